@@ -40,7 +40,7 @@ vet: ## formatting and go vet
 
 .PHONY: unit
 unit: ## tests of the main module, several packages and tests at a time
-	$(GO) test -p 4 -parallel 6 ./...
+	$(GO) test -p 3 -parallel 4 ./...
 
 # Without GORACE each test program sleeps for a second before it exits, in case that goroutines which outlive the tests find a race
 # meanwhile.
@@ -51,7 +51,7 @@ race: ## tests of the packages that begin goroutines, with the race detector, wh
 # The time of tests is also that of building the programs which they start.
 .PHONY: interop
 interop: ## real kubectl and client-go against the server, the load tool, hostile requests, envtest's own tests (modules of their own)
-	cd test/interop && $(GO) test -count=1 -parallel 6 -timeout 20m .
+	cd test/interop && $(GO) test -count=1 -parallel 4 -timeout 20m .
 	cd test/load && $(GO) test ./...
 	cd test/hostile && $(GO) test -count=1 ./...
 	cd test/envtest && SUITES=./pkg/envtest $(GO) test -count=1 -timeout 0

@@ -17,42 +17,46 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Action is one request to do something, with an object that says what: a review, a binding, an
-// eviction. Nothing is stored by the registry.
+// This file serves resources and subresources that store nothing themselves. An Actor runs creates:
+// reviews, bindings, evictions, tokens. A Connecter opens connections: exec, log, proxy.
+// server/generic makes both from declarations, and the router calls Create and Connect.
+
+// Action is one request that Create of an Actions or a Subresource runs. Its object says what to
+// do: a review, a binding, an eviction. The registry stores nothing of it.
 type Action struct {
 	Namespace, Name string
-	Object          meta.Object // what the client sent, in the hub of its kind; the action's own
+	Object          meta.Object // what the client sent, in the hub of its kind; owned by the action
 	Options         *meta.CreateOptions
 	User            *request.User
 	DryRun          bool
-	attrs           *admission.Attributes // as admission sees the request
+	attrs           *admission.Attributes // the request as admission sees it; nil in tests
 }
 
-// Warn tells the client something beside the answer.
+// Warn sends the client a warning beside the answer.
 func (a *Action) Warn(text string) {
 	if a.attrs != nil {
 		a.attrs.Warn(text)
 	}
 }
 
-// Annotate adds to the audit record of the request.
+// Annotate adds an annotation to the audit record of the request.
 func (a *Action) Annotate(key, value string) {
 	if a.attrs != nil {
 		a.attrs.Annotate(key, value)
 	}
 }
 
-// Take has settle told what becomes of the action, once: what the action takes before it does what
-// is asked for follows the same law as what writes take. The fate is that of the error that Create
-// returns.
+// Take registers settle, which is called once with the fate of the action (see admission.Settle).
+// An action takes with it what it needs before it acts, such as one of the evictions that a
+// disruption budget allows. fateOf says which fate the error of Create means.
 func (a *Action) Take(settle admission.Settle) {
 	if a.attrs != nil {
 		a.attrs.Take(settle)
 	}
 }
 
-// fateOf is the fate of what ended with an error that clients are told. After an error of the
-// server nobody knows what has been done, unless it was a dry run.
+// fateOf returns the fate of an action that ended with err. A 4xx says that nothing was done. After
+// a 5xx nobody knows what was done, unless it was a dry run.
 func fateOf(err error, dryRun bool) admission.Fate {
 	switch {
 	case dryRun:
@@ -65,22 +69,24 @@ func fateOf(err error, dryRun bool) admission.Fate {
 	return admission.NotStored
 }
 
-// errUnfinished stands for the error of what panics.
+// errUnfinished is the error of an action while it runs. It counts if the action panics: the fate
+// is then InDoubt.
 var errUnfinished = meta.NewInternalError(errors.New("it has not come to an end"))
 
-// Connection is one request to be connected to what an object stands for: a shell, a log, a port.
+// Connection is one request to connect to what an object stands for: a shell or a log of a pod, a
+// port of a service.
 type Connection struct {
 	Namespace, Name string
 	// Path is what follows the subresource's name in the path, without a slash before it.
 	Path string
-	// Options are what the query asks for, of the kind of the subresource; nil if that has none of
-	// its own.
+	// Options are the decoded query, such as PodExecOptions, in the version of the subresource's
+	// Kind. They are nil if the subresource has no kind of its own.
 	Options meta.Typed
 	User    *request.User
 }
 
-// Actions declares a resource without a store: its objects are asked, and answered at once
-// (reviews).
+// Actions declares a resource whose objects are not stored: a client creates one, and the answer
+// comes at once (reviews).
 type Actions struct {
 	GroupResource meta.GroupResource
 	Kind          string
@@ -88,41 +94,46 @@ type Actions struct {
 	Namespaced    bool
 	// Type is the kind of the objects; nil means the Go types that are registered for Kind.
 	Type kind.Kind
-	// Check says what is wrong with what the client sent, before admission approves of it; may be
-	// nil.
+	// Check validates the object that the client sent. It runs after the mutators and before the
+	// validators of admission. nil: every object is valid.
 	Check func(a *Action) error
-	// Create does what the client asks for and returns what it is told: an object of the hub of the
-	// kind, or a *meta.Status. It may do I/O, and is called once admission has let the request
+	// Create does what the client asks for and returns the answer: an object in the hub of the
+	// kind, or a *meta.Status. It may do I/O. It is called only after admission has let the request
 	// pass.
 	Create func(ctx context.Context, a *Action) (meta.Typed, error)
-	// Returned: the answer is the object that the client sent, completed, and says like a new one
-	// who owns its fields.
+	// Returned says that the answer is the object that the client sent, with its result filled in.
+	// Its managedFields then record who owns its fields, as those of a stored object do.
 	Returned bool
 }
 
-// Describe returns what clients are told of the resource in the version of gvk.
+// Describe returns what discovery says about the resource in the version of gvk.
 func (a *Actions) Describe(gvk meta.GroupVersionKind) meta.Description {
 	return meta.Description{Name: a.GroupResource.Resource, Singular: a.Singular, Kind: gvk, Namespaced: a.Namespaced}
 }
 
-// Actor serves creates of what is not stored: of a resource without a store, or of a subresource
-// with Create. All methods may be called at once.
+// Actor serves creates whose objects are not stored: those of an Actions, or of a Subresource with
+// Create. All methods may be called at once.
 type Actor struct {
 	cfg         *Config
 	resource    meta.GroupResource
 	subresource string
 	namespaced  bool
 	kind        kind.Kind
-	fixed       meta.GroupVersionKind // what a subresource with a kind of its own takes, whatever the version of the resource
-	forms       *forms
-	complete    func(ctx context.Context, a *Action) error // nil: what is sent is complete
-	check       func(a *Action) error                      // nil: nothing can be wrong
-	run         func(ctx context.Context, a *Action) (meta.Typed, error)
-	owners      map[string]*owner // by version; nil: nobody is told who owns what was sent
-	anew        bool              // what is sent is no object that there is, and has nothing that only such have
+	// fixed is the version and kind that a subresource with a kind of its own takes, whatever the
+	// version of the resource.
+	fixed    meta.GroupVersionKind
+	forms    *forms
+	complete func(ctx context.Context, a *Action) error // Subresource.Complete; may be nil
+	check    func(a *Action) error                      // may be nil
+	run      func(ctx context.Context, a *Action) (meta.Typed, error)
+	owners   map[string]*owner // by version; nil: the answer carries no managedFields
+	// anew: the client sends a new object, whose UID, times and other server-set metadata are
+	// cleared. It is false for subresources, whose object may carry the metadata of an existing
+	// object.
+	anew bool
 }
 
-// NewActor makes the Actor of a resource without a store.
+// NewActor makes the Actor that serves a.
 func NewActor(cfg *Config, a Actions) (*Actor, error) {
 	if err := checkPlace(a.GroupResource); err != nil {
 		return nil, err
@@ -143,8 +154,8 @@ func NewActor(cfg *Config, a Actions) (*Actor, error) {
 	return c, nil
 }
 
-// Actor returns what serves creates of a declared subresource with Create. The error says that its
-// kind is unknown.
+// Actor makes the Actor of a declared subresource with Create. It fails if the kind of the
+// subresource is not registered.
 func (s *Store) Actor(sub *Subresource) (*Actor, error) {
 	k := s.kind
 	if sub.Kind != (meta.GroupVersionKind{}) {
@@ -161,7 +172,7 @@ func (s *Store) Actor(sub *Subresource) (*Actor, error) {
 	return c, nil
 }
 
-// openOwners makes the owners of all versions, if anybody is told what they find.
+// openOwners makes the owner of each version, if the answers carry managedFields.
 func (c *Actor) openOwners(returned bool) {
 	if !returned {
 		return
@@ -177,9 +188,12 @@ func (c *Actor) openOwners(returned bool) {
 	}
 }
 
-// own returns who owns the fields of an object that was sent in a version, which is complete. Where
-// that cannot be told nobody does.
-func (c *Actor) own(ctx context.Context, hub meta.Object, version *kind.Version, manager string) []meta.ManagedFieldsEntry {
+// own returns the managedFields of an object that was sent in a version and is complete with
+// defaults. They are empty if the owners cannot be determined: that is no reason to fail the
+// request.
+func (c *Actor) own(
+	ctx context.Context, hub meta.Object, version *kind.Version, manager string,
+) []meta.ManagedFieldsEntry {
 	m := hub.GetObjectMeta()
 	sent := m.ManagedFields
 	m.ManagedFields = nil
@@ -203,11 +217,11 @@ func (c *Actor) own(ctx context.Context, hub meta.Object, version *kind.Version,
 	return entries
 }
 
-// Kind is what the Actor takes and answers.
+// Kind returns the kind of the objects that clients send.
 func (c *Actor) Kind() kind.Kind { return c.kind }
 
-// Create decodes and checks the request as the write pipeline does (see create.go), lets admission
-// decide, and runs it. See router.Creater.
+// Create decodes, completes and checks the object as the write pipeline does (see create.go), asks
+// admission, and runs the action. See router.Creater.
 func (c *Actor) Create(ctx context.Context, req *request.Write) (request.Encoded, error) {
 	enc, err := c.create(ctx, req)
 	if err != nil {
@@ -235,7 +249,9 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 	hub.GetObjectMeta().ManagedFields = c.own(ctx, hub, version, req.Manager)
 	a := &admission.Attributes{
 		Operation: admission.Create, Kind: version.GVK, Type: c.kind,
-		Resource:    meta.GroupVersionResource{Group: c.resource.Group, Version: req.Version, Resource: c.resource.Resource},
+		Resource: meta.GroupVersionResource{
+			Group: c.resource.Group, Version: req.Version, Resource: c.resource.Resource,
+		},
 		Subresource: c.subresource, Namespace: req.Namespace, Name: cmp.Or(req.Name, hub.GetObjectMeta().Name),
 		Object: hub, Options: req.Options, DryRun: req.DryRun, User: req.User,
 	}
@@ -256,7 +272,8 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 	return c.answer(ctx, out, version)
 }
 
-// admit runs what stands between a decoded object and its action.
+// admit runs the steps between the decoded object and its action: namespace, mutators, Complete,
+// the checks of the kind, Check, validators.
 func (c *Actor) admit(ctx context.Context, a *admission.Attributes, act *Action) error {
 	if err := fixNamespace(c.namespaced, a.Namespace, a.Meta()); err != nil {
 		return err
@@ -292,8 +309,8 @@ func (c *Actor) admit(ctx context.Context, a *admission.Attributes, act *Action)
 	return c.cfg.Admission.Validate(ctx, a)
 }
 
-// versionOf is the version that is spoken with the client that has sent an object: its own, or the
-// one that is served here; the preferred one if neither is said.
+// versionOf returns the version in which the client is answered: that of a kind of the
+// subresource's own, else that of the object, else the preferred version.
 func (c *Actor) versionOf(obj meta.Typed) *kind.Version {
 	if v := kind.In(c.kind, cmp.Or(c.fixed.Version, obj.GetTypeMeta().GroupVersionKind().Version)); v != nil {
 		return v
@@ -301,14 +318,14 @@ func (c *Actor) versionOf(obj meta.Typed) *kind.Version {
 	return c.kind.Versions()[0]
 }
 
-// answer is what a client is told: an object, and its JSON.
+// answer is the object that answers a request, with its JSON.
 type answer struct {
 	made
 	obj meta.Typed
 }
 
-// answer makes the answer, in the version of the question. A Status is the same in all, and has the
-// code of the answer.
+// answer encodes out in the version of the request. A Status is the same in every version, and its
+// code is the HTTP status of the answer (201 if it is not set).
 func (c *Actor) answer(ctx context.Context, out meta.Typed, version *kind.Version) (*answer, error) {
 	var data []byte
 	var err error
@@ -326,7 +343,7 @@ func (c *Actor) answer(ctx context.Context, out meta.Typed, version *kind.Versio
 	return &answer{made{data: data, form: c.FormOf(version.GVK.Version, codec.Media{})}, out}, nil
 }
 
-// FormOf is Store.FormOf for answers.
+// FormOf returns the number of a form of the answers. The same arguments give the same number.
 func (c *Actor) FormOf(version string, m codec.Media) uint32 {
 	m.Pretty, m.Stream = false, false
 	gvk := c.fixed
@@ -337,7 +354,7 @@ func (c *Actor) FormOf(version string, m codec.Media) uint32 {
 	return c.forms.of(gvk, m)
 }
 
-// Encode makes another form of an answer.
+// Encode makes a form of an answer in another media type. enc is what Create returned.
 func (c *Actor) Encode(_ context.Context, enc request.Encoded, _ string, m codec.Media) ([]byte, error) {
 	a := enc.(*answer)
 	_, whole := a.obj.(*meta.Status) // which has nothing else to show
@@ -352,18 +369,18 @@ func (c *Actor) Encode(_ context.Context, enc request.Encoded, _ string, m codec
 	return a.data, nil
 }
 
-// Connecter hands requests on to what a subresource with Connect leads to. All methods may be
-// called at once.
+// Connecter serves a subresource with Connect. All methods may be called at once.
 type Connecter struct {
 	store *Store
 	sub   *Subresource
 }
 
-// Connecter returns what serves a declared subresource with Connect.
+// Connecter makes the Connecter of a declared subresource with Connect.
 func (s *Store) Connecter(sub *Subresource) *Connecter { return &Connecter{s, sub} }
 
-// Connect asks admission and returns the handler. The client's options, req.Options, are the object
-// that admission sees; the handler gets what the mutators have left. See router.Connecter.
+// Connect asks admission and returns the handler of the connection. Admission sees the client's
+// options (req.Options) as its object. The handler gets the options as the mutators left them. See
+// router.Connecter.
 func (c *Connecter) Connect(ctx context.Context, req *request.Write, path string) (http.Handler, error) {
 	h, err := c.connect(ctx, req, path)
 	if err != nil {
@@ -385,7 +402,9 @@ func (c *Connecter) connect(ctx context.Context, req *request.Write, path string
 		return nil, err
 	}
 	fate = fateOf(errUnfinished, req.DryRun)
-	h, err := c.sub.Connect(ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User, Options: a.Object})
+	h, err := c.sub.Connect(
+		ctx, &Connection{Namespace: req.Namespace, Name: req.Name, Path: path, User: req.User, Options: a.Object},
+	)
 	fate = fateOf(err, req.DryRun)
 	return h, err
 }

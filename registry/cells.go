@@ -8,14 +8,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// What cells show where there is nothing to show, often by cmp.Or(text, None).
+// Texts that kubectl users know for a value that is missing. Use: cmp.Or(text, None).
 const (
 	None    = "<none>"
 	Unset   = "<unset>"
 	Unknown = "<unknown>"
 )
 
-// Labels prints labels as key=value pairs in the order of these texts, or None.
+// Labels prints labels as "a=b,c=d", sorted, or None.
 func Labels(labels map[string]string) string {
 	if len(labels) == 0 {
 		return None
@@ -28,8 +28,8 @@ func Labels(labels map[string]string) string {
 	return strings.Join(pairs, ",")
 }
 
-// Selector prints a selector as in the query of a list, or None if it selects everything or
-// nothing.
+// Selector prints a selector in the syntax of labelSelector, such as "a=b,c in (d,e)". It prints
+// None if the selector selects everything or nothing, "<error>" if it is not valid.
 func Selector(s *meta.LabelSelector) string {
 	selector, err := meta.SelectorFrom(s)
 	if err != nil {
@@ -41,7 +41,8 @@ func Selector(s *meta.LabelSelector) string {
 	return None
 }
 
-// More appends to the text of the first of a list how many others there are, if there are any.
+// More appends to text, which shows the first item of a list, the number of other items: "a + 2
+// more...".
 func More(text string, others int) string {
 	if others <= 0 {
 		return text

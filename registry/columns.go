@@ -7,7 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NameColumn is the first column of nearly every kind.
+// NameColumn is the first column of nearly every kind. Its texts, as all of Kubernetes' columns,
+// are part of the API.
 var NameColumn = meta.TableColumnDefinition{Name: "Name", Type: "string", Format: "name",
 	Description: "Name must be unique within a namespace. Is required when creating resources, although some resources may " +
 		"allow a client to request the generation of an appropriate name automatically. Name is primarily intended for " +
@@ -31,12 +32,12 @@ func IntegerColumn(name, description string, priority int32) meta.TableColumnDef
 	return meta.TableColumnDefinition{Name: name, Type: "integer", Description: description, Priority: priority}
 }
 
-// BooleanColumn is Column for what is true or false.
+// BooleanColumn is Column for booleans.
 func BooleanColumn(name, description string, priority int32) meta.TableColumnDefinition {
 	return meta.TableColumnDefinition{Name: name, Type: "boolean", Description: description, Priority: priority}
 }
 
-// Age returns how long before now the object was created, for people.
+// Age returns how long ago the object was created, as HumanDuration prints it.
 func Age(m *meta.ObjectMeta, now time.Time) string {
 	if m.CreationTimestamp == nil {
 		return Since(time.Time{}, now)
@@ -44,7 +45,8 @@ func Age(m *meta.ObjectMeta, now time.Time) string {
 	return Since(m.CreationTimestamp.Time, now)
 }
 
-// Since returns the time from then to now for people, and Unknown for the zero time.
+// Since returns the time from then to now as HumanDuration prints it, and Unknown for the zero
+// time.
 func Since(then, now time.Time) string {
 	if then.IsZero() {
 		return Unknown
@@ -52,15 +54,15 @@ func Since(then, now time.Time) string {
 	return HumanDuration(now.Sub(then))
 }
 
-// day and year are what HumanDuration takes them for.
+// day and year ignore daylight saving and leap years.
 const (
 	day  = 24 * time.Hour
 	year = 365 * day
 )
 
 // HumanDuration prints a duration with at most two units, and so few digits that it changes slowly:
-// 5s, 3m20s, 4h, 2d5h, 400d. Clocks differ: what lies up to two seconds in the future is 0s, all
-// beyond "<invalid>".
+// 5s, 3m20s, 4h, 2d5h, 400d. Clocks of servers differ, so a negative duration of less than two
+// seconds is 0s; a longer one is "<invalid>".
 func HumanDuration(d time.Duration) string {
 	switch seconds := int(d.Seconds()); {
 	case seconds < -1:

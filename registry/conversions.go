@@ -13,39 +13,43 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// conversions are those under way, of objects of kinds with a converter, which is mostly another
-// server. What many readers want at the same time is asked for once: one of them asks, and the
-// others wait, each for as long as it likes. The result is kept beside the object, as all forms
-// are. The lock is held only to look.
+// This file converts objects through a kind's converter, which for custom resources is mostly a
+// webhook: many objects in one call, and each state of an object once for all readers. Lists,
+// watches, encoding (forms.go) and writes (oldIn) call it. For kinds without a converter it does
+// nothing.
+
+// conversions are the conversions of one Store that run. If several readers want the same
+// conversion, the first reader asks the converter and the others wait for it, each until its own
+// context ends. The result is kept beside the object, as all forms are. No lock is held while the
+// converter works.
 type conversions struct {
 	mu      sync.Mutex
 	running map[conversion]*converting
 }
 
-// conversion is that of a state of an object into a form.
+// conversion names the conversion of one state of an object into a form.
 type conversion struct {
 	key  string
 	rev  storage.Revision
 	form uint32
 }
 
-// converting is a conversion under way. When done is closed, all else is set.
+// converting is a conversion that runs. obj, err and alone are set before done is closed.
 type converting struct {
 	done  chan struct{}
 	obj   *cache.Object
 	err   error
-	alone bool // nothing else was asked for in the same breath: an error is about this object
+	alone bool // it was the only object of its batch, so err is about this object
 }
 
-// How many objects a converter is sent at a time, and how many bytes of them as they are stored,
-// beside the first.
+// A batch for a converter has at most maxBatch objects, and at most maxBatchBytes bytes as they are
+// stored, unless its first object alone is larger.
 const (
 	maxBatch      = 512
 	maxBatchBytes = 2 << 20
 )
 
-// converts reports whether what is in a form has to be converted by a converter to be shown in a
-// version.
+// converts reports whether an object in a form needs the converter to be shown in a version.
 func (s *Store) converts(form uint32, version string) bool {
 	if s.batch == nil {
 		return false
@@ -54,15 +58,15 @@ func (s *Store) converts(form uint32, version string) bool {
 	return l != nil && form != l.jsonForm && form != l.shownForm
 }
 
-// lookerIn returns what looks into objects of a version, nil if the kind that is stored has none of
-// that name.
+// lookerIn returns the looker for a version of the stored kind, nil if the kind has no such
+// version.
 func (s *Store) lookerIn(version string) *looker {
 	return s.reader.looker(meta.GroupVersion{Group: s.reader.kind.GroupKind().Group, Version: version}.String())
 }
 
-// converted returns what objects are in a version that the kind has, in their order. What has been
-// made before is used again; the others are converted, many at a time. The error names the object
-// that it is about, if it is about one.
+// converted returns the objects in a version of the kind, in the same order. It uses conversions
+// that were made before, waits for those that run, and makes the others in batches. The error names
+// the object that it is about, if it is about one.
 func (s *Store) converted(ctx context.Context, objects []*cache.Object, version string) ([]*cache.Object, error) {
 	out := make([]*cache.Object, len(objects))
 	form := s.lookerIn(version).shownForm
@@ -83,9 +87,10 @@ func (s *Store) converted(ctx context.Context, objects []*cache.Object, version 
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
-			// Who asked for more may have failed for another object, or given up: then it is our
-			// turn.
-			if c.err != nil && c.alone && !errors.Is(c.err, context.Canceled) && !errors.Is(c.err, context.DeadlineExceeded) {
+			// The reader that converted it may have failed because of another object in its batch,
+			// or its request may have ended. Then the next round converts it here.
+			if c.err != nil && c.alone && !errors.Is(c.err, context.Canceled) &&
+				!errors.Is(c.err, context.DeadlineExceeded) {
 				return nil, c.err
 			}
 			out[i] = c.obj
@@ -93,9 +98,11 @@ func (s *Store) converted(ctx context.Context, objects []*cache.Object, version 
 	}
 }
 
-// begin fills into out what has been made, and divides the rest: what the caller is to convert, and
-// what somebody else does. Both are by index.
-func (c *conversions) begin(objects []*cache.Object, out []*cache.Object, form uint32) (mine, others map[int]*converting) {
+// begin sets out[i] for the objects that have the form already. It divides the indexes of the
+// others: mine are those that the caller must convert, others those that another reader converts.
+func (c *conversions) begin(
+	objects []*cache.Object, out []*cache.Object, form uint32,
+) (mine, others map[int]*converting) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mine, others = map[int]*converting{}, map[int]*converting{}
@@ -103,7 +110,8 @@ func (c *conversions) begin(objects []*cache.Object, out []*cache.Object, form u
 		if out[i] != nil {
 			continue
 		}
-		// With the lock, since a form is kept before its conversion ends.
+		// This is checked with the lock held: a form is kept before its conversion leaves
+		// c.running.
 		if out[i] = o.In(form); out[i] != nil {
 			continue
 		}
@@ -113,14 +121,14 @@ func (c *conversions) begin(objects []*cache.Object, out []*cache.Object, form u
 			continue
 		}
 		mine[i] = &converting{done: make(chan struct{})}
-		if o.Rev != 0 { // what a dry run would store is nobody else's
+		if o.Rev != 0 { // the object of a dry run is seen by one request only
 			c.running[place] = mine[i]
 		}
 	}
 	return mine, others
 }
 
-// end tells those who wait what became of a conversion.
+// end wakes the readers that wait for a conversion.
 func (c *conversions) end(o *cache.Object, form uint32, running *converting) {
 	c.mu.Lock()
 	delete(c.running, conversion{o.Key, o.Rev, form})
@@ -128,12 +136,15 @@ func (c *conversions) end(o *cache.Object, form uint32, running *converting) {
 	close(running.done)
 }
 
-// errCutShort is what others are told whose conversion ended before its turn.
+// errCutShort is the error of a conversion whose reader stopped before its batch. Readers that wait
+// then convert it themselves.
 var errCutShort = errors.New("the conversion was cut short")
 
-// convertMine converts the objects of mine, batch by batch, until one fails. All of them have ended
-// when it returns.
-func (s *Store) convertMine(ctx context.Context, objects []*cache.Object, mine map[int]*converting, version string, form uint32) (err error) {
+// convertMine converts the objects whose indexes are in mine, in batches, until a batch fails. When
+// it returns, even by a panic, each conversion in mine has ended.
+func (s *Store) convertMine(
+	ctx context.Context, objects []*cache.Object, mine map[int]*converting, version string, form uint32,
+) (err error) {
 	var batch []int
 	bytes := 0
 	defer func() {
@@ -175,8 +186,10 @@ func (s *Store) convertMine(ctx context.Context, objects []*cache.Object, mine m
 	return err
 }
 
-// convertBatch asks about the objects at some places.
-func (s *Store) convertBatch(ctx context.Context, objects []*cache.Object, places []int, version string) ([]cache.Decoded, error) {
+// convertBatch converts the objects at the given indexes in one call of the converter.
+func (s *Store) convertBatch(
+	ctx context.Context, objects []*cache.Object, places []int, version string,
+) ([]cache.Decoded, error) {
 	list := make([]meta.Typed, len(places))
 	for n, i := range places {
 		obj, err := s.reader.complete(objects[i])
@@ -202,9 +215,9 @@ func (s *Store) convertBatch(ctx context.Context, objects []*cache.Object, place
 	return out, nil
 }
 
-// showAll returns objects as those see them who address the resource in a version: what has to be
-// converted for that is. Only kinds with a converter need it; other forms are made when they are
-// sent.
+// showAll returns the objects of a list in a version, and converts those that need the converter.
+// Unreadable objects and nil stay as they are. Other forms are not made here, but one by one when
+// they are sent.
 func (s *Store) showAll(ctx context.Context, objects []*cache.Object, version string) ([]*cache.Object, error) {
 	var foreign []*cache.Object
 	var places []int
@@ -230,9 +243,9 @@ func (s *Store) showAll(ctx context.Context, objects []*cache.Object, version st
 	return out, nil
 }
 
-// seenIn is how the cache has objects seen by who addresses the resource in a version: converted
-// first, and selected afterwards, since a converter may change labels and annotations as well. It
-// is nil where nothing is converted.
+// seenIn returns the function through which a list or watch in a version sees objects: it converts
+// them first and selects afterwards, because a converter may change labels. It is nil if the kind
+// has no converter.
 func (s *Store) seenIn(sel *selector, version string) cache.Show {
 	if s.batch == nil || version == "" {
 		return nil
@@ -253,7 +266,7 @@ func (s *Store) seenIn(sel *selector, version string) cache.Show {
 	}
 }
 
-// oldIn is the object before a write, as those see it who address the resource in a version.
+// oldIn decodes the object before a write as strategies see it for requests in a version.
 func (s *Store) oldIn(ctx context.Context, cur *cache.Object, version string) (meta.Object, error) {
 	if _, form := cur.Stored(); s.reader.kind.Hub(version) != version || !s.converts(form, version) {
 		return s.reader.hubOf(ctx, cur, version)

@@ -14,10 +14,11 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// The steps of a create, in the order in which it takes them. An update takes those of begin and
-// finish, too; update.go has what is different there.
+// This file has the steps of a create in the order in which they run; write.go lists them. The
+// router calls Store.Create. An update runs begin and finish as well; update.go has the steps that
+// differ.
 
-// maxGenerateTries is how often a generated name that exists already is replaced by another.
+// maxGenerateTries is how many generated names a create tries before it reports that they exist.
 const maxGenerateTries = 8
 
 // Create stores a new object. See router.Creater.
@@ -28,7 +29,7 @@ func (s *Store) Create(ctx context.Context, req *request.Write) (request.Encoded
 		return nil, s.apiError(err, req.Name)
 	}
 	m := w.obj.GetObjectMeta()
-	generates := m.GenerateName != "" // perhaps for nothing: the error is the same
+	generates := m.GenerateName != "" // the error is worded so even if a name was sent as well
 	enc, err := w.createNamed(ctx, generates && m.Name == "")
 	if w.mayDisown(err) {
 		w.obj.GetObjectMeta().ManagedFields = nil
@@ -45,8 +46,9 @@ func (s *Store) Create(ctx context.Context, req *request.Write) (request.Encoded
 	return enc, nil
 }
 
-// begin makes the object of a try and lets admission change it. cur is the state that it starts
-// from, which decodes to w.old; both are nil if there is none.
+// begin runs the first half of a try: it makes the new object, lets admission change it, and asks
+// the guard. cur is the stored state that the try starts from, and w.old its decoded form. Both are
+// nil if the object does not exist.
 func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	hub, err := w.make(ctx, cur)
 	if err != nil {
@@ -74,7 +76,7 @@ func (w *write) begin(ctx context.Context, cur *cache.Object) error {
 	return nil
 }
 
-// make makes the new object, complete and owned, in the hub.
+// make returns the new object in the hub, completed with defaults, and with its managedFields.
 func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error) {
 	current := request.Current{Object: func() (meta.Object, error) { return w.s.kind.New(), nil }}
 	if cur != nil {
@@ -97,7 +99,7 @@ func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error
 	}
 	if o, ok := obj.(meta.Object); ok && !w.byUpdate {
 		m := o.GetObjectMeta()
-		m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil // which nobody owns, either
+		m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil // cleared before own, so that no manager owns them
 	}
 	hub, err := toHub(ctx, w.s.kind, obj, w.version())
 	if err != nil {
@@ -106,7 +108,8 @@ func (w *write) make(ctx context.Context, cur *cache.Object) (meta.Object, error
 	return hub, w.own(ctx, current.Encoded, obj, hub)
 }
 
-// identify compares the object with the place that it is written to.
+// identify compares the UID and namespace of the object with those that the request names. For an
+// object that does not exist, a UID in the request is a conflict.
 func (w *write) identify(m *meta.ObjectMeta) error {
 	if w.old == nil {
 		if w.req.UID != "" {
@@ -123,7 +126,9 @@ func (w *write) identify(m *meta.ObjectMeta) error {
 	return nil
 }
 
-// mutate lets admission change the object, which is hub until then.
+// mutate runs the mutators of admission on hub and sets w.obj to the object that they leave.
+// Through a door with a kind of its own, admission sees that kind, and w.obj becomes the whole
+// object again.
 func (w *write) mutate(ctx context.Context, hub meta.Object) (err error) {
 	w.attrs.Object, w.attrs.Old = hub, w.old
 	if w.s.project != nil {
@@ -149,8 +154,9 @@ func (w *write) mutate(ctx context.Context, hub meta.Object) (err error) {
 	return nil
 }
 
-// createNamed is create, which it tries again while generated names exist already. Strategies make
-// use of the name: each try starts from what the client sent.
+// createNamed calls create. If the name is generated and exists already, it tries another name, up
+// to maxGenerateTries. Each try starts from a copy of the unnamed object, because strategies may
+// derive fields from the name.
 func (w *write) createNamed(ctx context.Context, generated bool) (request.Encoded, error) {
 	if !generated {
 		return w.create(ctx)
@@ -165,12 +171,11 @@ func (w *write) createNamed(ctx context.Context, generated bool) (request.Encode
 	}
 }
 
-// create finishes and writes the object under one name. One that has been stored somewhere is
-// refused by the store and not before, as in Kubernetes: what else is wrong with it is said first,
-// and a dry run does not come so far.
+// create finishes the object and stores it under one name. An object with a resourceVersion is
+// refused only after all checks, and not in a dry run, because Kubernetes' store refuses it there.
 func (w *write) create(ctx context.Context) (request.Encoded, error) {
 	w.again(ctx)
-	seen, _ := parseRevision(w.obj.GetObjectMeta().ResourceVersion) // what is no revision at all counts as none here
+	seen, _ := parseRevision(w.obj.GetObjectMeta().ResourceVersion) // an invalid revision counts as none here
 	value, err := w.finish(ctx)
 	if err != nil {
 		return nil, err
@@ -189,10 +194,11 @@ func (w *write) create(ctx context.Context) (request.Encoded, error) {
 	return w.put(ctx, key, value)
 }
 
-// finish takes the object from admission's hands to the bytes to store.
+// finish runs the second half of a try, from the object that the mutators left to the bytes to
+// store: baptize, reserve, prepare, validate, admit, encode.
 func (w *write) finish(ctx context.Context) ([]byte, error) {
 	w.r.Context = ctx
-	w.r.Now = w.s.now() // of this try: the one before may have waited long, and others have written since
+	w.r.Now = w.s.now() // of this try: the last one may have taken long
 	if err := w.baptize(); err != nil {
 		return nil, err
 	}
@@ -224,9 +230,9 @@ func (w *write) finish(ctx context.Context) ([]byte, error) {
 	return w.encode(ctx, w.obj)
 }
 
-// baptize gives the object its identity, by which what is reserved for it can name it: its
-// namespace, and if it is new a name and a UID. It refuses what admission has moved away from the
-// place that the client may write to.
+// baptize gives the object its namespace, and a new object its name and UID. It comes before
+// reserve, so that a reservation can name the object that it is for. It refuses an object whose
+// name or namespace admission has changed: the client was authorized for the name in the path only.
 func (w *write) baptize() error {
 	m := w.obj.GetObjectMeta()
 	if w.old == nil && w.byUpdate && m.Name != w.req.Name {
@@ -243,8 +249,9 @@ func (w *write) baptize() error {
 	return nil
 }
 
-// reserve takes what the kind needs for a try from outside of the object. A door to a part of the
-// object reserves nothing: what it says of the rest does not count.
+// reserve calls the kind's Reserve for the present try. A door to a part of the object, such as
+// status, reserves nothing, because it cannot change the fields that need a reservation. obj is nil
+// if the object goes; then reserve runs through every door.
 func (w *write) reserve(ctx context.Context, obj, old meta.Object) error {
 	part := w.s.subresource != "" && w.s.project == nil
 	if w.s.res.Reserve == nil || part && obj != nil {
@@ -258,7 +265,7 @@ func (w *write) reserve(ctx context.Context, obj, old meta.Object) error {
 	return nil
 }
 
-// prepareNew fills in what the server owns, and returns what is wrong with the metadata.
+// prepareNew sets the fields that the server owns, and returns the errors of the metadata.
 func (w *write) prepareNew() field.ErrorList {
 	s, m := w.s, w.obj.GetObjectMeta()
 	m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil
@@ -281,8 +288,9 @@ func (w *write) prepareNew() field.ErrorList {
 	return errs
 }
 
-// validate says what is wrong with the object, beside what was found in its metadata. If nothing
-// is, it hands the strategy's warnings to the client and brings the object into its normal form.
+// validate runs the checks of the declaration and of the strategy; errs are those of the metadata.
+// If all pass, it sends the strategy's warnings to the client and brings the object into its normal
+// form. The error is the 422 that lists all errors.
 func (w *write) validate(errs field.ErrorList) error {
 	errs = append(errs, w.s.reader.kind.Check(w.r.Context, w.obj, w.old, w.version())...)
 	errs = append(errs, w.judge(errs)...)
@@ -300,7 +308,7 @@ func (w *write) validate(errs field.ErrorList) error {
 	return nil
 }
 
-// judge is what the strategy finds wrong with the object, beside what was found before.
+// judge runs the strategy's own check: Judge, ValidateIn or Validate. found are the errors so far.
 func (w *write) judge(found field.ErrorList) field.ErrorList {
 	switch st := w.s.strategy; {
 	case st.Judge != nil:
@@ -313,9 +321,9 @@ func (w *write) judge(found field.ErrorList) field.ErrorList {
 	return nil
 }
 
-// invalid is the 422 for what is wrong with the object, nil for nothing. Whichever group was asked,
-// it names the kind that is stored, whose rules they are. If the request has ended, errs may be
-// only part of that, and the error is that of its context.
+// invalid returns the 422 for errs, nil if there are none. It names the stored kind, even if the
+// client wrote in another group, because the rules are those of the stored kind. If the request has
+// ended, the checks may have stopped halfway, so the error is that of its context.
 func (w *write) invalid(errs field.ErrorList) error {
 	if err := w.r.Context.Err(); err != nil {
 		return err
@@ -326,19 +334,20 @@ func (w *write) invalid(errs field.ErrorList) error {
 	return meta.NewInvalid(w.s.reader.kind.GroupKind(), w.obj.GetObjectMeta().Name, errs)
 }
 
-// admit asks admission to approve of the object, and has its reservers take what is counted.
+// admit runs the validators of admission, then its reservers, which take what is counted (quota).
 func (w *write) admit(ctx context.Context) error {
-	if w.s.project == nil { // else admission goes on with what the client sees
+	if w.s.project == nil { // else admission still sees the door's kind
 		w.attrs.Object = w.obj
 	}
 	w.attrs.Name = w.obj.GetObjectMeta().Name
 	return w.admission().Validate(ctx, w.attrs)
 }
 
-// encode makes the stored bytes of obj, and its lease if the kind has a TTL.
+// encode returns the bytes to store, and sets w.form and w.lease. A dry run gets no lease.
 func (w *write) encode(ctx context.Context, obj meta.Object) ([]byte, error) {
 	s := w.s
-	if w.req.Apply != nil { // until here it was judged as it was applied, as in Kubernetes
+	// An applied object is checked with its unknown fields and pruned only now, as in Kubernetes.
+	if w.req.Apply != nil {
 		if err := s.kind.Prune(ctx, obj); err != nil {
 			return nil, err
 		}
@@ -355,7 +364,7 @@ func (w *write) encode(ctx context.Context, obj meta.Object) ([]byte, error) {
 	return value, err
 }
 
-// lease returns a lease for obj, 0 if its kind lives on.
+// lease returns a lease for obj, 0 if the object has no TTL.
 func (s *Store) lease(ctx context.Context, obj meta.Object) (storage.LeaseID, error) {
 	if s.res.TTL == nil {
 		return 0, nil
@@ -367,10 +376,11 @@ func (s *Store) lease(ctx context.Context, obj meta.Object) (storage.LeaseID, er
 	return s.cfg.Leases.Get(ctx, ttl)
 }
 
-// maxLeaseTries is how often a write is tried whose lease the store has lost.
+// maxLeaseTries is how often a write is tried while the store reports that it does not know the
+// lease (storage.NoLease).
 const maxLeaseTries = 3
 
-// put writes the new object, again with another lease if the store has lost that.
+// put stores the new object. If the store does not know the lease, it tries again with another one.
 func (w *write) put(ctx context.Context, key string, value []byte) (request.Encoded, error) {
 	for try := 1; ; try++ {
 		w.sends()
@@ -386,7 +396,7 @@ func (w *write) put(ctx context.Context, key string, value []byte) (request.Enco
 	}
 }
 
-// dryCreate answers as Create would, without writing.
+// dryCreate returns what Create would answer, and stores nothing.
 func (s *Store) dryCreate(ctx context.Context, key string, value []byte) (request.Encoded, error) {
 	rev, err := s.objects.Exists(ctx, key)
 	if err != nil {
@@ -398,7 +408,8 @@ func (s *Store) dryCreate(ctx context.Context, key string, value []byte) (reques
 	return s.objects.Preview(key, value)
 }
 
-// existsError tells a name that is taken from one whose object is still going away.
+// existsError returns the 409 for a name that exists. Its message says so if the object with the
+// name is being deleted, because a client may then wait for that.
 func (s *Store) existsError(ctx context.Context, namespace, name string, generates bool) error {
 	if generates {
 		return meta.NewGenerateNameConflict(s.res.GroupResource, name, 1)

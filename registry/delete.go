@@ -14,13 +14,17 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Finalizers that the garbage collector works on.
+// This file has Store.Delete, which serves DELETE of one object; the router and deletecollection.go
+// call it. A deletion decides on the current state (decide) whether to mark the object, which is an
+// update, or to remove it, or both. discard.go removes objects that cannot be read.
+
+// Finalizers that the garbage collector acts on and then removes.
 const (
 	finalizerOrphan     = "orphan"
 	finalizerForeground = "foregroundDeletion"
 )
 
-// errUnchanged ends a deletion that leaves the object as it is: it is being deleted already.
+// errUnchanged makes the cache give up the update of a deletion that stores no mark.
 var errUnchanged = errors.New("deletion is pending")
 
 // deletion is one call of Delete.
@@ -29,18 +33,20 @@ type deletion struct {
 	ctx  context.Context
 	name string
 	key  string
-	// asked are the caller's options, and opts a copy for one try: strategies fill in the grace
-	// period.
+	// asked are the caller's options. opts is a copy for the present try, because strategies fill
+	// in its grace period.
 	asked, opts *meta.DeleteOptions
-	// cur is the state of the present try. It calls for a mark, which is to be stored, or for the
-	// end, or for both.
+	// cur is the state of the present try. marked says that the deletion changes it and the changed
+	// state must be stored, gone that the object is to be removed (after that).
 	cur          *cache.Object
 	marked, gone bool
 }
 
-// Delete deletes an object, or marks it if it has finalizers, or gets a grace period. See
-// router.Deleter.
-func (s *Store) Delete(ctx context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
+// Delete removes an object. If the object has finalizers or gets a grace period, Delete marks it
+// instead, with deletionTimestamp. See router.Deleter.
+func (s *Store) Delete(
+	ctx context.Context, req *request.Write, opts *meta.DeleteOptions,
+) (*request.DeleteResult, error) {
 	if opts.IgnoresReadErrors() {
 		return s.discard(ctx, req, opts)
 	}
@@ -53,15 +59,19 @@ func (s *Store) Delete(ctx context.Context, req *request.Write, opts *meta.Delet
 	return s.delete(ctx, req, opts)
 }
 
-// warnOfOrphans tells a client that says nothing about dependents what becomes of them.
+// warnOfOrphans sends the strategy's OrphanWarning to a client that sent no propagation policy.
 func (s *Store) warnOfOrphans(req *request.Write, opts *meta.DeleteOptions) {
-	if text := s.res.Strategy.OrphanWarning; text != "" && opts.PropagationPolicy == nil && opts.OrphanDependents == nil {
+	if text := s.res.Strategy.OrphanWarning; text != "" && opts.PropagationPolicy == nil &&
+		opts.OrphanDependents == nil {
 		req.Warn(text)
 	}
 }
 
-// delete is Delete of an object that may be deleted.
-func (s *Store) delete(ctx context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
+// delete is Delete without the checks of Permanent and the warning, which a collection does not get
+// for each object.
+func (s *Store) delete(
+	ctx context.Context, req *request.Write, opts *meta.DeleteOptions,
+) (*request.DeleteResult, error) {
 	key, err := s.key(req.Namespace, req.Name)
 	if err != nil {
 		return nil, err
@@ -70,13 +80,15 @@ func (s *Store) delete(ctx context.Context, req *request.Write, opts *meta.Delet
 	return res, s.apiError(err, req.Name)
 }
 
-// deleteKey is Delete with the store's errors.
-func (s *Store) deleteKey(ctx context.Context, key string, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
+// deleteKey deletes the object at key. Its errors are those of the store.
+func (s *Store) deleteKey(
+	ctx context.Context, key string, req *request.Write, opts *meta.DeleteOptions,
+) (*request.DeleteResult, error) {
 	d := &deletion{write: s.newWrite(req, admission.Delete), ctx: ctx, name: req.Name, key: key, asked: opts}
 	defer d.settle(ctx)
 	for {
 		res, err := d.run()
-		if errors.Is(err, storage.Conflict) { // overtaken between the decision and the write: decide again
+		if errors.Is(err, storage.Conflict) { // changed between decision and write: decide again
 			continue
 		}
 		d.ended(err)
@@ -84,8 +96,8 @@ func (s *Store) deleteKey(ctx context.Context, key string, req *request.Write, o
 	}
 }
 
-// run decides on the current state whether to mark or to delete, and does it. It fails with
-// storage.Conflict if the state changed meanwhile.
+// run is one try: it decides on the current state whether to mark or to remove the object, and does
+// so. It fails with storage.Conflict if the state changed before the removal.
 func (d *deletion) run() (*request.DeleteResult, error) {
 	opts := cache.UpdateOptions{DryRun: d.r.DryRun, Form: func() uint32 { return d.form }}
 	obj, err := d.s.objects.Update(d.ctx, d.key, opts, d.apply)
@@ -100,7 +112,7 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 	}
 	d.sends()
 	deleted, err := d.s.objects.Delete(d.ctx, d.key, cache.DeleteOptions{Rev: obj.Rev}, nil)
-	if errors.Is(err, storage.NotFound) && d.marked { // somebody else finished what we began, and settles it
+	if errors.Is(err, storage.NotFound) && d.marked { // another writer removed it and settles that
 		d.again(d.ctx)
 		return d.result(obj, true)
 	}
@@ -110,11 +122,12 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 	return d.result(deleted, true)
 }
 
-// apply decides on the state cur, and makes the marked value if there is one to store.
+// apply decides on the state cur. It returns the bytes of the marked object, or errUnchanged if no
+// mark is to be stored.
 func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, err error) {
-	d.again(d.ctx) // perhaps the object does not go in this state
+	d.again(d.ctx) // the last state may have been one in which the object goes
 	d.marked, d.gone, d.cur = false, false, cur
-	own := *d.asked // what the strategy made of another state does not count for this one
+	own := *d.asked // without what the strategy set for an earlier state
 	d.opts = &own
 	d.r.Now = d.s.now()
 	obj, err := d.s.reader.hub(d.ctx, cur)
@@ -122,7 +135,7 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 		return nil, 0, err
 	}
 	if err := d.s.mayDelete(obj.GetObjectMeta(), d.opts.Preconditions); err != nil {
-		return nil, 0, err // before admission: it is not the object that was meant
+		return nil, 0, err // before admission: the client meant another object
 	}
 	if d.old, err = d.s.oldIn(d.ctx, cur, d.req.Version); err != nil {
 		return nil, 0, err
@@ -133,7 +146,7 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 	if d.marked, d.gone, err = d.decide(obj); err != nil {
 		return nil, 0, err
 	}
-	if d.gone { // before the mark: whoever refuses that the object goes finds it as it was
+	if d.gone { // before the mark, so that a refusal leaves the object unchanged
 		if err := d.reserve(d.ctx, nil, d.old); err != nil {
 			return nil, 0, err
 		}
@@ -148,8 +161,8 @@ func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID
 	return value, d.lease, nil
 }
 
-// decide applies the deletion to obj. marked: obj has changed and must be stored; gone: it can be
-// deleted (after that).
+// decide applies the deletion to obj. marked says that obj has changed and must be stored, gone
+// that the object can be removed (after that).
 func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 	graceful, pending, err := d.grace(obj)
 	if err != nil || pending {
@@ -162,15 +175,16 @@ func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 	}
 	held := d.s.held(obj)
 	switch terminate := d.s.res.Strategy.Terminate; {
-	case terminate != nil && m.DeletionTimestamp == nil: // what is emptied first only begins to go, even if nothing holds it
+	// An object that is emptied first (Terminate) is only marked, even if nothing holds it.
+	case terminate != nil && m.DeletionTimestamp == nil:
 		m.DeletionTimestamp = &meta.Time{Time: d.r.Now}
 		terminate(obj)
 		return true, false, nil
-	case terminate != nil && d.s.res.Strategy.Held != nil && d.s.res.Strategy.Held(obj): // it is being emptied
+	case terminate != nil && d.s.res.Strategy.Held != nil && d.s.res.Strategy.Held(obj): // its content is being deleted
 		return false, false, nil
 	case graceful && (held || *d.opts.GracePeriodSeconds > 0):
 		return true, false, nil
-	case graceful: // zero grace: tell watchers, then delete
+	case graceful: // no time left: watchers see the mark before the removal
 		return true, true, nil
 	case held:
 		d.markDeleting(m)
@@ -180,9 +194,9 @@ func (d *deletion) decide(obj meta.Object) (marked, gone bool, err error) {
 	}
 }
 
-// markDeleting sets the deletion time of an object that only its finalizers hold. One that is set
-// stays, whatever the clock says (it may be another server's), unless it lies ahead because of a
-// grace period, which ends here.
+// markDeleting sets deletionTimestamp of an object that only finalizers hold. A time that is set
+// stays, even if it lies ahead because another server's clock is ahead. Only a time that lies ahead
+// because of a grace period is set to the present, which ends the period.
 func (d *deletion) markDeleting(m *meta.ObjectMeta) {
 	if m.DeletionTimestamp == nil && m.Generation > 0 {
 		m.Generation++
@@ -196,8 +210,9 @@ func (d *deletion) markDeleting(m *meta.ObjectMeta) {
 	m.DeletionGracePeriodSeconds = &zero
 }
 
-// grace decides about the grace period. pending means that the deletion has begun and this one adds
-// nothing.
+// grace applies the grace period to obj. graceful says that obj now carries the time of its end.
+// pending says that an earlier deletion runs and that this one changes nothing: a later deletion
+// can only shorten the period.
 func (d *deletion) grace(obj meta.Object) (graceful, pending bool, err error) {
 	strategy, m := &d.s.res.Strategy, obj.GetObjectMeta()
 	d.opts.GracePeriodSeconds = atLeastZero(d.opts.GracePeriodSeconds)
@@ -209,12 +224,12 @@ func (d *deletion) grace(obj meta.Object) (graceful, pending bool, err error) {
 		had, want := m.DeletionGracePeriodSeconds, d.opts.GracePeriodSeconds
 		switch {
 		case had == nil || *had == 0:
-			// Its time is over. That it is still there means that whoever marked it did not come to
-			// delete it.
+			// The period is over. The client that ended it has not removed the object yet, or never
+			// will.
 			return false, false, nil
-		case want != nil && *want < *had: // only a shorter time is heard
+		case want != nil && *want < *had: // a later deletion can only shorten the period
 			ends := m.DeletionTimestamp.Add(time.Duration(*want-*had) * time.Second)
-			if ends.Before(d.r.Now) { // not before now, and whoever ends the object gracefully gets to see that
+			if ends.Before(d.r.Now) { // not in the past; one second is left so that the kubelet sees a graceful end
 				ends, want = d.r.Now, new(min(*want, 1))
 			}
 			m.DeletionTimestamp, m.DeletionGracePeriodSeconds = &meta.Time{Time: ends}, want
@@ -237,7 +252,8 @@ func (d *deletion) grace(obj meta.Object) (graceful, pending bool, err error) {
 	return true, false, nil
 }
 
-// atLeastZero reads a grace period. A negative one means a second.
+// atLeastZero returns the grace period in seconds. As in Kubernetes, a negative period means one
+// second.
 func atLeastZero(seconds *int64) *int64 {
 	if seconds != nil && *seconds < 0 {
 		one := int64(1)
@@ -246,14 +262,17 @@ func atLeastZero(seconds *int64) *int64 {
 	return seconds
 }
 
-// finalizers returns the finalizers with those of the garbage collector as the propagation policy
-// wants them.
+// finalizers returns the object's finalizers with orphan or foregroundDeletion added or removed as
+// the propagation policy wants. OrphanDependents, which is deprecated, overrides the policy.
+// Without either, the finalizer that is set stays, else OrphanByDefault decides.
 func (d *deletion) finalizers(m *meta.ObjectMeta) (list []string, changed bool) {
 	strategy := &d.s.res.Strategy
 	if strategy.NoGarbageCollection || d.s.cfg.NoGarbageCollection {
 		return m.Finalizers, false
 	}
-	orphan, foreground := slices.Contains(m.Finalizers, finalizerOrphan), slices.Contains(m.Finalizers, finalizerForeground)
+	orphan, foreground := slices.Contains(m.Finalizers, finalizerOrphan), slices.Contains(
+		m.Finalizers, finalizerForeground,
+	)
 	wantOrphan, wantForeground := orphan, foreground && !orphan
 	if !orphan && !foreground {
 		wantOrphan = strategy.OrphanByDefault
@@ -282,7 +301,8 @@ func (d *deletion) finalizers(m *meta.ObjectMeta) (list []string, changed bool) 
 	return list, true
 }
 
-// mayDelete compares the uid and resourceVersion that the client insists on.
+// mayDelete returns the conflict if the preconditions of the deletion (uid, resourceVersion) do not
+// hold.
 func (s *Store) mayDelete(m *meta.ObjectMeta, p *meta.Preconditions) error {
 	if p == nil {
 		return nil
@@ -292,7 +312,7 @@ func (s *Store) mayDelete(m *meta.ObjectMeta, p *meta.Preconditions) error {
 	otherUID := "the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated"
 	otherVersion := "the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). " +
 		"The object might have been modified"
-	if s.res.Strategy.Terminate != nil { // kube-apiserver looks before it begins to empty them, in other words
+	if s.res.Strategy.Terminate != nil { // kube-apiserver checks these kinds elsewhere, in other words
 		gr = s.res.GroupResource
 		otherUID = "Precondition failed: UID in precondition: %s, UID in object meta: %s"
 		otherVersion = "Precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s"
@@ -306,7 +326,7 @@ func (s *Store) mayDelete(m *meta.ObjectMeta, p *meta.Preconditions) error {
 	return nil
 }
 
-// admit asks the admission plugins about deleting old.
+// admit runs mutators and validators on the deletion. Plugins see the object as Old.
 func (d *deletion) admit() error {
 	d.attrs.Old, d.attrs.Options = d.old, d.opts
 	if err := d.admission().Mutate(d.ctx, d.attrs); err != nil {
@@ -315,8 +335,9 @@ func (d *deletion) admit() error {
 	return d.admission().Validate(d.ctx, d.attrs)
 }
 
-// result answers with the object, or for kinds that do not return it and are gone, a Status. What
-// is emptied first is returned, although OpenAPI does not say so, as kube-apiserver does.
+// result returns the answer: the object if it is only marked or if its kind returns deleted
+// objects, else a Status. An object that is emptied first (Terminate) is returned although OpenAPI
+// says Status, as by kube-apiserver.
 func (d *deletion) result(obj *cache.Object, done bool) (*request.DeleteResult, error) {
 	if !done || d.s.res.ReturnsDeleted || d.s.res.Strategy.Terminate != nil {
 		return &request.DeleteResult{Encoded: obj, Done: done}, nil

@@ -13,17 +13,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// DeleteCollection deletes what list selects, as many at a time as Config.DeleteWorkers says, and
-// returns the objects as they were listed. What somebody else deletes meanwhile is no error; after
-// another one it begins with no more. See router.CollectionDeleter.
-func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions) (*request.List, error) {
+// DeleteCollection deletes the objects that list selects, Config.DeleteWorkers at a time, and
+// returns them as they were listed. An object that is gone before its turn is no error. After any
+// other error no further deletion begins. All deletions have ended when it returns. See
+// router.CollectionDeleter.
+func (s *Store) DeleteCollection(
+	ctx context.Context, list *request.ListRequest, req *request.Write, opts *meta.DeleteOptions,
+) (*request.List, error) {
 	found, err := s.List(ctx, list)
 	if err != nil {
 		return nil, err
 	}
 	s.warnOfOrphans(req, opts)
 	each := *req
-	var telling sync.Mutex // whoever listens is told by one at a time
+	var telling sync.Mutex // Warn and Annotate of a request are not safe for concurrent use
 	if req.Warn != nil {
 		each.Warn = func(text string) {
 			telling.Lock()
@@ -38,7 +41,9 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 			req.Annotate(key, value)
 		}
 	}
-	work, on := errgroup.WithContext(ctx) // which says whether to go on; what has begun is not cut short
+	// on ends with the first error and is only asked before a deletion begins: deletions that run
+	// use ctx and are not cut short.
+	work, on := errgroup.WithContext(ctx)
 	var panicked atomic.Value
 	work.SetLimit(max(s.cfg.DeleteWorkers, 1))
 	for item := range found.Items {
@@ -49,7 +54,7 @@ func (s *Store) DeleteCollection(ctx context.Context, list *request.ListRequest,
 		one.Namespace, one.Name = s.NameOf(item)
 		work.Go(func() (err error) {
 			defer func() {
-				if cause := recover(); cause != nil { // it is the request that has failed, not the server
+				if cause := recover(); cause != nil { // a panic on this goroutine would end the server
 					err = fmt.Errorf("panic: %v", cause)
 					panicked.Store(fmt.Sprintf("%v\n%s", cause, debug.Stack()))
 				}

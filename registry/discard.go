@@ -12,13 +12,15 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// verbDiscard is what has to be allowed to somebody who uses meta.IgnoreReadErrors.
+// verbDiscard is the verb that errors name as the right to use meta.IgnoreReadErrors (KEP-3926).
 const verbDiscard = "unsafe-delete-ignore-read-errors"
 
-// discard deletes an object that cannot be read, decoded or decrypted: past finalizers, admission
-// and reservations, as nobody knows what it is. One that can be read is refused, and one that can
-// be by now is deleted like any other.
-func (s *Store) discard(ctx context.Context, req *request.Write, opts *meta.DeleteOptions) (*request.DeleteResult, error) {
+// discard deletes an object that cannot be decrypted or decoded. It skips finalizers, admission and
+// reservations, because they need the object. It refuses an object that can be read, but if the
+// object becomes readable while discard runs, it is deleted like any other.
+func (s *Store) discard(
+	ctx context.Context, req *request.Write, opts *meta.DeleteOptions,
+) (*request.DeleteResult, error) {
 	if req.Annotate != nil {
 		req.Annotate("apiserver.k8s.io/unsafe-delete-ignore-read-error", "")
 	}
@@ -40,7 +42,7 @@ func (s *Store) discard(ctx context.Context, req *request.Write, opts *meta.Dele
 			return res, s.apiError(err, req.Name)
 		}
 		err = s.objects.Discard(ctx, key, rev)
-		if errors.Is(err, storage.Conflict) { // it is another by now, and maybe mended
+		if errors.Is(err, storage.Conflict) { // it was written again, and may be readable
 			continue
 		}
 		if err != nil && !errors.Is(err, storage.NotFound) {
@@ -52,7 +54,8 @@ func (s *Store) discard(ctx context.Context, req *request.Write, opts *meta.Dele
 	}
 }
 
-// unreadable returns the revision of the object at key if it cannot be read, else 0.
+// unreadable returns the revision of the object at key if the object cannot be read, 0 if it can
+// be.
 func (s *Store) unreadable(ctx context.Context, key string) (storage.Revision, error) {
 	obj, err := s.objects.Get(ctx, key, cache.Want{Match: cache.Consistent})
 	if err == nil {
@@ -65,13 +68,17 @@ func (s *Store) unreadable(ctx context.Context, key string) (storage.Revision, e
 	return 0, err
 }
 
-// notCorrupt refuses the option for an object that is not there, or can be read.
+// notCorrupt returns the error for an object that does not exist or can be read: the option is
+// refused. Another err is returned as an answer.
 func (s *Store) notCorrupt(name string, err error) error {
 	if err != nil && !errors.Is(err, storage.NotFound) {
 		return s.apiError(err, name)
 	}
 	gr := s.res.GroupResource
 	return meta.NewInvalid(meta.GroupKind{Group: gr.Group, Kind: gr.Resource}, name, field.ErrorList{
-		field.Invalid(field.NewPath(meta.IgnoreReadErrors), true, "is exclusively used to delete corrupt object(s), try again by removing this option"),
+		field.Invalid(
+			field.NewPath(meta.IgnoreReadErrors), true,
+			"is exclusively used to delete corrupt object(s), try again by removing this option",
+		),
 	})
 }

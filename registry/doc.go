@@ -3,35 +3,42 @@
 // A Resource declares a resource of a kind: names, strategy, selectable fields, columns,
 // subresources. A Store made from it serves the verbs (get, list, watch, create, update, delete,
 // deletecollection) over a cache.Resource. It satisfies the verb interfaces of package router
-// without knowing them, as do an Actor, which serves creates of what is not stored, and a
-// Connecter.
+// without knowing them, An Actor serves creates of objects that are not stored (reviews, bindings,
+// evictions); an Observer serves objects that are computed when a client reads them
+// (componentstatuses); a Connecter serves exec, log and proxy. They satisfy those interfaces too.
 //
 // Words. The hub is the version of a kind that strategies see. A door is a Store through which a
 // part of the object can be changed, or the object is shown as another kind; each field belongs to
-// one door. A form is an encoding of an object in a version. A reservation is what a write takes
-// outside of its object, and gives back if the write is not stored.
+// one door. A form is an encoding of an object in a version. A try is one run of a write over one
+// state of its object; a write has several tries if other writers are faster. A reservation is
+// something outside the object, such as an address or a port, that a write takes, and gives back if
+// the write is not stored.
 //
 // Guarantees:
-//   - Every write takes the same steps, in the order that write.go lists and create.go follows,
-//     with the true old object. A write whose old object was overtaken begins again.
-//   - What strategies decide are pure functions of (request, new, old); the Store does the I/O
-//     around them, and a Reserve its own.
-//   - What a Reserve, an admission plugin or an action takes for a write is settled exactly once,
-//     with the fate of the write.
-//   - Reads of the version stored move encoded bytes. Objects are kept as they were written;
-//     another form is made for who asks first, and its failure is theirs alone. A write encodes
-//     once.
-//   - A resource can be declared anew while it is used: nobody is shown what the other declaration
-//     has made.
-//   - Every error is a *meta.StatusError with the words of kube-apiserver, or that of the context.
+//   - Every write takes the same steps, in the order that write.go lists and create.go follows.
+//     Strategy and admission see the old object that the write replaces, never an older one: if
+//     another write was faster, the write begins again.
+//   - Strategies are pure functions of (request, new object, old object). The Store does the I/O
+//     around them. Only Reserve and Guard do I/O of their own.
+//   - What a Reserve, an admission plugin or an action takes for a try is settled exactly once,
+//     with the fate of that try.
+//   - A read in the stored version copies encoded bytes and decodes nothing. Objects are kept as
+//     they were written. Another form is made for the first client that asks for it; if that fails,
+//     only the clients that ask for the form see the error. A write encodes its object once.
+//   - A resource can be declared anew while it is in use. A client of one declaration is never
+//     shown a form that another declaration made.
+//   - Every error is a *meta.StatusError in the words of kube-apiserver, or the error of the
+//     context.
 //
-// All methods of Store may be called at once. Not here: media types and HTTP (router), who may do
-// it (filters), the rules of single kinds (core/, apps/, batch/ and the other groups) and what
-// those share (check/, podspec/, scale/, govalue/).
+// All methods of Store may be called at once. No goroutine outlives a call.
+//
+// Not here: media types and HTTP (router), authorization (filters), the rules of single kinds
+// (core/, apps/, batch/ and the other groups) and what those share (check/, podspec/, scale/,
+// govalue/).
 //
 // Read: strategy.go, typed.go, store.go, keys.go; reader.go and forms.go; write.go, create.go,
 // identity.go, own.go, versions.go, update.go, delete.go, door.go; list.go and selector.go;
 // action.go, errors.go; read.go, view.go, memo.go and listmemo.go, for reads in process; follow.go
-// and place.go, for who wants every change; discard.go and handmade.go, for what was stored past
-// the API; then admission/ and core/.
+// and place.go, for callers that want every change; discard.go and handmade.go, for objects that
+// were stored past the API; then admission/ and core/.
 package registry

@@ -15,14 +15,20 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// statusField is what a status is called, the field as well as the door to it.
+// A door is a Store for a subresource that shows the object, or a part of it: status, scale,
+// resize. This file makes the doors of a Store (New and Redeclare call openDoors), and shows and
+// changes objects through a door with a kind of its own; create.go and update.go call project and
+// present.
+
+// statusField is the name of the status field and of the subresource for it.
 const statusField = "status"
 
-// Subresource returns the Store of a declared door, which shares the objects, or nil if there is
-// none of that name that all versions have. The verbs of a Store through a door are Get and Update.
+// Subresource returns the Store of a declared door that all versions of the resource have; nil if
+// there is none of that name. It shares the objects of s. It serves only Get and Update.
 func (s *Store) Subresource(name string) *Store { return s.doors[door{name: name}] }
 
-// SubresourceIn is Subresource of one version of the resource.
+// SubresourceIn returns the Store of a declared door in one version of the resource; nil if that
+// version has none of that name.
 func (s *Store) SubresourceIn(version, name string) *Store {
 	if d := s.doors[door{version, name}]; d != nil {
 		return d
@@ -30,12 +36,12 @@ func (s *Store) SubresourceIn(version, name string) *Store {
 	return s.Subresource(name)
 }
 
-// door is what leads to a subresource: its name, and the version of the resource if it is not the
-// same in all.
+// door is the key of a subresource: its name, and the version of the resource if the versions have
+// different subresources of that name.
 type door struct{ version, name string }
 
-// openDoors makes the Stores of the doors, and finds out what each may not change and what a change
-// means.
+// openDoors makes the Stores of the doors. Each is a copy of s with other rules: which fields it
+// may change, which changes metadata.generation counts, who can own what.
 func (s *Store) openDoors() error {
 	if err := s.compile(); err != nil {
 		return fmt.Errorf("registry: %s: %w", s.res.GroupResource, err)
@@ -55,7 +61,8 @@ func (s *Store) openDoors() error {
 				checks = s.strategy.Metadata.ofDoor()
 			}
 			d.strategy = &Strategy{
-				Metadata: checks, Prepare: sub.Prepare, Validate: sub.Validate, Judge: sub.Judge, Warnings: sub.Warnings,
+				Metadata: checks, Prepare: sub.Prepare, Validate: sub.Validate, Judge: sub.Judge,
+				Warnings: sub.Warnings,
 			}
 		}
 		if err := d.narrow(sub); err != nil {
@@ -75,8 +82,8 @@ func (s *Store) openDoors() error {
 	return nil
 }
 
-// resetBy is what a door resets that is not the same in all versions, or not there: by version, as
-// somebody who writes through it meets owners of others.
+// resetBy returns the Reset fields of the doors of a name, by version: a write in one version also
+// converts the fields that managers own in other versions.
 func (s *Store) resetBy(name string) map[string][]string {
 	reset := map[string][]string{}
 	for i := range s.res.Subresources {
@@ -89,7 +96,8 @@ func (s *Store) resetBy(name string) map[string][]string {
 	return reset
 }
 
-// compile makes what the declaration says of fields into functions.
+// compile turns the field lists of the declaration (Owns, Status, Generation) into the functions
+// takeBack, empty and differ.
 func (s *Store) compile() error {
 	var owned []string // by any door
 	for i := range s.res.Subresources {
@@ -117,9 +125,10 @@ func (s *Store) compile() error {
 	return nil
 }
 
-// narrow lets a door change what it owns, and show the kind that it has of its own.
+// narrow restricts a door to the fields that it owns, and sets the kind of a door with a kind of
+// its own.
 func (s *Store) narrow(sub *Subresource) error {
-	if len(sub.Owns) > 0 { // else the door takes back what others own, as the resource itself does
+	if len(sub.Owns) > 0 { // else takeBack stays that of the resource
 		var err error
 		if s.takeBack, err = s.reader.kind.Keeper(sub.Owns, true); err != nil {
 			return err
@@ -142,7 +151,8 @@ func (s *Store) narrow(sub *Subresource) error {
 	return err
 }
 
-// overlap reports whether one of some fields is, holds or is part of one of others.
+// overlap reports whether a field of the first list equals, contains or is contained in one of the
+// second.
 func overlap(fields, others []string) bool {
 	return slices.ContainsFunc(fields, func(a string) bool {
 		return slices.ContainsFunc(others, func(b string) bool {
@@ -151,7 +161,7 @@ func overlap(fields, others []string) bool {
 	})
 }
 
-// kindOf returns a kind that has a version.
+// kindOf returns the registered kind of gvk, and fails if it has no such version.
 func (c *Config) kindOf(gvk meta.GroupVersionKind) (kind.Kind, error) {
 	k := c.Kinds.Kind(gvk.GroupKind())
 	if k == nil || kind.In(k, gvk.Version) == nil {
@@ -160,7 +170,8 @@ func (c *Config) kindOf(gvk meta.GroupVersionKind) (kind.Kind, error) {
 	return k, nil
 }
 
-// present is an object as the door shows it.
+// present returns an object as the door shows it. Without a kind of its own that is the object
+// itself.
 func (s *Store) present(ctx context.Context, obj *cache.Object, to Occasion) (request.Encoded, error) {
 	if s.project == nil {
 		return obj, nil
@@ -176,7 +187,7 @@ func (s *Store) present(ctx context.Context, obj *cache.Object, to Occasion) (re
 	return s.encodeShown(ctx, obj, shown)
 }
 
-// encodeShown encodes what a door with a kind of its own shows of an object.
+// encodeShown encodes shown, which is what a door with a kind of its own shows of obj.
 func (s *Store) encodeShown(ctx context.Context, obj *cache.Object, shown meta.Object) (request.Encoded, error) {
 	typed, err := s.kind.Convert(ctx, shown, s.fixed.Version)
 	if err != nil {
@@ -190,8 +201,8 @@ func (s *Store) encodeShown(ctx context.Context, obj *cache.Object, shown meta.O
 	return &made{data: data, form: s.FormOf(s.fixed.Version, codec.Media{}), rev: obj.Revision()}, nil
 }
 
-// show returns what a door with a kind of its own shows of an object, with the metadata that
-// identifies it; nil of nil.
+// show returns what a door with a kind of its own shows of an object. The metadata are those that
+// identify the object. For nil it returns nil.
 func (s *Store) show(obj meta.Object, to Occasion) (meta.Object, error) {
 	if obj == nil {
 		return nil, nil
@@ -202,12 +213,14 @@ func (s *Store) show(obj meta.Object, to Occasion) (meta.Object, error) {
 	}
 	m := obj.GetObjectMeta()
 	*shown.GetObjectMeta() = meta.ObjectMeta{
-		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion, CreationTimestamp: m.CreationTimestamp,
+		Name: m.Name, Namespace: m.Namespace, UID: m.UID, ResourceVersion: m.ResourceVersion,
+		CreationTimestamp: m.CreationTimestamp,
 	}
 	return shown, nil
 }
 
-// project puts what the client changed of what it was shown into the object itself.
+// project checks the object of the door's kind that the mutators left, and applies it to a copy of
+// the stored object, which becomes w.obj. It translates managedFields back as well.
 func (w *write) project(ctx context.Context) error {
 	shown := w.obj
 	errs := w.s.kind.Check(ctx, shown, w.attrs.Old, w.s.fixed.Version)
@@ -217,13 +230,13 @@ func (w *write) project(ctx context.Context) error {
 	if len(errs) > 0 {
 		return meta.NewInvalid(w.s.kind.GroupKind(), w.req.Name, errs)
 	}
-	// An update that names another object has been refused before. A patch has not: it is the
-	// patched object that names one.
+	// A UID in the body of an update was compared before. The UID in a patched object was not.
 	if want, have := shown.GetObjectMeta().UID, w.old.GetObjectMeta().UID; want != "" && want != have {
 		door := w.s.res.GroupResource
 		door.Resource += "/" + w.s.subresource
 		//lint:ignore ST1005 clients know kube-apiserver's wording
-		return meta.NewConflict(door, w.req.Name, fmt.Errorf("Precondition failed: UID in precondition: %s, UID in object meta: %s",
+		return meta.NewConflict(door, w.req.Name, fmt.Errorf(
+			"Precondition failed: UID in precondition: %s, UID in object meta: %s",
 			meta.Excerpt(string(want)), have))
 	}
 	w.obj = scheme.Copy(w.old).(meta.Object)
@@ -240,7 +253,7 @@ func (w *write) project(ctx context.Context) error {
 	return err
 }
 
-// made is an object that was encoded for one request.
+// made is an object that was encoded for one request, and is not in the cache.
 type made struct {
 	data []byte // JSON
 	form uint32
@@ -253,8 +266,8 @@ func (m *made) Revision() uint64         { return m.rev }
 
 func (m *made) Form(_ uint32, build func() ([]byte, error)) ([]byte, error) { return build() }
 
-// KeepMeta is the Prepare of a door that is for nothing but its own fields: what clients may change
-// of metadata stays as it is.
+// KeepMeta is the Prepare of a door that must not change metadata: labels, annotations, finalizers,
+// owner references and the deletion time stay those of the old object.
 func KeepMeta[T meta.Object](_ *Request, obj, old T) {
 	m, was := obj.GetObjectMeta(), old.GetObjectMeta()
 	m.Labels, m.Annotations = scheme.DeepCopy(was.Labels), scheme.DeepCopy(was.Annotations)

@@ -13,14 +13,15 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// errStale is what a client is told whose resourceVersion has been overtaken.
+// errStale is the reason of a conflict: the client's resourceVersion is not the current one.
 var errStale = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
-// verbs are what the operations of the store that may be in doubt are to a client.
+// verbs maps the operations of a store that may end in doubt to the verb that a timeout names.
 var verbs = map[string]string{"put": "write", "delete": "delete"}
 
-// apiError maps a storage error to the Status that kube-apiserver gives, once, for all verbs.
-// Errors that are a Status already, or belong to the context, pass unchanged.
+// apiError maps a storage error to the Status that kube-apiserver returns for it. All verbs use
+// this one table. A Status and an error of the context pass unchanged; any other error becomes a
+// 500.
 func (s *Store) apiError(err error, name string) error {
 	var status *meta.StatusError
 	var e *storage.Error
@@ -38,10 +39,11 @@ func (s *Store) apiError(err error, name string) error {
 	case storage.Compacted:
 		return meta.NewResourceExpired("The resourceVersion for the provided list is too old.")
 	case storage.TooLarge:
-		return meta.NewBadRequest("etcdserver: request is too large") // as all engines say it; kube-apiserver makes it a 500
+		// one text for all engines; kube-apiserver answers with a 500
+		return meta.NewBadRequest("etcdserver: request is too large")
 	case storage.InDoubt:
 		return meta.NewServerTimeout(gr, verbs[e.Op], 0)
-	case storage.NoLease: // the store has forgotten a lease that it had granted; the next try gets another
+	case storage.NoLease: // the store does not know the lease; the client's next try gets another
 		return meta.NewServerTimeout(gr, verbs[e.Op], 1)
 	case storage.Unavailable, storage.Closed:
 		return meta.NewServiceUnavailable("the store is not available")
@@ -52,8 +54,9 @@ func (s *Store) apiError(err error, name string) error {
 	}
 }
 
-// corruptStorage words storage.Corrupt as kube-apiserver does: by it people, and tools, know what
-// can be deleted unread. An object of a version that is not known is not called corrupt.
+// corruptStorage returns the text of storage.Corrupt in kube-apiserver's words, by which people and
+// tools recognise objects that they may delete unread (see discard). An object in an unknown
+// version is not called corrupt, because a newer server may be able to read it.
 func corruptStorage(e *storage.Error) string {
 	what := meta.CorruptObject
 	if e.Err != nil && strings.HasSuffix(e.Err.Error(), notKnown) {
@@ -70,7 +73,8 @@ func corruptObject(e *storage.Error) string {
 	return fmt.Sprintf("%s revision=%d: %v", what, e.Rev, e.Err)
 }
 
-// listError is readError for a list, which names all objects that cannot be read, up to a bound.
+// listError is readError for a list. It names all objects that cannot be read, up to
+// cache.MaxCorrupt.
 func (s *Store) listError(err error, want storage.Revision) error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok || !errors.Is(err, storage.Corrupt) {
@@ -80,7 +84,10 @@ func (s *Store) listError(err error, want storage.Revision) error {
 	details := &meta.StatusDetails{Group: gr.Group, Kind: gr.Resource, Name: "list"}
 	for i, err := range joined.Unwrap() {
 		if i == cache.MaxCorrupt {
-			details.Causes = append(details.Causes, meta.StatusCause{Type: meta.CauseTypeTooMany, Message: "too many errors, the list is truncated"})
+			details.Causes = append(
+				details.Causes,
+				meta.StatusCause{Type: meta.CauseTypeTooMany, Message: "too many errors, the list is truncated"},
+			)
 			break
 		}
 		e := err.(*storage.Error)
@@ -91,8 +98,8 @@ func (s *Store) listError(err error, want storage.Revision) error {
 	return meta.NewStoreReadError(fmt.Sprintf("failed to read one or more %s from the storage", gr), details)
 }
 
-// watchError is apiError for a watch. That an object is gone which could not be read is an error of
-// its own: the client may know it from before.
+// watchError is apiError for a watch. The deletion of an unreadable object is an error of its own,
+// because there is no object to send in a DELETED event.
 func (s *Store) watchError(err error) error {
 	e, ok := err.(*storage.Error)
 	if !ok || e.Kind != storage.Corrupt || e.Op != "delete" {
@@ -101,11 +108,11 @@ func (s *Store) watchError(err error) error {
 	return meta.NewStoreReadError("saw a DELETED event, but object data is corrupt - "+corruptObject(e), nil)
 }
 
-// statusError makes an error that is no Status, and not the end of the context either, an internal
-// one.
+// statusError turns err into a 500, unless it is a Status or an error of the context.
 func statusError(err error) error {
 	var status *meta.StatusError
-	if err == nil || errors.As(err, &status) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.As(err, &status) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.Is(err, context.Canceled) {
 		return err
 	}
 	return meta.NewInternalError(err)
@@ -123,10 +130,12 @@ func parseRevision(rv string) (storage.Revision, error) {
 	return storage.Revision(n), nil
 }
 
-// badRevision is what kube-apiserver says of a resourceVersion that is no number, with the 400 it
-// deserves.
+// badRevision returns the 400 for a resourceVersion that is not a number, in kube-apiserver's
+// words.
 func badRevision(rv string, err error) error {
-	return meta.NewBadRequest(field.Invalid(field.NewPath("resourceVersion"), meta.Excerpt(rv), meta.Excerpt(err.Error())).Error())
+	return meta.NewBadRequest(
+		field.Invalid(field.NewPath("resourceVersion"), meta.Excerpt(rv), meta.Excerpt(err.Error())).Error(),
+	)
 }
 
 func formatRevision(r storage.Revision) string { return strconv.FormatUint(uint64(r), 10) }

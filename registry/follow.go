@@ -12,9 +12,9 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Source returns all objects of the store as something that can be followed: see follow.Changes.
-// They are told of as they are stored and shared with the cache, so following them decodes nothing:
-// Decode is for who wants to look into one. Since is the pull form.
+// Source returns the objects of the Store as a source for follow.Changes. The objects come as they
+// are stored and are shared with the cache, so following them decodes nothing; Decode decodes one.
+// Since (place.go) is the pull form.
 func (s *Store) Source() follow.Source[request.Encoded] { return source{s} }
 
 // source is a Store as a follow.Source.
@@ -35,13 +35,13 @@ func (f source) Open(ctx context.Context, after string) (follow.Stream[request.E
 	return st, nil
 }
 
-// stream is a place in the history of the objects.
+// stream is a position in the history of the objects. One goroutine uses it.
 type stream struct {
 	s      *Store
 	ctx    context.Context
 	w      *cache.Watcher
-	after  storage.Revision // everything up to here has been told, if inStep
-	told   bool             // something has been
+	after  storage.Revision // if inStep, Next has returned all changes up to here
+	told   bool             // Next has returned a batch
 	inStep bool
 	buf    []follow.Change[request.Encoded]
 }
@@ -71,7 +71,7 @@ func (st *stream) Next() (b follow.Batch[request.Encoded], err error) {
 	return b, nil
 }
 
-// change is what an event tells.
+// change turns an event of the cache into a change.
 func (st *stream) change(e *cache.Event) (ch follow.Change[request.Encoded]) {
 	ch.Name.Namespace, ch.Name.Name = st.s.split(e.Object.Key)
 	ch.Gone = e.Type == cache.Deleted
@@ -86,8 +86,9 @@ func (st *stream) change(e *cache.Event) (ch follow.Change[request.Encoded]) {
 	return ch
 }
 
-// explained is the error of a stream, in the words of follow.Source; others are those of the cache.
-// A place that the cache has forgotten, while it was used, the store may still know.
+// explained maps errors of the cache to those that follow.Source documents. If the stream fell
+// behind the cache's window, it ends with io.EOF: it can be opened again at its last revision,
+// because the store may still have the changes.
 func (st *stream) explained(err error) error {
 	switch {
 	case errors.Is(err, storage.Closed):
@@ -97,7 +98,9 @@ func (st *stream) explained(err error) error {
 	case st.told && st.inStep:
 		return io.EOF
 	}
-	return meta.NewResourceExpired("what has happened after revision " + formatRevision(st.after) + " is not known any more")
+	return meta.NewResourceExpired(
+		"what has happened after revision " + formatRevision(st.after) + " is not known any more",
+	)
 }
 
 // Close implements follow.Stream.

@@ -14,12 +14,16 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// forms hands out the numbers of the forms in which the objects of one resource are shown. Reading
-// takes no lock: the map is copied when a new form gets its number. That happens only a few times,
-// because there are few combinations of version and media type.
+// This file makes the forms of objects: a version and media type that differ from the stored one.
+// The router asks FormOf for the number of the form that a client wants, looks beside the object
+// for bytes of that number, and calls Encode if there are none.
+
+// forms assigns numbers to the forms of the objects of one resource. Looking up a number takes no
+// lock, because the map is copied when a new form gets its number. That is rare: there are few
+// combinations of version and media type.
 //
-// A number belongs to a Kind, not to its name: what one Kind has made of an object is not shown for
-// one that replaces it.
+// Redeclare makes new forms with the same counter, so the numbers of a replaced Kind are never used
+// again: no client of the new Kind is sent bytes that the old one made.
 type forms struct {
 	mu    sync.Mutex
 	last  *atomic.Uint32 // shared by all forms of one cache
@@ -31,8 +35,8 @@ type formKey struct {
 	media codec.Media
 }
 
-// asStored marks the form of protobuf as it is stored: without resourceVersion, so that nobody is
-// sent it.
+// asStored marks the form of bytes as they are stored, which clients are not sent: protobuf has no
+// resourceVersion there, and JSON may need defaults.
 const asStored = "stored"
 
 func newForms(last *atomic.Uint32) *forms { return &forms{last: last} }
@@ -61,7 +65,7 @@ func (f *forms) of(gvk meta.GroupVersionKind, m codec.Media) uint32 {
 	return n
 }
 
-// FormOf returns the number of a form: an encoding of objects in a version that the store shows.
+// FormOf returns the number of a form: the encoding m of objects in a version that the Store shows.
 // The same arguments give the same number for the life of the Store; numbers start at 1. It
 // allocates only the first time.
 func (s *Store) FormOf(version string, m codec.Media) uint32 {
@@ -69,9 +73,9 @@ func (s *Store) FormOf(version string, m codec.Media) uint32 {
 	return s.forms.of(s.shown(version), m)
 }
 
-// Encode makes a form of an object: in a version that the store shows, whole or metadata only, in a
-// media type. The bytes are without a final newline if they are JSON, and the caller's only to
-// read. The error names the object.
+// Encode encodes an object in a version that the Store shows and in the media type m, whole or
+// metadata only. JSON has no final newline. The caller must not change the bytes: they may be those
+// of the cache. The error names the object.
 func (s *Store) Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
 	enc = unwrapped(enc)
 	data, err := s.transform(ctx, enc, version, m)
@@ -120,7 +124,7 @@ func (s *Store) transform(ctx context.Context, enc request.Encoded, version stri
 	return data, nil
 }
 
-// partial makes a form of an object that is encoded as JSON: of its metadata alone.
+// partial turns the JSON of an object into a PartialObjectMetadata in the media type m.
 func (c *Config) partial(data []byte, m codec.Media) ([]byte, error) {
 	data, err := codec.AppendPartial(nil, data, m.Version)
 	if err != nil || m.Type == codec.JSON {
@@ -129,13 +133,14 @@ func (c *Config) partial(data []byte, m codec.Media) ([]byte, error) {
 	return c.Codecs.Transcode(nil, data, codec.Media{Type: m.Type})
 }
 
-// settled reports whether stored bytes are in a version, and need not be completed.
+// settled reports whether stored bytes are in a version and need no defaults, so that they can be
+// sent as they are.
 func (s *Store) settled(data []byte, form uint32, version string) bool {
 	l := s.reader.looker(s.shown(version).GroupVersion().String())
 	return l != nil && form == l.jsonForm && l.version.Settled != nil && l.version.Settled(data)
 }
 
-// object decodes an object and converts it to a version, whose apiVersion and kind it carries.
+// object decodes an object, converts it to a version, and sets its apiVersion and kind.
 func (s *Store) object(ctx context.Context, enc request.Encoded, version string) (meta.Typed, error) {
 	hub, err := s.reader.hub(ctx, enc)
 	if err != nil {
@@ -149,8 +154,8 @@ func (s *Store) object(ctx context.Context, enc request.Encoded, version string)
 	return obj, nil
 }
 
-// namedError tells which object cannot be read or shown. What has a Status of its own keeps it, and
-// that the request has ended is no fault of the object.
+// namedError adds the name of the object to an error of reading or encoding it. A Status passes
+// unchanged. If the request has ended, the error is that of its context.
 func (s *Store) namedError(ctx context.Context, enc request.Encoded, err error) error {
 	var status *meta.StatusError
 	obj, _ := enc.(*cache.Object)

@@ -10,19 +10,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Identity is what the server gives an object that is created.
+// Identity is the metadata that the server assigns when an object is created.
 type Identity struct {
 	UID     meta.UID
 	Created *meta.Time
 }
 
-// Handmade judges a value that somebody has put into the store past the API, at key. It returns the
-// object as it is to be stored, with the identity and the namespace that people leave out, and what
-// of that was added; or why it is refused: it does not decode, is of another kind, or belongs
-// elsewhere. It is not validated, and gets no defaults.
+// Handmade checks a value that somebody has put into the store at key past the API, such as a file
+// of the file engine. It returns the bytes to store, completed with the namespace and Identity if
+// they lack them, and the Identity of the object if it was completed (zero if the value is
+// complete). It fails if the value does not decode, is of another kind, or does not belong at key.
+// The object is not validated and gets no defaults.
 //
-// The identity is that of old, the value before, if there is one; what that lacks comes from born,
-// where a missing UID is made.
+// The Identity is that of old, the previous value at key, if that can be decoded. Fields that old
+// lacks come from born. If both lack the UID, a new one is made.
 func (s *Store) Handmade(key string, value, old []byte, born Identity) ([]byte, Identity, error) {
 	obj, err := s.handmade(value)
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *Store) Handmade(key string, value, old []byte, born Identity) ([]byte, 
 	return value, Identity{m.UID, m.CreationTimestamp}, err
 }
 
-// handmade decodes a stored value in the version that it is in.
+// handmade decodes a stored value in its own version.
 func (s *Store) handmade(value []byte) (meta.Object, error) {
 	if _, err := s.reader.look("", value); err != nil {
 		return nil, err

@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// prefix returns the key prefix of all objects in a namespace, of all objects if it is "".
+// prefix returns the key prefix of all objects in a namespace, or of all objects if namespace is
+// "". It ends in "/".
 func (s *Store) prefix(namespace string) string {
 	if namespace == "" || !s.res.Namespaced {
 		return s.root
@@ -17,8 +18,8 @@ func (s *Store) prefix(namespace string) string {
 	return s.root + namespace + "/"
 }
 
-// key returns where an object is stored. Names that would leave the prefix are refused, in the
-// words that kube-apiserver uses for them.
+// key returns the key of an object: root/namespace/name, or root/name. It refuses names such as
+// ".." and those with "/", which would lead out of the prefix, in the words of kube-apiserver.
 func (s *Store) key(namespace, name string) (string, error) {
 	if name == "" {
 		return "", meta.NewBadRequest("Name parameter required.")
@@ -33,12 +34,14 @@ func (s *Store) key(namespace, name string) (string, error) {
 		return "", meta.NewBadRequest("Namespace parameter required.")
 	}
 	if bad := names.IsPathSegmentName(namespace); len(bad) > 0 {
-		return "", meta.NewBadRequest("Namespace parameter invalid: " + quote(meta.Excerpt(namespace)) + ": " + joinAnd(bad))
+		return "", meta.NewBadRequest(
+			"Namespace parameter invalid: " + quote(meta.Excerpt(namespace)) + ": " + joinAnd(bad),
+		)
 	}
 	return s.root + namespace + "/" + name, nil
 }
 
-// NameOf returns namespace and name of an object that the Store has listed.
+// NameOf returns the namespace and name of an object that List returned.
 func (s *Store) NameOf(enc request.Encoded) (namespace, name string) {
 	if u, ok := enc.(*unread); ok {
 		return s.split(u.key)

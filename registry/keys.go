@@ -8,14 +8,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Keys are laid out as kube-apiserver lays them out, so that either can read what the other has
-// stored.
+// Keys are laid out as kube-apiserver lays them out, so that each server can read the store of the
+// other.
 
-// builtInGroups are the groups that kube-apiserver itself serves, and stores without naming the
-// group: no two of their resources share a plural, but for those that are the same thing in two
-// groups. The list is closed: metrics.k8s.io and other groups of the name are served by others, and
-// apiextensions.k8s.io and apiregistration.k8s.io by servers of their own beside kube-apiserver's,
-// which name the group as they do for everybody's.
+// builtInGroups are the groups whose keys do not name the group, because kube-apiserver's core
+// server stores them so. No two of their resources share a plural, except those that are the same
+// objects in two groups. No group is added to the list: apiextensions.k8s.io and
+// apiregistration.k8s.io are stored by the other two servers in kube-apiserver, whose keys name the
+// group, and metrics.k8s.io and the like are not stored by it.
 var builtInGroups = map[string]bool{
 	"":                             true,
 	"admissionregistration.k8s.io": true,
@@ -42,8 +42,8 @@ var builtInGroups = map[string]bool{
 	"storagemigration.k8s.io":      true,
 }
 
-// historicalPrefixes are of resources that were called otherwise when the first clusters stored
-// them.
+// historicalPrefixes are the prefixes of resources that had other names in early releases of
+// Kubernetes. Keys kept those names.
 var historicalPrefixes = map[meta.GroupResource]string{
 	{Resource: "endpoints"}:                             "services/endpoints",
 	{Resource: "nodes"}:                                 "minions",
@@ -56,10 +56,10 @@ var historicalPrefixes = map[meta.GroupResource]string{
 	{Group: "policy", Resource: "podsecuritypolicies"}:     "podsecuritypolicy",
 }
 
-// KeyPrefix returns a resource's place under the store's prefix, without slashes around it: the
-// plural for Kubernetes' own groups, "group/plural" for all others. Two resources share it only if
-// they are the same thing in two groups (events and ingresses are), and none is within another's,
-// as long as checkPlace has passed them.
+// KeyPrefix returns the part of a resource's keys that follows the prefix of the store, without
+// slashes around it: the plural for Kubernetes' own groups, "group/plural" for others. Two
+// resources share it only if they are the same objects in two groups (events, ingresses). If
+// checkPlace has accepted both, no prefix contains another.
 func KeyPrefix(gr meta.GroupResource) string {
 	if prefix, ok := historicalPrefixes[gr]; ok {
 		return prefix
@@ -70,10 +70,9 @@ func KeyPrefix(gr meta.GroupResource) string {
 	return gr.Group + "/" + gr.Resource
 }
 
-// checkPlace refuses a resource that has no place of its own. Its plural is a DNS label, as
-// Kubernetes demands of custom resources: paths are compared letter by letter, and plurals with
-// their spelling in lower case. A group without a dot must be one of Kubernetes' own: keys of a
-// group called pods would be within those of pods.
+// checkPlace refuses a resource whose keys could collide with those of another. The plural must be
+// a DNS label, as Kubernetes demands of custom resources. A group without a dot must be one of
+// Kubernetes' own: the keys of a group called pods would lie within those of the resource pods.
 func checkPlace(gr meta.GroupResource) error {
 	if msgs := names.IsDNS1123Label(gr.Resource); len(msgs) > 0 {
 		return fmt.Errorf("registry: the plural %q of the resource %s is no DNS label: %s", gr.Resource, gr, msgs[0])

@@ -15,6 +15,11 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
+// This file serves list and watch: it turns a request into options for cache.Resource, and pages
+// and events of the cache into those of the router. The router calls List and Watch; selector.go
+// compiles the selectors. resourceVersion and resourceVersionMatch have the meaning of KEP-2340 and
+// of Kubernetes' API concepts.
+
 // List returns one page of objects. See router.Lister.
 func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
 	sel, err := s.selector(ctx, req)
@@ -40,7 +45,8 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 		return nil, s.listError(err, opts.Want.Rev)
 	}
 	out := &request.List{
-		ResourceVersion: formatRevision(list.Rev), Items: items(list.Objects), Len: len(list.Objects), Form: formOf(list.Objects),
+		ResourceVersion: formatRevision(list.Rev), Items: items(list.Objects), Len: len(list.Objects),
+		Form: formOf(list.Objects),
 	}
 	if opts.Corrupt {
 		out.Items = s.lenientItems(list.Objects, req.Version)
@@ -55,7 +61,7 @@ func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.Li
 	return out, nil
 }
 
-// items yields objects as the router sees them, without building a second slice.
+// items yields objects as request.Encoded, without a second slice.
 func items(objects []*cache.Object) iter.Seq[request.Encoded] {
 	return func(yield func(request.Encoded) bool) {
 		for _, o := range objects {
@@ -66,8 +72,9 @@ func items(objects []*cache.Object) iter.Seq[request.Encoded] {
 	}
 }
 
-// formOf finds the form in which all objects are stored, without the calls that the router would
-// make for each.
+// formOf returns a function that returns the form in which all objects are stored, 0 if they
+// differ. It is a fast path for List.Form: without it the router calls two interface methods for
+// each object.
 func formOf(objects []*cache.Object) func() uint32 {
 	return func() (all uint32) {
 		for i, o := range objects {
@@ -85,7 +92,9 @@ func formOf(objects []*cache.Object) func() uint32 {
 }
 
 func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.ListOptions, error) {
-	opts := &cache.ListOptions{Prefix: s.prefix(req.Namespace), Match: sel.stored.match(), Show: s.seenIn(sel, req.Version)}
+	opts := &cache.ListOptions{
+		Prefix: s.prefix(req.Namespace), Match: sel.stored.match(), Show: s.seenIn(sel, req.Version),
+	}
 	if req.Limit > 0 {
 		opts.Limit = int(min(req.Limit, 1<<31-1))
 	}
@@ -99,7 +108,7 @@ func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.Lis
 			return nil, meta.NewBadRequest("specifying resource version is not allowed when using continue")
 		}
 		opts.After, opts.Want = after, cache.Want{Rev: rev, Match: cache.Exact}
-		if rev == 0 { // an inconsistent continue: go on at the present state
+		if rev == 0 { // the token of an expired list: continue at the current state
 			opts.Want = cache.Want{Match: cache.Consistent}
 		}
 		return opts, nil
@@ -107,15 +116,17 @@ func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.Lis
 	rev, err := parseRevision(req.ResourceVersion)
 	if err != nil {
 		return nil, meta.NewBadRequest("invalid resource version: " +
-			field.Invalid(field.NewPath("resourceVersion"), meta.Excerpt(req.ResourceVersion), meta.Excerpt(err.Error())).Error())
+			field.Invalid(
+				field.NewPath("resourceVersion"), meta.Excerpt(req.ResourceVersion), meta.Excerpt(err.Error()),
+			).Error())
 	}
 	opts.Want = want(req, rev, opts.Only != "")
 	return opts, nil
 }
 
-// want turns resourceVersion and resourceVersionMatch into what the cache understands. Without a
-// match, a limit makes a revision exact, as it always has, unless the list is of one name, which
-// has no pages.
+// want translates resourceVersion and resourceVersionMatch for the cache. If resourceVersionMatch
+// is not set, a limit makes the revision exact, as in Kubernetes before that parameter existed,
+// unless the list is of one name, which has no pages.
 func want(req *request.ListRequest, rev storage.Revision, oneName bool) cache.Want {
 	switch {
 	case req.ResourceVersion == "":
@@ -130,8 +141,8 @@ func want(req *request.ListRequest, rev storage.Revision, oneName bool) cache.Wa
 	}
 }
 
-// expiredContinue is the 410 for a continue token whose revision is gone. It carries a token that
-// goes on at the present state.
+// expiredContinue returns the 410 for a continue token whose revision was compacted. It carries a
+// token that continues at the current state.
 func expiredContinue(opts *cache.ListOptions) error {
 	err := meta.NewResourceExpired("The provided continue parameter is too old to display a consistent list result. " +
 		"You can start a new list without the continue parameter, or use the continue token in this response to retrieve " +
@@ -153,7 +164,8 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 		return nil, badRevision(req.ResourceVersion, err)
 	}
 	opts := cache.WatchOptions{
-		Prefix: s.prefix(req.Namespace), Match: sel.stored.match(), Show: s.seenIn(&sel, req.Version), Field: sel.group, Bookmarks: req.Bookmarks,
+		Prefix: s.prefix(req.Namespace), Match: sel.stored.match(), Show: s.seenIn(&sel, req.Version),
+		Field: sel.group, Bookmarks: req.Bookmarks,
 	}
 	opts.Key = s.only(&sel, opts.Prefix, req.Namespace)
 	opts.Corrupt = meta.ShowsUnread(ctx)
@@ -188,7 +200,7 @@ func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.Ev
 	return &eventCursor{w: w, s: s, stored: sel.stored, from: rev, version: req.Version, lenient: opts.Corrupt}, nil
 }
 
-// tooOld is the 410 for a watch from a revision whose successors are no longer known.
+// tooOld returns the 410 for a watch from a revision whose later changes were compacted.
 func tooOld(rev storage.Revision, err error) error {
 	oldest := storage.Revision(0)
 	if e := (*storage.Error)(nil); errors.As(err, &e) && e.Rev > 0 {
@@ -197,25 +209,26 @@ func tooOld(rev storage.Revision, err error) error {
 	return meta.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", rev, oldest))
 }
 
-// eventCursor shows a cache.Watcher to the router.
+// eventCursor adapts a cache.Watcher to request.EventCursor. One goroutine uses it.
 type eventCursor struct {
 	w       *cache.Watcher
 	s       *Store
-	stored  condition // that the cache has been given
+	stored  condition // the filter that the cache runs; its error ends the watch
 	from    storage.Revision
 	version string          // of the request
-	lenient bool            // the reader wants to see the other objects, if one cannot be read
+	lenient bool            // unreadable objects are sent as meta.Unread instead of ending the watch
 	started bool            // Next has returned events
 	buf     []request.Event // reused by every Next
 }
 
 var eventTypes = [...]request.EventType{
-	cache.Added: request.Added, cache.Modified: request.Modified, cache.Deleted: request.Deleted, cache.Bookmark: request.Bookmark,
+	cache.Added: request.Added, cache.Modified: request.Modified, cache.Deleted: request.Deleted,
+	cache.Bookmark: request.Bookmark,
 }
 
-// Next returns all events so far, or waits for one. A watcher that falls behind ends with io.EOF:
-// the store may still have what it missed, so it is to come again from the last event that it saw,
-// and not to list everything anew.
+// Next returns all events so far, or waits for one. A watcher that falls behind the cache's window
+// ends with io.EOF, and not with a 410: the store may still have the events that it missed, so the
+// client should watch again from its last event instead of listing everything.
 func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	events, err := c.w.Next(ctx)
 	if err == nil {
@@ -247,5 +260,5 @@ func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	return c.buf, nil
 }
 
-// Close releases the position.
+// Close ends the watch. Next must not be called after it.
 func (c *eventCursor) Close() { c.w.Close() }

@@ -19,11 +19,11 @@ type ListMemo[T meta.Object] struct {
 	last     atomic.Pointer[listed[T]]
 }
 
-// listed is a state of a resource.
+// listed is the decoded state of a resource. It is immutable.
 type listed[T meta.Object] struct {
 	encoded []*cache.Object
 	objects []T
-	hidden  map[string]error // by name: objects that cannot be read
+	hidden  map[string]error // by name: the errors of objects that cannot be read
 }
 
 // NewListMemo makes a ListMemo of a resource, whose hub type is T.
@@ -31,9 +31,9 @@ func NewListMemo[T meta.Object](stores Stores, resource meta.GroupResource) *Lis
 	return &ListMemo[T]{stores: stores, resource: resource}
 }
 
-// List returns all objects that can be read, none if there is no such resource. ReadYourWrites is
-// answered as Consistent is. The objects are shared, and must not be changed. The error is a
-// *meta.StatusError.
+// List returns all objects that can be read, and none if the server does not have the resource.
+// ReadYourWrites reads as Consistent does. The objects are shared, and must not be changed. The
+// error is a *meta.StatusError.
 func (m *ListMemo[T]) List(ctx context.Context, fresh request.Freshness) ([]T, error) {
 	now, err := m.load(ctx, fresh)
 	if err != nil {
@@ -42,8 +42,8 @@ func (m *ListMemo[T]) List(ctx context.Context, fresh request.Freshness) ([]T, e
 	return now.objects, nil
 }
 
-// Hidden returns why List does not return an object of a name, outside of namespaces, that the
-// cache has: the object cannot be read. It is nil if there is no such object.
+// Hidden returns the error of reading the cluster-scoped object of a name, if List leaves it out
+// because it cannot be read. It returns nil if there is no such object.
 func (m *ListMemo[T]) Hidden(ctx context.Context, name string) error {
 	now, err := m.load(ctx, request.Cached)
 	if err != nil {
@@ -90,7 +90,8 @@ func (m *ListMemo[T]) load(ctx context.Context, fresh request.Freshness) (*liste
 	return next, nil
 }
 
-// decodeCached decodes an object of the cache that may be impossible to read.
+// decodeCached decodes an object of the cache. Its error is a *meta.StatusError, also for an entry
+// that is marked as unreadable.
 func (v View[T]) decodeCached(ctx context.Context, obj *cache.Object) (T, error) {
 	if err := obj.Err(); err != nil {
 		return *new(T), v.store.apiError(err, "")

@@ -9,9 +9,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Memo is View.Read of one object, ReadYourWrites, that keeps what was made of the object. It is a
-// type of its own because it has a state: while the object keeps its revision, Get costs one look
-// at the cache, and decodes nothing. The object need not exist. All methods may be called at once.
+// Memo reads one object as View.Read with ReadYourWrites does, and keeps a value that is computed
+// from it. While the object keeps its revision, Get costs one lookup in the cache and decodes
+// nothing. The object need not exist. All methods may be called at once.
 type Memo[T meta.Object, V any] struct {
 	view      View[T]
 	key, name string
@@ -24,8 +24,9 @@ type memoized[V any] struct {
 	value *V
 }
 
-// NewMemo makes a Memo of an object. What of returns is shared, and must not refer to obj. It is an
-// error if no object can have the name.
+// NewMemo makes a Memo of an object. The function of computes the value from the object; the value
+// is shared between callers and must not refer to obj. NewMemo fails if no object can have the
+// name.
 func NewMemo[T meta.Object, V any](view View[T], namespace, name string, of func(obj T) *V) (*Memo[T, V], error) {
 	key, err := view.store.key(namespace, name)
 	if err != nil {
@@ -34,7 +35,8 @@ func NewMemo[T meta.Object, V any](view View[T], namespace, name string, of func
 	return &Memo[T, V]{view: view, key: key, name: name, of: of}, nil
 }
 
-// Get returns what of makes of the object as it is now.
+// Get returns the value that of computes from the object's current state. The error is a
+// *meta.StatusError, a 404 if the object does not exist.
 func (m *Memo[T, V]) Get(ctx context.Context) (*V, error) {
 	obj, err := m.view.store.readKey(ctx, m.key, request.ReadYourWrites)
 	if err != nil {

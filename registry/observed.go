@@ -16,26 +16,26 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Observed declares a resource without a store that is only read: what its objects say is found out
-// when somebody asks. They are outside of namespaces.
+// Observed declares a cluster-scoped, read-only resource that is not stored: its objects are
+// computed when a client reads them (componentstatuses).
 type Observed struct {
 	GroupResource meta.GroupResource
 	Kind          string
 	Singular      string // "": the kind in lower case
 	ShortNames    []string
-	// Observe returns all objects there are, in the hub of the kind. It may do I/O, and ask whether
-	// the store works.
+	// Observe computes all objects, in the hub of the kind. It may do I/O. store is the server's
+	// store, so that Observe can check whether it works.
 	Observe    func(ctx context.Context, store storage.Store) []meta.Object
 	Table      *Table
 	Deprecated []Deprecation
 }
 
-// Describe returns what clients are told of the resource in the version of gvk.
+// Describe returns what discovery says about the resource in the version of gvk.
 func (o *Observed) Describe(gvk meta.GroupVersionKind) meta.Description {
 	return meta.Description{Name: o.GroupResource.Resource, Singular: o.Singular, Kind: gvk, ShortNames: o.ShortNames}
 }
 
-// Observer serves get and list of what is observed. All methods may be called at once.
+// Observer serves get and list of an Observed. All methods may be called at once.
 type Observer struct {
 	Observed
 	cfg   *Config
@@ -43,7 +43,7 @@ type Observer struct {
 	forms *forms
 }
 
-// NewObserver makes the Observer of a resource. Its kind must be known.
+// NewObserver makes the Observer of a resource, whose kind must be registered.
 func NewObserver(cfg *Config, o Observed) (*Observer, error) {
 	k := cfg.Kinds.Kind(meta.GroupKind{Group: o.GroupResource.Group, Kind: o.Kind})
 	if k == nil {
@@ -58,8 +58,8 @@ func NewObserver(cfg *Config, o Observed) (*Observer, error) {
 // Kind is the kind of the objects.
 func (o *Observer) Kind() kind.Kind { return o.kind }
 
-// Get observes one object. The error of one that there is not names the resource in the singular,
-// as kube-apiserver's does. See router.Getter.
+// Get observes one object. The 404 names the resource in the singular, as kube-apiserver's does.
+// See router.Getter.
 func (o *Observer) Get(ctx context.Context, _, name, _ string) (request.Encoded, error) {
 	for _, obj := range o.Observe(ctx, o.cfg.Cache.Store()) {
 		if obj.GetObjectMeta().Name == name {
@@ -69,8 +69,8 @@ func (o *Observer) Get(ctx context.Context, _, name, _ string) (request.Encoded,
 	return nil, meta.NewNotFound(meta.GroupResource{Group: o.GroupResource.Group, Resource: o.Singular}, name)
 }
 
-// List observes the objects that are selected, and returns them by name. There is one page, and no
-// revision. See router.Lister.
+// List observes all objects and returns those that are selected, sorted by name, in one page and
+// without a resourceVersion. See router.Lister.
 func (o *Observer) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
 	fields, err := req.Fields.Transform(kind.In(o.kind, req.Version).FieldLabel)
 	if err != nil {
@@ -78,9 +78,12 @@ func (o *Observer) List(ctx context.Context, req *request.ListRequest) (*request
 	}
 	objects := slices.DeleteFunc(o.Observe(ctx, o.cfg.Cache.Store()), func(obj meta.Object) bool {
 		m := obj.GetObjectMeta()
-		return !req.Labels.Matches(meta.Set(m.Labels)) || !fields.Matches(meta.Set{"metadata.name": m.Name, "metadata.namespace": ""})
+		return !req.Labels.Matches(meta.Set(m.Labels)) ||
+			!fields.Matches(meta.Set{"metadata.name": m.Name, "metadata.namespace": ""})
 	})
-	slices.SortFunc(objects, func(a, b meta.Object) int { return cmp.Compare(a.GetObjectMeta().Name, b.GetObjectMeta().Name) })
+	slices.SortFunc(objects, func(a, b meta.Object) int {
+		return cmp.Compare(a.GetObjectMeta().Name, b.GetObjectMeta().Name)
+	})
 	items := func(yield func(request.Encoded) bool) {
 		for _, obj := range objects {
 			if !yield(observation{obj}) {
@@ -91,14 +94,14 @@ func (o *Observer) List(ctx context.Context, req *request.ListRequest) (*request
 	return &request.List{Items: items, Len: len(objects)}, nil
 }
 
-// FormOf is Store.FormOf for what is observed.
+// FormOf returns the number of a form of the objects. The same arguments give the same number.
 func (o *Observer) FormOf(version string, m codec.Media) uint32 {
 	m.Pretty, m.Stream = false, false
 	gk := o.kind.GroupKind()
 	return o.forms.of(meta.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind}, m)
 }
 
-// Encode makes a form of an object.
+// Encode encodes an object, which Get or List returned, in a version and in the media type m.
 func (o *Observer) Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
 	obj, err := o.kind.Convert(ctx, enc.(observation).obj, version)
 	if err != nil {
@@ -122,7 +125,8 @@ func (o *Observer) Encode(ctx context.Context, enc request.Encoded, version stri
 // Columns returns the columns of the kind's Table.
 func (o *Observer) Columns() []meta.TableColumnDefinition { return o.Table.Columns }
 
-// Row is Store.Row for what is observed.
+// Row returns the cells of an object's row, one for each column. Without an object (enc is nil) it
+// is the row of an empty one.
 func (o *Observer) Row(_ context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
 	obj := o.kind.New()
 	if enc != nil {
@@ -131,7 +135,8 @@ func (o *Observer) Row(_ context.Context, enc request.Encoded, now time.Time) ([
 	return o.Table.Cells(obj, now), nil, nil
 }
 
-// observation is an object that has no form before somebody asks for one.
+// observation is an observed object as request.Encoded. It is not encoded before a client asks for
+// a form.
 type observation struct{ obj meta.Object }
 
 func (observation) Stored() ([]byte, uint32) { return nil, 0 }

@@ -19,19 +19,23 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// owner keeps record of who owns the fields of the objects of a Store, for those who write in one
-// version. It is immutable.
+// This file records who owns which fields of an object, in metadata.managedFields (server-side
+// apply, KEP-555), over scheme/apply. The steps of create.go call own, apply, keepOwners and
+// keepTimes; action.go uses owner for objects that are not stored.
+
+// owner records who owns the fields of a Store's objects, for clients that write in one version. It
+// is immutable.
 type owner struct {
 	apply.Door
 	version string
-	form    uint32              // of objects in the version as JSON
-	empty   func() (any, error) // what a create starts from
-	scale   *apply.Scale        // nil unless the store shows something else than the object
+	form    uint32              // the form of JSON in the version
+	empty   func() (any, error) // the tree of an object without fields, which a create starts from
+	scale   *apply.Scale        // nil unless the door shows a Scale
 }
 
-// openOwners makes the owners of all versions of the store. What reset names, or in a version
-// resetIn, cannot be owned through it. At the resource itself kube-apiserver knows what is reset in
-// the version of the request alone, where versions differ.
+// openOwners makes the owner of each version. Nobody can own the fields in reset through this
+// Store; resetIn, if not nil, lists them by version instead. With resetIn, the owners of the
+// resource itself reset fields in the version of the request only, as kube-apiserver does.
 func (s *Store) openOwners(reset []string, resetIn map[string][]string) {
 	s.reset, s.resetIn, s.owners = reset, resetIn, map[string]*owner{}
 	list, replicas := s.kind.Versions(), map[string]apply.Path{}
@@ -58,7 +62,10 @@ func (s *Store) openOwners(reset []string, resetIn map[string][]string) {
 			reset = map[string]*apply.Set{apiVersion: resets[apiVersion]}
 		}
 		o := &owner{
-			Door:    apply.Door{Versions: all, Kind: shown, Subresource: s.subresource, Reset: reset, Custom: kind.In(s.kind, shown.Version).Type == nil},
+			Door: apply.Door{
+				Versions: all, Kind: shown, Subresource: s.subresource, Reset: reset,
+				Custom: kind.In(s.kind, shown.Version).Type == nil,
+			},
 			version: v.GVK.Version,
 			form:    s.FormOf(v.GVK.Version, codec.Media{}),
 			empty:   sync.OnceValues(func() (any, error) { return all.empty(all.kind, shown) }),
@@ -70,7 +77,8 @@ func (s *Store) openOwners(reset []string, resetIn map[string][]string) {
 	}
 }
 
-// replicasIn is where objects have the replicas in a version, nil if they have none.
+// replicasIn returns the path of the field that a Scale shows as spec.replicas, in a version; nil
+// if the version has none.
 func (s *Store) replicasIn(version string) apply.Path {
 	at := s.project.Replicas
 	if s.project.ReplicasIn != nil {
@@ -82,7 +90,7 @@ func (s *Store) replicasIn(version string) apply.Path {
 	return fieldPath(at)
 }
 
-// fieldPath is the path to what names such as "spec.replicas" lead to.
+// fieldPath parses names such as "spec.replicas".
 func fieldPath(names string) apply.Path {
 	var p apply.Path
 	for name := range strings.SplitSeq(names, ".") {
@@ -91,7 +99,8 @@ func fieldPath(names string) apply.Path {
 	return p
 }
 
-// owner is that of the version of the request; nil if nobody records who owns what is written.
+// owner returns the owner for the version of the request. It is nil if the request has no field
+// manager: then the write leaves managedFields as they are.
 func (w *write) owner() *owner {
 	if w.req.Manager == "" {
 		return nil
@@ -99,16 +108,17 @@ func (w *write) owner() *owner {
 	return w.s.owners[cmp.Or(w.req.Version, w.s.reader.home.GVK.Version)]
 }
 
-// writer is who writes, in the present try.
+// writer returns the manager and time that the present try records.
 func (w *write) writer() apply.Writer { return apply.Writer{Manager: w.req.Manager, Now: w.s.now()} }
 
-// maxOwned is how long an object may be, in bytes of JSON, whose fields have owners: about what
-// engines take. To find the fields of one that is not going to be stored would take much memory.
+// maxOwned is the largest object, in bytes of JSON, whose owners are recorded: about the largest
+// that engines store. A larger object will be refused, and finding its fields would cost much
+// memory.
 const maxOwned = 3 << 19
 
-// own records in hub who owns the fields of obj, which is complete, the same in the version of the
-// request, and made of current. An object whose owners cannot be told has none. The error is that
-// of ctx.
+// own sets the managedFields of hub. obj is the same object in the version of the request, complete
+// with defaults; current is the state that the change started from. If the owners cannot be
+// determined, the object gets none: that is no reason to fail the write. The error is that of ctx.
 func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed, hub meta.Object) error {
 	o := w.owner()
 	if o == nil {
@@ -124,7 +134,9 @@ func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed
 	if err != nil {
 		return ctx.Err()
 	}
-	if !o.Custom { // conversions of Go types complete objects: what it comes back as, as in Kubernetes
+	// Conversions of Go types complete objects: as in Kubernetes, the owners are those of the
+	// fields that the object has after a conversion to the hub and back.
+	if !o.Custom {
 		obj = hub
 	}
 	tree, err := encodeTree(ctx, w.s.kind, obj, o.Kind)
@@ -138,8 +150,8 @@ func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed
 	return nil
 }
 
-// current is the state that a change starts from. Through a door with a kind of its own it says who
-// owns what, which nobody sees otherwise.
+// current returns the state that a change starts from, as the door shows it. A door with a kind of
+// its own adds managedFields, which its reads do not show, so that the change can be attributed.
 func (w *write) current(ctx context.Context, cur *cache.Object) (request.Encoded, error) {
 	o := w.owner()
 	if w.s.project == nil || o == nil {
@@ -149,13 +161,15 @@ func (w *write) current(ctx context.Context, cur *cache.Object) (request.Encoded
 	if err != nil {
 		return nil, w.s.namedError(ctx, cur, err)
 	}
-	if entries, err := o.scale.Of(ctx, w.old.GetObjectMeta().ManagedFields); err == nil { // else nobody can tell
+	// else the entries cannot be read
+	if entries, err := o.scale.Of(ctx, w.old.GetObjectMeta().ManagedFields); err == nil {
 		shown.GetObjectMeta().ManagedFields = entries
 	}
 	return w.s.encodeShown(ctx, cur, shown)
 }
 
-// live is the state that a try starts from, as the client sees it.
+// live returns the state that a try starts from in the version of the request, with its
+// managedFields.
 func (w *write) live(ctx context.Context, o *owner, current request.Encoded) (apply.Object, error) {
 	if current == nil {
 		tree, err := o.empty()
@@ -164,7 +178,9 @@ func (w *write) live(ctx context.Context, o *owner, current request.Encoded) (ap
 	data, form := current.Stored()
 	if form != o.form {
 		var err error
-		data, err = current.Form(o.form, func() ([]byte, error) { return w.s.Encode(ctx, current, o.version, codec.Media{}) })
+		data, err = current.Form(o.form, func() ([]byte, error) {
+			return w.s.Encode(ctx, current, o.version, codec.Media{})
+		})
 		if err != nil {
 			return apply.Object{}, err
 		}
@@ -176,8 +192,8 @@ func (w *write) live(ctx context.Context, o *owner, current request.Encoded) (ap
 	return apply.Object{Tree: jsontext.RawOf(data), Managed: entries, Stored: true}, err
 }
 
-// apply puts what the client applies into the current object, and returns what it becomes, in the
-// hub.
+// apply merges the client's applied configuration into the current object, and returns the result
+// in the hub.
 func (w *write) apply(ctx context.Context, current request.Encoded) (meta.Object, error) {
 	a, o := w.req.Apply, w.owner()
 	live, err := w.live(ctx, o, current)
@@ -197,8 +213,8 @@ func (w *write) apply(ctx context.Context, current request.Encoded) (meta.Object
 	return hub, a.Check(m, w.old != nil)
 }
 
-// applied makes the object of a tree in the version of the request, which config was merged into;
-// nil stands for the object as it is.
+// applied decodes the merged tree, which is in the version of the request, and completes it. A nil
+// tree says that the apply changes nothing. config is only named in errors.
 func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.Object, error) {
 	k := w.s.kind
 	switch {
@@ -215,7 +231,9 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 		return nil, err
 	}
 	if err != nil {
-		return nil, meta.NewBadRequest(fmt.Sprintf("failed to convert new object (%s) to proper version: %v", o.NameOf(config), err))
+		return nil, meta.NewBadRequest(
+			fmt.Sprintf("failed to convert new object (%s) to proper version: %v", o.NameOf(config), err),
+		)
 	}
 	if err := k.Default(ctx, obj); err != nil {
 		return nil, err
@@ -223,8 +241,8 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 	return toHub(ctx, k, obj, w.version())
 }
 
-// keepOwners puts the entries back that stood in the metadata before admission, if what it has made
-// of them cannot be read.
+// keepOwners restores the managedFields from before admission if a mutator has made entries that
+// cannot be decoded, and warns the client.
 func (w *write) keepOwners(ctx context.Context, m *meta.ObjectMeta, before []meta.ManagedFieldsEntry) {
 	after := m.ManagedFields
 	if len(after) == len(before) && (len(after) == 0 || &after[0] == &before[0]) {
@@ -237,14 +255,15 @@ func (w *write) keepOwners(ctx context.Context, m *meta.ObjectMeta, before []met
 	}
 }
 
-// mayDisown reports whether a write that failed is worth a try without entries, which may be much
-// of an object. What is applied is nothing without them.
+// mayDisown reports whether a write that failed is tried again without managedFields: the object
+// was too large, and managedFields may be much of it. An apply is not, because the next apply would
+// need them.
 func (w *write) mayDisown(err error) bool {
 	return err != nil && storage.KindOf(err) == storage.TooLarge && w.req.Manager != "" && w.req.Apply == nil
 }
 
-// keepTimes takes back the times of entries if they are all that an update changes: then it changes
-// nothing.
+// keepTimes restores the old managedFields if an update changes nothing but the times in them. The
+// update then changes nothing, and nothing is written.
 func (w *write) keepTimes() {
 	m, before := w.obj.GetObjectMeta(), w.old.GetObjectMeta().ManagedFields
 	after := m.ManagedFields
@@ -252,13 +271,13 @@ func (w *write) keepTimes() {
 		return
 	}
 	m.ManagedFields = before
-	*w.obj.GetTypeMeta() = *w.old.GetTypeMeta() // which says the same, or nothing
+	*w.obj.GetTypeMeta() = *w.old.GetTypeMeta() // apiVersion and kind are equal or empty
 	if !scheme.EqualObjects(w.obj, w.old) {
 		m.ManagedFields = after
 	}
 }
 
-// onlyTimes reports whether entries differ from others in times, and in nothing else.
+// onlyTimes reports whether two lists of entries differ, and only in their times.
 func onlyTimes(after, before []meta.ManagedFieldsEntry) bool {
 	if len(after) != len(before) {
 		return false
@@ -266,7 +285,8 @@ func onlyTimes(after, before []meta.ManagedFieldsEntry) bool {
 	later := false
 	for i := range after {
 		a, b := &after[i], &before[i]
-		if a.Manager != b.Manager || a.Operation != b.Operation || a.APIVersion != b.APIVersion || a.Subresource != b.Subresource ||
+		if a.Manager != b.Manager || a.Operation != b.Operation || a.APIVersion != b.APIVersion ||
+			a.Subresource != b.Subresource ||
 			a.FieldsType != b.FieldsType || !scheme.Equal(a.FieldsV1, b.FieldsV1) {
 			return false
 		}

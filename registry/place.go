@@ -8,27 +8,29 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Place is how far somebody has read a Store who keeps something made of all its objects; see
-// cache.Place.
+// Place is a position in the history of a Store's objects, from which Since reads on. A caller that
+// keeps an index of all objects remembers it. See cache.Place.
 type Place = cache.Place
 
-// Changed is what has become of an object. Encoded is nil if it is gone, or cannot be read.
+// Changed is one changed object. Encoded is nil if the object was deleted or cannot be read.
 type Changed struct {
 	Namespace, Name string
 	Encoded         request.Encoded
 }
 
-// Holds reports whether nothing has changed after p that this server knows of, or has answered a
-// write with.
+// Holds reports whether nothing has changed after p, as far as this server has seen the store or
+// answered writes itself. It is cheap, so that it can be called at each request.
 func (s *Store) Holds(p Place) bool { return s.objects.Holds(p) }
 
-// Reloads reports whether there is nothing to read but what is known at p, because the objects are
-// being loaded again.
+// Reloads reports whether the cache is loading its objects again, so that Since cannot return more
+// than the caller knows at p.
 func (s *Store) Reloads(p Place) bool { return s.objects.Reloads(p) }
 
-// Since returns what has changed after p, in order, as of revision least or later, and the place
-// behind that. If whole is set it is all there is.
-func (s *Store) Since(ctx context.Context, p Place, least storage.Revision) (changes []Changed, whole bool, next Place, err error) {
+// Since returns the changes after p in order, up to at least the revision least, and the place
+// behind them. If whole is set, changes lists all objects instead, because p is too old or zero.
+func (s *Store) Since(
+	ctx context.Context, p Place, least storage.Revision,
+) (changes []Changed, whole bool, next Place, err error) {
 	list, whole, next, err := s.objects.Since(ctx, p, least)
 	if err != nil {
 		return nil, false, p, s.apiError(err, "")
@@ -44,5 +46,6 @@ func (s *Store) Since(ctx context.Context, p Place, least storage.Revision) (cha
 	return changes, whole, next, nil
 }
 
-// CatchUp waits until this server has seen all writes, through whichever server, that ended before.
+// CatchUp waits until the cache has seen all writes, through any server, that ended before the
+// call.
 func (s *Store) CatchUp(ctx context.Context) error { return s.apiError(s.objects.CatchUp(ctx), "") }

@@ -10,12 +10,13 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// This file reads one object in process, as fresh as the caller says. The forms differ only in what
-// they return: Store.Read the encoded object, View.Read and Read the decoded one, View.Exists
-// whether there is one, Store.Selectable what selectors see of it, Memo.Get what was made of the
-// revision that was read last. What clients ask for, with a resourceVersion, is Store.Get.
+// This file reads one object in process, as fresh as the caller says. The functions differ only in
+// their result: Store.Read returns the encoded object, View.Read and Read the decoded one,
+// View.Exists whether it exists, Store.Selectable its labels and fields, Memo.Get a value that is
+// kept with its revision. Reads of clients, with a resourceVersion, are Store.Get.
 
-// Read returns one object as it is encoded. It is shared. The error is a *meta.StatusError.
+// Read returns one object encoded as it is stored. It is shared and must not be changed. The error
+// is a *meta.StatusError.
 func (s *Store) Read(ctx context.Context, namespace, name string, fresh request.Freshness) (request.Encoded, error) {
 	obj, err := s.read(ctx, namespace, name, fresh)
 	if err != nil {
@@ -39,7 +40,9 @@ func (s *Store) read(ctx context.Context, namespace, name string, fresh request.
 	return obj, nil
 }
 
-// readKey reads the object at a key. Errors are those of the cache.
+// readKey reads the object at a key. Errors are those of the cache. With ReadYourWrites, an object
+// that the cache does not have is looked up in the store, because another server may just have
+// created it.
 func (s *Store) readKey(ctx context.Context, key string, fresh request.Freshness) (*cache.Object, error) {
 	switch fresh {
 	case request.Cached:
@@ -53,7 +56,7 @@ func (s *Store) readKey(ctx context.Context, key string, fresh request.Freshness
 	return s.objects.Get(ctx, key, cache.Want{Match: cache.Consistent})
 }
 
-// Read returns one object. namespace is "" for kinds without.
+// Read returns one object, which the caller owns. namespace is "" for cluster-scoped kinds.
 func (v View[T]) Read(ctx context.Context, namespace, name string, fresh request.Freshness) (T, error) {
 	enc, err := v.store.Read(ctx, namespace, name, fresh)
 	if err != nil {
@@ -62,14 +65,14 @@ func (v View[T]) Read(ctx context.Context, namespace, name string, fresh request
 	return v.decode(ctx, enc)
 }
 
-// Exists reports whether there is an object of a name. It is an error if the object cannot be read.
+// Exists reports whether an object exists. It fails if the object exists but cannot be read.
 func (v View[T]) Exists(ctx context.Context, namespace, name string, fresh request.Freshness) (bool, error) {
 	key, err := v.store.key(namespace, name)
 	if err != nil {
 		return false, err
 	}
 	_, err = v.store.readKey(ctx, key, fresh)
-	if errors.Is(err, storage.NotFound) { // a *meta.StatusError, which nobody sees, would cost more than the read
+	if errors.Is(err, storage.NotFound) { // making a *meta.StatusError costs more than the read
 		return false, nil
 	}
 	return err == nil, v.store.apiError(err, name)

@@ -20,33 +20,43 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// reader finds in stored bytes what the cache wants to know, turns them into objects, and objects
-// into bytes. It is immutable.
+// This file turns stored bytes into objects and objects into bytes. The cache calls look and load
+// for each value on its way in; the Store calls hub when it needs an object, and encode when it
+// writes one.
+
+// reader finds labels and selectable fields in stored bytes, decodes them to objects, and encodes
+// objects to bytes. It is immutable.
 //
-// Bytes are read as they were written, JSON or protobuf, in whatever version that clients are
-// served in. A conversion to another such version may fail, or take its time, and that concerns
-// only those who want the result: it is not done on the way into the cache.
+// The cache keeps bytes as they were written: JSON or protobuf, in any served version. They are not
+// converted to another version on the way into the cache, because a conversion may fail or take
+// long, which must only affect the clients that ask for it.
 //
-// What others have written, or this process before it was started, may lack what today's
-// declaration adds, or be in a version that nobody is served in. Such an object is restored when it
-// is loaded: decoded, completed by the defaults of the version that it is stored in, converted,
-// completed by Resource.Complete, and encoded in the storage version. The cache holds those bytes
-// and everything behind it sees complete objects only. What this process has written is complete.
+// An object that another server wrote may lack fields that today's declaration adds, or be in a
+// version that is not served. Such an object is restored when it is loaded: decoded, completed with
+// the defaults of the version that it is stored in, converted, completed by Resource.Complete, and
+// encoded in the storage version. The cache holds the new bytes, so its readers see complete
+// objects only. An object that this process wrote is complete.
 type reader struct {
-	kind     kind.Kind
-	stored   *kind.Version         // in which objects are written
-	home     *kind.Version         // the version that the server itself addresses the resource in: stored, if clients are served in it
+	kind   kind.Kind
+	stored *kind.Version // the version in which objects are written
+	// home is the version in which the server itself addresses the resource: stored, if it is
+	// served, else the preferred version.
+	home     *kind.Version
 	fill     func(obj meta.Object) // Resource.Complete; may be nil
 	protobuf bool
-	drops    bool // stores as JSON what Kubernetes stores as protobuf: a write makes empty lists nil, as protobuf does
-	forms    *forms
-	lookers  []*looker            // one for each version of the kind, that of stored first
-	lost     *looker              // into objects of versions that the kind has no more; nil: they cannot be read
-	failed   func(*storage.Error) // told of objects that do not decode; may be nil
+	// drops is set if objects are stored as JSON that Kubernetes stores as protobuf. A write then
+	// makes empty lists nil, as encoding to protobuf would.
+	drops   bool
+	forms   *forms
+	lookers []*looker // one for each version of the kind; that of stored is the first
+	// lost looks into objects of versions that the kind does not have (custom resources); nil: they
+	// cannot be read.
+	lost   *looker
+	failed func(*storage.Error) // called with the error of each object that does not decode; may be nil
 }
 
-// newReader returns a reader. The needs of a lazy kind are parsed when the first object is loaded,
-// and have a test.
+// newReader returns a reader. It reports mistakes in CompleteNeeds, but not those of a lazy kind:
+// these are parsed when the first object is loaded, and tests check them.
 func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f *forms) (*reader, error) {
 	if stored.Needs != nil && !stored.Lazy {
 		if _, err := parseNeeds(stored.Type(), res.CompleteNeeds); err != nil {
@@ -77,28 +87,29 @@ func newReader(k kind.Kind, stored *kind.Version, cfg *Config, res *Resource, f 
 	return r, nil
 }
 
-// looker looks into objects that are stored in one version.
+// looker finds labels, names and selectable fields in the bytes of objects that are stored in one
+// version, without decoding them.
 type looker struct {
 	version    *kind.Version
 	apiVersion string
-	written    peekers // for what is complete
-	loaded     peekers // for what may lack something
-	suspect    bool    // what is loaded may always lack something
+	written    peekers // for objects that are complete
+	loaded     peekers // for objects that may lack defaults; they report that in Peek.Lacks
+	suspect    bool    // any loaded object may be incomplete, because Complete runs and has no needs
 	jsonForm   uint32  // as stored
-	shownForm  uint32  // as shown; the same, unless the version has what is not settled
+	shownForm  uint32  // as shown; differs if stored objects may need defaults first (Version.Settled)
 	protoForm  uint32
 	fields     []FieldValue // sorted by label; beside metadata.name and metadata.namespace
-	places     [][2]int     // of each of fields: where the peeker has the value, and its substitute
+	places     [][2]int     // for each of fields, the indexes of Path and of Else in Peek.Fields
 }
 
-// peekers look into objects that are stored in one version, and one form.
+// peekers are the codecs' scanners for one version, one for each encoding.
 type peekers struct {
 	json  *codec.Peeker
 	proto *codec.ProtoPeeker // nil: the version has no protobuf form
 }
 
-// newLooker returns a looker. An object that is loaded is complete only if it has what needs say,
-// beside what its defaults need.
+// newLooker returns a looker for the version v. A loaded object is complete if it meets needs and
+// the needs of the version's defaults.
 func newLooker(v *kind.Version, fields []FieldValue, f *forms, needs ...string) *looker {
 	l := &looker{
 		version: v, apiVersion: v.GVK.GroupVersion().String(),
@@ -147,7 +158,7 @@ func newLooker(v *kind.Version, fields []FieldValue, f *forms, needs ...string) 
 	return l
 }
 
-// parseNeeds parses the needs of a resource.
+// parseNeeds parses the CompleteNeeds of a resource.
 func parseNeeds(t *typeinfo.Type, texts []string) (needs []typeinfo.Need, err error) {
 	for _, text := range texts {
 		need, wrong := typeinfo.ParseNeed(t, text)
@@ -156,7 +167,7 @@ func parseNeeds(t *typeinfo.Type, texts []string) (needs []typeinfo.Need, err er
 	return needs, err
 }
 
-// peekers are those for objects that are loaded, or written.
+// peekers returns the peekers for loaded objects, or for those that this process wrote.
 func (l *looker) peekers(load bool) *peekers {
 	if load {
 		return &l.loaded
@@ -164,14 +175,14 @@ func (l *looker) peekers(load bool) *peekers {
 	return &l.written
 }
 
-// look is the cache's Written: one pass over the bytes of an object that is complete.
+// look is the cache's Written: it scans the bytes of an object that this process wrote once.
 func (r *reader) look(_ string, value []byte) (cache.Decoded, error) {
 	d, _, err := r.lookInto(value, false)
 	return d, err
 }
 
-// load is the cache's Decode: it looks at an object that may lack something, and restores one that
-// does.
+// load is the cache's Decode: it scans the bytes of an object that another server may have written,
+// and restores the object if it is not complete.
 func (r *reader) load(key string, value []byte) (cache.Decoded, error) {
 	d, lacks, err := r.lookInto(value, true)
 	switch older := (*olderVersion)(nil); {
@@ -192,9 +203,9 @@ func (r *reader) load(key string, value []byte) (cache.Decoded, error) {
 	return d, err
 }
 
-// restore returns the bytes of a stored object as it is read today, in the storage version.
-// Defaults of the storage version do not complete an object of another version before it is
-// written.
+// restore decodes a stored object, completes it, and returns its bytes in the storage version. The
+// defaults of the object's own version apply, and not those of the storage version: these apply
+// when the object is written.
 func (r *reader) restore(value []byte) ([]byte, error) {
 	decoded, err := r.kind.Decode(storedAs(value))
 	if err != nil {
@@ -218,9 +229,8 @@ func (r *reader) restore(value []byte) ([]byte, error) {
 	return complete, err
 }
 
-// lookInto returns what it finds in the bytes of an object, and if they are loaded whether they may
-// lack something. The error is an *olderVersion for an object in a version that only stored objects
-// are in.
+// lookInto scans the bytes of an object. If load is set, lacks reports whether the object may not
+// be complete. The error is an *olderVersion if the object is in a version that is not served.
 func (r *reader) lookInto(value []byte, load bool) (d cache.Decoded, lacks bool, err error) {
 	if codec.IsProtobuf(value) {
 		return r.lookProto(value, load)
@@ -228,8 +238,7 @@ func (r *reader) lookInto(value []byte, load bool) (d cache.Decoded, lacks bool,
 	return r.lookJSON(value, load)
 }
 
-// peeks are Peeks that nobody uses. A Peek has room for labels and fields, which is not made anew
-// for each object.
+// peeks is a pool of Peeks, which reuses their slices of labels and fields.
 var peeks = sync.Pool{New: func() any { return new(codec.Peek) }}
 
 func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool, err error) {
@@ -248,8 +257,8 @@ func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool,
 			return cache.Decoded{}, false, err
 		}
 	}
-	// A revision that is stored as well is of another time or store: bytes may have been copied
-	// from an answer.
+	// Stored bytes have no resourceVersion. If they have one, they were copied from an answer, and
+	// it is cut out.
 	for peek.Version != (codec.Span{}) {
 		value = slices.Concat(value[:peek.Version.Start], value[peek.Version.End:])
 		if err := l.peekers(load).json.Peek(value, peek); err != nil {
@@ -277,7 +286,8 @@ func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool
 	}
 	l := r.lookers[i]
 	err = l.peekers(load).proto.Peek(value, peek)
-	if peek.APIVersion != l.apiVersion && peek.APIVersion != "" { // its fields are not those of the message that was read
+	// the bytes were read as the message of another version
+	if peek.APIVersion != l.apiVersion && peek.APIVersion != "" {
 		if l, err = r.otherLooker(peek.APIVersion); err != nil {
 			return cache.Decoded{}, false, err
 		}
@@ -300,7 +310,8 @@ func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool
 	return d, load && (peek.Lacks || l.suspect), nil
 }
 
-// otherLooker returns what looks into objects of an apiVersion that is not the expected one.
+// otherLooker returns the looker for an apiVersion, or an *olderVersion if objects in it must be
+// restored.
 func (r *reader) otherLooker(apiVersion string) (*looker, error) {
 	if l := r.looker(apiVersion); l != nil {
 		return l, nil
@@ -320,7 +331,7 @@ func (r *reader) ofGroup(apiVersion string) bool {
 	return ok && gv.Group == r.kind.GroupKind().Group
 }
 
-// looker returns what looks into objects of an apiVersion, nil if the kind has no such version.
+// looker returns the looker for a served apiVersion, nil if the kind has no such version.
 func (r *reader) looker(apiVersion string) *looker {
 	for _, l := range r.lookers {
 		if l.apiVersion == apiVersion {
@@ -330,8 +341,9 @@ func (r *reader) looker(apiVersion string) *looker {
 	return nil
 }
 
-// olderVersion says that an object is in a version that nobody is served in, and has to be
-// restored. Only load meets it: nothing is written in such a version.
+// olderVersion says that an object is in a version that is stored but not served
+// (Scheme.AddStored), and must be restored. Only load meets it, because this process writes no such
+// version.
 type olderVersion struct{ apiVersion string }
 
 func (e *olderVersion) Error() string { return fmt.Sprintf("stored in version %q", e.apiVersion) }
@@ -340,7 +352,8 @@ func unknownVersion(apiVersion string) error {
 	return fmt.Errorf("stored in version %q%s", apiVersion, notKnown)
 }
 
-// notKnown ends the error of an object in an unknown version. The cache keeps the text of it.
+// notKnown ends the error text of an object in an unknown version. corruptStorage recognises it,
+// because the cache keeps the text of an error only.
 const notKnown = ", which is not known"
 
 func otherKind(kind string) error {
@@ -352,9 +365,10 @@ var (
 	errNoProtobuf = errors.New("stored as protobuf, which the kind does not have")
 )
 
-// done gives a Peek back, without the strings of the object that it was used for.
+// done puts a Peek back into the pool. It drops the strings in it, which would keep the bytes of
+// the object alive.
 func done(peek *codec.Peek) {
-	const most = 64 // few objects have more labels; what one of them needs is not kept
+	const most = 64 // few objects have more labels; a longer slice is not pooled
 	if cap(peek.Labels) > most {
 		peek.Labels = nil
 	}
@@ -364,15 +378,15 @@ func done(peek *codec.Peek) {
 	peeks.Put(peek)
 }
 
-// decoded returns what the cache keeps of an object. Labels and fields are parts of one slice.
+// decoded returns the entry that the cache keeps for value. Labels and Fields share one allocation.
 func (l *looker) decoded(value []byte, peek *codec.Peek) cache.Decoded {
 	labels := len(peek.Labels)
 	pairs := l.fieldPairs(labelPairs(make(cache.Pairs, 0, labels+len(l.fields)+2), peek.Labels), peek)
 	return cache.Decoded{Data: value, Labels: pairs[:labels:labels], Fields: pairs[labels:]}
 }
 
-// labelPairs appends labels, sorted for lookups. Encoded maps are sorted already, but not every
-// writer is us.
+// labelPairs appends labels, sorted by key. Objects that this server wrote have sorted labels;
+// those of other writers may not.
 func labelPairs(pairs cache.Pairs, labels []codec.Label) cache.Pairs {
 	for _, l := range labels {
 		pairs = append(pairs, cache.Pair{Key: l.Key, Value: l.Value})
@@ -401,11 +415,14 @@ func (l *looker) fieldPairs(pairs cache.Pairs, peek *codec.Peek) cache.Pairs {
 }
 
 func appendNames(pairs cache.Pairs, peek *codec.Peek) cache.Pairs {
-	return append(pairs, cache.Pair{Key: "metadata.name", Value: peek.Name}, cache.Pair{Key: "metadata.namespace", Value: peek.Namespace})
+	return append(
+		pairs, cache.Pair{Key: "metadata.name", Value: peek.Name},
+		cache.Pair{Key: "metadata.namespace", Value: peek.Namespace},
+	)
 }
 
-// hub decodes an object into the hub, with its resourceVersion. The error is storage.Corrupt if
-// what is stored cannot be read.
+// hub decodes an object into the hub, with its resourceVersion. The error is storage.Corrupt if the
+// stored bytes cannot be decoded.
 func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, error) {
 	obj, err := r.decode(ctx, enc)
 	if err != nil {
@@ -414,8 +431,9 @@ func (r *reader) hub(ctx context.Context, enc request.Encoded) (meta.Object, err
 	return obj, nil
 }
 
-// corrupt makes the error of decoding an object storage.Corrupt. An answer that a converter has
-// given, as a Status, is not taken for that, nor is the end of ctx.
+// corrupt turns the error of decoding enc into a storage.Corrupt, and reports it to failed. The end
+// of ctx and a Status, which a conversion webhook returned, pass unchanged: they do not say that
+// the bytes are corrupt.
 func (r *reader) corrupt(ctx context.Context, enc request.Encoded, err error) error {
 	stored, _ := enc.(*cache.Object)
 	switch status := (*meta.StatusError)(nil); {
@@ -425,14 +443,16 @@ func (r *reader) corrupt(ctx context.Context, enc request.Encoded, err error) er
 		return err
 	}
 	data, _ := enc.Stored()
-	corrupt := &storage.Error{Op: "decode", Key: stored.Key, Kind: storage.Corrupt, Rev: stored.Rev, Err: r.explained(data, err)}
+	corrupt := &storage.Error{
+		Op: "decode", Key: stored.Key, Kind: storage.Corrupt, Rev: stored.Rev, Err: r.explained(data, err),
+	}
 	if r.failed != nil {
 		r.failed(corrupt)
 	}
 	return corrupt
 }
 
-// hubOf is hub as those see it who address the resource in a version.
+// hubOf decodes an object as strategies see it for requests in a version (see toHub).
 func (r *reader) hubOf(ctx context.Context, enc request.Encoded, version string) (meta.Object, error) {
 	obj, err := r.hub(ctx, enc)
 	if err != nil || version == "" {
@@ -459,7 +479,8 @@ func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, 
 	return obj, nil
 }
 
-// complete decodes an object in the version in which it is stored.
+// complete decodes an object in the version in which it is stored, and completes it if that has not
+// been done on the way into the cache.
 func (r *reader) complete(enc request.Encoded) (meta.Typed, error) {
 	data, form := enc.Stored()
 	decoded, err := r.kind.Decode(storedAs(data))
@@ -470,20 +491,23 @@ func (r *reader) complete(enc request.Encoded) (meta.Typed, error) {
 		if err := r.kind.Default(context.Background(), decoded.Object); err != nil {
 			return nil, err
 		}
-		if m := decoded.Object.(meta.Object).GetObjectMeta(); m.Generation == 0 { // of custom resources it was not always counted
+		// old servers did not count it for custom resources
+		if m := decoded.Object.(meta.Object).GetObjectMeta(); m.Generation == 0 {
 			m.Generation = 1
 		}
 	}
 	return decoded.Object, nil
 }
 
-// unsettled reports whether what is in a form has to be completed before it is shown: it was read
-// from the store.
+// unsettled reports whether bytes in a form may need defaults: they are those of the store, and the
+// kind has defaults that may change while objects exist (custom resources).
 func (r *reader) unsettled(form uint32) bool {
-	return r.stored.Settled != nil && !slices.ContainsFunc(r.lookers, func(l *looker) bool { return l.shownForm == form })
+	return r.stored.Settled != nil && !slices.ContainsFunc(r.lookers, func(l *looker) bool {
+		return l.shownForm == form
+	})
 }
 
-// storedAs asks for an object in whichever form it is stored.
+// storedAs returns the request to decode stored bytes, JSON or protobuf.
 func storedAs(data []byte) codec.DecodeRequest {
 	req := codec.DecodeRequest{Data: data, Shared: true}
 	if codec.IsProtobuf(data) {
@@ -492,18 +516,17 @@ func storedAs(data []byte) codec.DecodeRequest {
 	return req
 }
 
-// encode makes the bytes to store of an object of the hub that is written. The defaults of the
-// storage version complete an object of a Go type: a client may have written in a version without
-// them, and a strategy may have cleared a field. obj may get these defaults, too. form is the form
-// of the bytes if that is known: clients are to see them as they are. It is 0 if they may lack
-// something that the next reader has to add, as in objects without a Go type.
+// encode returns the bytes to store for obj, which is in the hub. An object of a Go type gets the
+// defaults of the storage version first, because the client may have written in a version without
+// them, and a strategy may have cleared a field. obj itself may get them, too. form is the form of
+// the bytes if clients can be sent them as they are, and 0 if that is not known.
 func (r *reader) encode(ctx context.Context, obj meta.Object) (value []byte, form uint32, err error) {
 	const written = true
 	return r.append(ctx, obj, written)
 }
 
-// append is encode of an object that is written, or only restored: in the storage version, kind and
-// apiVersion first, and without resourceVersion.
+// append encodes obj in the storage version, without resourceVersion. written is false if the
+// object is restored: then it gets no defaults of the storage version.
 func (r *reader) append(ctx context.Context, obj meta.Object, written bool) (value []byte, form uint32, err error) {
 	m := obj.GetObjectMeta()
 	rv := m.ResourceVersion
@@ -533,10 +556,9 @@ func (r *reader) append(ctx context.Context, obj meta.Object, written bool) (val
 	return value, form, err
 }
 
-// shown makes what the cache keeps of an object that was converted to be shown, in the version that
-// it is in.
+// shown returns the entry that the cache keeps for a form of an object that a converter made.
 func (r *reader) shown(obj meta.Typed) (cache.Decoded, error) {
-	obj.(meta.Object).GetObjectMeta().ResourceVersion = "" // it is that of the object in the cache
+	obj.(meta.Object).GetObjectMeta().ResourceVersion = "" // the cache adds it
 	data, err := r.kind.Append(nil, obj, codec.Media{})
 	if err != nil {
 		return cache.Decoded{}, err

@@ -10,18 +10,18 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Records are objects of one kind, under a prefix of keys that is no resource's: what the servers
-// of a store keep there for each other. Clients do not see them. They are in no cache: each read
-// asks the store. They are stored like the objects of resources, in the preferred version. Errors
-// of the store are returned as they are.
+// Records are objects of one kind under a key prefix that belongs to no resource. The servers of
+// one store share state in them, such as the node ports that are taken; clients do not see them.
+// They are not cached: each read asks the store. They are encoded like the objects of resources, in
+// the preferred version. Errors are those of the store. All methods may be called at once.
 type Records[T meta.Object] struct {
 	store  storage.Store
 	reader *reader
 	prefix string
 }
 
-// RecordsOf returns the records of a kind under a prefix of keys, which ends in "/". It is an error
-// if the kind is not known, or if T is not its hub type.
+// RecordsOf returns the records of a kind under a key prefix, which ends in "/". It fails if the
+// kind is not registered, or if T is not its hub type.
 func RecordsOf[T meta.Object](cfg *Config, store storage.Store, gk meta.GroupKind, prefix string) (Records[T], error) {
 	k := cfg.Kinds.Kind(gk)
 	if k == nil {
@@ -34,7 +34,7 @@ func RecordsOf[T meta.Object](cfg *Config, store storage.Store, gk meta.GroupKin
 	return Records[T]{store, &reader{kind: k, stored: stored, protobuf: cfg.Protobuf && stored.Protobuf}, prefix}, nil
 }
 
-// Prefix is that of the keys.
+// Prefix returns the key prefix of the records. A record is stored at Prefix + its name.
 func (r Records[T]) Prefix() string { return r.prefix }
 
 // Get returns a record and its revision.
@@ -47,8 +47,8 @@ func (r Records[T]) Get(ctx context.Context, name string) (T, storage.Revision, 
 	return obj, e.Rev, err
 }
 
-// List returns all records, by name, and the revision at which they were so. Those that cannot be
-// read are left out.
+// List returns all records, sorted by name, and the revision of that state. It leaves out records
+// that cannot be read.
 func (r Records[T]) List(ctx context.Context) ([]T, storage.Revision, error) {
 	res, err := r.store.Range(ctx, storage.RangeRequest{Prefix: r.prefix})
 	if err != nil {
@@ -65,7 +65,9 @@ func (r Records[T]) List(ctx context.Context) ([]T, storage.Revision, error) {
 
 // Put writes a record if pre holds, with a lease if that is not 0, and returns its revision. See
 // storage.Store.
-func (r Records[T]) Put(ctx context.Context, name string, obj T, pre storage.Pre, lease storage.LeaseID) (storage.Revision, error) {
+func (r Records[T]) Put(
+	ctx context.Context, name string, obj T, pre storage.Pre, lease storage.LeaseID,
+) (storage.Revision, error) {
 	value, _, err := r.reader.encode(ctx, obj)
 	if err != nil {
 		return 0, err
@@ -74,7 +76,7 @@ func (r Records[T]) Put(ctx context.Context, name string, obj T, pre storage.Pre
 	return e.Rev, err
 }
 
-// Delete removes a record.
+// Delete removes a record, whatever its revision.
 func (r Records[T]) Delete(ctx context.Context, name string) error {
 	_, err := r.store.Delete(ctx, r.prefix+name, storage.Pre{})
 	return err
@@ -100,7 +102,9 @@ func (r Records[T]) decode(ctx context.Context, e *storage.Entry) (T, error) {
 	}
 	obj, ok := hub.(T)
 	if !ok {
-		return *new(T), &storage.Error{Op: "decode", Key: e.Key, Kind: storage.Corrupt, Rev: e.Rev, Err: otherKind(decoded.GVK.Kind)}
+		return *new(T), &storage.Error{
+			Op: "decode", Key: e.Key, Kind: storage.Corrupt, Rev: e.Rev, Err: otherKind(decoded.GVK.Kind),
+		}
 	}
 	return obj, nil
 }

@@ -14,40 +14,50 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// selector is what a list or watch selects, compiled. It belongs to one request.
-type selector struct {
-	stored condition // of objects as they are stored
-	shown  condition // of objects as they are shown, where a converter may change what is asked for
+// This file compiles label and field selectors to functions on cached objects, for List and Watch
+// (list.go). The cache found labels and selectable fields when it read an object, so most selectors
+// decode nothing. A field selector in a version whose fields stand elsewhere encodes objects in
+// that version first.
 
-	// name is the one metadata.name that can match, or "".
+// selector is the compiled selectors of a list or watch. It belongs to one request.
+type selector struct {
+	stored condition // on objects as they are stored
+	shown  condition // on converted objects: labels and fields that a converter may change
+
+	// name is the metadata.name that every selected object has, or "".
 	name string
-	// group is a field that has one value in all that matches, and by which watchers are grouped.
+	// group is a field and its value that every selected object has, and by which the cache groups
+	// watchers; zero if there is none.
 	group cache.Pair
 }
 
-// condition is what objects have to meet.
+// condition is the part of a selector that is checked on objects in one form.
 type condition struct {
 	labels meta.LabelRequirements
-	judge  *judge // of fields; nil without any
+	judge  *judge // nil: no field selector
 	meter  *meter.Meter
 }
 
-// judge matches the fields of objects as one version shows them. It belongs to one request.
+// judge matches field selectors against objects as one version shows them. It belongs to one
+// request.
 type judge struct {
 	ctx     context.Context
 	s       *Store
 	fields  meta.FieldRequirements
 	version *kind.Version
-	// names: the fields are name and namespace, which are found in every object.
+	// names is set if the selector names only metadata.name and metadata.namespace, which the cache
+	// has found in every object.
 	names bool
-	// same are the forms of stored objects in which the cache has found what the version has at the
-	// same places.
+	// same lists the forms whose version has the fields at the same paths as version: the values
+	// that the cache has found count.
 	same []uint32
-	// raw are forms in which some of that may be missing that the version has: what is there
-	// counts.
-	raw    []uint32
-	looker *looker // into all others, once they are in the version; made for the first
-	err    error   // of the first object that could not be looked at
+	// raw lists forms with the same paths whose objects may still need defaults: a value that the
+	// cache has found counts, a missing one does not.
+	raw []uint32
+	// finds the fields in objects of all other forms, after they were encoded in version; made for
+	// the first
+	looker *looker
+	err    error // of the first object that could not be encoded or scanned
 }
 
 // selector compiles the selectors of a request.
@@ -82,11 +92,13 @@ func (s *Store) selector(ctx context.Context, req *request.ListRequest) (selecto
 	return sel, nil
 }
 
-// divide takes those fields apart from others that no conversion changes: whose object it is, and
-// what is declared for all versions.
+// divide splits a field selector: fixed are the fields that no conversion changes (name, namespace,
+// and fields that are declared for all versions), others the rest.
 func (s *Store) divide(fields meta.FieldRequirements) (fixed, others meta.FieldRequirements) {
 	for _, f := range fields {
-		everywhere := slices.ContainsFunc(s.res.Fields, func(v FieldValue) bool { return v.Label == f.Field && v.Version == "" })
+		everywhere := slices.ContainsFunc(s.res.Fields, func(v FieldValue) bool {
+			return v.Label == f.Field && v.Version == ""
+		})
 		if everywhere || isName(f) {
 			fixed = append(fixed, f)
 		} else {
@@ -96,26 +108,26 @@ func (s *Store) divide(fields meta.FieldRequirements) (fixed, others meta.FieldR
 	return fixed, others
 }
 
-// isName reports whether a requirement is of the name or namespace, which the cache finds in all
-// objects.
+// isName reports whether a requirement is about metadata.name or metadata.namespace.
 func isName(f meta.FieldRequirement) bool {
 	return f.Field == "metadata.name" || f.Field == "metadata.namespace"
 }
 
-// finds reports whether the cache has found what a judge looks for in all objects.
+// finds reports whether the cache has found the fields of a judge in every object, whatever its
+// form.
 func (s *Store) finds(j *judge) bool {
 	return j != nil && (j.names || !s.redeclared && len(j.same) == 2*len(s.reader.lookers))
 }
 
-// limit bounds the work of selecting.
+// limit bounds the work of selecting by a Meter.
 func (sel *selector) limit(m *meter.Meter) { sel.stored.meter, sel.shown.meter = m, m }
 
-// judge makes the judge of fields that are meant in a version, nil if there are none.
+// judge makes the judge of a field selector in a version, nil if the selector is empty.
 func (s *Store) judge(ctx context.Context, version *kind.Version, fields meta.FieldRequirements) *judge {
 	if fields.Empty() {
 		return nil
 	}
-	if s.kind != s.reader.kind { // another group turns its labels into those of the kind that is stored
+	if s.kind != s.reader.kind { // the field labels of another group were translated to those of the stored kind
 		home := *s
 		home.kind = s.reader.kind
 		s, version = &home, s.reader.home
@@ -133,8 +145,8 @@ func (s *Store) judge(ctx context.Context, version *kind.Version, fields meta.Fi
 	return j
 }
 
-// agree reports whether fields that are asked for in a version stand at the same places in another
-// one, so that what was found in the stored form is what the client means.
+// agree reports whether the fields of a selector have the same declaration in version and in the
+// version of a looker, so that the values found in stored bytes are those that the client means.
 func (s *Store) agree(version *kind.Version, stored *looker, fields meta.FieldRequirements) bool {
 	for _, f := range fields {
 		if declared(s.res.Fields, version, f.Field) != declared(stored.fields, stored.version, f.Field) {
@@ -156,10 +168,12 @@ func declared(fields []FieldValue, version *kind.Version, label string) FieldVal
 }
 
 const (
-	// stepsPerRequirement is how many steps it takes to hold a requirement against an object.
+	// stepsPerRequirement is the number of meter steps for comparing one requirement with an
+	// object.
 	stepsPerRequirement = 16
-	// fewRequirements on labels are held against each object one by one; of more, those about its
-	// labels are.
+	// fewRequirements: up to this number of label requirements are compared one by one with each
+	// object. More are indexed by key, so that an object is compared only with those about its own
+	// labels.
 	fewRequirements = 16
 )
 
@@ -190,8 +204,8 @@ func (c *condition) match() func(*cache.Object) bool {
 	return func(o *cache.Object) bool { return meets(o) && j.matches(o) }
 }
 
-// failed is why the request fails whatever the cache says: an object that could not be looked at,
-// or the end of the Meter.
+// failed returns the error of the request after the cache has filtered: an object could not be
+// checked, or the Meter has ended.
 func (c *condition) failed() error {
 	if c.judge != nil && c.judge.err != nil {
 		return c.judge.err
@@ -199,8 +213,8 @@ func (c *condition) failed() error {
 	return c.meter.Err()
 }
 
-// matches reports whether an object has the fields. One that cannot be shown in the version has
-// them, and is what the request fails with.
+// matches reports whether an object matches. An object that cannot be shown in the version matches,
+// and its error fails the request.
 func (j *judge) matches(o *cache.Object) bool {
 	_, form := o.Stored()
 	if j.names || slices.Contains(j.same, form) || slices.Contains(j.raw, form) && j.found(o) {
@@ -209,7 +223,7 @@ func (j *judge) matches(o *cache.Object) bool {
 	return j.err != nil || j.looks(o)
 }
 
-// found reports whether the cache has found all the fields in an object.
+// found reports whether the cache has found a value for each field of the selector in an object.
 func (j *judge) found(o *cache.Object) bool {
 	return !slices.ContainsFunc(j.fields, func(f meta.FieldRequirement) bool {
 		value, ok := o.Fields.Get(f.Field)
@@ -217,8 +231,8 @@ func (j *judge) found(o *cache.Object) bool {
 	})
 }
 
-// looks is matches for an object that the cache has read in another form, or by another
-// declaration.
+// looks is the slow path of matches: it encodes the object in the version and scans the result. It
+// is needed if the cache found the fields in another version, or by another declaration.
 func (j *judge) looks(o *cache.Object) bool {
 	data, stored := o.Stored()
 	version := j.version.GVK.Version
@@ -240,7 +254,7 @@ func (j *judge) looks(o *cache.Object) bool {
 	return j.fields.Matches(&fields)
 }
 
-// only returns the one key under prefix that can match, or "".
+// only returns the key of the single object that can match, or "".
 func (s *Store) only(sel *selector, prefix, namespace string) string {
 	if sel.name == "" || namespace == "" && s.res.Namespaced || strings.Contains(sel.name, "/") {
 		return ""

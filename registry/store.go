@@ -20,38 +20,41 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Config is what the stores of a server share that live in one store of bytes.
+// Config is what the Stores over one storage.Store share. It is not changed once a Store was made
+// from it.
 type Config struct {
-	// Kinds are those that declarations name.
+	// Kinds finds the kinds that declarations name.
 	Kinds kind.Finder
-	// Codecs encode what belongs to no kind in particular, such as metadata alone.
+	// Codecs encode objects that belong to no kind in particular, such as PartialObjectMetadata.
 	Codecs *codec.Factory
 	Cache  *cache.Cache
-	// Leases grants the leases of objects with a TTL.
+	// Leases grants the leases of objects that have a TTL.
 	Leases Leaser
 	// Admission is asked about every write.
 	Admission admission.Chain
 	// Prefix is where all resources are stored; "" means "/registry/". It ends in "/".
 	Prefix string
-	// Protobuf stores the kinds that have that form as protobuf instead of JSON. Both are always
-	// readable.
+	// Protobuf stores objects as protobuf if their kind has a protobuf form, else as JSON. Objects
+	// in both forms are always readable.
 	Protobuf bool
 	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1.
 	DeleteWorkers int
-	// NoGarbageCollection has nobody delete dependents: no finalizers of the garbage collector are
-	// set, whatever a deletion asks for.
+	// NoGarbageCollection says that no garbage collector runs. A deletion then sets none of the
+	// collector's finalizers, whatever propagation policy it asks for, because nobody would remove
+	// them.
 	NoGarbageCollection bool
-	// Unreadable is told of each object that was to be decoded and could not be, if set. What the
-	// cache finds out by itself is told to its hooks.
+	// Unreadable, if set, is called with the error of each object that a Store could not decode.
+	// Objects that the cache finds unreadable are reported to the cache's hooks instead.
 	Unreadable func(err *storage.Error)
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Leaser grants leases for objects with a TTL; storage.Leases does.
+// Leaser grants leases for objects with a TTL. storage.Leases implements it.
 type Leaser interface {
 	Get(ctx context.Context, ttl time.Duration) (storage.LeaseID, error)
-	// Forget is told of a lease that the store does not know.
+	// Forget drops a lease that the store reported as unknown, so that Get does not return it
+	// again.
 	Forget(id storage.LeaseID)
 }
 
@@ -66,22 +69,25 @@ type Store struct {
 	forms   *forms
 	doors   map[door]*Store
 	groupBy []string // labels of the selectable fields by which watchers are grouped
-	// redeclared: there may be objects in the cache that were read by another declaration.
+	// redeclared is set if the cache may hold objects that another declaration has read. What the
+	// cache found in them must then be checked (see finds).
 	redeclared bool
 
-	// What this door is. kind is what it shows: the kind stored, the same in another group, or one
-	// of its own.
-	kind        kind.Kind
-	fixed       meta.GroupVersionKind // what a door with a kind of its own shows, whatever the version of the resource
-	subresource string                // "" for the resource itself
+	// The fields below differ from door to door. kind is the kind that the door shows: the stored
+	// kind, the same kind in another group, or a kind of the door's own, such as Scale.
+	kind kind.Kind
+	// fixed is the version and kind of a door with a kind of its own, whatever the version of the
+	// resource.
+	fixed       meta.GroupVersionKind
+	subresource string // "" for the resource itself
 	strategy    *Strategy
-	takeBack    func(obj, old meta.Object)      // nil: the door may set everything
-	empty       func(obj meta.Object)           // takes out what a new object may not have; nil: nothing
+	takeBack    func(obj, old meta.Object)      // undoes changes that the door may not make; nil: it may set everything
+	empty       func(obj meta.Object)           // clears the status of a new object; nil: clients may bring it
 	differ      func(obj, old meta.Object) bool // whether a change counts as a generation; nil: none does
 	project     *Projection
-	version     string              // of the resource, the only one that has the door; "": all have it
-	reset       []string            // the fields that nobody can own through the door
-	resetIn     map[string][]string // or that; by version
+	version     string              // the only version of the resource that has the door; "": all have it
+	reset       []string            // the fields that no manager can own through the door
+	resetIn     map[string][]string // by version, in place of reset; nil: reset counts
 	owners      map[string]*owner   // by version
 
 	// batch converts many objects at once; nil: the kind has no converter.
@@ -89,14 +95,15 @@ type Store struct {
 	conversions *conversions // by batch
 }
 
-// Stores finds the Store of a resource as it is at the moment, nil if there is none: for what a
-// write changes beside its own object.
+// Stores finds Stores by their resource. Code that reads or writes objects other than its own, such
+// as an admission plugin or an action, holds a Stores and asks it at each use, because resources
+// come and go while the server runs.
 type Stores interface {
 	Store(gr meta.GroupResource) *Store
 }
 
-// New makes the Store of a resource. Its kind must be known, and its group be a domain or one of
-// Kubernetes' own.
+// New makes the Store of a resource and registers the resource with the cache. The kind must be
+// registered, and the group must contain a dot or be one of Kubernetes' own.
 func New(cfg *Config, res Resource) (*Store, error) {
 	if err := checkPlace(res.GroupResource); err != nil {
 		return nil, err
@@ -111,7 +118,8 @@ func New(cfg *Config, res Resource) (*Store, error) {
 		return nil, err
 	}
 	s.objects = cfg.Cache.Resource(cache.ResourceConfig{
-		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.explaining(s.reader.load), Written: s.reader.look, GroupBy: s.groupBy, Since: res.Since,
+		Name: res.GroupResource.String(), Prefix: root, Decode: s.reader.explaining(s.reader.load),
+		Written: s.reader.look, GroupBy: s.groupBy, Since: res.Since,
 	})
 	if err := s.openDoors(); err != nil {
 		return nil, err
@@ -120,8 +128,8 @@ func New(cfg *Config, res Resource) (*Store, error) {
 }
 
 // Redeclare makes a Store of the same objects by another declaration: a kind with other versions,
-// another schema, another storage version. Nothing changes before Adopt is called on it. Whoever
-// still uses s goes on with what s was declared as; watches do not end.
+// another schema, another storage version. Nothing changes before Adopt is called on the new Store.
+// Requests that still use s keep the old declaration, and watches do not end.
 func (s *Store) Redeclare(res Resource) (*Store, error) {
 	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
 		return nil, fmt.Errorf("registry: %s cannot get another name or scope", s.res.GroupResource)
@@ -140,9 +148,10 @@ func (s *Store) Redeclare(res Resource) (*Store, error) {
 	return next, nil
 }
 
-// Through makes a Store of the same objects by a declaration whose kind has another Go type, and
-// the same versions and JSON: one that leaves as text what is large and of no concern, say. What
-// either makes of an object serves both.
+// Through makes a Store of the same objects by a declaration whose kind has another Go type but the
+// same versions and JSON. Such a type can keep as text a part that is large and not needed, as the
+// outline of a CustomResourceDefinition does with its schemas. The two Stores share the forms that
+// either makes.
 func (s *Store) Through(res Resource) (*Store, error) {
 	if res.GroupResource != s.res.GroupResource || res.Namespaced != s.res.Namespaced {
 		return nil, fmt.Errorf("registry: %s is not %s", res.GroupResource, s.res.GroupResource)
@@ -158,11 +167,12 @@ func (s *Store) Through(res Resource) (*Store, error) {
 	return other, nil
 }
 
-// Adopt has the objects read as s declares them from now on. It is called once, on what Redeclare
-// has made, before that is used, and not if it is not going to be.
+// Adopt makes the cache read objects by the declaration of s. It is called once, on a Store that
+// Redeclare returned, before that Store serves requests. It is not called if the Store is
+// discarded.
 func (s *Store) Adopt() { s.objects.SetDecode(s.reader.explaining(s.reader.load), s.reader.look) }
 
-// newStore makes a Store without objects.
+// newStore makes a Store that has no cache.Resource and no doors yet.
 func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) {
 	res.complete()
 	s := &Store{cfg: cfg, res: res, root: root, forms: f, groupBy: []string{"metadata.name"}}
@@ -178,12 +188,16 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 	}
 	stored := k.Versions()[0]
 	if res.StorageVersion != "" {
-		if stored = kind.StoredIn(k, meta.GroupVersion{Group: gk.Group, Version: res.StorageVersion}.String()); stored == nil {
+		if stored = kind.StoredIn(k, meta.GroupVersion{
+			Group: gk.Group, Version: res.StorageVersion,
+		}.String()); stored == nil {
 			return nil, fmt.Errorf("registry: %s has no version %q", gk, res.StorageVersion)
 		}
 	}
 	if obj := k.New(); res.fits != nil && !res.fits(obj) {
-		return nil, fmt.Errorf("registry: %s is declared for another type than %T, the hub of %s", res.GroupResource, obj, res.Kind)
+		return nil, fmt.Errorf(
+			"registry: %s is declared for another type than %T, the hub of %s", res.GroupResource, obj, res.Kind,
+		)
 	}
 	s.kind, s.strategy = k, &s.res.Strategy
 	var err error
@@ -196,8 +210,9 @@ func newStore(cfg *Config, res Resource, root string, f *forms) (*Store, error) 
 	return s, nil
 }
 
-// complete fills in what follows from the rest of a declaration. One that is complete, such as that
-// of a store, stays as it is.
+// complete fills in the defaults of a declaration, and adds the status subresource if Status
+// declares one. It is idempotent, because Redeclare and Through pass declarations that were
+// completed before.
 func (r *ResourceOf[T]) complete() {
 	if r.Singular == "" {
 		r.Singular = strings.ToLower(r.Kind)
@@ -215,19 +230,21 @@ func (r *ResourceOf[T]) complete() {
 			reset = []string{"spec"}
 		}
 		r.Subresources = append([]SubresourceOf[T]{{
-			Name: statusField, Owns: []string{statusField}, Prepare: st.Prepare, Validate: st.Validate, Warnings: st.Warnings,
+			Name: statusField, Owns: []string{statusField}, Prepare: st.Prepare, Validate: st.Validate,
+			Warnings: st.Warnings,
 			Metadata: st.Metadata, Reset: reset,
 		}}, r.Subresources...)
 	}
 }
 
-// groups are the declared fields by which watchers are grouped, beside metadata.name.
+// groups returns the fields with Groups set, by which the cache groups watchers. Watchers are
+// grouped by metadata.name as well.
 func groups(fields []FieldValue) []FieldValue {
 	return slices.DeleteFunc(slices.Clone(fields), func(f FieldValue) bool { return !f.Groups })
 }
 
-// Under returns the Store as another group offers it: the same objects, shown as the kind of the
-// same name there, which must have the same hub.
+// Under returns a Store of the same objects that serves them in another group, as events are served
+// in "" and in events.k8s.io. The group must have a kind of the same name with the same hub type.
 func (s *Store) Under(group string) (*Store, error) {
 	gk := meta.GroupKind{Group: group, Kind: s.res.Kind}
 	k := s.cfg.Kinds.Kind(gk)
@@ -235,7 +252,10 @@ func (s *Store) Under(group string) (*Store, error) {
 		return nil, fmt.Errorf("registry: the kind %s is not registered", gk)
 	}
 	if !sameHub(s.kind, k) {
-		return nil, fmt.Errorf("registry: %s has the hub %T in its group, and %T in the group %q", s.res.GroupResource, s.kind.New(), k.New(), group)
+		return nil, fmt.Errorf(
+			"registry: %s has the hub %T in its group, and %T in the group %q", s.res.GroupResource, s.kind.New(),
+			k.New(), group,
+		)
 	}
 	u := *s
 	u.res.GroupResource.Group = group
@@ -254,13 +274,13 @@ func (s *Store) Under(group string) (*Store, error) {
 	return &u, nil
 }
 
-// sameHub reports whether two kinds are of the same objects.
+// sameHub reports whether two kinds have the same hub type, and so are kinds of the same objects.
 func sameHub(a, b kind.Kind) bool { return reflect.TypeOf(a.New()) == reflect.TypeOf(b.New()) }
 
 // Resource returns the declaration of the store.
 func (s *Store) Resource() *Resource { return &s.res }
 
-// Describe returns what clients are told of the resource in the version of gvk.
+// Describe returns what discovery says about the resource in the version of gvk.
 func (s *Store) Describe(gvk meta.GroupVersionKind) meta.Description {
 	r := &s.res
 	return meta.Description{
@@ -270,21 +290,22 @@ func (s *Store) Describe(gvk meta.GroupVersionKind) meta.Description {
 	}
 }
 
-// groupKind is what errors call the kind of the objects.
+// groupKind returns the group and kind that errors name.
 func (s *Store) groupKind() meta.GroupKind {
 	return meta.GroupKind{Group: s.res.GroupResource.Group, Kind: s.res.Kind}
 }
 
-// Kind is what the store shows and takes.
+// Kind returns the kind that the Store shows and takes: that of the objects, or a door's own.
 func (s *Store) Kind() kind.Kind { return s.kind }
 
-// StorageVersion is what objects are written as.
+// StorageVersion returns the version and kind in which objects are stored.
 func (s *Store) StorageVersion() meta.GroupVersionKind { return s.reader.stored.GVK }
 
-// Objects is the cached state, for controllers and debug pages.
+// Objects returns the cached objects, for code that needs no more than their keys and bytes, such
+// as debug pages.
 func (s *Store) Objects() *cache.Resource { return s.objects }
 
-// shown is the kind that the store shows to those who address the resource in a version.
+// shown returns the version and kind that a client sees who addresses the resource in a version.
 func (s *Store) shown(version string) meta.GroupVersionKind {
 	if s.fixed != (meta.GroupVersionKind{}) {
 		return s.fixed
@@ -328,7 +349,8 @@ func (s *Store) get(ctx context.Context, namespace, name, resourceVersion string
 	return obj, nil
 }
 
-// readError is apiError with the answer for revisions in the future.
+// readError is apiError for a read. It also answers a resourceVersion that lies in the future
+// (storage.Future) with the 504 that makes clients retry after a second.
 func (s *Store) readError(err error, name string, want storage.Revision) error {
 	if e := (*storage.Error)(nil); errors.As(err, &e) && e.Kind == storage.Future {
 		return meta.NewTooLargeResourceVersion(uint64(want), uint64(e.Rev), 1)
@@ -336,8 +358,8 @@ func (s *Store) readError(err error, name string, want storage.Revision) error {
 	return s.apiError(err, name)
 }
 
-// Decode returns the object behind enc, which the Store has given, in the hub of the kind that it
-// shows. The caller owns it. The error names the object.
+// Decode returns the object that enc encodes, in the hub of Kind. enc must come from this Store.
+// The caller owns the object. The error names the object.
 func (s *Store) Decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
 	enc = unwrapped(enc)
 	obj, err := s.decode(ctx, enc)
@@ -359,7 +381,7 @@ func (s *Store) decode(ctx context.Context, enc request.Encoded) (meta.Object, e
 	return kind.ToHub(ctx, s.kind, decoded.Object)
 }
 
-// now is the time that a try of a write carries.
+// now returns the current time in whole seconds, which is the precision of times in metadata.
 func (s *Store) now() time.Time { return s.cfg.now() }
 
 func (c *Config) now() time.Time {

@@ -13,20 +13,24 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Request is what a strategy may know of the request that it serves.
+// This file has the types of a declaration: what a kind says about itself. Packages such as
+// registry/core fill in ResourceOf and Typed turns it into the Resource that New takes. Nothing
+// here runs; the fields say when the Store calls their functions.
+
+// Request is what strategies, reservations and guards see of the request. It belongs to one write.
 type Request struct {
 	Now       time.Time // of the present try of a write, not of the request; UTC, whole seconds
 	User      *request.User
 	Namespace string
 	Name      string // of the path; "" for a create
 	DryRun    bool
-	Context   context.Context // of the request: who works for long looks at it
+	Context   context.Context // of the request: a function that runs long ends with it
 
-	warn func(text string) // nil: nobody listens
+	warn func(text string) // nil: warnings are dropped
 }
 
-// Warn tells the client something about what Prepare makes of its object. It is told even if the
-// write fails; what can be seen in the finished object is for Warnings.
+// Warn sends the client a warning about what Prepare does to its object. It is sent even if the
+// write fails. A warning that depends on the finished object only belongs into StrategyOf.Warnings.
 func (r *Request) Warn(text string) {
 	if r.warn != nil {
 		r.warn(text)
@@ -46,75 +50,78 @@ type (
 	Guard       = GuardOf[meta.Object]
 )
 
-// StrategyOf is what a kind decides about its objects. The functions are pure: no I/O and no clock
-// but Request.Now. Objects are of the hub version, whose type T is; old is the object before an
-// update, nil on create. Every function may be nil, meaning nothing special.
+// StrategyOf is the rules of a kind for its objects. The functions are pure: no I/O and no clock
+// but Request.Now. Objects are in the hub, whose type is T. old is the object before an update, and
+// nil on create. Every function may be nil.
 //
-// ObjectMeta is handled and validated by the Store, and so is what the declaration says of
-// generation and status; strategies see to the rest.
+// The Store handles and validates ObjectMeta, counts metadata.generation and separates the status
+// from the spec. The strategy has the rules for the rest of the object.
 type StrategyOf[T meta.Object] struct {
 	// ValidateName says what is wrong with a name, or with a generateName if prefix is set. nil:
 	// DNS-1123 subdomain.
 	ValidateName func(name string, prefix bool) []string
 
-	// Metadata are the checks of ObjectMeta beside those that all kinds have in common.
+	// Metadata selects checks of ObjectMeta in addition to those that all kinds have.
 	Metadata MetaChecks
 
-	// Prepare drops what a client may not set, sets what the server owns, and keeps from old what
-	// may not change and no door owns. What doors own is as in old already, and a status that is
-	// not the client's to bring is empty on create. A new object has its name and UID.
+	// Prepare runs before validation. It clears fields that a client may not set, sets fields that
+	// the server owns, and restores from old the fields that must not change. Before it runs, the
+	// fields of doors are as in old, the status of a new object is empty (unless Status.OnCreate is
+	// set), and a new object has its name and UID.
 	Prepare func(r *Request, obj, old T)
 
-	// Validate says what is wrong with a new object, or with a change.
+	// Validate returns the errors of a new object, or of a change from old to obj.
 	Validate func(obj, old T) field.ErrorList
 
-	// ValidateIn stands in the place of Validate where the rules depend on the group version that
-	// the client writes in (Events).
+	// ValidateIn is used instead of Validate if the rules depend on the group version that the
+	// client writes in (Events).
 	ValidateIn func(gv meta.GroupVersion, obj, old T) field.ErrorList
 
-	// Judge stands in the place of Validate where the rules take long, only warn of some things, or
-	// depend on what is known to be wrong with the metadata (found).
+	// Judge is used instead of Validate if the rules run long, warn the client, or depend on the
+	// errors found so far (found). It returns only further errors.
 	Judge func(r *Request, found field.ErrorList, obj, old T) field.ErrorList
 
-	// Warnings are texts for the client, also when the write succeeds.
+	// Warnings returns texts for the client about a valid object.
 	Warnings func(obj, old T) []string
 
-	// Canonicalize brings a valid object into its normal form, right before it is stored.
+	// Canonicalize brings a valid object into its normal form. It runs after validation and before
+	// the validators of admission.
 	Canonicalize func(obj T)
 
 	// AllowCreateOnUpdate lets PUT create what does not exist.
 	AllowCreateOnUpdate bool
-	// AllowUnconditionalUpdate lets PUT leave out resourceVersion.
+	// AllowUnconditionalUpdate lets an update leave out resourceVersion: the last writer wins.
 	AllowUnconditionalUpdate bool
 
-	// Graceful decides whether a deletion gives the object time. It may set
-	// opts.GracePeriodSeconds, and must leave it set if it returns true. nil: deletions are
-	// immediate.
+	// Graceful reports whether a deletion gives the object a grace period. It may set
+	// opts.GracePeriodSeconds (seconds), which must not be nil if it returns true. nil: deletions
+	// are immediate.
 	Graceful func(obj T, opts *meta.DeleteOptions) bool
 
-	// Held reports whether something beside metadata.finalizers keeps a deleted object (namespaces:
-	// spec.finalizers).
+	// Held reports whether a field other than metadata.finalizers keeps a deleted object in the
+	// store (namespaces: spec.finalizers).
 	Held func(obj T) bool
-	// Terminate is for objects that are emptied before they go: it is told that the deletion of one
-	// has begun, and shows it in the object. The first deletion only begins, even if nothing holds
-	// the object.
+	// Terminate is for objects whose content is deleted before they go (namespaces, definitions).
+	// It shows in obj that its deletion has begun. With Terminate, the first deletion only marks
+	// the object, even if nothing holds it.
 	Terminate func(obj T)
 
-	// Permanent says why the object of a name cannot be deleted, "" if it can. Deletions of
-	// collections do not ask.
+	// Permanent returns why the object of a name cannot be deleted, "" if it can be.
+	// DeleteCollection does not ask.
 	Permanent func(name string) string
-	// OrphanByDefault leaves dependents alone if the client says nothing (Jobs,
+	// OrphanByDefault keeps dependents if the client sends no propagation policy (Jobs,
 	// ReplicationControllers).
 	OrphanByDefault bool
-	// OrphanWarning is what a client that says nothing is told; may be "".
+	// OrphanWarning is the warning to a client that deletes without a propagation policy; may be
+	// "".
 	OrphanWarning string
 	// NoGarbageCollection keeps the garbage collector's finalizers off the kind (Events).
 	NoGarbageCollection bool
 }
 
-// MetaChecks are checks of ObjectMeta that only some kinds make. Most repeat those that all kinds
-// have in common: the code for a kind in kube-apiserver makes its own, and a client is told of
-// each.
+// MetaChecks are checks of ObjectMeta that only some kinds make. Most repeat the common checks,
+// because kube-apiserver's code for a kind calls them itself, and the client then sees each error
+// twice. The bits reproduce that.
 type MetaChecks uint8
 
 const (
@@ -122,11 +129,12 @@ const (
 	MetaRepeat MetaChecks = 1 << iota
 	// MetaCompare compares old and new metadata a second time on an update.
 	MetaCompare
-	// MetaFinalizers lets no finalizers without a domain be but Kubernetes's own. On an update each
-	// of the other two says so.
+	// MetaFinalizers reports finalizers without a domain, except Kubernetes' own. On an update,
+	// MetaCompare and MetaRepeat each report them once.
 	MetaFinalizers
 
-	// MetaCommon: no more than all kinds.
+	// MetaCommon selects no check beside those of all kinds. MetaChange, MetaObject and MetaWhole
+	// are the combinations that occur.
 	MetaCommon MetaChecks = 0
 	MetaChange            = MetaCompare | MetaFinalizers
 	MetaObject            = MetaRepeat | MetaFinalizers
@@ -135,7 +143,7 @@ const (
 
 func (c MetaChecks) has(check MetaChecks) bool { return c&check != 0 }
 
-// ofDoor are the checks that a door to such a resource makes.
+// ofDoor returns the checks of a door whose resource has the checks c.
 func (c MetaChecks) ofDoor() MetaChecks {
 	if c == MetaObject {
 		return c
@@ -143,51 +151,54 @@ func (c MetaChecks) ofDoor() MetaChecks {
 	return c &^ MetaRepeat
 }
 
-// ReserveOf is the step of a write that may do I/O and completes the object: it takes what the
-// object needs from outside (addresses, ports) and shows it in obj, before the object is prepared
-// and validated. What only counts, and changes nothing in the object, is an admission.Reserver,
-// which comes after all validators. obj has its namespace and name. old is nil on create, when obj
-// has its UID, too; obj is nil when old goes, through whichever door. It is called for each try of
-// a write, with the state that the try starts from; a deletion that only begins is none, and
-// neither is a write to a part of the object, such as its status. An error ends the write, and says
-// that nothing is taken.
+// ReserveOf is the step of a write that takes something outside the object, such as addresses and
+// ports, and sets it in obj, before the object is prepared and validated. It may do I/O. A
+// reservation that is only counted, and not shown in the object, is an admission.Reserver, which
+// runs after all validators.
 //
-// settle, if it is not nil, follows the law of admission.Settle: it is called once for each try. An
-// update that changes nothing is stored. After a dry run (r.DryRun) nothing is, and a reservation
-// that others could see must not be made.
+// obj has its namespace and name. On create, old is nil and obj has its UID as well. When old is
+// removed, through any door, obj is nil. ReserveOf is called once for each try of a write, with the
+// state that the try starts from. It is not called for a deletion that only marks the object, nor
+// for a write to a part of the object, such as its status. An error ends the write, and means that
+// nothing is taken.
+//
+// settle, if not nil, is called once with the fate of the try: see admission.Settle. The fate of an
+// update that changes nothing is Stored, that of a dry run NotStored. In a dry run (r.DryRun),
+// ReserveOf must take nothing that other requests could see.
 type ReserveOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) (settle admission.Settle, err error)
 
-// GuardOf says why a user who may write an object may not write this one, as an answer; nil if they
-// may. It sees the object as admission has changed it, before it is prepared or checked, and may do
-// I/O. old is nil on create. Writes of the server itself are not guarded.
+// GuardOf refuses a write that authorization has allowed, because of the content of the object:
+// RBAC refuses a role with rights that its writer lacks. Its error is the answer. It sees the
+// object as admission left it, before it is prepared and validated, and may do I/O. old is nil on
+// create. Writes of the server itself are not guarded.
 type GuardOf[T meta.Object] func(ctx context.Context, r *Request, obj, old T) error
 
-// FieldValue reads one selectable field from an encoded object.
+// FieldValue declares one selectable field, and how its value is found in an encoded object.
 type FieldValue struct {
 	// Label is the name in a field selector, such as "spec.nodeName".
 	Label string
-	// Path is where the value stands, such as "spec.nodeName".
+	// Path is the path of the value in the JSON of the object, such as "spec.nodeName".
 	Path string
-	// Else is where the value stands if it is empty at Path; may be "".
+	// Else is a second path, which is read if the value at Path is empty; may be "".
 	Else string
 	// Default is the value of an object that lacks the field: "" for strings, "false" for booleans.
 	Default string
-	// Version is the one in which the field is declared; "" for all.
+	// Version is the only version that has the field; "" for all.
 	Version string
-	// Groups says that many clients watch the objects with one value of the field each (the pods of
-	// a node): a change wakes only those whose value the object has or had. They go by what the
-	// declaration finds in objects, so a resource that is declared anew must have the same such
-	// fields.
+	// Groups says that many clients watch the objects with one value of the field each (kubelets:
+	// the pods of a node). The cache then wakes only the watchers of the values that a changed
+	// object has or had. Redeclare cannot change which fields have Groups, because running watches
+	// depend on them.
 	Groups bool
 }
 
-// TableOf says how a kind is printed by clients that ask for as=Table.
+// TableOf says how objects are shown to clients that ask for a Table, such as kubectl get.
 type TableOf[T meta.Object] struct {
 	Columns []meta.TableColumnDefinition
-	// Cells returns one value for each column: string, int64, bool or float64. now is for ages. A
-	// bookmark is the row of an empty object, without what defaults and checks make sure of.
+	// Cells returns one value for each column: string, int64, bool or float64. now is for ages. It
+	// must accept an empty object, without defaults and not valid: that is the row of a bookmark.
 	Cells func(obj T, now time.Time) []any
-	// Conditions may be nil. It returns the row's conditions, such as Completed.
+	// Conditions returns the conditions of the row, such as Completed; may be nil.
 	Conditions func(obj T) []meta.TableRowCondition
 }
 
@@ -205,29 +216,29 @@ type ResourceOf[T meta.Object] struct {
 	Type kind.Kind
 	// StorageVersion is the version stored; "" means the most preferred one that has the kind.
 	StorageVersion string
-	// StoredAsJSON says that objects are stored as JSON, whatever the configuration says.
+	// StoredAsJSON stores objects as JSON even if Config.Protobuf is set.
 	StoredAsJSON bool
 
-	// Complete fills in what an object that an older server stored may lack and defaults cannot
-	// say, after the object was completed with defaults and converted to the hub. It is pure and
-	// idempotent, and called for what is loaded, never for what is written here. nil: defaults say
-	// everything.
+	// Complete fills in fields that an object of an older server may lack and that defaults cannot
+	// fill in. It is called when an object is loaded, after defaulting and conversion to the hub,
+	// and never for a write of this server. It is pure and idempotent. nil: defaults complete the
+	// objects.
 	Complete func(obj T)
-	// CompleteNeeds say what Complete has to find in an object in the storage version so that it
-	// changes nothing, as the needs of scheme.AddDefaulting do. Without them each object that is
-	// loaded is decoded. A mistake in them is an error of New; of a lazy kind, which New does not
-	// look into, it is a panic when the first object is loaded.
+	// CompleteNeeds are the conditions on an object in the storage version under which Complete
+	// changes nothing, written as the needs of scheme.AddDefaulting. An object that meets them is
+	// not decoded when it is loaded. Without CompleteNeeds every object is decoded. New reports a
+	// mistake in them; for a lazy kind, loading the first object panics instead.
 	CompleteNeeds []string
 
 	Strategy StrategyOf[T]
-	// Generation are the fields, such as "spec", whose changes metadata.generation counts, from 1
-	// on, through whichever door. nil: it is not counted.
+	// Generation lists the fields, such as "spec", whose changes metadata.generation counts. It
+	// begins at 1, and counts changes through every door. nil: the kind has no generation.
 	Generation []string
-	// Reset are fields, such as "spec", that nobody can own by writing to the resource itself, as
-	// that does not change them. nil: the status, if the kind has one.
+	// Reset lists the fields that a write to the resource itself leaves unchanged, so that the
+	// writer does not come to own them in managedFields. nil: the status, if the kind has one.
 	Reset []string
-	// ResetIn are the fields of versions that have others than Reset, which then does not count.
-	// Whoever writes in one version meets owners of the others without it.
+	// ResetIn lists such fields by version, in place of Reset. As in kube-apiserver, a write in one
+	// version resets only the fields of that version.
 	ResetIn map[string][]string
 	// Status declares the status of the kind; nil: it has none.
 	Status *StatusOf[T]
@@ -235,73 +246,71 @@ type ResourceOf[T meta.Object] struct {
 	Reserve ReserveOf[T]
 	// Guard is nil for nearly all kinds.
 	Guard GuardOf[T]
-	// Subresources are further doors to a part of the object, and what else can be done with it:
-	// scale, binding.
+	// Subresources are the subresources beside status: scale, binding, exec.
 	Subresources []SubresourceOf[T]
 
-	// Fields are the selectable fields beside metadata.name and metadata.namespace.
+	// Fields are the selectable fields in addition to metadata.name and metadata.namespace.
 	Fields []FieldValue
 	Table  *TableOf[T] // nil: name and age
-	// Tables are the tables of versions that are shown in another way than Table says.
+	// Tables are the tables of single versions (of custom resources), which override Table.
 	Tables map[string]*TreeTable
 
-	// TTL is how long an object is kept; nil or 0: until deleted.
+	// TTL returns how long an object is stored after its last write; nil or 0: until it is deleted.
 	TTL func(obj T) time.Duration
 	// ReturnsDeleted makes a deletion answer with the object instead of a Status.
 	ReturnsDeleted bool
 	// Verbs leaves out verbs that the kind does not serve. nil: all of create, delete,
 	// deletecollection, get, list, patch, update, watch. There is no patch without update.
 	Verbs []string
-	// Served are the versions in which clients are served. nil: all that the kind has.
+	// Served lists the versions that clients can use. nil: all versions of the kind.
 	Served []string
-	// NoCreate, if set, is why nothing can be created at the moment. What would create is not shown
-	// in discovery.
+	// NoCreate, if not "", is why objects cannot be created (a definition that is being deleted).
+	// Discovery then does not list create.
 	NoCreate string
-	// Custom serves the resource as custom resources are, and as those of kinds without a Go type
-	// always are: items of lists carry apiVersion and kind.
+	// Custom serves the resource as custom resources are served: items of lists carry apiVersion
+	// and kind. Kinds without a Go type are always served so.
 	Custom bool
-	// Since is the revision of the store at which the resource began to be; 0 means always. Who
-	// watches from before is told that it is too old. It counts when the resource is installed, not
-	// when it is declared anew.
+	// Since is the revision of the store at which the resource began to exist; 0 means always. A
+	// watch from an earlier revision gets a 410. New reads it, Redeclare does not.
 	Since storage.Revision
 
-	// Deprecated are the versions that clients should turn away from. Whoever asks for the resource
-	// in one of them is warned.
+	// Deprecated lists versions that clients should stop to use. A request in such a version gets a
+	// warning.
 	Deprecated []Deprecation
 
-	// fits reports whether the functions can take an object; nil: any.
+	// fits reports whether obj has the type that the functions expect; nil: any type fits.
 	fits func(obj meta.Object) bool
 }
 
-// Deprecation says that a resource in a version is on its way out.
+// Deprecation says that a resource is deprecated in a version.
 type Deprecation struct {
 	Version string // "": all versions
 	Since   string // the release that began to warn: "1.33"
 	Removed string // the release that no longer serves it; "": none is known
-	// Instead is what to use; zero: there is nothing.
+	// Instead is the kind that clients should use; zero: there is none.
 	Instead meta.GroupVersionKind
-	// Warning is what clients are told, if the rest does not say it.
+	// Warning, if not "", replaces the text that is made of the other fields.
 	Warning string
 }
 
-// StatusOf is the status of a kind: the field of that name, what is observed of the object, and the
-// door of that name to it, which is its only way in. The functions are those of the door, as in
-// StrategyOf; there is always an old object.
+// StatusOf declares the status of a kind: the field "status", and the subresource of that name,
+// which is the only door through which it can be written. The functions are those of that door, as
+// in StrategyOf; old is never nil.
 type StatusOf[T meta.Object] struct {
-	// OnCreate lets clients bring the status of new objects along, as kubelets do; else it is empty
-	// when Prepare sees it.
+	// OnCreate keeps the status that a client sends with a new object, as kubelets do. Else the
+	// status is cleared before Prepare.
 	OnCreate bool
 
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
 	Metadata MetaChecks // as in SubresourceOf
-	// Reset are fields that nobody can own by writing to the status. nil: spec.
+	// Reset lists the fields that a write to the status leaves unchanged, as in ResourceOf. nil:
+	// spec.
 	Reset []string
 }
 
-// SubresourceOf is something beside the object itself that its path leads to. There are three
-// sorts:
+// SubresourceOf declares a subresource. There are three sorts:
 //   - a door, through which a part of the object can be read and changed: status. It has neither
 //     Project, Create nor Connect;
 //   - a door that shows a kind of its own: scale, which has Project;
@@ -310,86 +319,88 @@ type StatusOf[T meta.Object] struct {
 type SubresourceOf[T meta.Object] struct {
 	// Name is the last segment of the path: "status".
 	Name string
-	// Kind is what is read and written here, with its version; zero: the resource's own. It is
-	// registered in the scheme.
+	// Kind is the kind and version that clients read and write here. It must be registered in the
+	// scheme. Zero: that of the resource.
 	Kind meta.GroupVersionKind
-	// Owns are the fields that nobody but this door may set, such as "status": the resource itself
-	// and other doors keep them on an update, and this door keeps all others but metadata. They are
-	// fields of the hub.
+	// Owns lists fields of the hub, such as "status", that only this door can change: updates of
+	// the resource and of other doors leave them as they are. An update through this door leaves
+	// all other fields but metadata as they are.
 	Owns []string
-	// Versions are those of the resource that have it; nil: all. Of doors with one name, each
-	// version has at most one.
+	// Versions lists the versions of the resource that have the subresource; nil: all. Two doors of
+	// one name must not share a version.
 	Versions []string
-	// Verbs are those served. nil: get, patch, update for a door; create for Create; get for
+	// Verbs lists the served verbs. nil: get, patch, update for a door; create for Create; get for
 	// Connect.
 	Verbs []string
 
-	// Prepare, Validate, Judge and Warnings are those of a door, as in StrategyOf; there is always
-	// an old object. What the resource says of updates without resourceVersion holds for its doors,
-	// but those with Project. A door with Project has none of them: what it changes is changed by
-	// the rules of the resource.
+	// Prepare, Validate, Judge and Warnings are the rules of a door, as in StrategyOf; old is never
+	// nil. A door with Project has none of them: its changes follow the rules of the resource.
+	// AllowUnconditionalUpdate of the resource holds for its doors, except that a door with Project
+	// can always leave resourceVersion out.
 	Prepare  func(r *Request, obj, old T)
 	Validate func(obj, old T) field.ErrorList
 	Judge    func(r *Request, found field.ErrorList, obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
-	// Reset are fields that nobody can own by writing through a door.
+	// Reset lists the fields that a write through the door leaves unchanged, as in ResourceOf.
 	Reset []string
-	// Metadata are the checks of ObjectMeta that a door makes. MetaCommon: those of the resource
-	// without MetaRepeat (but MetaObject as it is) if the door has a Validate, else none of its
-	// own.
+	// Metadata selects the checks of ObjectMeta that the door makes. MetaCommon: if the door has
+	// Validate or Judge, those of the resource without MetaRepeat (but all of MetaObject); else
+	// none.
 	Metadata MetaChecks
 
 	Project *ProjectionOf[T]
-	// Also are further versions of Kind that an action takes.
+	// Also lists further versions of Kind that an action accepts.
 	Also []string
-	// Complete fills in what the client may leave out of an action, by what the server knows, and
-	// refuses what that rules out. It comes before Check, may do I/O, and may be nil.
+	// Complete fills in fields of an action that the client may leave out, from other objects, and
+	// refuses an action that contradicts them. It runs before Check, and may do I/O. It may be nil.
 	Complete func(ctx context.Context, a *Action) error
-	// Check says what is wrong with what the client sent, before admission approves of it; may be
-	// nil.
+	// Check validates the object of an action. It runs after the mutators and before the validators
+	// of admission; may be nil.
 	Check func(a *Action) error
-	// Create does what the client asks for and returns what it is told: an object of the hub of
-	// Kind, or a *meta.Status. It may do I/O, and is called once admission has let the request
-	// pass.
+	// Create runs an action and returns the answer: an object in the hub of Kind, or a
+	// *meta.Status. It may do I/O. It is called only after admission has let the request pass.
 	Create func(ctx context.Context, a *Action) (meta.Typed, error)
-	// Returned: the answer of Create is the object that the client sent, completed, and says like a
-	// new one who owns its fields.
+	// Returned says that the answer of Create is the object that the client sent, with its result
+	// filled in. Its managedFields then record who owns its fields.
 	Returned bool
-	// Connect returns the handler of a request to the object at namespace and name. Kind is that of
-	// its options, which come in the query.
+	// Connect returns the handler of a connection to the object that c names. Kind is the kind of
+	// the options, which come in the query.
 	Connect func(ctx context.Context, c *Connection) (http.Handler, error)
 }
 
-// TreeTable is a Table of the objects of one version, as the JSON that clients would get.
+// TreeTable is a Table whose cells are read from the JSON tree of an object in one version (custom
+// resources).
 type TreeTable struct {
 	Columns []meta.TableColumnDefinition
-	// Cells returns one value for each column. It changes nothing. A bookmark is the row of an
-	// object without anything.
+	// Cells returns one value for each column. It must not change object, and must accept nil: that
+	// is the row of a bookmark.
 	Cells func(object map[string]any, now time.Time) []any
 }
 
-// Occasion is what an object is shown as another kind for.
+// Occasion is why a door shows an object as another kind.
 type Occasion uint8
 
 const (
-	ToRead   Occasion = iota // a client asks for it
-	ToChange                 // a change starts from it
-	AsResult                 // of a change, to the client and to admission
+	ToRead   Occasion = iota // a client reads it
+	ToChange                 // an update, patch or apply starts from it
+	AsResult                 // it is the result of a change, for the client, or the old object for admission
 )
 
-// ProjectionOf shows objects as another kind, such as a Scale.
+// ProjectionOf shows and changes objects as another kind, such as Scale.
 type ProjectionOf[T meta.Object] struct {
-	// Show returns what the client sees of obj, in the hub of the subresource's Kind. The Store
-	// fills in its metadata. Errors are answers.
+	// Show returns obj as the subresource's Kind, in its hub. The Store sets the metadata. An error
+	// is the answer.
 	Show func(obj T, to Occasion) (meta.Object, error)
-	// Apply changes obj as the client changed what it was shown.
+	// Apply sets in obj what the client wrote in shown.
 	Apply func(obj T, shown meta.Object) error
-	// Validate says what is wrong with what the client sent; may be nil.
+	// Validate returns the errors of the object that the client sent; may be nil.
 	Validate func(shown meta.Object) field.ErrorList
-	// Replicas is where objects have what is spec.replicas of a Scale: whoever owns that owns this.
+	// Replicas is the field of objects that spec.replicas of a Scale sets, such as "spec.replicas".
+	// A manager that owns one owns the other.
 	Replicas string
-	// ReplicasIn are the places by version, where they are not the same in all; "" in one without.
+	// ReplicasIn is Replicas by version, for kinds whose versions differ; "" for a version that has
+	// no such field.
 	ReplicasIn map[string]string
-	// Table shows in a row what Show returns; may be nil.
+	// Table shows the result of Show as a row of a Table; may be nil.
 	Table *Table
 }

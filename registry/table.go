@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Columns returns the columns of the kind's Table.
+// Columns returns the columns of the kind's Table. Kinds without one have name and age.
 func (s *Store) Columns() []meta.TableColumnDefinition {
 	if t := s.table(); t != nil {
 		return t.Columns
@@ -18,14 +18,15 @@ func (s *Store) Columns() []meta.TableColumnDefinition {
 	return defaultColumns
 }
 
-// Rows shows the objects of a store in rows, to those who address it in one version.
+// Rows shows the objects of a Store as rows of a Table, for requests in one version. The embedded
+// Store serves everything else.
 type Rows struct {
 	*Store
 	version string
 	table   *TreeTable
 }
 
-// RowsIn returns the Rows of a version.
+// RowsIn returns the Rows for requests in a version, which may have a Table of its own.
 func (s *Store) RowsIn(version string) *Rows {
 	r := &Rows{Store: s, version: version}
 	if s.project == nil {
@@ -34,7 +35,7 @@ func (s *Store) RowsIn(version string) *Rows {
 	return r
 }
 
-// Columns is Store.Columns.
+// Columns returns the columns of the version's table.
 func (r *Rows) Columns() []meta.TableColumnDefinition {
 	if r.table != nil {
 		return r.table.Columns
@@ -42,7 +43,8 @@ func (r *Rows) Columns() []meta.TableColumnDefinition {
 	return r.Store.Columns()
 }
 
-// Row is Store.Row.
+// Row returns the cells of an object's row, one for each column, and the row's conditions. Without
+// an object (enc is nil) it is the row of an empty one, for bookmarks.
 func (r *Rows) Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
 	switch {
 	case r.table == nil:
@@ -66,7 +68,7 @@ func (r *Rows) Row(ctx context.Context, enc request.Encoded, now time.Time) ([]a
 	return r.table.Cells(object, now), nil, nil
 }
 
-// table is how objects are shown in rows; nil: as those that declare nothing.
+// table returns the declared Table, of the projection if the door has one; nil if none is declared.
 func (s *Store) table() *Table {
 	if s.project != nil {
 		return s.project.Table
@@ -75,7 +77,7 @@ func (s *Store) table() *Table {
 }
 
 // Row returns the cells of an object's row, one for each column, and the row's conditions. Without
-// an object it is the row of an empty one.
+// an object (enc is nil) it is the row of an empty one, for bookmarks.
 func (s *Store) Row(ctx context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
 	if enc == nil {
 		cells, conditions := s.row(s.kind.New(), now)
@@ -106,8 +108,11 @@ func (s *Store) row(obj meta.Object, now time.Time) ([]any, []meta.TableRowCondi
 	return t.Cells(obj, now), conditions
 }
 
-// defaultColumns are for kinds that declare none.
+// defaultColumns are the columns of kinds that declare no Table.
 var defaultColumns = []meta.TableColumnDefinition{
-	{Name: "Name", Type: "string", Format: "name", Description: "Name of the object, unique among those of its kind in its namespace."},
+	{
+		Name: "Name", Type: "string", Format: "name",
+		Description: "Name of the object, unique among those of its kind in its namespace.",
+	},
 	{Name: "Created At", Type: "date", Description: "When the object was created."},
 }

@@ -9,7 +9,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Typed turns a declaration in the terms of one kind into the Resource that New takes:
+// This file turns declarations of one Go type into declarations of meta.Object, which a Store works
+// with. Packages that declare kinds call Typed. Each helper wraps one shape of function; a nil
+// function stays nil, because nil has a meaning in a declaration.
+
+// Typed turns a declaration whose functions take T into the Resource that New takes:
 //
 //	registry.Typed(registry.ResourceOf[*Widget]{
 //		Kind: "Widget",
@@ -19,28 +23,34 @@ import (
 //		},
 //	})
 //
-// T must be the hub type of the kind; New reports another one.
+// T must be the hub type of the kind, else New fails.
 func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	res := Resource{
-		GroupResource: r.GroupResource, Kind: r.Kind, ListKind: r.ListKind, Singular: r.Singular, ShortNames: r.ShortNames,
-		Categories: r.Categories, Namespaced: r.Namespaced, Type: r.Type, StorageVersion: r.StorageVersion, StoredAsJSON: r.StoredAsJSON,
-		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset, Reserve: reserve(r.Reserve), Guard: guard(r.Guard),
-		Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted, Verbs: r.Verbs, NoCreate: r.NoCreate, Served: r.Served, Tables: r.Tables,
+		GroupResource: r.GroupResource, Kind: r.Kind, ListKind: r.ListKind, Singular: r.Singular,
+		ShortNames: r.ShortNames, Categories: r.Categories, Namespaced: r.Namespaced,
+		Type: r.Type, StorageVersion: r.StorageVersion, StoredAsJSON: r.StoredAsJSON,
+		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset,
+		Reserve: reserve(r.Reserve), Guard: guard(r.Guard),
+		Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted, Verbs: r.Verbs, NoCreate: r.NoCreate,
+		Served: r.Served, Tables: r.Tables,
 		ResetIn: r.ResetIn, Custom: r.Custom, Since: r.Since, Deprecated: r.Deprecated,
 		Complete: complete(r.Complete), CompleteNeeds: r.CompleteNeeds, TTL: result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
 	}
 	if st := r.Status; st != nil {
 		res.Status = &Status{
-			OnCreate: st.OnCreate, Prepare: prepare(st.Prepare), Validate: onChange(st.Validate), Warnings: onChange(st.Warnings),
-			Metadata: st.Metadata, Reset: st.Reset,
+			OnCreate: st.OnCreate, Prepare: prepare(st.Prepare), Validate: onChange(st.Validate),
+			Warnings: onChange(st.Warnings), Metadata: st.Metadata, Reset: st.Reset,
 		}
 	}
 	for _, sub := range r.Subresources {
 		res.Subresources = append(res.Subresources, Subresource{
-			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Versions: sub.Versions, Verbs: sub.Verbs, Metadata: sub.Metadata, Reset: sub.Reset,
-			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Judge: judging(sub.Judge), Warnings: onChange(sub.Warnings),
-			Project: projection(sub.Project), Also: sub.Also, Complete: sub.Complete, Check: sub.Check, Create: sub.Create, Returned: sub.Returned,
+			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Versions: sub.Versions, Verbs: sub.Verbs,
+			Metadata: sub.Metadata, Reset: sub.Reset,
+			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Judge: judging(sub.Judge),
+			Warnings: onChange(sub.Warnings),
+			Project:  projection(sub.Project), Also: sub.Also, Complete: sub.Complete, Check: sub.Check,
+			Create: sub.Create, Returned: sub.Returned,
 			Connect: sub.Connect,
 		})
 	}
@@ -54,7 +64,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 	return res
 }
 
-// untyped lets the functions of a strategy take any object. Those that are nil stay so.
+// untyped wraps the functions of a strategy so that they take any meta.Object.
 func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 	u := Strategy{
 		ValidateName:             s.ValidateName,
@@ -72,7 +82,9 @@ func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 		NoGarbageCollection:      s.NoGarbageCollection,
 	}
 	if f := s.ValidateIn; f != nil {
-		u.ValidateIn = func(gv meta.GroupVersion, obj, old meta.Object) field.ErrorList { return f(gv, as[T](obj), as[T](old)) }
+		u.ValidateIn = func(gv meta.GroupVersion, obj, old meta.Object) field.ErrorList {
+			return f(gv, as[T](obj), as[T](old))
+		}
 	}
 	if f := s.Canonicalize; f != nil {
 		u.Canonicalize = func(obj meta.Object) { f(as[T](obj)) }
@@ -125,8 +137,8 @@ func projection[T meta.Object](p *ProjectionOf[T]) *Projection {
 	}
 }
 
-// as is the object as its own type, the zero T if there is no object. New has seen to it that the
-// types are right.
+// as returns obj as a T, and the zero T (nil) if obj is nil. The type always fits, because New has
+// compared T with the hub type (see fits).
 func as[T meta.Object](obj meta.Object) T {
 	if obj == nil {
 		var none T
@@ -149,7 +161,9 @@ func onChange[T meta.Object, R any](f func(obj, old T) R) func(obj, old meta.Obj
 	return func(obj, old meta.Object) R { return f(as[T](obj), as[T](old)) }
 }
 
-func judging[T meta.Object](f func(*Request, field.ErrorList, T, T) field.ErrorList) func(*Request, field.ErrorList, meta.Object, meta.Object) field.ErrorList {
+func judging[T meta.Object](
+	f func(*Request, field.ErrorList, T, T) field.ErrorList,
+) func(*Request, field.ErrorList, meta.Object, meta.Object) field.ErrorList {
 	if f == nil {
 		return nil
 	}

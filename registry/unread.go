@@ -16,12 +16,16 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// lenient is an object for a reader who wants to see the others, if this one cannot be read
-// (meta.WithUnread): then it has a meta.Unread in each form.
+// This file deals with objects that cannot be read: how lists show them to lenient readers
+// (meta.WithUnread), how their errors name the stored version, and Check, with which the server
+// judges stored entries.
+
+// lenient is an object for a reader whose context is of meta.WithUnread. If a form of it cannot be
+// made, that form is a meta.Unread instead of an error, so that the list or watch goes on.
 type lenient struct {
 	*cache.Object
 	s       *Store
-	version string // that the request is in
+	version string // of the request
 }
 
 // Form returns the form that build makes, or an Unread.
@@ -33,7 +37,7 @@ func (l *lenient) Form(form uint32, build func() ([]byte, error)) ([]byte, error
 	return data, err
 }
 
-// unread stands for an object that cannot be read. All forms of it are the same.
+// unread stands for an object that cannot be read. It is the same in all forms.
 type unread struct {
 	key  string
 	data []byte
@@ -43,30 +47,31 @@ type unread struct {
 	err  error // why it cannot be read
 }
 
-// Stored returns JSON that carries a meta.Unread, as the form of objects in the version of the
-// request.
+// Stored returns the JSON of a meta.Unread, with the form of JSON in the version of the request.
 func (u *unread) Stored() ([]byte, uint32) { return u.data, u.form }
 
-// Head is the length of what lists of built-in kinds leave out.
+// Head returns the length in bytes of apiVersion and kind, which lists of built-in kinds leave out.
 func (u *unread) Head() int { return u.head }
 
-// Revision is that of the object.
+// Revision returns the revision of the object.
 func (u *unread) Revision() uint64 { return uint64(u.rev) }
 
-// Form returns what Stored does.
+// Form returns the same JSON for every form.
 func (u *unread) Form(uint32, func() ([]byte, error)) ([]byte, error) { return u.data, nil }
 
-// unread makes what stands for an object at a revision that cannot be read, because of err.
+// unread makes the stand-in for the object o at revision rev, which cannot be read because of err.
 func (s *Store) unread(o *cache.Object, rev storage.Revision, version string, err error) *unread {
 	gvk := s.shown(version)
 	head := `{"kind":"` + gvk.Kind + `","apiVersion":"` + gvk.GroupVersion().String() + `",`
 	u := meta.Unread{ResourceVersion: formatRevision(rev), Why: err.Error()}
 	u.Namespace, u.Name = s.split(o.Key)
-	return &unread{key: o.Key, data: u.AppendJSON(nil, head), head: len(head), form: s.FormOf(version, codec.Media{}), rev: rev, err: err}
+	return &unread{
+		key: o.Key, data: u.AppendJSON(nil, head), head: len(head), form: s.FormOf(version, codec.Media{}), rev: rev,
+		err: err,
+	}
 }
 
-// lenient returns an object as those see it whose context is of meta.WithUnread. rev is the
-// revision that it is shown at.
+// lenient returns an object for a lenient reader. rev is the revision to show.
 func (s *Store) lenient(o *cache.Object, rev storage.Revision, version string) request.Encoded {
 	if err := o.Err(); err != nil {
 		return s.unread(o, rev, version, s.apiError(err, ""))
@@ -74,7 +79,7 @@ func (s *Store) lenient(o *cache.Object, rev storage.Revision, version string) r
 	return &lenient{o, s, version}
 }
 
-// lenientItems yields objects as those see them whose context is of meta.WithUnread.
+// lenientItems yields objects for a lenient reader.
 func (s *Store) lenientItems(objects []*cache.Object, version string) iter.Seq[request.Encoded] {
 	return func(yield func(request.Encoded) bool) {
 		for _, o := range objects {
@@ -85,8 +90,8 @@ func (s *Store) lenientItems(objects []*cache.Object, version string) iter.Seq[r
 	}
 }
 
-// Unreadable returns why an item of a list cannot be read, whose context is of meta.WithUnread; nil
-// if it can be.
+// Unreadable returns why an item of a list cannot be read, nil if it can be read. Only lists whose
+// context is of meta.WithUnread have such items.
 func Unreadable(item request.Encoded) error {
 	if u, ok := item.(*unread); ok {
 		return u.err
@@ -94,7 +99,7 @@ func Unreadable(item request.Encoded) error {
 	return nil
 }
 
-// unwrapped is enc without what a lenient reader has around it.
+// unwrapped returns the cached object inside a lenient one, and any other enc unchanged.
 func unwrapped(enc request.Encoded) request.Encoded {
 	if l, ok := enc.(*lenient); ok {
 		return l.Object
@@ -102,25 +107,26 @@ func unwrapped(enc request.Encoded) request.Encoded {
 	return enc
 }
 
-// storedIn returns the apiVersion that a stored object says it is in, "" if that cannot be made
-// out.
+// storedIn returns the apiVersion in the bytes of a stored object, "" if none can be found.
 func (r *reader) storedIn(value []byte) string {
 	var peek codec.Peek
 	if !codec.IsProtobuf(value) {
 		var t meta.TypeMeta
-		_ = json.Unmarshal(value, &t) // what is no JSON has no version
+		_ = json.Unmarshal(value, &t) // bytes that are not JSON have no apiVersion
 		return t.APIVersion
 	}
 	for _, l := range r.lookers {
 		if l.written.proto != nil {
-			_ = l.written.proto.Peek(value, &peek) // the envelope says the version, whatever is wrong with the rest
+			// the envelope has the apiVersion, even if the object in it is broken
+			_ = l.written.proto.Peek(value, &peek)
 			break
 		}
 	}
 	return peek.APIVersion
 }
 
-// explained is the error of reading value, which names the version that the object is stored in.
+// explained adds the version that value is stored in to the error of reading it, unless the error
+// names it already.
 func (r *reader) explained(value []byte, err error) error {
 	if err == nil {
 		return nil
@@ -135,7 +141,7 @@ func (r *reader) explained(value []byte, err error) error {
 	return fmt.Errorf("stored in version %q: %w", version, err)
 }
 
-// explaining is a cache.DecodeFunc with errors that are explained.
+// explaining wraps a cache.DecodeFunc so that its errors name the stored version.
 func (r *reader) explaining(decode cache.DecodeFunc) cache.DecodeFunc {
 	return func(key string, value []byte) (cache.Decoded, error) {
 		d, err := decode(key, value)
@@ -143,9 +149,9 @@ func (r *reader) explaining(decode cache.DecodeFunc) cache.DecodeFunc {
 	}
 }
 
-// Check reads an entry of the store as the Store would, and returns why it cannot be read, nil if
-// it can be. version is the apiVersion that it is stored in, "" if that cannot be made out. Custom
-// resources are not converted: a webhook is not asked.
+// Check reads an entry of the store as the Store would, and returns the error if it cannot be read.
+// version is the apiVersion that the entry is stored in, "" if none can be found. Check asks no
+// conversion webhook: custom resources are decoded but not converted.
 func (s *Store) Check(ctx context.Context, e *storage.Entry) (version string, err error) {
 	if e.Err != nil {
 		return "", e.Err

@@ -14,26 +14,31 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
+// This file has Store.Update, which serves PUT, PATCH and apply of objects and subresources; the
+// router calls it. It runs the steps of begin and finish (create.go) inside cache.Resource.Update,
+// which calls them again if the stored state was not the cached one.
+
 // update is one call of Update.
 type update struct {
 	*write
 	ctx     context.Context
 	key     string
 	created bool
-	// emptied is the current object if the change takes its last finalizer off, and last the state
-	// it asked for.
+	// emptied is the current object if the update removes its last finalizer, so that the object is
+	// deleted instead of written. last are the bytes that the update would have stored.
 	emptied *cache.Object
 	last    []byte
 }
 
-// errEmptied ends an update of an object that is to be deleted instead of written.
+// errEmptied makes the cache give up an update because the object is to be deleted (see emptied).
 var errEmptied = errors.New("the last finalizer is gone")
 
-// Update changes an object, or creates it where the strategy allows that; a door creates nothing.
-// See router.Updater.
+// Update changes an object, or creates it if it does not exist and the strategy or the request
+// allows that. A door never creates. The bool reports whether the object was created. See
+// router.Updater.
 //
-// The change starts from the cached bytes and is made again on a fresh read if they turn out to be
-// stale.
+// The change starts from the cached bytes. If the store holds a newer state, the change is made
+// again from that.
 func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded, bool, error) {
 	key, err := s.key(req.Namespace, req.Name)
 	if err != nil {
@@ -55,7 +60,8 @@ func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded
 	return enc, u.created, err
 }
 
-// run tries until nobody else was faster.
+// run runs tries until one ends without a conflict. The context ends it if other writers are always
+// faster.
 func (u *update) run() (*cache.Object, error) {
 	s := u.s
 	opts := cache.UpdateOptions{
@@ -78,7 +84,8 @@ func (u *update) run() (*cache.Object, error) {
 	}
 }
 
-// apply makes the new value from the current one. cur is nil if the object does not exist.
+// apply runs one try: it makes the bytes to store from the current state. cur is nil if the object
+// does not exist.
 func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, err error) {
 	u.again(u.ctx)
 	u.created, u.emptied, u.old = cur == nil, nil, nil
@@ -103,7 +110,8 @@ func (u *update) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, 
 	return value, u.lease, nil
 }
 
-// toCreate makes options of a create of those of an update.
+// toCreate turns the options of an update into those of a create, which admission sees if the
+// update creates the object.
 func toCreate(options meta.Typed) meta.Typed {
 	if o, ok := options.(*meta.UpdateOptions); ok {
 		return &meta.CreateOptions{DryRun: o.DryRun, FieldManager: o.FieldManager, FieldValidation: o.FieldValidation}
@@ -111,8 +119,8 @@ func toCreate(options meta.Typed) meta.Typed {
 	return options
 }
 
-// remove deletes the object whose last finalizer the update took off. The answer is the state that
-// was asked for; watchers see the last one that was stored.
+// remove deletes the object whose last finalizer the update removed. The client gets the state that
+// it asked for. Watchers get the last state that was stored, as in Kubernetes.
 func (u *update) remove() (*cache.Object, error) {
 	last, err := u.s.objects.Preview(u.key, u.last)
 	if err != nil {
@@ -126,7 +134,7 @@ func (u *update) remove() (*cache.Object, error) {
 		u.sends()
 		_, err := u.s.objects.Delete(u.ctx, u.key, cache.DeleteOptions{Rev: u.emptied.Rev}, nil)
 		switch {
-		case errors.Is(err, storage.NotFound): // somebody else deleted it, and settles that
+		case errors.Is(err, storage.NotFound): // another writer deleted it and settles that
 			u.again(u.ctx)
 		case err != nil:
 			return nil, err
@@ -135,19 +143,22 @@ func (u *update) remove() (*cache.Object, error) {
 	return last.At(u.emptied.Rev), nil
 }
 
-// mayGo reports whether nothing holds a deleted object back.
+// mayGo reports whether obj can be removed from the store: it is marked for deletion, has no
+// finalizers, and its grace period is over.
 func (s *Store) mayGo(obj meta.Object) bool {
 	m := obj.GetObjectMeta()
 	return m.DeletionTimestamp != nil && !s.held(obj) &&
 		(m.DeletionGracePeriodSeconds == nil || *m.DeletionGracePeriodSeconds == 0)
 }
 
-// held reports whether finalizers of any kind keep an object.
+// held reports whether metadata.finalizers or Strategy.Held keep an object from being removed.
 func (s *Store) held(obj meta.Object) bool {
 	return len(obj.GetObjectMeta().Finalizers) > 0 || s.res.Strategy.Held != nil && s.res.Strategy.Held(obj)
 }
 
-// upToDate compares the state that is changed with the one that the object says it has seen.
+// upToDate compares the resourceVersion of the new object with the current revision: that is the
+// optimistic lock of the API conventions. It returns a 409 if they differ. Without a
+// resourceVersion it returns nil if the kind allows unconditional updates, else a 422.
 func (w *write) upToDate(cur *cache.Object) error {
 	if w.old == nil {
 		return nil
@@ -157,8 +168,8 @@ func (w *write) upToDate(cur *cache.Object) error {
 	if err != nil {
 		return meta.NewBadRequest(err.Error())
 	}
-	// A kind of a door's own, such as Scale, may leave the version out, but "0" stands for none
-	// there as well.
+	// An object of a door's own kind, such as Scale, may leave the resourceVersion out. "0" is
+	// refused there as elsewhere, as by kube-apiserver.
 	bare := w.s.project != nil && m.ResourceVersion == ""
 	switch {
 	case rev == 0 && !w.s.res.Strategy.AllowUnconditionalUpdate && !bare:
@@ -172,13 +183,16 @@ func (w *write) upToDate(cur *cache.Object) error {
 	return nil
 }
 
-// wrongUID is the conflict of an update that names another incarnation of the object.
+// wrongUID returns the conflict of an update whose UID is not that of the object.
 func (w *write) wrongUID(have meta.UID) error {
-	return w.s.preconditionFailed(&meta.ObjectMeta{Namespace: w.req.Namespace, Name: w.req.Name}, "UID", string(w.req.UID), string(have))
+	return w.s.preconditionFailed(
+		&meta.ObjectMeta{Namespace: w.req.Namespace, Name: w.req.Name}, "UID", string(w.req.UID), string(have),
+	)
 }
 
-// preconditionFailed is the conflict of an update of the object with the metadata m, of which it
-// demands something that is not so.
+// preconditionFailed returns the conflict of a write that wants another UID or ResourceVersion
+// (what) than the object with the metadata m has. The text is that of kube-apiserver's storage
+// layer.
 func (s *Store) preconditionFailed(m *meta.ObjectMeta, what, want, have string) error {
 	key, err := s.key(m.Namespace, m.Name)
 	if err != nil {
@@ -189,8 +203,9 @@ func (s *Store) preconditionFailed(m *meta.ObjectMeta, what, want, have string) 
 			"Precondition failed: %s in precondition: %s, %s in object meta: %s", key, what, want, what, have))
 }
 
-// prepareChanged keeps what the server owns, takes back what this door may not set, counts the
-// change, and returns what is wrong with the metadata.
+// prepareChanged keeps the metadata that the server owns, undoes the changes that this door may not
+// make, runs the strategy's Prepare, counts metadata.generation, and returns the errors of the
+// metadata.
 func (w *write) prepareChanged() field.ErrorList {
 	s, m, om := w.s, w.obj.GetObjectMeta(), w.old.GetObjectMeta()
 	m.Generation = om.Generation
@@ -218,8 +233,9 @@ func (w *write) prepareChanged() field.ErrorList {
 	return s.validateMetaUpdate(m, om)
 }
 
-// validateMetaUpdate checks the metadata of an update as often as kube-apiserver does: clients see
-// each finding.
+// validateMetaUpdate checks the metadata of an update. It repeats some checks, because
+// kube-apiserver's code for the kind repeats them and a client sees each error twice (see
+// MetaChecks).
 func (s *Store) validateMetaUpdate(m, old *meta.ObjectMeta) field.ErrorList {
 	path := field.NewPath("metadata")
 	errs := meta.ValidateObjectMeta(m, s.res.Namespaced, names.PathSegmentName, path)

@@ -12,14 +12,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// versions are those of a kind, and of the kinds of the same objects in other groups, as ownership
-// sees them.
+// versions implements apply.Versions: the versions of a kind, and of kinds with the same hub in
+// other groups (events). Managers may own fields in any of them.
 type versions struct {
 	kind  kind.Kind
 	kinds kind.Finder
 }
 
-// find returns a kind and its version.
+// find returns the kind and version of an apiVersion, nil if there is none.
 func (v versions) find(apiVersion string) (kind.Kind, *kind.Version) {
 	gv, ok := meta.ParseGroupVersion(apiVersion)
 	if !ok {
@@ -55,7 +55,9 @@ func (v versions) Convert(ctx context.Context, tree any, from, to string) (any, 
 	if err != nil {
 		return nil, err
 	}
-	if k == target && kind.Renames(k) { // as in Kubernetes, where what the other version does not know keeps owners from being told
+	// Between versions of a custom resource only the apiVersion changes, as in Kubernetes: a field
+	// that the other version does not have then keeps the owners from being determined.
+	if k == target && kind.Renames(k) {
 		obj.GetTypeMeta().SetGroupVersionKind(wanted.GVK)
 		data, err := k.Append(nil, obj, codec.Media{})
 		return jsontext.RawOf(data), err
@@ -80,7 +82,7 @@ func (v versions) empty(k kind.Kind, gvk meta.GroupVersionKind) (any, error) {
 	return encodeTree(context.Background(), k, k.New(), gvk)
 }
 
-// encodeTree makes a tree of an object, in a version.
+// encodeTree converts an object to a version and returns it as an undecoded tree.
 func encodeTree(ctx context.Context, k kind.Kind, obj meta.Typed, gvk meta.GroupVersionKind) (jsontext.Raw, error) {
 	obj, err := k.Convert(ctx, obj, gvk.Version)
 	if err != nil {
@@ -91,7 +93,7 @@ func encodeTree(ctx context.Context, k kind.Kind, obj meta.Typed, gvk meta.Group
 	return jsontext.RawOf(data), err
 }
 
-// decodeTree makes an object of a tree, with all that is in it.
+// decodeTree decodes an object from a tree, and keeps fields that the schema does not have.
 func decodeTree(k kind.Kind, tree any, gvk meta.GroupVersionKind, m *meter.Meter) (meta.Typed, error) {
 	data, err := jsontext.AppendTree(nil, tree, jsontext.Plain)
 	if err != nil {

@@ -12,27 +12,32 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// View reads and writes the objects of a Store as values of their own type T, in process: for
-// admission plugins, handlers, and what a write does beside its own object. Lists are
-// request.Consistent; Read (read.go) is as fresh as its caller says. The caller owns what it gets.
-// Writes are the server's own: admission, which has been asked about what led to them, is not asked
-// again. Errors are a *meta.StatusError.
+// This file has View, through which the server itself reads and writes objects of a resource as Go
+// values: actions, admission plugins and controllers of server/addresses and the like use it. Reads
+// of one object are in read.go.
+
+// View reads and writes the objects of a Store as values of their hub type T, in process. Lists are
+// request.Consistent; Read (read.go) is as fresh as its caller says. The caller owns the objects
+// that it gets. Writes are the server's own: admission is not asked, because it was asked about the
+// request that led to them. Errors are a *meta.StatusError. All methods may be called at once.
 type View[T meta.Object] struct{ store *Store }
 
-// ViewOf makes a View. It is an error if there is no store, or if T is not the hub type of its
-// kind.
+// ViewOf makes a View. It fails if s is nil, or if T is not the hub type of its kind.
 func ViewOf[T meta.Object](s *Store) (View[T], error) {
 	if s == nil {
 		return View[T]{}, fmt.Errorf("registry: a view of %T, but the server has no such resource", *new(T))
 	}
 	obj := s.kind.New()
 	if _, ok := obj.(T); !ok {
-		return View[T]{}, fmt.Errorf("registry: a view of %s as %T, but the hub type is %T", s.res.GroupResource, *new(T), obj)
+		return View[T]{}, fmt.Errorf(
+			"registry: a view of %s as %T, but the hub type is %T", s.res.GroupResource, *new(T), obj,
+		)
 	}
 	return View[T]{s}, nil
 }
 
-// List returns the objects of a namespace, or all with namespace "", by namespace and name.
+// List returns the objects of a namespace, or of all namespaces if namespace is "", sorted by
+// namespace and name.
 func (v View[T]) List(ctx context.Context, namespace string) ([]T, error) {
 	var objects []T
 	for obj, err := range v.All(ctx, namespace) {
@@ -44,12 +49,13 @@ func (v View[T]) List(ctx context.Context, namespace string) ([]T, error) {
 	return objects, nil
 }
 
-// All yields what List returns, one after the other. An error is the last thing that it yields.
+// All yields the objects that List returns, one by one, so that only one is decoded at a time.
+// After an error it yields nothing more.
 func (v View[T]) All(ctx context.Context, namespace string) iter.Seq2[T, error] {
 	return v.Labelled(ctx, namespace, nil)
 }
 
-// Labelled is All of those objects whose labels match.
+// Labelled yields the objects whose labels match, as All does.
 func (v View[T]) Labelled(ctx context.Context, namespace string, labels meta.LabelRequirements) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		lenient := meta.ShowsUnread(ctx)
@@ -67,14 +73,14 @@ func (v View[T]) Labelled(ctx context.Context, namespace string, labels meta.Lab
 	}
 }
 
-// Each is All, but an object that cannot be read does not end it: an error of its own, which
-// meta.IsUnreadable knows, is yielded in its place.
+// Each yields objects as All does, but goes on after an object that cannot be read: it yields an
+// error for that object, for which meta.IsUnreadable is true.
 func (v View[T]) Each(ctx context.Context, namespace string) iter.Seq2[T, error] {
 	return v.All(meta.WithUnread(ctx), namespace)
 }
 
-// Names returns the names of a namespace's objects, or of all with namespace "", and how many there
-// are.
+// Names returns the names of the objects of a namespace, or of all namespaces if namespace is "",
+// and their number. It decodes nothing.
 func (v View[T]) Names(ctx context.Context, namespace string) (int, iter.Seq[string], error) {
 	list, err := v.store.List(ctx, &request.ListRequest{Namespace: namespace})
 	if err != nil {
@@ -89,29 +95,34 @@ func (v View[T]) Names(ctx context.Context, namespace string) (int, iter.Seq[str
 	}, nil
 }
 
-// ServerManager owns the fields that the server itself writes.
+// ServerManager is the field manager of writes that the server itself makes.
 const ServerManager = "coracle"
 
-// Create stores a new object, as if a client had sent it whose field manager is ServerManager.
+// Create stores a new object through the write pipeline, with ServerManager as the field manager.
+// obj is not changed.
 func (v View[T]) Create(ctx context.Context, obj T) error {
 	_, err := v.store.Create(ctx, &request.Write{
-		Namespace: obj.GetObjectMeta().Namespace, Manager: ServerManager, Options: &meta.CreateOptions{}, Admitted: true,
-		Change: func(context.Context, request.Current) (meta.Typed, error) { return scheme.Copy(obj), nil },
+		Namespace: obj.GetObjectMeta().Namespace, Manager: ServerManager, Options: &meta.CreateOptions{},
+		Admitted: true,
+		Change:   func(context.Context, request.Current) (meta.Typed, error) { return scheme.Copy(obj), nil },
 	})
 	return err
 }
 
-// Update lets change have the present object, and stores what it makes of it, again if somebody
-// else was faster. It is past the strategy, too: the change is neither prepared nor validated,
-// counts as no generation, and nobody comes to own what it sets. An error of change ends it. With
-// dryRun nothing is stored. The result is the changed object at its new revision.
+// Update calls change with the current object and stores the result. If another writer was faster,
+// it calls change again with the newer object. It bypasses the strategy: the change is neither
+// prepared nor validated, does not count as a generation, and records no owner of the fields that
+// it sets. An error of change ends it. With dryRun nothing is stored. The result is the changed
+// object with its new resourceVersion.
 func (v View[T]) Update(ctx context.Context, namespace, name string, dryRun bool, change func(obj T) error) (T, error) {
 	var changed T
 	key, err := v.store.key(namespace, name)
 	if err != nil {
 		return changed, err
 	}
-	stored, err := v.store.objects.Update(ctx, key, cache.UpdateOptions{DryRun: dryRun}, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
+	stored, err := v.store.objects.Update(ctx, key, cache.UpdateOptions{DryRun: dryRun}, func(cur *cache.Object) (
+		[]byte, storage.LeaseID, error,
+	) {
 		obj, err := v.decode(ctx, cur)
 		if err != nil {
 			return nil, 0, err
@@ -130,8 +141,8 @@ func (v View[T]) Update(ctx context.Context, namespace, name string, dryRun bool
 	return changed, nil
 }
 
-// MayUpdate returns the conflict of an update of obj with preconditions that do not hold, nil if
-// they do.
+// MayUpdate returns the conflict that an update of obj with the preconditions p meets, nil if they
+// hold.
 func (v View[T]) MayUpdate(obj T, p *meta.Preconditions) error {
 	m := obj.GetObjectMeta()
 	switch {
@@ -144,14 +155,17 @@ func (v View[T]) MayUpdate(obj T, p *meta.Preconditions) error {
 	return nil
 }
 
-// MayDelete is MayUpdate for a deletion, which would say the same.
+// MayDelete returns the conflict that a deletion of obj with the preconditions p meets, nil if they
+// hold.
 func (v View[T]) MayDelete(obj T, p *meta.Preconditions) error {
 	return v.store.mayDelete(obj.GetObjectMeta(), p)
 }
 
-// Delete deletes an object, or marks it, as if a client had asked for it with these options.
+// Delete deletes an object, or marks it, as a client's deletion with these options does.
 func (v View[T]) Delete(ctx context.Context, namespace, name string, dryRun bool, opts *meta.DeleteOptions) error {
-	_, err := v.store.Delete(ctx, &request.Write{Namespace: namespace, Name: name, DryRun: dryRun, Options: opts, Admitted: true}, opts)
+	_, err := v.store.Delete(
+		ctx, &request.Write{Namespace: namespace, Name: name, DryRun: dryRun, Options: opts, Admitted: true}, opts,
+	)
 	return err
 }
 

@@ -13,54 +13,57 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// write is one write under way: the pipeline that every one takes, whoever it comes from. Its
-// steps, in this order, which is that of create.go:
+// write is one create, update or deletion while it runs. All writes take the same steps, whether a
+// client or the server itself makes them. The steps in their order, which is that of create.go:
 //
-//	decode     what the client sent, or the current object patched, in its version (make)
-//	default    what it leaves out
-//	convert    to the hub
-//	own        record who owns which fields; what a client applies is put into the object, and
-//	           owned, before all that (own.go)
-//	identify   the object is for the place that it is written to
-//	mutate     admission changes the object; what comes from outside gets defaults again; owners
-//	           that repeat are dropped, unreadable entries of managedFields taken back
-//	compare    what is changed is what the client has seen (upToDate)
-//	guard      the declaration says whether the user may write this object
-//	baptize    the object gets its namespace, and a new one its name and UID
-//	reserve    the declaration takes from outside what completes the object
-//	prepare    an update first loses the changes that this door may not make; then the strategy and
-//	           the store fill in what the server owns, and the change is counted
-//	validate   metadata, declaration, strategy
-//	admit      an update that changes nothing gets the old times of managedFields; then admission
-//	           approves, and its reservers take what is counted
-//	encode     once: these bytes are stored, answered, and come back through the watch; what was
-//	           applied is pruned now
-//	put        these bytes, over the state that the write started from
-//	settle     whoever has taken something is told what became of the try
+//	decode     the client's object, or the patched current object, in the client's version (make)
+//	default    set the fields that the object leaves out
+//	convert    convert the object to the hub
+//	own        record which manager owns which fields; an apply comes first: it merges
+//	           the configuration into the object and records its owners (own.go)
+//	identify   compare the UID and namespace of the object with those of the request
+//	mutate     admission changes the object; a webhook's object gets defaults; repeated
+//	           owner references are dropped, unreadable managedFields are restored
+//	compare    the client's resourceVersion is the current one (upToDate)
+//	guard      the declaration may refuse this user this object
+//	baptize    set the namespace, and the name and UID of a new object
+//	reserve    the declaration takes something outside the object, such as an address
+//	prepare    undo the changes that this door may not make; the strategy and the store set the
+//	           fields that the server owns; metadata.generation is counted
+//	validate   check metadata, declaration and strategy
+//	admit      an update that changes only the times in managedFields gets the old times; the
+//	           validators of admission run, then its reservers
+//	encode     once: the same bytes are stored, answered and sent to watchers; an applied object
+//	           is pruned first
+//	put        store the bytes if the object is still in the state that the try started from
+//	settle     each settle function of the try is called with its fate
 //
-// The steps up to guard are those of begin, those from baptize to encode those of finish. If the
-// state that an update started from has been overtaken, it begins again, with the true old object.
-// A deletion (delete.go) is admitted, decided, reserved and settled.
+// begin runs the steps up to guard, finish those from baptize to encode. If another writer has
+// changed the object since an update read it, the update runs all steps again over the new state:
+// that is another try. A deletion (delete.go) has the steps admit, decide, reserve, put and settle.
+// A write belongs to one goroutine.
 type write struct {
 	s     *Store
 	req   *request.Write
 	r     *Request
 	attrs *admission.Attributes
-	// byUpdate: it may come upon an object, or create it.
+	// byUpdate is set for Update, which creates the object if it does not exist and the kind allows
+	// that.
 	byUpdate bool
-	// disowned: nobody owns the fields, as the object was too large with what says who does.
+	// disowned is set if the object was too large to be stored with its managedFields: it is stored
+	// without them.
 	disowned bool
 
-	// Of the present try.
+	// The fields below are those of the present try.
 
-	obj, old meta.Object // of the hub; old is nil on create
-	form     uint32      // of the bytes to store, as reader.encode says
+	obj, old meta.Object // in the hub; old is nil on create
+	form     uint32      // of the bytes to store, as reader.encode returns it
 	lease    storage.LeaseID
-	fate     admission.Fate // as far as is known
+	fate     admission.Fate // as far as it is known; see sends and ended
 }
 
 func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
-	var own struct { // made as one
+	var own struct { // one allocation
 		write
 		request Request
 		attrs   admission.Attributes
@@ -71,7 +74,8 @@ func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
 	return &own.write
 }
 
-// attributes describes a write to the admission plugins.
+// attributes returns the description of a write that admission plugins get. Its Object and Old are
+// set later.
 func (s *Store) attributes(req *request.Write, op admission.Operation) admission.Attributes {
 	version := cmp.Or(req.Version, s.reader.home.GVK.Version)
 	gr := s.res.GroupResource
@@ -86,20 +90,24 @@ func (s *Store) attributes(req *request.Write, op admission.Operation) admission
 	return a
 }
 
-// mutated returns the object that the mutators have left, or the error of a plugin that has set
-// something else.
+// mutated returns the object that the mutators left. It fails if a plugin has set a value that is
+// not an object.
 func mutated(a *admission.Attributes) (meta.Object, error) {
 	obj, ok := a.Object.(meta.Object)
 	if !ok {
-		return nil, meta.NewInternalError(fmt.Errorf("an admission plugin has set a %T in the place of an object", a.Object))
+		return nil, meta.NewInternalError(
+			fmt.Errorf("an admission plugin has set a %T in the place of an object", a.Object),
+		)
 	}
 	return obj, nil
 }
 
-// version is the one in which the client addresses the resource.
+// version returns the version in which the client addresses the resource.
 func (w *write) version() string { return w.attrs.Resource.Version }
 
-// toHub returns an object that clients write in a version as strategies see it.
+// toHub converts an object that a client wrote in a version to the version that strategies see for
+// that version. For most kinds that is the internal hub. For a hubless kind (custom resources) it
+// is the given version itself.
 func toHub(ctx context.Context, k kind.Kind, obj meta.Typed, version string) (meta.Object, error) {
 	if hub := k.Hub(version); hub != scheme.InternalVersion && kind.In(k, hub) != nil {
 		converted, err := k.Convert(ctx, obj, hub)
@@ -111,7 +119,8 @@ func toHub(ctx context.Context, k kind.Kind, obj meta.Typed, version string) (me
 	return kind.ToHub(ctx, k, obj)
 }
 
-// admission is who is to be asked about the write.
+// admission returns the chain of plugins for the write: none if the write follows from one that
+// admission has seen (request.Write.Admitted).
 func (w *write) admission() admission.Chain {
 	if w.req.Admitted {
 		return nil
@@ -119,34 +128,34 @@ func (w *write) admission() admission.Chain {
 	return w.s.cfg.Admission
 }
 
-// sends says that the bytes of the present try go to the store now: from here on nobody knows what
-// becomes of it, until the store answers.
+// sends is called right before the present try is sent to the store. From then until the store
+// answers, its fate is InDoubt.
 func (w *write) sends() {
 	if !w.r.DryRun {
 		w.fate = admission.InDoubt
 	}
 }
 
-// ended says how the last try has ended: err is the store's, or that of a step before.
+// ended sets the fate of the last try from err, which is the error of the store or of an earlier
+// step.
 func (w *write) ended(err error) {
 	switch {
 	case err == nil && !w.r.DryRun:
 		w.fate = admission.Stored
-	case storage.KindOf(err) != storage.InDoubt: // else it stays in doubt if anything has gone to the store
+	case storage.KindOf(err) != storage.InDoubt: // else the fate stays: InDoubt if the try was sent
 		w.fate = admission.NotStored
 	}
 }
 
-// settle tells whoever has taken something for the last try what became of it, as far as is known.
-// It is deferred, so that it comes even if something panics.
+// settle calls all settle functions of the last try with its fate. It is deferred, so that it runs
+// even if a step panics.
 func (w *write) settle(ctx context.Context) {
 	fate := w.fate
 	w.fate = admission.NotStored
 	w.attrs.Settle(ctx, fate)
 }
 
-// again settles a try that is not stored, before another: it was overtaken, or somebody else has
-// done the same.
+// again settles a try that was not stored, before the next try begins: another writer was faster.
 func (w *write) again(ctx context.Context) {
 	w.fate = admission.NotStored
 	w.settle(ctx)

@@ -287,7 +287,8 @@ func TestManyWatches(t *testing.T) {
 	}
 }
 
-// TestFlood has more requests at once than are let in: the others are told to come again. Strangers have places of their own.
+// TestFlood sends more requests at once than may run: the others get 429. Strangers have seats of
+// their own.
 func TestFlood(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) {
 		c.Limits.MaxReads, c.Limits.MaxWrites = 2, 1
@@ -324,7 +325,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// aliceOnly knows one user, who is nobody special, by the token "alice-token".
+// aliceOnly authenticates one ordinary user by the token "alice-token".
 func aliceOnly(tb testing.TB) []request.Authenticator {
 	tb.Helper()
 	tokens, err := authn.ReadTokens(strings.NewReader("alice-token,alice,2,dev\n"))

@@ -375,7 +375,7 @@ func TestHandedOnFails(t *testing.T) {
 	want("deleted", 404, "")
 }
 
-// TestHandedOnRedirects: clients are not sent to other places.
+// TestHandedOnRedirects: a redirect of a server behind does not reach the client.
 func TestHandedOnRedirects(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t, func(w http.ResponseWriter, r *http.Request) {
@@ -580,7 +580,7 @@ func TestHandedOnUpgrade(t *testing.T) {
 	}
 }
 
-// TestHandedOnInTime: a server behind that does not answer holds nobody up for long.
+// TestHandedOnInTime: a request to a server behind that does not answer ends after its time limit.
 func TestHandedOnInTime(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t, func(w http.ResponseWriter, r *http.Request) {
@@ -645,7 +645,8 @@ func TestHandedOnBodies(t *testing.T) {
 	}
 }
 
-// TestHandedOnCertificates: the certificate that is given is shown, and the one that takes its place.
+// TestHandedOnCertificates: servers behind see the configured certificate, and after its file has
+// changed the new one.
 func TestHandedOnCertificates(t *testing.T) {
 	t.Parallel()
 	ca := pkitest.NewAuthority(t, "front proxies")

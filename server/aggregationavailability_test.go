@@ -175,7 +175,8 @@ func TestAvailabilityIsShown(t *testing.T) {
 	eventually(t, "it is shown no more", func() bool { return series(t, s, gauge+`"v1.skiffs`) == 0 })
 }
 
-// TestAvailabilityCostsNothing while there are no servers behind: nobody works who did not before, also when there have been some.
+// TestAvailabilityCostsNothing: while there are no servers behind no further goroutine runs, also
+// after there have been some.
 func TestAvailabilityCostsNothing(t *testing.T) {
 	s := servertest.Start(t, server.Config{Controllers: []string{}})
 	working := func() bool {

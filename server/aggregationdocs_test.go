@@ -298,7 +298,8 @@ func TestRemoteOpenAPI(t *testing.T) {
 	}
 }
 
-// TestRemoteOpenAPIv2Only: of a server that knows no version 3, that is made of its version 2, once somebody asks.
+// TestRemoteOpenAPIv2Only: the OpenAPI v3 document of a server behind that has only v2 is made from
+// v2, when a client asks for it.
 func TestRemoteOpenAPIv2Only(t *testing.T) {
 	p := newInProcess(t)
 	_, v3 := p.do("GET", "/openapi/v3", "")
@@ -346,7 +347,8 @@ func TestRemoteOpenAPIv2Only(t *testing.T) {
 	eventually(t, "the index is what it was", func() bool { return index() == v3 })
 }
 
-// TestRemoteHangs: a server that does not answer holds nobody else up, but for one request for version 2.
+// TestRemoteHangs: a server behind that does not answer delays one request for OpenAPI v2, and no
+// other request.
 func TestRemoteHangs(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t)

@@ -86,7 +86,8 @@ func TestHandedOnTakesNoPlaces(t *testing.T) {
 	}
 }
 
-// asSailor returns what sends requests of somebody who may do everything, and is no member of system:masters.
+// asSailor returns a function that sends requests of a user who may do everything and is no member
+// of system:masters.
 func asSailor(t *testing.T, s *servertest.Server) func(method, path string) (int, string) {
 	t.Helper()
 	code, body := do(t, s, "POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", `{"metadata":{"name":"sailors"},

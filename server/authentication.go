@@ -10,12 +10,19 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// identityNeeds is what the identity of a server is made of.
+// identityNeeds selects from the configuration what identity.New takes. A self-made serving
+// certificate is also for the advertised address and for the first address of the service range,
+// which is the cluster IP of the Service "kubernetes".
 func (c *completed) identityNeeds(self *addresses.Self, reg prometheus.Registerer) identity.Needs {
 	n := identity.Needs{
-		DataDir: c.DataDir, TLS: c.Serving.TLS, Secure: c.Serving.SecurePort != NoPort, BindAddress: c.Serving.BindAddress,
-		ProxyCertFile: c.API.Aggregation.CertFile, ProxyKeyFile: c.API.Aggregation.KeyFile,
-		Authentication: &c.Authentication, Metrics: reg,
+		DataDir:        c.DataDir,
+		TLS:            c.Serving.TLS,
+		Secure:         c.Serving.SecurePort != NoPort,
+		BindAddress:    c.Serving.BindAddress,
+		ProxyCertFile:  c.API.Aggregation.CertFile,
+		ProxyKeyFile:   c.API.Aggregation.KeyFile,
+		Authentication: &c.Authentication,
+		Metrics:        reg,
 	}
 	if ip, err := self.Advertised(); err == nil {
 		n.Addresses = append(n.Addresses, ip.AsSlice())
@@ -26,22 +33,26 @@ func (c *completed) identityNeeds(self *addresses.Self, reg prometheus.Registere
 	return n
 }
 
-// Kubeconfig returns the path of the administrator's kubeconfig, which is written when the server
-// listens, or "" if the server has no authority to sign an administrator's certificate.
+// Kubeconfig returns the path of the administrator's kubeconfig, or "" if the server has no
+// certificate authority that could sign an administrator's certificate. The file is written when
+// the server listens.
 func (s *Server) Kubeconfig() string { return s.identity.Kubeconfig() }
 
-// CA returns, as PEM, what clients must trust to reach the secure port, or nil if there is none.
+// CA returns, as PEM, the certificates that clients must trust to reach the secure port, or nil if
+// there is no secure port.
 func (s *Server) CA() ([]byte, error) { return s.identity.Trusted() }
 
-// NewUser returns credentials for a user, who is a member of some groups: a certificate, good for a
-// year, that the server's own authority has signed. Nothing is kept of it, and nobody can take it
-// back. The server must listen on a secure port, and have an authority.
+// NewUser returns credentials for a user who is a member of groups: a client certificate that the
+// server's own authority has signed and that is valid for a year. The server does not store the
+// certificate, and nobody can revoke it. NewUser fails if the server does not listen on a secure
+// port or has no authority.
 func (s *Server) NewUser(name string, groups ...string) (*identity.Credentials, error) {
 	return s.identity.NewUser(s.Address(), name, groups...)
 }
 
-// addAuthenticationTrust has a config map kept from which other servers of the cluster learn whom
-// to trust.
+// addAuthenticationTrust adds the hook that keeps the ConfigMap
+// kube-system/extension-apiserver-authentication, from which other servers of the cluster learn
+// which client CAs and front proxies to trust.
 func (s *Server) addAuthenticationTrust(c *identity.FrontProxy) error {
 	if s.Store(configMaps) == nil || s.Store(namespaces) == nil {
 		return nil
@@ -50,8 +61,11 @@ func (s *Server) addAuthenticationTrust(c *identity.FrontProxy) error {
 	if publisher == nil {
 		return nil
 	}
-	return s.AddPostStartHook(Hook{Name: "start-cluster-authentication-info-controller", Run: func(context.Context, *Server) error {
-		s.life.controllers.Run(publisher.Run)
-		return nil
-	}})
+	return s.AddPostStartHook(Hook{
+		Name: "start-cluster-authentication-info-controller",
+		Run: func(context.Context, *Server) error {
+			s.life.controllers.Run(publisher.Run)
+			return nil
+		},
+	})
 }

@@ -225,7 +225,7 @@ func TestFrontProxyConfig(t *testing.T) {
 	}
 }
 
-// TestTokenWebhook asks a webhook over TLS whose tokens are which, and may learn that it is away.
+// TestTokenWebhook: a webhook over TLS authenticates tokens, and may be away.
 func TestTokenWebhook(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

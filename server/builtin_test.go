@@ -100,10 +100,11 @@ func manyKinds(n int) Group {
 	return g
 }
 
-// maxUnused is how much memory a resource may take that nobody asks for, in bytes.
+// maxUnused bounds the memory, in bytes, of a resource that no client has used.
 const maxUnused = 24 << 10
 
-// TestUnusedResources wants resources that nobody asks for to have no goroutine, no metrics and hardly any memory.
+// TestUnusedResources: a resource that no client has used has no goroutine, no metrics and hardly
+// any memory.
 func TestUnusedResources(t *testing.T) {
 	const many = 60
 	measure := func(n int) (heap, goroutines, series int) {

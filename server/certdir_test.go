@@ -98,7 +98,7 @@ func wantFiles(t *testing.T, dir string, want ...string) {
 	}
 }
 
-// TestCertDirIsLeftAlone starts a server whose certificate is given: the folder is not touched.
+// TestCertDirIsLeftAlone: a server with a configured certificate does not touch the folder.
 func TestCertDirIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	made, dir := t.TempDir(), filepath.Join(t.TempDir(), "none")
@@ -154,8 +154,8 @@ func TestUnreadablePair(t *testing.T) {
 	}
 }
 
-// TestClientCAs has clients told whose certificates count: those of --client-ca-file and of front proxies, as the files are now.
-// Nobody else's let in.
+// TestClientCAs: the TLS handshake names the CAs of --client-ca-file and of front proxies to
+// clients, also after the files have changed. Nobody else's let in.
 func TestClientCAs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -195,7 +195,8 @@ func TestClientCAs(t *testing.T) {
 	eventually(t, "they are let in", func() bool { return get() == http.StatusOK })
 }
 
-// TestNoClientCAs serves without any authority: certificates let nobody in, and are asked for without a word on whose.
+// TestNoClientCAs: a server without any CA requests client certificates, names no CAs and
+// authenticates nobody by them.
 func TestNoClientCAs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

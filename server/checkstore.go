@@ -13,10 +13,10 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// CheckStore looks for objects that cannot be read, in the store that a server with cfg would open.
+// CheckStore looks for objects that cannot be read in the store that a server with cfg would open.
 // It reads each object as that server would, and writes nothing to the store. If the store is in a
-// data folder, it reads a copy, which it makes in a temporary folder: no server may run on the data
-// folder meanwhile. Command fsck calls it.
+// data folder CheckStore copies it to a temporary folder and reads the copy; no server may run on
+// the data folder meanwhile. The command fsck calls it.
 func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err error) {
 	c, err := cfg.complete()
 	if err != nil {
@@ -29,7 +29,7 @@ func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err er
 		}
 		defer os.RemoveAll(copied)
 	}
-	a, err := assemble(ctx, c, heldParts()) // files that a server would refuse are looked at, too
+	a, err := assemble(ctx, c, heldParts()) // these parts also take files that a server would refuse
 	if err != nil {
 		return checked, err
 	}
@@ -41,8 +41,8 @@ func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err er
 	return upkeep.Check(ctx, a.table, a.resources.Backends().Main(), unread)
 }
 
-// defineStored adds the resources that the stored definitions define. It returns the names of the
-// definitions that cannot be read or cannot be served.
+// defineStored adds the resources that the stored CustomResourceDefinitions define. It returns the
+// names of the definitions that cannot be read or cannot be served.
 func (j *Judge) defineStored(ctx context.Context) (unread []string, err error) {
 	offer := j.resources.Table().Find(customResourceDefinitions)
 	if offer == nil {

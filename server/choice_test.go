@@ -188,7 +188,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestNamespaceOfWhatIsOff deletes a namespace on a server whose pods are off, and whose things have another name alone.
+// TestNamespaceOfWhatIsOff deletes a namespace on a server whose pods are off and whose things are
+// served only under their other name.
 func TestNamespaceOfWhatIsOff(t *testing.T) {
 	p := newBare(t, server.APIConfig{Core: true, Groups: twoVersions(),
 		Runtime: runtimeConfig("/v1/pods=false,/v1/services=false,two.io/v1alpha1=false,two.io/v1beta1=false")})

@@ -20,9 +20,12 @@ import (
 	"github.com/coracle-project/coracle/server/health"
 )
 
+// The defaults and the validation of a Config. New, NewJudge and CheckStore call Config.complete
+// first; all others receive the result.
+
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete
-// makes it, once and before anything else is made, and all others get it, or parts of it, as a
-// value: nobody sees a Config that is half finished, and nobody can change it for another.
+// makes it, once and before anything else is made. Others get it, or parts of it, by value: nobody
+// sees a Config that is half finished, and nobody changes it for somebody else.
 type completed struct {
 	Config
 	origins []*regexp.Regexp  // Serving.CORSOrigins
@@ -30,14 +33,16 @@ type completed struct {
 	standIn *standIn          // nil if Storage is what the Config says
 }
 
-// shutdownGrace is how much longer than a request shutdown takes by default: a client may take as
-// long as the request, and writeGrace, to read the last answer.
+// shutdownGrace is the time by which ShutdownConfig.Timeout exceeds RequestTimeout by default. A
+// client may take writeGrace longer than the request to read the last answer.
 const shutdownGrace = writeGrace + 5*time.Second
 
-// maxGoawayChance keeps clients from connecting again all the time.
+// maxGoawayChance bounds HTTPConfig.GoawayChance, as kube-apiserver does: a higher chance would
+// make clients reconnect all the time.
 const maxGoawayChance = 0.02
 
-// complete returns the configuration with its defaults, or everything that is wrong with it.
+// complete returns the configuration with its defaults. The error joins everything that is wrong
+// with it.
 func (c Config) complete() (completed, error) {
 	setDefault(&c.DataDir, ".coracle")
 	if c.Controllers == nil {
@@ -105,7 +110,7 @@ func (c LimitsConfig) complete() LimitsConfig {
 	return c
 }
 
-// setDefault sets a field that has been left at its zero value.
+// setDefault sets *p to value if *p is the zero value.
 func setDefault[T comparable](p *T, value T) {
 	var zero T
 	if *p == zero {
@@ -113,13 +118,14 @@ func setDefault[T comparable](p *T, value T) {
 	}
 }
 
+// compileAll compiles patterns, each a regular expression of --cors-allowed-origins.
 func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 	compiled := make([]*regexp.Regexp, len(patterns))
 	var errs []error
 	for i, p := range patterns {
 		var err error
 		if compiled[i], err = regexp.Compile(p); err != nil {
-			errs = append(errs, fmt.Errorf("CORS origin: %w", err))
+			errs = append(errs, fmt.Errorf("--cors-allowed-origins: %w", err))
 		}
 	}
 	return compiled, errors.Join(errs...)
@@ -127,24 +133,33 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 
 // validate returns everything that is wrong with a configuration that has its defaults.
 func (c *Config) validate() error {
-	errs := []error{c.API.validate(), c.API.Aggregation.Validate(), c.Storage.validate(), c.Serving.validate(), c.Authentication.Validate(), c.Admission.Validate()}
+	errs := []error{
+		c.API.validate(), c.API.Aggregation.Validate(), c.Storage.validate(), c.Serving.validate(),
+		c.Authentication.Validate(), c.Admission.Validate(),
+	}
 	for _, d := range []struct {
 		name  string
 		value time.Duration
 	}{
-		{"timeout of the check etcd", c.Storage.HealthTimeout}, {"timeout of the check etcd-readiness", c.Storage.ReadyTimeout},
-		{"time to wait for the storage", c.Storage.InitTimeout},
-		{"request timeout", c.Limits.RequestTimeout}, {"least time of watches", c.Limits.MinWatch},
-		{"shutdown delay", c.Shutdown.Delay}, {"shutdown timeout", c.Shutdown.Timeout}, {"grace of watches", c.Shutdown.WatchGrace},
-		{"time that connections linger", c.Shutdown.Linger},
+		{"timeout of the health check etcd (--etcd-healthcheck-timeout)", c.Storage.HealthTimeout},
+		{"timeout of the health check etcd-readiness (--etcd-readycheck-timeout)", c.Storage.ReadyTimeout},
+		{"time to wait for etcd (--storage-initialization-timeout)", c.Storage.InitTimeout},
+		{"request timeout (--request-timeout)", c.Limits.RequestTimeout},
+		{"least time of watches (--min-request-timeout)", c.Limits.MinWatch},
+		{"shutdown delay (--shutdown-delay-duration)", c.Shutdown.Delay},
+		{"shutdown timeout (Shutdown.Timeout)", c.Shutdown.Timeout},
+		{"time for ending watches (--shutdown-watch-termination-grace-period)", c.Shutdown.WatchGrace},
+		{"time for ending connections (Shutdown.Linger)", c.Shutdown.Linger},
 	} {
 		if d.value < 0 {
 			errs = append(errs, fmt.Errorf("the %s is negative: %v", d.name, d.value))
 		}
 	}
 	for _, name := range c.Controllers {
-		if bare := controllerName(strings.TrimPrefix(name, "-")); bare != "*" && !slices.Contains(controllerNames(), bare) {
-			errs = append(errs, fmt.Errorf("unknown controller %q: there are %s", name, strings.Join(controllerNames(), ", ")))
+		if bare := controllerName(strings.TrimPrefix(name, "-")); bare != "*" &&
+			!slices.Contains(controllerNames(), bare) {
+			errs = append(errs,
+				fmt.Errorf("unknown controller %q: there are %s", name, strings.Join(controllerNames(), ", ")))
 		}
 	}
 	return errors.Join(errs...)
@@ -174,14 +189,15 @@ func (c *StorageConfig) validate() error {
 	switch c.Engine {
 	case StorageEmbedded, StorageMemory, StorageFile:
 		if len(c.Etcd.Servers) > 0 {
-			return fmt.Errorf("etcd servers are given, but the storage is %q", c.Engine)
+			return fmt.Errorf("etcd servers are given (--etcd-servers), but the storage is %q: leave one of them out", c.Engine)
 		}
 	case StorageEtcd:
 		if len(c.Etcd.Servers) == 0 {
-			return fmt.Errorf("storage %q needs etcd servers", c.Engine)
+			return fmt.Errorf("storage %q needs etcd servers (--etcd-servers)", c.Engine)
 		}
 	default:
-		return fmt.Errorf("unknown storage %q: must be %s, %s, %s or %s", c.Engine, StorageEmbedded, StorageEtcd, StorageMemory, StorageFile)
+		return fmt.Errorf("unknown storage %q: must be %s, %s, %s or %s", c.Engine, StorageEmbedded, StorageEtcd,
+			StorageMemory, StorageFile)
 	}
 	return nil
 }
@@ -190,31 +206,32 @@ func (c *ServingConfig) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if net.ParseIP(c.BindAddress) == nil {
-		bad("bind address %q is no IP address", c.BindAddress)
+		bad("--bind-address %q is no IP address", c.BindAddress)
 	}
 	if c.AdvertiseAddress != "" && net.ParseIP(c.AdvertiseAddress) == nil {
-		bad("advertise address %q is no IP address", c.AdvertiseAddress)
+		bad("--advertise-address %q is no IP address", c.AdvertiseAddress)
 	}
 	for _, port := range []int{c.SecurePort, c.HTTPPort} {
 		if port > 65535 || port < AnyPort {
-			bad("port %d is out of range", port)
+			bad("port %d is out of range: must be from 1 to 65535 (--secure-port, --http-port)", port)
 		}
 	}
 	if c.SecurePort == NoPort && c.HTTPPort == NoPort {
-		bad("there is neither a secure port nor an HTTP port")
+		bad("there is neither a secure port nor an HTTP port: set one of them")
 	}
 	if (c.TLS.CertFile == "") != (c.TLS.KeyFile == "") {
-		bad("a TLS certificate and its key must be given together")
+		bad("a TLS certificate and its key must be given together (--tls-cert-file, --tls-private-key-file)")
 	}
-	if !(c.HTTP.GoawayChance >= 0 && c.HTTP.GoawayChance <= maxGoawayChance) { // nor is what is no number
-		bad("the chance that a request ends its connection is %v: must be from 0 to %v", c.HTTP.GoawayChance, maxGoawayChance)
+	if !(c.HTTP.GoawayChance >= 0 && c.HTTP.GoawayChance <= maxGoawayChance) { // also false for NaN
+		bad("--goaway-chance is %v: must be from 0 to %v", c.HTTP.GoawayChance, maxGoawayChance)
 	}
 	if c.HTTP.MaxStreams < 0 {
-		bad("the bound of streams is negative: %d", c.HTTP.MaxStreams)
+		bad("--http2-max-streams-per-connection is negative: %d", c.HTTP.MaxStreams)
 	}
 	for _, directive := range c.HTTP.HSTS {
-		if age, is := strings.CutPrefix(directive, "max-age="); directive != "includeSubDomains" && directive != "preload" && (!is || strings.Contains(age, "=")) {
-			bad("%q is no directive of Strict-Transport-Security: there are max-age=SECONDS, includeSubDomains and preload", directive)
+		if age, is := strings.CutPrefix(directive, "max-age="); directive != "includeSubDomains" &&
+			directive != "preload" && (!is || strings.Contains(age, "=")) {
+			bad("--strict-transport-security-directives: %q is no directive: must be max-age=SECONDS, includeSubDomains or preload", directive)
 		}
 	}
 	return errors.Join(errs...)
@@ -223,7 +240,7 @@ func (c *ServingConfig) validate() error {
 // authority reports whether the server signs certificates itself.
 func (c *ServingConfig) authority() bool { return c.SecurePort != NoPort && c.TLS.CertDir == "" }
 
-// path returns a place under DataDir.
+// path returns the path of a file or folder under DataDir.
 func (c *Config) path(elem ...string) string {
 	return filepath.Join(append([]string{c.DataDir}, elem...)...)
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Config says what a server is to be, in parts that each have a zero value which works. The zero
-// Config serves the Kubernetes kinds over TLS on 127.0.0.1:6443 with an embedded store and
-// self-made certificates under ./.coracle.
+// Config describes a server. The zero value of each of its parts works: the zero Config serves the
+// Kubernetes kinds over TLS on 127.0.0.1:6443, with an embedded store and self-made certificates
+// under ./.coracle.
 //
-// New takes a copy, completes it and checks it as a whole before anything reads it. Where
-// kube-apiserver has a flag for the same thing, its name is given.
+// New copies the Config, fills in the defaults and validates the whole before anything reads it.
+// Comments give in brackets the flag of kube-apiserver that sets the same thing.
 type Config struct {
-	// DataDir holds everything the server keeps on disk, default ".coracle". What is made there is
-	// for its owner alone.
+	// DataDir holds everything the server keeps on disk, default ".coracle". Only the owner can
+	// read the files and folders that the server makes in it.
 	DataDir string
 
 	API            APIConfig
@@ -39,11 +39,11 @@ type Config struct {
 	Limits         LimitsConfig
 	Shutdown       ShutdownConfig
 
-	// Controllers selects what runs beside the API: names, "*" for all that are on by default,
-	// "-name" to leave one out. nil means {"*"}; an empty list means none. (--controllers of
-	// kube-controller-manager)
+	// Controllers selects the controllers that the server runs: names, "*" for all that are on by
+	// default, "-name" to leave one out. nil means {"*"}; an empty list means none. (--controllers
+	// of kube-controller-manager)
 	Controllers []string
-	// Setup is called last in New, to add hooks and paths of one's own.
+	// Setup is called at the end of New. It adds the hooks and paths of the program.
 	Setup func(s *Server) error
 	// Log is the server's log; nil means none.
 	Log *zap.Logger
@@ -59,16 +59,18 @@ type Stores = generic.Stores
 type APIConfig struct {
 	// Groups are the API groups to serve; nil means Core.
 	Groups []Group
-	// Core serves Kubernetes' own groups beside Groups. Without Core there are no namespaces:
-	// objects are stored in any namespace that a client names. Roles are served if they decide, and
-	// the reviews of authorization and authentication unless everything is allowed.
+	// Core serves Kubernetes' own groups beside Groups. Without Core there are no Namespaces: a
+	// client may store objects in any namespace that it names. Roles are then served only if RBAC
+	// authorizes, and SubjectAccessReviews and TokenReviews unless every request is allowed.
 	Core bool
-	// Profile chooses among Kubernetes' own groups; "" keeps all of them.
+	// Profile selects some of Kubernetes' own resources; "" selects all, ProfileCRDOnly the few
+	// that a server for custom resources needs.
 	Profile string
 	// Runtime turns versions (apps/v1, or /v1 for the legacy group) and single resources in them
 	// (apps/v1/deployments) on and off, "true" or "false", with "api/all", "api/ga", "api/beta" and
-	// "api/alpha" for many versions. It counts after Profile, and for what New installs. What is
-	// off does not exist: it is in no document, and costs nothing. (--runtime-config)
+	// "api/alpha" for many versions. It applies after Profile, and to the groups that New installs.
+	// A version or resource that is off does not exist: no document shows it, and it costs nothing.
+	// (--runtime-config)
 	Runtime map[string]string
 	// Version is what /version says, default KubernetesVersion with Coracle's after it. (--version)
 	Version string
@@ -76,42 +78,43 @@ type APIConfig struct {
 	EventTTL time.Duration
 	// AllowPrivileged lets containers of Pods be privileged. (--allow-privileged)
 	AllowPrivileged bool
-	// Services is what services are given.
+	// Services sets the ranges from which Services get their cluster IPs and node ports.
 	Services addresses.Config
-	// Aggregation is how other API servers are reached, behind this one.
+	// Aggregation sets how this server reaches the API servers behind it.
 	Aggregation aggregator.Config
-	// Without is what to leave out of the API.
+	// Without leaves features out of the API.
 	Without WithoutConfig
-	// Manifests is a folder of objects, as YAML or JSON, that are applied before the server is
-	// ready: definitions of resources, which are served then, namespaces, and all others in the
-	// order of the files. It is done whenever a server starts, and an object that is as it should
-	// be is not written. "" means none.
+	// Manifests is a YAML or JSON file, or a folder of such files. The server applies the objects
+	// in them before it is ready, at every start: first CustomResourceDefinitions, until they are
+	// served, then Namespaces, then all others in the order of the files. An object that is as it
+	// should be is not written. "" means none.
 	Manifests string
-	// Objects are applied as those of Manifests are, and after them.
+	// Objects are applied after those of Manifests, by the same rules.
 	Objects []manifest.Object
 }
 
-// WithoutConfig says what to leave out of the API, which by default is all there.
+// WithoutConfig switches features of the API off. By default all are on.
 type WithoutConfig struct {
-	// GarbageCollection: dependents stay when what owns them goes, and no garbage collector runs.
-	// Whatever a deletion says about them counts for nothing. (--enable-garbage-collector=false)
+	// GarbageCollection: no garbage collector runs. Dependents stay when their owner is deleted,
+	// and a deletion's propagationPolicy is ignored. (--enable-garbage-collector=false)
 	GarbageCollection bool
-	// WatchLists are watches that begin with what there is. (--feature-gates=WatchList=false)
+	// WatchLists: a watch cannot begin with the objects that exist (sendInitialEvents, KEP-3157).
+	// (--feature-gates=WatchList=false)
 	WatchLists bool
-	// Compression of large answers. (--feature-gates=APIResponseCompression=false)
+	// Compression: large answers are not compressed. (--feature-gates=APIResponseCompression=false)
 	Compression bool
-	// IdentityLease is the Lease by which servers that share a store see that this one lives.
-	// (--feature-gates=APIServerIdentity=false)
+	// IdentityLease: this server keeps no Lease by which the other servers of the store see that it
+	// lives. (--feature-gates=APIServerIdentity=false)
 	IdentityLease bool
-	// PriorityAndFairness is what is done by FlowSchemas: their status is not kept. The FlowSchemas
-	// and PriorityLevelConfigurations of every cluster are made and kept nevertheless.
+	// PriorityAndFairness: nobody keeps the status of FlowSchemas. The FlowSchemas and
+	// PriorityLevelConfigurations that every cluster has are made and kept nevertheless.
 	// (--enable-priority-and-fairness=false)
 	PriorityAndFairness bool
 }
 
-// ProfileCRDOnly is the APIConfig.Profile of a server for resources of one's own: it keeps
-// namespaces, config maps, secrets, service accounts, roles and their bindings, events, leases and
-// definitions.
+// ProfileCRDOnly is the APIConfig.Profile of a server for custom resources. It keeps, of
+// Kubernetes' own resources, Namespaces, ConfigMaps, Secrets, ServiceAccounts, Roles and their
+// bindings, Events, Leases and CustomResourceDefinitions.
 const ProfileCRDOnly = choice.CRDOnly
 
 // The storage engines that StorageConfig.Engine names.
@@ -122,56 +125,60 @@ const (
 	StorageFile     = "file"     // a folder of YAML files under DataDir
 )
 
-// StorageConfig says where objects are stored, and in which form.
+// StorageConfig says where objects are stored, and in which encoding.
 type StorageConfig struct {
-	// Engine is StorageEmbedded or another of the names beside it; default StorageEmbedded, or
-	// StorageEtcd if there are Etcd.Servers.
+	// Engine is StorageEmbedded, StorageEtcd, StorageMemory or StorageFile. Default: StorageEtcd if
+	// Etcd.Servers names some, otherwise StorageEmbedded.
 	Engine string
 	// Store is used instead of an engine that New would open. The server closes it, also if New
-	// fails. If it wraps an engine, it should be a storage.Wrapper, so that the server finds what
-	// the engine can do.
+	// fails. A Store that wraps an engine should be a storage.Wrapper, so that the server finds the
+	// optional abilities of the engine.
 	Store storage.Store
 	// Etcd is the cluster of StorageEtcd.
 	Etcd EtcdConfig
-	// Overrides keep single resources elsewhere; of a resource the last counts.
-	// (--etcd-servers-overrides)
+	// Overrides keep single resources in other stores. If two name one resource the later one
+	// counts. (--etcd-servers-overrides)
 	Overrides []StorageOverride
-	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s; the flag's is a
-	// minute. (--storage-initialization-timeout)
+	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s; the default of the
+	// flag is a minute. (--storage-initialization-timeout)
 	InitTimeout time.Duration
-	// Timeouts are those of the checks of health.
+	// Timeouts bound the health checks of the store.
 	health.Timeouts
-	// Prefix is where all objects are kept, default "/registry". (--etcd-prefix)
+	// Prefix begins the key of every object in the store, default "/registry". (--etcd-prefix)
 	Prefix string
-	// CompactionInterval is how long history is kept, default 5 min; negative: for ever.
+	// CompactionInterval is the time between compactions of the store, which is about how long old
+	// revisions stay readable; default 5 min; negative: the server never compacts.
 	// (--etcd-compaction-interval)
 	CompactionInterval time.Duration
 	// EncryptionConfigFile names an EncryptionConfiguration; "" stores plain text.
 	// (--encryption-provider-config)
 	EncryptionConfigFile string
-	// EncryptionReload has the server take up EncryptionConfigFile again when it changes. Values
-	// that the new one cannot read cannot be read; a file that cannot be used changes nothing.
+	// EncryptionReload reads EncryptionConfigFile again when it changes. Objects that were
+	// encrypted with keys that the new file lacks become unreadable. A file that is invalid, or
+	// whose KMS plugin does not answer, leaves the old configuration in force.
 	// (--encryption-provider-config-automatic-reload)
 	EncryptionReload bool
-	// Protobuf stores objects as protobuf instead of JSON. Both are always readable.
-	// (--storage-media-type)
+	// Protobuf stores objects as protobuf instead of JSON. The server reads both encodings in any
+	// case. (--storage-media-type)
 	Protobuf bool
-	// MinCompatibility is the oldest release of Kubernetes whose servers can read what is stored,
-	// "1.33" to "1.36"; default "1.35". Kubernetes' own kinds are stored in the most preferred
-	// version that the release knows. (--min-compatibility-version)
+	// MinCompatibility is the oldest release of Kubernetes whose servers can read the stored
+	// objects, "1.33" to "1.36"; default "1.35". Each of Kubernetes' own kinds is stored in the
+	// version that this release prefers among those that it knows. (--min-compatibility-version)
 	MinCompatibility string
 }
 
-// EtcdConfig is how to reach an etcd cluster.
+// EtcdConfig says how to reach an etcd cluster.
 type EtcdConfig struct {
 	// Servers are client URLs. (--etcd-servers)
 	Servers []string
-	// CAFile is whom to trust, CertFile and KeyFile are who the server is to etcd: PEM files, each
-	// optional. (--etcd-cafile, --etcd-certfile, --etcd-keyfile)
+	// CAFile holds the CAs of etcd's certificates, CertFile and KeyFile the client certificate that
+	// the server shows to etcd: PEM files, each optional. (--etcd-cafile, --etcd-certfile,
+	// --etcd-keyfile)
 	CAFile, CertFile, KeyFile string
 }
 
-// Port numbers with a meaning of their own.
+// Values of ServingConfig.SecurePort and HTTPPort that are no port numbers: NoPort opens no port,
+// AnyPort lets the system choose a free one.
 const (
 	NoPort  = -1
 	AnyPort = -2
@@ -183,52 +190,55 @@ const (
 type ServingConfig struct {
 	// BindAddress is the IP address of all ports, default 127.0.0.1. (--bind-address)
 	BindAddress string
-	// AdvertiseAddress is the IP address under which the endpoints of the service "kubernetes" name
-	// this server. Default: BindAddress, or if that is no address for others the one by which this
-	// machine would go to the Internet. If there is none either, the server is not among the
-	// endpoints. (--advertise-address)
+	// AdvertiseAddress is this server's IP address in the endpoints of the Service "kubernetes".
+	// Default: BindAddress. If other machines cannot reach BindAddress (it is unspecified or a
+	// loopback address), the default is the address of the interface with the default route. If
+	// there is no such interface the server is not among the endpoints. (--advertise-address)
 	AdvertiseAddress string
-	// SecurePort is for HTTPS: 0 means 6443, NoPort none, AnyPort one that is free. (--secure-port)
+	// SecurePort is the port for HTTPS: 0 means 6443, NoPort none, AnyPort a free one.
+	// (--secure-port)
 	SecurePort int
-	// HTTPPort is for plain HTTP without authentication of its own kind: 0 or NoPort means none,
-	// AnyPort one that is free.
+	// HTTPPort is the port for plain HTTP: 0 or NoPort means none, AnyPort a free one. Its requests
+	// pass the same filters as those of the secure port, but clients cannot show certificates.
 	HTTPPort int
-	// TLS is what the secure port shows to clients.
+	// TLS sets the serving certificate and the parameters of TLS on the secure port.
 	TLS identity.TLS
-	// ExternalHostname is how documents name this server to others, in place of its address.
-	// (--external-hostname)
+	// ExternalHostname stands in documents (discovery, the OpenID configuration) as the name of
+	// this server, in place of its address. (--external-hostname)
 	ExternalHostname string
 	// CORSOrigins are patterns of web origins that may call the API; none by default.
 	// (--cors-allowed-origins)
 	CORSOrigins []string
-	// HTTP is how the server speaks to clients.
+	// HTTP sets limits and headers of the protocol.
 	HTTP HTTPConfig
-	// SharePort lets other processes listen on the same address and port, and ShareAddress on all
-	// addresses and single ones of the same port. (--permit-port-sharing, --permit-address-sharing)
+	// SharePort lets other processes listen on the same address and port (SO_REUSEPORT).
+	// ShareAddress lets another process listen on the same port at the unspecified address while
+	// this server listens at one address, or the reverse (SO_REUSEADDR). (--permit-port-sharing,
+	// --permit-address-sharing)
 	SharePort, ShareAddress bool
-	// LivezGrace is how long after the start /livez takes post-start hooks that still run for done,
-	// default 0. (--livez-grace-period)
+	// LivezGrace is the time after the start in which /livez counts a post-start hook that still
+	// runs as done, default 0. (--livez-grace-period)
 	LivezGrace time.Duration
-	// Debug is what the server shows of itself.
+	// Debug sets which profiles, traces and debugging paths the server offers.
 	Debug inspect.Config
 }
 
 // HTTPConfig says how the server speaks to clients.
 type HTTPConfig struct {
-	// Settings are those of the filters that each request passes.
+	// Settings configure the filters that each request passes.
 	filters.Settings
-	// HTTP1Only offers no HTTP/2. (--disable-http2-serving)
+	// HTTP1Only: the server does not offer HTTP/2. (--disable-http2-serving)
 	HTTP1Only bool
-	// MaxStreams bounds the requests of one HTTP/2 connection at a time, default 250.
-	// (--http2-max-streams-per-connection)
+	// MaxStreams bounds how many requests one HTTP/2 connection may have open at a time, default
+	// 250. (--http2-max-streams-per-connection)
 	MaxStreams int
 }
 
-// LimitsConfig bounds what clients can ask for.
+// LimitsConfig bounds the requests of clients in number and time.
 type LimitsConfig struct {
-	// MaxReads, MaxWrites and MaxWatches bound the requests being served at once; 0 means 400, 200
-	// and 10,000, negative no bound. Anonymous requests have places of their own beside them, a
-	// quarter as many. Health needs none. (--max-requests-inflight,
+	// MaxReads, MaxWrites and MaxWatches bound how many requests are served at once; 0 means 400,
+	// 200 and 10,000, negative no bound. Anonymous requests have seats of their own beside these, a
+	// quarter as many. Health checks need no seat. (--max-requests-inflight,
 	// --max-mutating-requests-inflight)
 	MaxReads, MaxWrites, MaxWatches int
 	// RequestTimeout bounds a request other than a watch, default 1 min. (--request-timeout)
@@ -236,27 +246,30 @@ type LimitsConfig struct {
 	// MinWatch is the least time that a watch without timeoutSeconds lasts, default 30 min.
 	// (--min-request-timeout, in seconds there)
 	MinWatch time.Duration
-	// DeleteWorkers is how many objects of a collection are deleted at a time, default 1.
+	// DeleteWorkers is how many objects one deletion of a collection deletes at a time, default 1.
 	// (--delete-collection-workers)
 	DeleteWorkers int
 }
 
-// ShutdownConfig says how the server ends.
+// ShutdownConfig sets the times of a shutdown, whose steps Server.Run lists.
 type ShutdownConfig struct {
-	// Delay is how long requests are still served after readiness has failed, default 0.
-	// (--shutdown-delay-duration)
+	// Delay is how long the server still serves requests after /readyz fails, so that load
+	// balancers notice; default 0. (--shutdown-delay-duration)
 	Delay time.Duration
-	// RefuseNew has the server go on listening until all running requests but watches have been
-	// served, and answer new ones with 429 and Retry-After; otherwise it stops listening first.
+	// RefuseNew answers new requests with 429 and Retry-After until all running requests but
+	// watches have been served; only then do watches end. Without it watches begin to end at once,
+	// and new requests get 503. The ports stay open until the requests have ended in both cases.
 	// (--shutdown-send-retry-after)
 	RefuseNew bool
-	// WatchGrace is the time over which watches are ended, one after the other; default 0: all at
-	// once. (--shutdown-watch-termination-grace-period)
+	// WatchGrace spreads the ends of watches over this time, so that their clients do not all
+	// reconnect at once; default 0: all watches end at once.
+	// (--shutdown-watch-termination-grace-period)
 	WatchGrace time.Duration
-	// Timeout bounds the wait for running requests, and that for pre-shutdown hooks; default
-	// Limits.RequestTimeout and 15 s.
+	// Timeout bounds the wait for pre-shutdown hooks, and then the wait for running requests, to
+	// which WatchGrace is added. Default: Limits.RequestTimeout + 15 s.
 	Timeout time.Duration
-	// Linger is how long connections have to end when all requests have been served, default 5 s;
-	// then they are cut. By HTTP/2 one that is idle takes a second, in which the client is told.
+	// Linger is how long connections may take to end after all requests have been served, default 5
+	// s; the server then cuts them. An idle HTTP/2 connection takes a second, in which its client
+	// reads GOAWAY.
 	Linger time.Duration
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/coracle-project/coracle/server/holdings"
 )
 
-// resourceOfKind returns the resource of a kind in a version, and whether its objects have a scale.
+// resourceOfKind returns the resource that serves a kind in a version, and whether it has the
+// subresource scale. ok is false if the server does not serve the kind in that version.
 func (s *Server) resourceOfKind(gvk meta.GroupVersionKind) (resource meta.GroupVersionResource, scales, ok bool) {
 	o := s.Table().Now().Kinds[gvk.GroupKind()]
 	if o == nil || !o.Serves(gvk.GroupVersion(), "") {
@@ -25,13 +26,15 @@ func (s *Server) resourceOfKind(gvk meta.GroupVersionKind) (resource meta.GroupV
 	return gvk.GroupVersion().WithResource(o.Name.Resource), o.Serves(gvk.GroupVersion(), "scale"), true
 }
 
-// addControllers adds a post-start hook for the selected controllers. If servers share a store, the
-// controllers run in one of the servers at a time.
+// addControllers adds one post-start hook that starts the selected controllers. If other servers
+// may share the store (shared), the servers elect one among them, and the controllers run only
+// there. Controllers whose resources this server does not serve are left out.
 func (s *Server) addControllers(selection []string, shared bool) error {
 	var steady, yielding []controllerEntry
 	for _, c := range controllerSet {
 		switch {
-		case !selected(selection, c.name) || slices.ContainsFunc(c.needs, func(gr meta.GroupResource) bool { return s.Store(gr) == nil }),
+		case !selected(selection, c.name) ||
+			slices.ContainsFunc(c.needs, func(gr meta.GroupResource) bool { return s.Store(gr) == nil }),
 			c.signs && !s.identity.Accounts.SignsLegacy():
 		case c.yields:
 			yielding = append(yielding, c)
@@ -60,7 +63,8 @@ func (s *Server) addControllers(selection []string, shared bool) error {
 	}})
 }
 
-// runControllers runs some controllers, with informers that they share, until ctx ends.
+// runControllers runs the controllers of list until ctx ends. They share informers, so that each
+// resource is watched once.
 func (s *Server) runControllers(ctx context.Context, list []controllerEntry) {
 	in, held := controller.NewInformers(ctx, s.client, s.loopLog("informers")), s.holdings()
 	var wg sync.WaitGroup
@@ -71,19 +75,24 @@ func (s *Server) runControllers(ctx context.Context, list []controllerEntry) {
 	in.Wait()
 }
 
-// loopLog is the log of a controller or another loop: what keeps it from its work may concern many
-// objects, again and again.
+// loopLog is the log of a controller or another loop. It limits how often a message repeats,
+// because a failure may concern many objects, again and again.
 func (s *Server) loopLog(name string) *zap.Logger { return filters.LimitLog(s.Log().Named(name)) }
 
-// election is among the servers that share the store.
+// election returns the election among the servers that share the store, by the Lease
+// coracle-controllers.
 func (s *Server) election() *controller.Election {
-	host, _ := os.Hostname() // it is for people; the rest tells servers apart
+	host, _ := os.Hostname() // for people who read the Lease; the UID makes the identity unique
 	return &controller.Election{
-		Client: s.client, Lease: "coracle-controllers", Identity: host + "_" + string(registry.NewUID()), Log: s.loopLog("election"),
+		Client:   s.client,
+		Lease:    "coracle-controllers",
+		Identity: host + "_" + string(registry.NewUID()),
+		Log:      s.loopLog("election"),
 	}
 }
 
-// whileNoManager runs f as long as no kube-controller-manager does what f does.
+// whileNoManager runs f while no kube-controller-manager holds its Lease, and ends f's context when
+// one does. If the server serves no Leases it runs f at once.
 func (s *Server) whileNoManager(ctx context.Context, f func(ctx context.Context)) {
 	if s.Store(leases) == nil {
 		f(ctx)
@@ -101,7 +110,8 @@ func controllerNames() []string {
 	return names
 }
 
-// controllerName accepts the short names of old.
+// controllerName returns the full name of a controller that is given by the short name of older
+// kube-controller-managers, and any other name unchanged.
 func controllerName(name string) string {
 	for i := range controllerSet {
 		if c := &controllerSet[i]; c.short == name && name != "" {
@@ -111,8 +121,8 @@ func controllerName(name string) string {
 	return name
 }
 
-// selected reports whether a list of names, "*" and "-name" selects a controller. What is left out
-// by name stays out.
+// selected reports whether a list of names, "*" and "-name" selects a controller. The first item
+// that names the controller decides; otherwise "*" anywhere selects it.
 func selected(list []string, name string) bool {
 	all := false
 	for _, item := range list {
@@ -128,8 +138,8 @@ func selected(list []string, name string) bool {
 	return all
 }
 
-// holdings are what the controllers of namespaces and owners see of the server, apart from being
-// its clients.
+// holdings returns the view of all resources and their contents that the namespace controller and
+// the garbage collector have beside their client.
 func (s *Server) holdings() *holdings.Holdings {
 	return holdings.New(holdings.Needs{
 		Table: s.Table(), Backends: s.Backends(), Behind: s.behind, Ready: s.life.ready,

@@ -18,18 +18,18 @@ import (
 	volumeloops "github.com/coracle-project/coracle/server/loops/volumes"
 )
 
-// controllerEntry is a controller that a server can run.
+// controllerEntry describes a controller that a server can run.
 type controllerEntry struct {
-	name, short string               // as kube-controller-manager calls it; short is the older one, and may be ""
-	needs       []meta.GroupResource // not run by servers without these
-	// yields: it is silent while a kube-controller-manager runs. Others are what the API itself is
-	// not complete without.
+	name, short string               // names in kube-controller-manager; short is the older one, may be ""
+	needs       []meta.GroupResource // a server without one of these does not run it
+	// yields: the controller stops while a kube-controller-manager runs, which has the same one.
+	// The others belong to the API itself and always run.
 	yields bool
-	signs  bool // not run by servers that have no key of service accounts themselves
+	signs  bool // a server whose service account key is in an external signer does not run it
 	make   func(e controllerEnv) runner
 }
 
-// controllerEnv is what a controller is made of. What it shares with others is in the informers.
+// controllerEnv is what a controller is made from. Controllers share state only by the informers.
 type controllerEnv struct {
 	*Server
 	in   *controller.Informers
@@ -40,10 +40,10 @@ type controllerEnv struct {
 // runner is a controller. Run works until ctx ends.
 type runner interface{ Run(ctx context.Context) }
 
-// garbageCollector is the name of the controller that deletes what has no owner any more.
+// garbageCollector is the name of the controller that deletes objects whose owners are gone.
 const garbageCollector = "garbage-collector-controller"
 
-// controllerSet are the controllers that there are.
+// controllerSet lists all controllers. Config.Controllers selects among them.
 var controllerSet = []controllerEntry{
 	{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
@@ -66,8 +66,11 @@ var controllerSet = []controllerEntry{
 		make:  func(e controllerEnv) runner { return &accounts.RootCA{Informers: e.in, CA: e.CA, Log: e.log} },
 	},
 	{
-		name: "serviceaccount-controller", short: "serviceaccount", yields: true, needs: []meta.GroupResource{namespaces, serviceAccounts},
-		make: func(e controllerEnv) runner { return &accounts.ServiceAccount{Informers: e.in, Log: e.log} },
+		name:   "serviceaccount-controller",
+		short:  "serviceaccount",
+		yields: true,
+		needs:  []meta.GroupResource{namespaces, serviceAccounts},
+		make:   func(e controllerEnv) runner { return &accounts.ServiceAccount{Informers: e.in, Log: e.log} },
 	},
 	{
 		name: "clusterrole-aggregation-controller", short: "clusterrole-aggregation", yields: true,
@@ -75,32 +78,50 @@ var controllerSet = []controllerEntry{
 		make:  func(e controllerEnv) runner { return &accounts.ClusterRoleAggregation{Informers: e.in, Log: e.log} },
 	},
 	{
-		name: "serviceaccount-token-controller", short: "serviceaccount-token", yields: true, signs: true, needs: []meta.GroupResource{serviceAccounts, secrets},
+		name:   "serviceaccount-token-controller",
+		short:  "serviceaccount-token",
+		yields: true,
+		signs:  true,
+		needs:  []meta.GroupResource{serviceAccounts, secrets},
 		make: func(e controllerEnv) runner {
 			return &accounts.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.Accounts.SignLegacy, Log: e.log}
 		},
 	},
 	{
-		name: "ttl-after-finished-controller", short: "ttl-after-finished", yields: true, needs: []meta.GroupResource{jobs},
-		make: func(e controllerEnv) runner { return &podloops.FinishedJobs{Informers: e.in, Log: e.log} },
+		name:   "ttl-after-finished-controller",
+		short:  "ttl-after-finished",
+		yields: true,
+		needs:  []meta.GroupResource{jobs},
+		make:   func(e controllerEnv) runner { return &podloops.FinishedJobs{Informers: e.in, Log: e.log} },
 	},
 	{
-		name: "pod-garbage-collector-controller", short: "podgc", yields: true, needs: []meta.GroupResource{pods, nodes},
+		name:   "pod-garbage-collector-controller",
+		short:  "podgc",
+		yields: true,
+		needs:  []meta.GroupResource{pods, nodes},
 		make: func(e controllerEnv) runner {
 			return &podloops.PodGC{Informers: e.in, Ended: maxEndedPods, Log: e.log}
 		},
 	},
 	{
-		name: "persistentvolumeclaim-protection-controller", short: "pvc-protection", yields: true, needs: []meta.GroupResource{claims, pods},
-		make: func(e controllerEnv) runner { return &volumeloops.ClaimProtection{Informers: e.in, Log: e.log} },
+		name:   "persistentvolumeclaim-protection-controller",
+		short:  "pvc-protection",
+		yields: true,
+		needs:  []meta.GroupResource{claims, pods},
+		make:   func(e controllerEnv) runner { return &volumeloops.ClaimProtection{Informers: e.in, Log: e.log} },
 	},
 	{
-		name: "persistentvolume-protection-controller", short: "pv-protection", yields: true, needs: []meta.GroupResource{volumes},
-		make: func(e controllerEnv) runner { return &volumeloops.VolumeProtection{Informers: e.in, Log: e.log} },
+		name:   "persistentvolume-protection-controller",
+		short:  "pv-protection",
+		yields: true,
+		needs:  []meta.GroupResource{volumes},
+		make:   func(e controllerEnv) runner { return &volumeloops.VolumeProtection{Informers: e.in, Log: e.log} },
 	},
 	{
-		name: "volumeattributesclass-protection-controller", yields: true, needs: []meta.GroupResource{volumeClasses, volumes, claims},
-		make: func(e controllerEnv) runner { return &volumeloops.ClassProtection{Informers: e.in, Log: e.log} },
+		name:   "volumeattributesclass-protection-controller",
+		yields: true,
+		needs:  []meta.GroupResource{volumeClasses, volumes, claims},
+		make:   func(e controllerEnv) runner { return &volumeloops.ClassProtection{Informers: e.in, Log: e.log} },
 	},
 	{
 		name: "service-cidr-controller", yields: true, needs: []meta.GroupResource{serviceCIDRs, ipAddresses},
@@ -112,12 +133,18 @@ var controllerSet = []controllerEntry{
 		},
 	},
 	{
-		name: "endpoints-controller", short: "endpoint", yields: true, needs: []meta.GroupResource{services, pods, endpoints},
-		make: func(e controllerEnv) runner { return endpointloops.NewEndpoints(e.in, e.log) },
+		name:   "endpoints-controller",
+		short:  "endpoint",
+		yields: true,
+		needs:  []meta.GroupResource{services, pods, endpoints},
+		make:   func(e controllerEnv) runner { return endpointloops.NewEndpoints(e.in, e.log) },
 	},
 	{
-		name: "endpointslice-controller", short: "endpointslice", yields: true, needs: []meta.GroupResource{services, pods, nodes, endpointSlices},
-		make: func(e controllerEnv) runner { return endpointloops.NewEndpointSlices(e.in, e.log) },
+		name:   "endpointslice-controller",
+		short:  "endpointslice",
+		yields: true,
+		needs:  []meta.GroupResource{services, pods, nodes, endpointSlices},
+		make:   func(e controllerEnv) runner { return endpointloops.NewEndpointSlices(e.in, e.log) },
 	},
 	{
 		name: "endpointslice-mirroring-controller", short: "endpointslicemirroring", yields: true,
@@ -132,6 +159,6 @@ var controllerSet = []controllerEntry{
 	},
 }
 
-// maxEndedPods is how many pods that have ended are kept, as many as by kube-controller-manager.
-// (--terminated-pod-gc-threshold)
+// maxEndedPods is the number of ended Pods above which the oldest are deleted, as by default in
+// kube-controller-manager. (--terminated-pod-gc-threshold)
 const maxEndedPods = 12500

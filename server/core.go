@@ -30,8 +30,9 @@ import (
 	"github.com/coracle-project/coracle/server/addresses"
 )
 
-// surroundings are what some of Kubernetes' own resources work with: others that they read and
-// write, which they find in stores, the node ports, who may do what, and the other servers.
+// surroundings is what strategies of Kubernetes' own resources need of the server: the stores of
+// other resources, the node ports, authorization, the signing of tokens, and the other servers of
+// the store.
 type surroundings struct {
 	stores    registry.Stores
 	nodePorts *ports.Allocator
@@ -40,14 +41,20 @@ type surroundings struct {
 	peers     *addresses.Peers
 }
 
-// coreGroups returns Kubernetes' own groups as far as they are served.
+// coreGroups returns Kubernetes' own groups with all their resources, before Profile and Runtime
+// choose among them. Priority orders the groups in discovery, as in kube-apiserver.
 func coreGroups(c APIConfig, around surroundings) []Group {
 	rules := podspec.Rules{AllowPrivileged: c.AllowPrivileged}
 	ranges, _ := c.Services.Ranges() // checked when the configuration was completed
 	roles := rbac.Config{Access: around.access, Rules: around.access.Roles(), Stores: around.stores}
 	legacy := core.Config{
-		Rules: rules, EventTTL: max(c.EventTTL, 0), ServiceRanges: ranges, NodePorts: around.nodePorts, Stores: around.stores, Tokens: around.tokens,
-		HeadStart: around.peers.HeadStart,
+		Rules:         rules,
+		EventTTL:      max(c.EventTTL, 0),
+		ServiceRanges: ranges,
+		NodePorts:     around.nodePorts,
+		Stores:        around.stores,
+		Tokens:        around.tokens,
+		HeadStart:     around.peers.HeadStart,
 	}
 	groups := []Group{
 		{

@@ -179,8 +179,10 @@ func TestCustomStorageHash(t *testing.T) {
 	}
 }
 
-// TestCustomOwnersElsewhere: what a version without the status as a door of its own owns is not safe from the door of another, and
-// neither is what is owned through that door from whoever writes the status at the resource itself, in another version.
+// TestCustomOwnersElsewhere: version v1beta1 has no subresource status, the others have it. An
+// apply in v1, at the resource or at its status, conflicts with the fields that a manager owns
+// through v1beta1, also with fields that the apply cannot write there. An apply at the status in v2
+// does not conflict with a label that a manager owns through v1.
 func TestCustomOwnersElsewhere(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	const fields = `"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}`

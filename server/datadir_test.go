@@ -48,7 +48,7 @@ func TestDataDirIsPrivate(t *testing.T) {
 	}
 }
 
-// wantPrivate fails if somebody else may do anything with a file or folder.
+// wantPrivate fails if the mode of a file or folder gives others any right.
 func wantPrivate(t *testing.T, dir string) {
 	t.Helper()
 	files := 0

@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestDearRequests: a request whose work takes longer than its time is answered 504, over HTTP,
-// soon after that.
+// TestDearRequests: a request whose work takes longer than its time limit gets 504, over HTTP, soon
+// after that.
 func TestDearRequests(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object","properties":{"list":{"type":"array","x-kubernetes-list-type":"map",

@@ -59,7 +59,8 @@ func shownLines(t *testing.T, p *inProcess, pattern string) []string {
 	return regexp.MustCompile(`(?m)^`+pattern+`.*$`).FindAllString(body, -1)
 }
 
-// TestShownMetrics disables metrics, shows hidden ones, and shows together what labels may not tell apart.
+// TestShownMetrics disables metrics, shows hidden ones, and merges series whose labels are not
+// allowed.
 func TestShownMetrics(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) {
 		c.Serving.Debug.Metrics = inspect.Metrics{

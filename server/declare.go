@@ -1,5 +1,6 @@
 // The parts that say what a server serves: types, plugins, resources, and the servers of the
-// delegation chain. A Judge and CheckStore make these parts, too, without a server around them.
+// delegation chain (declaredParts in parts.go). A Judge and CheckStore make these parts, too,
+// without a server around them.
 
 package server
 
@@ -26,24 +27,24 @@ import (
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// declaration is what a server serves, before anybody can ask for it.
+// declaration is what the declared parts add to an assembly. None of it reads the store.
 type declaration struct {
 	types
-	promised  *access.Promise // who may do what, asked by resources and plugins
+	promised  *access.Promise // authorization, which resources and plugins ask before it is made
 	nodePorts *ports.Allocator
 	peers     *addresses.Peers
-	offered   []Group // all groups that may be served
+	offered   []Group // all groups that may be served, before the configuration chooses
 	plugins   admission.Chain
 
 	resources   *generic.Resources
-	work        *generic.Work    // of Server.Go
-	resolve     callout.Resolver // finds services, for calls to servers behind and webhooks
+	work        *generic.Work    // what Server.Go and parts run; ends with the server
+	resolve     callout.Resolver // finds the addresses of Services, for calls to servers behind and webhooks
 	definitions *definitions.Definitions
 	on          Chain
 	life        *life
 }
 
-// types are what is known of kinds, and how they are served.
+// types holds the kinds, their codecs, and the configuration of routers and discovery.
 type types struct {
 	scheme    *scheme.Scheme
 	codecs    *codec.Factory
@@ -52,15 +53,20 @@ type types struct {
 	discovery *router.Discovery
 }
 
-// makeTypes registers the types of all groups that may be served. It finds what is wrong with the
-// types of a user; those of built-in groups are compiled at first use and judged by tests.
+// makeTypes registers the types of all groups that may be served. It returns an error if a
+// configured group has types or validation rules that are wrong. Types of built-in groups compile
+// at their first use, so that the start is quick; tests check them.
 func (a *assembly) makeTypes() error {
 	span, _ := a.API.Services.NodePorts() // checked when the configuration was completed
 	a.promised, a.nodePorts, a.peers = new(access.Promise), ports.New(span), new(addresses.Peers)
 	a.scheme = scheme.New()
 	a.offered = a.groups(surroundings{
 		stores: generic.StoresOf(a.table), nodePorts: a.nodePorts, access: a.promised, peers: a.peers,
-		tokens: core.TokenConfig{Sign: a.promised.Sign, Audiences: a.Authentication.Audiences, Bounds: a.promised.Bounds},
+		tokens: core.TokenConfig{
+			Sign:      a.promised.Sign,
+			Audiences: a.Authentication.Audiences,
+			Bounds:    a.promised.Bounds,
+		},
 	})
 	for i := range a.offered {
 		a.offered[i].Register(a.scheme)
@@ -84,7 +90,8 @@ func (a *assembly) makeTypes() error {
 	return a.kinds.CheckRules()
 }
 
-// makePlugins makes the chain of admission plugins.
+// makePlugins makes the chain of admission plugins. The plugins ask the promise for authorization,
+// because authorizers are made later.
 func (a *assembly) makePlugins() (err error) {
 	a.plugins, err = plugins.New(&a.Admission, plugins.Needs{
 		Stores: generic.StoresOf(a.table), May: a.promised, Metrics: a.registry, Kubelets: a.access.Has(access.Node),
@@ -92,9 +99,9 @@ func (a *assembly) makePlugins() (err error) {
 	return err
 }
 
-// makeResources makes the resources, of which there are none yet, and the work that goes on beside
-// requests. Work ends before the caches that it reads are closed, and nothing is installed or
-// removed from then on.
+// makeResources makes the set of resources, which is empty yet, and the Work that runs beside
+// requests. At the end the table closes first, so that nobody installs or removes resources; then
+// Work stops, and the caches that it reads close last.
 func (a *assembly) makeResources() error {
 	minor, _ := a.Storage.compatible() // checked when the configuration was completed
 	common := registry.Config{
@@ -117,30 +124,42 @@ func (a *assembly) makeResources() error {
 	return a.registry.Register(a.resources.Collector())
 }
 
-// makeDefinitions makes the last server of the delegation chain.
+// makeDefinitions makes the last server of the delegation chain, which serves
+// CustomResourceDefinitions and the resources that they define.
 func (a *assembly) makeDefinitions() (err error) {
 	a.definitions, err = definitions.New(definitions.Needs{
-		Host: a.resources, Home: a.resources.Backends().Main(), Router: a.router, Discovery: a.discovery, Before: a.serves,
-		Shared: a.Storage.shared(), Resolve: a.resolve, Flawed: a.metrics.flaws.webhooks, Metrics: a.registry,
+		Host:      a.resources,
+		Home:      a.resources.Backends().Main(),
+		Router:    a.router,
+		Discovery: a.discovery,
+		Before:    a.serves,
+		Shared:    a.Storage.shared(),
+		Resolve:   a.resolve,
+		Flawed:    a.metrics.flaws.webhooks,
+		Metrics:   a.registry,
 	})
 	return err
 }
 
-// serves implements definitions.Before: it reports whether the core or the aggregator has a group.
+// serves implements definitions.Before: it reports whether the core or the aggregator serves a
+// group.
 func (a *assembly) serves(group string) bool {
 	return a.on.Core.REST.Serves(group) || group == apiServices.Group
 }
 
-// makeServers makes the delegation chain, from its end.
+// makeServers makes the servers core and aggregator. Each needs the next one, so the chain is made
+// from its end.
 func (a *assembly) makeServers() error {
 	core := generic.NewServer("core", a.router, a.discovery, a.definitions)
 	a.on = Chain{
-		Aggregator: generic.NewServer("aggregator", a.router, a.discovery, core), Core: core, Extensions: a.definitions.Server(),
+		Aggregator: generic.NewServer("aggregator", a.router, a.discovery, core),
+		Core:       core,
+		Extensions: a.definitions.Server(),
 	}
 	return nil
 }
 
-// makeLife makes the health checks, and the course of a server from start to end.
+// makeLife makes the health checks, and the life that Run goes through from start to shutdown.
 func (a *assembly) makeLife() error {
 	alive, err := health.New(health.Needs{
 		Paths: a.on.Core.Paths, Store: a.store, Timeouts: a.Storage.Timeouts, Lenient: a.Serving.LivezGrace,
@@ -151,13 +170,14 @@ func (a *assembly) makeLife() error {
 	return err
 }
 
-// installGroups serves what the configuration chooses of the groups.
+// installGroups installs, on the server of the chain that owns each group, the resources that
+// Profile and Runtime choose.
 func (a *assembly) installGroups() error {
 	groups, err := choice.Apply(choice.Config{Profile: a.API.Profile, Runtime: a.API.Runtime}, a.offered, a.scheme)
 	if err != nil {
 		return err
 	}
-	if a.API.Core && a.API.Profile == "" { // with less, nothing is served that the plugins judge
+	if a.API.Core && a.API.Profile == "" { // a smaller server does not serve what absent plugins concern
 		a.Admission.TellAbsence(groups, a.Log)
 	}
 	for i := range groups {

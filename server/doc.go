@@ -1,21 +1,26 @@
-// Package server wires the rooms into an API server and gives it a life: configuration, listeners,
-// start, readiness and shutdown.
+// Package server puts an API server together from the rooms below it and runs that server: it
+// completes the configuration, makes the parts, listens, becomes ready and shuts down.
 //
 //	s, err := server.New(ctx, server.Config{})
 //	err = s.Run(ctx)
 //
-// A Server is a chain of three generic.Servers in front of one store: aggregator, core and
-// extensions. Each has a director with a REST router and a prefix mux of its own, and hands what it
-// does not know to the next; all show one picture in discovery.
+// Words: a part is one step of making a server; an end is a function that undoes a part; a hook is
+// work that begins when the server listens or that is done before the server stops. The delegation
+// chain is three generic.Servers in a row: aggregator, core and extensions. Each has a REST router
+// and a mux of paths of its own, and hands the requests that it does not know to the next. All
+// three show one picture in discovery.
 //
-// Resources come and go while the server runs: Server.Install, Replace and Remove.
+// Resources can come and go while the server runs: see Server.Install, Replace and Remove.
 //
-// Guarantees: the zero Config works. New completes and validates the entire configuration before
-// anything reads it. It makes the parts in the order of one list (parts.go), each when all that it
-// needs is there, and whichever of them fails, what was made before it is ended. It starts nothing
-// that Run or Close does not end. Run returns once everything that the server started has ended, in
-// this order: readiness fails, controllers stop, watches end and requests finish, listeners close,
-// the cache and then the store close.
+// Laws: the zero Config works. New completes and validates the whole configuration before anything
+// reads it. New makes the parts in the order of one list (parts.go), so that a part finds all that
+// it needs. If a part fails, New ends all parts before it. New starts nothing that Run or Close
+// does not end. Run returns when everything that the server started has ended, in this order:
+// readiness fails, controllers stop, watches end and requests finish, listeners close, the caches
+// and then the stores close.
+//
+// Use: one goroutine calls New and then Run, once. Hooks, paths and controllers are added between
+// the two, or by Config.Setup. All other methods of a Server are for any goroutine.
 //
 // Not here: what the API does (registry, router), the binary's flags (cmd).
 //

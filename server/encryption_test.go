@@ -160,7 +160,8 @@ func TestEncryptionReload(t *testing.T) {
 	}
 }
 
-// TestKMS has secrets encrypted by a plugin, whose key changes, which goes and comes again, and by another in its place.
+// TestKMS: a plugin encrypts secrets; its key changes, it goes away and comes back, and another
+// plugin replaces it.
 func TestKMS(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

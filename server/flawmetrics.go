@@ -8,11 +8,13 @@ import (
 	"github.com/coracle-project/coracle/router/callout"
 )
 
-// flawMetrics count requests to others whose certificates have flaws, under Kubernetes' names.
+// flawMetrics counts requests to servers behind this one and to webhooks whose certificates have an
+// outdated property (callout.Flaw), under Kubernetes' names of the metrics.
 type flawMetrics struct {
 	behind, webhooks func(callout.Flaw)
 }
 
+// newFlawMetrics registers the counters, one for each sort of server and flaw.
 func newFlawMetrics(reg prometheus.Registerer) (*flawMetrics, error) {
 	var errs []error
 	of := func(whom, prefix string) func(callout.Flaw) {
@@ -27,6 +29,9 @@ func newFlawMetrics(reg prometheus.Registerer) (*flawMetrics, error) {
 		}
 		return func(f callout.Flaw) { counters[f].Inc() }
 	}
-	m := &flawMetrics{behind: of("servers behind this one", "apiserver_kube_aggregator_"), webhooks: of("webhooks", "apiserver_webhooks_")}
+	m := &flawMetrics{
+		behind:   of("servers behind this one", "apiserver_kube_aggregator_"),
+		webhooks: of("webhooks", "apiserver_webhooks_"),
+	}
 	return m, errors.Join(errs...)
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/coracle-project/coracle/server/access"
 )
 
-// TestFlawedCertificates are counted, those of servers behind and of webhooks apart, and what is answered in place of a server behind.
+// TestFlawedCertificates: outdated certificates are counted, of servers behind and of webhooks
+// separately, also if the request fails because of them.
 func TestFlawedCertificates(t *testing.T) {
 	t.Parallel()
 	nameless := pkitest.NewAuthority(t, "some").Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "localhost"}})

@@ -1,5 +1,6 @@
-// The parts that stand between a connection and a resource: the store and the server's identity,
-// who is let in, the filters, the client of the server itself, the listeners.
+// The parts that a request passes between its connection and a resource (openingParts and
+// frontParts in parts.go): store and identity, authentication, authorization, filters, listeners;
+// and the client of the server itself.
 
 package server
 
@@ -21,33 +22,35 @@ import (
 	"github.com/coracle-project/coracle/server/inspect"
 )
 
-// makeMetrics makes the registry of metrics, the table of resources, and the metrics that several
-// parts count in.
+// makeMetrics makes the registry of metrics, the table of resources, and the metrics in which
+// several parts count.
 func (a *assembly) makeMetrics() (err error) {
 	a.registry, a.table, a.self = prometheus.NewRegistry(), generic.NewTable(a.Storage.Prefix+"/"), a.Serving.self()
 	a.metrics, err = newMetrics(a.registry, a.table, a.Log)
 	return err
 }
 
-// opening is the store and the identity of a server while they are opened, in goroutines of their
-// own.
+// opening is the state of the store and the identity while goroutines of their own open them. The
+// goroutines write store and identity errors; others read them after Wait.
 type opening struct {
 	sync.WaitGroup
-	declared chan struct{} // closed when the resources are known: a store of files waits for that
+	declared chan struct{} // closed when all resources are in the table: a store of files waits for them
 	close    func()        // closes declared once
 
 	encryptionErr, storeErr, identityErr error
 	identity                             *identity.Identity
-	told                                 bool // the errors have been returned
+	told                                 bool // errors has returned them
 }
 
-// beginOpening begins to open the store and to make keys and certificates. Errors are returned with
-// those of the parts that are made meanwhile, so that everything that is wrong is reported at once.
+// beginOpening begins to open the store and to make keys and certificates, which takes most of the
+// time of a start; the declared parts are made meanwhile. If one of those fails, the end that is
+// pushed here adds the errors of the opening, so that New reports everything that is wrong at once.
 func (a *assembly) beginOpening() error {
 	o := &opening{declared: make(chan struct{})}
 	o.close = sync.OnceFunc(func() { close(o.declared) })
 	a.opening = o
-	a.encryption, o.encryptionErr = backing.NewEncryption(a.Storage.EncryptionConfigFile, a.Storage.EncryptionReload, a.registry, a.Log)
+	a.encryption, o.encryptionErr = backing.NewEncryption(a.Storage.EncryptionConfigFile, a.Storage.EncryptionReload,
+		a.registry, a.Log)
 	a.store = a.newStore(a.table, a.metrics.store, a.encryption, generic.AcceptorOf(a.table, o.declared))
 	a.ends.push(func() error {
 		o.close()
@@ -63,7 +66,8 @@ func (a *assembly) beginOpening() error {
 	return nil
 }
 
-// errors returns what went wrong, the first time that it is called.
+// errors returns the errors of the opening at its first call, and nil afterwards, so that New does
+// not return one error twice.
 func (o *opening) errors() error {
 	if o.told {
 		return nil
@@ -72,7 +76,7 @@ func (o *opening) errors() error {
 	return errors.Join(o.encryptionErr, o.storeErr, o.identityErr)
 }
 
-// awaitOpening returns when the store is open and the identity is complete.
+// awaitOpening waits until the store is open and the identity is complete.
 func (a *assembly) awaitOpening() error {
 	a.opening.close()
 	a.opening.Wait()
@@ -84,7 +88,8 @@ func (a *assembly) awaitOpening() error {
 	return nil
 }
 
-// openStore opens a store that no server runs on: what is in it is read as it is.
+// openStore opens the store for a Judge or CheckStore. Nobody writes to it and no file in it is
+// refused.
 func (a *assembly) openStore() (err error) {
 	a.encryption, err = backing.NewEncryption(a.Storage.EncryptionConfigFile, false, a.registry, a.Log)
 	if err != nil {
@@ -99,7 +104,7 @@ func (a *assembly) openStore() (err error) {
 	return nil
 }
 
-// makeAuthenticators makes the chain that says who a user is.
+// makeAuthenticators makes the chain of authenticators.
 func (a *assembly) makeAuthenticators() (err error) {
 	a.authenticator, a.tokens, err = a.identity.Authenticators(&a.Authentication, identity.Surroundings{
 		Stores: a.resources.Stores, Run: a.work.Run, Metrics: a.registry, Flawed: a.metrics.flaws.webhooks, Log: a.Log,
@@ -107,8 +112,8 @@ func (a *assembly) makeAuthenticators() (err error) {
 	return err
 }
 
-// makeAuthorizers makes the chain that says who may do what, and keeps the promise of it that
-// resources and plugins hold.
+// makeAuthorizers makes the chain of authorizers, and fulfils the promise of it that resources and
+// plugins hold.
 func (a *assembly) makeAuthorizers() (err error) {
 	a.authorizers, err = access.New(a.access, access.Needs{
 		Stores: a.resources.Stores, Metrics: a.registry, Flawed: a.metrics.flaws.webhooks, Run: a.work.Run, Log: a.Log,
@@ -117,12 +122,16 @@ func (a *assembly) makeAuthorizers() (err error) {
 		return err
 	}
 	a.promised.Keep(access.Answers{
-		Tokens: a.tokens, Audiences: a.Authentication.Audiences, Authorizers: a.authorizers, Issuer: a.identity.Accounts,
+		Tokens:      a.tokens,
+		Audiences:   a.Authentication.Audiences,
+		Authorizers: a.authorizers,
+		Issuer:      a.identity.Accounts,
 	})
 	return nil
 }
 
-// makeAggregator makes the first link of the delegation chain, and the gate that all requests pass.
+// makeAggregator makes the aggregator, which gets requests before the delegation chain, and the
+// gate that bounds how many requests run.
 func (a *assembly) makeAggregator() (err error) {
 	a.gate = newGate(a.Limits, a.registry)
 	a.behind, err = aggregator.New(aggregator.Needs{
@@ -133,11 +142,15 @@ func (a *assembly) makeAggregator() (err error) {
 	return err
 }
 
-// newGate makes what decides which requests may run. The configuration's word for no bound is a
-// negative one, the gate's is 0.
+// newGate makes the gate that decides which requests may run. In the configuration a negative
+// number means no bound, in filters.Limits 0 does.
 func newGate(c LimitsConfig, reg prometheus.Registerer) filters.Gate {
 	limit := func(n int) int64 { return int64(max(n, 0)) }
-	return filters.NewInFlight(filters.Limits{Reads: limit(c.MaxReads), Writes: limit(c.MaxWrites), Long: limit(c.MaxWatches)}, reg)
+	return filters.NewInFlight(filters.Limits{
+		Reads:  limit(c.MaxReads),
+		Writes: limit(c.MaxWrites),
+		Long:   limit(c.MaxWatches),
+	}, reg)
 }
 
 // makeHandler puts the filters in front of the delegation chain.
@@ -165,29 +178,37 @@ func (a *assembly) makeHandler() error {
 	return nil
 }
 
-// makeClient makes the client of the server itself.
+// makeClient makes the client by which the server calls itself.
 func (a *assembly) makeClient() (err error) {
 	a.client, err = newLoopback(a.handler, a.identity.Loopback, a.codecs, a.resources, a.metrics.unreadable)
 	return err
 }
 
-// makeListeners makes what will listen and accept. Nothing listens before Run.
+// makeListeners makes the listeners. They open no port before Run.
 func (a *assembly) makeListeners() (err error) {
-	cfg := a.Serving.connections(a.identity.TLSConfig(a.Serving.protocols()), a.Limits.longest(), a.life.crowd, filters.LimitLog(a.Log))
+	cfg := a.Serving.connections(a.identity.TLSConfig(a.Serving.protocols()), a.Limits.longest(), a.life.crowd,
+		filters.LimitLog(a.Log))
 	a.listeners, err = connections.New(cfg, a.registry)
 	return err
 }
 
-// makeAddresses makes what keeps the addresses of services and of the server.
+// makeAddresses makes the part that keeps the addresses of Services and of the server.
 func (a *assembly) makeAddresses() (err error) {
 	a.givenAddresses, err = addresses.New(a.API.Services, addresses.Needs{
-		Resources: a.resources, NodePorts: a.nodePorts, Self: a.self, Peers: a.peers, Client: a.client, Loops: a.life.controllers,
-		Shared: a.Storage.shared(), Lease: !a.API.Without.IdentityLease, RequestTimeout: a.Limits.RequestTimeout,
+		Resources:      a.resources,
+		NodePorts:      a.nodePorts,
+		Self:           a.self,
+		Peers:          a.peers,
+		Client:         a.client,
+		Loops:          a.life.controllers,
+		Shared:         a.Storage.shared(),
+		Lease:          !a.API.Without.IdentityLease,
+		RequestTimeout: a.Limits.RequestTimeout,
 	})
 	return err
 }
 
-// makeServer puts together what a user of the package holds.
+// makeServer makes the Server from the parts before it. The parts after it add hooks to it.
 func (a *assembly) makeServer() error {
 	a.server = &Server{
 		Scheme: a.scheme, Codecs: a.codecs, Chain: a.on, Metrics: a.registry,

@@ -13,8 +13,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// groups are all that may be served: Kubernetes' own, if they are wanted, else those of them that
-// authorization needs, and the configured ones.
+// groups returns all groups that the server may serve: the configured ones, and Kubernetes' own. If
+// APIConfig.Core is off, only those of Kubernetes' groups remain that authorization needs (see
+// needs) and that no configured group replaces.
 func (c *completed) groups(around surroundings) []Group {
 	groups := coreGroups(c.API, around)
 	if !c.API.Core {
@@ -29,9 +30,9 @@ func (c *completed) groups(around surroundings) []Group {
 	return append(groups, c.API.Groups...)
 }
 
-// needs reports whether a server that does not serve Kubernetes' own groups serves this one of them
-// all the same: roles, if they decide, and the reviews that tell a client who it is and what it may
-// do, if anybody decides.
+// needs reports whether a server without APIConfig.Core serves this group of Kubernetes
+// nevertheless: the RBAC group if RBAC authorizes, and the groups of TokenReview and
+// SubjectAccessReview if requests are authorized at all.
 func (c *completed) needs(group string) bool {
 	switch group {
 	case rbacv1.GroupVersion.Group:
@@ -42,13 +43,13 @@ func (c *completed) needs(group string) bool {
 	return false
 }
 
-// warnOfNamespaces says in the log that objects are in namespaces of which there are none: nobody
-// looks whether a namespace exists, and what is in one does not go with it.
+// warnOfNamespaces warns in the log if namespaced resources are served but Namespaces are not:
+// nobody then checks that a namespace exists, and no controller deletes the objects of a namespace.
 func warnOfNamespaces(groups []Group, t *generic.Table, log *zap.Logger) {
 	namespaced := func(g Group) bool {
 		return slices.ContainsFunc(g.Resources, func(r registry.Resource) bool { return r.Namespaced })
 	}
 	if t.Find(meta.GroupResource{Resource: "namespaces"}) == nil && slices.ContainsFunc(groups, namespaced) {
-		log.Warn("there are no namespaces here: objects are stored in any namespace that a client names; API.Core serves namespaces")
+		log.Warn("there are no namespaces here: objects are stored in any namespace that a client names; set API.Core to serve namespaces")
 	}
 }

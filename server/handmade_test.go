@@ -125,8 +125,9 @@ func (f *folder) refused(n int) func(int, string) bool {
 
 const mapFile = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\ndata:\n  k: %s\n"
 
-// TestWrongFiles: a file of the wrong type, kind or place is refused like one that is no YAML: named once in the log, counted,
-// and in nobody's way. So it is at the start and later, and when it is mended that is noticed, too.
+// TestWrongFiles: a file of the wrong type, kind or folder is refused like one that is no YAML: it
+// is named once in the log, counted, and hinders no request. That holds at the start and later, and
+// a mended file is accepted.
 func TestWrongFiles(t *testing.T) {
 	wrong := map[string]struct{ content, cause string }{
 		"yaml":      {"a: [", "did not find expected node content"},
@@ -251,8 +252,8 @@ func TestHandmadeIdentity(t *testing.T) {
 	}
 }
 
-// TestReplacedManifest: somebody who puts a manifest in the place of a file that the server has written changes the object, and
-// does not make another.
+// TestReplacedManifest: a person who replaces a file that the server has written by a manifest
+// changes the object, and does not make another.
 func TestReplacedManifest(t *testing.T) {
 	f := newFolder(t)
 	f.start()

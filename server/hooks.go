@@ -7,28 +7,28 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// Hook is work that begins after the server listens, or has to be done before it stops. The context
-// of a post-start hook ends with the server; that of a pre-shutdown hook after
-// ShutdownConfig.Timeout.
+// Hook is work that begins after the server listens (a post-start hook), or that has to be done
+// before it stops (a pre-shutdown hook). The context of a post-start hook ends with the server, the
+// context of a pre-shutdown hook after ShutdownConfig.Timeout.
 type Hook struct {
-	Name string
-	// Run does the work. A post-start hook that returns an error ends the server; what it leaves
-	// running must be ended by the context and is not waited for, unless it was started with
-	// Server.Go.
+	Name string // unique; health checks show it
+	// Run does the work. If a post-start hook returns an error the server shuts down. Goroutines
+	// that a hook leaves behind must end with the context; the server waits only for those that
+	// Server.Go started.
 	Run func(ctx context.Context, s *Server) error
 }
 
-// AddPostStartHook adds work to do as soon as the server listens. Hooks run at the same time, and
-// the server is not ready before all have returned. It must be called before Run. Two hooks of one
-// name are an error.
-func (s *Server) AddPostStartHook(h Hook) error { return s.life.health.AddHook(h.of(s)) }
+// AddPostStartHook adds work to do as soon as the server listens. All hooks run concurrently, and
+// the server is ready when all have returned. AddPostStartHook must be called before Run. It
+// returns an error if there is a hook of the same name.
+func (s *Server) AddPostStartHook(h Hook) error { return s.life.health.AddHook(h.bind(s)) }
 
-// AddPreShutdownHook adds work to do when the server is told to stop, before requests are turned
-// away. It must be called before Run.
-func (s *Server) AddPreShutdownHook(h Hook) error { return s.life.preShutdown.Add(h.of(s)) }
+// AddPreShutdownHook adds work to do when the server has been told to stop and still serves
+// requests. It must be called before Run.
+func (s *Server) AddPreShutdownHook(h Hook) error { return s.life.preShutdown.Add(h.bind(s)) }
 
-// of is a hook of s.
-func (h Hook) of(s *Server) generic.Hook {
+// bind returns h as a hook without a server: its Run gets s.
+func (h Hook) bind(s *Server) generic.Hook {
 	return generic.Hook{Name: h.Name, Run: func(ctx context.Context) error { return h.Run(ctx, s) }}
 }
 

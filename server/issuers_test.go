@@ -158,7 +158,8 @@ func TestIssuers(t *testing.T) {
 	}
 }
 
-// TestOIDC has the server believe the tokens of a provider that flags name, whose groups have a prefix.
+// TestOIDC: the server accepts the tokens of the provider that flags name, and puts a prefix before
+// their groups.
 func TestOIDC(t *testing.T) {
 	p := newTokenIssuer(t)
 	ca := filepath.Join(t.TempDir(), "ca.crt")

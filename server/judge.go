@@ -16,14 +16,16 @@ import (
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// Judge says what is wrong with objects, in the words of a server that is asked to create them: it
-// has the resources of one, and what definitions add, but nothing is stored, nobody listens, and
-// admission is not asked. It is for one goroutine.
+// Judge validates objects without a server: Check returns the warnings and the error that a server
+// would answer to a create. A Judge has the resources of a server, and those that checked
+// definitions add. It stores no objects, has no listener and calls no admission plugins. It is for
+// one goroutine.
 type Judge struct {
 	*assembly
 }
 
-// NewJudge makes a Judge of the resources that a server has. Close ends it.
+// NewJudge makes a Judge for the resources that a server with api would serve. The caller must
+// Close it.
 func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 	noPlugins := plugins.Config{Disable: plugins.Names()}
 	c, err := Config{API: api, Storage: StorageConfig{Engine: StorageMemory}, Admission: noPlugins}.complete()
@@ -37,19 +39,20 @@ func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 	return &Judge{a}, nil
 }
 
-// heldParts are the parts of a server that serves nobody: what is declared, over a store that is
-// read as it is.
+// heldParts are the parts of a Judge and of CheckStore: the declared parts, over a store that is
+// open before they are made.
 func heldParts() []part {
 	return slices.Concat([]part{{"metrics", (*assembly).makeMetrics}, {"store", (*assembly).openStore}}, declaredParts)
 }
 
-// Close ends the Judge.
+// Close ends the Judge and closes its store.
 func (j *Judge) Close() error {
 	return j.ends.run()
 }
 
-// Check judges an object: what a server would warn of, and the error with which it would refuse it,
-// unknown fields included. Of a definition that is good, objects can be judged from then on.
+// Check validates an object as a create with strict field validation would, so unknown fields are
+// errors. It returns the warnings and the error that a server would answer. After a valid
+// CustomResourceDefinition, Check also takes objects of the resource that it defines.
 func (j *Judge) Check(ctx context.Context, o *manifest.Object) (warnings []string, err error) {
 	offer := j.resources.Table().Now().Kinds[o.Kind.GroupKind()]
 	if offer == nil || offer.Store == nil || !offer.Serves(o.Kind.GroupVersion(), "") {
@@ -74,7 +77,7 @@ func (j *Judge) Check(ctx context.Context, o *manifest.Object) (warnings []strin
 	return warnings, j.define(ctx, offer.View, enc)
 }
 
-// decodeStrictly decodes an object, in which no field may be unknown.
+// decodeStrictly decodes an object. Unknown and duplicate fields are errors.
 func decodeStrictly(store *registry.Store, o *manifest.Object) (meta.Typed, error) {
 	decoded, err := store.Kind().Decode(codec.DecodeRequest{Data: o.JSON, Default: o.Kind, Strict: true})
 	if err == nil {
@@ -86,7 +89,8 @@ func decodeStrictly(store *registry.Store, o *manifest.Object) (meta.Typed, erro
 	return decoded.Object, nil
 }
 
-// define adds what a definition defines. Each version is judged by itself: nothing is converted.
+// define adds the resource that a CustomResourceDefinition defines. It drops the definition's
+// conversion, so a Judge calls no conversion webhook and validates each version by its own schema.
 func (j *Judge) define(ctx context.Context, store *registry.Store, enc request.Encoded) error {
 	obj, err := store.Decode(ctx, enc)
 	if err != nil {
@@ -101,5 +105,8 @@ func (j *Judge) define(ctx context.Context, store *registry.Store, enc request.E
 	if j.resources.Store(res.GroupResource) != nil {
 		return fmt.Errorf("there is another definition of %s", res.GroupResource)
 	}
-	return j.resources.Install(j.definitions.Server(), Group{Name: res.GroupResource.Group, Resources: []registry.Resource{res}})
+	return j.resources.Install(j.definitions.Server(), Group{
+		Name:      res.GroupResource.Group,
+		Resources: []registry.Resource{res},
+	})
 }

@@ -243,7 +243,8 @@ func (k *player) remove() {
 // isDefinition reports whether the server itself writes to the object, as it does with definitions.
 func (k *player) isDefinition() bool { return k.r.Resource == "customresourcedefinitions" }
 
-// judged waits until the server has said what it thinks of a new definition. With the status of the example it has nothing to add.
+// judged waits until the server has written the status of a new definition. It has nothing to write
+// if the example has that status already.
 func (k *player) judged() (obj map[string]any) {
 	k.until(func() bool {
 		obj = k.request("GET", k.item, "")

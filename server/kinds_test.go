@@ -25,9 +25,9 @@ Every resource that is served needs an example there: one object with as many fi
 most preferred version, spelled as the server spells it (cpu: "1", not 1000m), with labels, in the namespace "ns" if it is in one,
 and with a status if there is a door to that.`
 
-// TestKinds takes an example of every resource that is served through all that one can do with it: it is created, read in each
-// form and version and written back as it was read, patched in three ways, updated, shown as a table, listed by label and
-// by each selectable field, and deleted; and a watch sees all of that.
+// TestKinds takes an example of every served resource through all verbs: it is created, read in
+// each form and version and written back as it was read, patched in three ways, updated, shown as a
+// table, listed by label and by each selectable field, and deleted; and a watch sees all of that.
 func TestKinds(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { // hooks are not run, but services get node ports
 		c.Storage = server.StorageConfig{Store: memory.New(memory.Config{Rev: 2, Entries: []storage.Entry{{

@@ -16,24 +16,25 @@ import (
 // processStart is when the process began, within milliseconds.
 var processStart = time.Now()
 
-// life is the course of a server: what it does at the start and at the end, and what runs in
-// between.
+// life is the state of a server from start to shutdown: readiness, hooks, running requests,
+// background work, and the ends of all parts.
 type life struct {
 	shutdown    ShutdownConfig
 	health      *health.Health
 	preShutdown *health.Hooks
 	drain       *filters.Drain
-	crowd       *connections.Crowd // of connections, requests that stay, documents, the start
-	work        *generic.Work      // of Go
-	controllers *generic.Work      // clients of the server, and so stopped before it turns requests away
+	crowd       *connections.Crowd // told of bursts: connections, watches, documents, the start
+	work        *generic.Work      // what Server.Go runs
+	controllers *generic.Work      // loops that are clients of the server: stopped before requests are refused
 
 	ends     *ends         // what Close ends
 	used     atomic.Bool   // Run or Close has been called
 	ready    chan struct{} // closed when all post-start hooks have run
 	closing  sync.Once
-	closeErr error // of closing
+	closeErr error // written in closing
 }
 
+// newLife makes the life of a server. controllers is a part of work, so it also ends with work.
 func newLife(c ShutdownConfig, h *health.Health, work *generic.Work, e *ends) *life {
 	drain := filters.NewDrain()
 	crowd := &connections.Crowd{}
@@ -47,17 +48,17 @@ func newLife(c ShutdownConfig, h *health.Health, work *generic.Work, e *ends) *l
 // Ready is closed when the server listens and all post-start hooks have run.
 func (s *Server) Ready() <-chan struct{} { return s.life.ready }
 
-// Go runs work that ends when its context does, which is when the server stops. Run waits for it. A
-// server that has stopped runs nothing any more.
+// Go runs work in a goroutine. Its context ends when the server stops; work must then return, and
+// Run waits for it. After the server has stopped Go does nothing.
 func (s *Server) Go(work func(ctx context.Context)) { s.life.work.Run(work) }
 
 // Run serves until ctx ends or a listener fails, and returns when everything has ended. A server
 // runs once.
 //
-// On the way down it fails readiness, waits for ShutdownConfig.Delay, runs the pre-shutdown hooks,
-// stops its controllers, turns new requests away, ends watches, over ShutdownConfig.WatchGrace,
-// waits for running requests up to ShutdownConfig.Timeout, closes the listeners, ends what runs
-// with Go, and closes cache and store.
+// Shutdown has these steps, in order: readiness fails; ShutdownConfig.Delay passes; the
+// pre-shutdown hooks run; controllers stop; new requests are refused and watches end, over
+// ShutdownConfig.WatchGrace; running requests end, within ShutdownConfig.Timeout; the listeners
+// close; work of Go ends; caches and stores close.
 func (s *Server) Run(ctx context.Context) error {
 	if s.life.used.Swap(true) {
 		return errors.New("server: Run was called again, or after Close")
@@ -82,8 +83,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(err, s.shutDown(), s.Close())
 }
 
-// first returns a function that sends the first error it is called with to c, which has room for
-// it.
+// first returns a function that sends an error to c, unless c is full. c must have room for one
+// error, so the first error is kept and nobody blocks.
 func first(c chan error) func(error) {
 	return func(err error) {
 		select {
@@ -93,7 +94,8 @@ func first(c chan error) func(error) {
 	}
 }
 
-// shutDown sees the requests out, and then the connections.
+// shutDown does the steps of Run's shutdown that need the listeners: all up to their close. Close
+// does the rest.
 func (s *Server) shutDown() error {
 	l := s.life
 	l.health.Stop()
@@ -117,14 +119,14 @@ func (s *Server) shutDown() error {
 	defer cancelLinger()
 	closeErr := s.listeners.Close(linger)
 	if errors.Is(closeErr, context.DeadlineExceeded) && ctx.Err() == nil {
-		s.Log().Info("cut the connections that did not end")
+		s.Log().Info("cut connections that did not end in time")
 		closeErr = nil
 	}
 	return errors.Join(err, closeErr)
 }
 
-// Close ends everything without waiting for requests. Run calls it; it is for servers that are not
-// run.
+// Close ends all parts of the server and does not wait for requests. Run calls it. Call it on a
+// server that is not run.
 func (s *Server) Close() error {
 	l := s.life
 	l.used.Store(true)

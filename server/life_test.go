@@ -399,7 +399,7 @@ func TestNewReportsEverything(t *testing.T) {
 		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: identity.TLS{CertFile: "cert"}, CORSOrigins: []string{"("}},
 		Authorization: access.Config{Modes: []string{"Maybe"}}, Limits: server.LimitsConfig{RequestTimeout: -1},
 	})
-	for _, want := range []string{"tape", "Maybe", "nowhere", "70000", "given together", "CORS", "request timeout is negative", `unknown controller "-bogus"`} {
+	for _, want := range []string{"tape", "Maybe", "nowhere", "70000", "given together", "--cors-allowed-origins", "--request-timeout", `unknown controller "-bogus"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("New: got %v, want it to say %q", err, want)
 		}

@@ -12,8 +12,9 @@ import (
 	"github.com/coracle-project/coracle/server/connections"
 )
 
-// connections is what listening needs of the configuration.
-func (c *ServingConfig) connections(tls *tls.Config, longest time.Duration, crowd *connections.Crowd, log *zap.Logger) connections.Config {
+// connections returns the configuration of the listeners.
+func (c *ServingConfig) connections(tls *tls.Config, longest time.Duration, crowd *connections.Crowd,
+	log *zap.Logger) connections.Config {
 	port := func(n int) *int {
 		switch n {
 		case NoPort:
@@ -30,7 +31,7 @@ func (c *ServingConfig) connections(tls *tls.Config, longest time.Duration, crow
 	}
 }
 
-// self is how others reach the server.
+// self returns the addresses under which others reach the server.
 func (c *ServingConfig) self() *addresses.Self {
 	return &addresses.Self{
 		Bind: c.BindAddress, Advertise: c.AdvertiseAddress, Hostname: c.ExternalHostname,
@@ -38,7 +39,7 @@ func (c *ServingConfig) self() *addresses.Self {
 	}
 }
 
-// protocols are what the secure port offers.
+// protocols are the protocols that the secure port offers by ALPN, the preferred one first.
 func (c *ServingConfig) protocols() []string {
 	if c.HTTP.HTTP1Only {
 		return []string{"http/1.1"}
@@ -46,13 +47,14 @@ func (c *ServingConfig) protocols() []string {
 	return []string{"h2", "http/1.1"}
 }
 
-// longest is the time that a request and its answer may take. Watches lift it for themselves.
+// longest bounds the time of a request with its answer. Watches lift the bound for themselves.
 func (c *LimitsConfig) longest() time.Duration { return c.RequestTimeout + writeGrace }
 
-// writeGrace is the time by which an answer may take longer than its request.
+// writeGrace is the time that a client may take to read an answer after RequestTimeout.
 const writeGrace = 10 * time.Second
 
-// listen opens the configured ports, and writes the kubeconfig that names the secure one.
+// listen opens the configured ports, and writes the administrator's kubeconfig, which contains the
+// address of the secure port.
 func (s *Server) listen() error {
 	if err := s.listeners.Open(); err != nil {
 		return err
@@ -67,14 +69,15 @@ func (s *Server) listen() error {
 	return nil
 }
 
-// Address returns where the server listens for HTTPS, or nil before Run listens or without that
-// port.
+// Address returns the address at which the server listens for HTTPS. It is nil before Run listens,
+// and if there is no secure port.
 func (s *Server) Address() net.Addr {
 	secure, _ := s.listeners.Addresses()
 	return secure
 }
 
-// PlainAddress is Address for plain HTTP.
+// PlainAddress returns the address at which the server listens for plain HTTP. It is nil before Run
+// listens, and if there is no such port.
 func (s *Server) PlainAddress() net.Addr {
 	_, plain := s.listeners.Addresses()
 	return plain

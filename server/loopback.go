@@ -10,21 +10,27 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// newLoopback makes the server's client of itself, which calls the handler in process and shows the
-// server's own token. It tells of objects that cannot be read.
-func newLoopback(handler http.Handler, token string, codecs *codec.Factory, r *generic.Resources, unreadable *backing.Unreadables) (*client.Client, error) {
+// newLoopback makes the client by which the server calls itself. It calls handler in process with
+// the server's own token, and reports to unreadable the objects that lists and watches show as
+// unreadable.
+func newLoopback(handler http.Handler, token string, codecs *codec.Factory, r *generic.Resources,
+	unreadable *backing.Unreadables) (*client.Client, error) {
 	return client.New(client.Config{
-		Transport: client.HandlerTransport(handler), Token: token, UserAgent: "coracle", Codecs: codecs, Unread: func(gr meta.GroupResource, o meta.Unread) {
-			if offer := r.Table().Find(gr); offer != nil && offer.Store != nil { // else another server has it, or the resource has just gone
+		Transport: client.HandlerTransport(handler),
+		Token:     token,
+		UserAgent: "coracle",
+		Codecs:    codecs,
+		Unread: func(gr meta.GroupResource, o meta.Unread) {
+			// A resource without a store belongs to a server behind, or has just been removed.
+			if offer := r.Table().Find(gr); offer != nil && offer.Store != nil {
 				unreadable.Met(offer.Prefix, o)
 			}
 		},
 	})
 }
 
-// Client returns a client of the server itself, for controllers. Its requests are made without a
-// network, pass all filters and admission as those of the user system:apiserver, and are never
-// turned away for their number. They can be made as soon as New has returned, also before the
-// server is ready, until it turns requests away on its way down: what runs with Go then gets
-// errors, and is not ended before.
+// Client returns a client of the server itself, for controllers. Its requests use no network. They
+// pass all filters and admission as the user system:apiserver, and no limit of requests refuses
+// them. The client works as soon as New has returned, also before the server is ready, and until
+// the server refuses requests at shutdown. Work of Server.Go still runs then and gets errors.
 func (s *Server) Client() *client.Client { return s.client }

@@ -71,8 +71,8 @@ func (p *witness) Validate(_ context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// TestClientIdentity sends the server's own requests through everything, as system:apiserver, where nobody else may do
-// anything and the limits are used up. Its token is seen by nobody.
+// TestClientIdentity: the server's own requests are those of system:apiserver, on a server where no
+// other user may do anything and all seats are taken. No handler sees the token.
 func TestClientIdentity(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()

@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// metrics are those that several parts count in, or that are deleted with a resource.
+// metrics are the metrics in which several parts count, or whose series are deleted when a resource
+// is removed.
 type metrics struct {
 	requests   *filters.Metrics
 	resources  *generic.Metrics
@@ -23,8 +24,8 @@ type metrics struct {
 	flaws *flawMetrics
 }
 
-// forget deletes what was counted of a resource under one of its names; stored says that nothing is
-// stored under that name any more. Its operations on the store are another matter.
+// forget deletes the series of a resource under one of its names. stored: no objects are stored
+// under that name. The series of operations on the store are deleted elsewhere (backing.Record).
 func (m *metrics) forget(o *generic.Offer, stored bool) {
 	if stored {
 		m.unreadable.Forget(o.Name)
@@ -33,7 +34,7 @@ func (m *metrics) forget(o *generic.Offer, stored bool) {
 	m.resources.Forget(o)
 }
 
-// newMetrics registers what is counted, and the process.
+// newMetrics registers these metrics, and those of the Go runtime and the process.
 func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*metrics, error) {
 	store, storeErr := backing.NewMetrics(reg)
 	unreadable, unreadableErr := backing.NewUnreadables(reg, t, log.Named("store"))
@@ -41,7 +42,8 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	requests := filters.NewMetrics(reg)
 	resources, resourcesErr := generic.NewMetrics(reg)
 	errs := []error{storeErr, unreadableErr, resourcesErr, flawsErr}
-	errs = append(errs, reg.Register(collectors.NewGoCollector()), reg.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
+	errs = append(errs, reg.Register(collectors.NewGoCollector()),
+		reg.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
 	requests.Exists = func(gvr meta.GroupVersionResource, subresource string) bool {
 		o := t.Find(gvr.GroupResource())
 		return o != nil && o.Serves(gvr.GroupVersion(), subresource)

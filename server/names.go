@@ -2,7 +2,7 @@ package server
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// The built-in resources that the server itself works with.
+// The built-in resources that package server names.
 var (
 	namespaces                = meta.GroupResource{Resource: "namespaces"}
 	nodes                     = meta.GroupResource{Resource: "nodes"}

@@ -16,7 +16,7 @@ const nullable = `{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3
 	"any":{"x-kubernetes-preserve-unknown-fields":true},
 	"open":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"known":{"type":"string"}}}}}}}}}`
 
-// TestNulls sends nulls where a schema has none. What is created counts as not said; what is applied is wrong.
+// TestNulls sends nulls for fields that are not nullable: a create drops them, an apply is refused.
 func TestNulls(t *testing.T) {
 	q := newQuay(t)
 	q.define("bollards", "Bollard", nullable)

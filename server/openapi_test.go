@@ -88,7 +88,8 @@ const (
 	maxAllKept    = 5 << 20
 )
 
-// TestOpenAPICost: the index describes every kind, and keeps no description; documents that nobody reads are kept compressed.
+// TestOpenAPICost: the index covers every kind and keeps no schema in memory; documents that no
+// client reads are kept compressed.
 func TestOpenAPICost(t *testing.T) {
 	p := newInProcess(t)
 	kept := keptBy()

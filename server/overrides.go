@@ -11,26 +11,32 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// StorageOverride keeps a resource in a store of its own, which has revisions of its own. Resources
-// with the same Servers or Store are kept together. Custom resources, and their definitions, are
-// always where all others are.
+// StorageOverride keeps a resource in another store than StorageConfig's. That store has revisions
+// of its own. Overrides with the same Servers or Store share one store. Custom resources and their
+// definitions are always in the store of StorageConfig.
 type StorageOverride struct {
 	Resource meta.GroupResource
-	// Servers are client URLs of an etcd cluster, which is reached as that of StorageConfig.Etcd.
+	// Servers are client URLs of an etcd cluster. The files of StorageConfig.Etcd authenticate
+	// there, too.
 	Servers []string
-	// Store is used instead. The server closes it, also if New fails.
+	// Store is used instead of Servers. The server closes it, also if New fails.
 	Store storage.Store
 }
 
-// ParseStorageOverrides reads values of --etcd-servers-overrides: group/resource#servers, with
-// semicolons between the servers.
+// ParseStorageOverrides parses values of --etcd-servers-overrides: group/resource#servers, with
+// semicolons between the servers. For example "/events#https://a:2379;https://b:2379" keeps Events
+// in another cluster.
 func ParseStorageOverrides(values []string) ([]StorageOverride, error) {
 	var all []StorageOverride
 	for _, value := range values {
 		resource, servers, ok := strings.Cut(value, "#")
 		group, name, slashed := strings.Cut(resource, "/")
-		o := StorageOverride{Resource: meta.GroupResource{Group: group, Resource: name}, Servers: strings.Split(servers, ";")}
-		if !ok || !slashed || strings.Contains(servers, "#") || strings.Contains(name, "/") || slices.Contains(o.Servers, "") {
+		o := StorageOverride{
+			Resource: meta.GroupResource{Group: group, Resource: name},
+			Servers:  strings.Split(servers, ";"),
+		}
+		if !ok || !slashed || strings.Contains(servers, "#") || strings.Contains(name, "/") ||
+			slices.Contains(o.Servers, "") {
 			return nil, errors.New("--etcd-servers-overrides invalid, must be of format: group/resource#servers, where servers are URLs, semicolon separated")
 		}
 		all = append(all, o)
@@ -38,56 +44,57 @@ func ParseStorageOverrides(values []string) ([]StorageOverride, error) {
 	return all, nil
 }
 
-// place names what an override says: overrides with the same one are of one store.
-func (o *StorageOverride) place() any {
+// storeKey returns a key that is equal for overrides that share a store.
+func (o *StorageOverride) storeKey() any {
 	if o.Store != nil {
 		return o.Store
 	}
 	return strings.Join(slices.Sorted(slices.Values(o.Servers)), ";")
 }
 
-// validateOverrides says what is wrong with overrides. Who may do what is read from four resources
-// as of one revision, so they need one store.
+// validateOverrides returns the first fault of the overrides. RBAC reads its four resources at one
+// revision, so these must be in one store.
 func (c *StorageConfig) validateOverrides() error {
-	places := map[meta.GroupResource]any{}
+	stores := map[meta.GroupResource]any{}
 	for i := range c.Overrides {
 		o := &c.Overrides[i]
 		if (len(o.Servers) == 0) == (o.Store == nil) {
 			return fmt.Errorf("the override of the storage of %s needs either servers or a store", o.Resource)
 		}
-		places[o.Resource] = o.place()
+		stores[o.Resource] = o.storeKey()
 	}
 	roles := access.RoleResources()
 	for _, gr := range roles {
-		if places[gr] != places[roles[0]] {
+		if stores[gr] != stores[roles[0]] {
 			return fmt.Errorf("%s and %s must be in one store", roles[0], gr)
 		}
 	}
 	return nil
 }
 
-// override is a store that keeps single resources.
+// override is a store that keeps single resources: keeps names them.
 type override struct {
 	StorageConfig
 	keeps []meta.GroupResource
 }
 
-// others are the stores that overrides name, each once.
+// others returns the stores that overrides name, each once. If two overrides name one resource,
+// only the store of the later one keeps it.
 func (c *StorageConfig) others() (list []*override) {
-	places := map[any]*override{}
+	stores := map[any]*override{}
 	for i := range c.Overrides {
 		o := &c.Overrides[i]
-		other := places[o.place()]
+		other := stores[o.storeKey()]
 		if other == nil {
 			other = &override{StorageConfig: *c}
 			other.Store, other.Engine, other.Etcd.Servers = o.Store, StorageEtcd, o.Servers
-			places[o.place()] = other
+			stores[o.storeKey()] = other
 			list = append(list, other)
 		}
 		for _, before := range list {
 			before.keeps = slices.DeleteFunc(before.keeps, func(gr meta.GroupResource) bool { return gr == o.Resource })
 		}
-		if o.Resource != customResourceDefinitions { // which are always where all others are
+		if o.Resource != customResourceDefinitions { // definitions stay with the custom resources
 			other.keeps = append(other.keeps, o.Resource)
 		}
 	}

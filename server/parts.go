@@ -20,31 +20,31 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// A server is made of parts, in the order of serverParts. A part is made when all that it needs has
-// been made. It is complete then: nobody assigns to it afterwards. What a part opens or starts, it
-// puts on a stack of ends. Whichever part fails, the stack ends what was made before it, the last
-// first; Close of a complete server does the same.
+// A server is made of parts, in the order of serverParts. A part is made after all parts that it
+// needs, and is then complete: nobody assigns to it afterwards. A part that opens or starts
+// something pushes its end on a stack. If a part fails, the stack ends all parts before it, the
+// last first. Close of a complete server does the same.
 //
-// Three values are there only later. Each is a promise that says so in its type: access.Promise
-// (who may do what), addresses.Self (where the server listens), generic.Progress (how far
-// definitions are followed).
+// Three values are needed before they exist. Each has a type that says so, a promise:
+// access.Promise (authorization), addresses.Self (the address at which the server listens),
+// generic.Progress (the revision up to which definitions are served).
 
-// part is one step of making a server. make reads what the parts before it have made, and adds its
-// own to the assembly.
+// part is one step of making a server. make reads the fields of the assembly that the parts before
+// it have set, and sets its own.
 type part struct {
 	name string
 	make func(a *assembly) error
 }
 
-// openingParts begin to open the store and to make keys and certificates, which goes on while the
-// declared parts are made.
+// openingParts begin to open the store and to make keys and certificates. Goroutines go on with
+// that while the declared parts are made.
 var openingParts = []part{
 	{"metrics", (*assembly).makeMetrics},
 	{"store and identity, begun", (*assembly).beginOpening},
 }
 
-// declaredParts are what is served, before anybody can ask for it. They read nothing from the
-// store, which may not be open yet.
+// declaredParts make what the server will serve. They read nothing from the store, which may not be
+// open yet.
 var declaredParts = []part{
 	{"types", (*assembly).makeTypes},
 	{"admission plugins", (*assembly).makePlugins},
@@ -55,7 +55,7 @@ var declaredParts = []part{
 	{"groups", (*assembly).installGroups},
 }
 
-// frontParts stand between a connection and a resource.
+// frontParts make what a request passes between its connection and a resource.
 var frontParts = []part{
 	{"store and identity, done", (*assembly).awaitOpening},
 	{"authenticators", (*assembly).makeAuthenticators},
@@ -69,7 +69,8 @@ var frontParts = []part{
 	{"server", (*assembly).makeServer},
 }
 
-// besideParts run beside requests. Each adds the hooks by which its work begins.
+// besideParts make the work that runs beside requests. Each adds the hooks with which its work
+// begins.
 var besideParts = []part{
 	{"servers behind", (*assembly).followServices},
 	{"custom resources", (*assembly).followDefinitions},
@@ -90,8 +91,8 @@ var besideParts = []part{
 // serverParts are all parts of a server, in the order in which they are made.
 func serverParts() []part { return slices.Concat(openingParts, declaredParts, frontParts, besideParts) }
 
-// assembly is a server while it is made: the configuration, and what the parts made so far have
-// added. It belongs to the goroutine that makes the server.
+// assembly is a server while it is made: the configuration, and the fields that the parts so far
+// have set. It belongs to the goroutine that makes the server.
 type assembly struct {
 	ctx context.Context // bounds the making, not the server
 	completed
@@ -103,7 +104,7 @@ type assembly struct {
 	server *Server
 }
 
-// ground is what the other parts stand on.
+// ground is what the opening parts set, and all others use.
 type ground struct {
 	registry   *prometheus.Registry
 	metrics    *metrics
@@ -114,7 +115,7 @@ type ground struct {
 	opening    *opening
 }
 
-// front is what stands between a connection and a resource.
+// front is what the front parts set.
 type front struct {
 	identity       *identity.Identity
 	authenticator  request.Authenticator
@@ -128,8 +129,8 @@ type front struct {
 	givenAddresses *addresses.Addresses
 }
 
-// assemble makes parts, in their order. If one fails, assemble ends those before it and leaves
-// nothing open, the store of the configuration included.
+// assemble makes parts in their order. If one fails, assemble ends those before it and leaves
+// nothing open: it also closes the Store of the configuration.
 func assemble(ctx context.Context, c completed, parts []part) (*assembly, error) {
 	a := &assembly{ctx: ctx, completed: c}
 	a.ends.push(func() error {
@@ -146,13 +147,13 @@ func assemble(ctx context.Context, c completed, parts []part) (*assembly, error)
 	return a, nil
 }
 
-// ends is a stack of what has to be ended.
+// ends is a stack of functions, each of which undoes a part.
 type ends struct{ list []func() error }
 
-// push adds an end. It may be called again when it has been called.
+// push adds an end. run may call an end only once, since it empties the stack.
 func (e *ends) push(end func() error) { e.list = append(e.list, end) }
 
-// run ends all, the last first, and returns all errors.
+// run calls all ends, the last first, and joins their errors.
 func (e *ends) run() error {
 	var errs []error
 	for _, end := range slices.Backward(e.list) {

@@ -200,7 +200,7 @@ const (
 	maxRefusal = 256 << 10
 )
 
-// Whoever may do something is not told at length either what was wrong with a query or a name.
+// The errors about a query or a name are short, too, for users who may do something.
 func TestErrorsAreShort(t *testing.T) {
 	p := newInProcess(t)
 	for _, target := range []string{

@@ -211,7 +211,8 @@ func TestSharedResource(t *testing.T) {
 	p.check("/apis/test1.io/v1", 404, "")
 }
 
-// TestReplaceFails refuses a declaration that does not fit one of the names: the old one goes on in every respect.
+// TestReplaceFails: a declaration that does not fit one of the names is refused, and the old one
+// stays in every respect.
 func TestReplaceFails(t *testing.T) {
 	p := newInProcess(t, withKinds(2))
 	p.install(widgets("test0.io", "widgets"))
@@ -308,7 +309,8 @@ func TestRemoveWhileWriting(t *testing.T) {
 	}
 }
 
-// TestRemoveAfterReplace removes a resource under a write that began before it was declared anew, twice.
+// TestRemoveAfterReplace removes a resource during a write that began before the resource was
+// replaced, twice.
 func TestRemoveAfterReplace(t *testing.T) {
 	p := newInProcess(t, withKinds(1))
 	inside, goOn := make(chan struct{}), make(chan struct{})

@@ -8,8 +8,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestFilesBeforeTheirResource: files that are there before anybody knows what they should be are judged when their resource
-// comes: what is wrong is named once and in nobody's way, and what people leave out is filled in.
+// TestFilesBeforeTheirResource: files that exist before their resource are validated when the
+// resource is installed. A wrong file is named once in the log and hinders no request; fields that
+// people leave out are filled in.
 func TestFilesBeforeTheirResource(t *testing.T) {
 	f := newFolder(t)
 	const place = "test0.io/widgets/ns/"

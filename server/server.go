@@ -19,8 +19,8 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// Server is an API server. Make it with New, serve with Run. Its parts are complete when New has
-// made it; what changes after that is inside of them.
+// Server is an API server. New makes it, Run serves. Nobody assigns to its fields after New has
+// returned; state that changes later is inside the parts.
 type Server struct {
 	Scheme *scheme.Scheme
 	Codecs *codec.Factory
@@ -38,28 +38,30 @@ type Server struct {
 	life      *life
 }
 
-// links are what the first and the last link of the chain know.
+// links are the packages that own the first and the last server of the delegation chain.
 type links struct {
 	definitions *definitions.Definitions
 	behind      *aggregator.Aggregator // the servers behind this one
 }
 
-// Chain is the delegation chain: what one link does not know is the next one's.
+// Chain is the delegation chain. A server hands each request for a path that it does not serve to
+// the next server of the chain.
 type Chain struct {
-	// Aggregator comes first. It serves APIServices, and hands requests on to the servers that
-	// these name.
+	// Aggregator comes first. It serves APIServices, and relays requests for their group versions
+	// to the servers that they name.
 	Aggregator *generic.Server
-	// Core serves the configured groups. Paths of one's own go to Core.Paths, before Run.
+	// Core serves the configured groups. A program adds paths of its own to Core.Paths, before Run.
 	Core *generic.Server
 	// Extensions comes last, and serves custom resources and their definitions.
 	Extensions *generic.Server
 }
 
-// New makes a server from cfg: it opens the store, and certificates are made if there are none.
-// What is wrong with cfg is reported all at once. A server that is not Run must be Closed.
+// New makes a server from cfg. It opens the store, and makes certificates and keys if there are
+// none. The error names everything that is wrong with cfg, not only the first fault. The caller
+// must call Run or Close on the server. If New fails it has closed cfg.Storage.Store.
 //
-// ctx bounds New alone, not the server: with its end New gives up waiting for the store, which may
-// be an etcd that does not answer or a log that is being replayed, and returns the cause.
+// ctx bounds New alone, not the server. When ctx ends New stops waiting for the store (an etcd that
+// does not answer, a log that is being replayed) and returns the cause.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	c, err := cfg.complete()
 	if err == nil {
@@ -82,10 +84,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 // Handler is the whole server as an http.Handler, filters included.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// HandleGet serves GET requests at a path that is no API resource, as PrefixMux.Handle understands
-// paths. They come through all filters: who may ask is decided by rules for non-resource URLs. An
-// error that get returns, before it has written anything, is answered as a Status. For other
-// methods there is Core.Paths.
+// HandleGet serves GET requests at a path that is no API resource, in the syntax of
+// PrefixMux.Handle. The requests pass all filters, so rules for non-resource URLs decide who may
+// ask. If get returns an error before it has written anything, the client receives the error as a
+// Status. Core.Paths serves other methods.
 func (s *Server) HandleGet(path string, get func(w http.ResponseWriter, r *http.Request) error) error {
 	return s.Core.Paths.Handle(path, router.ReadOnly(router.Plain(get)))
 }

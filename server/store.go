@@ -1,5 +1,5 @@
-// What a server keeps on disk, as New opens it: the data folder, the stores, and a stand-in for
-// etcd that has a store of its own.
+// The store of a server and its data folder, as New and assemble open them: engines, overrides, and
+// the stand-in, a process in etcd's place whose store the server opens itself.
 
 package server
 
@@ -25,21 +25,23 @@ import (
 	"github.com/coracle-project/coracle/storage/standin"
 )
 
-// newStore makes the store that the configuration describes, which is not open yet. accept judges
-// files that are found in a store of files; nil takes them as they are.
-func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.Encryption, accept generic.Acceptor) *backing.Store {
+// newStore makes the store that the configuration describes; Open opens it. accept decides which
+// files a store of files takes; nil takes all.
+func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.Encryption,
+	accept generic.Acceptor) *backing.Store {
 	cfg := backing.Config{Keys: t, Metrics: m, Encryption: e}
-	cfg.Place = c.place(c.Storage, accept)
+	cfg.Place = c.placeOf(c.Storage, accept)
 	for _, other := range c.Storage.others() {
-		place := c.place(other.StorageConfig, accept)
+		place := c.placeOf(other.StorageConfig, accept)
 		place.Keeps = other.keeps
 		cfg.Others = append(cfg.Others, place)
 	}
 	return backing.New(cfg)
 }
 
-// place is where a StorageConfig has objects stored.
-func (c *completed) place(storing StorageConfig, accept generic.Acceptor) backing.Place {
+// placeOf returns the place of a StorageConfig for package backing: its engine, or the function
+// that opens it.
+func (c *completed) placeOf(storing StorageConfig, accept generic.Acceptor) backing.Place {
 	p := backing.Place{Engine: storing.Store, Open: func(ctx context.Context) (storage.Store, error) {
 		store, err := c.openEngine(ctx, &storing, accept)
 		if err != nil {
@@ -53,14 +55,17 @@ func (c *completed) place(storing StorageConfig, accept generic.Acceptor) backin
 	return p
 }
 
-func (c *completed) openEngine(ctx context.Context, storing *StorageConfig, accept generic.Acceptor) (storage.Store, error) {
+// openEngine opens the engine that storing names. The embedded engine opens the store of the
+// stand-in if there is one.
+func (c *completed) openEngine(ctx context.Context, storing *StorageConfig,
+	accept generic.Acceptor) (storage.Store, error) {
 	switch storing.Engine {
 	case StorageMemory:
 		return memory.New(memory.Config{}), nil
 	case StorageFile:
 		return file.Open(file.Config{Dir: c.path("objects"), Accept: accept, Failed: func(path string, err error) {
 			if err == nil {
-				c.Log.Info("a file of the store that was refused is all right again, or gone", zap.String("path", path))
+				c.Log.Info("a file of the store that could not be used is valid again or gone", zap.String("path", path))
 				return
 			}
 			c.Log.Warn("a file of the store cannot be read or written", zap.String("path", path), zap.Error(err))
@@ -80,36 +85,39 @@ func (c *completed) openEngine(ctx context.Context, storing *StorageConfig, acce
 	}
 }
 
-// warnings returns log without what is below a warning: an etcd server has much to say.
+// warnings returns log without entries below a warning: an etcd server logs much at the level info.
 func warnings(log *zap.Logger) *zap.Logger {
 	if !log.Core().Enabled(zap.InfoLevel) {
-		return log // it is that quiet already
+		return log // it drops them already
 	}
 	return log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))
 }
 
-// compatible returns the minor release that a StorageConfig names.
+// compatible returns the minor release of MinCompatibility: 35 for "1.35".
 func (c *StorageConfig) compatible() (minor int, err error) {
 	number, of1 := strings.CutPrefix(c.MinCompatibility, "1.")
 	minor, err = strconv.Atoi(number)
 	if !of1 || err != nil || minor < generic.OldestCompatible || minor > generic.NewestCompatible {
-		return 0, fmt.Errorf("minimum compatibility version %q is not between 1.%d and 1.%d", c.MinCompatibility, generic.OldestCompatible, generic.NewestCompatible)
+		return 0, fmt.Errorf("--min-compatibility-version %q is not between 1.%d and 1.%d", c.MinCompatibility,
+			generic.OldestCompatible, generic.NewestCompatible)
 	}
 	return minor, nil
 }
 
-// defaultInitTimeout is short: a program with a server inside should not hang if its etcd is wrong.
-// The processes of a cluster, which start in any order, have the minute of the flag.
+// defaultInitTimeout is short, so that a program with a server inside does not hang if its etcd is
+// wrong. The flag's default is a minute, because the processes of a cluster start in any order.
 const defaultInitTimeout = 5 * time.Second
 
-// standIn is a process in the place of etcd, with the embedded store that it stands for.
+// standIn is a process that listens at etcd's URL and names the folder of an embedded store, which
+// the server then opens itself.
 type standIn struct {
 	*standin.Place
 	url string
 }
 
-// recognize selects the embedded store if what answers as etcd is a stand-in for that store. No
-// other server works on such a store, so there is none to agree with.
+// recognize asks the configured etcd servers whether they are a stand-in. If so it selects the
+// embedded engine with the stand-in's folder. No other server works on such a store, so it counts
+// as not shared.
 func (c *completed) recognize(ctx context.Context) {
 	if c.Storage.Engine != StorageEtcd || c.Storage.Store != nil {
 		return
@@ -118,7 +126,8 @@ func (c *completed) recognize(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	place := standin.Find(waiting, c.Storage.Etcd.Servers, func() {
-		c.Log.Warn("etcd is away", zap.Strings("endpoints", c.Storage.Etcd.Servers), zap.String("reason", "nobody listens"))
+		c.Log.Warn("etcd is away", zap.Strings("endpoints", c.Storage.Etcd.Servers),
+			zap.String("reason", "nobody listens"))
 	})
 	c.Storage.InitTimeout = max(patience-time.Since(began), time.Millisecond) // what is left of it for an etcd
 	if place != nil {
@@ -127,18 +136,19 @@ func (c *completed) recognize(ctx context.Context) {
 	}
 }
 
-// dataMode is the mode of all folders that the server makes. Files have it without the right to
-// search: there are keys and secrets among them.
+// dataMode is the mode of all folders that the server makes; its files have mode 0600. They hold
+// keys and secrets.
 const dataMode = 0o700
 
-// makeDataDir makes the folder for what the server keeps, once and before the store, the
-// certificates and the kubeconfig are put into it, which happens at the same time.
+// makeDataDir makes the data folder, once, before the store, the certificates and the kubeconfig
+// are written into it concurrently. It makes none if nothing will be written.
 //
-// A folder that is already open to others is warned about and not refused: the mode of a mounted
-// volume is often not ours to choose, and what the server makes in the folder is closed
-// nevertheless.
+// If others may read an existing data folder makeDataDir warns and goes on: a program often cannot
+// choose the mode of a mounted volume, and the files that the server makes in it are closed to
+// others anyway.
 func (c completed) makeDataDir() error {
-	stores := c.Storage.Store == nil && c.standIn == nil && (c.Storage.Engine == StorageEmbedded || c.Storage.Engine == StorageFile)
+	stores := c.Storage.Store == nil && c.standIn == nil &&
+		(c.Storage.Engine == StorageEmbedded || c.Storage.Engine == StorageFile)
 	if !stores && !c.Serving.authority() && c.Authentication.ServiceAccounts.SigningKeyFile != "" {
 		return nil
 	}
@@ -150,7 +160,7 @@ func (c completed) makeDataDir() error {
 		return fmt.Errorf("data folder: %w", err)
 	}
 	if mode := info.Mode().Perm(); mode&^dataMode != 0 && runtime.GOOS != "windows" { // where modes say nothing
-		c.Log.Warn("the data folder is open to others: it holds private keys and secrets, and should have mode 0700",
+		c.Log.Warn("the data folder is open to others: it holds private keys and secrets; set its mode to 0700",
 			zap.String("path", c.DataDir), zap.String("mode", fmt.Sprintf("%04o", mode)))
 	}
 	return nil

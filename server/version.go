@@ -9,20 +9,27 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// KubernetesVersion is the release whose API the server speaks.
+// KubernetesVersion is the release of Kubernetes whose API the server serves.
 const KubernetesVersion = "v1.36.3"
 
 // Version is the release of Coracle. Builds set it with -ldflags.
 var Version = "dev"
 
-// VersionInfo is what a server that says it is of version (such as v1.36.3) answers at /version,
-// unless StorageConfig.MinCompatibility is another than the default.
+// VersionInfo returns the answer of /version for a GitVersion such as v1.36.3, with the default
+// StorageConfig.MinCompatibility. The commit and build date are those of this binary.
 func VersionInfo(version string) meta.VersionInfo {
 	v := meta.VersionInfo{
-		Major: "1", Minor: "36",
-		EmulationMajor: "1", EmulationMinor: "36", MinCompatibilityMajor: "1", MinCompatibilityMinor: strconv.Itoa(generic.DefaultCompatible),
-		GitVersion: version, GitTreeState: "clean",
-		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Major:                 "1",
+		Minor:                 "36",
+		EmulationMajor:        "1",
+		EmulationMinor:        "36",
+		MinCompatibilityMajor: "1",
+		MinCompatibilityMinor: strconv.Itoa(generic.DefaultCompatible),
+		GitVersion:            version,
+		GitTreeState:          "clean",
+		GoVersion:             runtime.Version(),
+		Compiler:              runtime.Compiler,
+		Platform:              runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, setting := range info.Settings {

@@ -1,16 +1,24 @@
-// Package admission decides, after authorization, whether a write may happen, and may change the
-// object on its way.
+// Package admission has the plugins that may change or refuse a write after it was authorized, and
+// the Chain that runs them.
 //
-// A plugin is a Mutator, a Validator, a Reserver or several of these. The Chain runs all mutators
-// in order before the object is validated. It runs all validators after that, right before the
-// write, and then all reservers. On updates all run again on every retry, with the true old object.
-// A mutator may change the object in place, or replace it. If the replacement came from outside the
-// server, all mutators run again on it. Many requests call a plugin at once, and a plugin must not
-// keep the objects that it sees.
+// Words. A try is one run of a write over one state of its object; an update has another try if
+// another writer was faster. To settle is to tell a function that took something for a try what
+// became of the try; its fate is Stored, NotStored or InDoubt.
 //
-// A reserver takes something outside the object, and so do the declaration of a kind
-// (registry.ReserveOf) and an eviction. All follow one law: whoever has taken something is settled
-// exactly once, with the fate of the write.
+// A plugin is a Mutator, a Validator, a Reserver or several of these. The registry runs all
+// mutators in order before it validates the object. It runs all validators after that, right before
+// the write, and then all reservers. All run again for each try of an update, with the old object
+// that the try replaces. A mutator may change the object in place, or replace it. If the
+// replacement came from outside the server (a webhook), all mutators run once more on it.
+//
+// Many requests call a plugin at once. A plugin must not keep the objects that it sees, and must
+// not change Old. The server's own writes through a registry.View pass no plugin.
+//
+// A reserver takes something outside the object, such as a part of a quota. The declaration of a
+// kind (registry.ReserveOf) and an eviction do the same. One law holds for all of them: each settle
+// function is called exactly once, with the fate of its try.
+//
+// Not here: which plugins a server runs, and in which order (server/plugins).
 //
 // Read: admission.go, attributes.go, reserve.go, namespace.go, observed.go, then a file for each
 // plugin. A plugin of more than one file is a package below.
@@ -18,35 +26,36 @@ package admission
 
 import "context"
 
-// Plugin is a named member of the chain.
+// Plugin is a named member of the chain. It does nothing unless it is also a Mutator, a Validator
+// or a Reserver.
 type Plugin interface {
 	// Name is the plugin's name as in --enable-admission-plugins.
 	Name() string
-	// Handles reports whether the plugin wants to see an operation.
+	// Handles reports whether the chain calls the plugin for an operation.
 	Handles(op Operation) bool
 }
 
 // Mutator is a Plugin that may change Attributes.Object, or replace it.
 type Mutator interface {
 	Plugin
-	// Mutate changes the object or rejects the write with a *meta.StatusError. What it does must
-	// not add up: it may be called a second time for one write, with a.Reinvoked set.
+	// Mutate changes the object or refuses the write with a *meta.StatusError. It must be
+	// idempotent: it may be called a second time for one try, with a.Reinvoked set.
 	Mutate(ctx context.Context, a *Attributes) error
 }
 
-// Validator is a Plugin that may reject a write, but changes nothing.
+// Validator is a Plugin that may refuse a write, but changes nothing.
 type Validator interface {
 	Plugin
-	// Validate rejects the write with a *meta.StatusError.
+	// Validate refuses the write with a *meta.StatusError, or returns nil.
 	Validate(ctx context.Context, a *Attributes) error
 }
 
 // Chain is an ordered list of plugins. The zero Chain admits everything.
 type Chain []Plugin
 
-// Mutate runs the mutators in order and stops at the first error. If one of them has replaced the
-// object by one from outside, all run a second time, so that those before it have seen what will be
-// stored.
+// Mutate runs the mutators in order and stops at the first error. If a mutator has replaced the
+// object by one from outside the server, all run a second time, so that the mutators before it see
+// the object that will be stored.
 func (c Chain) Mutate(ctx context.Context, a *Attributes) error {
 	a.Reinvoked, a.replaced, a.final, a.within = false, false, false, within{}
 	if err := c.mutate(ctx, a); err != nil || !a.replaced {
@@ -67,8 +76,8 @@ func (c Chain) mutate(ctx context.Context, a *Attributes) error {
 	return nil
 }
 
-// Validate runs the validators in order, then the reservers, and stops at the first error. Whatever
-// it returns, its caller calls a.Settle when the fate of the write is known.
+// Validate runs the validators in order, then the reservers, and stops at the first error. The
+// caller must call a.Settle when the fate of the try is known, also after an error.
 func (c Chain) Validate(ctx context.Context, a *Attributes) error {
 	a.final, a.objectView, a.oldView = true, view{}, view{}
 	for _, p := range c {

@@ -11,7 +11,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Operation is what a write does.
+// This file has Attributes, which the registry makes for each write and passes to every plugin, and
+// its methods: the object in another version, warnings, audit annotations, the 403 of a plugin.
+
+// Operation is what a request does to its object.
 type Operation string
 
 // The operations, as the API spells them.
@@ -22,37 +25,38 @@ const (
 	Connect Operation = "CONNECT"
 )
 
-// Attributes describe a write to the plugins. They belong to one request.
+// Attributes describe a write to the plugins. They belong to one write, and one goroutine uses
+// them.
 type Attributes struct {
 	Operation Operation
-	// Resource and Kind are in the version that the client speaks.
+	// Resource and Kind are in the version that the client uses.
 	Resource    meta.GroupVersionResource
 	Kind        meta.GroupVersionKind
 	Subresource string
 	Namespace   string
 	Name        string // empty on create with generateName
-	// Object is a meta.Object in the hub version; nil on delete. Mutators may set another one. The
-	// Object of a connect is what the client asks for, such as PodExecOptions, in the version of
-	// Kind; it has no metadata, and is nil if the connect takes no options.
+	// Object is a meta.Object in the hub; nil on delete. A mutator may set another object. On
+	// connect, Object are the client's options, such as PodExecOptions, in the version of Kind:
+	// they have no metadata, and are nil if the connect takes no options.
 	Object  meta.Typed
-	Old     meta.Object   // in the hub version; nil on create and connect; never to be changed
+	Old     meta.Object   // in the hub; nil on create and connect; must not be changed
 	Options meta.Typed    // CreateOptions, UpdateOptions or DeleteOptions; nil on connect
-	DryRun  bool          // plugins must have no side effects
+	DryRun  bool          // plugins must not do anything that other requests can see
 	User    *request.User // nil for the server's own controllers
 	// Reinvoked is set when the mutators run a second time.
 	Reinvoked bool
 	// Type is the kind of Object and Old.
 	Type kind.Kind
 
-	// warn and annotate are those of the request; nil if nobody listens.
+	// warn and annotate are functions of the request; nil: dropped.
 	warn     func(text string)
 	annotate func(key, value string)
-	replaced bool // by an object from outside
-	final    bool // nothing changes Object any more: the validators run
-	// Object and Old in another version, as it was asked for last; kept when final.
+	replaced bool // Object was replaced by one from outside the server
+	final    bool // the validators run, so Object does not change
+	// The last results of ObjectIn and OldIn, which are reused only if final is set.
 	objectView, oldView view
-	within              within // the namespace; see Namespaces
-	taken               *taken // for the present try; see Settle
+	within              within // the namespace as it was looked up; see Namespaces
+	taken               *taken // the settle functions of the present try; see Settle
 }
 
 // view is an object in a version.
@@ -62,27 +66,27 @@ type view struct {
 	obj     meta.Typed
 }
 
-// Listen says who is told of warnings and audit annotations; either may be nil.
+// Listen sets the functions that receive warnings and audit annotations; either may be nil.
 func (a *Attributes) Listen(warn func(text string), annotate func(key, value string)) {
 	a.warn, a.annotate = warn, annotate
 }
 
-// Warn adds a warning for the client, which it gets also if the write succeeds.
+// Warn sends the client a warning, whether or not the write succeeds.
 func (a *Attributes) Warn(text string) {
 	if a.warn != nil {
 		a.warn(text)
 	}
 }
 
-// Annotate adds to the audit record of the request. key begins with the plugin's name:
-// "name.of.plugin/what".
+// Annotate adds an annotation to the audit record of the request. key begins with the plugin's
+// name: "name.of.plugin/what".
 func (a *Attributes) Annotate(key, value string) {
 	if a.annotate != nil {
 		a.annotate(key, value)
 	}
 }
 
-// Meta returns the metadata of Object; nil if there is no object, or it has none.
+// Meta returns the metadata of Object; nil if there is no object, or if it has no metadata.
 func (a *Attributes) Meta() *meta.ObjectMeta {
 	if obj, ok := a.Object.(meta.Object); ok {
 		return obj.GetObjectMeta()
@@ -90,8 +94,8 @@ func (a *Attributes) Meta() *meta.ObjectMeta {
 	return nil
 }
 
-// ObjectIn returns Object in a version of its kind, nil if there is no object. It is not to be
-// changed, and is good until the plugin returns. ctx bounds a conversion that needs another server.
+// ObjectIn returns Object in a version of its kind, nil if there is no object. The result must not
+// be changed, and is valid until the plugin returns. ctx bounds a conversion that a webhook does.
 // The object of a connect is in the version of Kind, whatever version is asked for.
 func (a *Attributes) ObjectIn(ctx context.Context, version string) (meta.Typed, error) {
 	if a.Operation == Connect {
@@ -100,7 +104,8 @@ func (a *Attributes) ObjectIn(ctx context.Context, version string) (meta.Typed, 
 	return a.in(ctx, &a.objectView, a.Object, version)
 }
 
-// OldIn is ObjectIn for Old.
+// OldIn returns Old in a version of its kind, nil if there is no old object. The result must not be
+// changed, and is valid until the plugin returns.
 func (a *Attributes) OldIn(ctx context.Context, version string) (meta.Typed, error) {
 	return a.in(ctx, &a.oldView, a.Old, version)
 }
@@ -120,11 +125,12 @@ func (a *Attributes) in(ctx context.Context, kept *view, obj meta.Typed, version
 	return out, nil
 }
 
-// errNoObject is returned to a plugin that replaces what is not there.
+// errNoObject is the error of Replace for a delete or connect.
 var errNoObject = errors.New("admission: there is no object to replace")
 
-// Replace puts an object from outside of the server, such as a webhook's, in the place of Object.
-// It may be of any version of the kind, becomes the write's own, and is completed with defaults.
+// Replace replaces Object by an object from outside the server, such as the answer of a webhook.
+// obj may be in any version of the kind. Replace takes ownership of obj and completes it with
+// defaults. The mutators then run once more.
 func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	if a.Object == nil || a.Operation == Connect {
 		return errNoObject
@@ -140,8 +146,8 @@ func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	return nil
 }
 
-// Forbidden is the 403 of a plugin that rejects a write. An object that the request does not name
-// goes by its own name or, if that is not made yet, by its generateName.
+// Forbidden returns the 403 of a plugin that refuses a write. It names the object by the name in
+// the request, else by the object's own name or generateName, as kube-apiserver does.
 func (a *Attributes) Forbidden(format string, args ...any) *meta.StatusError {
 	name := a.Name
 	if m := a.Meta(); name == "" && m != nil {

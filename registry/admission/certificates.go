@@ -13,8 +13,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 )
 
-// CertificateApproval lets those approve and deny requests for certificates who may approve what
-// their signer is to sign, which is a right of its own: to write is not enough.
+// CertificateApproval is the plugin of that name. To approve or deny a CertificateSigningRequest, a
+// user needs the verb approve on the request's signer, in addition to the right to update the
+// approval subresource.
 type CertificateApproval struct {
 	may request.Authorizer
 }
@@ -30,7 +31,7 @@ func (CertificateApproval) Name() string { return "CertificateApproval" }
 // Handles is true for updates.
 func (CertificateApproval) Handles(op Operation) bool { return op == Update }
 
-// Validate asks for the right.
+// Validate refuses an update of the approval if the user lacks the verb approve.
 func (c CertificateApproval) Validate(ctx context.Context, a *Attributes) error {
 	old, ok := a.Old.(*certificatesv1.CertificateSigningRequest)
 	if !ok || a.Subresource != "approval" || maySign(ctx, c.may, a.User, "approve", old) {
@@ -39,8 +40,9 @@ func (c CertificateApproval) Validate(ctx context.Context, a *Attributes) error 
 	return a.Forbidden("user not permitted to approve requests with signerName %q", old.Spec.SignerName)
 }
 
-// CertificateSigning lets those alone put a certificate or a condition into the status of a request
-// who may sign for its signer.
+// CertificateSigning is the plugin of that name. To change the status of a
+// CertificateSigningRequest, such as its certificate, a user needs the verb sign on the request's
+// signer.
 type CertificateSigning struct {
 	may request.Authorizer
 }
@@ -54,7 +56,7 @@ func (CertificateSigning) Name() string { return "CertificateSigning" }
 // Handles is true for updates.
 func (CertificateSigning) Handles(op Operation) bool { return op == Update }
 
-// Validate asks for the right if there is something new.
+// Validate refuses a change of the status if the user lacks the verb sign.
 func (c CertificateSigning) Validate(ctx context.Context, a *Attributes) error {
 	now, ok := a.Object.(*certificatesv1.CertificateSigningRequest)
 	if !ok || a.Subresource != "status" {
@@ -67,9 +69,12 @@ func (c CertificateSigning) Validate(ctx context.Context, a *Attributes) error {
 	return a.Forbidden("user not permitted to sign requests with signerName %q", old.Spec.SignerName)
 }
 
-// maySign reports whether a user may do that to the requests of a signer, or to those of all
-// signers of its domain.
-func maySign(ctx context.Context, may request.Authorizer, user *request.User, verb string, csr *certificatesv1.CertificateSigningRequest) bool {
+// maySign reports whether a user has a verb on the signer of a request, "domain/path", or on all
+// signers of its domain, "domain/*". The server itself (nil) may do everything.
+func maySign(
+	ctx context.Context, may request.Authorizer, user *request.User, verb string,
+	csr *certificatesv1.CertificateSigningRequest,
+) bool {
 	if user == nil {
 		return true
 	}
@@ -77,17 +82,18 @@ func maySign(ctx context.Context, may request.Authorizer, user *request.User, ve
 	domain, _, _ := strings.Cut(signer, "/")
 	return slices.ContainsFunc([]string{signer, domain + "/*"}, func(name string) bool {
 		decision, _, _ := may.Authorize(ctx, &request.Attributes{
-			User: user, Verb: verb, IsResource: true, Group: certificatesv1.GroupVersion.Group, Version: "*", Resource: "signers", Name: name,
+			User: user, Verb: verb, IsResource: true, Group: certificatesv1.GroupVersion.Group, Version: "*",
+			Resource: "signers", Name: name,
 		})
 		return decision == request.Allow
 	})
 }
 
-// CertificateSubjectRestriction keeps certificates from being asked for, of the signer whose
-// certificates this server believes, that would make of anybody a member of system:masters.
+// CertificateSubjectRestriction is the plugin of that name. It refuses requests for client
+// certificates of the group system:masters, whose members may do everything.
 type CertificateSubjectRestriction struct{}
 
-// clientSigner signs the certificates by which clients are known.
+// clientSigner is the signer of client certificates that this server accepts.
 const clientSigner = "kubernetes.io/kube-apiserver-client"
 
 // Name is the plugin's name.
@@ -96,7 +102,7 @@ func (CertificateSubjectRestriction) Name() string { return "CertificateSubjectR
 // Handles is true for creates.
 func (CertificateSubjectRestriction) Handles(op Operation) bool { return op == Create }
 
-// Validate looks into the request.
+// Validate refuses a new request to clientSigner whose subject has the organization system:masters.
 func (CertificateSubjectRestriction) Validate(_ context.Context, a *Attributes) error {
 	csr, ok := a.Object.(*certificatesv1.CertificateSigningRequest)
 	if !ok || a.Subresource != "" || csr.Spec.SignerName != clientSigner {
@@ -112,7 +118,7 @@ func (CertificateSubjectRestriction) Validate(_ context.Context, a *Attributes) 
 	return nil
 }
 
-// ParseSigningRequest reads the request in the spec of a CertificateSigningRequest.
+// ParseSigningRequest parses the PEM block in spec.request of a CertificateSigningRequest.
 func ParseSigningRequest(text []byte) (*x509.CertificateRequest, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" {

@@ -15,11 +15,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// ClaimStatus asks who writes the status of a claim to devices for more rights than that, by what
-// they change: for the allocation and for whom it is reserved the verb on resourceclaims/binding,
-// everywhere, and for what a driver reports of its devices the verb on resourceclaims/driver of the
-// driver's name: arbitrary-node:update or, from the node of the devices, associated-node:update.
-// There are no such subresources, only the rights.
+// This file is the plugin ResourceClaimStatus. The chain calls Validate for updates of the status
+// of a ResourceClaim, in addition to authorization, which cannot tell who changes which field.
+
+// ClaimStatus demands further rights of users that write the status of a ResourceClaim, depending
+// on the fields that they change. A change of status.allocation or status.reservedFor needs the
+// request's verb on resourceclaims/binding, cluster-wide. A change of status.devices needs a verb
+// on resourceclaims/driver with the driver's name: arbitrary-node:update or, for a user on the node
+// of the devices, associated-node:update (or the same with patch). These subresources exist as
+// rights only.
 type ClaimStatus struct {
 	may request.Authorizer
 }
@@ -33,8 +37,8 @@ func (ClaimStatus) Name() string { return "ResourceClaimStatus" }
 // Handles is true for updates.
 func (ClaimStatus) Handles(op Operation) bool { return op == Update }
 
-// Validate asks for the rights. The answer is that to an object that is not valid, as
-// kube-apiserver's is.
+// Validate refuses a change whose right the user lacks. As in kube-apiserver, where the check is
+// part of validation, the answer is a 422.
 func (c ClaimStatus) Validate(ctx context.Context, a *Attributes) error {
 	claim, ok := a.Object.(*resourcev1.ResourceClaim)
 	if !ok || a.Subresource != "status" || a.User == nil {
@@ -48,7 +52,7 @@ func (c ClaimStatus) Validate(ctx context.Context, a *Attributes) error {
 		User: a.User, Verb: "update", IsResource: true, Group: a.Resource.Group, Version: a.Resource.Version,
 		Resource: a.Resource.Resource, Namespace: a.Namespace, Name: a.Name,
 	}}
-	if info := request.From(ctx); info != nil && info.Attributes.Verb == "patch" { // which is an update to plugins
+	if info := request.From(ctx); info != nil && info.Attributes.Verb == "patch" { // plugins see a patch as an update
 		w.asked.Verb = "patch"
 	}
 	errs := w.binding(ctx, &claim.Status, &old.Status)
@@ -67,7 +71,7 @@ type claimWrite struct {
 	asked request.Attributes // of the request
 }
 
-// binding judges changes of what the scheduler writes.
+// binding checks changes of allocation and reservedFor, which the scheduler writes.
 func (w *claimWrite) binding(ctx context.Context, s, old *resourcev1.ResourceClaimStatus) field.ErrorList {
 	if scheme.Equal(&s.Allocation, &old.Allocation) && scheme.Equal(&s.ReservedFor, &old.ReservedFor) {
 		return nil
@@ -80,7 +84,7 @@ func (w *claimWrite) binding(ctx context.Context, s, old *resourcev1.ResourceCla
 		`changing status.allocation or status.reservedFor requires resource="resourceclaims/binding", verb="%s" permission: %s`, w.asked.Verb, err))}
 }
 
-// devices judges changes of what drivers report.
+// devices checks changes of the device statuses, which drivers write.
 func (w *claimWrite) devices(ctx context.Context, s, old *resourcev1.ResourceClaimStatus) field.ErrorList {
 	drivers := changedDrivers(s.Devices, old.Devices)
 	if len(drivers) == 0 {
@@ -100,8 +104,8 @@ func (w *claimWrite) devices(ctx context.Context, s, old *resourcev1.ResourceCla
 	return errs
 }
 
-// driver returns why the user has the right to none of some verbs for a driver: what the first
-// says.
+// driver returns nil if the user has one of verbs for a driver, else the reason why the user lacks
+// the first of them.
 func (w *claimWrite) driver(ctx context.Context, verbs []string, driver string) error {
 	var first error
 	for _, verb := range verbs {
@@ -116,7 +120,7 @@ func (w *claimWrite) driver(ctx context.Context, verbs []string, driver string) 
 	return first
 }
 
-// authorize returns why the user has no right, as a refusal tells it.
+// authorize returns nil if the user has a right, else an error with the text of a 403.
 func (w *claimWrite) authorize(ctx context.Context, verb, subresource, namespace, name string) error {
 	asked := w.asked
 	asked.Verb, asked.Subresource, asked.Namespace, asked.Name = verb, subresource, namespace, name
@@ -132,7 +136,8 @@ func (w *claimWrite) authorize(ctx context.Context, verb, subresource, namespace
 	return errors.New(request.Forbidden(&asked, reason).Error())
 }
 
-// changedDrivers are those of whose devices something else is reported than before, in order.
+// changedDrivers returns the drivers of the devices whose status was added, changed or removed,
+// sorted.
 func changedDrivers(now, old []resourcev1.AllocatedDeviceStatus) []string {
 	type device struct{ driver, pool, name, share string }
 	key := func(d *resourcev1.AllocatedDeviceStatus) device {
@@ -158,7 +163,8 @@ func changedDrivers(now, old []resourcev1.AllocatedDeviceStatus) []string {
 	return slices.Compact(drivers)
 }
 
-// allocatedNode is the only node on which a claim's devices are, "" if there are others.
+// allocatedNode returns the node of a claim's devices if the allocation is tied to exactly one node
+// by name, else "".
 func allocatedNode(a *resourcev1.AllocationResult) string {
 	if a == nil || a.NodeSelector == nil || len(a.NodeSelector.NodeSelectorTerms) != 1 {
 		return ""
@@ -174,8 +180,7 @@ func allocatedNode(a *resourcev1.AllocationResult) string {
 	return f.Values[0]
 }
 
-// fromNode reports whether the user is a service account whose token was issued for a pod on a
-// node.
+// fromNode reports whether the user is a service account whose token is bound to a pod on node.
 func (w *claimWrite) fromNode(node string) bool {
 	_, _, isAccount := request.ServiceAccountOf(w.asked.User.Name)
 	on := w.asked.User.Extra[request.ExtraNodeName]

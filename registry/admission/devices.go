@@ -10,15 +10,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// DeviceAdminAccess lets nobody have access to devices as an administrator, whoever else uses them,
-// but in namespaces with a label for it. It is asked when that is asked for, and when it is given.
+// DeviceAdminAccess allows claims with adminAccess, which may use devices that other claims use,
+// only in namespaces with the label resource.kubernetes.io/admin-access: "true" (KEP-5018). It
+// checks new claims and templates, and allocations. kube-apiserver has the rule in the strategy of
+// claims; strategies do no I/O here, so it is a plugin.
 type DeviceAdminAccess struct {
 	namespaces *Namespaces
 }
 
 const adminAccessLabel = "resource.kubernetes.io/admin-access"
 
-// NewDeviceAdminAccess returns the plugin. It looks into the labels of namespaces.
+// NewDeviceAdminAccess returns the plugin. It reads the labels of namespaces through n.
 func NewDeviceAdminAccess(n *Namespaces) DeviceAdminAccess { return DeviceAdminAccess{n} }
 
 // Name is the plugin's name.
@@ -27,8 +29,8 @@ func (DeviceAdminAccess) Name() string { return "DeviceAdminAccess" }
 // Handles is true for creates and updates.
 func (DeviceAdminAccess) Handles(op Operation) bool { return op == Create || op == Update }
 
-// Validate looks at the namespace of who wants such access. The answer is that to an object that is
-// not valid, as kube-apiserver's is.
+// Validate refuses adminAccess in a namespace without the label. As in kube-apiserver, the answer
+// is a 422.
 func (d DeviceAdminAccess) Validate(ctx context.Context, a *Attributes) error {
 	at := adminAccess(a)
 	if at == nil {
@@ -45,8 +47,8 @@ func (d DeviceAdminAccess) Validate(ctx context.Context, a *Attributes) error {
 		"admin access to devices requires the `"+adminAccessLabel+": true` label on the containing namespace")})
 }
 
-// adminAccess is the path of what is new and needs the label: nothing in the spec of an old claim,
-// which cannot change.
+// adminAccess returns the path of a new adminAccess that needs the label, nil if there is none. The
+// spec of an existing claim is not checked, because it cannot change.
 func adminAccess(a *Attributes) *field.Path {
 	switch obj := a.Object.(type) {
 	case *resourcev1.ResourceClaim:
@@ -64,7 +66,8 @@ func adminAccess(a *Attributes) *field.Path {
 	return nil
 }
 
-// adminRequest is the path of the first request for such access, as it is in a claim.
+// adminRequest returns the path of the first device request with adminAccess, as in a claim; nil if
+// there is none.
 func adminRequest(list []resourcev1.DeviceRequest) *field.Path {
 	for i := range list {
 		if r := list[i].Exactly; r != nil && scheme.OrZero(r.AdminAccess) {
@@ -74,7 +77,8 @@ func adminRequest(list []resourcev1.DeviceRequest) *field.Path {
 	return nil
 }
 
-// adminResult is the path of the first device that was allocated with such access.
+// adminResult returns the path of the first device that was allocated with adminAccess; nil if
+// there is none.
 func adminResult(c *resourcev1.ResourceClaim) *field.Path {
 	if c.Status.Allocation == nil {
 		return nil

@@ -9,17 +9,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NamespaceLifecycle keeps objects out of namespaces that do not exist or are being deleted, and
-// protects the namespaces that every cluster needs.
+// NamespaceLifecycle is the plugin of that name. It refuses objects in namespaces that do not
+// exist, new objects in namespaces that are being deleted, and deletions of the namespaces that
+// every cluster needs.
 type NamespaceLifecycle struct {
 	namespaces *Namespaces
 }
 
-// immortal namespaces cannot be deleted.
+// immortal lists the namespaces that cannot be deleted.
 var immortal = []string{"default", "kube-system", "kube-public"}
 
-// localReviews are answered in any namespace: who may ask for them there must not learn by them
-// which there are.
+// localReviews are answered in any namespace, even if it does not exist: otherwise the answer would
+// tell users without rights which namespaces exist.
 var localReviews = meta.GroupResource{Group: "authorization.k8s.io", Resource: "localsubjectaccessreviews"}
 
 // NewNamespaceLifecycle returns the plugin.
@@ -28,10 +29,11 @@ func NewNamespaceLifecycle(n *Namespaces) *NamespaceLifecycle { return &Namespac
 // Name is the plugin's name.
 func (*NamespaceLifecycle) Name() string { return "NamespaceLifecycle" }
 
-// Handles is true but for connects.
+// Handles is true for all operations but connects.
 func (*NamespaceLifecycle) Handles(op Operation) bool { return op != Connect }
 
-// Mutate changes nothing: it stands with the mutators to come before all work on the object.
+// Mutate refuses the write or does nothing. It changes nothing: it is a mutator so that it runs
+// before other plugins and validation spend work on the object.
 func (l *NamespaceLifecycle) Mutate(ctx context.Context, a *Attributes) error {
 	isNamespace := a.Resource.Group == "" && a.Resource.Resource == "namespaces"
 	if a.Operation == Delete {
@@ -43,20 +45,24 @@ func (l *NamespaceLifecycle) Mutate(ctx context.Context, a *Attributes) error {
 	if isNamespace || a.Namespace == "" || a.Resource.GroupResource() == localReviews {
 		return nil
 	}
-	if a.Operation == Update { // what exists may change until it is gone; whether its namespace exists is all that counts
+	// An object that exists may change while its namespace is being deleted, so the cache is fresh
+	// enough.
+	if a.Operation == Update {
 		_, err := l.namespaces.Of(ctx, a, request.Cached)
 		if !meta.IsNotFound(err) {
 			return err
 		}
 	}
-	namespace, err := l.namespaces.Of(ctx, a, request.Consistent) // a deletion that has begun must be seen
+	// the cache may not have seen the namespace or its deletion yet
+	namespace, err := l.namespaces.Of(ctx, a, request.Consistent)
 	if err == nil && a.Operation == Create && namespace.Terminating {
 		return terminating(a)
 	}
 	return err
 }
 
-// terminating is the answer to who creates something in a namespace that is being emptied.
+// terminating returns the 403 for a create in a namespace that is being deleted. Clients recognise
+// it by its cause.
 func terminating(a *Attributes) error {
 	err := a.Forbidden("unable to create new content in namespace %s because it is being terminated", a.Namespace)
 	err.Status.Details.Causes = append(err.Status.Details.Causes, meta.StatusCause{

@@ -7,24 +7,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Namespace is what plugins may know of the namespace of a write.
+// Namespace is the facts about the namespace of a write that plugins use.
 type Namespace struct {
 	Labels      meta.Lookup // never nil
-	Terminating bool        // it is being deleted
+	Terminating bool        // the namespace is being deleted
 }
 
 // LookUp reads a namespace. The error is a *meta.StatusError.
 type LookUp func(ctx context.Context, name string, fresh request.Freshness) (Namespace, error)
 
-// Namespaces has the namespace of a write at hand for all plugins: it is looked up once for each
-// try.
+// Namespaces looks up the namespace of a write for all plugins that need it. The result is kept in
+// Attributes, so that plugins of one run share one lookup.
 type Namespaces struct{ lookUp LookUp }
 
-// NewNamespaces returns the Namespaces that a function looks up.
+// NewNamespaces returns Namespaces that read through f.
 func NewNamespaces(f LookUp) *Namespaces { return &Namespaces{f} }
 
-// Of returns the namespace of a write, a.Namespace, which must not be "", at least as fresh as it
-// is asked for.
+// Of returns the namespace a.Namespace, which must not be "". The result may come from an earlier
+// call of the same run if that was at least as fresh.
 func (n *Namespaces) Of(ctx context.Context, a *Attributes, fresh request.Freshness) (Namespace, error) {
 	if a.within.read && a.within.fresh <= fresh {
 		return a.within.Namespace, nil
@@ -37,7 +37,7 @@ func (n *Namespaces) Of(ctx context.Context, a *Attributes, fresh request.Freshn
 	return found, nil
 }
 
-// within is the namespace of a write as it was looked up.
+// within is the result of the last lookup; read is false if there was none.
 type within struct {
 	Namespace
 	read  bool

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// Observer is told of each call of a plugin: whether it validates, as reservers do too, for which
-// operation, how long it took, and whether it has rejected the write.
+// Observer is called after each call of a plugin, for metrics. validates is true for validators and
+// reservers, false for mutators; rejected says that the plugin refused the write.
 type Observer func(validates bool, op Operation, took time.Duration, rejected bool)
 
-// Observed returns a chain that does what c does, and tells of it: of each plugin the observer for
-// its name, and of all together, at each run of the mutators or of the validators, the observer for
-// "".
+// Observed returns a chain that does what c does and calls observers: by(name) for each call of a
+// plugin, and by("") for each run of all mutators or of all validators and reservers.
 func (c Chain) Observed(by func(plugin string) Observer) Chain {
 	all := make(whole, len(c))
 	for i, p := range c {
@@ -20,7 +19,7 @@ func (c Chain) Observed(by func(plugin string) Observer) Chain {
 	return Chain{observed{all, by("")}}
 }
 
-// observed is a plugin that somebody observes.
+// observed is a plugin whose calls an Observer is told of.
 type observed struct {
 	Plugin
 	tell Observer
@@ -62,7 +61,7 @@ func (o observed) Reserve(ctx context.Context, a *Attributes) (Settle, error) {
 	return settle, err
 }
 
-// whole is a chain as one plugin.
+// whole is a chain as one plugin, so that an observer can time all its plugins together.
 type whole Chain
 
 // Name implements Plugin.
@@ -71,7 +70,8 @@ func (whole) Name() string { return "" }
 // Handles implements Plugin.
 func (whole) Handles(Operation) bool { return true }
 
-// Mutate implements Mutator. That an object was replaced is for the chain around it.
+// Mutate implements Mutator. It does not run the mutators again after a replacement: the chain
+// around it does.
 func (w whole) Mutate(ctx context.Context, a *Attributes) error { return Chain(w).mutate(ctx, a) }
 
 // Validate implements Validator. It runs the reservers as well: the chain around it has none.

@@ -6,8 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// podOf returns the pod that a write creates or updates, nil if it is about something else or a
-// subresource.
+// podOf returns the pod that a write creates or updates, nil if the write is about another resource
+// or a subresource.
 func podOf(a *Attributes) *corev1.Pod {
 	if a.Resource.Group != "" || a.Resource.Resource != "pods" || a.Subresource != "" {
 		return nil
@@ -16,13 +16,14 @@ func podOf(a *Attributes) *corev1.Pod {
 	return pod
 }
 
-// DefaultTolerationSeconds lets pods that say nothing about it stay for a time on a node that is
-// not ready or cannot be reached.
+// DefaultTolerationSeconds is the plugin of that name. It gives pods tolerations for the NoExecute
+// taints not-ready and unreachable, so that a pod is evicted from a failed node only after a time
+// (300 s by default). Pods that have such tolerations keep theirs.
 type DefaultTolerationSeconds struct {
 	NotReady, Unreachable *int64 // seconds; nil means tolerationSeconds
 }
 
-// tolerationSeconds is how long pods stay by default.
+// tolerationSeconds is the default time that pods stay, in seconds.
 const tolerationSeconds = 300
 
 // Name is the plugin's name.
@@ -49,13 +50,14 @@ func (p DefaultTolerationSeconds) Mutate(_ context.Context, a *Attributes) error
 			seconds = *t.stay
 		}
 		pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
-			Key: t.key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds,
+			Key: t.key, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+			TolerationSeconds: &seconds,
 		})
 	}
 	return nil
 }
 
-// tolerates reports whether a pod says how it bears a NoExecute taint.
+// tolerates reports whether a pod has a toleration for the NoExecute taint key, or for all taints.
 func tolerates(pod *corev1.Pod, key string) bool {
 	for i := range pod.Spec.Tolerations {
 		t := &pod.Spec.Tolerations[i]

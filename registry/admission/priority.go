@@ -8,17 +8,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 )
 
-// Priority turns a pod's priority class into its priority, and sees to it that one class at most is
-// that of pods without any.
+// Priority is the plugin of that name. It sets the priority of a pod from its PriorityClass, and
+// allows at most one class to be the global default.
 type Priority struct {
 	classes PriorityClasses
 }
 
-// PriorityClasses are the priority classes that there are. A registry.ListMemo implements it.
+// PriorityClasses reads the PriorityClasses of the cluster. A registry.ListMemo implements it.
 type PriorityClasses interface {
 	// List returns all classes, which must not be changed. The error is a *meta.StatusError.
 	List(ctx context.Context, fresh request.Freshness) ([]*schedulingv1.PriorityClass, error)
-	// Hidden returns why List does not have a class that there is: it cannot be read.
+	// Hidden returns the error of reading a class that exists but that List leaves out because it
+	// cannot be read; nil if there is no such class.
 	Hidden(ctx context.Context, name string) error
 }
 
@@ -31,7 +32,7 @@ func (*Priority) Name() string { return "Priority" }
 // Handles is true for creates and updates.
 func (*Priority) Handles(op Operation) bool { return op == Create || op == Update }
 
-// Mutate sets the priority of a new pod, and keeps that of an old one.
+// Mutate sets priority and preemption policy of a new pod, and keeps those of an existing one.
 func (p *Priority) Mutate(ctx context.Context, a *Attributes) error {
 	pod := podOf(a)
 	if pod == nil {
@@ -69,14 +70,14 @@ func (p *Priority) Mutate(ctx context.Context, a *Attributes) error {
 	return nil
 }
 
-// noClass is what pods go by that name no class, if there is none for them.
+// noClass stands for the class of pods that name none, if no class is the global default.
 var noClass = func() *schedulingv1.PriorityClass {
 	policy := corev1.PreemptLowerPriority
 	return &schedulingv1.PriorityClass{PreemptionPolicy: &policy}
 }()
 
-// classOf returns the class of a name, for "" the one that is the default. The cache will do: it is
-// as new as the namespace that the pod was found to have.
+// classOf returns the class of a name, or the global default for "". It reads from the cache:
+// NamespaceLifecycle has just read the pod's namespace consistently, so the cache is that new.
 func (p *Priority) classOf(ctx context.Context, a *Attributes, name string) (*schedulingv1.PriorityClass, error) {
 	classes, err := p.classes.List(ctx, request.Cached)
 	if err != nil {
@@ -99,8 +100,8 @@ func (p *Priority) classOf(ctx context.Context, a *Attributes, name string) (*sc
 	return nil, a.Forbidden("no PriorityClass with name %s was found", name)
 }
 
-// defaultClass is the class of pods that name none, nil if there is none. Of several, which two who
-// were as fast can make, it is the least.
+// defaultClass returns the class that is the global default, nil if there is none. Two concurrent
+// creates can make two; then it is the class of the lower value, as in Kubernetes.
 func defaultClass(classes []*schedulingv1.PriorityClass) *schedulingv1.PriorityClass {
 	var least *schedulingv1.PriorityClass
 	for _, class := range classes {
@@ -111,7 +112,7 @@ func defaultClass(classes []*schedulingv1.PriorityClass) *schedulingv1.PriorityC
 	return least
 }
 
-// Validate refuses a second class for pods that name none.
+// Validate refuses a second class that is the global default.
 func (p *Priority) Validate(ctx context.Context, a *Attributes) error {
 	class, ok := a.Object.(*schedulingv1.PriorityClass)
 	if !ok || a.Subresource != "" || !class.GlobalDefault {

@@ -7,9 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// StorageObjectInUseProtection keeps volumes, claims and classes of volume attributes that are
-// deleted while they are in use. Whoever knows of the users of an object takes its finalizer off
-// once there are none.
+// StorageObjectInUseProtection is the plugin of that name. It adds a finalizer to new volumes,
+// claims and VolumeAttributesClasses, so that a deletion waits while they are in use. A controller
+// outside this server removes the finalizer when nobody uses the object.
 type StorageObjectInUseProtection struct{}
 
 var protections = map[meta.GroupResource]string{
@@ -24,7 +24,7 @@ func (StorageObjectInUseProtection) Name() string { return "StorageObjectInUsePr
 // Handles is true for creates.
 func (StorageObjectInUseProtection) Handles(op Operation) bool { return op == Create }
 
-// Mutate adds the finalizer to a new object.
+// Mutate adds the finalizer of the resource to a new object.
 func (StorageObjectInUseProtection) Mutate(_ context.Context, a *Attributes) error {
 	finalizer, ok := protections[a.Resource.GroupResource()]
 	if !ok || a.Subresource != "" {

@@ -7,8 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// PodTopologyLabels tells pods where their node is: a pod that is bound to a node, or created on
-// one, gets the labels of its zone and region.
+// PodTopologyLabels is the plugin of that name (KEP-4742). A pod that is bound to a node, or
+// created with a nodeName, gets the topology labels (zone, region) of the node, so that containers
+// can read them.
 type PodTopologyLabels struct {
 	nodes NodeLabels
 }
@@ -16,7 +17,7 @@ type PodTopologyLabels struct {
 // NodeLabels returns the labels of a node as they are now. The error is a *meta.StatusError.
 type NodeLabels func(ctx context.Context, node string) (meta.Lookup, error)
 
-// NewPodTopologyLabels returns the plugin. It looks into the labels of nodes.
+// NewPodTopologyLabels returns the plugin. It reads the labels of nodes through n.
 func NewPodTopologyLabels(n NodeLabels) PodTopologyLabels { return PodTopologyLabels{n} }
 
 // Name is the plugin's name.
@@ -25,14 +26,14 @@ func (PodTopologyLabels) Name() string { return "PodTopologyLabels" }
 // Handles is true for creates.
 func (PodTopologyLabels) Handles(op Operation) bool { return op == Create }
 
-// Mutate adds the labels to the binding or the pod. A node that is not known has none.
+// Mutate adds the labels to the pod or the binding. If the node does not exist, it adds none.
 func (p PodTopologyLabels) Mutate(ctx context.Context, a *Attributes) error {
 	node := nodeOf(a)
 	if node == "" {
 		return nil
 	}
 	labels, err := p.nodes(ctx, node)
-	if meta.IsNotFound(err) || meta.IsBadRequest(err) { // a name that no node can have is for validation to refuse
+	if meta.IsNotFound(err) || meta.IsBadRequest(err) { // validation refuses a name that no node can have
 		return nil
 	}
 	if err != nil {
@@ -52,7 +53,7 @@ func (p PodTopologyLabels) Mutate(ctx context.Context, a *Attributes) error {
 	return nil
 }
 
-// nodeOf is the node that a pod gets by a write, "" if the write is about something else.
+// nodeOf returns the node that a write assigns to a pod, "" if the write assigns none.
 func nodeOf(a *Attributes) string {
 	if pod := podOf(a); pod != nil {
 		return pod.Spec.NodeName

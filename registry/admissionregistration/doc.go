@@ -1,15 +1,29 @@
-// Package admissionregistration knows what is special about the resources of
-// admissionregistration.k8s.io: the configurations of webhooks, and the policies of admission with
-// their bindings.
+// Package admissionregistration declares the resources of the group admissionregistration.k8s.io:
+// the configurations of admission webhooks, and admission policies with their bindings.
 //
-// Resources returns the declarations that a server makes stores from. Messages are those of
-// kube-apiserver, in its order. Expressions are compiled (scheme/cel/policies); match conditions
-// that an update leaves as they were are not judged again.
+// Words. A policy is a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy; a binding puts a
+// policy into effect. Match resources say which requests a policy or binding is for, match
+// conditions are CEL expressions that narrow them further.
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/admissionregistrationv1),
-// admission itself (registry/admission).
+// Laws:
 //
-// Read: webhook.go, then validatingpolicy.go.
+//   - The texts and the order of errors are those of kube-apiserver.
+//
+//   - Every expression of a new object compiles. Match conditions that an update does not change
+//     are not compiled again; other expressions are.
+//
+//   - An update may keep a violation of a rule that is younger than the kind, if the old object has
+//     the violation already (lenient).
+//
+// Resources returns the declarations. The server makes stores from them at its start. All functions
+// are safe for concurrent use.
+//
+// Not here: the verbs (registry), the Go types and their defaults
+// (scheme/api/admissionregistrationv1), the compilation of expressions (scheme/cel/policies),
+// admission by the stored objects (registry/admission).
+//
+// Reading order: webhook.go and webhookcheck.go, then validatingpolicy.go and policy.go, then
+// mutatingpolicy.go; match.go is common to all.
 package admissionregistration
 
 import (
@@ -21,7 +35,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Resources returns the resources of the group.
+// Resources returns the declarations of the resources of the group admissionregistration.k8s.io.
 func Resources() []registry.Resource {
 	return []registry.Resource{
 		validatingWebhooks(), mutatingWebhooks(),
@@ -33,10 +47,11 @@ func resource(name string) meta.GroupResource {
 	return meta.GroupResource{Group: admissionregistrationv1.GroupVersion.Group, Resource: name}
 }
 
-// reservedSuffix ends the names of what an administrator configures in files.
+// reservedSuffix is the end of names that are reserved for webhooks and policies that an
+// administrator configures in files.
 const reservedSuffix = ".static.k8s.io"
 
-// nameWarnings tells of a name that will not be allowed.
+// nameWarnings returns a warning if the name of obj is reserved. Such a name is still allowed.
 func nameWarnings[T meta.Object](obj, _ T) []string {
 	if !strings.HasSuffix(obj.GetObjectMeta().Name, reservedSuffix) {
 		return nil

@@ -14,7 +14,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// What may be chosen, in the order of messages.
+// Validation of the parts that webhooks, policies and bindings have in common: rules, match
+// resources and match conditions. checkWebhook (webhookcheck.go), checkPolicy and checkBinding
+// (policy.go) call it. The defaults of v1 were set before, so a field that has a default is
+// required here.
+
+// The valid values of enumerations. They are sorted, because errors list them in this order.
 var (
 	operations = []admissionregistrationv1.OperationType{
 		admissionregistrationv1.OperationAll, admissionregistrationv1.Connect, admissionregistrationv1.Create,
@@ -24,22 +29,25 @@ var (
 		admissionregistrationv1.OperationAll, admissionregistrationv1.Connect, admissionregistrationv1.Create,
 		admissionregistrationv1.Update,
 	}
-	failurePolicies      = []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail, admissionregistrationv1.Ignore}
-	matchPolicies        = []admissionregistrationv1.MatchPolicyType{admissionregistrationv1.Equivalent, admissionregistrationv1.Exact}
+	failurePolicies = []admissionregistrationv1.FailurePolicyType{admissionregistrationv1.Fail,
+		admissionregistrationv1.Ignore}
+	matchPolicies = []admissionregistrationv1.MatchPolicyType{admissionregistrationv1.Equivalent,
+		admissionregistrationv1.Exact}
 	reinvocationPolicies = []admissionregistrationv1.ReinvocationPolicyType{
 		admissionregistrationv1.IfNeededReinvocationPolicy, admissionregistrationv1.NeverReinvocationPolicy,
 	}
 )
 
-// neededOneOf reports a value that is unset, or none of valid.
-func neededOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorList {
+// requiredOneOf requires a value that is set and one of valid.
+func requiredOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorList {
 	if value == nil {
 		return field.ErrorList{field.Required(p, "")}
 	}
 	return check.Supported(p, *value, valid...)
 }
 
-// checkRule checks which requests are meant.
+// checkRule validates a rule, which says by operation, group, version and resource which requests
+// are meant.
 func checkRule(p *field.Path, r *admissionregistrationv1.RuleWithOperations) field.ErrorList {
 	at := p.Child("operations")
 	errs := checkWildcard(at, r.Operations, "operations")
@@ -54,10 +62,12 @@ func checkRule(p *field.Path, r *admissionregistrationv1.RuleWithOperations) fie
 	}
 	errs = append(errs, checkResources(p.Child("resources"), r.Resources)...)
 	return append(errs, check.OptionalOneOf(p.Child("scope"), r.Scope,
-		admissionregistrationv1.AllScopes, admissionregistrationv1.ClusterScope, admissionregistrationv1.NamespacedScope)...)
+		admissionregistrationv1.AllScopes, admissionregistrationv1.ClusterScope,
+		admissionregistrationv1.NamespacedScope)...)
 }
 
-// checkWildcard wants something in a list, and nothing beside a "*".
+// checkWildcard requires a list that is not empty, and that has no other element if it has "*".
+// what names the other elements in the error.
 func checkWildcard[T ~string](p *field.Path, list []T, what string) field.ErrorList {
 	switch {
 	case len(list) == 0:
@@ -68,13 +78,14 @@ func checkWildcard[T ~string](p *field.Path, list []T, what string) field.ErrorL
 	return nil
 }
 
-// checkResources wants nothing that a wildcard before it stands for.
+// checkResources validates the resources of a rule, such as "pods", "pods/status", "pods/*",
+// "*/scale", "*" and "*/*". A resource that an earlier wildcard includes is an error.
 func checkResources(p *field.Path, resources []string) field.ErrorList {
 	if len(resources) == 0 {
 		return field.ErrorList{field.Required(p, "")}
 	}
 	var errs field.ErrorList
-	allOf, ofAll := map[string]bool{}, map[string]bool{} // the x of x/*, and of */x
+	allOf, ofAll := map[string]bool{}, map[string]bool{} // resources x of "x/*", and subresources x of "*/x"
 	named := false
 	for i, r := range field.Each(&errs, resources) {
 		if *r == "" {
@@ -83,14 +94,16 @@ func checkResources(p *field.Path, resources []string) field.ErrorList {
 		}
 		resource, sub, isSub := strings.Cut(*r, "/")
 		if !isSub {
-			named = *r != "*" // the last one decides
+			named = *r != "*" // only the last resource without a subresource counts, as in kube-apiserver
 			continue
 		}
 		if allOf[resource] {
-			errs = append(errs, field.Invalid(p.Index(i), *r, fmt.Sprintf("if '%s/*' is present, must not specify %s", resource, *r)))
+			errs = append(errs, field.Invalid(p.Index(i), *r,
+				fmt.Sprintf("if '%s/*' is present, must not specify %s", resource, *r)))
 		}
 		if ofAll[sub] {
-			errs = append(errs, field.Invalid(p.Index(i), *r, fmt.Sprintf("if '*/%s' is present, must not specify %s", sub, *r)))
+			errs = append(errs, field.Invalid(p.Index(i), *r,
+				fmt.Sprintf("if '*/%s' is present, must not specify %s", sub, *r)))
 		}
 		allOf[resource] = allOf[resource] || sub == "*"
 		ofAll[sub] = ofAll[sub] || resource == "*"
@@ -99,23 +112,26 @@ func checkResources(p *field.Path, resources []string) field.ErrorList {
 		errs = append(errs, field.Invalid(p, resources, "if '*/*' is present, must not specify other resources"))
 	}
 	if named && slices.Contains(resources, "*") {
-		errs = append(errs, field.Invalid(p, resources, "if '*' is present, must not specify other resources without subresources"))
+		errs = append(errs, field.Invalid(p, resources,
+			"if '*' is present, must not specify other resources without subresources"))
 	}
 	return errs
 }
 
-// checkMatch checks which requests a policy or a binding is for; nil is right.
+// checkMatch validates the match resources of a policy or binding. nil is valid: a binding may
+// leave them out, and checkPolicy refuses a policy without them.
 func checkMatch(p *field.Path, m *admissionregistrationv1.MatchResources) field.ErrorList {
 	if m == nil {
 		return nil
 	}
-	errs := neededOneOf(p.Child("matchPolicy"), m.MatchPolicy, matchPolicies...)
+	errs := requiredOneOf(p.Child("matchPolicy"), m.MatchPolicy, matchPolicies...)
 	errs = append(errs, checkSelector(p.Child("namespaceSelector"), m.NamespaceSelector)...)
 	errs = append(errs, checkSelector(p.Child("objectSelector"), m.ObjectSelector)...)
 	errs = append(errs, checkNamedRules(p.Child("resourceRules"), m.ResourceRules)...)
 	return append(errs, checkNamedRules(p.Child("excludeResourceRules"), m.ExcludeResourceRules)...)
 }
 
+// checkSelector requires a selector; the defaults set an empty one.
 func checkSelector(p *field.Path, s *meta.LabelSelector) field.ErrorList {
 	if s == nil {
 		return field.ErrorList{field.Required(p, "")}
@@ -123,6 +139,7 @@ func checkSelector(p *field.Path, s *meta.LabelSelector) field.ErrorList {
 	return meta.ValidateLabelSelector(s, p)
 }
 
+// checkNamedRules validates rules that may also name objects. A name may stand once in a rule.
 func checkNamedRules(p *field.Path, rules []admissionregistrationv1.NamedRuleWithOperations) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range field.Each(&errs, rules) {
@@ -138,7 +155,8 @@ func checkNamedRules(p *field.Path, rules []admissionregistrationv1.NamedRuleWit
 	return errs
 }
 
-// checkMutable refuses requests that have no object to be changed.
+// checkMutable refuses operations without an object that a mutation could change: DELETE. The path
+// of the error has no indexes, as in kube-apiserver.
 func checkMutable(p *field.Path, m *admissionregistrationv1.MatchResources) field.ErrorList {
 	if m == nil {
 		return nil
@@ -152,10 +170,14 @@ func checkMutable(p *field.Path, m *admissionregistrationv1.MatchResources) fiel
 	return errs
 }
 
-// maxMatchConditions is how many conditions there may be.
+// maxMatchConditions is the number of match conditions that a webhook or policy may have
+// (KEP-3716).
 const maxMatchConditions = 64
 
-func checkMatchConditions(e *policies.Scope, p *field.Path, conditions []admissionregistrationv1.MatchCondition, params bool) field.ErrorList {
+// checkMatchConditions validates match conditions: each has a unique name and an expression of type
+// bool. The expressions may use the authorizer, and params if params is true.
+func checkMatchConditions(e *policies.Scope, p *field.Path, conditions []admissionregistrationv1.MatchCondition,
+	params bool) field.ErrorList {
 	var errs field.ErrorList
 	if len(conditions) > maxMatchConditions {
 		errs = append(errs, field.TooMany(p, len(conditions), maxMatchConditions))
@@ -173,16 +195,18 @@ func checkMatchConditions(e *policies.Scope, p *field.Path, conditions []admissi
 	return errs
 }
 
-// checkExpression wants an expression that is more than space, compiles, and has one of some types.
-func checkExpression(e *policies.Scope, p *field.Path, expression, detail string, uses policies.Uses, results ...*types.Type) field.ErrorList {
+// checkExpression requires an expression that compiles and has one of the types results. A blank
+// expression is an error with the text detail. uses says which variables the expression may use.
+func checkExpression(e *policies.Scope, p *field.Path, expression, detail string, uses policies.Uses,
+	results ...*types.Type) field.ErrorList {
 	if isBlank(expression) {
 		return field.ErrorList{field.Required(p, detail)}
 	}
-	return only(e.Check(p, expression, uses, results...))
+	return listOf(e.Check(p, expression, uses, results...))
 }
 
-// only returns a list of one error, or of none.
-func only(err *field.Error) field.ErrorList {
+// listOf returns err as a list, which is empty if err is nil.
+func listOf(err *field.Error) field.ErrorList {
 	if err == nil {
 		return nil
 	}

@@ -15,10 +15,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// checkPolicy checks what policies of both sorts begin with.
-func checkPolicy(p *field.Path, failure *admissionregistrationv1.FailurePolicyType, params *admissionregistrationv1.ParamKind,
+// Validation of the parts that validating and mutating policies have in common, and their bindings,
+// and the cells of their tables. Called from validatingpolicy.go and mutatingpolicy.go.
+
+// checkPolicy validates the fields that both kinds of policies have, except for expressions. A
+// policy must have at least one resource rule; a binding need not (checkMatch).
+func checkPolicy(p *field.Path, failure *admissionregistrationv1.FailurePolicyType,
+	params *admissionregistrationv1.ParamKind,
 	match *admissionregistrationv1.MatchResources) field.ErrorList {
-	errs := neededOneOf(p.Child("failurePolicy"), failure, failurePolicies...)
+	errs := requiredOneOf(p.Child("failurePolicy"), failure, failurePolicies...)
 	if params != nil {
 		errs = append(errs, checkParamKind(p.Child("paramKind"), params)...)
 	}
@@ -33,6 +38,7 @@ func checkPolicy(p *field.Path, failure *admissionregistrationv1.FailurePolicyTy
 	return errs
 }
 
+// checkParamKind validates the kind of the objects that hold parameters of a policy.
 func checkParamKind(p *field.Path, k *admissionregistrationv1.ParamKind) field.ErrorList {
 	errs := checkParamVersion(p.Child("apiVersion"), k.APIVersion)
 	if k.Kind == "" {
@@ -45,6 +51,7 @@ func checkParamKind(p *field.Path, k *admissionregistrationv1.ParamKind) field.E
 	return errs
 }
 
+// checkParamVersion requires an apiVersion such as "v1" or "apps/v1".
 func checkParamVersion(p *field.Path, apiVersion string) field.ErrorList {
 	group, version, ok := strings.Cut(apiVersion, "/")
 	switch {
@@ -68,9 +75,10 @@ func checkParamVersion(p *field.Path, apiVersion string) field.ErrorList {
 	return errs
 }
 
-// checkVariables checks variables, and declares each for those behind it and for the other
-// expressions of the policy.
-func checkVariables(e *policies.Scope, p *field.Path, variables []admissionregistrationv1.Variable, uses policies.Uses) field.ErrorList {
+// checkVariables validates the variables of a policy in their order, and declares each in e. A
+// variable can be used by the variables after it and by the other expressions of the policy.
+func checkVariables(e *policies.Scope, p *field.Path, variables []admissionregistrationv1.Variable,
+	uses policies.Uses) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range field.Each(&errs, variables) {
 		at := p.Index(i)
@@ -83,21 +91,23 @@ func checkVariables(e *policies.Scope, p *field.Path, variables []admissionregis
 		if at = at.Child("expression"); isBlank(v.Expression) {
 			errs = append(errs, field.Required(at, "expression is not specified"))
 		} else {
-			errs = append(errs, only(e.Declare(at, v.Name, v.Expression, uses))...)
+			errs = append(errs, listOf(e.Declare(at, v.Name, v.Expression, uses))...)
 		}
 	}
 	return errs
 }
 
-// reservedWords are no identifiers in CEL.
-var reservedWords = strings.Fields(`true false null in as break const continue else for function if import let loop package
-	namespace return var void while`)
+// reservedWords are the words that cannot be identifiers in CEL.
+var reservedWords = strings.Fields("true false null in as break const continue else for function if import let loop " +
+	"package namespace return var void while")
 
+// isIdentifier reports whether name is an identifier in CEL.
 func isIdentifier(name string) bool {
 	return len(names.IsCIdentifier(name)) == 0 && !slices.Contains(reservedWords, name)
 }
 
-// checkBinding checks what bindings of both sorts begin with.
+// checkBinding validates the fields that both kinds of bindings have. The policy and the parameters
+// need not exist.
 func checkBinding(p *field.Path, policy string, params *admissionregistrationv1.ParamRef,
 	match *admissionregistrationv1.MatchResources) field.ErrorList {
 	errs := check.Needed(p.Child("policyName"), policy, check.DNSSubdomain)
@@ -105,6 +115,8 @@ func checkBinding(p *field.Path, policy string, params *admissionregistrationv1.
 	return append(errs, checkMatch(p.Child("matchResources"), match)...)
 }
 
+// checkParamRef requires exactly one of name and selector, and what to do if no parameters are
+// found.
 func checkParamRef(p *field.Path, r *admissionregistrationv1.ParamRef) field.ErrorList {
 	if r == nil {
 		return nil
@@ -129,6 +141,7 @@ func checkParamRef(p *field.Path, r *admissionregistrationv1.ParamRef) field.Err
 		admissionregistrationv1.DenyAction, admissionregistrationv1.AllowAction)...)
 }
 
+// paramKindCell is the cell ParamKind of a policy.
 func paramKindCell(k *admissionregistrationv1.ParamKind) string {
 	if k == nil {
 		return registry.Unset
@@ -136,7 +149,8 @@ func paramKindCell(k *admissionregistrationv1.ParamKind) string {
 	return k.APIVersion + "/" + k.Kind
 }
 
-// paramRefCell shows an object of any namespace as one of "*".
+// paramRefCell is the cell ParamRef of a binding. A reference without a namespace is shown as
+// "*/name".
 func paramRefCell(r *admissionregistrationv1.ParamRef) string {
 	switch {
 	case r == nil, r.Name == "" && r.Selector == nil:
@@ -149,7 +163,8 @@ func paramRefCell(r *admissionregistrationv1.ParamRef) string {
 	return r.Namespace + "/" + r.Name
 }
 
-// selectorCell shows a selector as Go would.
+// selectorCell returns a selector in the form of Go's generated String methods, which is what
+// kube-apiserver shows.
 func selectorCell(s *meta.LabelSelector) string {
 	var b strings.Builder
 	b.WriteString("&LabelSelector{MatchLabels:map[string]string{")

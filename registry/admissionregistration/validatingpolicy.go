@@ -18,7 +18,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// validatingPolicies makes the resource validatingadmissionpolicies.
+// The resources validatingadmissionpolicies and validatingadmissionpolicybindings: their
+// declarations and their validation. Resources (doc.go) calls validatingPolicies and
+// validatingBindings.
+
+// validatingPolicies declares the resource validatingadmissionpolicies. A write to the subresource
+// status keeps metadata and spec as they are stored.
 func validatingPolicies() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 		GroupResource: resource("validatingadmissionpolicies"),
@@ -26,7 +31,8 @@ func validatingPolicies() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList, policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+			Judge: func(r *registry.Request, _ field.ErrorList,
+				policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 				return checkValidatingPolicy(r.Context, policy, old)
 			},
 			Warnings: nameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
@@ -46,17 +52,25 @@ func validatingPolicies() registry.Resource {
 				registry.AgeColumn,
 			},
 			Cells: func(p *admissionregistrationv1.ValidatingAdmissionPolicy, now time.Time) []any {
-				return []any{p.Name, int64(len(p.Spec.Validations)), paramKindCell(p.Spec.ParamKind), registry.Age(&p.ObjectMeta, now)}
+				return []any{p.Name, int64(len(p.Spec.Validations)), paramKindCell(p.Spec.ParamKind),
+					registry.Age(&p.ObjectMeta, now)}
 			},
 		},
 	})
 }
 
-func checkValidatingPolicy(ctx context.Context, policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
+// checkValidatingPolicy validates policy, which replaces old, nil if policy is new. Match
+// conditions that did not change are not compiled again unless the kind of the parameters changed,
+// because their type depends on it. All other expressions are compiled with every write. Without
+// validations and audit annotations a policy has no effect, which is refused.
+func checkValidatingPolicy(ctx context.Context,
+	policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	p, s := field.NewPath("spec"), &policy.Spec
 	errs := checkPolicy(p, s.FailurePolicy, s.ParamKind, s.MatchConstraints)
-	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) || !scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
-		errs = append(errs, checkMatchConditions(policies.New(ctx), p.Child("matchConditions"), s.MatchConditions, s.ParamKind != nil)...)
+	if old == nil || !scheme.Equal(s.ParamKind, old.Spec.ParamKind) ||
+		!scheme.Equal(&s.MatchConditions, &old.Spec.MatchConditions) {
+		errs = append(errs, checkMatchConditions(policies.New(ctx), p.Child("matchConditions"), s.MatchConditions,
+			s.ParamKind != nil)...)
 	}
 	e, uses := policies.New(ctx), policies.Uses{Params: s.ParamKind != nil, Authorizer: true}
 	if len(s.Variables) > 0 {
@@ -74,11 +88,14 @@ func checkValidatingPolicy(ctx context.Context, policy, old *admissionregistrati
 	return append(errs, checkAuditAnnotations(e, annotations, policy.Name, s.AuditAnnotations, uses)...)
 }
 
-func checkValidation(e *policies.Scope, p *field.Path, v *admissionregistrationv1.Validation, uses policies.Uses) field.ErrorList {
+// checkValidation validates one validation. Its message expression cannot use the authorizer.
+func checkValidation(e *policies.Scope, p *field.Path, v *admissionregistrationv1.Validation,
+	uses policies.Uses) field.ErrorList {
 	errs := checkExpression(e, p.Child("expression"), v.Expression, "expression is not specified", uses, types.BoolType)
 	message := p.Child("messageExpression")
 	if errs = append(errs, checkNotBlank(message, v.MessageExpression)...); !isBlank(v.MessageExpression) {
-		errs = append(errs, only(e.Check(message, v.MessageExpression, policies.Uses{Params: uses.Params}, types.StringType))...)
+		errs = append(errs, listOf(e.Check(message, v.MessageExpression, policies.Uses{Params: uses.Params},
+			types.StringType))...)
 	}
 	errs = append(errs, checkNotBlank(p.Child("message"), v.Message)...)
 	if strings.ContainsAny(strings.TrimSpace(v.Message), "\n\r") {
@@ -88,7 +105,7 @@ func checkValidation(e *policies.Scope, p *field.Path, v *admissionregistrationv
 		meta.StatusReasonForbidden, meta.StatusReasonInvalid, meta.StatusReasonRequestEntityTooLarge)...)
 }
 
-// checkNotBlank reports a text that is nothing but space.
+// checkNotBlank refuses a text that is set but consists of white space.
 func checkNotBlank(p *field.Path, text string) field.ErrorList {
 	if text != "" && isBlank(text) {
 		return field.ErrorList{field.Invalid(p, text, "must be non-empty if specified")}
@@ -96,13 +113,18 @@ func checkNotBlank(p *field.Path, text string) field.ErrorList {
 	return nil
 }
 
-// Bounds of audit annotations.
+// Limits of the audit annotations of a policy.
 const (
 	maxAuditAnnotations = 20
 	maxAuditExpression  = 5 << 10 // bytes
 )
 
-func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string, annotations []admissionregistrationv1.AuditAnnotation,
+// checkAuditAnnotations validates audit annotations. An annotation appears in audit events under
+// the key <policy>/<key>, so the name of the policy is part of what is validated. An expression
+// that is too long is reported as required, as in kube-apiserver. Errors show the expression as it
+// was sent, with its white space.
+func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string,
+	annotations []admissionregistrationv1.AuditAnnotation,
 	uses policies.Uses) field.ErrorList {
 	var errs field.ErrorList
 	if len(annotations) > maxAuditAnnotations {
@@ -118,9 +140,11 @@ func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string, anno
 			errs = append(errs, check.QualifiedName(key, policy+"/"+a.Key)...)
 		}
 		if text := strings.TrimSpace(a.ValueExpression); len(text) > maxAuditExpression {
-			errs = append(errs, field.Required(value, fmt.Sprintf("must not exceed %d bytes in length", maxAuditExpression)))
+			errs = append(errs, field.Required(value,
+				fmt.Sprintf("must not exceed %d bytes in length", maxAuditExpression)))
 		} else {
-			wrong := checkExpression(e, value, text, "valueExpression is not specified", uses, types.StringType, types.NullType)
+			wrong := checkExpression(e, value, text, "valueExpression is not specified", uses, types.StringType,
+				types.NullType)
 			for _, err := range wrong {
 				if err.Type == field.ErrorTypeInvalid {
 					err.BadValue = a.ValueExpression
@@ -135,6 +159,8 @@ func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string, anno
 	return errs
 }
 
+// checkPolicyStatus validates the status of a policy: the warnings of type checking, and
+// conditions.
 func checkPolicyStatus(policy, _ *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	var errs field.ErrorList
 	p, s := field.NewPath("status"), &policy.Status
@@ -148,7 +174,7 @@ func checkPolicyStatus(policy, _ *admissionregistrationv1.ValidatingAdmissionPol
 	return append(errs, check.Conditions(p.Child("conditions"), s.Conditions)...)
 }
 
-// validatingBindings makes the resource validatingadmissionpolicybindings.
+// validatingBindings declares the resource validatingadmissionpolicybindings.
 func validatingBindings() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.ValidatingAdmissionPolicyBinding]{
 		GroupResource: resource("validatingadmissionpolicybindings"),
@@ -169,6 +195,7 @@ func validatingBindings() registry.Resource {
 	})
 }
 
+// bindingColumns are the columns of both kinds of bindings.
 var bindingColumns = []meta.TableColumnDefinition{
 	registry.NameColumn,
 	registry.Column("PolicyName", "Name of the policy that is put into effect.", 0),
@@ -176,12 +203,15 @@ var bindingColumns = []meta.TableColumnDefinition{
 	registry.AgeColumn,
 }
 
+// checkValidatingBinding validates a binding. It makes no difference whether the binding is new.
 func checkValidatingBinding(b, _ *admissionregistrationv1.ValidatingAdmissionPolicyBinding) field.ErrorList {
 	p, s := field.NewPath("spec"), &b.Spec
 	errs := checkBinding(p, s.PolicyName, s.ParamRef, s.MatchResources)
 	return append(errs, checkActions(p.Child("validationActions"), s.ValidationActions)...)
 }
 
+// checkActions requires at least one action. Deny and Warn exclude each other, because the client
+// would be told the same failure twice.
 func checkActions(p *field.Path, actions []admissionregistrationv1.ValidationAction) field.ErrorList {
 	if len(actions) == 0 {
 		return field.ErrorList{field.Required(p, "at least one validation action is required")}
@@ -196,8 +226,9 @@ func checkActions(p *field.Path, actions []admissionregistrationv1.ValidationAct
 		}
 	}
 	if seen[string(admissionregistrationv1.Deny)] && seen[string(admissionregistrationv1.Warn)] {
-		errs = append(errs, field.Invalid(p, actions, "must not contain both Deny and Warn (repeating the same validation failure "+
-			"information in the API response and headers serves no purpose)"))
+		errs = append(errs, field.Invalid(p, actions,
+			"must not contain both Deny and Warn (repeating the same validation failure "+
+				"information in the API response and headers serves no purpose)"))
 	}
 	return errs
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// validatingWebhooks makes the resource validatingwebhookconfigurations.
+// validatingWebhooks declares the resource validatingwebhookconfigurations.
 func validatingWebhooks() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.ValidatingWebhookConfiguration]{
 		GroupResource: resource("validatingwebhookconfigurations"),
@@ -18,7 +18,8 @@ func validatingWebhooks() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.ValidatingWebhookConfiguration]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList, c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+			Judge: func(r *registry.Request, _ field.ErrorList,
+				c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 				return checkValidatingWebhooks(r.Context, c, old)
 			},
 			Warnings: nameWarnings[*admissionregistrationv1.ValidatingWebhookConfiguration],
@@ -33,7 +34,7 @@ func validatingWebhooks() registry.Resource {
 	})
 }
 
-// mutatingWebhooks makes the resource mutatingwebhookconfigurations.
+// mutatingWebhooks declares the resource mutatingwebhookconfigurations.
 func mutatingWebhooks() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*admissionregistrationv1.MutatingWebhookConfiguration]{
 		GroupResource: resource("mutatingwebhookconfigurations"),
@@ -41,7 +42,8 @@ func mutatingWebhooks() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.MutatingWebhookConfiguration]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList, c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
+			Judge: func(r *registry.Request, _ field.ErrorList,
+				c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
 				return checkMutatingWebhooks(r.Context, c, old)
 			},
 			Warnings: nameWarnings[*admissionregistrationv1.MutatingWebhookConfiguration],
@@ -56,30 +58,37 @@ func mutatingWebhooks() registry.Resource {
 	})
 }
 
+// webhookColumns are the columns of both kinds of configurations.
 var webhookColumns = []meta.TableColumnDefinition{
 	registry.NameColumn, registry.IntegerColumn("Webhooks", "How many webhooks are listed.", 0), registry.AgeColumn,
 }
 
-func checkValidatingWebhooks(ctx context.Context, c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
+// checkValidatingWebhooks validates c, which replaces old, nil if c is new.
+func checkValidatingWebhooks(ctx context.Context,
+	c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 	if old == nil {
 		return checkWebhooks(ctx, ofValidating(c), strict)
 	}
 	return checkWebhooks(ctx, ofValidating(c), leniency(ofValidating(c), ofValidating(old)))
 }
 
-func checkMutatingWebhooks(ctx context.Context, c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
+// checkMutatingWebhooks validates c, which replaces old, nil if c is new.
+func checkMutatingWebhooks(ctx context.Context,
+	c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
 	if old == nil {
 		return checkWebhooks(ctx, ofMutating(c), strict)
 	}
 	return checkWebhooks(ctx, ofMutating(c), leniency(ofMutating(c), ofMutating(old)))
 }
 
-// webhook is a webhook of either sort. A mutating one has another field.
+// webhook is a webhook of either kind of configuration, so that one function validates both. A
+// mutating webhook is a validating one with a reinvocation policy.
 type webhook struct {
 	*admissionregistrationv1.ValidatingWebhook
-	reinvocation *admissionregistrationv1.ReinvocationPolicyType
+	reinvocation *admissionregistrationv1.ReinvocationPolicyType // nil for a validating webhook
 }
 
+// ofValidating returns the webhooks of c. They share memory with c.
 func ofValidating(c *admissionregistrationv1.ValidatingWebhookConfiguration) []webhook {
 	list := make([]webhook, len(c.Webhooks))
 	for i := range c.Webhooks {
@@ -88,13 +97,16 @@ func ofValidating(c *admissionregistrationv1.ValidatingWebhookConfiguration) []w
 	return list
 }
 
+// ofMutating returns the webhooks of c. They share the values of fields with c.
 func ofMutating(c *admissionregistrationv1.MutatingWebhookConfiguration) []webhook {
 	list := make([]webhook, len(c.Webhooks))
 	for i, w := range c.Webhooks {
 		list[i] = webhook{&admissionregistrationv1.ValidatingWebhook{
-			Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
-			NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector, SideEffects: w.SideEffects,
-			TimeoutSeconds: w.TimeoutSeconds, AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
+			Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules,
+			FailurePolicy: w.FailurePolicy, MatchPolicy: w.MatchPolicy,
+			NamespaceSelector: w.NamespaceSelector, ObjectSelector: w.ObjectSelector,
+			SideEffects: w.SideEffects, TimeoutSeconds: w.TimeoutSeconds,
+			AdmissionReviewVersions: w.AdmissionReviewVersions, MatchConditions: w.MatchConditions,
 		}, w.ReinvocationPolicy}
 	}
 	return list

@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestDeclarations: all kinds are in no namespace, are counted, and are changed by those who have seen them.
+// TestDeclarations: all kinds are cluster-scoped, have a generation, and refuse updates without a
+// resourceVersion.
 func TestDeclarations(t *testing.T) {
 	for _, r := range Resources() {
 		s := &r.Strategy
@@ -113,7 +114,7 @@ func TestManyMatchConditions(t *testing.T) {
 		"webhooks[0].matchConditions: Too many: 65: must have at most 64 items")
 }
 
-// TestWebhookClients: the name of a service is required where its namespace is missing, and the other way round.
+// TestWebhookClients: a service needs both a name and a namespace.
 func TestWebhookClients(t *testing.T) {
 	const form = "; desired format: https://host[/path]"
 	for _, tt := range []struct{ client, want string }{
@@ -149,7 +150,8 @@ webhooks[0].clientConfig.service.path: Invalid value: "a/_": segment[1]: ` + bad
 	}
 }
 
-// TestOldWebhooks: what an object broke when a rule was made it may go on breaking, and its conditions are checked once.
+// TestOldWebhooks: an update may keep a violation of the younger rules, and does not compile
+// unchanged match conditions.
 func TestOldWebhooks(t *testing.T) {
 	const (
 		wild     = `,"sideEffects":"Some"`

@@ -14,17 +14,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// lenient is what is not checked. Some rules came later than the kinds, and what an object broke
-// already it may go on breaking.
+// lenient says which rules are not applied. All of them but the last are younger than the kinds, so
+// stored objects may break them, and an update may keep a violation. A field that is true skips its
+// rule for all webhooks of the configuration.
 type lenient struct {
+	// The skipped rules: side effects must be harmless; a version of AdmissionReview must be one
+	// that the server sends; names must be unique; values in label selectors must be valid.
 	sideEffects, reviewVersions, sameNames, labelValues bool
-	conditions                                          bool // they are as they were
+	// conditions: match conditions did not change, so they are not compiled again.
+	conditions bool
 }
 
-// strict is how new objects are checked.
+// strict applies every rule. It is for new objects.
 var strict = lenient{}
 
-// leniency is how a change is checked.
+// leniency returns the rules that an update from the webhooks old to hooks may break. A violation
+// in one webhook of old excuses all webhooks, as in kube-apiserver.
 func leniency(hooks, old []webhook) lenient {
 	l := lenient{conditions: sameConditions(hooks, old)}
 	seen := check.Duplicates{}
@@ -39,10 +44,14 @@ func leniency(hooks, old []webhook) lenient {
 	return l
 }
 
+// sameConditions reports whether the webhooks have the same match conditions, webhook by webhook.
 func sameConditions(hooks, old []webhook) bool {
-	return slices.EqualFunc(hooks, old, func(w, old webhook) bool { return scheme.Equal(&w.MatchConditions, &old.MatchConditions) })
+	return slices.EqualFunc(hooks, old, func(w, old webhook) bool {
+		return scheme.Equal(&w.MatchConditions, &old.MatchConditions)
+	})
 }
 
+// checkWebhooks validates the webhooks of a configuration, except for the rules that not skips.
 func checkWebhooks(ctx context.Context, hooks []webhook, not lenient) field.ErrorList {
 	var errs field.ErrorList
 	e := policies.New(ctx)
@@ -50,7 +59,8 @@ func checkWebhooks(ctx context.Context, hooks []webhook, not lenient) field.Erro
 	for i, w := range field.Each(&errs, hooks) {
 		p := field.NewPath("webhooks").Index(i)
 		errs = append(errs, checkWebhook(e, p, w, not)...)
-		errs = append(errs, check.ReviewVersions(p.Child("admissionReviewVersions"), w.AdmissionReviewVersions, not.reviewVersions,
+		errs = append(errs, check.ReviewVersions(p.Child("admissionReviewVersions"), w.AdmissionReviewVersions,
+			not.reviewVersions,
 			"must specify one of v1, v1beta1")...)
 		if w.Name != "" && !seen.Add(w.Name) && !not.sameNames {
 			errs = append(errs, field.Duplicate(p.Child("name"), w.Name))
@@ -59,14 +69,19 @@ func checkWebhooks(ctx context.Context, hooks []webhook, not lenient) field.Erro
 	return errs
 }
 
-// Side effects that new webhooks may have, and that old ones may.
+// harmless are the side effects that a new webhook may have: a dry run must have none. sideEffects
+// are those that a webhook may have if the old object had one that is not harmless. Both are sorted
+// as errors list them.
 var (
 	harmless = []admissionregistrationv1.SideEffectClass{
 		admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.SideEffectClassNoneOnDryRun,
 	}
-	sideEffects = append(harmless[:2:2], admissionregistrationv1.SideEffectClassSome, admissionregistrationv1.SideEffectClassUnknown)
+	sideEffects = append(harmless[:2:2], admissionregistrationv1.SideEffectClassSome,
+		admissionregistrationv1.SideEffectClassUnknown)
 )
 
+// checkWebhook validates one webhook, except for its review versions and for the rules that not
+// skips.
 func checkWebhook(e *policies.Scope, p *field.Path, w *webhook, not lenient) field.ErrorList {
 	errs := checkWebhookName(p.Child("name"), w.Name)
 	for i, rule := range field.Each(&errs, w.Rules) {
@@ -76,7 +91,8 @@ func checkWebhook(e *policies.Scope, p *field.Path, w *webhook, not lenient) fie
 	errs = append(errs, check.OptionalOneOf(p.Child("matchPolicy"), w.MatchPolicy, matchPolicies...)...)
 	errs = append(errs, checkSideEffects(p.Child("sideEffects"), w.SideEffects, not)...)
 	if t := w.TimeoutSeconds; t != nil && (*t < 1 || *t > 30) {
-		errs = append(errs, field.Invalid(p.Child("timeoutSeconds"), *t, "the timeout value must be between 1 and 30 seconds"))
+		errs = append(errs, field.Invalid(p.Child("timeoutSeconds"), *t,
+			"the timeout value must be between 1 and 30 seconds"))
 	}
 	errs = append(errs, checkWebhookSelector(p.Child("namespaceSelector"), w.NamespaceSelector, not)...)
 	errs = append(errs, checkWebhookSelector(p.Child("objectSelector"), w.ObjectSelector, not)...)
@@ -88,7 +104,7 @@ func checkWebhook(e *policies.Scope, p *field.Path, w *webhook, not lenient) fie
 	return errs
 }
 
-// checkWebhookName wants a domain of three segments.
+// checkWebhookName requires a domain with at least three segments.
 func checkWebhookName(p *field.Path, name string) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(p, "")}
@@ -97,11 +113,14 @@ func checkWebhookName(p *field.Path, name string) field.ErrorList {
 		return field.ErrorList{field.Invalid(p, name, strings.Join(msgs, ","))}
 	}
 	if strings.Count(name, ".") < 2 {
-		return field.ErrorList{field.Invalid(p, name, "should be a domain with at least three segments separated by dots")}
+		return field.ErrorList{field.Invalid(p, name,
+			"should be a domain with at least three segments separated by dots")}
 	}
 	return nil
 }
 
+// checkSideEffects requires side effects that are harmless, or any if the old object had others.
+// Kubernetes requires the field, since v1 has no default for it.
 func checkSideEffects(p *field.Path, class *admissionregistrationv1.SideEffectClass, not lenient) field.ErrorList {
 	valid := harmless
 	if not.sideEffects {
@@ -117,15 +136,18 @@ func checkSideEffects(p *field.Path, class *admissionregistrationv1.SideEffectCl
 	return field.ErrorList{field.Required(p, "must specify one of "+strings.Join(text, ", "))}
 }
 
+// checkWebhookSelector validates a label selector, which may be nil. If the old object had an error
+// in a selector, invalid values are allowed.
 func checkWebhookSelector(p *field.Path, s *meta.LabelSelector, not lenient) field.ErrorList {
 	errs := meta.ValidateLabelSelector(s, p)
 	if not.labelValues {
-		// Errors in values are those at an element of a list.
+		// The path of an error in a value ends with the index of the value: drop these errors.
 		errs = errs.Filter(func(e *field.Error) bool { return strings.HasSuffix(e.Field, "]") })
 	}
 	return errs
 }
 
+// checkClient requires exactly one way to reach the webhook, a URL or a service.
 func checkClient(p *field.Path, c *admissionregistrationv1.WebhookClientConfig) field.ErrorList {
 	switch {
 	case (c.URL == nil) == (c.Service == nil):

@@ -10,8 +10,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// apiServices makes the resource apiservices. What this server has itself is available from the
-// moment on that it is created.
+// apiServices declares the resource apiservices. A local APIService has the condition Available
+// from its creation on, because no other server has to be asked. A write to the subresource status
+// keeps metadata and spec as they are stored. APIServices are always stored as JSON, as
+// kube-apiserver stores them.
 func apiServices() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*apiregistrationv1.APIService]{
 		GroupResource: meta.GroupResource{Group: apiregistrationv1.GroupVersion.Group, Resource: "apiservices"},
@@ -31,7 +33,9 @@ func apiServices() registry.Resource {
 		Table: &registry.TableOf[*apiregistrationv1.APIService]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.Column("Service", "Namespace and name of the service in front of the server that has the version; Local: this one.", 0),
+				registry.Column("Service",
+					"Namespace and name of the service in front of the server that has the version; Local: this one.",
+					0),
 				registry.Column("Available", "Whether that server can be reached.", 0),
 				registry.AgeColumn,
 			},
@@ -43,13 +47,15 @@ func apiServices() registry.Resource {
 	})
 }
 
-// keepMeta is registry.KeepMeta, but that a client is told if it moves the deletion.
+// keepMeta resets the metadata to old, as registry.KeepMeta does, except for the deletion
+// timestamp: if a client changes it, validation reports that, as in kube-apiserver.
 func keepMeta(r *registry.Request, s, old *apiregistrationv1.APIService) {
 	deleted := s.DeletionTimestamp
 	registry.KeepMeta(r, s, old)
 	s.DeletionTimestamp = deleted
 }
 
+// serviceCell is the cell Service: the namespace and name of the service, or Local.
 func serviceCell(r *apiregistrationv1.ServiceReference) string {
 	if r == nil {
 		return "Local"
@@ -57,6 +63,8 @@ func serviceCell(r *apiregistrationv1.ServiceReference) string {
 	return r.Namespace + "/" + r.Name
 }
 
+// availableCell is the cell Available: the status of the condition, and its reason unless the
+// status is true.
 func availableCell(s *apiregistrationv1.APIService) string {
 	switch c := apiregistrationv1.Condition(s, apiregistrationv1.Available); {
 	case c == nil:
@@ -68,6 +76,7 @@ func availableCell(s *apiregistrationv1.APIService) string {
 	}
 }
 
+// prepareAPIService makes a new local APIService available.
 func prepareAPIService(r *registry.Request, s, old *apiregistrationv1.APIService) {
 	if old == nil && s.Spec.Service == nil {
 		apiregistrationv1.SetCondition(s, apiregistrationv1.Local, meta.Time{Time: r.Now})

@@ -11,13 +11,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// The highest priorities. Clients are told of bounds that are one lower.
+// The highest priorities that are allowed. The errors call them exclusive bounds ("less than"), as
+// in kube-aggregator, though the bound itself is allowed.
 const (
 	maxGroupPriority   = 20000
 	maxVersionPriority = 1000
 )
 
-// checkAPIService judges an API service, new or changed: what has it change is no matter.
+// checkAPIService validates an APIService, new or changed. Only the version v1 may have the empty
+// group, which is the core group.
 func checkAPIService(s, _ *apiregistrationv1.APIService) field.ErrorList {
 	p, spec := field.NewPath("spec"), &s.Spec
 	errs := checkAPIServiceName(s)
@@ -36,8 +38,9 @@ func checkAPIService(s, _ *apiregistrationv1.APIService) field.ErrorList {
 	return append(errs, checkRemote(p, spec)...)
 }
 
-// checkAPIServiceName wants the name to say which version of which group it is about. What is no
-// name in a path at all is reported with the rest of the metadata.
+// checkAPIServiceName requires the name to be <version>.<group>, so that there is one APIService
+// for each version. A name that is no path segment is left out here, because validation of the
+// metadata reports it.
 func checkAPIServiceName(s *apiregistrationv1.APIService) field.ErrorList {
 	want, p := s.Spec.Version+"."+s.Spec.Group, field.NewPath("metadata")
 	must := fmt.Sprintf("must be `spec.version+\".\"+spec.group`: %q", want)
@@ -50,6 +53,7 @@ func checkAPIServiceName(s *apiregistrationv1.APIService) field.ErrorList {
 	return errs
 }
 
+// checkPriority requires a priority from 1 to highest.
 func checkPriority(p *field.Path, priority, highest int32) field.ErrorList {
 	if priority > 0 && priority <= highest {
 		return nil
@@ -57,19 +61,23 @@ func checkPriority(p *field.Path, priority, highest int32) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, priority, fmt.Sprintf("must be positive and less than %d", highest))}
 }
 
-// checkLocal judges what is said of a server where there is none but this one.
+// checkLocal refuses settings of a TLS connection, since a local APIService has none.
 func checkLocal(p *field.Path, spec *apiregistrationv1.APIServiceSpec) field.ErrorList {
 	var errs field.ErrorList
 	if n := len(spec.CABundle); n > 0 {
-		errs = append(errs, field.Invalid(p.Child("caBundle"), fmt.Sprintf("%d bytes", n), "local APIServices may not have a caBundle"))
+		errs = append(errs, field.Invalid(p.Child("caBundle"), fmt.Sprintf("%d bytes", n),
+			"local APIServices may not have a caBundle"))
 	}
 	if spec.InsecureSkipTLSVerify {
-		errs = append(errs, field.Invalid(p.Child("insecureSkipTLSVerify"), true, "local APIServices may not have insecureSkipTLSVerify"))
+		errs = append(errs, field.Invalid(p.Child("insecureSkipTLSVerify"), true,
+			"local APIServices may not have insecureSkipTLSVerify"))
 	}
 	return errs
 }
 
-// checkRemote judges how another server is to be reached.
+// checkRemote validates how the server behind is reached. A missing port is validated as 0, which
+// is invalid, because v1 has a default for it. To verify the server by a CA bundle and not to
+// verify it are contradictory.
 func checkRemote(p *field.Path, spec *apiregistrationv1.APIServiceSpec) field.ErrorList {
 	service := p.Child("service")
 	errs := check.Required(service.Child("namespace"), spec.Service.Namespace)
@@ -79,12 +87,13 @@ func checkRemote(p *field.Path, spec *apiregistrationv1.APIServiceSpec) field.Er
 		errs = append(errs, field.Invalid(service.Child("port"), port, "port is not valid: "+strings.Join(msgs, ", ")))
 	}
 	if spec.InsecureSkipTLSVerify && len(spec.CABundle) > 0 {
-		errs = append(errs, field.Invalid(p.Child("insecureSkipTLSVerify"), true, "may not be true if caBundle is present"))
+		errs = append(errs, field.Invalid(p.Child("insecureSkipTLSVerify"), true,
+			"may not be true if caBundle is present"))
 	}
 	return errs
 }
 
-// checkAPIServiceStatus judges what is known of the server.
+// checkAPIServiceStatus validates the conditions with a write to the subresource status.
 func checkAPIServiceStatus(s, _ *apiregistrationv1.APIService) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("status", "conditions")

@@ -14,14 +14,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// judged is a TokenAuthenticator that is a function.
-type judged func(token string, audiences []string) (*request.User, []string, error)
+// authenticatorFunc is a TokenAuthenticator that is a function.
+type authenticatorFunc func(token string, audiences []string) (*request.User, []string, error)
 
-func (j judged) AuthenticateToken(_ context.Context, token string, audiences []string) (*request.User, []string, error) {
+func (j authenticatorFunc) AuthenticateToken(_ context.Context, token string, audiences []string) (*request.User, []string, error) {
 	return j(token, audiences)
 }
 
-// ask creates a review, past decoding and admission.
+// ask creates a review without decoding and admission.
 func ask(t *testing.T, tokens request.TokenAuthenticator, name string, obj meta.Object) (meta.Typed, error) {
 	t.Helper()
 	all := Actions(tokens)
@@ -35,7 +35,7 @@ func ask(t *testing.T, tokens request.TokenAuthenticator, name string, obj meta.
 	return all[i].Create(t.Context(), act)
 }
 
-// TestTokenReview: whom a token stands for, and what is said where it stands for nobody.
+// TestTokenReview compares the status of reviews of valid and invalid tokens.
 func TestTokenReview(t *testing.T) {
 	jane := &request.User{Name: "jane", UID: "8", Groups: []string{"dev"}}
 	for _, tt := range []struct {
@@ -60,7 +60,7 @@ func TestTokenReview(t *testing.T) {
 		{"known, but", "t", nil, jane, nil, errors.New("expired"), `{false {  [] map[]} [] [invalid bearer token, expired]}`},
 		{"none", "", nil, jane, nil, nil, "token is required for TokenReview in authentication"},
 	} {
-		tokens := judged(func(token string, audiences []string) (*request.User, []string, error) {
+		tokens := authenticatorFunc(func(token string, audiences []string) (*request.User, []string, error) {
 			if token != strings.Fields(tt.token)[0] || !slices.Equal(audiences, tt.audiences) {
 				t.Errorf("%s: asked about %q for %q", tt.name, token, audiences)
 			}
@@ -79,7 +79,8 @@ func TestTokenReview(t *testing.T) {
 	}
 }
 
-// TestTokenReviewIsNoUse: what is said to those who show a token is not said to those who ask about it.
+// TestTokenReviewIsNoUse: warnings for the bearer of a token do not go to the client that reviews
+// the token.
 func TestTokenReviewIsNoUse(t *testing.T) {
 	tokens := tokenUse(func(ctx context.Context) {
 		if info := request.From(ctx); info != nil {
@@ -92,7 +93,7 @@ func TestTokenReviewIsNoUse(t *testing.T) {
 	}
 }
 
-// tokenUse is a TokenAuthenticator that knows nobody.
+// tokenUse is a TokenAuthenticator that finds no user.
 type tokenUse func(ctx context.Context)
 
 func (u tokenUse) AuthenticateToken(ctx context.Context, _ string, _ []string) (*request.User, []string, error) {
@@ -100,7 +101,7 @@ func (u tokenUse) AuthenticateToken(ctx context.Context, _ string, _ []string) (
 	return nil, nil, nil
 }
 
-// TestSelfSubjectReview: the answer has nothing of the question.
+// TestSelfSubjectReview: the answer does not depend on the object that the client sent.
 func TestSelfSubjectReview(t *testing.T) {
 	sent := &authenticationv1.SelfSubjectReview{ObjectMeta: meta.ObjectMeta{Name: "x"}}
 	sent.Status.UserInfo.Username = "root"

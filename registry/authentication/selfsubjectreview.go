@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// selfSubjectReviews tell callers who they are.
+// selfSubjectReviews declares the resource selfsubjectreviews, which tells callers who they are:
+// name, UID, groups and extra of the user that the request was authenticated as, or impersonates.
 func selfSubjectReviews() registry.Actions {
 	return registry.Actions{
 		GroupResource: resource("selfsubjectreviews"), Kind: "SelfSubjectReview", Singular: "selfsubjectreview",
@@ -24,7 +25,8 @@ func selfSubjectReviews() registry.Actions {
 	}
 }
 
-// userInfo is what is told of a user.
+// userInfo returns u in the form of the API. It shares the groups and extra of u.
 func userInfo(u *request.User) authenticationv1.UserInfo {
-	return authenticationv1.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups, Extra: authenticationv1.ExtraOf(u.Extra)}
+	return authenticationv1.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups,
+		Extra: authenticationv1.ExtraOf(u.Extra)}
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// errUnknownToken is what is said of a token that nobody knows.
+// errUnknownToken is the error for a token that no authenticator knows.
 const errUnknownToken = "invalid bearer token"
 
-// tokenReviews tell others, such as servers behind this one, whom tokens stand for.
+// tokenReviews declares the resource tokenreviews. Other servers, such as kubelets and servers
+// behind this one, create TokenReviews to authenticate their own clients (webhook authentication).
 func tokenReviews(tokens request.TokenAuthenticator) registry.Actions {
 	return registry.Actions{
 		GroupResource: resource("tokenreviews"), Kind: "TokenReview", Singular: "tokenreview", Returned: true,
@@ -32,9 +33,13 @@ func tokenReviews(tokens request.TokenAuthenticator) registry.Actions {
 	}
 }
 
-// reviewToken reads the token as that of a header, so that what follows it after white space is not
-// part of it. What is to be said to who shows it is not for who asks about it.
-func reviewToken(ctx context.Context, tokens request.TokenAuthenticator, r *authenticationv1.TokenReview) (meta.Typed, error) {
+// reviewToken finds the user of the token in r and sets the status of r. The token ends at the
+// first space, as a bearer token in a header does. Warnings for the bearer of the token, which
+// authenticators leave in the context, do not go to the client that asks: the authenticator gets a
+// context of its own. If r names audiences, the accepted ones must be among them; else the
+// authenticator is wrong, which is an internal error.
+func reviewToken(ctx context.Context, tokens request.TokenAuthenticator,
+	r *authenticationv1.TokenReview) (meta.Typed, error) {
 	token, _, _ := strings.Cut(strings.TrimRightFunc(r.Spec.Token, unicode.IsSpace), " ")
 	user, accepted, err := tokens.AuthenticateToken(request.NewContext(ctx, nil), token, r.Spec.Audiences)
 	if err := ctx.Err(); err != nil {
@@ -45,16 +50,18 @@ func reviewToken(ctx context.Context, tokens request.TokenAuthenticator, r *auth
 		r.Status.Error = refusal(err)
 		return r, nil
 	}
-	if len(r.Spec.Audiences) > 0 && !slices.ContainsFunc(accepted, func(a string) bool { return slices.Contains(r.Spec.Audiences, a) }) {
+	if len(r.Spec.Audiences) > 0 && !slices.ContainsFunc(accepted, func(a string) bool {
+		return slices.Contains(r.Spec.Audiences, a)
+	}) {
 		return nil, meta.NewInternalError(errors.New("error validating audiences"))
 	}
 	r.Status.Authenticated, r.Status.User, r.Status.Audiences = true, userInfo(user), accepted
 	return r, nil
 }
 
-// refusal says why a token stands for nobody, in the words of kube-apiserver: there the server's
-// own tokens are looked through apart, before all others, so that the token is unknown to these
-// first.
+// refusal returns the error that a TokenReview shows. kube-apiserver asks its own service account
+// authenticators first and the others afterwards, so the first reason is always that the token is
+// unknown to one of them. Several reasons are listed in brackets.
 func refusal(err error) string {
 	reasons := reasonsOf([]string{errUnknownToken}, err)
 	if len(reasons) == 1 {
@@ -63,7 +70,8 @@ func refusal(err error) string {
 	return "[" + strings.Join(reasons, ", ") + "]"
 }
 
-// reasonsOf appends those of an error that may be several, each once.
+// reasonsOf appends the texts of err, or of the errors that err joins, to reasons. A text that is
+// there already is left out.
 func reasonsOf(reasons []string, err error) []string {
 	if err == nil {
 		return reasons

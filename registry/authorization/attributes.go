@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// attributesOf is what a question about others is about.
+// attributesOf returns the attributes of a review about a user that the review names.
 func attributesOf(spec *authorizationv1.SubjectAccessReviewSpec) *request.Attributes {
 	user := &request.User{Name: spec.User, UID: spec.UID, Groups: spec.Groups}
 	if spec.Extra != nil {
@@ -23,19 +23,24 @@ func attributesOf(spec *authorizationv1.SubjectAccessReviewSpec) *request.Attrib
 	return attributesFor(user, spec.ResourceAttributes, spec.NonResourceAttributes)
 }
 
-// attributesFor is what a question about a user is about: a resource, or a path.
-func attributesFor(user *request.User, res *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) *request.Attributes {
+// attributesFor returns the attributes of a review about user: a resource, or a path if res is nil.
+// One of both is set, which checkAttributes makes sure of. A resource without a version stands for
+// all versions ("*").
+func attributesFor(user *request.User, res *authorizationv1.ResourceAttributes,
+	path *authorizationv1.NonResourceAttributes) *request.Attributes {
 	if res == nil {
 		return &request.Attributes{User: user, Verb: path.Verb, Path: path.Path}
 	}
 	return &request.Attributes{
-		User: user, Verb: res.Verb, IsResource: true, Namespace: res.Namespace, Group: res.Group, Version: cmp.Or(res.Version, "*"),
-		Resource: res.Resource, Subresource: res.Subresource, Name: res.Name, Selected: selected(res),
+		User: user, Verb: res.Verb, IsResource: true, Namespace: res.Namespace, Group: res.Group,
+		Version:  cmp.Or(res.Version, "*"),
+		Resource: res.Resource, Subresource: res.Subresource, Name: res.Name, Selected: selectorsOf(res),
 	}
 }
 
-// selected is what the selectors of a question say, nil if there are none.
-func selected(a *authorizationv1.ResourceAttributes) *request.Selected {
+// selectorsOf parses the selectors of a review. It returns nil if the review has none. Requirements
+// take precedence over a raw selector; checkForms refuses a review with both.
+func selectorsOf(a *authorizationv1.ResourceAttributes) *request.Selected {
 	if a.FieldSelector == nil && a.LabelSelector == nil {
 		return nil
 	}
@@ -53,14 +58,16 @@ func selected(a *authorizationv1.ResourceAttributes) *request.Selected {
 	return s
 }
 
-// fieldsOf returns those requirements that can be understood, and what is wrong with the others.
+// fieldsOf returns the requirements in list that a field selector can express, and an error about
+// the others: the operator must be In or NotIn with exactly one value.
 func fieldsOf(list []meta.FieldSelectorRequirement) (meta.FieldRequirements, error) {
 	var out meta.FieldRequirements
 	var errs []error
 	for _, r := range list {
 		equals, differs := r.Operator == meta.FieldSelectorOpIn, r.Operator == meta.FieldSelectorOpNotIn
 		if !equals && !differs || len(r.Values) != 1 {
-			errs = append(errs, fmt.Errorf("requirement %s of field %q with %d values is not known", r.Operator, r.Key, len(r.Values)))
+			errs = append(errs, fmt.Errorf("requirement %s of field %q with %d values is not known",
+				r.Operator, r.Key, len(r.Values)))
 			continue
 		}
 		out = append(out, meta.FieldRequirement{Field: r.Key, Value: r.Values[0], Not: differs})
@@ -68,13 +75,13 @@ func fieldsOf(list []meta.FieldSelectorRequirement) (meta.FieldRequirements, err
 	return out, errors.Join(errs...)
 }
 
-// labelOperators are those that requirements of labels can have.
+// labelOperators maps the operators of requirements on labels to the operators of selectors.
 var labelOperators = map[meta.LabelSelectorOperator]meta.SelectorOperator{
 	meta.LabelSelectorOpIn: meta.OpIn, meta.LabelSelectorOpNotIn: meta.OpNotIn,
 	meta.LabelSelectorOpExists: meta.OpExists, meta.LabelSelectorOpDoesNotExist: meta.OpDoesNotExist,
 }
 
-// labelsOf returns those requirements that can be understood, and what is wrong with the others.
+// labelsOf returns the requirements in list that are valid, and an error about the others.
 func labelsOf(list []meta.LabelSelectorRequirement) (meta.LabelRequirements, error) {
 	var out meta.LabelRequirements
 	var errs []error

@@ -14,15 +14,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// judge answers every question alike and keeps the last one.
-type judge struct {
+// fixedAuthorizer answers every question alike and keeps the last one.
+type fixedAuthorizer struct {
 	asked    *request.Attributes
 	decision request.Decision
 	reason   string
 	err      error
 }
 
-func (j *judge) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
+func (j *fixedAuthorizer) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 	j.asked = a
 	return j.decision, j.reason, j.err
 }
@@ -41,7 +41,7 @@ func (l list) RulesFor(_ context.Context, user *request.User, namespace string) 
 	return l.rules, l.incomplete, l.err
 }
 
-// ask creates a review, past decoding and admission.
+// ask creates a review without decoding and admission.
 func ask(ctx context.Context, all []registry.Actions, name string, obj meta.Object) (meta.Typed, error) {
 	i := slices.IndexFunc(all, func(a registry.Actions) bool { return a.GroupResource.Resource == name })
 	act := &registry.Action{Object: obj, User: &request.User{Name: "alice"}}
@@ -51,19 +51,19 @@ func ask(ctx context.Context, all []registry.Actions, name string, obj meta.Obje
 	return all[i].Create(ctx, act)
 }
 
-// TestAnswers: what becomes of what the authorizer says. What it is asked, and what is no question, is compared with Kubernetes in
-// test/differential.
+// TestAnswers compares the status of a review with the decision of the authorizer. The attributes
+// and the validation of reviews are compared with Kubernetes in test/differential.
 func TestAnswers(t *testing.T) {
 	for _, tt := range []struct {
-		judge          judge
+		authorizer     fixedAuthorizer
 		fields, labels string
 		want           authorizationv1.SubjectAccessReviewStatus
 	}{
-		{judge{decision: request.Allow, reason: "so"}, "", "", authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "so"}},
-		{judge{decision: request.Deny, reason: "so"}, "", "", authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "so"}},
-		{judge{decision: request.NoOpinion}, "a=b", "a", authorizationv1.SubjectAccessReviewStatus{}},
-		{judge{decision: request.Allow, err: errors.New("oops")}, "", "", authorizationv1.SubjectAccessReviewStatus{Allowed: true, EvaluationError: "oops"}},
-		{judge{decision: request.NoOpinion, err: errors.New("oops")}, "a", "a in", authorizationv1.SubjectAccessReviewStatus{
+		{fixedAuthorizer{decision: request.Allow, reason: "so"}, "", "", authorizationv1.SubjectAccessReviewStatus{Allowed: true, Reason: "so"}},
+		{fixedAuthorizer{decision: request.Deny, reason: "so"}, "", "", authorizationv1.SubjectAccessReviewStatus{Denied: true, Reason: "so"}},
+		{fixedAuthorizer{decision: request.NoOpinion}, "a=b", "a", authorizationv1.SubjectAccessReviewStatus{}},
+		{fixedAuthorizer{decision: request.Allow, err: errors.New("oops")}, "", "", authorizationv1.SubjectAccessReviewStatus{Allowed: true, EvaluationError: "oops"}},
+		{fixedAuthorizer{decision: request.NoOpinion, err: errors.New("oops")}, "a", "a in", authorizationv1.SubjectAccessReviewStatus{
 			EvaluationError: "oops; spec.resourceAttributes.fieldSelector ignored due to parse error; spec.resourceAttributes.labelSelector ignored due to parse error"}},
 	} {
 		r := &authorizationv1.SelfSubjectAccessReview{}
@@ -73,27 +73,28 @@ func TestAnswers(t *testing.T) {
 			r.Spec.ResourceAttributes.LabelSelector = &authorizationv1.LabelSelectorAttributes{RawSelector: tt.labels}
 		}
 		r.Status = authorizationv1.SubjectAccessReviewStatus{Allowed: true, Denied: true, Reason: "what the client says of it"}
-		out, err := ask(t.Context(), Actions(&tt.judge, nil), "selfsubjectaccessreviews", r)
+		out, err := ask(t.Context(), Actions(&tt.authorizer, nil), "selfsubjectaccessreviews", r)
 		if err != nil || out.(*authorizationv1.SelfSubjectAccessReview).Status != tt.want {
 			t.Errorf("got %+v, %v, want %+v", r.Status, err, tt.want)
 		}
-		if a := tt.judge.asked; a.User.Name != "alice" || a.Version != "*" || !a.IsResource || (a.Selected == nil) != (tt.fields == "") {
+		if a := tt.authorizer.asked; a.User.Name != "alice" || a.Version != "*" || !a.IsResource || (a.Selected == nil) != (tt.fields == "") {
 			t.Errorf("asked about %+v", a)
 		}
 	}
 }
 
-// TestNobodyWaits: a question that nobody waits for any more has no answer, as what the authorizer said may be about that.
+// TestNobodyWaits: a review whose request has ended has no answer, because the authorizer's error
+// may only say that the request has ended.
 func TestNobodyWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: "u", NonResourceAttributes: &authorizationv1.NonResourceAttributes{}}}
-	if out, err := ask(ctx, Actions(&judge{decision: request.Allow}, nil), "subjectaccessreviews", r); !errors.Is(err, context.Canceled) {
+	if out, err := ask(ctx, Actions(&fixedAuthorizer{decision: request.Allow}, nil), "subjectaccessreviews", r); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %+v, %v", out, err)
 	}
 }
 
-// TestRulesReview lists rules about resources and about paths apart.
+// TestRulesReview: rules for resources and rules for paths are two lists.
 func TestRulesReview(t *testing.T) {
 	for _, tt := range []struct {
 		name string

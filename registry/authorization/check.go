@@ -10,50 +10,56 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// specPath and attributesPath are what messages name. The second is one name, as kube-apiserver has
-// it, which nobody can see.
+// The paths that errors begin with. attributesPath is a single name with a dot in it, as in
+// kube-apiserver; printed it looks like a path of two names.
 var (
 	specPath       = field.NewPath("spec")
 	attributesPath = field.NewPath("spec.resourceAttributes")
 )
 
-// invalid is the error about what is wrong with a review; nil if nothing is. It names no kind, as
-// that of kube-apiserver.
-func invalid(errs field.ErrorList) error {
+// invalidReview returns errs as the error about a review, nil if there are none. The error names no
+// kind and no object, as in kube-apiserver.
+func invalidReview(errs field.ErrorList) error {
 	if len(errs) == 0 {
 		return nil
 	}
 	return meta.NewInvalid(meta.GroupKind{Group: authorizationv1.GroupVersion.Group}, "", errs)
 }
 
-// checkSubject checks a question about others.
+// checkSubject validates a review about a user that it names.
 func checkSubject(spec *authorizationv1.SubjectAccessReviewSpec) field.ErrorList {
 	errs := checkAttributes(spec.ResourceAttributes, spec.NonResourceAttributes)
 	if spec.User == "" && len(spec.Groups) == 0 {
-		errs = append(errs, field.Invalid(specPath.Child("user"), spec.User, "at least one of user or group must be specified"))
+		errs = append(errs, field.Invalid(specPath.Child("user"), spec.User,
+			"at least one of user or group must be specified"))
 	}
 	return append(errs, checkSelectors(spec.ResourceAttributes)...)
 }
 
-// checkLocal checks a question about others in one namespace, which is that of the request.
+// checkLocal validates a review about a namespace: its attributes are for a resource in the
+// namespace of the request, and its metadata has nothing but that namespace.
 func checkLocal(r *authorizationv1.LocalSubjectAccessReview) field.ErrorList {
 	m := r.ObjectMeta
 	m.Namespace = ""
 	errs := checkSubject(&r.Spec)
 	if !isEmpty(m) {
-		errs = append(errs, field.Invalid(field.NewPath("metadata"), govalue.JSON(r.ObjectMeta), "must be empty except for namespace"))
+		errs = append(errs, field.Invalid(field.NewPath("metadata"), govalue.JSON(r.ObjectMeta),
+			"must be empty except for namespace"))
 	}
 	if a := r.Spec.ResourceAttributes; a != nil && a.Namespace != r.Namespace {
-		errs = append(errs, field.Invalid(attributesPath.Child("namespace"), a.Namespace, "must match metadata.namespace"))
+		errs = append(errs, field.Invalid(attributesPath.Child("namespace"), a.Namespace,
+			"must match metadata.namespace"))
 	}
 	if a := r.Spec.NonResourceAttributes; a != nil {
-		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), govalue.JSON(a), "disallowed on this kind of request"))
+		errs = append(errs, field.Invalid(specPath.Child("nonResourceAttributes"), govalue.JSON(a),
+			"disallowed on this kind of request"))
 	}
 	return errs
 }
 
-// checkAttributes checks that a question is about one thing.
-func checkAttributes(res *authorizationv1.ResourceAttributes, path *authorizationv1.NonResourceAttributes) field.ErrorList {
+// checkAttributes requires a review to be about a resource or about a path, not both.
+func checkAttributes(res *authorizationv1.ResourceAttributes,
+	path *authorizationv1.NonResourceAttributes) field.ErrorList {
 	switch {
 	case res != nil && path != nil:
 		return field.ErrorList{field.Invalid(specPath.Child("nonResourceAttributes"), govalue.JSON(path),
@@ -65,7 +71,8 @@ func checkAttributes(res *authorizationv1.ResourceAttributes, path *authorizatio
 	return nil
 }
 
-// checkEmpty checks that a review has no metadata.
+// checkEmpty requires a review to have no metadata: a review is not stored, so a name would have no
+// meaning.
 func checkEmpty(m meta.ObjectMeta) field.ErrorList {
 	if isEmpty(m) {
 		return nil
@@ -73,14 +80,15 @@ func checkEmpty(m meta.ObjectMeta) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("metadata"), govalue.JSON(m), "must be empty")}
 }
 
-// isEmpty reports whether there is nothing in the metadata of a review but who owns its fields.
+// isEmpty reports whether m has no field but managedFields, which clients may send back.
 func isEmpty(m meta.ObjectMeta) bool {
 	m.ManagedFields = nil
 	return scheme.Equal(&m, new(meta.ObjectMeta))
 }
 
-// checkSelectors checks the selectors of a question. Operators that nobody knows are left to the
-// answer, as a client may know more than the server.
+// checkSelectors validates the selectors of a review. An unknown operator is no error here: the
+// client may be newer than the server, so selectorsOf leaves the requirement out and the review
+// says so (KEP-4601).
 func checkSelectors(a *authorizationv1.ResourceAttributes) field.ErrorList {
 	if a == nil {
 		return nil
@@ -103,13 +111,16 @@ func checkSelectors(a *authorizationv1.ResourceAttributes) field.ErrorList {
 	return errs
 }
 
-// checkForms checks that a selector is there in one form.
+// checkForms requires a selector to be given either as text or as requirements. The grammar of the
+// first message is that of kube-apiserver.
 func checkForms(raw string, requirements int, p *field.Path) field.ErrorList {
 	switch {
 	case raw != "" && requirements > 0:
-		return field.ErrorList{field.Invalid(p.Child("rawSelector"), raw, "may not specified at the same time as requirements")}
+		return field.ErrorList{field.Invalid(p.Child("rawSelector"), raw,
+			"may not specified at the same time as requirements")}
 	case raw == "" && requirements == 0:
-		return field.ErrorList{field.Required(p.Child("requirements"), fmt.Sprintf("when %s is specified, requirements or rawSelector is required", p))}
+		return field.ErrorList{field.Required(p.Child("requirements"),
+			fmt.Sprintf("when %s is specified, requirements or rawSelector is required", p))}
 	}
 	return nil
 }

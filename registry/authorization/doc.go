@@ -1,12 +1,18 @@
-// Package authorization knows the resources of authorization.k8s.io: reviews, which are asked who
-// may do what and answer at once.
+// Package authorization declares the resources of the group authorization.k8s.io: reviews, which a
+// client creates to ask what a user may do. A review is answered at once and is not stored (an
+// action).
 //
-// Actions returns the declarations that a server makes them from.
+// Laws: a review is answered by the authorizer that decides about requests, so a review agrees with
+// what a request would get. A selector that cannot be parsed makes the question wider, never
+// narrower: its requirements are left out and the review says so. The texts of errors are those of
+// kube-apiserver.
 //
-// Not here: the verbs (registry), types (scheme/api/authorizationv1), and who decides
+// Actions returns the declarations. The server makes the resources from them at its start.
+//
+// Not here: the verb create (registry), the Go types (scheme/api/authorizationv1), the decision
 // (filters/authz).
 //
-// Read: accessreview.go, check.go, attributes.go, rulesreview.go.
+// Reading order: accessreview.go, check.go, attributes.go, rulesreview.go.
 package authorization
 
 import (
@@ -16,10 +22,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Actions returns the resources of the group. may is asked what users may do, rules for all of it.
+// Actions returns the declarations of the resources of the group authorization.k8s.io. may answers
+// access reviews, rules answers rules reviews; both must be safe for concurrent use.
 func Actions(may request.Authorizer, rules request.RuleResolver) []registry.Actions {
 	return []registry.Actions{
-		subjectAccessReviews(may), selfSubjectAccessReviews(may), localSubjectAccessReviews(may), selfSubjectRulesReviews(rules),
+		subjectAccessReviews(may), selfSubjectAccessReviews(may), localSubjectAccessReviews(may),
+		selfSubjectRulesReviews(rules),
 	}
 }
 

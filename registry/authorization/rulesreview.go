@@ -10,10 +10,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// selfSubjectRulesReviews list what callers may do in a namespace.
+// selfSubjectRulesReviews declares the resource selfsubjectrulesreviews, which lists what the
+// caller may do in a namespace. The list is incomplete if an authorizer cannot list its rules. It
+// is meant for user interfaces, not for decisions.
 func selfSubjectRulesReviews(rules request.RuleResolver) registry.Actions {
 	return registry.Actions{
-		GroupResource: resource("selfsubjectrulesreviews"), Kind: "SelfSubjectRulesReview", Singular: "selfsubjectrulesreview",
+		GroupResource: resource("selfsubjectrulesreviews"), Kind: "SelfSubjectRulesReview",
+		Singular: "selfsubjectrulesreview",
 		Check: func(a *registry.Action) error {
 			if a.Object.(*authorizationv1.SelfSubjectRulesReview).Spec.Namespace == "" {
 				return meta.NewBadRequest("no namespace on request")
@@ -36,8 +39,8 @@ func selfSubjectRulesReviews(rules request.RuleResolver) registry.Actions {
 	}
 }
 
-// statusOf lists rules as reviews do, those about resources apart from those about paths. A rule
-// may be about both.
+// statusOf returns rules in the form of a review, where rules for resources and rules for paths are
+// two lists. An RBAC rule for both is in both lists.
 func statusOf(rules []rbacv1.PolicyRule) authorizationv1.SubjectRulesReviewStatus {
 	status := authorizationv1.SubjectRulesReviewStatus{
 		ResourceRules: []authorizationv1.ResourceRule{}, NonResourceRules: []authorizationv1.NonResourceRule{},

@@ -13,39 +13,47 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// door is the way that a change comes in.
+// Validation of requests. signingRequests (signingrequest.go) names checkRequest for each way to
+// write a request. The texts in PEM are validated in pem.go.
+
+// door is the resource or subresource that a write goes through.
 type door int
 
 const (
-	theRequest  door = iota
-	theStatus        // for the certificate, and conditions but approvals
-	theApproval      // for conditions
+	throughResource door = iota // certificatesigningrequests
+	throughStatus               // .../status: the certificate, and conditions except approvals
+	throughApproval             // .../approval: conditions
 )
 
-// approvals are the conditions that decide about a request.
-var approvals = []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved, certificatesv1.CertificateDenied}
+// approvals are the conditions that decide about a request. Only a write through the subresource
+// approval can add or change them.
+var approvals = []certificatesv1.RequestConditionType{certificatesv1.CertificateApproved,
+	certificatesv1.CertificateDenied}
 
-// final are the conditions that never go, and are true.
+// final are the conditions that are never removed, and whose status is always True.
 var final = append(slices.Clone(approvals), certificatesv1.CertificateFailed)
 
-// usages are what keys are used for, in order.
+// usages are the valid usages of a key, sorted as the error lists them.
 var usages = []certificatesv1.KeyUsage{
-	certificatesv1.UsageAny, certificatesv1.UsageCertSign, certificatesv1.UsageClientAuth, certificatesv1.UsageCodeSigning,
-	certificatesv1.UsageContentCommitment, certificatesv1.UsageCRLSign, certificatesv1.UsageDataEncipherment,
-	certificatesv1.UsageDecipherOnly, certificatesv1.UsageDigitalSignature, certificatesv1.UsageEmailProtection,
-	certificatesv1.UsageEncipherOnly, certificatesv1.UsageIPsecEndSystem, certificatesv1.UsageIPsecTunnel,
-	certificatesv1.UsageIPsecUser, certificatesv1.UsageKeyAgreement, certificatesv1.UsageKeyEncipherment,
-	certificatesv1.UsageMicrosoftSGC, certificatesv1.UsageNetscapeSGC, certificatesv1.UsageOCSPSigning, certificatesv1.UsageSMIME,
-	certificatesv1.UsageServerAuth, certificatesv1.UsageSigning, certificatesv1.UsageTimestamping,
+	certificatesv1.UsageAny, certificatesv1.UsageCertSign, certificatesv1.UsageClientAuth,
+	certificatesv1.UsageCodeSigning, certificatesv1.UsageContentCommitment, certificatesv1.UsageCRLSign,
+	certificatesv1.UsageDataEncipherment, certificatesv1.UsageDecipherOnly, certificatesv1.UsageDigitalSignature,
+	certificatesv1.UsageEmailProtection, certificatesv1.UsageEncipherOnly, certificatesv1.UsageIPsecEndSystem,
+	certificatesv1.UsageIPsecTunnel, certificatesv1.UsageIPsecUser, certificatesv1.UsageKeyAgreement,
+	certificatesv1.UsageKeyEncipherment, certificatesv1.UsageMicrosoftSGC, certificatesv1.UsageNetscapeSGC,
+	certificatesv1.UsageOCSPSigning, certificatesv1.UsageSMIME, certificatesv1.UsageServerAuth,
+	certificatesv1.UsageSigning, certificatesv1.UsageTimestamping,
 }
 
 const (
-	minSeconds = 600
-	// unknownSigner is one that clients of old versions did without.
+	minSeconds = 600 // least spec.expirationSeconds: 10 minutes
+	// unknownSigner is the signer that v1beta1 set if a client named none and no other signer
+	// fitted. v1 refuses it in new requests.
 	unknownSigner = "kubernetes.io/legacy-unknown"
 )
 
-// checkRequest checks a request that is new, or changed through a door.
+// checkRequest validates r, which replaces old by a write through the door through; old is nil if r
+// is new. The certificate is validated if it changes and the old one was valid or missing.
 func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 	errs := checkSpec(&r.Spec, old != nil)
 	var before []condition
@@ -58,12 +66,13 @@ func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 		return errs
 	}
 	renewed := !bytes.Equal(r.Status.Certificate, old.Status.Certificate)
-	if err := checkCertificate(r.Status.Certificate); renewed && err != nil && checkCertificate(old.Status.Certificate) == nil {
+	if err := checkCertificate(r.Status.Certificate); renewed && err != nil &&
+		checkCertificate(old.Status.Certificate) == nil {
 		errs = append(errs, field.Invalid(certificate, "<certificate data>", err.Error()))
 	}
 	errs = append(errs, checkDecision(conditions, r.Status.Conditions, before, through)...)
 	switch {
-	case renewed && through != theStatus:
+	case renewed && through != throughStatus:
 		errs = append(errs, field.Forbidden(certificate, "updates may not set certificate content"))
 	case renewed && len(old.Status.Certificate) > 0:
 		errs = append(errs, field.Forbidden(certificate, "updates may not modify existing certificate content"))
@@ -71,8 +80,9 @@ func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 	return errs
 }
 
-// checkSpec checks what is asked for. A request that is stored stays as it is; old ones may have
-// usages, and name signers, as new ones may not.
+// checkSpec validates the spec. stored says that the request was stored before. Its spec cannot
+// change then, so the rules about single usages and the legacy signer, which are younger than the
+// kind, are not applied.
 func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
@@ -86,17 +96,19 @@ func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) 
 		errs = append(errs, checkUsages(p.Child("usages"), spec.Usages)...)
 	}
 	if spec.SignerName == unknownSigner && !stored {
-		errs = append(errs, field.Invalid(p.Child("signerName"), spec.SignerName, "the legacy signerName is not allowed via this API version"))
+		errs = append(errs, field.Invalid(p.Child("signerName"), spec.SignerName,
+			"the legacy signerName is not allowed via this API version"))
 	} else {
 		errs = append(errs, check.Needed(p.Child("signerName"), spec.SignerName, checkSigner)...)
 	}
 	if s := spec.ExpirationSeconds; s != nil && *s < minSeconds {
-		errs = append(errs, field.Invalid(p.Child("expirationSeconds"), *s, "may not specify a duration less than 600 seconds (10 minutes)"))
+		errs = append(errs, field.Invalid(p.Child("expirationSeconds"), *s,
+			"may not specify a duration less than 600 seconds (10 minutes)"))
 	}
 	return errs
 }
 
-// checkUsages checks that each usage is known, and named once.
+// checkUsages requires each usage to be known and to stand once in the list.
 func checkUsages(p *field.Path, list []certificatesv1.KeyUsage) field.ErrorList {
 	var errs field.ErrorList
 	for i, usage := range field.Each(&errs, list) {
@@ -111,11 +123,13 @@ func checkUsages(p *field.Path, list []certificatesv1.KeyUsage) field.ErrorList 
 	return errs
 }
 
-// checkConditions checks conditions. What has been wrong with them before may stay.
+// checkConditions validates the conditions. before are the conditions of the old object: if they
+// have no type, repeat a type, or have both Approved and Denied, the new ones may, too.
 func checkConditions(p *field.Path, list, before []condition) field.ErrorList {
 	var errs field.ErrorList
-	both := count(before, certificatesv1.CertificateApproved) > 0 && count(before, certificatesv1.CertificateDenied) > 0
-	unnamed, repeated := count(before, "") > 0, repeats(before)
+	both := countOf(before, certificatesv1.CertificateApproved) > 0 &&
+		countOf(before, certificatesv1.CertificateDenied) > 0
+	unnamed, repeated := countOf(before, "") > 0, repeats(before)
 	seen := check.Duplicates{}
 	approved, denied := false, false
 	for i, c := range field.Each(&errs, list) {
@@ -140,21 +154,22 @@ func checkConditions(p *field.Path, list, before []condition) field.ErrorList {
 	return errs
 }
 
-// repeats reports whether there are several conditions of a type.
+// repeats reports whether list has two conditions of the same type.
 func repeats(list []condition) bool {
 	seen := check.Duplicates{}
 	return slices.ContainsFunc(list, func(c condition) bool { return !seen.Add(string(c.Type)) })
 }
 
-// checkDecision checks that what has been decided stays, and that only those decide who may.
+// checkDecision refuses the removal of final conditions, and changes of approvals unless the write
+// goes through the subresource approval.
 func checkDecision(p *field.Path, list, before []condition, through door) field.ErrorList {
 	var errs field.ErrorList
 	for _, t := range final {
-		if count(list, t) < count(before, t) {
+		if countOf(list, t) < countOf(before, t) {
 			errs = append(errs, field.Forbidden(p, fmt.Sprintf("updates may not remove a condition of type %q", t)))
 		}
 	}
-	if through == theApproval {
+	if through == throughApproval {
 		return errs
 	}
 	for _, t := range approvals {
@@ -163,15 +178,17 @@ func checkDecision(p *field.Path, list, before []condition, through door) field.
 		case len(now) > len(was):
 			errs = append(errs, field.Forbidden(p, fmt.Sprintf("updates may not add a condition of type %q", t)))
 		case len(now) == len(was) && !scheme.Equal(&now, &was):
-			errs = append(errs, field.Forbidden(p, fmt.Sprintf("updates may not modify a condition of type %q\n%s", t, govalue.Diff(was, now))))
+			errs = append(errs, field.Forbidden(p,
+				fmt.Sprintf("updates may not modify a condition of type %q\n%s", t, govalue.Diff(was, now))))
 		}
 	}
 	return errs
 }
 
+// ofType returns the conditions of type t, in order.
 func ofType(list []condition, t certificatesv1.RequestConditionType) []condition {
 	var found []condition
-	for _, i := range places(list, t) {
+	for _, i := range indexesOf(list, t) {
 		found = append(found, list[i])
 	}
 	return found

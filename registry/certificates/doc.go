@@ -1,15 +1,39 @@
-// Package certificates knows what is special about the resources of certificates.k8s.io: requests
-// for certificates.
+// Package certificates declares the resource certificatesigningrequests of the group
+// certificates.k8s.io: requests for certificates, which a controller or an administrator approves
+// or denies, and which a signer answers with a certificate.
 //
-// Resources returns the declarations that a server makes stores from.
+// Words. A request is a CertificateSigningRequest. Its subresource approval is for the approver,
+// who writes the conditions Approved and Denied. Its subresource status is for the signer, who
+// writes the certificate and other conditions.
 //
-// Not here: the verbs (registry), types (scheme/api/certificatesv1), who approves requests, and who
-// signs.
+// Laws:
+//
+//   - The spec of a request never changes after its creation, and the server sets the user in it.
+//     So a signer can trust that this user asked for this certificate.
+//
+//   - The conditions Approved, Denied and Failed are never removed, and Approved and Denied exclude
+//     each other.
+//
+//   - A certificate that was issued never changes.
+//
+//   - An update may keep some violations that the old object has already: see checkSpec and
+//     checkConditions.
+//
+//   - The texts and the order of errors are those of kube-apiserver.
+//
+// Resources returns the declaration. The server makes a store from it at its start.
+//
+// Not here: the verbs (registry), the Go types and their defaults (scheme/api/certificatesv1), who
+// may approve or sign (registry/admission), the controllers that approve and sign (outside of the
+// server).
+//
+// Reading order: signingrequest.go, check.go, pem.go.
 package certificates
 
 import "github.com/coracle-project/coracle/registry"
 
-// Resources returns the resources of the group.
+// Resources returns the declarations of the resources of the group certificates.k8s.io. There is
+// one: certificatesigningrequests.
 func Resources() []registry.Resource {
 	return []registry.Resource{signingRequests()}
 }

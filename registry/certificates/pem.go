@@ -13,12 +13,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// maxKeyBits bounds RSA keys: how long a signature takes to check grows faster than the key, and
-// anybody may ask.
+// maxKeyBits is the largest RSA key, in bits. The time to verify a signature grows faster than the
+// key, and any user may create requests.
 const maxKeyBits = 16384
 
-// checkSigned says what is wrong with a PKCS #10 request in PEM, which whoever has its key has
-// signed.
+// checkSigned returns what is wrong with a PKCS #10 request in PEM. The request must be signed with
+// its own key, which proves that the client has the key.
 func checkSigned(text []byte) error {
 	request, err := certificatesv1.ParseRequest(text)
 	if err != nil {
@@ -30,7 +30,8 @@ func checkSigned(text []byte) error {
 	return request.CheckSignature()
 }
 
-// checkCertificate says what is wrong with certificates in PEM; there may be none at all.
+// checkCertificate returns what is wrong with a chain of certificates in PEM. An empty text is
+// valid: it stands for a request that has no certificate yet. Blocks with PEM headers are refused.
 func checkCertificate(text []byte) error {
 	if len(text) == 0 {
 		return nil
@@ -57,19 +58,21 @@ func checkCertificate(text []byte) error {
 	return nil
 }
 
-// The longest that the name of a signer and its parts may be, in bytes.
+// The greatest lengths of the name of a signer and its parts, in bytes. A domain is a DNS-1123
+// subdomain. A path may consist of a namespace and a name.
 const (
 	maxDomain = 253
 	maxPath   = 253 + 1 + 63
 	maxSigner = maxDomain + 1 + maxPath
 )
 
-// checkSigner checks the name of a signer: a domain of at least two labels, and a path of names
-// between dots.
+// checkSigner validates the name of a signer, such as kubernetes.io/kube-apiserver-client: a domain
+// with at least two labels, a slash, and a path of DNS-1123 subdomains between dots.
 func checkSigner(p *field.Path, name string) field.ErrorList {
 	domain, path, ok := strings.Cut(name, "/")
 	if !ok || strings.Contains(path, "/") {
-		return field.ErrorList{field.Invalid(p, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")}
+		return field.ErrorList{field.Invalid(p, name,
+			"must be a fully qualified domain and path of the form 'example.com/signer-name'")}
 	}
 	var errs field.ErrorList
 	if len(domain) > maxDomain {
@@ -86,7 +89,8 @@ func checkSigner(p *field.Path, name string) field.ErrorList {
 	return errs
 }
 
-// eachLabel reports the first of the labels between dots that a rule refuses.
+// eachLabel applies rule to each part of text between dots. It returns the errors of the first part
+// that has any.
 func eachLabel(p *field.Path, text string, rule func(string) []string) field.ErrorList {
 	var errs field.ErrorList
 	for label := range strings.SplitSeq(text, ".") {

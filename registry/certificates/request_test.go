@@ -23,12 +23,12 @@ import (
 
 var now = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// block encodes DER.
+// block encodes DER as a PEM block.
 func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// signed makes a PKCS #10 request, in DER.
+// signed returns a PKCS #10 request in DER.
 func signed(t *testing.T) []byte {
 	t.Helper()
 	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "jane"}}, pkitest.Key(t))
@@ -38,7 +38,7 @@ func signed(t *testing.T) []byte {
 	return der
 }
 
-// issued makes a certificate, in DER.
+// issued returns a certificate in DER.
 func issued(t *testing.T) []byte {
 	t.Helper()
 	return pkitest.SelfSigned(t).Cert.Raw
@@ -126,7 +126,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// unsigned makes a request for an RSA key of so many bits that nobody has, with a signature that is none.
+// unsigned returns a request for an RSA key of the given bits with an invalid signature. No private
+// key exists.
 func unsigned(t *testing.T, bits int) []byte {
 	t.Helper()
 	key, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), bits-1, 1), E: 65537})
@@ -154,7 +155,7 @@ func unsigned(t *testing.T, bits int) []byte {
 	return der
 }
 
-// TestSigned: a request must be one, and be signed with the key that it is for.
+// TestSigned: a request must be a PKCS #10 request that is signed with its own key.
 func TestSigned(t *testing.T) {
 	der := signed(t)
 	if err := checkSigned(block("CERTIFICATE REQUEST", der)); err != nil {
@@ -198,7 +199,7 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// conditions makes a list of conditions that are true, and have been for a while.
+// conditions returns a list of conditions that are true and have a transition time in the past.
 func conditions(types ...string) string {
 	for i, t := range types {
 		types[i] = `{"type":"` + t + `","status":"True","lastUpdateTime":"2030-01-01T00:00:00Z","lastTransitionTime":"2030-01-01T00:00:00Z"}`
@@ -210,7 +211,8 @@ func certificate(pem []byte) string {
 	return `"certificate":"` + base64.StdEncoding.EncodeToString(pem) + `"`
 }
 
-// TestDoors: what is asked for stays; one door is for approvals, another for certificates and all other conditions.
+// TestDoors: the spec never changes; the subresource approval changes approvals, the subresource
+// status changes certificates and all other conditions.
 func TestDoors(t *testing.T) {
 	cert, other := certificate(block("CERTIFICATE", issued(t))), certificate(block("CERTIFICATE", issued(t)))
 	forbidden := func(path, msg string) string { return "status." + path + ": Forbidden: " + msg }
@@ -253,7 +255,7 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// TestStored: a request that was stored with what new ones may not have can still be worked on.
+// TestStored: a stored request that breaks a younger rule can still be updated.
 func TestStored(t *testing.T) {
 	spec := `"signerName":"kubernetes.io/legacy-unknown","usages":["odd","any","any"]`
 	old := asked(t, spec, "")
@@ -263,7 +265,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestApprovalsStay: the door for certificates lets approvals as they are, whatever a client makes of them.
+// TestApprovalsStay: a write to the subresource status does not change approvals.
 func TestApprovalsStay(t *testing.T) {
 	old := asked(t, plain, `"conditions":[{"type":"Approved","status":"True","reason":"a","lastUpdateTime":"2030-01-01T00:00:00Z","lastTransitionTime":"2030-01-01T00:00:00Z"}]`)
 	next := asked(t, plain, `"conditions":[{"type":"Failed","status":"True"},{"type":"Approved","status":"True","reason":"b"}]`)
@@ -278,7 +280,8 @@ func TestApprovalsStay(t *testing.T) {
 	}
 }
 
-// TestTimes: conditions without times are of now, unless they have been there with the same status.
+// TestTimes: a condition without a transition time gets the present time, unless the old object has
+// it with the same status.
 func TestTimes(t *testing.T) {
 	early := meta.NewTime(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	old := asked(t, plain, `"conditions":[{"type":"a","status":"True","lastTransitionTime":"2030-01-01T00:00:00Z"},{"type":"b","status":"True"},`+
@@ -295,7 +298,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestWhoAsks: the server writes down who asks, whatever the client says.
+// TestWhoAsks: the server sets the user of a request, whatever the client sends.
 func TestWhoAsks(t *testing.T) {
 	s := kind(t).Strategy
 	lie := plain + `,"username":"root","uid":"0","groups":["system:masters"],"extra":{"a":["b"]}`

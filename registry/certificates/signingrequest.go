@@ -14,37 +14,44 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// The signing request and a condition of it, by shorter names.
+// The declaration of the resource certificatesigningrequests with its subresources status and
+// approval, and what the server sets in a request before it is validated. Resources returns the
+// declaration.
+
+// Short names for the types of a request and of one of its conditions.
 type (
 	signingRequest = certificatesv1.CertificateSigningRequest
 	condition      = certificatesv1.CertificateSigningRequestCondition
 )
 
-// signingRequests makes the resource certificatesigningrequests. What is asked for stays as it is;
-// it is approved or denied through one door, and the certificate comes in through the other.
+// signingRequests declares the resource certificatesigningrequests. A write to the resource itself
+// changes only metadata: spec and status are reset to the old object.
 func signingRequests() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*signingRequest]{
-		GroupResource: meta.GroupResource{Group: certificatesv1.GroupVersion.Group, Resource: "certificatesigningrequests"},
-		Kind:          "CertificateSigningRequest", ShortNames: []string{"csr"},
+		GroupResource: meta.GroupResource{Group: certificatesv1.GroupVersion.Group,
+			Resource: "certificatesigningrequests"},
+		Kind: "CertificateSigningRequest", ShortNames: []string{"csr"},
 		Strategy: registry.StrategyOf[*signingRequest]{
-			Metadata:                 registry.MetaWhole,
-			ValidateName:             names.PathSegmentName,
-			Prepare:                  prepareRequest,
-			Validate:                 func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theRequest) },
+			Metadata:     registry.MetaWhole,
+			ValidateName: names.PathSegmentName,
+			Prepare:      prepareRequest,
+			Validate: func(r, old *signingRequest) field.ErrorList {
+				return checkRequest(r, old, throughResource)
+			},
 			AllowUnconditionalUpdate: true,
 		},
 		Reset: []string{"spec", "status"},
 		Status: &registry.StatusOf[*signingRequest]{
 			Reset:    []string{"spec", "status.conditions"},
 			Prepare:  prepareStatus,
-			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theStatus) },
+			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, throughStatus) },
 			Metadata: registry.MetaWhole,
 		},
 		Subresources: []registry.SubresourceOf[*signingRequest]{{
 			Name: "approval", Owns: []string{"status.conditions"}, Reset: []string{"spec", "status.certificate"},
 			Metadata: registry.MetaWhole,
 			Prepare:  fillInTimes,
-			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, theApproval) },
+			Validate: func(r, old *signingRequest) field.ErrorList { return checkRequest(r, old, throughApproval) },
 		}},
 		Fields: []registry.FieldValue{{Label: "spec.signerName", Path: "spec.signerName"}},
 		Table: &registry.TableOf[*signingRequest]{
@@ -60,22 +67,25 @@ func signingRequests() registry.Resource {
 				if s := r.Spec.ExpirationSeconds; s != nil {
 					duration = registry.HumanDuration(time.Duration(*s) * time.Second)
 				}
-				return []any{r.Name, registry.Age(&r.ObjectMeta, now), cmp.Or(r.Spec.SignerName, registry.None), r.Spec.Username, duration,
+				return []any{r.Name, registry.Age(&r.ObjectMeta, now), cmp.Or(r.Spec.SignerName, registry.None),
+					r.Spec.Username, duration,
 					conditionCell(&r.Status)}
 			},
 		},
 	})
 }
 
+// conditionCell is the cell Condition: Pending, Approved or Denied, then Failed and Issued if they
+// apply, such as "Approved,Issued".
 func conditionCell(s *certificatesv1.CertificateSigningRequestStatus) string {
 	cell := "Pending"
 	switch {
-	case count(s.Conditions, certificatesv1.CertificateDenied) > 0:
+	case countOf(s.Conditions, certificatesv1.CertificateDenied) > 0:
 		cell = "Denied"
-	case count(s.Conditions, certificatesv1.CertificateApproved) > 0:
+	case countOf(s.Conditions, certificatesv1.CertificateApproved) > 0:
 		cell = "Approved"
 	}
-	if count(s.Conditions, certificatesv1.CertificateFailed) > 0 {
+	if countOf(s.Conditions, certificatesv1.CertificateFailed) > 0 {
 		cell += ",Failed"
 	}
 	if len(s.Certificate) > 0 {
@@ -84,7 +94,8 @@ func conditionCell(s *certificatesv1.CertificateSigningRequestStatus) string {
 	return cell
 }
 
-// prepareRequest writes down who asks, and lets that and what is asked for be.
+// prepareRequest resets the spec to old, or sets the user in the spec of a new request to the user
+// who sent it. What a client writes there does not count.
 func prepareRequest(r *registry.Request, csr, old *signingRequest) {
 	if old != nil {
 		csr.Spec = old.Spec
@@ -104,11 +115,11 @@ func prepareRequest(r *registry.Request, csr, old *signingRequest) {
 	}
 }
 
-// prepareStatus keeps the conditions that the other door is for, unless there are more or fewer of
-// them, which is refused.
+// prepareStatus resets the approvals to those of old, one by one. If their number changed, they are
+// left as the client wrote them, and checkDecision refuses the write.
 func prepareStatus(r *registry.Request, csr, old *signingRequest) {
 	for _, t := range approvals {
-		now, was := places(csr.Status.Conditions, t), places(old.Status.Conditions, t)
+		now, was := indexesOf(csr.Status.Conditions, t), indexesOf(old.Status.Conditions, t)
 		for i := range now {
 			if len(now) == len(was) {
 				csr.Status.Conditions[now[i]] = old.Status.Conditions[was[i]]
@@ -118,7 +129,9 @@ func prepareStatus(r *registry.Request, csr, old *signingRequest) {
 	fillInTimes(r, csr, old)
 }
 
-// fillInTimes completes conditions. One came to be as it is now, unless it has been so before.
+// fillInTimes sets the times of conditions that the client left out. The time of the last
+// transition is that of the old condition of the same type and status, if there is one. If old has
+// several, the first counts.
 func fillInTimes(r *registry.Request, csr, old *signingRequest) {
 	type state struct {
 		of certificatesv1.RequestConditionType
@@ -139,8 +152,8 @@ func fillInTimes(r *registry.Request, csr, old *signingRequest) {
 	}
 }
 
-// places are the indexes of the conditions of a type.
-func places(list []condition, t certificatesv1.RequestConditionType) []int {
+// indexesOf returns the indexes of the conditions of type t.
+func indexesOf(list []condition, t certificatesv1.RequestConditionType) []int {
 	var found []int
 	for i := range list {
 		if list[i].Type == t {
@@ -150,5 +163,7 @@ func places(list []condition, t certificatesv1.RequestConditionType) []int {
 	return found
 }
 
-// count is how many conditions of a type there are.
-func count(list []condition, t certificatesv1.RequestConditionType) int { return len(places(list, t)) }
+// countOf returns the number of conditions of type t.
+func countOf(list []condition, t certificatesv1.RequestConditionType) int {
+	return len(indexesOf(list, t))
+}

@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// NoIP reports an address where a name is wanted.
+// NoIP reports an IP address where a DNS name is required.
 func NoIP(p *field.Path, text string) field.ErrorList {
 	if _, msgs := names.ParseIP(text, false); len(msgs) > 0 {
 		return nil
@@ -16,12 +16,12 @@ func NoIP(p *field.Path, text string) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, text, "must be a DNS name, not an IP address")}
 }
 
-// MaxAddressWarnings are more of the addresses of an object than a client is sent: see
-// request.Info.
+// MaxAddressWarnings bounds the warnings that are made for a list of addresses. It is more than a
+// client is sent (see request.Info.Warn), so no warning that would be sent is lost.
 const MaxAddressWarnings = 100
 
-// AddressWarnings tells of the addresses or ranges of a list that are not written as they should
-// be, which is what warnings says of each.
+// AddressWarnings returns the warnings about a list of addresses or ranges; warnings returns those
+// about one of them (IPWarnings, CIDRWarnings).
 func AddressWarnings(p *field.Path, list []string, warnings func(p *field.Path, text string) []string) []string {
 	var all []string
 	for i, text := range list {
@@ -33,8 +33,8 @@ func AddressWarnings(p *field.Path, list []string, warnings func(p *field.Path, 
 	return all
 }
 
-// IPWarnings tells of a valid address that has leading zeros, is of IPv4 in the form of IPv6, or is
-// not canonical.
+// IPWarnings returns a warning if a valid address has leading zeros, is an IPv4 address in IPv6
+// form, or is not in the canonical form of RFC 5952.
 func IPWarnings(p *field.Path, text string) []string {
 	ip, msgs := names.ParseIP(text, false)
 	if len(msgs) > 0 {
@@ -49,8 +49,8 @@ func IPWarnings(p *field.Path, text string) []string {
 	return nil
 }
 
-// CIDRWarnings tells of a valid range whose address is not its first one, and of what IPWarnings
-// tells of addresses.
+// CIDRWarnings returns warnings if a valid range is not named by its first address, and those of
+// IPWarnings.
 func CIDRWarnings(p *field.Path, text string) []string {
 	given, msgs := names.ParseCIDR(text, false)
 	if len(msgs) > 0 {
@@ -66,12 +66,16 @@ func CIDRWarnings(p *field.Path, text string) []string {
 		warnings = append(warnings, fmt.Sprintf("%s: non-standard CIDR value %q is invalid: use %q", p, text, all))
 	}
 	if len(warnings) == 0 && addr.Is6() && given.String() != text {
-		warnings = append(warnings, fmt.Sprintf("%s: IPv6 CIDR value %q should be in RFC 5952 canonical format (%q)", p, text, given))
+		warnings = append(
+			warnings,
+			fmt.Sprintf("%s: IPv6 CIDR value %q should be in RFC 5952 canonical format (%q)", p, text, given),
+		)
 	}
 	return warnings
 }
 
-// unmapped is a range of IPv4 as such, if it is in the form of IPv6.
+// unmapped returns an IPv4 range that is written in IPv6 form as an IPv4 range, and any other range
+// unchanged.
 func unmapped(p netip.Prefix) netip.Prefix {
 	if p.Addr().Is4In6() {
 		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)

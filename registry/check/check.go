@@ -34,7 +34,7 @@ func Required(p *field.Path, value string) field.ErrorList {
 	return nil
 }
 
-// OneOf reports a value that is none of valid; missing where it is empty.
+// OneOf reports a value that is none of valid. An empty value is reported as missing.
 func OneOf[T ~string](p *field.Path, value T, valid ...T) field.ErrorList {
 	switch {
 	case slices.Contains(valid, value):
@@ -61,8 +61,9 @@ func Optional(p *field.Path, value string, rule func(*field.Path, string) field.
 	return Apply(p, value, rule)
 }
 
-// Apply applies a rule that is the same wherever the value stands. It asks at no path first: a path
-// that goes to a function value is allocated, with all above it, and hardly any value is wrong.
+// Apply applies a rule whose result depends on the path in its errors only. It calls the rule with
+// a nil path first, because a path that is passed to a function value is allocated, and hardly any
+// value is wrong. Only for a wrong value it calls the rule again with the path.
 func Apply[T ~string](p *field.Path, value T, rule func(*field.Path, T) field.ErrorList) field.ErrorList {
 	if len(rule(nil, value)) == 0 {
 		return nil
@@ -70,7 +71,7 @@ func Apply[T ~string](p *field.Path, value T, rule func(*field.Path, T) field.Er
 	return rule(field.NewPath(p.String()), value)
 }
 
-// OptionalOneOf reports a value that is set and none of valid.
+// OptionalOneOf reports a value that is set but none of valid.
 func OptionalOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorList {
 	if value == nil {
 		return nil
@@ -78,8 +79,8 @@ func OptionalOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorLi
 	return Supported(p, *value, valid...)
 }
 
-// Supported is OneOf for values that may not be empty for other reasons, such as pointers: empty is
-// unsupported, too.
+// Supported reports a value that is none of valid. Unlike OneOf, it reports an empty value as not
+// supported, not as missing.
 func Supported[T ~string](p *field.Path, value T, valid ...T) field.ErrorList {
 	if slices.Contains(valid, value) {
 		return nil
@@ -142,7 +143,7 @@ func QualifiedName(p *field.Path, value string) field.ErrorList {
 	return Invalid(p, value, names.IsQualifiedName(value))
 }
 
-// PathSegment checks a name that only has to fit into a URL path.
+// PathSegment checks a name that must be one segment of a URL path.
 func PathSegment(p *field.Path, value string) field.ErrorList {
 	return Invalid(p, value, names.IsPathSegmentName(value))
 }
@@ -163,7 +164,7 @@ func GroupID(p *field.Path, id *int64) field.ErrorList {
 	return Invalid(p, *id, names.IsValidGroupID(*id))
 }
 
-// PortNumber checks a port of the network.
+// PortNumber checks a network port: 1 to 65535.
 func PortNumber(p *field.Path, port int32) field.ErrorList {
 	return Invalid(p, port, names.IsValidPortNum(int(port)))
 }
@@ -184,7 +185,7 @@ func FileMode(p *field.Path, mode *int32) field.ErrorList {
 	return nil
 }
 
-// NoBacksteps refuses ".." in a path.
+// NoBacksteps refuses a path with a segment "..".
 func NoBacksteps(p *field.Path, target string) field.ErrorList {
 	if slices.Contains(strings.Split(target, "/"), "..") {
 		return field.ErrorList{field.Invalid(p, target, "must not contain '..'")}
@@ -201,7 +202,8 @@ func DescendingPath(p *field.Path, target string) field.ErrorList {
 	return append(errs, NoBacksteps(p, target)...)
 }
 
-// NonReservedPath is a DescendingPath that leaves names beginning with two dots to the system.
+// NonReservedPath checks a DescendingPath that does not begin with two dots: kubelets use such
+// names in volumes.
 func NonReservedPath(p *field.Path, target string) field.ErrorList {
 	errs := DescendingPath(p, target)
 	if strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "../") {
@@ -210,7 +212,8 @@ func NonReservedPath(p *field.Path, target string) field.ErrorList {
 	return errs
 }
 
-// Immutable reports a changed value. Values are compared by what they mean, and may be unset.
+// Immutable reports a value that differs from the old one. Both may be nil. They are compared
+// semantically: an empty list equals an unset one.
 func Immutable[T any](p *field.Path, value, old *T) field.ErrorList {
 	if scheme.Equal(value, old) {
 		return nil
@@ -224,10 +227,10 @@ func Immutable[T any](p *field.Path, value, old *T) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, shown, "field is immutable")}
 }
 
-// Duplicates finds repeated values: it holds those seen.
+// Duplicates is the set of values that were seen, for finding repeated ones.
 type Duplicates map[string]bool
 
-// Add reports whether value is new.
+// Add adds a value and reports whether it was not seen before.
 func (d Duplicates) Add(value string) bool {
 	if d[value] {
 		return false
@@ -236,14 +239,14 @@ func (d Duplicates) Add(value string) bool {
 	return true
 }
 
-// Setting is a field and whether it is set.
+// Setting is the name of a field and whether the field is set.
 type Setting = struct {
 	Name string
 	Set  bool
 }
 
-// Forbidden reports those fields below p that are set, in order. Their names may be paths, such as
-// "securityContext.sysctls".
+// Forbidden reports the fields below p that are set, in the order of list. Their names may be
+// paths, such as "securityContext.sysctls".
 func Forbidden(p *field.Path, msg string, list []Setting) field.ErrorList {
 	var errs field.ErrorList
 	for _, s := range list {

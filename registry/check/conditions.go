@@ -23,7 +23,7 @@ var (
 		reasonPattern, "my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB")
 )
 
-// Conditions checks the conditions of a status, of which there is one of each type.
+// Conditions checks the conditions of a status (KEP-1623). A type must not occur twice.
 func Conditions(p *field.Path, conditions []meta.Condition) field.ErrorList {
 	var errs field.ErrorList
 	seen := Duplicates{}
@@ -39,9 +39,15 @@ func Conditions(p *field.Path, conditions []meta.Condition) field.ErrorList {
 
 func condition(p *field.Path, c *meta.Condition) field.ErrorList {
 	errs := QualifiedName(p.Child("type"), c.Type)
-	errs = append(errs, Supported(p.Child("status"), c.Status, meta.ConditionFalse, meta.ConditionTrue, meta.ConditionUnknown)...)
+	errs = append(
+		errs,
+		Supported(p.Child("status"), c.Status, meta.ConditionFalse, meta.ConditionTrue, meta.ConditionUnknown)...,
+	)
 	if c.ObservedGeneration < 0 {
-		errs = append(errs, field.Invalid(p.Child("observedGeneration"), c.ObservedGeneration, "must be greater than or equal to zero"))
+		errs = append(
+			errs,
+			field.Invalid(p.Child("observedGeneration"), c.ObservedGeneration, "must be greater than or equal to zero"),
+		)
 	}
 	if c.LastTransitionTime.IsZero() {
 		errs = append(errs, field.Required(p.Child("lastTransitionTime"), ""))

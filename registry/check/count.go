@@ -2,13 +2,13 @@ package check
 
 import "github.com/coracle-project/coracle/scheme/field"
 
-// Number is a field that counts something.
+// Number is the name and value of a numeric field.
 type Number = struct {
 	Name  string
 	Value int64
 }
 
-// Count is the number in a field that may be unset.
+// Count returns the Number of a field that may be unset, which counts as 0.
 func Count[T int32 | int64](name string, value *T) Number {
 	if value == nil {
 		return Number{Name: name}
@@ -25,7 +25,7 @@ func NotNegative(p *field.Path, list ...Number) field.ErrorList {
 	return errs
 }
 
-// AtMost reports fields below p whose numbers are above a limit, which is called what.
+// AtMost reports fields below p whose numbers are above limit. what names the limit in the message.
 func AtMost(p *field.Path, limit int32, what string, list ...Number) field.ErrorList {
 	var errs field.ErrorList
 	for _, n := range list {

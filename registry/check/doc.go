@@ -1,9 +1,10 @@
-// Package check holds the checks that the rules of many kinds are made of: a value that is
-// required, one of a few, a name, a port, a path, unchanged.
+// Package check has checks that the validation of many kinds shares: of a required value, an
+// enumeration, a name, a port, a path, an immutable field.
 //
-// Each takes the path of a value, returns an error for everything that is wrong with it, in the
-// words of kube-apiserver, and nil for nothing. What may be unset is a pointer, or goes through
-// Optional. Needed and Optional apply a check to a value that must not, or may, be empty.
+// Each check takes the path of a value and returns one error for each fault, and nil if there is
+// none. Texts, codes and order of the errors are those of kube-apiserver: clients see them. A value
+// that may be unset is a pointer. Needed applies a check to a value that must not be empty,
+// Optional to one that may be. Checks are pure and may be called at once.
 //
 // Not here: which names are valid (scheme/names), the checks that the tags of types declare
 // (scheme/typeinfo), what only pods need (registry/podspec).

@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// EndpointIP checks an address that traffic is sent to or accepted at: addresses with a meaning of
-// their own are not.
+// EndpointIP checks an address of an endpoint. Unspecified, loopback and link-local addresses are
+// refused: a service must not lead to the node itself or to its metadata service.
 func EndpointIP(p *field.Path, text string) field.ErrorList {
 	ip, msgs := names.ParseIP(text, false)
 	if len(msgs) > 0 {
@@ -28,7 +28,7 @@ func EndpointIP(p *field.Path, text string) field.ErrorList {
 	return errs
 }
 
-// FullDomain checks the name of a domain below another one. A dot at the end does not count.
+// FullDomain checks a domain name of at least two labels. A dot at the end is allowed.
 func FullDomain(p *field.Path, name string) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(p, "")}
@@ -38,7 +38,9 @@ func FullDomain(p *field.Path, name string) field.ErrorList {
 		return field.ErrorList{field.Invalid(p, name, strings.Join(msgs, ","))}
 	}
 	if !strings.Contains(name, ".") {
-		return field.ErrorList{field.Invalid(p, name, "should be a domain with at least two segments separated by dots")}
+		return field.ErrorList{
+			field.Invalid(p, name, "should be a domain with at least two segments separated by dots"),
+		}
 	}
 	for label := range strings.SplitSeq(name, ".") {
 		if msgs := names.IsDNS1123Label(label); len(msgs) > 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// IntOrPercent reports a number below 0, and a text that is no percentage.
+// IntOrPercent reports a number below 0, and a text that is not a percentage.
 func IntOrPercent(p *field.Path, v meta.IntOrString) field.ErrorList {
 	if v.Type == meta.IntType {
 		return NonNegative(p, v.IntVal)
@@ -24,7 +24,7 @@ func AtMost100Percent(p *field.Path, v meta.IntOrString) field.ErrorList {
 	return nil
 }
 
-// Amount is the number that stands in a value, of a percentage the one before the sign.
+// Amount returns the number in a value; of a percentage the number before the "%".
 func Amount(v meta.IntOrString) int {
 	if isPercent(v) {
 		v.StrVal = strings.TrimSuffix(v.StrVal, "%")

@@ -38,8 +38,8 @@ func WebhookURL(p *field.Path, text string) field.ErrorList {
 	return errs
 }
 
-// WebhookService checks the service of a webhook. It takes the namespace for the name, and the name
-// for the namespace, as kube-apiserver does.
+// WebhookService checks the service of a webhook. If the namespace is missing, the error names the
+// field name, and vice versa: kube-apiserver passes the two in the wrong order.
 func WebhookService(p *field.Path, namespace, name string, path *string, port *int32) field.ErrorList {
 	errs := Required(p.Child("name"), namespace)
 	errs = append(errs, Required(p.Child("namespace"), name)...)
@@ -54,7 +54,8 @@ func WebhookService(p *field.Path, namespace, name string, path *string, port *i
 	return errs
 }
 
-// webhookPath wants subdomains between slashes. The last slash may be left out.
+// webhookPath checks a URL path whose segments must be DNS subdomains. A slash at the end is
+// allowed.
 func webhookPath(p *field.Path, path string) field.ErrorList {
 	switch path {
 	case "", "/":
@@ -66,7 +67,7 @@ func webhookPath(p *field.Path, path string) field.ErrorList {
 	if path[0] != '/' {
 		errs = append(errs, field.Invalid(p, path, "must start with a '/'"))
 	}
-	// Whatever the first byte is, it is taken for the slash.
+	// The first byte is skipped as if it were the slash, as in kube-apiserver.
 	for i, step := range field.Each(&errs, strings.Split(strings.TrimSuffix(path[1:], "/"), "/")) {
 		if *step == "" {
 			errs = append(errs, field.Invalid(p, path, fmt.Sprintf("segment[%d] may not be empty", i)))
@@ -79,8 +80,8 @@ func webhookPath(p *field.Path, path string) field.ErrorList {
 	return errs
 }
 
-// CABundle checks that there is a certificate, in PEM, among those of the authorities that may have
-// signed a webhook's.
+// CABundle checks that bundle, the authorities for a webhook's certificate, has at least one
+// certificate in PEM.
 func CABundle(p *field.Path, bundle []byte) field.ErrorList {
 	if x509.NewCertPool().AppendCertsFromPEM(bundle) {
 		return nil
@@ -88,7 +89,7 @@ func CABundle(p *field.Path, bundle []byte) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, bundle, "unable to load root certificates: "+wrongCABundle(bundle))}
 }
 
-// wrongCABundle says why no certificate can be read.
+// wrongCABundle returns why a bundle has no certificate that can be read.
 func wrongCABundle(rest []byte) string {
 	for len(rest) > 0 {
 		var block *pem.Block
@@ -105,15 +106,15 @@ func wrongCABundle(rest []byte) string {
 	return "no valid certificate authority data seen"
 }
 
-// reviews are the versions of reviews (AdmissionReview, ConversionReview) in which a webhook can be
-// asked.
+// reviews are the versions of AdmissionReview and ConversionReview in which this server can call a
+// webhook.
 var reviews = []string{"v1", "v1beta1"}
 
-// KnownReview reports whether a webhook can be asked in a version of reviews.
+// KnownReview reports whether this server can call a webhook in a version of reviews.
 func KnownReview(version string) bool { return slices.Contains(reviews, version) }
 
-// ReviewVersions checks the versions of reviews that a webhook takes; missing is said if there are
-// none. One has to be known, unless any will do.
+// ReviewVersions checks the review versions that a webhook accepts. missing is the message if the
+// list is empty. At least one must be a KnownReview, unless any is set.
 func ReviewVersions(p *field.Path, versions []string, any bool, missing string) field.ErrorList {
 	if len(versions) == 0 {
 		return field.ErrorList{field.Required(p, missing)}

@@ -10,7 +10,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// approval is what an annotation says about an API in a group of Kubernetes.
+// approval is the state of the annotation api-approved.kubernetes.io, which a definition in a group
+// of Kubernetes must have. The annotation names the pull request that approved the API, or says
+// "unapproved".
 type approval uint8
 
 const (
@@ -20,7 +22,7 @@ const (
 	approvalMissing
 )
 
-// approvalOf returns what the annotation of a definition says, and how that is told.
+// approvalOf returns the state of d's annotation, and the message about it.
 func approvalOf(d *apiextensionsv1.CustomResourceDefinition) (approval, string) {
 	const see = "see https://github.com/kubernetes/enhancements/pull/1111"
 	text := d.Annotations[apiextensionsv1.KubeAPIApprovedAnnotation]
@@ -37,8 +39,8 @@ func approvalOf(d *apiextensionsv1.CustomResourceDefinition) (approval, string) 
 	return approvalInvalid, must + ` with either a URL or a reason starting with "unapproved", ` + see
 }
 
-// checkApproval wants an annotation about APIs in the groups of Kubernetes. What an old definition
-// says may stay.
+// checkApproval requires the annotation on a definition in a group of Kubernetes. An update may
+// keep the state that old had, so definitions that are older than the rule can still be changed.
 func checkApproval(d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	if !isProtected(d.Spec.Group) {
 		return nil
@@ -59,7 +61,8 @@ func checkApproval(d, old *apiextensionsv1.CustomResourceDefinition) field.Error
 	return nil
 }
 
-// isProtected reports whether a group belongs to Kubernetes.
+// isProtected reports whether a group belongs to Kubernetes: k8s.io, kubernetes.io, or a subdomain
+// of either.
 func isProtected(group string) bool {
 	return slices.ContainsFunc([]string{"k8s.io", "kubernetes.io"}, func(domain string) bool {
 		return group == domain || strings.HasSuffix(group, "."+domain)

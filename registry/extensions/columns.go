@@ -9,14 +9,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// column is one that a definition adds.
+// column is an additional printer column of a definition.
 type column struct {
 	path *jsonpath.Path
-	typ  string
+	typ  string // one of columnTypes
 }
 
-// tableOf makes the table of a version: the name, and the columns of the definition, or the age if
-// it has none. The first path that cannot be read ends them.
+// tableOf returns the table of a version: the name of the object, and then the columns of the
+// definition, or the age if the definition has no columns. If a path cannot be parsed, the table
+// ends before that column, as in kube-apiserver.
 func tableOf(defined []v1.CustomResourceColumnDefinition) *registry.TreeTable {
 	if len(defined) == 0 {
 		defined = ageColumn
@@ -50,12 +51,13 @@ func tableOf(defined []v1.CustomResourceColumnDefinition) *registry.TreeTable {
 	return t
 }
 
-// ageColumn is what definitions without columns have.
+// ageColumn is the column of versions that define none.
 var ageColumn = []v1.CustomResourceColumnDefinition{{
 	Name: "Age", Type: "date", Description: registry.AgeColumn.Description, JSONPath: ".metadata.creationTimestamp",
 }}
 
-// cell is what a column shows of an object: nil if there is nothing, or nothing of its type.
+// cell returns the value of the column for an object. It is nil if the object has no value at the
+// path, or a value of another type than the column.
 func (c column) cell(object map[string]any, now time.Time) any {
 	value, ok, err := c.path.First(object)
 	if !ok || err != nil {
@@ -91,7 +93,8 @@ func (c column) cell(object map[string]any, now time.Time) any {
 	return nil
 }
 
-// ageOf is how long ago a date was.
+// ageOf returns the time since date, in short form such as "5d". A date that is not in RFC 3339 is
+// <invalid>, and a missing one is <unknown>.
 func ageOf(date string, now time.Time) string {
 	var then time.Time
 	if date != "" && date != "null" {

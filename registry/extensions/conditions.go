@@ -11,10 +11,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Judge brings the status of a definition up to date: its names, which are given in the order in
-// which definitions ask for them, and its conditions, but Terminating. spec is all of its spec,
-// whatever def has been trimmed of, and group the definitions of its group, itself among them or
-// not. It reports whether anything has changed.
+// The status of a definition: its conditions and the copies of definitions that are kept to decide
+// about names. The loop in server/definitions calls Judge for each state of a definition that it
+// sees, and writes the status if it changed. bootstrap reads the conditions, too.
+
+// Judge brings the status of def up to date: status.acceptedNames and all conditions except
+// Terminating. It changes def and stores nothing. It reports whether the status changed.
+//
+// spec is the complete spec of def, because def may have been trimmed (Trim). group yields the
+// definitions of def's group whose names count as taken, with or without def itself. So names
+// belong to the definition that was judged first. now becomes the transition time of conditions
+// that change.
+//
+// Established is set once and never taken back: a definition that lost a name keeps serving.
 func Judge(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec,
 	group iter.Seq[*apiextensionsv1.CustomResourceDefinition], now meta.Time) bool {
 	before := def.Status
@@ -30,26 +39,29 @@ func Judge(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.
 	if Is(def, apiextensionsv1.NamesAccepted) && !Is(def, apiextensionsv1.Established) {
 		SetCondition(def, established(def), now)
 	}
-	judgePolicy(def, now)
-	judgeShape(def, spec, now)
-	return !SameNames(&before.AcceptedNames, &def.Status.AcceptedNames) || !slices.Equal(before.Conditions, def.Status.Conditions)
+	setApprovalCondition(def, now)
+	setStructuralCondition(def, spec, now)
+	return !SameNames(&before.AcceptedNames, &def.Status.AcceptedNames) ||
+		!slices.Equal(before.Conditions, def.Status.Conditions)
 }
 
-// Served reports whether the resource of a definition is there for clients.
+// Served reports whether the resource of def is served: def was established, or has all of its
+// names.
 func Served(def *apiextensionsv1.CustomResourceDefinition) bool {
 	return Is(def, apiextensionsv1.NamesAccepted) || Is(def, apiextensionsv1.Established)
 }
 
-// Differ reports whether there is something in b that its resource is to be declared anew for,
-// beside a.
+// Differ reports whether the resource must be declared again when a turns into b, two states of one
+// definition. A spec that changed (metadata.generation), other accepted names, and the beginning or
+// end of Terminating make a difference.
 func Differ(a, b *apiextensionsv1.CustomResourceDefinition) bool {
 	return a.Generation != b.Generation || !SameNames(&a.Status.AcceptedNames, &b.Status.AcceptedNames) ||
 		Is(a, apiextensionsv1.Terminating) != Is(b, apiextensionsv1.Terminating)
 }
 
-// Trim returns a definition without what only its resource needs, for those who keep many: no
-// schemas, columns and selectable fields, and of metadata what tells it from others and what Judge
-// reads.
+// Trim returns a copy of def for callers that keep many definitions. Of the spec it drops the
+// schemas, subresources, columns and selectable fields. Of the metadata it keeps what identifies
+// the definition and what Judge, Differ and Emptying read. The copy shares memory with def.
 func Trim(def *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	out := *def
 	out.ObjectMeta = meta.ObjectMeta{
@@ -62,13 +74,15 @@ func Trim(def *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.Custom
 	out.Spec.Versions = make([]apiextensionsv1.CustomResourceDefinitionVersion, len(def.Spec.Versions))
 	for i := range def.Spec.Versions {
 		v := &def.Spec.Versions[i]
-		out.Spec.Versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage}
+		out.Spec.Versions[i] = apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served,
+			Storage: v.Storage}
 	}
 	return &out
 }
 
-// Condition returns the condition of a type, nil if there is none.
-func Condition(def *apiextensionsv1.CustomResourceDefinition, typ apiextensionsv1.CustomResourceDefinitionConditionType) *apiextensionsv1.CustomResourceDefinitionCondition {
+// Condition returns the condition of a type, nil if def has none. The result points into def.
+func Condition(def *apiextensionsv1.CustomResourceDefinition,
+	typ apiextensionsv1.CustomResourceDefinitionConditionType) *apiextensionsv1.CustomResourceDefinitionCondition {
 	for i := range def.Status.Conditions {
 		if c := &def.Status.Conditions[i]; c.Type == typ {
 			return c
@@ -77,14 +91,17 @@ func Condition(def *apiextensionsv1.CustomResourceDefinition, typ apiextensionsv
 	return nil
 }
 
-// Is reports whether the condition of a type is true.
+// Is reports whether def has the condition of a type with the status True.
 func Is(def *apiextensionsv1.CustomResourceDefinition, typ apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	c := Condition(def, typ)
 	return c != nil && c.Status == apiextensionsv1.ConditionTrue
 }
 
-// SetCondition sets a condition. The time of its last transition moves if its status changes.
-func SetCondition(def *apiextensionsv1.CustomResourceDefinition, c apiextensionsv1.CustomResourceDefinitionCondition, now meta.Time) {
+// SetCondition adds c to the status of def, or replaces the condition of the same type. now becomes
+// its lastTransitionTime if the status of the condition changes; else the former time stays.
+// observedGeneration stays as it was.
+func SetCondition(def *apiextensionsv1.CustomResourceDefinition, c apiextensionsv1.CustomResourceDefinitionCondition,
+	now meta.Time) {
 	c.LastTransitionTime = now
 	old := Condition(def, c.Type)
 	if old == nil {
@@ -98,44 +115,54 @@ func SetCondition(def *apiextensionsv1.CustomResourceDefinition, c apiextensions
 	*old = c
 }
 
-// removeCondition takes a condition out.
-func removeCondition(def *apiextensionsv1.CustomResourceDefinition, typ apiextensionsv1.CustomResourceDefinitionConditionType) {
-	def.Status.Conditions = slices.DeleteFunc(def.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == typ })
+// removeCondition removes the condition of a type, if def has it.
+func removeCondition(def *apiextensionsv1.CustomResourceDefinition,
+	typ apiextensionsv1.CustomResourceDefinitionConditionType) {
+	def.Status.Conditions = slices.DeleteFunc(def.Status.Conditions,
+		func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+			return c.Type == typ
+		})
 }
 
-// notEstablished is what is said of a definition that has not all of its names.
+// notEstablished is the first condition Established of a definition whose names were not all
+// accepted.
 var notEstablished = apiextensionsv1.CustomResourceDefinitionCondition{
 	Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionFalse,
 	Reason: "NotAccepted", Message: "not all names are accepted",
 }
 
-// established is what is said of a definition that has its names: it is, unless its converter could
-// never be trusted.
+// established returns the condition Established of a definition whose names were accepted. The
+// status is true unless the server could never call its conversion webhook.
 func established(def *apiextensionsv1.CustomResourceDefinition) apiextensionsv1.CustomResourceDefinitionCondition {
 	c := apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.Established, Status: apiextensionsv1.ConditionTrue,
 		Reason: "InitialNamesAccepted", Message: "the initial names have been accepted",
 	}
 	if Distrusted(def) {
-		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionFalse, "InvalidCABundle", "The conversion webhook CABundle is invalid"
+		c.Status, c.Reason, c.Message = apiextensionsv1.ConditionFalse, "InvalidCABundle",
+			"The conversion webhook CABundle is invalid"
 	}
 	return c
 }
 
-// Distrusted reports whether nobody could trust the converter of a definition, as its bundle has no
-// certificates: as long as that is so, one that is not established does not become it.
+// Distrusted reports whether def has a conversion webhook whose CA bundle holds no certificates, so
+// that no connection to the webhook could be verified. As long as that is so, a definition that is
+// not established does not become established.
 func Distrusted(def *apiextensionsv1.CustomResourceDefinition) bool {
 	conv := def.Spec.Conversion
-	return conv != nil && conv.Webhook != nil && conv.Webhook.ClientConfig != nil && !hasCertificates(conv.Webhook.ClientConfig.CABundle)
+	return conv != nil && conv.Webhook != nil && conv.Webhook.ClientConfig != nil &&
+		!hasCertificates(conv.Webhook.ClientConfig.CABundle)
 }
 
-// hasCertificates reports whether a bundle is empty or holds certificates.
+// hasCertificates reports whether a PEM bundle is empty, which stands for the system's roots, or
+// holds at least one certificate.
 func hasCertificates(bundle []byte) bool {
 	return len(bundle) == 0 || x509.NewCertPool().AppendCertsFromPEM(bundle)
 }
 
-// judgePolicy says of a definition in one of Kubernetes' own groups whether it was approved.
-func judgePolicy(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
+// setApprovalCondition sets the condition KubernetesAPIApprovalPolicyConformant of a definition in
+// a group of Kubernetes. Other definitions have no such condition.
+func setApprovalCondition(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 	if !isProtected(def.Spec.Group) {
 		return
 	}
@@ -156,9 +183,14 @@ func judgePolicy(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 	SetCondition(def, c, now)
 }
 
-// judgeShape says of a definition that is older than structural schemas what keeps its schemas,
-// which are those of spec, from being structural. All others were checked when they were written.
-func judgeShape(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec, now meta.Time) {
+// setStructuralCondition sets the condition NonStructuralSchema of a definition that preserves
+// unknown fields, and removes it from any other. Only a definition that is older than structural
+// schemas can have preserveUnknownFields, and only its schemas may be not structural: all others
+// were refused when they were written. The condition lists the violations. spec is the complete
+// spec of def.
+func setStructuralCondition(def *apiextensionsv1.CustomResourceDefinition,
+	spec *apiextensionsv1.CustomResourceDefinitionSpec,
+	now meta.Time) {
 	if !spec.PreserveUnknownFields {
 		removeCondition(def, apiextensionsv1.NonStructuralSchema)
 		return
@@ -177,7 +209,8 @@ func judgeShape(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensio
 			c.Message = fmt.Sprintf("failed to check validation schema for version %s: OpenAPIV3Schema '%s' is not supported", v.Name, name)
 			break
 		}
-		errs = append(errs, validateStructural(p.Child("versions").Index(i).Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema)...)
+		errs = append(errs, validateStructural(p.Child("versions").Index(i).Child("schema", "openAPIV3Schema"),
+			v.Schema.OpenAPIV3Schema)...)
 	}
 	if c.Message == "" {
 		c.Message = errs.ToAggregate().Error()

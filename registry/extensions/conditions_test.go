@@ -14,7 +14,8 @@ import (
 
 var at = meta.Time{Time: time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)}
 
-// conditions returns what is said of a definition in a group, and whether that is new.
+// conditions returns the conditions that Judge gives a definition in a group, and whether the
+// status changed.
 func conditions(d *v1.CustomResourceDefinition, now meta.Time, group ...*v1.CustomResourceDefinition) (list []string, changed bool) {
 	changed = extensions.Judge(d, &d.Spec, slices.Values(group), now)
 	for _, c := range d.Status.Conditions {
@@ -23,7 +24,7 @@ func conditions(d *v1.CustomResourceDefinition, now meta.Time, group ...*v1.Cust
 	return list, changed
 }
 
-// TestConditions: what is said of a new definition, in order.
+// TestConditions compares the conditions of new definitions, in order.
 func TestConditions(t *testing.T) {
 	accepted := []string{"NamesAccepted True NoConflicts: no conflicts found", "Established True InitialNamesAccepted: the initial names have been accepted"}
 	webhook := func(bundle string) []string {
@@ -65,7 +66,8 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestNamesAreGivenOnce: of two definitions the second gets the names that are left, and says what it did not get.
+// TestNamesAreGivenOnce: of two definitions that want the same names, the second gets only the
+// names that are free, and its condition tells which were refused.
 func TestNamesAreGivenOnce(t *testing.T) {
 	first := definition(t, `"kind":"Kite"`, `"kind":"Kite","shortNames":["k","ki"]`)
 	conditions(first, at)
@@ -92,7 +94,8 @@ func TestNamesAreGivenOnce(t *testing.T) {
 	}
 }
 
-// TestEmptying: what a definition says while it goes, and that others' finalizers stay.
+// TestEmptying compares the conditions of a definition that is being deleted. Finalizers of others
+// stay.
 func TestEmptying(t *testing.T) {
 	d := definition(t)
 	conditions(d, at)

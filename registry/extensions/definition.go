@@ -11,27 +11,30 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Resources returns the resources of the group apiextensions.k8s.io.
+// Resources returns the declarations of the resources of the group apiextensions.k8s.io. There is
+// one: customresourcedefinitions.
 func Resources() []registry.Resource { return []registry.Resource{definitions()} }
 
 const definitionKind = "CustomResourceDefinition"
 
-// definitions makes the resource customresourcedefinitions. A deleted definition stays,
-// Terminating, until the objects of its resource are gone: a finalizer says so, which the server
-// adds.
+// definitions declares the resource customresourcedefinitions. A deleted definition remains, with
+// the condition Terminating, until its instances are gone: terminate adds a finalizer, and
+// EndEmptying removes it. Definitions are always stored as JSON, as kube-apiserver stores them.
 func definitions() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*apiextensionsv1.CustomResourceDefinition]{
-		GroupResource: meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group, Resource: "customresourcedefinitions"},
-		Kind:          definitionKind,
-		ShortNames:    []string{"crd", "crds"},
-		Categories:    []string{"api-extensions"},
+		GroupResource: meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group,
+			Resource: "customresourcedefinitions"},
+		Kind:       definitionKind,
+		ShortNames: []string{"crd", "crds"},
+		Categories: []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*apiextensionsv1.CustomResourceDefinition]{
 			Metadata:  registry.MetaCompare,
 			Prepare:   prepareDefinition,
-			Judge:     judgeDefinition,
+			Judge:     validateDefinition,
 			Warnings:  warnOfFormats,
 			Terminate: terminate,
-			// Its objects go with it, whatever the client says of dependents.
+			// The instances are deleted with their definition, whatever propagation policy the
+			// client asks for.
 			NoGarbageCollection: true,
 		},
 		Status: &registry.StatusOf[*apiextensionsv1.CustomResourceDefinition]{
@@ -42,8 +45,8 @@ func definitions() registry.Resource {
 	})
 }
 
-// prepareDefinition brings the values in schemas into their normal form, and notes in which version
-// objects are stored from now on.
+// prepareDefinition brings the JSON values in schemas into their normal form, and adds the storage
+// version to status.storedVersions.
 func prepareDefinition(_ *registry.Request, d, _ *apiextensionsv1.CustomResourceDefinition) {
 	for i := range d.Spec.Versions {
 		if v := &d.Spec.Versions[i]; v.Schema != nil && anyIn(v.Schema.OpenAPIV3Schema, hasValue) {
@@ -53,24 +56,29 @@ func prepareDefinition(_ *registry.Request, d, _ *apiextensionsv1.CustomResource
 	noteStorage(d)
 }
 
-// prepareDefinitionStatus has a status without versions begin anew with the one in which objects
-// are stored. Defaults do so, too, but by the spec that the client sent, which does not count here
-// and may be missing.
+// prepareDefinitionStatus fills status.storedVersions with the storage version if a client empties
+// the list. The defaults of the version do the same, but they read the spec that the client sent. A
+// write to the status ignores that spec, and the client may have left it out.
 func prepareDefinitionStatus(_ *registry.Request, d, _ *apiextensionsv1.CustomResourceDefinition) {
 	if len(d.Status.StoredVersions) == 0 {
 		noteStorage(d)
 	}
 }
 
-// noteStorage notes in which version objects are stored.
+// noteStorage adds the storage version to status.storedVersions, unless the list has it already. No
+// version is removed here, because objects may still be stored in an earlier storage version. A
+// client that has migrated the objects removes the version.
 func noteStorage(d *apiextensionsv1.CustomResourceDefinition) {
-	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+	i := slices.IndexFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Storage
+	})
 	if i >= 0 && !slices.Contains(d.Status.StoredVersions, d.Spec.Versions[i].Name) {
 		d.Status.StoredVersions = append(d.Status.StoredVersions, d.Spec.Versions[i].Name)
 	}
 }
 
-// terminate says that a definition is being deleted.
+// terminate marks a definition whose deletion begins: with the finalizer that keeps the definition
+// until its instances are gone, and with the condition Terminating.
 func terminate(d *apiextensionsv1.CustomResourceDefinition) {
 	if !slices.Contains(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 		d.Finalizers = append(d.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
@@ -81,14 +89,15 @@ func terminate(d *apiextensionsv1.CustomResourceDefinition) {
 	}, *d.DeletionTimestamp)
 }
 
-// judgeDefinition judges a definition as long as the request lasts: rules may be about its
-// defaults.
-func judgeDefinition(r *registry.Request, _ field.ErrorList, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+// validateDefinition validates a definition within the context of the request, because the rules of
+// a schema are run on its defaults, which takes time.
+func validateDefinition(r *registry.Request, _ field.ErrorList,
+	d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	return checkDefinition(r.Context, d, old)
 }
 
-// warnOfFormats tells of formats that are new in the schemas of a definition and that nothing
-// checks.
+// warnOfFormats returns a warning for each format in the schemas of d that the server does not
+// check and that old, which may be nil, does not have. An unknown format is allowed, and ignored.
 func warnOfFormats(d, old *apiextensionsv1.CustomResourceDefinition) []string {
 	var formats []string
 	unchecked := func(spec *apiextensionsv1.CustomResourceDefinitionSpec, found func(format string)) {

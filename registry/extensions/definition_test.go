@@ -21,7 +21,7 @@ const kites = `{"metadata":{"name":"kites.example.com"},"spec":{"group":"example
 		{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"size":{"type":"integer"}}}}},
 		{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}]}}`
 
-// definition makes a definition of kites, with defaults: some texts replaced by others.
+// definition returns the definition kites with defaults, after replacements in its text.
 func definition(t testing.TB, replace ...string) *v1.CustomResourceDefinition {
 	t.Helper()
 	text := kites
@@ -41,7 +41,7 @@ func definition(t testing.TB, replace ...string) *v1.CustomResourceDefinition {
 
 func strategy() registry.Strategy { return extensions.Resources()[0].Strategy }
 
-// judged prepares and judges a definition, and returns what is wrong with it.
+// judged prepares and validates a definition, and returns the errors.
 func judged(d, old *v1.CustomResourceDefinition) []string {
 	s, r, before := strategy(), &registry.Request{Context: context.Background()}, meta.Object(nil)
 	if old != nil {
@@ -55,8 +55,8 @@ func judged(d, old *v1.CustomResourceDefinition) []string {
 	return texts
 }
 
-// TestNewDefinition: what is wrong with a new definition, in the words of kube-apiserver. Schemas, columns and the like that
-// all versions share are called what they were called first.
+// TestNewDefinition compares the errors of new definitions with the texts of kube-apiserver. Errors
+// in parts that all versions share name the fields of the internal version.
 func TestNewDefinition(t *testing.T) {
 	const second = `{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}`
 	for _, tt := range []struct {
@@ -99,7 +99,8 @@ func TestNewDefinition(t *testing.T) {
 	}
 }
 
-// TestChangedDefinition: what was wrong before may stay, and what was established may not change.
+// TestChangedDefinition: an update may keep a violation, and may not change an established scope or
+// kind.
 func TestChangedDefinition(t *testing.T) {
 	established := func(d *v1.CustomResourceDefinition) {
 		d.Status.Conditions = []v1.CustomResourceDefinitionCondition{{Type: v1.Established, Status: v1.ConditionTrue}}
@@ -137,7 +138,8 @@ func TestChangedDefinition(t *testing.T) {
 	}
 }
 
-// TestStoredVersion: the version in which objects are stored from now on is noted beside those that they may be stored in.
+// TestStoredVersion: an update adds the new storage version to status.storedVersions, and keeps the
+// former ones.
 func TestStoredVersion(t *testing.T) {
 	old := definition(t)
 	judged(old, nil)
@@ -148,7 +150,7 @@ func TestStoredVersion(t *testing.T) {
 	}
 }
 
-// TestFormatsNobodyChecks: a client is told of them once.
+// TestFormatsNobodyChecks: a client is warned of each unknown format once.
 func TestFormatsNobodyChecks(t *testing.T) {
 	strange := []string{`"type":"integer"`, `"type":"string","format":"hue"`}
 	if got := strategy().Warnings(definition(t, strange...), nil); fmt.Sprintf("%q", got) != `["unrecognized format \"hue\""]` {
@@ -159,7 +161,8 @@ func TestFormatsNobodyChecks(t *testing.T) {
 	}
 }
 
-// Whatever decodes as a definition can be judged, alone and as a change, and what is let through can be served.
+// FuzzDefinition: any definition that decodes can be validated, as a new one and as an update, and
+// a definition that is accepted can be declared.
 func FuzzDefinition(f *testing.F) {
 	f.Add([]byte(kites), []byte(kites))
 	f.Add([]byte(`{"metadata":{"name":"a.b.c"},"spec":{"group":"b.c","scope":"Cluster","preserveUnknownFields":true,"names":{"plural":"a","kind":"A"},
@@ -197,7 +200,7 @@ func FuzzDefinition(f *testing.F) {
 	})
 }
 
-// BenchmarkJudgeDefinition judges a definition of about 80 KB.
+// BenchmarkJudgeDefinition validates a definition of about 80 KB.
 func BenchmarkJudgeDefinition(b *testing.B) {
 	var fields strings.Builder
 	for i := range 800 {

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// checkDefinition judges a new definition, or a change of old.
+// checkDefinition validates a new definition if old is nil, else the update of old to d.
 func checkDefinition(ctx context.Context, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	spec := field.NewPath("spec")
 	var errs field.ErrorList
@@ -32,10 +32,12 @@ func checkDefinition(ctx context.Context, d, old *apiextensionsv1.CustomResource
 	return errs
 }
 
-// checkChangedSpec judges the spec of a changed definition. What is wrong with the schemas of the
-// old one, and may stay so, takes as long to find as what is wrong with the new ones: it is looked
-// for only if there is something.
-func checkChangedSpec(ctx context.Context, p *field.Path, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
+// checkChangedSpec validates the spec of d, which replaces old. At first d is held to the rules for
+// a new definition. Only if that finds an error, the stored schemas are examined for the violations
+// that may remain, and d is validated again: examining them takes as long as validating the new
+// ones, and most updates have no error.
+func checkChangedSpec(ctx context.Context, p *field.Path,
+	d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	rules := rulesAfter(d, old)
 	errs := checkSpec(ctx, p, &d.Spec, rules)
 	if len(errs) == 0 {
@@ -45,7 +47,8 @@ func checkChangedSpec(ctx context.Context, p *field.Path, d, old *apiextensionsv
 	return checkSpec(ctx, p, &d.Spec, rules)
 }
 
-// checkDefinitionName wants the name to say which resource is defined.
+// checkDefinitionName requires the name to be <plural>.<group>, so that two definitions never
+// define the same resource. kube-apiserver holds generateName to the same rule.
 func checkDefinitionName(d *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	var errs field.ErrorList
 	want, p := d.Spec.Names.Plural+"."+d.Spec.Group, field.NewPath("metadata")
@@ -59,8 +62,9 @@ func checkDefinitionName(d *apiextensionsv1.CustomResourceDefinition) field.Erro
 	return errs
 }
 
-// checkUnchanged keeps what the place of stored objects depends on: always the name of the
-// resource, and of one that has been served the rest, too.
+// checkUnchanged refuses changes of fields that decide under which keys objects are stored and how
+// they are read back. Group and plural never change. Scope and kind must not change after the
+// definition was established; before, no object can be stored.
 func checkUnchanged(p *field.Path, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	var errs field.ErrorList
 	n, before := &d.Spec.Names, &old.Spec.Names
@@ -73,12 +77,15 @@ func checkUnchanged(p *field.Path, d, old *apiextensionsv1.CustomResourceDefinit
 	return append(errs, check.Immutable(p.Child("names", "plural"), &n.Plural, &before.Plural)...)
 }
 
-// checkDefinitionStatus judges the status, also when it is written by itself.
+// checkDefinitionStatus validates acceptedNames. A write to the subresource status is held to this
+// rule alone, as in kube-apiserver; storedVersions are validated with the next write of the
+// definition.
 func checkDefinitionStatus(d, _ *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	return checkNames(field.NewPath("status", "acceptedNames"), &d.Status.AcceptedNames)
 }
 
-// checkNames judges those of the names that are set.
+// checkNames validates the names that are set; an empty name is skipped. checkSpecNames requires
+// those that must be set.
 func checkNames(p *field.Path, n *apiextensionsv1.CustomResourceDefinitionNames) field.ErrorList {
 	errs := checkLabel(p.Child("plural"), n.Plural)
 	errs = append(errs, checkLabel(p.Child("singular"), n.Singular)...)
@@ -96,6 +103,7 @@ func checkNames(p *field.Path, n *apiextensionsv1.CustomResourceDefinitionNames)
 	return errs
 }
 
+// checkLabel requires a DNS-1035 label, or "".
 func checkLabel(p *field.Path, name string) field.ErrorList {
 	if name == "" {
 		return nil
@@ -103,14 +111,17 @@ func checkLabel(p *field.Path, name string) field.ErrorList {
 	return joined(p, name, "", names.IsDNS1035Label(name))
 }
 
+// checkKind requires a DNS-1035 label in which upper case is allowed, or "".
 func checkKind(p *field.Path, kind string) field.ErrorList {
 	if kind == "" {
 		return nil
 	}
-	return joined(p, kind, "may have mixed case, but should otherwise match: ", names.IsDNS1035Label(strings.ToLower(kind)))
+	return joined(p, kind, "may have mixed case, but should otherwise match: ",
+		names.IsDNS1035Label(strings.ToLower(kind)))
 }
 
-// joined reports all messages about a value as one.
+// joined returns one error with all of msgs, where other validation returns one error for each
+// message. nil if there are no messages.
 func joined(p *field.Path, value, prefix string, msgs []string) field.ErrorList {
 	if len(msgs) == 0 {
 		return nil
@@ -118,8 +129,9 @@ func joined(p *field.Path, value, prefix string, msgs []string) field.ErrorList 
 	return field.ErrorList{field.Invalid(p, value, prefix+strings.Join(msgs, ","))}
 }
 
-// checkStoredVersions wants the versions in which objects may be stored to be those of the spec,
-// the storage version among them.
+// checkStoredVersions requires status.storedVersions to have the storage version, and only versions
+// of the spec: a version whose objects may be stored must not leave the spec, or these objects
+// could not be read.
 func checkStoredVersions(p *field.Path, d *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	stored := d.Status.StoredVersions
 	if len(stored) == 0 {
@@ -138,9 +150,10 @@ func checkStoredVersions(p *field.Path, d *apiextensionsv1.CustomResourceDefinit
 	}
 	for i, name := range field.Each(&errs, stored) {
 		if at, ok := left[*name]; ok && at == i {
-			errs = append(errs, field.Invalid(p.Index(i), *name, fmt.Sprintf("missing from spec.versions; %[1]s was previously a "+
-				"storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in "+
-				"%[1]s and removes %[1]s from status.storedVersions", *name)))
+			errs = append(errs, field.Invalid(p.Index(i), *name,
+				fmt.Sprintf("missing from spec.versions; %[1]s was previously a "+
+					"storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in "+
+					"%[1]s and removes %[1]s from status.storedVersions", *name)))
 		}
 	}
 	return errs

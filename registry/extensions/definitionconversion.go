@@ -6,18 +6,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// checkConversion judges how objects are converted. Errors name the fields as they were called
-// first.
-func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec, rules definitionRules) field.ErrorList {
+// checkConversion validates how the instances are converted between versions. The errors name the
+// fields as v1beta1 called them: webhookClientConfig, not webhook.clientConfig. A definition that
+// preserves unknown fields can have no webhook, because conversion by a webhook needs structural
+// schemas.
+func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefinitionSpec,
+	rules definitionRules) field.ErrorList {
 	c := spec.Conversion
 	if c == nil {
 		return nil
 	}
 	var errs field.ErrorList
 	if c.Strategy != apiextensionsv1.NoneConverter && spec.PreserveUnknownFields {
-		errs = append(errs, field.Invalid(p.Child("strategy"), c.Strategy, "must be None if spec.preserveUnknownFields is true"))
+		errs = append(errs, field.Invalid(p.Child("strategy"), c.Strategy,
+			"must be None if spec.preserveUnknownFields is true"))
 	}
-	errs = append(errs, check.OneOf(p.Child("strategy"), string(c.Strategy), string(apiextensionsv1.NoneConverter), string(apiextensionsv1.WebhookConverter))...)
+	errs = append(errs, check.OneOf(p.Child("strategy"), string(c.Strategy), string(apiextensionsv1.NoneConverter),
+		string(apiextensionsv1.WebhookConverter))...)
 	webhook := c.Webhook
 	if webhook == nil {
 		webhook = &apiextensionsv1.WebhookConversion{}
@@ -37,6 +42,8 @@ func checkConversion(p *field.Path, spec *apiextensionsv1.CustomResourceDefiniti
 	return errs
 }
 
+// checkClient requires exactly one way to reach the webhook, a URL or a service, and a readable CA
+// bundle if the rules ask for one.
 func checkClient(p *field.Path, c *apiextensionsv1.WebhookClientConfig, rules definitionRules) field.ErrorList {
 	if c == nil {
 		return field.ErrorList{field.Required(p, "required when strategy is set to Webhook")}

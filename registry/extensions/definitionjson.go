@@ -6,8 +6,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// normalize brings the JSON values in a schema into the form in which Kubernetes stores them:
-// without white space, the keys of objects sorted, numbers as Go writes them.
+// normalize brings the JSON values in a schema (default, example, enum) into the form in which
+// kube-apiserver stores them: without white space, keys of objects sorted, numbers as Go's
+// encoding/json writes them. { "b": 1, "a": 2 } becomes {"a":2,"b":1}. So a definition that is
+// applied again in another form is not changed.
 func normalize(s *apiextensionsv1.JSONSchemaProps) {
 	if s == nil {
 		return
@@ -38,6 +40,7 @@ func normalize(s *apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
+// hasValue reports whether a schema itself has a JSON value that normalize may change.
 func hasValue(s *apiextensionsv1.JSONSchemaProps) bool {
 	return s.Default != nil || s.Example != nil || len(s.Enum) > 0
 }
@@ -55,8 +58,8 @@ func normalizeMap[M ~map[string]apiextensionsv1.JSONSchemaProps](m M) {
 	}
 }
 
-// normalizeValue leaves what cannot be read as it is: the decoder lets through nothing that is no
-// JSON.
+// normalizeValue leaves v as it is if it cannot be decoded. That never happens, because the decoder
+// of definitions accepts only JSON.
 func normalizeValue(v *apiextensionsv1.JSON) {
 	if v == nil || len(v.Raw) == 0 {
 		return

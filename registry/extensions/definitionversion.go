@@ -15,15 +15,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// maxSelectableFields is how many selectable fields a version may have.
+// Validation of the parts of a definition that belong to a version: its deprecation warning,
+// schema, subresources, columns and selectable fields. checkSpec (definitionspec.go) calls
+// checkVersion for each version, and checkCommon for the parts that all versions share.
+
+// maxSelectableFields is the number of selectable fields that a version may have (KEP-4358).
 const maxSelectableFields = 8
 
-// checkVersion judges what a version does not share with all others. status says that it has the
-// subresource.
-func checkVersion(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
+// checkVersion validates the parts of a version that differ from another version's. The parts that
+// are equal in all versions are nil in v, and checkCommon validates them. status says whether the
+// version has the subresource status, which restricts the root of its schema.
+func checkVersion(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool,
+	rules definitionRules) field.ErrorList {
 	errs := checkWarning(p.Child("deprecationWarning"), v)
 	if v.Schema != nil && v.Schema.OpenAPIV3Schema != nil {
-		errs = append(errs, ValidateSchema(ctx, p.Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemasOf(v.Name))...)
+		errs = append(errs, ValidateSchema(ctx, p.Child("schema", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status,
+			rules.schemasOf(v.Name))...)
 	}
 	errs = append(errs, checkSubresources(p.Child("subresources", "scale"), v.Subresources)...)
 	errs = append(errs, checkColumns(p.Child("additionalPrinterColumns"), v.AdditionalPrinterColumns)...)
@@ -38,25 +45,30 @@ func checkVersion(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomR
 	return errs
 }
 
-// checkCommon judges what all versions share.
-func checkCommon(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool, rules definitionRules) field.ErrorList {
+// checkCommon validates the parts that are equal in all versions. Its errors name fields of the
+// internal version, such as spec.validation.openAPIV3Schema, which v1 does not have.
+func checkCommon(ctx context.Context, p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, status bool,
+	rules definitionRules) field.ErrorList {
 	var errs field.ErrorList
 	if !lacksSchema(*v) {
-		errs = append(errs, ValidateSchema(ctx, p.Child("validation", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema, status, rules.schemasOf(v.Name))...)
+		errs = append(errs, ValidateSchema(ctx, p.Child("validation", "openAPIV3Schema"), v.Schema.OpenAPIV3Schema,
+			status, rules.schemasOf(v.Name))...)
 	}
 	errs = append(errs, checkSubresources(p.Child("subresources", "scale"), v.Subresources)...)
 	errs = append(errs, checkColumns(p.Child("additionalPrinterColumns"), v.AdditionalPrinterColumns)...)
 	switch {
 	case len(v.SelectableFields) == 0:
 	case v.Schema == nil:
-		errs = append(errs, field.Invalid(p.Child("selectableFields"), "", "may only be set when validations.schema is included"))
+		errs = append(errs, field.Invalid(p.Child("selectableFields"), "",
+			"may only be set when validations.schema is included"))
 	default:
 		errs = append(errs, checkSelectableFields(p, v, rules)...)
 	}
 	return errs
 }
 
-// checkWarning judges the text with which answers to requests for a deprecated version warn.
+// checkWarning validates the text that clients of a deprecated version get in the header Warning.
+// Control characters would not be valid there.
 func checkWarning(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion) field.ErrorList {
 	text := v.DeprecationWarning
 	switch {
@@ -81,12 +93,14 @@ func checkWarning(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVers
 	return check.Invalid(p, text, msgs)
 }
 
-// checkSubresources judges where the fields of a Scale are in an object.
+// checkSubresources validates the paths to the fields that the subresource scale shows. The path of
+// the selector may be empty.
 func checkSubresources(p *field.Path, s *apiextensionsv1.CustomResourceSubresources) field.ErrorList {
 	if s == nil || s.Scale == nil {
 		return nil
 	}
-	errs := checkScalePath(p.Child("specReplicasPath"), s.Scale.SpecReplicasPath, "should be a json path under .spec", ".spec.")
+	errs := checkScalePath(p.Child("specReplicasPath"), s.Scale.SpecReplicasPath, "should be a json path under .spec",
+		".spec.")
 	errs = append(errs, checkScalePath(p.Child("statusReplicasPath"), s.Scale.StatusReplicasPath,
 		"should be a json path under .status", ".status.")...)
 	path, at := s.Scale.LabelSelectorPath, p.Child("labelSelectorPath")
@@ -102,7 +116,8 @@ func checkSubresources(p *field.Path, s *apiextensionsv1.CustomResourceSubresour
 	return errs
 }
 
-// checkScalePath wants a path below some field.
+// checkScalePath requires a path that begins with below, such as ".spec.". msg is the error if it
+// does not.
 func checkScalePath(p *field.Path, path, msg, below string) field.ErrorList {
 	if path == "" {
 		return field.ErrorList{field.Required(p, "")}
@@ -116,7 +131,8 @@ func checkScalePath(p *field.Path, path, msg, below string) field.ErrorList {
 	return nil
 }
 
-// checkSimplePath wants a path, which is not empty, to begin at the object.
+// checkSimplePath requires a non-empty path to begin at the root of the object, which means with a
+// dot.
 func checkSimplePath(p *field.Path, path string) field.ErrorList {
 	if path[0] == '.' {
 		return nil
@@ -124,7 +140,8 @@ func checkSimplePath(p *field.Path, path string) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, path, "must be a simple json path starting with .")}
 }
 
-// Types and formats of columns.
+// The types of columns, and the formats. Both lists are in the order in which the errors name them.
+// An empty format is allowed.
 var (
 	columnTypes   = []string{"boolean", "date", "integer", "number", "string"}
 	columnFormats = []string{"byte", "date", "date-time", "double", "float", "int32", "int64", "password"}
@@ -147,7 +164,8 @@ func checkColumn(p *field.Path, c *apiextensionsv1.CustomResourceColumnDefinitio
 		errs = append(errs, field.Invalid(p.Child("type"), c.Type, oneOf))
 	}
 	if c.Format != "" && !slices.Contains(columnFormats, c.Format) {
-		errs = append(errs, field.Invalid(p.Child("format"), c.Format, "must be one of "+strings.Join(columnFormats, ",")))
+		errs = append(errs, field.Invalid(p.Child("format"), c.Format,
+			"must be one of "+strings.Join(columnFormats, ",")))
 	}
 	if c.JSONPath == "" {
 		return append(errs, field.Required(p.Child("JSONPath"), ""))
@@ -155,12 +173,16 @@ func checkColumn(p *field.Path, c *apiextensionsv1.CustomResourceColumnDefinitio
 	return append(errs, checkSimplePath(p.Child("JSONPath"), c.JSONPath)...)
 }
 
-// checkSelectableFields wants paths to scalars of the schema.
-func checkSelectableFields(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion, rules definitionRules) field.ErrorList {
+// checkSelectableFields requires each path to lead to a string, boolean or integer field of the
+// schema, outside of metadata, and each field to be listed once. Arrays have no selectable fields.
+// There may be maxSelectableFields of them, unless rules say that the stored definition had more.
+func checkSelectableFields(p *field.Path, v *apiextensionsv1.CustomResourceDefinitionVersion,
+	rules definitionRules) field.ErrorList {
 	var errs field.ErrorList
 	root := v.Schema.OpenAPIV3Schema
 	if name := foreignField(root); name != "" {
-		errs = append(errs, field.Invalid(p.Child("schema", "openAPIV3Schema"), "", "OpenAPIV3Schema '"+name+"' is not supported"))
+		errs = append(errs, field.Invalid(p.Child("schema", "openAPIV3Schema"), "",
+			"OpenAPIV3Schema '"+name+"' is not supported"))
 		root = nil
 	}
 	fields := p.Child("selectableFields")
@@ -180,8 +202,9 @@ func checkSelectableFields(p *field.Path, v *apiextensionsv1.CustomResourceDefin
 			errs = append(errs, field.Invalid(at, f.JSONPath, "must not point to fields in metadata"))
 		}
 		if !slices.Contains([]string{"string", "boolean", "integer"}, found.Type) {
-			errs = append(errs, field.Invalid(at, f.JSONPath, "must point to a field of type string, boolean or integer. "+
-				"Enum string fields and strings with formats are allowed."))
+			errs = append(errs, field.Invalid(at, f.JSONPath,
+				"must point to a field of type string, boolean or integer. "+
+					"Enum string fields and strings with formats are allowed."))
 		}
 		if !seen.Add(strings.Join(path, ".")) {
 			errs = append(errs, field.Duplicate(at, f.JSONPath))
@@ -193,9 +216,11 @@ func checkSelectableFields(p *field.Path, v *apiextensionsv1.CustomResourceDefin
 	return errs
 }
 
-// selectable returns the names on a path to a field, and the schema of that. Entries of maps count
-// as fields.
-func selectable(s *apiextensionsv1.JSONSchemaProps, path string) (steps []string, _ *apiextensionsv1.JSONSchemaProps, err error) {
+// selectable returns the names on a path, and the schema of the field that it leads to.
+// ".spec.color" gives the names spec and color. A key of a map (additionalProperties) counts as a
+// field.
+func selectable(s *apiextensionsv1.JSONSchemaProps, path string) (
+	steps []string, _ *apiextensionsv1.JSONSchemaProps, err error) {
 	for path != "" {
 		if path[0] == '[' {
 			return nil, nil, errors.New("array notation is not allowed")
@@ -216,7 +241,7 @@ func selectable(s *apiextensionsv1.JSONSchemaProps, path string) (steps []string
 	return steps, s, nil
 }
 
-// fieldOf returns the schema of a field, nil if there is none.
+// fieldOf returns the schema of the field called name, nil if s does not describe it. s may be nil.
 func fieldOf(s *apiextensionsv1.JSONSchemaProps, name string) *apiextensionsv1.JSONSchemaProps {
 	switch {
 	case s == nil:

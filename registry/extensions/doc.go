@@ -1,14 +1,39 @@
-// Package extensions makes resources of custom resource definitions, and knows what is special
-// about definitions themselves, which are the resource of apiextensions.k8s.io.
+// Package extensions declares custom resource definitions (CustomResourceDefinition, the resource
+// of the group apiextensions.k8s.io), and the resources that the definitions define.
 //
-// Resources returns the declaration of definitions, and Declare what one of them defines, for a
-// server to make stores from. Messages are those of kube-apiserver, in its order, and so are the
-// fields that they name: it judges definitions in an older form, in which what all versions share
-// stands outside of them (definitionspec.go).
+// Words. A definition is a CustomResourceDefinition; its instances are the objects of the resource
+// that it defines. A definition is established when its instances can be served, and terminating
+// while they are being deleted. A schema is structural if each value has one type that is written
+// outside of allOf, anyOf, oneOf and not; only a structural schema can prune, set defaults or have
+// rules. A rule is an entry of x-kubernetes-validations (KEP-2876). A spec in its shared form is a
+// spec as kube-apiserver validates it (definitionspec.go).
 //
-// Not here: the verbs (registry), types and defaults (scheme/api/apiextensionsv1), what a schema
-// means for objects (scheme/schema), serving what is defined (server).
+// Laws:
 //
-// Read: definition.go, definitioncheck.go, definitionspec.go; conditions.go for the status;
-// resource.go for what is declared.
+//   - The texts and the order of errors are those of kube-apiserver, and so are the fields that the
+//     errors name. kube-apiserver validates the internal version of a definition, where the parts
+//     that all versions share stand outside of the versions, so an error may name a field that no
+//     client can send.
+//
+//   - A new definition is held to every rule. An update may keep some violations that the stored
+//     definition has already (ratcheting): SchemaRules and definitionRules list them.
+//
+//   - An instance is validated by the schema of the version that the client writes in.
+//
+// Resources returns the declaration of the resource customresourcedefinitions. The server makes a
+// store from it at its start. Declare and DeclareBy return the declaration of the resource that a
+// definition defines; server/definitions calls DeclareBy when a definition changes. The conditions
+// and names in a definition's status are decided by Judge, BeginEmptying, FailEmptying and
+// EndEmptying; these functions change the object that they are given and store nothing. A loop in
+// server/definitions calls them and writes the status. Definition makes a definition from Go types,
+// for programs that bring their own kinds.
+//
+// Not here: the verbs (registry), the Go types and their defaults (scheme/api/apiextensionsv1),
+// validation, pruning and defaulting by a schema (scheme/schema), CEL (scheme/cel/rules), the loop
+// that serves the defined resources and the calls to conversion webhooks (server/definitions).
+//
+// Reading order: definition.go, definitioncheck.go, definitionspec.go and definitionversion.go are
+// the validation of a definition; schema.go begins the validation of its schemas; conditions.go and
+// names.go make its status; resource.go declares the instances, with kind.go, scale.go and
+// webhook.go.
 package extensions

@@ -17,25 +17,35 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// Definitions from Go types, for programs that bring kinds of their own as Go types and want them
+// served as custom resources. Definition is called by such programs (cmd/wardle), never by the
+// server. The limits and formats of values are in fromtypelimits.go.
+
 // Definition makes the definition of a kind that is declared as a Go type, with the tags that
-// package typeinfo explains: types holds the type of each version of spec, in its order. What spec
-// leaves out is filled in: the schemas; the kind, which is the name of the first type, and names
-// that follow from it; and the subresource status of types that have a field of that name, in
-// versions whose Subresources are nil. The definition has been checked: a server accepts it.
+// package typeinfo explains. types holds the type of each version of spec, in the order of the
+// versions. Definition validates the result, so a server accepts it.
+//
+// It fills in what spec leaves out: the schemas; the kind, which is the name of the first type, and
+// the names that follow from the kind; the conversion strategy None; and the subresource status in
+// versions whose Subresources are nil and whose type has a field status.
 //
 //	def, err := extensions.Definition(apiextensionsv1.CustomResourceDefinitionSpec{
-//		Group:    "ships.example.com",
-//		Scope:    apiextensionsv1.NamespaceScoped,
-//		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true}},
+//		Group: "ships.example.com",
+//		Scope: apiextensionsv1.NamespaceScoped,
+//		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
+//			{Name: "v1", Served: true, Storage: true},
+//		},
 //	}, &Ship{})
 //
-// Objects as the type writes them are judged as by its own checks. Where a client writes by hand
-// there is one difference: JSON tells what is empty from what is not there, and a Go value does
-// not. A required field has to be written, and limits hold for an empty value that is. An
-// enumeration holds also if its tags leave that to functions.
+// An object that the Go type encoded is valid by the schema exactly if it passes the checks of the
+// type. JSON that a client writes by hand can differ in one way: JSON distinguishes an empty value
+// from a missing one, and a Go value does not. So a required field has to be written, and limits
+// apply to an empty value that is written. The schema also has an enumeration whose check the tags
+// leave to functions.
 func Definition(spec v1.CustomResourceDefinitionSpec, types ...meta.Object) (*v1.CustomResourceDefinition, error) {
 	if len(types) == 0 || len(types) != len(spec.Versions) {
-		return nil, fmt.Errorf("there are %d versions and %d types", len(spec.Versions), len(types))
+		return nil, fmt.Errorf("the spec has %d versions, but %d types were given; give one type for each version",
+			len(spec.Versions), len(types))
 	}
 	setNames(&spec.Names, reflect.TypeOf(types[0]).Elem().Name())
 	spec.Versions = slices.Clone(spec.Versions)
@@ -63,7 +73,8 @@ func Definition(spec v1.CustomResourceDefinitionSpec, types ...meta.Object) (*v1
 	return def, checkDefinition(context.Background(), &fresh, nil).ToAggregate()
 }
 
-// setNames fills in the names that are not set.
+// setNames sets the names that are empty from the kind, as kube-apiserver's defaults do, and the
+// plural.
 func setNames(n *v1.CustomResourceDefinitionNames, kind string) {
 	fill := func(name *string, value string) {
 		if *name == "" {
@@ -76,7 +87,7 @@ func setNames(n *v1.CustomResourceDefinitionNames, kind string) {
 	fill(&n.Plural, plural(n.Singular))
 }
 
-// plural is how Kubernetes guesses the plural of a name.
+// plural guesses the plural of a name by the rules of Kubernetes' UnsafeGuessKindToResource.
 func plural(singular string) string {
 	switch {
 	case strings.HasSuffix(singular, "s"):
@@ -87,8 +98,8 @@ func plural(singular string) string {
 	return singular + "s"
 }
 
-// WriteYAML writes definitions as documents of YAML, as one applies them. The same definitions are
-// written the same way.
+// WriteYAML writes definitions as YAML documents, without their statuses, for a client that applies
+// them. The output depends only on the definitions.
 func WriteYAML(w io.Writer, definitions ...*v1.CustomResourceDefinition) error {
 	for _, def := range definitions {
 		text, err := codec.AppendJSON(nil, def)
@@ -113,42 +124,45 @@ func WriteYAML(w io.Writer, definitions ...*v1.CustomResourceDefinition) error {
 	return nil
 }
 
-// schemaOf makes the schema of the objects of a Go type.
+// schemaOf returns the schema of the objects of a Go type. It leaves apiVersion, kind and metadata
+// out, which the server validates itself.
 func schemaOf(t reflect.Type) (*v1.JSONSchemaProps, error) {
 	if err := typeinfo.Register(t); err != nil {
 		return nil, err
 	}
 	w := &schemaWriter{}
-	out := w.properties(schema.FromType(typeinfo.Of(t)))
-	for _, known := range []string{"apiVersion", "kind", "metadata"} { // which every object has
-		delete(out.Properties, known)
-		out.Required = slices.DeleteFunc(out.Required, func(name string) bool { return name == known })
+	out := w.typeSchema(schema.FromType(typeinfo.Of(t)))
+	for _, name := range []string{"apiVersion", "kind", "metadata"} { // which every object has
+		delete(out.Properties, name)
+		out.Required = slices.DeleteFunc(out.Required, func(required string) bool { return required == name })
 	}
 	return out, errors.Join(w.errs...)
 }
 
-// schemaWriter writes the schemas of Go types in the form that definitions have, in which a schema
-// contains what it is made of.
+// schemaWriter converts the schemas of Go types, which refer to one another, to the form of
+// definitions, in which each schema contains the schemas of its fields.
 type schemaWriter struct {
-	way  []string         // of names, to where it is
-	over []*schema.Schema // the models that it is in
-	errs []error
+	path      []string         // names on the way to the present schema, for errors; "[]" is an element or entry
+	enclosing []*schema.Schema // the schemas around the present one, to find a type that contains itself
+	errs      []error
 }
 
+// fail collects an error about the present field.
 func (w *schemaWriter) fail(format string, args ...any) {
-	w.errs = append(w.errs, fmt.Errorf("%s: "+format, append([]any{strings.Join(w.way, ".")}, args...)...))
+	w.errs = append(w.errs, fmt.Errorf("%s: "+format, append([]any{strings.Join(w.path, ".")}, args...)...))
 }
 
-// place writes the schema of a field, element or entry called name.
-func (w *schemaWriter) place(name string, s *schema.Schema) *v1.JSONSchemaProps {
-	w.way = append(w.way, name)
-	defer func() { w.way = w.way[:len(w.way)-1] }()
+// useOf returns the schema of the field called name, or of an element or entry if name is "[]". s
+// is how the field uses a type; its Target is the type.
+func (w *schemaWriter) useOf(name string, s *schema.Schema) *v1.JSONSchemaProps {
+	w.path = append(w.path, name)
+	defer func() { w.path = w.path[:len(w.path)-1] }()
 	t := s.Target()
-	if slices.Contains(w.over, t) {
-		w.fail("%s contains itself, which no schema can say", t.Name)
+	if slices.Contains(w.enclosing, t) {
+		w.fail("%s contains itself, which a schema cannot express", t.Name)
 		return &v1.JSONSchemaProps{}
 	}
-	out := w.properties(t)
+	out := w.typeSchema(t)
 	if s.Description != "" {
 		out.Description = s.Description
 	}
@@ -159,10 +173,11 @@ func (w *schemaWriter) place(name string, s *schema.Schema) *v1.JSONSchemaProps 
 	return out
 }
 
-// properties writes what a value is made of.
-func (w *schemaWriter) properties(t *schema.Schema) *v1.JSONSchemaProps {
-	w.over = append(w.over, t)
-	defer func() { w.over = w.over[:len(w.over)-1] }()
+// typeSchema returns the schema of a type: its fields, elements or entries, without anything that
+// depends on where the type is used.
+func (w *schemaWriter) typeSchema(t *schema.Schema) *v1.JSONSchemaProps {
+	w.enclosing = append(w.enclosing, t)
+	defer func() { w.enclosing = w.enclosing[:len(w.enclosing)-1] }()
 	out := &v1.JSONSchemaProps{Description: t.Description, Type: t.Type, Format: t.Format}
 	switch {
 	case t.IntOrString || t.Types != nil:
@@ -173,21 +188,23 @@ func (w *schemaWriter) properties(t *schema.Schema) *v1.JSONSchemaProps {
 	if slices.Equal(t.Types, []string{schema.String, schema.Number}) {
 		out.Pattern = quantityPattern
 	}
-	if t.Name != "" && t.Limits != nil { // rules of a struct stand with its model, wherever it is used
+	// The rules of a struct apply wherever the struct is used.
+	if t.Name != "" && t.Limits != nil { // the rules of a struct apply wherever the struct is used
 		addRules(out, t.Limits.Rules)
 	}
 	if t.Items != nil {
-		out.Items = &v1.JSONSchemaPropsOrArray{Schema: w.place("[]", t.Items)}
+		out.Items = &v1.JSONSchemaPropsOrArray{Schema: w.useOf("[]", t.Items)}
 	}
 	if t.AdditionalProperties != nil {
-		out.AdditionalProperties = &v1.JSONSchemaPropsOrBool{Allows: true, Schema: w.place("[]", t.AdditionalProperties)}
+		out.AdditionalProperties = &v1.JSONSchemaPropsOrBool{Allows: true,
+			Schema: w.useOf("[]", t.AdditionalProperties)}
 	}
 	if len(t.Properties) == 0 {
 		return out
 	}
 	out.Properties = make(map[string]v1.JSONSchemaProps, len(t.Properties))
 	for _, name := range jsontext.Keys(t.Properties) {
-		out.Properties[name] = *w.place(name, t.Properties[name])
+		out.Properties[name] = *w.useOf(name, t.Properties[name])
 	}
 	for _, name := range t.Required {
 		if out.Properties[name].Default == nil {
@@ -199,10 +216,10 @@ func (w *schemaWriter) properties(t *schema.Schema) *v1.JSONSchemaProps {
 	return out
 }
 
-// quantityPattern is what the text of a quantity looks like.
+// quantityPattern matches the text of a resource.Quantity, such as 100m or 1.5Gi.
 const quantityPattern = `^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]+))?$`
 
-// shape writes what server-side apply has to know.
+// shape sets the type of the list or map, by which server-side apply merges it.
 func (w *schemaWriter) shape(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 	if s.ListType != "" {
 		out.XListType, out.XListMapKeys = &s.ListType, s.ListKeys
@@ -212,13 +229,14 @@ func (w *schemaWriter) shape(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 	}
 }
 
+// enums sets the values of an enumeration.
 func (w *schemaWriter) enums(out *v1.JSONSchemaProps, s *schema.Schema) {
 	for _, value := range s.Enum {
 		out.Enum = append(out.Enum, *w.json(value))
 	}
 }
 
-// json writes a tree.
+// json encodes a tree.
 func (w *schemaWriter) json(tree any) *v1.JSON {
 	raw, err := jsontext.AppendTree(nil, tree, jsontext.Plain)
 	if err != nil {
@@ -227,35 +245,37 @@ func (w *schemaWriter) json(tree any) *v1.JSON {
 	return &v1.JSON{Raw: raw}
 }
 
-// presence writes what a value is if it is not written, and what may be written that says nothing.
-// Of a declared default nobody can tell apart the zero value of what is no pointer, which needs
-// none.
+// presence decides what a missing value means: it sets the default, whether the value may be null,
+// and by nonempty whether it may be empty. A default that is the zero value of a field without a
+// pointer is left out, because Go cannot distinguish it from a missing value.
 func (w *schemaWriter) presence(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 	zero := s.Default == nil || !s.Go.Pointer && isZero(s.Default)
 	switch {
 	case !zero:
 		out.Default = w.json(s.Default)
 	case !s.Go.Pointer && s.Default != nil && t.Properties != nil && len(out.Required) == 0 && hasDefaults(out):
-		out.Default = &v1.JSON{Raw: []byte("{}")} // so that the defaults inside of it are found
+		out.Default = &v1.JSON{Raw: []byte("{}")} // so that the server sets the defaults inside the object
 	}
 	switch {
 	case s.Go.Required:
 		w.nonempty(out, s, t)
 	case s.Go.OmitEmpty || out.XPreserveUnknownFields != nil && out.Type == "":
-	case s.Go.Pointer, t.Type == schema.Array, t.AdditionalProperties != nil, t.Format == "byte", t.Go != nil && t.Go.Custom && !out.XIntOrString:
-		out.Nullable = !w.inside() // Go writes null for what is empty
+	case s.Go.Pointer, t.Type == schema.Array, t.AdditionalProperties != nil, t.Format == "byte",
+		t.Go != nil && t.Go.Custom && !out.XIntOrString:
+		out.Nullable = !w.inside() // Go encodes nil as null here
 	}
 }
 
-// inside reports whether the writer is at an element or entry.
-func (w *schemaWriter) inside() bool { return w.way[len(w.way)-1] == "[]" }
+// inside reports whether the present schema is that of an element or entry, which cannot be null.
+func (w *schemaWriter) inside() bool { return w.path[len(w.path)-1] == "[]" }
 
+// isZero reports whether a tree is what a Go zero value encodes to.
 func isZero(tree any) bool {
 	object, ok := tree.(map[string]any)
 	return ok && len(object) == 0 || tree == "" || tree == false || tree == int64(0)
 }
 
-// hasDefaults reports whether a field of an object has a default.
+// hasDefaults reports whether a field of s has a default.
 func hasDefaults(s *v1.JSONSchemaProps) bool {
 	for _, f := range s.Properties {
 		if f.Default != nil {
@@ -265,7 +285,9 @@ func hasDefaults(s *v1.JSONSchemaProps) bool {
 	return false
 }
 
-// nonempty refuses the values that are empty in Go, where a field must not be.
+// nonempty refuses the zero value of the field's Go type, because the field is required. How it
+// does so depends on the type: a least length or number, an enumeration of true, or "not: {enum:
+// [0]}".
 func (w *schemaWriter) nonempty(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 	one := func(limit **int64) {
 		if *limit == nil || **limit < 1 {

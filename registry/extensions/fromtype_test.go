@@ -61,7 +61,7 @@ type shipStatus struct {
 	Conditions []meta.Condition `json:"conditions,omitempty" list:"map,key=type"`
 }
 
-// define makes a definition of ships in one version of one type.
+// define makes the definition of ships in one version from one Go type.
 func define(t *testing.T, typ meta.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
 	t.Helper()
 	return extensions.Definition(apiextensionsv1.CustomResourceDefinitionSpec{
@@ -84,7 +84,8 @@ func goodShip() *ship {
 	}
 }
 
-// TestDefinitionOfType holds the schema of a type against the checks of the type: what it writes is accepted by both or by none.
+// TestDefinitionOfType compares the schema of a type with the checks of the type: both accept an
+// object that the type encoded, or both refuse it.
 func TestDefinitionOfType(t *testing.T) {
 	def, err := define(t, &ship{})
 	if err != nil {
@@ -165,7 +166,7 @@ func TestDefinitionOfType(t *testing.T) {
 	}
 }
 
-// TestDefinitionText wants the definition of a type to read as always.
+// TestDefinitionText compares the definition of a type with a stored text.
 func TestDefinitionText(t *testing.T) {
 	def, err := define(t, &ship{})
 	if err != nil {
@@ -214,8 +215,8 @@ func TestNoDefinition(t *testing.T) {
 		want string
 	}{
 		{&endless{}, "spec.next: com.github.coracle-project.coracle.registry.extensions_test.knot contains itself"},
-		{&measured{}, "data: a schema cannot say how many bytes there are"},
-		{&measured{}, "key: a schema cannot say that a string has the format configMapKey"},
+		{&measured{}, "data: a schema cannot limit the number of bytes: remove the limit from the tags"},
+		{&measured{}, "key: a schema cannot express the format configMapKey"},
 		{&keyless{}, "Required value: this property is in x-kubernetes-list-map-keys"},
 	} {
 		if _, err := define(t, tt.typ); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -9,14 +9,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// limits writes what a value has to fulfil beyond its type.
+// limits sets what a value has to fulfil beside its type: bounds, patterns, formats, rules and
+// immutability. A limit that a schema cannot express is an error.
 func (w *schemaWriter) limits(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 	l := s.Limits
 	if l == nil {
 		return
 	}
 	if t.Format == "byte" && (l.MinLength != nil || l.MaxLength != nil) {
-		w.fail("a schema cannot say how many bytes there are")
+		w.fail("a schema cannot limit the number of bytes: remove the limit from the tags")
 		return
 	}
 	out.Minimum, out.Maximum = l.Minimum, l.Maximum
@@ -26,7 +27,7 @@ func (w *schemaWriter) limits(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 	w.named(out, l.NamedFormat)
 	if l.Pattern != nil {
 		if out.Pattern != "" {
-			w.fail("a schema has one pattern")
+			w.fail("a schema has one pattern: name either a format or a pattern")
 		}
 		out.Pattern = l.Pattern.String()
 	}
@@ -36,10 +37,11 @@ func (w *schemaWriter) limits(out *v1.JSONSchemaProps, s, t *schema.Schema) {
 	}
 }
 
-// addRules writes rules.
+// addRules appends rules to x-kubernetes-validations.
 func addRules(out *v1.JSONSchemaProps, rules []schema.Rule) {
 	for _, r := range rules {
-		rule := v1.ValidationRule{Rule: r.Rule, Message: r.Message, MessageExpression: r.MessageExpression, FieldPath: r.FieldPath,
+		rule := v1.ValidationRule{Rule: r.Rule, Message: r.Message, MessageExpression: r.MessageExpression,
+			FieldPath:       r.FieldPath,
 			OptionalOldSelf: r.OptionalOldSelf}
 		if r.Reason != "" {
 			rule.Reason = new(v1.FieldValueErrorReason(r.Reason))
@@ -48,20 +50,22 @@ func addRules(out *v1.JSONSchemaProps, rules []schema.Rule) {
 	}
 }
 
-// isImmutable is what is said of a change.
+// isImmutable is the message for a change of an immutable field.
 const isImmutable = "field is immutable"
 
-// wordOfCEL is a name that an expression can use as it is.
+// wordOfCEL matches names that a CEL expression can use without escaping.
 var wordOfCEL = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 
-// immutable has fields that cannot change neither come nor go.
+// immutable adds a rule to an object for each immutable field that may be missing: it must neither
+// be added nor removed. The rule of the field itself (limits) compares only values that are there.
 func (w *schemaWriter) immutable(out *v1.JSONSchemaProps, t *schema.Schema) {
 	for _, name := range jsontext.Keys(t.Properties) {
-		if l := t.Properties[name].Limits; l == nil || !l.Immutable || slices.Contains(out.Required, name) || out.Properties[name].Default != nil {
+		if l := t.Properties[name].Limits; l == nil || !l.Immutable || slices.Contains(out.Required, name) ||
+			out.Properties[name].Default != nil {
 			continue
 		}
 		if !wordOfCEL.MatchString(name) {
-			w.fail("%s: an immutable field needs a name that is a word, or has to be required", name)
+			w.fail("%s: an immutable field must be required, or have a name of letters and digits", name)
 			continue
 		}
 		out.XValidations = append(out.XValidations, v1.ValidationRule{
@@ -70,7 +74,7 @@ func (w *schemaWriter) immutable(out *v1.JSONSchemaProps, t *schema.Schema) {
 	}
 }
 
-// namedFormats are the formats that a tag can name, as schemas say them.
+// namedFormats are the formats that a tag can name, each as the part of a schema that expresses it.
 var namedFormats = map[string]v1.JSONSchemaProps{
 	"dns1123Label":     {Format: "k8s-short-name"},
 	"dns1123Subdomain": {Format: "k8s-long-name"},
@@ -81,14 +85,14 @@ var namedFormats = map[string]v1.JSONSchemaProps{
 	"cidr":             {Format: "cidr"},
 }
 
-// named writes a format that a tag names.
+// named sets the format called name; "" is none.
 func (w *schemaWriter) named(out *v1.JSONSchemaProps, name string) {
 	if name == "" {
 		return
 	}
 	f, ok := namedFormats[name]
 	if !ok {
-		w.fail("a schema cannot say that a string has the format %s", name)
+		w.fail("a schema cannot express the format %s", name)
 		return
 	}
 	out.AnyOf, out.Pattern = f.AnyOf, f.Pattern

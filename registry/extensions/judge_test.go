@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestJudge: what is wrong with a custom resource is said in the order in which kube-apiserver comes to it, and at the door to the
-// status what of that is judged there.
+// TestJudge: the errors of a custom resource come in the order of kube-apiserver. A write to the
+// status has those of them that concern the status.
 func TestJudge(t *testing.T) {
 	def := definition(t, `"size":{"type":"integer"}`, `
 		"spec":{"type":"object","properties":{"size":{"type":"integer"},

@@ -15,12 +15,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Texts finds the schema of a version as JSON; nil stands for none. It is asked when somebody needs
-// the schema, and again if that was not kept.
+// Texts returns the schema of a version as JSON, nil if the version has none. A kind calls Texts
+// when it needs the schema, and calls it again if it has dropped the compiled schema meanwhile. It
+// must be safe for concurrent use.
 type Texts func(version string) []byte
 
-// kindOf makes the kind of the objects of a definition: in all its versions, since objects may be
-// stored in one that is not served.
+// kindOf makes the kind of the instances of def, with all its versions: an object may be stored in
+// a version that is not served. The schema of a version is compiled at its first use. Versions are
+// sorted as in discovery: stable before beta before alpha.
 func kindOf(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (kind.Kind, error) {
 	d := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: namesOf(def).Kind},
@@ -46,7 +48,7 @@ func kindOf(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (kind.
 	return d.New()
 }
 
-// textsOf returns the schemas of a definition.
+// textsOf returns the Texts of a definition that has its schemas.
 func textsOf(def *v1.CustomResourceDefinition) (Texts, error) {
 	texts := map[string][]byte{}
 	for i := range def.Spec.Versions {
@@ -63,9 +65,10 @@ func textsOf(def *v1.CustomResourceDefinition) (Texts, error) {
 	return func(version string) []byte { return texts[version] }, nil
 }
 
-// parse makes the schema of a text; none allows everything. An update may leave one in place that
-// has more than structural schemas have; that says nothing. keepAll says that the definition
-// preserves unknown fields: it may be older than structural schemas.
+// parse compiles a schema. A nil text is a version without a schema, which allows everything.
+// Errors of the schema are ignored: they were allowed when the definition was written, as
+// violations that it had before. keepAll says that the definition preserves unknown fields, which
+// only a definition that is older than structural schemas does.
 func parse(text []byte, keepAll bool) *schema.Schema {
 	if text == nil {
 		return &schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true, Unpublished: true}
@@ -78,14 +81,16 @@ func parse(text []byte, keepAll bool) *schema.Schema {
 	return s
 }
 
-// isStructural reports whether a schema, as JSON, is structural. kube-apiserver describes no other
+// isStructural reports whether a schema, as JSON, is structural. kube-apiserver publishes no other
 // schemas in OpenAPI.
 func isStructural(text []byte) bool {
 	var s v1.JSONSchemaProps
-	return json.Unmarshal(text, &s) == nil && foreignField(&s) == "" && !anyIn(&s, hasUnknownType) && len(validateStructural(nil, &s)) == 0
+	return json.Unmarshal(text, &s) == nil && foreignField(&s) == "" && !anyIn(&s, hasUnknownType) &&
+		len(validateStructural(nil, &s)) == 0
 }
 
-// namesOf are those that the definition was granted, or wants, if nobody has looked into that yet.
+// namesOf returns the accepted names of a definition, or the names that it wants if Judge has not
+// decided yet.
 func namesOf(def *v1.CustomResourceDefinition) *v1.CustomResourceDefinitionNames {
 	if def.Status.AcceptedNames.Plural != "" {
 		return &def.Status.AcceptedNames
@@ -93,7 +98,8 @@ func namesOf(def *v1.CustomResourceDefinition) *v1.CustomResourceDefinitionNames
 	return &def.Spec.Names
 }
 
-// fields are the selectable fields of all versions.
+// fields returns the selectable fields of all versions. The label that clients use in a field
+// selector is the path without its leading dot.
 func fields(def *v1.CustomResourceDefinition) []registry.FieldValue {
 	var out []registry.FieldValue
 	for i := range def.Spec.Versions {
@@ -106,7 +112,8 @@ func fields(def *v1.CustomResourceDefinition) []registry.FieldValue {
 	return out
 }
 
-// deprecations are what clients of deprecated versions are told.
+// deprecations returns the deprecated versions, each with the text that clients get in the header
+// Warning.
 func deprecations(def *v1.CustomResourceDefinition) []registry.Deprecation {
 	var out []registry.Deprecation
 	for i := range def.Spec.Versions {
@@ -123,7 +130,9 @@ func deprecations(def *v1.CustomResourceDefinition) []registry.Deprecation {
 	return out
 }
 
-// defaultWarning says that a version is deprecated, and which better one there is.
+// defaultWarning returns the warning for a deprecated version whose definition has none. It names
+// the preferred version among those that are served and not deprecated, if it is preferred to
+// version: "example.com/v1beta1 Ship is deprecated; use example.com/v1 Ship".
 func defaultWarning(def *v1.CustomResourceDefinition, version string) string {
 	text := fmt.Sprintf("%s/%s %s is deprecated", def.Spec.Group, version, def.Spec.Names.Kind)
 	best := version

@@ -10,20 +10,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// DefinedBy returns the resource that a definition defines, by the name of the definition.
+// DefinedBy returns the resource that the definition called name defines. The name of a definition
+// is <plural>.<group>, which validation makes sure of.
 func DefinedBy(name string) meta.GroupResource {
 	plural, group, _ := strings.Cut(name, ".")
 	return meta.GroupResource{Group: group, Resource: plural}
 }
 
-// namesInUse says of the names that a definition wants whether the definitions of its group have
-// been given them. Two resources of a group share none.
+// namesInUse holds the names that a definition wants, each with whether another definition of its
+// group has been given it. Plural, singular and short names are one space of names; kinds and list
+// kinds are another. Two definitions of a group never share a name within a space.
 type namesInUse struct{ resources, kinds map[string]bool }
 
-// inUse looks for the names that are wanted among those that definitions of one group have been
-// given.
-func inUse(want *apiextensionsv1.CustomResourceDefinitionNames, group iter.Seq[*apiextensionsv1.CustomResourceDefinition]) namesInUse {
-	used := namesInUse{map[string]bool{want.Plural: false, want.Singular: false}, map[string]bool{want.Kind: false, want.ListKind: false}}
+// inUse looks up the names in want among the accepted names of the definitions in group. group may
+// include the definition that wants the names: acceptNames does not count a name that the
+// definition has already.
+func inUse(want *apiextensionsv1.CustomResourceDefinitionNames,
+	group iter.Seq[*apiextensionsv1.CustomResourceDefinition]) namesInUse {
+	used := namesInUse{map[string]bool{want.Plural: false, want.Singular: false},
+		map[string]bool{want.Kind: false, want.ListKind: false}}
 	for _, short := range want.ShortNames {
 		used.resources[short] = false
 	}
@@ -45,14 +50,18 @@ func inUse(want *apiextensionsv1.CustomResourceDefinitionNames, group iter.Seq[*
 	return used
 }
 
-// acceptNames gives a definition those of the names it wants that it has, or that nobody has. What
-// is refused, it keeps as it was. The condition says whether it got all; of several conflicts it
-// names the last.
-func acceptNames(def *apiextensionsv1.CustomResourceDefinition, used namesInUse) (apiextensionsv1.CustomResourceDefinitionNames, apiextensionsv1.CustomResourceDefinitionCondition) {
+// acceptNames returns the names that def is given (status.acceptedNames), and the condition
+// NamesAccepted. A wanted name is given if def has it already or no other definition has it. If a
+// wanted name is refused, def keeps the name that it had for that purpose. The condition is true if
+// every wanted name was given; if several were refused, it tells of the last one, as in
+// kube-apiserver. Short names are given all together or not at all.
+func acceptNames(def *apiextensionsv1.CustomResourceDefinition, used namesInUse) (
+	apiextensionsv1.CustomResourceDefinitionNames, apiextensionsv1.CustomResourceDefinitionCondition) {
 	want, had := &def.Spec.Names, &def.Status.AcceptedNames
 	got := *had
 	cond := apiextensionsv1.CustomResourceDefinitionCondition{
-		Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, Reason: "NoConflicts", Message: "no conflicts found",
+		Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue, Reason: "NoConflicts",
+		Message: "no conflicts found",
 	}
 	accept := func(taken map[string]bool, want, had string, got *string, reason string) {
 		if want != had && taken[want] {
@@ -74,11 +83,13 @@ func acceptNames(def *apiextensionsv1.CustomResourceDefinition, used namesInUse)
 	return got, cond
 }
 
-// shortNameConflicts says which of the short names are another's, "" if none is.
+// shortNameConflicts returns the message about the short names in want that other definitions have,
+// "" if there are none. Several conflicts are listed in brackets, each once.
 func shortNameConflicts(want, had []string, taken map[string]bool) string {
 	var conflicts []string
 	for _, short := range want {
-		if text := alreadyInUse(short); taken[short] && !slices.Contains(had, short) && !slices.Contains(conflicts, text) {
+		if text := alreadyInUse(short); taken[short] && !slices.Contains(had, short) &&
+			!slices.Contains(conflicts, text) {
 			conflicts = append(conflicts, text)
 		}
 	}
@@ -90,7 +101,8 @@ func shortNameConflicts(want, had []string, taken map[string]bool) string {
 
 func alreadyInUse(name string) string { return fmt.Sprintf("%q is already in use", name) }
 
-// SameNames reports whether two sets of names are the same.
+// SameNames reports whether a and b are equal field by field. The order of short names and of
+// categories counts.
 func SameNames(a, b *apiextensionsv1.CustomResourceDefinitionNames) bool {
 	return a.Plural == b.Plural && a.Singular == b.Singular && a.Kind == b.Kind && a.ListKind == b.ListKind &&
 		slices.Equal(a.ShortNames, b.ShortNames) && slices.Equal(a.Categories, b.Categories)

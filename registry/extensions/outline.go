@@ -12,20 +12,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Outline is a CustomResourceDefinition whose schemas are left as text. Nearly all of a definition
-// is schemas: whoever has to know the rest, or to write the status, reads it as an Outline, in a
-// small part of the time and memory.
+// Outline is a CustomResourceDefinition whose schemas are left undecoded. Schemas are nearly all of
+// a definition, so reading an Outline takes a small part of the time and memory. server/definitions
+// reads definitions as Outlines, and writes their statuses as Outlines.
 type Outline struct {
 	meta.TypeMeta `json:",inline"`
-	// Name, labels and what else all objects have.
+	// ObjectMeta is the metadata that all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty"`
-	// The resource as it is wanted.
+	// Spec is the resource that the definition asks for.
 	Spec OutlineSpec `json:"spec"`
-	// The resource as it is served.
+	// Status is the state of the resource that is served.
 	Status v1.CustomResourceDefinitionStatus `json:"status,omitempty"`
 }
 
-// OutlineSpec is a CustomResourceDefinitionSpec, field by field.
+// OutlineSpec is a CustomResourceDefinitionSpec, field by field. A field that is missing here would
+// be lost when the server writes a status.
 type OutlineSpec struct {
 	Group                 string                           `json:"group"`
 	Names                 v1.CustomResourceDefinitionNames `json:"names"`
@@ -35,7 +36,7 @@ type OutlineSpec struct {
 	PreserveUnknownFields bool                             `json:"preserveUnknownFields,omitempty"`
 }
 
-// OutlineVersion is a CustomResourceDefinitionVersion, field by field.
+// OutlineVersion is a CustomResourceDefinitionVersion, field by field, whose schema is undecoded.
 type OutlineVersion struct {
 	Name                     string                              `json:"name"`
 	Served                   bool                                `json:"served"`
@@ -48,13 +49,14 @@ type OutlineVersion struct {
 	SelectableFields         []v1.SelectableField                `json:"selectableFields,omitempty" list:"atomic"`
 }
 
-// OutlineSchema is a CustomResourceValidation whose schema nobody has looked into.
+// OutlineSchema is a CustomResourceValidation whose schema is JSON.
 type OutlineSchema struct {
 	OpenAPIV3Schema *meta.RawExtension `json:"openAPIV3Schema,omitempty"`
 }
 
-// Outlines declares the resource customresourcedefinitions for writes of statuses by the server
-// itself. It is for registry.Store.Through.
+// Outlines declares the resource customresourcedefinitions with Outline as its type, for the
+// statuses that the server itself writes. The declaration has no validation, and no client gets to
+// it: use it with registry.Store.Through.
 func Outlines() (registry.Resource, error) {
 	s := scheme.New()
 	s.AddLazy(func(s *scheme.Scheme) { s.AddKnownType(v1.GroupVersion.WithKind(definitionKind), &Outline{}) })
@@ -64,14 +66,16 @@ func Outlines() (registry.Resource, error) {
 	return registry.Typed(registry.ResourceOf[*Outline]{
 		GroupResource: meta.GroupResource{Group: v1.GroupVersion.Group, Resource: "customresourcedefinitions"},
 		Kind:          definitionKind,
-		Type:          kind.NewTypes(s, codec.NewFactory(s)).Kind(meta.GroupKind{Group: v1.GroupVersion.Group, Kind: definitionKind}),
-		Strategy:      registry.StrategyOf[*Outline]{Metadata: registry.MetaCompare},
-		Status:        &registry.StatusOf[*Outline]{},
-		StoredAsJSON:  true,
+		Type: kind.NewTypes(s, codec.NewFactory(s)).
+			Kind(meta.GroupKind{Group: v1.GroupVersion.Group, Kind: definitionKind}),
+		Strategy:     registry.StrategyOf[*Outline]{Metadata: registry.MetaCompare},
+		Status:       &registry.StatusOf[*Outline]{},
+		StoredAsJSON: true,
 	}), nil
 }
 
-// Schema returns the schema of a version as JSON, nil if there is none.
+// Schema returns the schema of a version as JSON, nil if the version has none. The bytes are shared
+// with o.
 func (o *Outline) Schema(version string) []byte {
 	i := slices.IndexFunc(o.Spec.Versions, func(v OutlineVersion) bool { return v.Name == version })
 	if i < 0 || o.Spec.Versions[i].Schema == nil || o.Spec.Versions[i].Schema.OpenAPIV3Schema == nil {
@@ -80,10 +84,10 @@ func (o *Outline) Schema(version string) []byte {
 	return o.Spec.Versions[i].Schema.OpenAPIV3Schema.Raw
 }
 
-// Definition returns the definition without its schemas, and without managedFields. It shares no
-// memory with o, nor with the text that o was decoded from, which is long: whoever keeps it keeps
-// nothing else. One that is older than structural schemas has them: its status says what is wrong
-// with them.
+// Definition returns the definition without its schemas and without managedFields. It shares no
+// memory with o or with the text that o was decoded from, so keeping the definition does not keep
+// that text. If the definition preserves unknown fields, it has its schemas, because Judge reports
+// what is wrong with them.
 func (o *Outline) Definition() (*v1.CustomResourceDefinition, error) {
 	bare := *o
 	bare.ManagedFields = nil

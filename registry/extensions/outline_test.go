@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// TestOutlineHasAllFields compares outlines with definitions, field by field: what an outline lacks, the server would drop when it
-// writes a status.
+// TestOutlineHasAllFields compares the fields of outlines and definitions. The server would drop a
+// field that an outline lacks when it writes a status.
 func TestOutlineHasAllFields(t *testing.T) {
 	same(t, reflect.TypeFor[Outline](), reflect.TypeFor[v1.CustomResourceDefinition]())
 	same(t, reflect.TypeFor[OutlineSpec](), reflect.TypeFor[v1.CustomResourceDefinitionSpec]())
@@ -17,8 +17,8 @@ func TestOutlineHasAllFields(t *testing.T) {
 	same(t, reflect.TypeFor[OutlineSchema](), reflect.TypeFor[v1.CustomResourceValidation]())
 }
 
-// same wants the fields of a type to have the names and JSON of those of another, in their order, and types that are the same but
-// where outlines have their own.
+// same requires two types to have the same fields with the same JSON names, in the same order. The
+// types of the fields are equal unless an outline has a type of its own.
 func same(t *testing.T, got, want reflect.Type) {
 	t.Helper()
 	own := map[reflect.Type]reflect.Type{
@@ -44,7 +44,8 @@ func same(t *testing.T, got, want reflect.Type) {
 	}
 }
 
-// TestOutlineDefinition makes a definition of an outline: all but the schemas, whose text is found by version.
+// TestOutlineDefinition makes a definition from an outline: it lacks only the schemas, and Schema
+// finds their text by version.
 func TestOutlineDefinition(t *testing.T) {
 	res, err := Outlines()
 	if err != nil {

@@ -17,8 +17,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Declare makes the resource of the objects of a definition, under the names that it was granted.
-// hook is its webhook if it wants one to convert between versions; nil: such conversions fail.
+// The declaration of the resource that a definition defines, and the strategy of its instances.
+// server/definitions calls DeclareBy when a definition changes; the store that is made from the
+// declaration calls the methods of strategy and version for each write.
+
+// Declare declares the resource that def defines, under its accepted names. def must have its
+// schemas. hook converts the instances if the definition asks for conversion by webhook; if hook is
+// nil, such a conversion fails.
 func Declare(def *v1.CustomResourceDefinition, hook *Webhook) (registry.Resource, error) {
 	texts, err := textsOf(def)
 	if err != nil {
@@ -27,8 +32,10 @@ func Declare(def *v1.CustomResourceDefinition, hook *Webhook) (registry.Resource
 	return DeclareBy(def, texts, hook)
 }
 
-// DeclareBy is Declare of a definition whose schemas are elsewhere. None is asked for before
-// somebody uses the resource.
+// DeclareBy declares the resource that def defines, under its accepted names, with schemas that
+// texts returns. def need not have them. texts is called at the first use of a version, not before
+// DeclareBy returns. hook converts the instances if the definition asks for conversion by webhook;
+// if hook is nil, such a conversion fails.
 func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (registry.Resource, error) {
 	k, err := kindOf(def, texts, hook)
 	if err != nil {
@@ -48,7 +55,7 @@ func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (re
 		Strategy: registry.StrategyOf[*scheme.Unstructured]{
 			Metadata: registry.MetaCompare,
 			Prepare:  s.prepare,
-			Judge:    s.judge,
+			Judge:    s.validate,
 			Warnings: finalizerWarnings,
 		},
 		Served:     []string{},
@@ -85,37 +92,39 @@ func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (re
 	return registry.Typed(res), nil
 }
 
-// statusField is what the status is called, and the door to it.
+// statusField is the name of the field status, and of the subresource.
 const statusField = "status"
 
-// strategy are the rules of the objects of a definition, each in its version.
+// strategy holds the rules for the instances, by the name of the version that a client writes in.
 type strategy struct{ versions map[string]*version }
 
-// version is what a definition says of its objects in one version.
+// version holds the rules for the instances in one version.
 type version struct {
 	kind   *kind.Version
-	status bool // it has the door
-	scale  *scalePaths
+	status bool        // the version has the subresource status
+	scale  *scalePaths // nil: the version has no subresource scale
 
 	rules ruleBook
 }
 
-// of returns what holds for an object.
-func (s *strategy) of(u *scheme.Unstructured) *version {
+// rulesOf returns the rules for the version that u is in.
+func (s *strategy) rulesOf(u *scheme.Unstructured) *version {
 	return s.versions[u.GroupVersionKind().Version]
 }
 
-// prepare keeps the status to its door, if there is one, and counts every change of what is not
-// metadata.
+// prepare prepares a write of the whole object. If the version has the subresource status, a new
+// object has no status, and an update keeps the old one. The generation counts the updates that
+// change anything but metadata; the whole content counts, because no schema says which field is the
+// spec.
 func (s *strategy) prepare(_ *registry.Request, u, old *scheme.Unstructured) {
 	if old == nil {
-		if s.of(u).status {
+		if s.rulesOf(u).status {
 			delete(u.Content, statusField)
 		}
 		u.Generation = 1
 		return
 	}
-	if s.of(u).status {
+	if s.rulesOf(u).status {
 		keepField(u, old, statusField)
 	}
 	if !typeinfo.EqualJSON(u.Content, old.Content) {
@@ -123,7 +132,8 @@ func (s *strategy) prepare(_ *registry.Request, u, old *scheme.Unstructured) {
 	}
 }
 
-// keepField makes a field what it is in another object, with which it shares the value.
+// keepField sets the field called name of u to its value in from, or removes it if from does not
+// have it. Both objects then share the value.
 func keepField(u, from *scheme.Unstructured, name string) {
 	if value, ok := from.Content[name]; ok {
 		u.Content[name] = value
@@ -132,12 +142,15 @@ func keepField(u, from *scheme.Unstructured, name string) {
 	}
 }
 
-func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
-	v := s.of(u)
+// validate validates u, which replaces old, nil if u is new. The order of the errors is
+// kube-apiserver's: schema, scale, embedded resources, lists, rules. found are the errors of the
+// metadata.
+func (s *strategy) validate(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
+	v := s.rulesOf(u)
 	schema := v.kind.Schema()
-	tree, before := headed(u), any(nil)
+	tree, before := treeWithHead(u), any(nil)
 	if old != nil {
-		before = headed(old)
+		before = treeWithHead(old)
 	}
 	m := meter.New(r.Context)
 	errs := schema.Validate(m, nil, tree, before)
@@ -146,13 +159,14 @@ func (s *strategy) judge(r *registry.Request, found field.ErrorList, u, old *sch
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
 	errs = slices.Concat(errs, schema.ValidateResources(m, nil, tree), schema.ValidateLists(m, nil, tree, before))
-	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
+	return append(errs, v.rules.validate(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
-// headed is the tree of an object, which shares its content, with as much of its head as a schema
-// can say something about: apiVersion, kind and names. The UID, which no schema describes, keeps
-// the metadata, and so the object, from being the same as any other by that description.
-func headed(u *scheme.Unstructured) map[string]any {
+// treeWithHead returns the tree of an object with as much of its metadata as a schema may describe:
+// apiVersion, kind and names. It shares the content of u, so nobody may change it. The UID makes
+// the trees of two objects different even if all other fields are equal: schemas do not describe
+// it, but validation against the old object compares whole trees.
+func treeWithHead(u *scheme.Unstructured) map[string]any {
 	tree := make(map[string]any, len(u.Content)+3)
 	maps.Copy(tree, u.Content)
 	tree["apiVersion"], tree["kind"] = u.APIVersion, u.Kind
@@ -164,18 +178,19 @@ func headed(u *scheme.Unstructured) map[string]any {
 	return tree
 }
 
-// statusDoor makes the door to the status in a version.
+// statusDoor declares the subresource status of the version called name.
 func (v *version) statusDoor(name string) registry.SubresourceOf[*scheme.Unstructured] {
 	return registry.SubresourceOf[*scheme.Unstructured]{
 		Name: statusField, Versions: []string{name},
 		Prepare:  prepareStatus,
-		Judge:    v.judgeStatus,
+		Judge:    v.validateStatus,
 		Metadata: registry.MetaCompare,
 		Reset:    []string{"metadata", "spec"},
 	}
 }
 
-// prepareStatus takes back all but the status, and who owns what.
+// prepareStatus prepares a write to the subresource status. Everything but the status and
+// managedFields is reset to old.
 func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 	owners := u.ManagedFields
 	u.ObjectMeta = old.DeepCopy().ObjectMeta
@@ -189,14 +204,16 @@ func prepareStatus(_ *registry.Request, u, old *scheme.Unstructured) {
 	u.Content = kept.Content
 }
 
-// judgeStatus judges the values of the status alone: the rest is as it was. As in kube-apiserver,
-// lists and rules are judged in all of the object, and embedded resources nowhere.
-func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
+// validateStatus validates a write to the subresource status. The schema is applied to the status
+// alone, since nothing else can change. As in kube-apiserver, lists and rules are validated in the
+// whole object, and embedded resources are not validated.
+func (v *version) validateStatus(r *registry.Request, found field.ErrorList,
+	u, old *scheme.Unstructured) field.ErrorList {
 	var errs field.ErrorList
 	schema, m := v.kind.Schema(), meter.New(r.Context)
 	status, ok := u.Content[statusField]
 	before := old.Content[statusField]
-	// Null where there was none, or null, is no change, and not held against an update.
+	// A status of null that was null or missing before is no change, so it is not validated.
 	if s := schema.Target().Properties[statusField]; s != nil && ok && (status != nil || before != nil) {
 		errs = s.Validate(m, field.NewPath(statusField), status, before)
 	}
@@ -204,22 +221,23 @@ func (v *version) judgeStatus(r *registry.Request, found field.ErrorList, u, old
 		errs = append(errs, v.scale.validateStatus(u)...)
 	}
 	errs = append(errs, schema.ValidateLists(m, nil, u.Content, old.Content)...)
-	return append(errs, v.rules.judge(r, v.kind, slices.Concat(found, errs), u, old)...)
+	return append(errs, v.rules.validate(r, v.kind, slices.Concat(found, errs), u, old)...)
 }
 
-// finalizerWarnings says of new finalizers what is unusual about their names.
+// finalizerWarnings returns a warning for each finalizer of u that old, which may be nil, does not
+// have and whose name is not a qualified name or has no path.
 func finalizerWarnings(u, old *scheme.Unstructured) []string {
 	if len(u.Finalizers) == 0 {
 		return nil
 	}
-	var known, out []string
+	var before, out []string
 	if old != nil {
-		known = old.Finalizers
+		before = old.Finalizers
 	}
 	path := field.NewPath("metadata", "finalizers").String()
 	added := slices.Compact(slices.Sorted(slices.Values(u.Finalizers)))
 	for _, f := range added {
-		if slices.Contains(known, f) {
+		if slices.Contains(before, f) {
 			continue
 		}
 		warn := func(text string) { out = append(out, path+": "+strconv.Quote(f)+": "+text) }
@@ -237,5 +255,5 @@ func finalizerWarnings(u, old *scheme.Unstructured) []string {
 	return out
 }
 
-// plainFinalizers are those of Kubernetes itself.
+// plainFinalizers are the finalizers of Kubernetes that have no domain.
 var plainFinalizers = []string{"orphan", "foregroundDeletion", "kubernetes"}

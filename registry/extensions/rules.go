@@ -13,15 +13,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/kind"
 )
 
-// ruleBook has the rules in the schema of a version, from the first object on that is judged.
+// ruleBook holds the compiled rules of a version. They are compiled when the first object is
+// validated.
 type ruleBook struct {
 	once  sync.Once
 	rules *rules.Rules // nil if there are none
-	head  rules.Head
+	head  rules.Head   // the part of the object's metadata that the rules read
 }
 
-// judge judges an object by the rules, unless errors were found that rules need not expect.
-func (b *ruleBook) judge(r *registry.Request, version *kind.Version, found field.ErrorList, u, old *scheme.Unstructured) field.ErrorList {
+// validate runs the rules on u, which replaces old, nil if u is new. found are the errors of the
+// object so far. If one of them means that the object does not have the shape that the schema
+// describes, no rule is run, because the types that the rules were compiled for would not hold; one
+// error says so.
+func (b *ruleBook) validate(r *registry.Request, version *kind.Version, found field.ErrorList,
+	u, old *scheme.Unstructured) field.ErrorList {
 	b.once.Do(func() {
 		if b.rules = rules.Of(version.Schema(), true); b.rules != nil {
 			b.head = b.rules.Head()
@@ -41,22 +46,24 @@ func (b *ruleBook) judge(r *registry.Request, version *kind.Version, found field
 	return b.rules.Validate(r.Context, nil, b.tree(u), before, r.Warn)
 }
 
-// misleads reports whether an error is of a kind after which rules would only find more that is
-// wrong.
+// misleads reports whether err is of a kind after which no rule is run. The kinds are
+// kube-apiserver's: a type, a required field, an enumeration or a length is violated.
 func misleads(err *field.Error) bool {
 	switch err.Type {
-	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid:
+	case field.ErrorTypeNotSupported, field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany,
+		field.ErrorTypeTypeInvalid:
 		return true
 	}
 	return false
 }
 
-// tree returns an object with as much of its head as the rules look at. It shares what it has.
+// tree returns the object as rules see it, with as much of its metadata as the rules read. It
+// shares the content of u, so nobody may change it.
 func (b *ruleBook) tree(u *scheme.Unstructured) map[string]any {
 	if b.head == rules.NoHead {
 		return u.Content
 	}
-	tree := headed(u)
+	tree := treeWithHead(u)
 	if b.head == rules.WholeHead {
 		if text, err := json.Marshal(&u.ObjectMeta); err == nil {
 			if whole, err := jsontext.Decode(text, nil); err == nil {

@@ -16,10 +16,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// scalePaths are where the objects of a version have what a scale shows.
+// The subresource scale of instances: it shows the fields at the paths that the definition names as
+// an autoscaling/v1 Scale, and writes the replicas back. DeclareBy (resource.go) calls scaleDoors;
+// the registry calls show and apply for each request. The strategy validates the values at
+// the paths with every write of an instance.
+
+// scalePaths are the paths of one version to the fields that its scale shows.
 type scalePaths struct{ spec, status, selector scalePath }
 
-// scalePath is a path such as .spec.replicas; "": there is none.
+// scalePath is a path such as .spec.replicas. "" means that the version has no such field, which
+// only the selector may lack.
 type scalePath string
 
 func scalePathsOf(s *v1.CustomResourceSubresourceScale) *scalePaths {
@@ -30,11 +36,14 @@ func scalePathsOf(s *v1.CustomResourceSubresourceScale) *scalePaths {
 	return p
 }
 
+// names returns the names on the path: .spec.replicas gives spec and replicas.
 func (p scalePath) names() []string { return strings.Split(string(p.trimmed()), ".") }
 
+// trimmed returns the path without its leading dot, which is how managed fields and errors name it.
 func (p scalePath) trimmed() scalePath { return scalePath(strings.TrimPrefix(string(p), ".")) }
 
-// find returns what stands at the path, and whether something does.
+// find returns the value at the path. found is false if a field on the way is missing or null. The
+// error says that a field on the way is no object.
 func (p scalePath) find(u *scheme.Unstructured) (value any, found bool, err error) {
 	value = u.Content
 	names := p.names()
@@ -53,7 +62,7 @@ func (p scalePath) find(u *scheme.Unstructured) (value any, found bool, err erro
 	return value, true, nil
 }
 
-// read returns a value of one type.
+// read returns the value at the path as a T. The error says that the value has another type.
 func read[T any](p scalePath, u *scheme.Unstructured) (out T, found bool, err error) {
 	value, found, err := p.find(u)
 	if !found || err != nil {
@@ -66,29 +75,35 @@ func read[T any](p scalePath, u *scheme.Unstructured) (out T, found bool, err er
 	return out, true, nil
 }
 
+// wrongType is the error for a value of another type than want. The text is that of Kubernetes'
+// package unstructured, which calls the empty interface "interface{}".
 func wrongType(names []string, value, want any) error {
 	return fmt.Errorf(".%s accessor error: %v is of the type %T, expected %s", strings.Join(names, "."), value, value,
 		strings.ReplaceAll(fmt.Sprintf("%T", want), "interface {}", "interface{}"))
 }
 
-// set puts replicas where the path leads.
+// set sets the field at the path to replicas. It makes the objects on the way that are missing, and
+// returns an error if something else is there.
 func (p scalePath) set(u *scheme.Unstructured, replicas int64) error {
 	names := p.names()
 	for i := 1; i < len(names); i++ {
 		if value, ok := scheme.At[any](u, names[:i]...); ok {
 			if _, isObject := value.(map[string]any); !isObject {
-				return fmt.Errorf("value cannot be set because .%s is not a map[string]interface{}", strings.Join(names[:i], "."))
+				return fmt.Errorf("value cannot be set because .%s is not a map[string]interface{}",
+					strings.Join(names[:i], "."))
 			}
 		}
 	}
 	return u.Set(replicas, names...)
 }
 
-// invalid is what is wrong with the value of a path.
+// invalid returns the error about value at the path.
 func (p scalePath) invalid(value any, detail string) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath(string(p)), value, detail)}
 }
 
+// validateReplicas requires the value at the path, if there is one, to fit into the int32 of a
+// Scale and not to be negative.
 func (p scalePath) validateReplicas(u *scheme.Unstructured) field.ErrorList {
 	n, _, err := read[int64](p, u)
 	switch {
@@ -102,10 +117,12 @@ func (p scalePath) validateReplicas(u *scheme.Unstructured) field.ErrorList {
 	return nil
 }
 
+// validateSpec validates the wanted replicas.
 func (s *scalePaths) validateSpec(u *scheme.Unstructured) field.ErrorList {
 	return s.spec.validateReplicas(u)
 }
 
+// validateStatus validates the counted replicas and the selector.
 func (s *scalePaths) validateStatus(u *scheme.Unstructured) field.ErrorList {
 	errs := s.status.validateReplicas(u)
 	if s.selector != "" {
@@ -116,8 +133,9 @@ func (s *scalePaths) validateStatus(u *scheme.Unstructured) field.ErrorList {
 	return errs
 }
 
-// scaleDoors are the doors to the scales of all versions that have them. Whoever owns the replicas
-// in one version owns those of the scale.
+// scaleDoors declares the subresource scale of each version that has it. The path of the replicas
+// may differ between versions; ReplicasIn holds all of them, so that who owns the replicas in any
+// version owns spec.replicas of the Scale.
 func (s *strategy) scaleDoors() []registry.SubresourceOf[*scheme.Unstructured] {
 	replicas := map[string]string{}
 	var scaled []string
@@ -142,10 +160,12 @@ func (s *strategy) scaleDoors() []registry.SubresourceOf[*scheme.Unstructured] {
 	return doors
 }
 
-// unset are the replicas of what a change starts from that has none: whoever does not set them has
-// left them out.
+// unset is the number of replicas of a Scale that a change starts from if the object has none. It
+// is no valid number, so apply can tell that the client did not set the replicas.
 const unset = math.MinInt32
 
+// show returns the Scale of u. If u has no wanted replicas, reading is an error, a change starts
+// from unset, and the result of a change has zero.
 func (s *scalePaths) show(u *scheme.Unstructured, to registry.Occasion) (meta.Object, error) {
 	wanted, found, err := read[int64](s.spec, u)
 	if err != nil {
@@ -174,7 +194,9 @@ func (s *scalePaths) show(u *scheme.Unstructured, to registry.Occasion) (meta.Ob
 	}, nil
 }
 
-// scaleError is the answer for an object that has something else where its scale should be.
+// scaleError is the answer for an object with a wrong type at a path of its scale. The result of a
+// change is a bad request, because the client wrote the wrong type; otherwise the stored object is
+// wrong, and err becomes an internal error.
 func scaleError(err error, to registry.Occasion) error {
 	if to == registry.AsResult {
 		return meta.NewBadRequest(err.Error())
@@ -182,6 +204,8 @@ func scaleError(err error, to registry.Occasion) error {
 	return err
 }
 
+// apply sets the replicas of u to those of the Scale. u.Content is copied before, because u shares
+// it with the stored object.
 func (s *scalePaths) apply(u *scheme.Unstructured, shown meta.Object) error {
 	replicas := shown.(*autoscalingv1.Scale).Spec.Replicas
 	if replicas == unset {
@@ -194,7 +218,8 @@ func (s *scalePaths) apply(u *scheme.Unstructured, shown meta.Object) error {
 	return nil
 }
 
-// scaleTable shows a scale. No replicas wanted are none to show.
+// scaleTable is the table of a Scale. The cell of the wanted replicas is empty if they are zero, as
+// in kube-apiserver.
 var scaleTable = &registry.Table{
 	Columns: []meta.TableColumnDefinition{
 		registry.NameColumn,

@@ -12,42 +12,59 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// SchemaRules are the rules for schemas that a definition may break on an update because it broke
-// them before. The zero SchemaRules holds a definition to none of them.
+// Validation of the schema of a version, called from checkVersion and checkCommon
+// (definitionversion.go). The rules for structural schemas are in schemastructural.go, for defaults
+// in schemadefaults.go, for schemas of any form in schemaopenapi.go and schemalists.go, and for
+// x-kubernetes-validations in schemarules.go.
+
+// SchemaRules are the rules for schemas that an update may break if a schema of the stored
+// definition breaks them already. A field that is true applies its rule to all schemas of the
+// definition. The zero SchemaRules applies none of them; rules that are not listed here always
+// apply.
 type SchemaRules struct {
 	Structural     bool // schemas are structural
 	Types          bool // types are those of OpenAPI
-	PrunedDefaults bool // defaults have no field that the schema does not know
-	AtomicSets     bool // elements of sets are atomic
-	ListKeys       bool // list keys are always there, and never null
-	RuleCost       bool // no rule costs too much by itself
+	PrunedDefaults bool // defaults have no fields that the schema does not describe
+	AtomicSets     bool // elements of lists of type set are scalars or atomic
+	ListKeys       bool // keys of lists of type map are required or have a default, and are not nullable
+	RuleCost       bool // the estimated cost of each single rule is within its limit
 }
 
-// RulesFor returns the rules for the schemas of spec, which replaces old; nil says that it is new.
+// RulesFor returns the rules for the schemas of spec, which replaces old. If old is nil, spec is
+// new and every rule applies. RuleCost is always true: the caller sets it to false for a version
+// whose schema did not change.
 func RulesFor(spec, old *v1.CustomResourceDefinitionSpec) SchemaRules {
-	rules := SchemaRules{Structural: true, Types: true, PrunedDefaults: true, AtomicSets: true, ListKeys: true, RuleCost: true}
+	rules := SchemaRules{Structural: true, Types: true, PrunedDefaults: true, AtomicSets: true, ListKeys: true,
+		RuleCost: true}
 	if old != nil {
 		rules = SchemaRules{
 			Structural:     !anySchema(old, isNotStructural),
 			Types:          !anyPart(old, hasUnknownType),
 			PrunedDefaults: !anySchema(old, hasUnprunedDefaults),
 			AtomicSets:     !anyPart(old, isSetOfGranular),
-			ListKeys:       !anyPart(old, func(s *v1.JSONSchemaProps) bool { return len(validateListKeys(nil, s)) > 0 }),
-			RuleCost:       true,
+			ListKeys: !anyPart(old, func(s *v1.JSONSchemaProps) bool {
+				return len(validateListKeys(nil, s)) > 0
+			}),
+			RuleCost: true,
 		}
 	}
-	// What prunes, sets defaults or says more than OpenAPI needs structure, whatever was there
-	// before.
+	// Pruning, defaults and extensions need structural schemas, so a violation in old does not
+	// excuse them.
 	if !spec.PreserveUnknownFields || anyPart(spec, needsStructure) {
 		rules.Structural = true
 	}
 	return rules
 }
 
-// ValidateSchema judges the schema of a version, which stands at path: by the rules for structural
-// schemas, whose defaults have to be valid by themselves, and by those for every schema. status
-// says that the version has the subresource.
-func ValidateSchema(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, status bool, rules SchemaRules) field.ErrorList {
+// ValidateSchema validates the schema of a version, which stands at path in the definition. status
+// says that the version has the subresource status. The work on defaults and rules ends with ctx.
+//
+// The errors come in this order, as in kube-apiserver: the root, structure and defaults, then
+// everything else, then the rules that do not compile or cost too much, then the cost of all rules
+// together. Rules are compiled only if the schema is structural, because their types follow from
+// the structure.
+func ValidateSchema(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, status bool,
+	rules SchemaRules) field.ErrorList {
 	var errs field.ErrorList
 	if status {
 		errs = append(errs, validateRoot(path, s)...)
@@ -64,7 +81,7 @@ func ValidateSchema(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps
 		}
 	}
 	c := schemaChecker{rules: rules}
-	at := place{root: true, defaults: true}
+	at := position{root: true, defaults: true}
 	if rules.Structural && foreign == "" && structured == nil && anyIn(s, hasRules) {
 		at.scope = celrules.In(CompileSchema(s))
 	}
@@ -80,7 +97,8 @@ func ValidateSchema(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps
 	return errs
 }
 
-// validateStructure applies the rules for structural schemas, and then those for defaults.
+// validateStructure applies the rules for structural schemas, and if none is broken those for
+// defaults. pruned is SchemaRules.PrunedDefaults.
 func validateStructure(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, pruned bool) field.ErrorList {
 	if errs := validateStructural(path, s); len(errs) > 0 {
 		return errs
@@ -88,14 +106,14 @@ func validateStructure(ctx context.Context, path *field.Path, s *v1.JSONSchemaPr
 	return validateDefaults(ctx, path, s, pruned)
 }
 
-// statusRoot are the fields, as Go names them, that the root of a schema may have if there is a
-// subresource status: they say nothing that would be lost of the schema of the field status.
-var statusRoot = []string{"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum",
-	"MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties",
-	"ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"}
+// statusRoot are the fields that the root of a schema may have if the version has the subresource
+// status, under their Go names because the error lists these. Other fields, such as allOf, could
+// say something about the status that a write to the status would not validate.
+var statusRoot = []string{"Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum",
+	"ExclusiveMinimum", "MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf",
+	"Required", "Items", "Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"}
 
-// validateRoot judges the root of a schema in a version with a subresource status. One error is
-// enough.
+// validateRoot applies statusRoot. It returns at most one error.
 func validateRoot(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	for name, value := range reflect.ValueOf(s).Elem().Fields() {
 		if name.Name == "Type" && s.Type != "" && s.Type != "object" {
@@ -110,7 +128,9 @@ func validateRoot(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	return nil
 }
 
-// foreignField names a field in a schema that structural schemas cannot have, "" if there is none.
+// foreignField returns the name of a field in s, or in a schema inside s, that structural schemas
+// do not have, "" if there is none. A schema with such a field has no structural form that could be
+// validated further.
 func foreignField(s *v1.JSONSchemaProps) string {
 	name := ""
 	anyIn(s, func(s *v1.JSONSchemaProps) bool {
@@ -139,16 +159,19 @@ func foreignField(s *v1.JSONSchemaProps) string {
 	return name
 }
 
+// isNotStructural reports whether s has a foreign field or breaks a rule for structural schemas.
 func isNotStructural(s *v1.JSONSchemaProps) bool {
 	return foreignField(s) != "" || len(validateStructural(nil, s)) > 0
 }
 
+// hasUnknownType reports whether s itself has a type that OpenAPI does not know.
 func hasUnknownType(s *v1.JSONSchemaProps) bool {
 	return s.Type != "" && !slices.Contains(openAPITypes, s.Type)
 }
 
-// needsStructure reports whether a part of a schema says what only structural schemas may say.
+// needsStructure reports whether s itself has a field that works only in structural schemas.
 func needsStructure(s *v1.JSONSchemaProps) bool {
-	return s.Default != nil || s.XEmbeddedResource || s.XPreserveUnknownFields != nil || s.XIntOrString || len(s.XListMapKeys) > 0 ||
+	return s.Default != nil || s.XEmbeddedResource || s.XPreserveUnknownFields != nil || s.XIntOrString ||
+		len(s.XListMapKeys) > 0 ||
 		s.XListType != nil || len(s.XValidations) > 0
 }

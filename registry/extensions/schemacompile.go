@@ -8,23 +8,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// CompileSchema returns what a definition says of the objects of a version as a schema of a
-// resource. What no structural schema has is left out.
+// CompileSchema compiles the schema of a version as that of a resource: apiVersion, kind and
+// metadata are known. Fields that structural schemas do not have are ignored.
 func CompileSchema(s *v1.JSONSchemaProps) *schema.Schema { return compile(s, schema.Parse) }
 
-// compile has the text of a schema read: in that form definitions are kept, and schemas loaded. Its
-// errors are about what ValidateSchema refuses in words of its own.
+// compile compiles a schema by way of its JSON, because package schema reads the form in which
+// definitions are stored. The errors of parse are ignored: ValidateSchema reports the same mistakes
+// in Kubernetes' words.
 func compile(s *v1.JSONSchemaProps, parse func(*field.Path, []byte) (*schema.Schema, field.ErrorList)) *schema.Schema {
 	text, err := codec.AppendJSON(nil, s)
-	if err != nil { // which has been decoded, and can be encoded
+	if err != nil { // never happens: s was decoded from JSON
 		return &schema.Schema{Resource: true}
 	}
 	out, _ := parse(nil, text)
 	return out
 }
 
-// treeOf returns JSON as a tree, nil for none, for null, and for what is no JSON, which decoding a
-// definition does not let pass.
+// treeOf decodes JSON. It returns nil for nil, for null, and for a text that is no JSON, which the
+// decoder of definitions refuses.
 func treeOf(j *v1.JSON) any {
 	if j == nil || len(j.Raw) == 0 {
 		return nil

@@ -14,30 +14,36 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// validateDefaults judges the defaults in a structural schema.
+// validateDefaults validates the defaults in a structural schema: each is valid by the schema that
+// it belongs to, and by the rules there. pruned says that a default must not have fields that the
+// schema does not describe. The server sets defaults also in objects that it reads from the store
+// and does not validate again, so the defaults themselves have to be valid. Defaults below
+// additionalProperties are not examined.
 func validateDefaults(ctx context.Context, path *field.Path, s *v1.JSONSchemaProps, pruned bool) field.ErrorList {
 	if !anyIn(s, hasDefault) {
 		return nil
 	}
 	errs := compile(s, schema.ParseLiteral).ValidateDefaults(meter.New(ctx), path, pruned)
 	if anyIn(s, hasRules) {
-		d := defaultRules{ctx: ctx, known: errs, budget: cel.ObjectBudget}
+		d := defaultRules{ctx: ctx, schemaErrs: errs, budget: cel.ObjectBudget}
 		d.schema(path, s, CompileSchema(s), true)
 		errs = append(errs, d.errs...)
 	}
 	return errs
 }
 
-// defaultRules judges defaults by the rules in their schemas.
+// defaultRules runs the rules of a schema on its defaults.
 type defaultRules struct {
-	ctx    context.Context
-	known  field.ErrorList // what is wrong with defaults otherwise
-	budget cel.Budget      // for all of them
-	errs   field.ErrorList
+	ctx        context.Context
+	schemaErrs field.ErrorList // errors of the same defaults that validation by the schema found
+	budget     cel.Budget      // CEL cost that is left for all defaults together
+	errs       field.ErrorList
 }
 
-// schema judges the default of a schema, and those below it. Rules that ask what was before have to
-// hold if it was the same, and if there was nothing.
+// schema runs the rules on the default of a schema, and on the defaults below it. props is the
+// schema as the definition has it, s the same schema compiled. Transition rules are run twice: with
+// oldSelf equal to the default, and without an oldSelf. Only the dearer of both runs is charged to
+// the budget.
 func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schema.Schema, root bool) {
 	if s == nil || d.errs.Full() || d.budget < 0 {
 		return
@@ -58,18 +64,21 @@ func (d *defaultRules) schema(p *field.Path, props *v1.JSONSchemaProps, s *schem
 	}
 }
 
-// isWrong reports whether something is wrong with the default at a path, more than that it has
-// fields which nobody knows.
+// isWrong reports whether validation by the schema found an error in the default at path. The rules
+// are then not run. Unknown fields do not count: the rules do not see them.
 func (d *defaultRules) isWrong(path string) bool {
-	return slices.ContainsFunc(d.known, func(err *field.Error) bool {
-		return strings.HasPrefix(err.Field, path) && !(err.Field == path && err.Detail == "must not have unknown fields")
+	return slices.ContainsFunc(d.schemaErrs, func(err *field.Error) bool {
+		return strings.HasPrefix(err.Field, path) &&
+			!(err.Field == path && err.Detail == "must not have unknown fields")
 	})
 }
 
+// hasDefault reports whether s itself has a default.
 func hasDefault(s *v1.JSONSchemaProps) bool { return s.Default != nil }
 
 // hasUnprunedDefaults reports whether a structural schema has defaults with fields that it does not
-// know.
+// describe. If the default of the root is no object, kube-apiserver's check fails, which counts as
+// no.
 func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	if !anyIn(s, hasDefault) || isNotStructural(s) {
 		return false
@@ -80,13 +89,12 @@ func hasUnprunedDefaults(s *v1.JSONSchemaProps) bool {
 	return hasUnprunedDefault(s, compile(s, schema.ParseLiteral), false)
 }
 
-// hasUnprunedDefault judges the default of a schema, and those below it. keep says that the schema
-// is of the elements of a list which preserves unknown fields in them. compiled is s, with its
-// defaults as they are.
+// hasUnprunedDefault examines the default of s and those below it. compiled is s, compiled with its
+// defaults unchanged. keep says that s is the schema of the elements of a list whose own schema
+// preserves unknown fields: such elements keep unknown fields, too.
 //
-// It is asked of a definition that was stored, and carries no Meter: each default, of all that the
-// definition has, is decoded and visited once, which takes no longer than decoding the definition
-// did.
+// There is no Meter, because s comes from a stored definition: each default is decoded and visited
+// once, which takes no longer than decoding the definition.
 func hasUnprunedDefault(s *v1.JSONSchemaProps, compiled *schema.Schema, keep bool) bool {
 	if s == nil || compiled == nil {
 		return false
@@ -100,7 +108,8 @@ func hasUnprunedDefault(s *v1.JSONSchemaProps, compiled *schema.Schema, keep boo
 	}
 	keep = keep || s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 	if hasUnprunedDefault(elementSchema(s), compiled.Items, keep) ||
-		s.AdditionalProperties != nil && hasUnprunedDefault(s.AdditionalProperties.Schema, compiled.AdditionalProperties, false) {
+		s.AdditionalProperties != nil &&
+			hasUnprunedDefault(s.AdditionalProperties.Schema, compiled.AdditionalProperties, false) {
 		return true
 	}
 	for name, below := range s.Properties {

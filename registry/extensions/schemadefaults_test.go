@@ -9,7 +9,8 @@ import (
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 )
 
-// The rules for all defaults of a schema have the budget of one object: else a definition could take as long as it has defaults.
+// The rules for all defaults of a schema have the budget of one object: else a definition could
+// take as long as it has defaults.
 func TestDefaultsShareABudget(t *testing.T) {
 	const over = "no further validation rules will be run"
 	for _, tt := range []struct{ fields, over int }{{5, 0}, {40, 1}} {

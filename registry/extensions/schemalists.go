@@ -8,12 +8,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// mapAndListType judges how a map or list merges.
+// mapAndListType validates x-kubernetes-map-type, x-kubernetes-list-type and
+// x-kubernetes-list-map-keys, by which server-side apply merges a map or list.
 func (c *schemaChecker) mapAndListType(p *field.Path, s *v1.JSONSchemaProps) {
 	if s.XMapType != nil {
 		c.wantType(p, s, "object", "x-kubernetes-map-type")
-		if known := []string{"atomic", "granular"}; !slices.Contains(known, *s.XMapType) {
-			c.fail(field.NotSupported(p.Child("x-kubernetes-map-type"), *s.XMapType, known))
+		if valid := []string{"atomic", "granular"}; !slices.Contains(valid, *s.XMapType) {
+			c.fail(field.NotSupported(p.Child("x-kubernetes-map-type"), *s.XMapType, valid))
 		}
 	}
 	here := p.Child("x-kubernetes-list-type")
@@ -25,10 +26,11 @@ func (c *schemaChecker) mapAndListType(p *field.Path, s *v1.JSONSchemaProps) {
 			if items.Type == "array" {
 				which = "x-kubernetes-list-type"
 			}
-			c.fail(field.Invalid(p.Child("items", which), items.XListType, "must be atomic as item of a list with x-kubernetes-list-type=set"))
+			c.fail(field.Invalid(p.Child("items", which), items.XListType,
+				"must be atomic as item of a list with x-kubernetes-list-type=set"))
 		}
-		if known := []string{"atomic", "set", "map"}; !slices.Contains(known, *s.XListType) {
-			c.fail(field.NotSupported(here, *s.XListType, known))
+		if valid := []string{"atomic", "set", "map"}; !slices.Contains(valid, *s.XListType) {
+			c.fail(field.NotSupported(here, *s.XListType, valid))
 		}
 	}
 	switch {
@@ -40,7 +42,7 @@ func (c *schemaChecker) mapAndListType(p *field.Path, s *v1.JSONSchemaProps) {
 	}
 }
 
-// wantType judges whether a schema has the type that one of its extensions is for.
+// wantType requires the schema to have the type want, to which the extension applies.
 func (c *schemaChecker) wantType(p *field.Path, s *v1.JSONSchemaProps, want, extension string) {
 	detail := "must be " + want + " if " + extension + " is specified"
 	switch s.Type {
@@ -52,8 +54,8 @@ func (c *schemaChecker) wantType(p *field.Path, s *v1.JSONSchemaProps, want, ext
 	}
 }
 
-// isSetOfGranular reports whether a schema is that of a set whose elements are merged, and so
-// cannot be told apart.
+// isSetOfGranular reports whether s is the schema of a set whose elements are merged field by
+// field. A set compares whole elements, so its elements must be scalars or atomic.
 func isSetOfGranular(s *v1.JSONSchemaProps) bool {
 	items := elementSchema(s)
 	if s.XListType == nil || *s.XListType != "set" || items == nil {
@@ -68,7 +70,8 @@ func isSetOfGranular(s *v1.JSONSchemaProps) bool {
 	return false
 }
 
-// listMap judges a list of type map.
+// listMap validates a list of type map: its elements are objects, and its keys are scalar fields of
+// them.
 func (c *schemaChecker) listMap(p *field.Path, s *v1.JSONSchemaProps) {
 	here, items := p.Child("x-kubernetes-list-map-keys"), elementSchema(s)
 	if len(s.XListMapKeys) == 0 {
@@ -79,10 +82,12 @@ func (c *schemaChecker) listMap(p *field.Path, s *v1.JSONSchemaProps) {
 		c.fail(field.Required(p.Child("items"), "must have a schema if x-kubernetes-list-type is map"))
 		return
 	case items == nil:
-		c.fail(field.Invalid(p.Child("items"), govalue.JSON(s.Items), "must only have a single schema if x-kubernetes-list-type is map"))
+		c.fail(field.Invalid(p.Child("items"), govalue.JSON(s.Items),
+			"must only have a single schema if x-kubernetes-list-type is map"))
 		return
 	case items.Type != "object":
-		c.fail(field.Invalid(p.Child("items", "type"), items.Type, "must be object if parent array's x-kubernetes-list-type is map"))
+		c.fail(field.Invalid(p.Child("items", "type"), items.Type,
+			"must be object if parent array's x-kubernetes-list-type is map"))
 		return
 	}
 	seen := make(map[string]bool, len(s.XListMapKeys))
@@ -102,8 +107,9 @@ func (c *schemaChecker) listMap(p *field.Path, s *v1.JSONSchemaProps) {
 	}
 }
 
-// validateListKeys judges whether the elements of a set or of a list of type map are always there,
-// and their keys, too.
+// validateListKeys requires each element of a set or of a list of type map to be identifiable: the
+// element is not null, and in a list of type map each key has a value, because it is required or
+// has a default.
 func validateListKeys(p *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	items := elementSchema(s)
 	if items == nil || s.XListType == nil || *s.XListType != "set" && *s.XListType != "map" {
@@ -111,7 +117,8 @@ func validateListKeys(p *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	}
 	var errs field.ErrorList
 	if items.Nullable {
-		errs = append(errs, field.Forbidden(p.Child("items", "nullable"), "cannot be nullable when x-kubernetes-list-type is "+*s.XListType))
+		errs = append(errs, field.Forbidden(p.Child("items", "nullable"),
+			"cannot be nullable when x-kubernetes-list-type is "+*s.XListType))
 	}
 	if *s.XListType == "set" {
 		return errs

@@ -12,11 +12,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// ruleReasons are the reasons that a rule may give.
-var ruleReasons = []v1.FieldValueErrorReason{v1.FieldValueDuplicate, v1.FieldValueForbidden, v1.FieldValueInvalid, v1.FieldValueRequired}
+// ruleReasons are the reasons that a rule may give for its failure, in the order in which the error
+// lists them.
+var ruleReasons = []v1.FieldValueErrorReason{v1.FieldValueDuplicate, v1.FieldValueForbidden, v1.FieldValueInvalid,
+	v1.FieldValueRequired}
 
-// validations judges the rules of a schema as far as that goes without compiling them.
-func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps, at place) {
+// validations validates the rules of a schema without compiling their expressions: texts, reasons
+// and field paths. p is the path of x-kubernetes-validations.
+func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps, at position) {
 	fields := sync.OnceValue(func() *schema.Schema { return c.described(s, at) })
 	for i := range s.XValidations {
 		if c.errs.Full() {
@@ -36,7 +39,9 @@ func (c *schemaChecker) validations(p *field.Path, s *v1.JSONSchemaProps, at pla
 	}
 }
 
-// ruleText judges what a rule says, and what is said when it does not hold. One error is enough.
+// ruleText validates the expression and the message of a rule as texts. It reports at most one
+// error. A message must be given for an expression of several lines, because without a message the
+// error shows the expression.
 func (c *schemaChecker) ruleText(p *field.Path, rule *v1.ValidationRule) {
 	text, message := strings.TrimSpace(rule.Rule), strings.TrimSpace(rule.Message)
 	switch {
@@ -51,22 +56,26 @@ func (c *schemaChecker) ruleText(p *field.Path, rule *v1.ValidationRule) {
 	}
 }
 
-// maxDescribed is how many schemas are made for the sake of the paths in a schema that is refused
-// anyway: they stand in each other, so that all of them may be very many times what was sent.
+// maxDescribed is the number of schemas that one schemaChecker compiles only to validate field
+// paths. It does so for schemas that have no Scope, which means that the definition is refused
+// anyway. Such schemas contain each other, so compiling each of them could take the square of the
+// time.
 const maxDescribed = 20
 
-// described returns a schema as rules see it, nil if it says what structural schemas cannot say.
-func (c *schemaChecker) described(s *v1.JSONSchemaProps, at place) *schema.Schema {
-	if known := at.scope.Schema(); known != nil {
-		return known
+// described returns s compiled, for the validation of field paths. It is nil if s has a foreign
+// field, or after maxDescribed schemas: the paths are then not validated.
+func (c *schemaChecker) described(s *v1.JSONSchemaProps, at position) *schema.Schema {
+	if compiled := at.scope.Schema(); compiled != nil {
+		return compiled
 	}
-	if c.made++; c.made > maxDescribed || foreignField(s) != "" {
+	if c.compiled++; c.compiled > maxDescribed || foreignField(s) != "" {
 		return nil
 	}
 	return CompileSchema(s)
 }
 
-// ruleField judges the path of a field in what fields describes.
+// ruleField validates the field path of a rule. fields returns the compiled schema that the path
+// starts from, nil if it cannot be compiled.
 func (c *schemaChecker) ruleField(p *field.Path, path string, fields func() *schema.Schema) {
 	if strings.TrimSpace(path) == "" {
 		c.fail(field.Invalid(p, path, "must be non-empty if specified"))
@@ -83,8 +92,9 @@ func (c *schemaChecker) ruleField(p *field.Path, path string, fields func() *sch
 	}
 }
 
-// compileRules judges the rules of a schema as expressions, and what they cost.
-func (c *schemaChecker) compileRules(p *field.Path, s *v1.JSONSchemaProps, at place) {
+// compileRules compiles the rules of a schema and validates their estimated cost. It also refuses
+// oldSelf where there is no old value to compare with, and optionalOldSelf without oldSelf.
+func (c *schemaChecker) compileRules(p *field.Path, s *v1.JSONSchemaProps, at position) {
 	findings, err := at.scope.Check(p)
 	if err != nil {
 		c.failRule(field.InternalError(p, err))
@@ -109,17 +119,20 @@ func (c *schemaChecker) compileRules(p *field.Path, s *v1.JSONSchemaProps, at pl
 			c.failRule(field.Invalid(here.Child("rule"), rule.Rule,
 				"oldSelf cannot be used on the uncorrelatable portion of the schema within "+at.unrelated.String()))
 		case !f.UsesOldSelf && rule.OptionalOldSelf != nil:
-			c.failRule(field.Invalid(here.Child("optionalOldSelf"), *rule.OptionalOldSelf, "may not be set if oldSelf is not used in rule"))
+			c.failRule(field.Invalid(here.Child("optionalOldSelf"), *rule.OptionalOldSelf,
+				"may not be set if oldSelf is not used in rule"))
 		}
 	}
 }
 
+// failRule collects an error that comes after those of fail.
 func (c *schemaChecker) failRule(err *field.Error) {
 	if !c.ruleErrs.Full() {
 		c.ruleErrs = append(c.ruleErrs, err)
 	}
 }
 
+// hasRules reports whether s itself has rules.
 func hasRules(s *v1.JSONSchemaProps) bool { return len(s.XValidations) > 0 }
 
 func breaksLine(s string) bool { return strings.ContainsAny(s, "\n\r") }

@@ -7,7 +7,8 @@ import (
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 )
 
-// What a schema takes that is not structural, and has rules on each of many levels, grows as its depth does.
+// What a schema takes that is not structural, and has rules on each of many levels, grows as its
+// depth does.
 func TestFieldPathsOfDeepSchemas(t *testing.T) {
 	allocs := func(levels int) float64 {
 		s := &v1.JSONSchemaProps{Type: "string"}

@@ -11,9 +11,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// validateStructural applies the rules for structural schemas: each value has one type, said
-// outside of combinations, and combinations only narrow what stands outside of them. The errors
-// come in the order of their text.
+// The rules for structural schemas, called from validateStructure (schema.go) and
+// setStructuralCondition (conditions.go). A structural schema has a skeleton, which gives each
+// value one type, and combinations (allOf, anyOf, oneOf, not), which only narrow values that the
+// skeleton describes. Two passes check this: value walks the skeleton, complete looks for parts of
+// combinations that the skeleton lacks.
+
+// validateStructural returns the violations of the rules for structural schemas. The errors are
+// sorted by their text, because the order of a map's entries must not show.
 func validateStructural(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList {
 	var c structure
 	c.value(path, s, atRoot)
@@ -22,10 +27,10 @@ func validateStructural(path *field.Path, s *v1.JSONSchemaProps) field.ErrorList
 	return c.errs
 }
 
-// structure collects what is not structural.
+// structure collects the violations. It stops when the list of errors is full.
 type structure struct {
 	errs    field.ErrorList
-	pattern string // the last that was found right: many are the same
+	pattern string // the last valid pattern; the same pattern often stands many times in a schema
 }
 
 func (c *structure) fail(err *field.Error) {
@@ -34,7 +39,8 @@ func (c *structure) fail(err *field.Error) {
 	}
 }
 
-// level says what a schema is the schema of.
+// level is the position of a schema in the skeleton. It decides the wording of errors, and the
+// rules for the root.
 type level int
 
 const (
@@ -43,7 +49,7 @@ const (
 	ofField
 )
 
-// value judges a schema outside of combinations, and those below it.
+// value validates a schema of the skeleton and all schemas below it.
 func (c *structure) value(p *field.Path, s *v1.JSONSchemaProps, at level) {
 	if c.errs.Full() {
 		return
@@ -55,7 +61,7 @@ func (c *structure) value(p *field.Path, s *v1.JSONSchemaProps, at level) {
 		c.value(p.Child("items"), items, ofElement)
 	}
 	var name string
-	var f v1.JSONSchemaProps // one for all: it is large
+	var f v1.JSONSchemaProps // declared once outside of the loop, because the type is large
 	for name, f = range s.Properties {
 		c.value(p.Child("properties").Key(name), &f, ofField)
 	}
@@ -73,17 +79,21 @@ func (c *structure) value(p *field.Path, s *v1.JSONSchemaProps, at level) {
 	c.head(p, s, at)
 }
 
-// extensions judges what does not go together.
+// extensions refuses extensions that contradict each other: a value that is an integer or a string
+// is no object, an embedded resource has fixed fields, and it needs fields that are not pruned.
 func (c *structure) extensions(p *field.Path, s *v1.JSONSchemaProps) {
 	preserves := s.XPreserveUnknownFields != nil
 	if s.XIntOrString && preserves {
-		c.fail(field.Invalid(p.Child("x-kubernetes-preserve-unknown-fields"), true, "must be false if x-kubernetes-int-or-string is true"))
+		c.fail(field.Invalid(p.Child("x-kubernetes-preserve-unknown-fields"), true,
+			"must be false if x-kubernetes-int-or-string is true"))
 	}
 	if s.XIntOrString && s.XEmbeddedResource {
-		c.fail(field.Invalid(p.Child("x-kubernetes-embedded-resource"), true, "must be false if x-kubernetes-int-or-string is true"))
+		c.fail(field.Invalid(p.Child("x-kubernetes-embedded-resource"), true,
+			"must be false if x-kubernetes-int-or-string is true"))
 	}
 	if s.XEmbeddedResource && s.AdditionalProperties != nil {
-		c.fail(field.Forbidden(p.Child("additionalProperties"), "must not be used if x-kubernetes-embedded-resource is set"))
+		c.fail(field.Forbidden(p.Child("additionalProperties"),
+			"must not be used if x-kubernetes-embedded-resource is set"))
 	}
 	if s.XEmbeddedResource && !preserves && len(s.Properties) == 0 {
 		c.fail(field.Required(p.Child("properties"),
@@ -91,7 +101,9 @@ func (c *structure) extensions(p *field.Path, s *v1.JSONSchemaProps) {
 	}
 }
 
-// typeOf judges whether a value has the type that it needs.
+// typeOf requires a schema of the skeleton to have a type. It may leave the type out if
+// x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is set. The root and embedded
+// resources are objects.
 func (c *structure) typeOf(p *field.Path, s *v1.JSONSchemaProps, at level) {
 	p = p.Child("type")
 	switch {
@@ -112,7 +124,9 @@ func (c *structure) typeOf(p *field.Path, s *v1.JSONSchemaProps, at level) {
 	}
 }
 
-// head judges the fields that every resource has, where they are described.
+// head validates the schemas of apiVersion, kind and metadata, where a resource or an embedded
+// resource describes them. The server validates these fields itself, so at the root the schema of
+// metadata may say only how name and generateName look.
 func (c *structure) head(p *field.Path, s *v1.JSONSchemaProps, at level) {
 	metadata, described := s.Properties["metadata"]
 	here := p.Child("properties").Key("metadata")
@@ -127,28 +141,30 @@ func (c *structure) head(p *field.Path, s *v1.JSONSchemaProps, at level) {
 		}
 	}
 	if at == atRoot && described && saysMore(metadata) {
-		c.fail(field.Forbidden(here, "must not specify anything other than name and generateName, but metadata is implicitly specified"))
+		c.fail(field.Forbidden(here,
+			"must not specify anything other than name and generateName, but metadata is implicitly specified"))
 	}
 }
 
-// saysMore reports whether the schema of metadata says more than its type, and what its names look
-// like. A default is refused elsewhere.
+// saysMore reports whether the schema of metadata says more than its type and the form of name and
+// generateName. A default is no violation here, because validateDefaults refuses it.
 func saysMore(metadata v1.JSONSchemaProps) bool {
-	known := 0
+	allowed := 0
 	for _, name := range []string{"name", "generateName"} {
 		if _, ok := metadata.Properties[name]; ok {
-			known++
+			allowed++
 		}
 	}
-	if len(metadata.Properties) == known {
+	if len(metadata.Properties) == allowed {
 		metadata.Properties = nil
 	}
 	metadata.Default = nil
 	return !saysOnlyType(metadata, metadata.Type)
 }
 
-// saysOnlyType reports whether a schema says no more than a type. What structural schemas do not
-// have is refused elsewhere, unless it is empty.
+// saysOnlyType reports whether a schema has a type and nothing else. Fields that structural schemas
+// do not have are ignored here, because foreignField refuses them, and so are lists without
+// entries.
 func saysOnlyType(s v1.JSONSchemaProps, typ string) bool {
 	s.Ref, s.PatternProperties, s.Definitions, s.Dependencies = nil, nil, nil, nil
 	for _, list := range []*[]v1.JSONSchemaProps{&s.AllOf, &s.AnyOf, &s.OneOf} {
@@ -165,8 +181,10 @@ func saysOnlyType(s v1.JSONSchemaProps, typ string) bool {
 	return reflect.DeepEqual(s, v1.JSONSchemaProps{Type: typ})
 }
 
-// combinations judges the schemas that stand beside s. An anyOf of integer and string, which
-// int-or-string values have, may say so: that of s itself, or that of the first in allOf.
+// combinations validates the schemas in anyOf, allOf, oneOf and not of s, and the pattern of s. A
+// value that is an integer or a string may say so in two forms: "anyOf: [{type: integer}, {type:
+// string}]", or the same anyOf within the first schema of allOf. skipAnyOf and skipFirst say that s
+// has the first or the second form, whose types are then allowed.
 func (c *structure) combinations(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf, skipFirst bool) {
 	if !skipAnyOf {
 		for i := range s.AnyOf {
@@ -188,11 +206,13 @@ func (c *structure) combinations(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf
 	if _, err := syntax.Parse(s.Pattern, syntax.Perl); err == nil {
 		c.pattern = s.Pattern
 	} else {
-		c.fail(field.Invalid(p.Child("pattern"), s.Pattern, fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
+		c.fail(field.Invalid(p.Child("pattern"), s.Pattern,
+			fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
 	}
 }
 
-// nested judges a schema in a combination.
+// nested validates a schema within a combination. It must not have a type, a default, a description
+// or an extension: these belong into the skeleton. skipAnyOf is that of combinations.
 func (c *structure) nested(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf bool) {
 	if c.errs.Full() {
 		return
@@ -211,7 +231,8 @@ func (c *structure) nested(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf bool)
 		name, must string
 	}{
 		{s.Type != "", "type", "empty"},
-		{s.AdditionalProperties != nil && (s.AdditionalProperties.Allows || s.AdditionalProperties.Schema != nil), "additionalProperties", "undefined"},
+		{s.AdditionalProperties != nil && (s.AdditionalProperties.Allows || s.AdditionalProperties.Schema != nil),
+			"additionalProperties", "undefined"},
 		{s.Default != nil, "default", "undefined"},
 		{s.Title != "", "title", "empty"},
 		{s.Description != "", "description", "empty"},
@@ -233,8 +254,8 @@ func (c *structure) nested(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf bool)
 	}
 }
 
-// complete judges whether all that the combinations of a schema, v, describe is described by s
-// outside of them.
+// complete requires the skeleton s to describe every field and element that the combinations of v
+// describe. at is the path of s. from is the path of v, which errors name as the reason.
 func (c *structure) complete(at, from *field.Path, s, v *v1.JSONSchemaProps) {
 	if v.Not != nil {
 		c.completeNested(at, from.Child("not"), s, v.Not)
@@ -249,6 +270,8 @@ func (c *structure) complete(at, from *field.Path, s, v *v1.JSONSchemaProps) {
 	}
 }
 
+// completeNested requires s to describe what v, a schema within a combination, describes. s is nil
+// if the skeleton has no such part, which is the violation.
 func (c *structure) completeNested(at, from *field.Path, s, v *v1.JSONSchemaProps) {
 	if c.errs.Full() {
 		return
@@ -263,14 +286,15 @@ func (c *structure) completeNested(at, from *field.Path, s, v *v1.JSONSchemaProp
 	}
 	for name, f := range v.Properties {
 		var outside *v1.JSONSchemaProps
-		if known, ok := s.Properties[name]; ok {
-			outside = &known
+		if found, ok := s.Properties[name]; ok {
+			outside = &found
 		}
 		c.completeNested(at.Child("properties").Key(name), from.Child("properties").Key(name), outside, &f)
 	}
 }
 
-// elementSchema returns the schema of the elements of a list, nil if there is none.
+// elementSchema returns the schema of the elements of a list, nil if there is none, or a list of
+// them.
 func elementSchema(s *v1.JSONSchemaProps) *v1.JSONSchemaProps {
 	if s.Items == nil {
 		return nil
@@ -278,7 +302,8 @@ func elementSchema(s *v1.JSONSchemaProps) *v1.JSONSchemaProps {
 	return s.Items.Schema
 }
 
-// isIntOrString reports whether schemas say integer and string, and no more.
+// isIntOrString reports whether anyOf is exactly the schemas of type integer and string, in this
+// order.
 func isIntOrString(anyOf []v1.JSONSchemaProps) bool {
 	if len(anyOf) != 2 {
 		return false

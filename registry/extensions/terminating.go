@@ -7,27 +7,33 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NoCreate is what a client is told who would create an instance of a definition that is being
-// deleted.
+// NoCreate is the message for a client that creates an instance of a definition that is being
+// deleted. kube-apiserver answers with the same text.
 const NoCreate = "create not allowed while custom resource definition is terminating"
 
-// Emptying reports whether the instances of a definition are to be deleted, and then itself.
+// Emptying reports whether the instances of def have to be deleted before def itself can go: def is
+// being deleted, and has the finalizer that stands for its instances.
 func Emptying(def *apiextensionsv1.CustomResourceDefinition) bool {
-	return def.DeletionTimestamp != nil && slices.Contains(def.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
+	return def.DeletionTimestamp != nil &&
+		slices.Contains(def.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
 }
 
-// BeginEmptying says that the instances of a definition are being deleted.
+// BeginEmptying sets the condition Terminating, which says that the instances of def are being
+// deleted.
 func BeginEmptying(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
-	setTerminating(def, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress", "CustomResource deletion is in progress", now)
+	setTerminating(def, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress",
+		"CustomResource deletion is in progress", now)
 }
 
-// FailEmptying says why the instances of a definition are not deleted yet.
+// FailEmptying sets the condition Terminating, which says that deleting the instances of def failed
+// with err. The caller tries again.
 func FailEmptying(def *apiextensionsv1.CustomResourceDefinition, err error, now meta.Time) {
 	setTerminating(def, apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", err.Error(), now)
 }
 
-// EndEmptying says that no instances are left, and lets the definition go. overlaps: what is stored
-// at its place belongs to a resource of the server's own, and stays.
+// EndEmptying sets the condition Terminating to false and removes the finalizer, so that def can be
+// deleted. overlaps says that the server itself has a resource of the same name: the objects under
+// the keys of that resource do not belong to def, and were not deleted.
 func EndEmptying(def *apiextensionsv1.CustomResourceDefinition, overlaps bool, now meta.Time) {
 	reason, message := "NeverEstablished", "resource was never established"
 	switch {
@@ -37,10 +43,13 @@ func EndEmptying(def *apiextensionsv1.CustomResourceDefinition, overlaps bool, n
 		reason, message = "InstanceDeletionCompleted", "removed all instances"
 	}
 	setTerminating(def, apiextensionsv1.ConditionFalse, reason, message, now)
-	def.Finalizers = slices.DeleteFunc(def.Finalizers, func(f string) bool { return f == apiextensionsv1.CustomResourceCleanupFinalizer })
+	def.Finalizers = slices.DeleteFunc(def.Finalizers, func(f string) bool {
+		return f == apiextensionsv1.CustomResourceCleanupFinalizer
+	})
 }
 
-func setTerminating(def *apiextensionsv1.CustomResourceDefinition, status apiextensionsv1.ConditionStatus, reason, message string, now meta.Time) {
+func setTerminating(def *apiextensionsv1.CustomResourceDefinition, status apiextensionsv1.ConditionStatus,
+	reason, message string, now meta.Time) {
 	SetCondition(def, apiextensionsv1.CustomResourceDefinitionCondition{
 		Type: apiextensionsv1.Terminating, Status: status, Reason: reason, Message: message,
 	}, now)

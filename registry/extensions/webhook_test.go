@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// kites makes the converter of kites.toys.io, whose webhook answers as respond wants: it is given the objects as they should be.
+// kites makes the converter of kites.toys.io, whose webhook answers as respond wants: it is given
+// the objects as they should be.
 func kites(reviews []string, respond func(uid, objects string) string) *converter {
 	def := &v1.CustomResourceDefinition{}
 	def.Spec.Group = "toys.io"
@@ -31,12 +32,12 @@ func kites(reviews []string, respond func(uid, objects string) string) *converte
 	}})
 }
 
-// reviewed is an answer with objects.
+// reviewed returns the answer of a webhook with objects.
 func reviewed(uid, objects string) string {
 	return fmt.Sprintf(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":%q,"convertedObjects":[%s],"result":{"status":"Success"}}}`, uid, objects)
 }
 
-// kite is an object in v1.
+// kite returns an object in v1.
 func kite(t testing.TB, name string) *scheme.Unstructured {
 	t.Helper()
 	u := &scheme.Unstructured{}
@@ -48,7 +49,7 @@ func kite(t testing.TB, name string) *scheme.Unstructured {
 	return u
 }
 
-// TestConversionAnswers holds the words of a failed conversion against those of kube-apiserver.
+// TestConversionAnswers compares the errors of failed conversions with those of kube-apiserver.
 func TestConversionAnswers(t *testing.T) {
 	const failed = "conversion webhook for toys.io/v1, Kind=Kite "
 	with := func(change ...string) func(uid, objects string) string {
@@ -84,7 +85,7 @@ func TestConversionAnswers(t *testing.T) {
 		{"refused without a word", with(`"Success"`, `"Failed"`), failed + "failed: response.result.status was 'Failed', not 'Success'"},
 		{"no review", with(`"kind":"ConversionReview",`, ``), failed + "failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got apiextensions.k8s.io/v1, Kind="},
 		{"nothing", func(string, string) string { return "" }, failed + "failed: 0-length response with status code: 200 and content type: application/json"},
-		{"nonsense", func(string, string) string { return "hello" }, failed + "failed: the answer is no object"},
+		{"nonsense", func(string, string) string { return "hello" }, failed + "failed: the answer is not an object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, err := kites([]string{"v1"}, tt.respond).convert(t.Context(), []*scheme.Unstructured{kite(t, "a")}, "v2")
@@ -99,8 +100,9 @@ func TestConversionAnswers(t *testing.T) {
 	}
 }
 
-// TestConverted: content, labels and annotations are the webhook's, all else stays; objects come in their order, from either version of
-// the review, and an object that is nothing but a kind asks nobody.
+// TestConverted: content, labels and annotations come from the webhook, and all other metadata
+// stays. The objects keep their order, in either version of the review. An object that has only a
+// kind is not sent.
 func TestConverted(t *testing.T) {
 	for _, reviews := range []string{"v1", "v1beta1"} {
 		asked := 0
@@ -136,7 +138,8 @@ func TestConverted(t *testing.T) {
 	}
 }
 
-// FuzzConversionAnswer: whatever a webhook answers, an object stays itself or the conversion fails.
+// FuzzConversionAnswer: whatever a webhook answers, the object keeps its identity or the conversion
+// fails.
 func FuzzConversionAnswer(f *testing.F) {
 	f.Add(reviewed("UID", `{"apiVersion":"toys.io/v2","kind":"Kite","metadata":{"name":"a","namespace":"ns","uid":"u-a"},"spec":{}}`))
 	f.Add(reviewed("UID", `{"apiVersion":"toys.io/v2","kind":"Kite","metadata":{"name":"a","namespace":"ns","uid":"u-a","labels":{"x":"y"}},"metadata":{"name":"b"}}`))

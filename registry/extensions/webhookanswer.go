@@ -12,17 +12,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// conversionAnswer is what counts of the ConversionReview that a webhook answers with.
+// The answer of a conversion webhook: converter.call (webhook.go) reads it with readAnswer,
+// validates it as a whole with check, and takes each object over with adopt. The answer is not
+// trusted, so it is scanned without decoding more than was asked for, and errors quote excerpts of
+// it.
+
+// conversionAnswer holds the fields of a ConversionReview that the converter reads. The texts share
+// memory with the answer.
 type conversionAnswer struct {
 	meta.TypeMeta
-	responded       bool
+	responded       bool // the field response is there and not null
 	uid             meta.UID
 	status, message string
-	objects         []jsontext.Raw // not more than were asked for
-	count           int            // of all that there are
+	objects         []jsontext.Raw // undecoded; not more than were asked for
+	count           int            // number of all objects in the answer, which may be more
 }
 
-// readAnswer reads an answer, of whose objects it keeps most.
+// readAnswer reads a ConversionReview. It keeps at most the first most objects of it.
 func readAnswer(data []byte, most int) (conversionAnswer, error) {
 	var a conversionAnswer
 	if len(data) == 0 {
@@ -43,6 +49,7 @@ func readAnswer(data []byte, most int) (conversionAnswer, error) {
 	return a, err
 }
 
+// readResponse reads the field response.
 func (a *conversionAnswer) readResponse(response jsontext.Raw, most int) error {
 	return members(response, "response", func(key string, value jsontext.Raw) error {
 		switch key {
@@ -65,12 +72,13 @@ func (a *conversionAnswer) readResponse(response jsontext.Raw, most int) error {
 	})
 }
 
-// readObjects counts the objects of a response, and keeps most of them: there may be any number.
+// readObjects counts the objects of a response, and keeps the first most of them: a webhook may
+// send any number.
 func (a *conversionAnswer) readObjects(list jsontext.Raw, most int) error {
 	if a.objects, a.count = nil, 0; list.IsNull() {
 		return nil
 	}
-	malformed := errors.New("response.convertedObjects is no list")
+	malformed := errors.New("response.convertedObjects is not a list")
 	s := jsontext.NewScanner([]byte(list), false, nil)
 	if s.Next() != '[' || s.Open() != nil {
 		return malformed
@@ -94,14 +102,15 @@ func (a *conversionAnswer) readObjects(list jsontext.Raw, most int) error {
 	}
 }
 
-// members hands the members of an object to read; null has none. what names the object.
+// members calls read with each member of an object, in order, until read returns an error. null has
+// no members. what names the object in errors.
 func members(object jsontext.Raw, what string, read func(key string, value jsontext.Raw) error) error {
 	if object.IsNull() {
 		return nil
 	}
 	list, ok := object.Members(0, nil)
 	if !ok {
-		return fmt.Errorf("%s is no object", what)
+		return fmt.Errorf("%s is not an object", what)
 	}
 	for i := range list {
 		if err := read(list[i].Key, list[i].Value); err != nil {
@@ -111,21 +120,22 @@ func members(object jsontext.Raw, what string, read func(key string, value jsont
 	return nil
 }
 
-// text reads a string; null leaves it as it is.
+// text sets *to to a string; null leaves it unchanged. what names the string in errors.
 func text(value jsontext.Raw, what string, to *string) error {
 	if value.IsNull() {
 		return nil
 	}
 	s, ok := value.Str()
 	if !ok {
-		return fmt.Errorf("%s is no string", what)
+		return fmt.Errorf("%s is not a string", what)
 	}
 	*to = s
 	return nil
 }
 
-// check says what is wrong with an answer as a whole, or what the webhook says is. Of the older
-// version neither kind nor UID count.
+// check returns what is wrong with the answer as a whole, or the failure that the webhook reports.
+// version is the version of ConversionReview that was sent, uid that of the request. In version
+// v1beta1 kind and uid are not compared, as in kube-apiserver.
 func (a *conversionAnswer) check(version string, uid meta.UID) error {
 	want := v1.GroupVersion.WithKind(reviewKind)
 	switch strict := version == want.Version; {
@@ -143,8 +153,9 @@ func (a *conversionAnswer) check(version string, uid meta.UID) error {
 	return fmt.Errorf("response.result.status was '%s', not 'Success'", meta.Excerpt(a.status))
 }
 
-// adopt returns what a webhook has made of u: its content with the labels and annotations; all
-// other metadata stay those of u.
+// adopt returns the object that the webhook made of u, in version to: content, labels and
+// annotations of data, and the other metadata of u. The error says that data is no object, or has
+// another kind, name, namespace or UID than u, or invalid labels or annotations.
 func adopt(u *scheme.Unstructured, data jsontext.Raw, to meta.GroupVersion) (*scheme.Unstructured, error) {
 	from := u.GroupVersionKind()
 	tree, err := readObject(data)
@@ -170,7 +181,8 @@ func adopt(u *scheme.Unstructured, data jsontext.Raw, to meta.GroupVersion) (*sc
 				from, id.what, id.want, meta.Excerpt(id.got))
 		}
 	}
-	made := &scheme.Unstructured{TypeMeta: meta.TypeMeta{Kind: from.Kind, APIVersion: to.String()}, ObjectMeta: u.ObjectMeta, Content: tree}
+	made := &scheme.Unstructured{TypeMeta: meta.TypeMeta{Kind: from.Kind, APIVersion: to.String()},
+		ObjectMeta: u.ObjectMeta, Content: tree}
 	if err := relabel(&made.ObjectMeta, tree); err != nil {
 		return nil, fmt.Errorf("conversion webhook for %v returned invalid metadata: %v", from, err)
 	}
@@ -180,7 +192,8 @@ func adopt(u *scheme.Unstructured, data jsontext.Raw, to meta.GroupVersion) (*sc
 	return made, nil
 }
 
-// readObject reads an object, which says at least its kind.
+// readObject decodes an object, which must have a kind. Other JSON is an error in the words of Go's
+// encoding/json.
 func readObject(data jsontext.Raw) (map[string]any, error) {
 	value, err := jsontext.Decode([]byte(data), nil)
 	if err != nil {
@@ -201,12 +214,14 @@ func readObject(data jsontext.Raw) (map[string]any, error) {
 	return tree, nil
 }
 
+// str returns the string called name in tree, "" if there is none. tree may be nil.
 func str(tree map[string]any, name string) string {
 	s, _ := tree[name].(string)
 	return s
 }
 
-// relabel takes labels and annotations over from a tree.
+// relabel sets the labels and annotations of m to those in the metadata of tree. They are validated
+// if they differ from those of m.
 func relabel(m *meta.ObjectMeta, tree map[string]any) error {
 	value, found := tree["metadata"]
 	if !found {
@@ -239,7 +254,7 @@ func relabel(m *meta.ObjectMeta, tree map[string]any) error {
 	return nil
 }
 
-// stringMap reads a map of strings; nil if there is none.
+// stringMap returns a tree as a map of strings, nil if value is nil.
 func stringMap(value any, name string) (map[string]string, error) {
 	if value == nil {
 		return nil, nil
@@ -251,7 +266,8 @@ func stringMap(value any, name string) (map[string]string, error) {
 	out := make(map[string]string, len(tree))
 	for _, key := range jsontext.Keys(tree) {
 		if out[key], ok = tree[key].(string); !ok {
-			return nil, fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object", name, meta.Excerpt(key), tree[key])
+			return nil, fmt.Errorf("metadata.%s[%s] must be a string, but is %T in converted object",
+				name, meta.Excerpt(key), tree[key])
 		}
 	}
 	return out, nil

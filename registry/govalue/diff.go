@@ -6,13 +6,17 @@ import (
 	"strings"
 )
 
+// This file has Diff's line diff. Its output is a unified diff, as of diff -u, which kube-apiserver
+// puts into some messages (noderestriction). The algorithm is Hirschberg's: a longest common
+// subsequence in linear space.
+
 // contextLines is how many unchanged lines stand around a change.
 const contextLines = 3
 
 // maxDiffLines bounds the work on large objects; a longer text is shown as replaced as a whole.
 const maxDiffLines = 2000
 
-// edit is one line of a diff: kept (' '), removed ('-') or added ('+').
+// edit is one line of a diff. op says whether it is kept (' '), removed ('-') or added ('+').
 type edit struct {
 	op   byte
 	text string
@@ -29,7 +33,7 @@ func unifiedDiff(a, b []string) string {
 			continue
 		}
 		before := min(contextLines, i)
-		for k := range before { // context can't reach into the hunk before: that would have gone on
+		for k := range before { // context never reaches into the last hunk, which would have been longer then
 			if edits[i-1-k].op != ' ' {
 				before = k
 				break
@@ -65,8 +69,8 @@ func span(line, n int) string {
 	return fmt.Sprintf("%d,%d", line, n)
 }
 
-// hunkEnd returns where the hunk around the change at i ends: after a run of unchanged lines too
-// long to bridge.
+// hunkEnd returns the end of the hunk that begins with the change at i. Changes with at most
+// 2*contextLines unchanged lines between them share a hunk.
 func hunkEnd(edits []edit, i int) int {
 	last := i
 	for j := i; j < len(edits) && j-last <= 2*contextLines+1; j++ {
@@ -77,8 +81,8 @@ func hunkEnd(edits []edit, i int) int {
 	return min(last+1+contextLines, len(edits))
 }
 
-// diffLines finds a shortest edit by the longest common subsequence of what remains between equal
-// ends.
+// diffLines returns a shortest edit from a to b. It strips equal lines at both ends and diffs the
+// rest; a rest of more than maxDiffLines is replaced as a whole.
 func diffLines(a, b []string) []edit {
 	edits := make([]edit, 0, len(a)+len(b))
 	add := func(op byte, lines []string) {

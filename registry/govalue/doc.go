@@ -1,5 +1,5 @@
-// Package govalue shows values of the API as kube-apiserver shows them in its messages: in terms of
-// Go types.
+// Package govalue renders values of the API for error messages as kube-apiserver does: with the
+// names of Go fields. Clients see these texts, so they must be the same.
 //
 // That server validates a second, internal set of types, which have no JSON names: fields appear
 // under their Go names, and unset ones as null or empty. JSON renders a value so, Diff the

@@ -15,9 +15,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// JSON is a value of the API as kube-apiserver shows it in messages. That server validates a
-// second, internal set of types, which have no JSON names: fields appear under their Go names, and
-// unset ones as null or empty.
+// This file has JSON, which renders a value. kube-apiserver validates internal types, whose fields
+// have other orders than ours: the tables below have these orders.
+
+// JSON returns a Marshaler that renders v as kube-apiserver shows it in messages: fields under
+// their Go names, unset ones as null or empty. It renders only when a message is encoded, and fails
+// if the text exceeds 256 KiB.
 func JSON(v any) json.Marshaler { return value{v} }
 
 // value is a value that is rendered when a message shows it.
@@ -39,8 +42,8 @@ func (v value) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// podSpecOrder is the order of fields in the internal pod spec, and podContextFields what that
-// keeps in its security context.
+// podSpecOrder is the order of fields in the internal pod spec. podContextFields are the fields
+// that the internal types have in its security context instead.
 var (
 	podSpecOrder = strings.Fields(`Volumes InitContainers Containers EphemeralContainers RestartPolicy
 		TerminationGracePeriodSeconds ActiveDeadlineSeconds DNSPolicy NodeSelector ServiceAccountName
@@ -57,7 +60,7 @@ var (
 	choiceType    = reflect.TypeFor[typeinfo.Choice]()
 )
 
-// orders are the orders of fields in internal structs, where they are not those of ours.
+// orders are the orders of fields in internal structs that differ from those of our types.
 var orders = map[reflect.Type][]string{
 	reflect.TypeFor[batchv1.JobSpec](): strings.Fields(`Parallelism Completions PodFailurePolicy SuccessPolicy
 		ActiveDeadlineSeconds BackoffLimit BackoffLimitPerIndex MaxFailedIndexes Selector ManualSelector Template
@@ -84,15 +87,15 @@ var orders = map[reflect.Type][]string{
 		AppArmorProfile SELinuxChangePolicy`),
 }
 
-// apiPackages is where the types stand of which that server has a second set; others, such as
-// selectors, it has once.
+// apiPackages is the path of the packages whose types have an internal twin in kube-apiserver.
+// Other types, such as selectors, have none.
 var apiPackages = strings.TrimSuffix(podSpecType.PkgPath(), "corev1")
 
 func isAPI(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), apiPackages) }
 
 func write(b *bytes.Buffer, v reflect.Value) {
 	if b.Len() > maxText {
-		return // in vain
+		return // too long already; MarshalJSON fails
 	}
 	if !v.IsValid() {
 		b.WriteString("null")
@@ -104,7 +107,8 @@ func write(b *bytes.Buffer, v reflect.Value) {
 		writePodSpec(b, v)
 	case t.Kind() == reflect.Pointer:
 		write(b, v.Elem())
-	case t.Implements(marshalerType) && !reflect.PointerTo(t).Implements(choiceType), t.Kind() == reflect.Struct && !isAPI(t):
+	case t.Implements(marshalerType) && !reflect.PointerTo(t).Implements(choiceType), t.Kind() == reflect.Struct &&
+		!isAPI(t):
 		writeJSON(b, v)
 	case t.Kind() == reflect.Struct:
 		b.WriteByte('{')
@@ -127,8 +131,8 @@ func writeJSON(b *bytes.Buffer, v reflect.Value) {
 	b.Write(text)
 }
 
-// writeFields writes the fields of a struct, those of embedded ones in their place, and returns the
-// separator for what follows.
+// writeFields writes the fields of a struct, and those of embedded structs among them. It returns
+// the separator for the next field.
 func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
 	if order := orders[v.Type()]; order != nil {
 		for _, name := range order {
@@ -152,8 +156,8 @@ func writeFields(b *bytes.Buffer, v reflect.Value, sep string) string {
 	return sep
 }
 
-// writeMeta writes the metadata of an object, which have their JSON names everywhere, among its
-// fields.
+// writeMeta writes the metadata of an object among its fields. Internal types have JSON names
+// there.
 func writeMeta(b *bytes.Buffer, v reflect.Value, sep string) string {
 	var inner bytes.Buffer
 	writeJSON(&inner, v)
@@ -222,8 +226,8 @@ func writePodSpec(b *bytes.Buffer, v reflect.Value) {
 	b.WriteByte('}')
 }
 
-// Diff shows how two values differ, as a unified diff of their indented form. Of values that are
-// too long it is empty.
+// Diff returns a unified diff of the indented renderings of two values. It is empty if they are
+// equal, or if one is too long to be rendered.
 func Diff(old, new any) string {
 	a, errA := indented(old)
 	b, errB := indented(new)

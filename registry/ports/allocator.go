@@ -12,39 +12,44 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Resource is the name under which node ports are encrypted and measured, Prefix where the records
-// of ranges are, below that of all keys, and name the record of node ports there.
+// This file has the Allocator, which reads and changes the record. registry/core calls Change and
+// Release when services are written, Load and Replace when the record is repaired.
+
+// Resource is the resource name of the record, for encryption and metrics. Prefix is the part of
+// its key below the prefix of the store, and name the rest.
 const (
 	Resource = "servicenodeportallocations"
 	Prefix   = "ranges/"
 	name     = "servicenodeports"
 )
 
-// commitTime bounds a change of the record: the store's part of it, and what is lost to others who
-// are faster.
+// commitTime bounds one change of the record, including the tries that fail because another server
+// was faster.
 const commitTime = 10 * time.Second
 
-// Allocator hands out the ports of one range. All methods may be called at once.
+// Allocator allocates the ports of one range. All methods but Open may be called at once.
 //
-// Changes that are asked for while another is being written are written together: ports cost one
-// write at a time, not one each.
+// Changes that are requested while another one is written are written together, in one batch. So
+// the number of writes does not grow with the number of callers.
 type Allocator struct {
 	span    Span
 	records registry.Records[*corev1.RangeAllocation] // set by Open
 
-	turn    chan struct{} // of the one who writes
+	turn    chan struct{} // holds a value while a goroutine writes
 	mu      sync.Mutex
 	waiting []*change
-	last    *state // the first guess; nil: none. Changed by the one whose turn it is.
+	// last is the record as it was last read or written here, which the next write starts from;
+	// nil: it must be read. Owned by the goroutine that holds turn.
+	last *state
 }
 
-// state is the record as it was at a revision.
+// state is the record at a revision.
 type state struct {
 	set *Set
-	rev storage.Revision // 0: there is none
+	rev storage.Revision // 0: there is no record
 }
 
-// change is what one caller wants. done is closed when err is what came of it.
+// change is the change that one caller wants. err is set before done is closed.
 type change struct {
 	ctx  context.Context
 	err  error
@@ -52,10 +57,10 @@ type change struct {
 
 	mu            sync.Mutex
 	apply         func(s *Set) error // nil when the caller has left
-	before, after *Set               // of the last call of apply
+	before, after *Set               // the sets around the last call of apply
 }
 
-// on makes the change to a set, unless the caller is gone.
+// on applies the change to s, a copy of before, unless the caller has left.
 func (c *change) on(before, s *Set) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,7 +71,8 @@ func (c *change) on(before, s *Set) error {
 	return c.apply(s)
 }
 
-// leave has apply not be called any more. It reports false if the change is done.
+// leave is called by a caller whose context has ended: apply is not called after it. It returns
+// false if the change is done already.
 func (c *change) leave() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,11 +85,12 @@ func (c *change) leave() bool {
 	}
 }
 
-// end ends the change, and returns the ports that it has taken for a caller who has left.
+// end ends the change with the error of its batch. It returns the ports that the change took if its
+// caller has left: they must be released.
 func (c *change) end(err error) (lost []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil { // what it failed with itself may not hold any more
+	if err != nil { // replaces the change's own error, which may not hold for the stored record
 		c.err = err
 	}
 	close(c.done)
@@ -98,20 +105,20 @@ func (c *change) end(err error) (lost []int) {
 	return lost
 }
 
-// New returns the allocator of node ports. It is opened before it is used.
+// New returns the allocator of node ports. Open must be called before any other method but Span.
 func New(span Span) *Allocator { return &Allocator{span: span, turn: make(chan struct{}, 1)} }
 
-// Open says where the record is. Nothing is read yet.
+// Open sets where the record is stored. It reads nothing.
 func (a *Allocator) Open(records registry.Records[*corev1.RangeAllocation]) { a.records = records }
 
-// Span is the range.
+// Span returns the range.
 func (a *Allocator) Span() Span { return a.span }
 
-// Change lets f take and release ports, and returns when that is stored. f may be called again,
-// with a fresh set, if others were faster; if it fails, with that error, nothing of what it did is
-// stored. With any other error it is not known whether what f took last is taken. If ctx ends,
-// Change returns its error at once: f is not called any more, what it took is given back, and
-// others' changes go on.
+// Change calls f, which takes and releases ports in a set, and returns when the result is stored. f
+// may be called again with a newer set if another server was faster. If f fails, Change returns its
+// error and stores nothing of it. With any other error it is not known whether the ports that f
+// took last are taken. If ctx ends, Change returns its error at once: f is not called after that,
+// and the ports that it took are released. The changes of other callers go on.
 func (a *Allocator) Change(ctx context.Context, f func(s *Set) error) error {
 	c := &change{ctx: ctx, apply: f, done: make(chan struct{})}
 	a.mu.Lock()
@@ -120,8 +127,8 @@ func (a *Allocator) Change(ctx context.Context, f func(s *Set) error) error {
 	select {
 	case <-c.done:
 	case <-ctx.Done():
-	case a.turn <- struct{}{}: // the present writer has ended, maybe without c
-		go func() { // it is for all who wait, and ends by commitTime
+	case a.turn <- struct{}{}: // the last writer has ended, maybe without c
+		go func() { // it writes the changes of all callers; it ends within commitTime
 			a.commit(ctx)
 			<-a.turn
 		}()
@@ -137,16 +144,17 @@ func (a *Allocator) Change(ctx context.Context, f func(s *Set) error) error {
 	}
 }
 
-// Release gives ports back. It is for ports that nobody has any more, and must not be late: who
-// finds them taken by nobody for long gives them to others. With an error they are left to them.
+// Release releases ports that no service has. It must be called soon after the service has lost
+// them: the repair also frees unused ports, and a late Release could free a port that another
+// service has taken since. If Release fails, the ports are left to the repair.
 func (a *Allocator) Release(ctx context.Context, list []int) error {
 	ctx, cancel := context.WithTimeout(ctx, commitTime)
 	defer cancel()
 	return a.Change(ctx, releasing(list))
 }
 
-// commit writes all changes that wait. The caller's is among them, or done. They do not share the
-// end of its context.
+// commit writes all changes that wait in one batch. It does not end with ctx, because the batch has
+// changes of other callers.
 func (a *Allocator) commit(ctx context.Context) {
 	a.mu.Lock()
 	batch := a.waiting
@@ -162,12 +170,12 @@ func (a *Allocator) commit(ctx context.Context) {
 	for _, c := range batch {
 		lost = append(lost, c.end(err)...)
 	}
-	if len(lost) > 0 { // if it fails, the repair finds them
+	if len(lost) > 0 { // if this fails, the repair frees them
 		_ = a.write(ctx, []*change{{ctx: ctx, apply: releasing(lost)}})
 	}
 }
 
-// releasing is the change that gives ports back.
+// releasing returns a change that releases ports.
 func releasing(list []int) func(s *Set) error {
 	return func(s *Set) error {
 		for _, port := range list {
@@ -177,7 +185,8 @@ func releasing(list []int) func(s *Set) error {
 	}
 }
 
-// write stores what a batch makes of the record. If it returns no error, each change has its own.
+// write applies a batch to the record and stores it, again if another server was faster. If it
+// returns nil, each change has its own err.
 func (a *Allocator) write(ctx context.Context, batch []*change) error {
 	for {
 		guess := a.last != nil
@@ -198,7 +207,7 @@ func (a *Allocator) write(ctx context.Context, batch []*change) error {
 		}
 		after := applied(before.set, batch)
 		if after.equal(before.set) {
-			if guess { // what was refused may be free by now
+			if guess { // a port that was refused may be free in the current record
 				a.last = nil
 				continue
 			}
@@ -216,8 +225,8 @@ func (a *Allocator) write(ctx context.Context, batch []*change) error {
 	}
 }
 
-// applied makes the changes of a batch, each that fails without a trace. One whose caller is gone
-// is none.
+// applied returns the set after the changes of a batch. A change that fails, or whose caller has
+// left, changes nothing.
 func applied(before *Set, batch []*change) *Set {
 	set := before
 	for _, c := range batch {
@@ -229,7 +238,7 @@ func applied(before *Set, batch []*change) *Set {
 	return set
 }
 
-// overtaken reports whether a write failed because somebody else was faster.
+// overtaken reports whether a write failed because another server was faster.
 func overtaken(err error) bool {
 	switch storage.KindOf(err) {
 	case storage.Conflict, storage.NotFound, storage.Exists:
@@ -238,8 +247,8 @@ func overtaken(err error) bool {
 	return false
 }
 
-// Load returns what is stored, and its revision; nothing is taken, at revision 0, where there is no
-// record yet. The set may be of another range.
+// Load returns the stored set and its revision. If there is no record yet, the set is empty and the
+// revision 0. The set may be of another range, if the configuration has changed.
 func (a *Allocator) Load(ctx context.Context) (*Set, storage.Revision, error) {
 	s, err := a.load(ctx)
 	if err != nil {
@@ -263,8 +272,8 @@ func (a *Allocator) load(ctx context.Context) (*state, error) {
 	return &state{newSet(span, record.Data), rev}, nil
 }
 
-// Replace stores a set in the place of what Load has returned with rev, and reports false if that
-// has changed since.
+// Replace stores a set if the record still has the revision rev that Load returned, else it returns
+// false.
 func (a *Allocator) Replace(ctx context.Context, s *Set, rev storage.Revision) (bool, error) {
 	_, err := a.put(ctx, s, storage.Pre{Rev: rev, Absent: rev == 0})
 	if overtaken(err) {

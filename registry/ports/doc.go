@@ -1,14 +1,17 @@
-// Package ports hands out the ports of a range, each to one taker at a time, among all servers of a
-// store.
+// Package ports allocates the node ports of services: each port of a range to one service at a
+// time, among all servers of a store.
 //
-// Which ports are taken is one record in the store, a RangeAllocation with a bit for each port of
-// the range, as kube-apiserver keeps it. Every change compares and swaps it, so that servers of
-// either sort may share it. Who has a port the record does not say: that is for those who took it
-// to write down. A port is taken before that, and released after it is struck out, so that whoever
-// is killed in between leaves a port that nobody has, never one that two have. What finds such
-// ports again compares the record with what is written down (Load, Replace).
+// The taken ports are one record in the store, a RangeAllocation with a bit for each port of the
+// range, as kube-apiserver keeps it. Every change is a compare-and-swap of the record, so
+// kube-apiserver and this server may share it. The record does not say which service has a port:
+// the service itself does.
 //
-// Not here: what ports are for (core).
+// The law: a port is taken before the service with it is stored, and released after the service
+// without it is stored. A server that is killed in between leaves a port that is taken but unused,
+// never a port that two services have. The repair in registry/core compares the record with the
+// services and frees such ports (Load, Replace).
+//
+// Not here: when a service needs ports, and the repair (registry/core).
 //
 // Read: span.go, set.go, allocator.go.
 package ports

@@ -8,30 +8,30 @@ import (
 	"math/rand/v2"
 )
 
-// What a port is refused with, in the words that clients of Kubernetes know.
+// Errors of taking a port, in the words of kube-apiserver.
 var (
 	ErrAllocated = errors.New("provided port is already allocated")
 	ErrFull      = errors.New("range is full")
 )
 
-// NotInRangeError refuses a port outside of the range.
+// NotInRangeError is the error of taking a port outside of the range.
 type NotInRangeError struct{ Span Span }
 
-// Error says which ports there are.
+// Error returns kube-apiserver's text, which names the range.
 func (e *NotInRangeError) Error() string {
 	return "provided port is not in the valid range. The range of valid ports is " + e.Span.String()
 }
 
-// Set is which ports of a range are taken. It is used by one goroutine at a time.
+// Set is the set of taken ports of a range. One goroutine at a time may use it.
 type Set struct {
 	span  Span
-	taken big.Int // a bit for each port of the range, and none else
+	taken big.Int // bit i is set if port span.Base+i is taken; BitLen <= span.Size
 }
 
-// NewSet returns a set of no ports.
+// NewSet returns an empty set.
 func NewSet(span Span) *Set { return &Set{span: span} }
 
-// newSet reads the data of a record. What lies outside of the range does not count.
+// newSet decodes the data of a record: a big-endian number. It drops bits outside of the range.
 func newSet(span Span, data []byte) *Set {
 	s := NewSet(span)
 	s.taken.SetBytes(data)
@@ -55,7 +55,7 @@ func (s *Set) equal(other *Set) bool { return s.span == other.span && s.taken.Cm
 // Has reports whether a port is taken.
 func (s *Set) Has(port int) bool { return s.span.Contains(port) && s.taken.Bit(port-s.span.Base) == 1 }
 
-// Take takes a port. Errors: ErrAllocated, *NotInRangeError.
+// Take takes a certain port. Errors: ErrAllocated, *NotInRangeError.
 func (s *Set) Take(port int) error {
 	switch {
 	case !s.span.Contains(port):
@@ -67,7 +67,8 @@ func (s *Set) Take(port int) error {
 	return nil
 }
 
-// TakeNext takes any port that is free: a low one only if there is no other. Errors: ErrFull.
+// TakeNext takes a random free port. It takes one of the reserved low ports only if no other is
+// free (see Span.reserved). Errors: ErrFull.
 func (s *Set) TakeNext() (int, error) {
 	low := s.span.reserved()
 	for _, band := range []Span{{low, s.span.Size - low}, {0, low}} {
@@ -86,14 +87,14 @@ func (s *Set) TakeNext() (int, error) {
 	return 0, ErrFull
 }
 
-// Release gives a port back. One that is not taken, or not of the range, is not missed.
+// Release releases a port. It does nothing if the port is not taken or not in the range.
 func (s *Set) Release(port int) {
 	if s.Has(port) {
 		s.taken.SetBit(&s.taken, port-s.span.Base, 0)
 	}
 }
 
-// All yields the ports that are taken, in order.
+// All yields the taken ports in ascending order.
 func (s *Set) All() iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for bit := range s.taken.BitLen() {
@@ -104,10 +105,11 @@ func (s *Set) All() iter.Seq[int] {
 	}
 }
 
-// Span is the range of the set.
+// Span returns the range of the set.
 func (s *Set) Span() Span { return s.span }
 
 var errMismatch = errors.New("the provided range does not match the current range")
 
-// errUninitialized refuses to hand out ports before it is known which are taken.
+// errUninitialized refuses changes while there is no record: the ports that services have are not
+// known before the repair has written one.
 var errUninitialized = fmt.Errorf("cannot allocate resources of type %s at this time", Resource)

@@ -9,14 +9,14 @@ import (
 // Span is a range of ports.
 type Span struct {
 	Base int // the first port
-	Size int // how many there are
+	Size int // the number of ports
 }
 
-// maxPort is the highest port that there is.
+// maxPort is the highest TCP and UDP port.
 const maxPort = 65535
 
-// ParseSpan reads a range: "30000-32767", both ends included, "30000+2767", which is the same, or a
-// single port. "" is the empty one.
+// ParseSpan parses a range: "30000-32767" with both ends included, "30000+2767", which is the same,
+// or a single port. "" is the empty range.
 func ParseSpan(text string) (Span, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -49,7 +49,7 @@ func ParseSpan(text string) (Span, error) {
 	return Span{first, last - first + 1}, nil
 }
 
-// String writes the range as records name it.
+// String returns the range as ParseSpan reads it and as records name it: "30000-32767".
 func (s Span) String() string {
 	if s.Size == 0 {
 		return ""
@@ -57,11 +57,11 @@ func (s Span) String() string {
 	return fmt.Sprintf("%d-%d", s.Base, s.Base+s.Size-1)
 }
 
-// Contains reports whether a port is of the range.
+// Contains reports whether a port is in the range.
 func (s Span) Contains(port int) bool { return port >= s.Base && port-s.Base < s.Size }
 
-// reserved is how many ports at the low end are the last to be handed out to those who take any:
-// those who ask for a certain port, and ask for a low one, are likely to get it.
+// reserved returns the number of ports at the low end that TakeNext takes last (KEP-3668), so that
+// a service that asks for a certain low port is likely to get it.
 func (s Span) reserved() int {
 	const least, most, part = 16, 128, 32
 	if s.Size <= least {

@@ -1,5 +1,5 @@
-// Package scale makes the door through which the size of an object is seen and set without knowing
-// its kind: scale, whose kind is autoscaling/v1 Scale.
+// Package scale declares the subresource scale, through which autoscalers and kubectl read and set
+// the replicas of an object without knowing its kind. Its kind is autoscaling/v1 Scale.
 //
 // Not here: the type (scheme/api/autoscalingv1), and how a door with a kind of its own works
 // (registry).
@@ -17,14 +17,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Size is what a scale shows of an object.
+// Size is the fields of an object that its Scale shows.
 type Size struct {
-	Wanted   **int32                // how many replicas there should be, where the object says it
-	Counted  int32                  // how many there are
-	Selector meta.LabelRequirements // which they are
+	Wanted   **int32                // the field with the desired number of replicas
+	Counted  int32                  // the current number of replicas
+	Selector meta.LabelRequirements // selects the pods that are the replicas
 }
 
-// Of makes the door of a kind that has replicas, which of finds in an object.
+// Of returns the subresource for a kind that has replicas. The function of returns the Size of an
+// object; Wanted must point into the object, because an update writes through it.
 func Of[T meta.Object](of func(obj T) Size) registry.SubresourceOf[T] {
 	return registry.SubresourceOf[T]{
 		Name: "scale", Kind: autoscalingv1.GroupVersion.WithKind("Scale"),
@@ -41,8 +42,8 @@ func Of[T meta.Object](of func(obj T) Size) registry.SubresourceOf[T] {
 	}
 }
 
-// table shows a scale as others always have: what it calls available are the replicas that there
-// are.
+// table shows a Scale as kubectl users know it: its column Available has the current replicas,
+// whether they are ready or not.
 var table = &registry.Table{
 	Columns: []meta.TableColumnDefinition{
 		registry.Column("Name", "Name of the object that is scaled.", 0),
@@ -63,8 +64,8 @@ func show(size Size) *autoscalingv1.Scale {
 	}
 }
 
-// Selector is the selector of an object as a Size has it. One that cannot be compiled, which no
-// check lets pass, selects nothing.
+// Selector compiles the selector of an object for Size.Selector. A selector that does not compile
+// selects nothing; validation refuses such selectors.
 func Selector(s *meta.LabelSelector) meta.LabelRequirements {
 	selector, err := meta.SelectorFrom(s)
 	if err != nil {

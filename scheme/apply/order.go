@@ -6,9 +6,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// order decides in which order the elements of two granular lists stand after a merge. Elements of
-// wish keep their order. Elements that only live has stay after the elements that they followed, as
-// far as the order of wish allows. It is the algorithm of structured-merge-diff.
+// order merges the orders of two granular lists, live and wish. Elements of wish keep their order.
+// An element that only live has comes after the elements that it followed in live, as far as the
+// order of wish allows. The steps of next are those of visitListItems in structured-merge-diff
+// (typed/merge.go), because other steps would give other orders.
+//
+// For example, live [a, b, c] and wish [c, x, a] give [b, c, x, a].
 type order struct {
 	// inWish is, for each element of live, its index in wish; inLive is, for each element of
 	// wish, the index of the first element of live with its identity. -1 means that the other side
@@ -75,7 +78,8 @@ func (o *order) next() (i, j int, more bool) {
 				o.i++
 				return o.takeWish()
 			}
-			if at := o.inWish[o.i]; at >= 0 && len(o.shared) > 0 && o.shared[0] != at { // later, where wish has it
+			if at := o.inWish[o.i]; at >= 0 && len(o.shared) > 0 && o.shared[0] != at {
+				// wish has this element, but another shared element comes first.
 				o.i++
 				continue
 			}
@@ -95,8 +99,8 @@ func (o *order) next() (i, j int, more bool) {
 	return -1, -1, false
 }
 
-// takeWish returns the indexes of the next element of wish and of the element with the same
-// identity in live.
+// takeWish returns the next element of wish, and the element of live with its identity if there is
+// exactly one.
 func (o *order) takeWish() (i, j int, more bool) {
 	j = o.j
 	o.j++

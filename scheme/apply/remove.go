@@ -30,7 +30,9 @@ type pruner struct {
 	outStack []entry // results of the open objects and lists; elements of lists have no name
 }
 
-// prune returns what is left of a value, and whether that differs from the value.
+// prune returns the rest of a value, and whether it differs from the value. As in
+// structured-merge-diff (typed/remove.go), a walk that arrives at an atomic or empty object or list
+// returns null, or the whole value if it extracts.
 func (p *pruner) prune(v part, fields *Set, sh shape) (_ part, changed bool) {
 	if p.ends() {
 		return v, false
@@ -73,7 +75,9 @@ func (p *pruner) object(v part, fields *Set, sh shape) (_ part, changed bool) {
 			changed = true
 			continue
 		case member:
-			in = fields // structured-merge-diff searches an extracted field with the set of its siblings
+			// A quirk of structured-merge-diff: doMap goes on below an extracted field with the set
+			// of the field's siblings.
+			in = fields
 		case in.Empty():
 			p.outStack = append(p.outStack, each)
 			continue

@@ -95,7 +95,7 @@ func shapeOf(s *schema.Schema, preserve bool) shape {
 	sh := shape{schema: s, preserve: preserve || s.KeepsUnknown()}
 	typ := s.Type
 	if s.IntOrString {
-		typ = "" // the model of IntOrString has no type in kube-apiserver either
+		typ = "" // in OpenAPI v3, from which kube-apiserver makes its schemas, it has a oneOf and no type
 	}
 	switch typ {
 	case schema.Object:

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// MaxErrors is how many errors of one object are shown. Checks collect one more, which says that
-// there are more, and stop: what is wrong with each of a million elements helps nobody, and takes a
-// gigabyte.
+// MaxErrors is the number of errors that are shown for one object. Checks collect one more, which
+// tells that there are more, and then stop: a message for each of a million elements helps nobody,
+// and takes a gigabyte.
 const MaxErrors = 100
 
-// Full reports whether there are enough errors: it is time to stop checking.
+// Full reports whether the list has more than MaxErrors errors, so that checks should stop.
 func (l ErrorList) Full() bool { return len(l) > MaxErrors }
 
-// Each yields the elements of a list and their indexes until errs is full. Whatever checks each
-// element of a list that comes from a client goes by it:
+// Each yields the elements of a list with their indexes until errs is full. A check of each element
+// of a client's list uses it:
 //
 //	for i, port := range field.Each(&errs, ports) {
 //		errs = append(errs, checkPort(p.Index(i), port)...)
@@ -31,7 +31,7 @@ func Each[T any](errs *ErrorList, list []T) iter.Seq2[int, *T] {
 	}
 }
 
-// Entries is Each for the entries of a map, in the order of their keys.
+// Entries yields the keys and values of a map, in the order of the keys, until errs is full.
 func Entries[K ~string, V any](errs *ErrorList, m map[K]V) iter.Seq2[K, V] {
 	return func(yield func(K, V) bool) {
 		var room [fewKeys]K // on the stack
@@ -43,10 +43,10 @@ func Entries[K ~string, V any](errs *ErrorList, m map[K]V) iter.Seq2[K, V] {
 	}
 }
 
-// fewKeys is how many keys a map of an object has as a rule, or fewer.
+// fewKeys is the number of keys up to which Entries allocates nothing. Most maps have fewer.
 const fewKeys = 8
 
-// sortedKeys returns the keys of m, in room if that is large enough.
+// sortedKeys returns the keys of m in order. It appends them to room, which is empty.
 func sortedKeys[K ~string, V any](m map[K]V, room []K) []K {
 	for key := range m {
 		room = append(room, key)
@@ -55,14 +55,15 @@ func sortedKeys[K ~string, V any](m map[K]V, room []K) []K {
 	return room
 }
 
-// MaxText is how much is shown of one value, path or detail, in bytes, and maxList of all errors of
-// an object: what goes beyond is not shown any more.
+// MaxText bounds each value, path and detail that is shown, in bytes. maxList bounds the text of
+// all errors of an object, in bytes: once it is exceeded, further errors are only counted.
 const (
 	MaxText = 4 << 10
 	maxList = 64 << 10
 )
 
-// Cut returns at most limit bytes of a text, and marks where it was cut.
+// Cut returns text if it has at most limit bytes, else its beginning of about limit bytes and
+// "...". It cuts between characters.
 func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -74,8 +75,8 @@ func Cut(text string, limit int) string {
 	return text[:end] + "..."
 }
 
-// fits takes about as much off room as v has text in JSON, reports whether there was enough, and
-// stops when there is not.
+// fits subtracts about the length of v in JSON, in bytes, from room. It returns false as soon as
+// room is negative, so its work is bounded by room, however large v is.
 func fits(v reflect.Value, room *int) bool {
 	*room--
 	switch v.Kind() {

@@ -36,7 +36,7 @@ func TestEachStops(t *testing.T) {
 	}
 }
 
-// TestEachIsFree: checking what is right allocates nothing.
+// TestEachIsFree checks that Each and Entries allocate nothing as long as there are no errors.
 func TestEachIsFree(t *testing.T) {
 	list, none := make([]pair, 100), map[string]string{}
 	if got := testing.AllocsPerRun(100, func() {
@@ -54,7 +54,7 @@ func TestEachIsFree(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes a function allocates.
+// allocated returns the number of bytes that a function allocates.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -1,16 +1,20 @@
-// Package field describes what is wrong with single fields of an object, in the words that
+// Package field describes validation errors of single fields of an object, in the words that
 // Kubernetes clients know.
 //
-// A Path says where, an Error says what, and an ErrorList collects the errors of one object, so
-// that a user learns of every mistake at once. Messages are part of the API: tools and people match
-// on them.
+// Words: a Path names a field, an Error says what is wrong with it, and an ErrorList collects the
+// errors of one object, so that a user learns of all mistakes at once.
 //
-// Objects come from strangers, and may have a million mistakes, or one in a value of megabytes. So
-// there are bounds on how many errors are collected and shown, and on how much of each (bounds.go).
-// No object that somebody wrote reaches them.
+// Laws:
+//   - Messages are part of the API: tools and people match on them. They are those of
+//     kube-apiserver's field errors.
+//   - A client may send an object with a million mistakes, or one in a value of megabytes. So the
+//     number of errors that are collected and shown is bounded, and the text of each (bounds.go).
+//     An object that a person wrote stays below the bounds.
 //
-// Not here: which values are right (names, meta and the kinds decide that), and how a list of
-// errors becomes an answer (meta.NewInvalid).
+// All functions may be called at once. A list belongs to its caller.
+//
+// Not here: which values are valid (names, meta and the kinds decide that), and how a list of
+// errors becomes a Status (meta.NewInvalid).
 //
 // Read: path.go, error.go, bounds.go.
 package field
@@ -24,7 +28,7 @@ import (
 	"strings"
 )
 
-// ErrorType is the class of an error, as it stands in the causes of a Status.
+// ErrorType is the class of an error: the reason of a cause in a Status.
 type ErrorType string
 
 // The error types.
@@ -41,6 +45,7 @@ const (
 	ErrorTypeTypeInvalid  ErrorType = "FieldValueTypeInvalid"
 )
 
+// typeText has the words with which messages of each type begin.
 var typeText = map[ErrorType]string{
 	ErrorTypeNotFound:     "Not found",
 	ErrorTypeRequired:     "Required value",
@@ -62,11 +67,11 @@ func (t ErrorType) String() string {
 	return fmt.Sprintf("<unknown error %q>", string(t))
 }
 
-// Error is one thing wrong with one field.
+// Error is one mistake in one field.
 type Error struct {
 	Type  ErrorType
-	Field string // the path
-	// BadValue is the offending value, or Omit where the message must not show one.
+	Field string // the text of the path
+	// BadValue is the wrong value, or Omit if the message must not show it.
 	BadValue any
 	Detail   string
 }
@@ -77,7 +82,7 @@ const valueOmitted = "<value omitted>"
 // Omit as a BadValue leaves the value out of the message.
 type Omit struct{}
 
-// Error returns path and message.
+// Error returns the path and the message: "spec.replicas: Invalid value: -1: must be ...".
 func (e *Error) Error() string { return e.Field + ": " + e.Body() }
 
 // Body returns the message without the path; it is what a cause in a Status carries. Long values
@@ -101,10 +106,10 @@ func (e *Error) Body() string {
 	return b.String()
 }
 
-// valueText prints a value for a message: strings quoted, numbers and booleans plain, all else as
-// JSON, strings behind a pointer, too, in which some characters read otherwise. What JSON cannot
-// express is printed as Go sees it. Of a long string the beginning is printed; of other values that
-// are too long, or say so when they are encoded, nothing.
+// valueText returns a value as messages show it: a string quoted by Go's rules, a number or boolean
+// plain, any other value as JSON. The JSON of a string behind a pointer escapes other characters
+// than Go does. A value that JSON cannot express is formatted by %#v. A long string is cut. Any
+// other value that is too long, or refuses to be encoded, is replaced by valueOmitted.
 func valueText(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -122,6 +127,7 @@ func valueText(v any) string {
 	return jsonText(v)
 }
 
+// jsonText returns a value as JSON, see valueText.
 func jsonText(v any) string {
 	text, err := json.Marshal(v)
 	if refused := (*json.MarshalerError)(nil); errors.As(err, &refused) {
@@ -148,8 +154,8 @@ func TypeInvalid(p *Path, value any, detail string) *Error {
 	return &Error{ErrorTypeTypeInvalid, p.String(), value, detail}
 }
 
-// NotSupported says that a value is none of a closed set. The set is printed in the order given,
-// which by custom is sorted where the rule has no order of its own. An empty set adds no detail.
+// NotSupported says that a value is not in the closed set valid. The message lists valid in its
+// order; callers sort it if it has no order of its own. An empty set adds no detail.
 func NotSupported[V ~string](p *Path, value any, valid []V) *Error {
 	detail := ""
 	if len(valid) > 0 {
@@ -172,7 +178,8 @@ func Forbidden(p *Path, detail string) *Error {
 	return &Error{ErrorTypeForbidden, p.String(), "", detail}
 }
 
-// TooLong says that a value has more than limit bytes; the value itself is not shown.
+// TooLong says that a value has more than limit bytes. The message does not show the value. A
+// negative limit is left out.
 func TooLong(p *Path, _ any, limit int) *Error {
 	detail := "value is too long"
 	if limit >= 0 {
@@ -185,8 +192,8 @@ func TooLong(p *Path, _ any, limit int) *Error {
 	return &Error{ErrorTypeTooLong, p.String(), valueOmitted, detail}
 }
 
-// TooMany says that a list or map has got elements, more than limit. A negative limit or got is
-// left out.
+// TooMany says that a list or map has got elements, which is more than limit. A negative limit or
+// got is left out.
 func TooMany(p *Path, got, limit int) *Error {
 	detail := "has too many items"
 	if limit >= 0 {
@@ -203,12 +210,12 @@ func TooMany(p *Path, got, limit int) *Error {
 	return &Error{ErrorTypeTooMany, p.String(), value, detail}
 }
 
-// NotFound says that what the value refers to does not exist.
+// NotFound says that the thing to which the value refers does not exist.
 func NotFound(p *Path, value any) *Error {
 	return &Error{ErrorTypeNotFound, p.String(), value, ""}
 }
 
-// InternalError says that checking the field failed through no fault of the user.
+// InternalError says that the check of the field failed, and the user did not cause that.
 func InternalError(p *Path, err error) *Error {
 	return &Error{ErrorTypeInternal, p.String(), err, err.Error()}
 }
@@ -216,15 +223,16 @@ func InternalError(p *Path, err error) *Error {
 // ErrorList holds the errors of one object, in the order in which they were found.
 type ErrorList []*Error
 
-// Shown is an error as clients are told of it.
+// Shown is an error as a Status shows it, in a cause.
 type Shown struct {
 	Type  ErrorType
 	Field string
 	Body  string
 }
 
-// Show returns what clients are told of the list: of each error, and of all in one text, in which a
-// message occurs once. The last one says how many more there are at least if not all are shown.
+// Show returns the list as a Status shows it: single for its causes, and text for its message, in
+// which each message occurs once. If the list is longer than the bounds allow, the last entry says
+// how many more errors there are at least.
 func (l ErrorList) Show() (single []Shown, text string) {
 	single = make([]Shown, 0, min(len(l), MaxErrors+1))
 	seen := make(map[string]bool, cap(single))
@@ -250,7 +258,8 @@ func (l ErrorList) Show() (single []Shown, text string) {
 	return single, "[" + strings.Join(texts, ", ") + "]"
 }
 
-// ToAggregate returns the list as one error, nil if it is empty.
+// ToAggregate returns the list as one error, nil if it is empty. errors.Is and errors.As see each
+// *Error in it.
 func (l ErrorList) ToAggregate() error {
 	if len(l) == 0 {
 		return nil
@@ -269,9 +278,10 @@ func (l ErrorList) Filter(drop func(*Error) bool) ErrorList {
 	return kept
 }
 
+// aggregate is an ErrorList as an error.
 type aggregate ErrorList
 
-// Error returns the only message as it is, several in brackets.
+// Error returns a single message as it is, several messages in brackets.
 func (a aggregate) Error() string {
 	_, text := ErrorList(a).Show()
 	return text

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Path is a place inside an object, such as spec.containers[0].name. Paths are immutable and share
+// Path names a field of an object, such as spec.containers[0].name. Paths are immutable and share
 // their parents, so they may be kept and extended freely. A nil *Path is the root.
 //
-// Checks make many paths and print few. No function here keeps the Path that it is called on, and
-// an Error keeps the text of a Path instead of the Path. Therefore a Path lives on the stack if it
-// is passed to named functions only. A Path that is passed to a function value is allocated.
+// Checks make many paths and print few. A new Path points at its parent, and nothing else does: an
+// Error keeps the text of a Path and not the Path. Therefore a Path lives on the stack if it is
+// passed to named functions only. A Path that is passed to a function value is allocated.
 type Path struct {
 	parent *Path
 	name   string   // a field name, or the text between the brackets
@@ -18,12 +18,13 @@ type Path struct {
 	index  bool     // name stands in brackets
 }
 
-// NewPath returns the path of a field, the first name being the outermost.
+// NewPath returns the path of a field of the root, or below it: NewPath("spec", "template") is
+// spec.template.
 func NewPath(name string, more ...string) *Path {
 	return &Path{name: name, more: more}
 }
 
-// Child returns the path of a field below p.
+// Child returns the path of a field below p; further names go further down.
 func (p *Path) Child(name string, more ...string) *Path {
 	return &Path{parent: p, name: name, more: more}
 }
@@ -38,8 +39,8 @@ func (p *Path) Key(key string) *Path {
 	return &Path{parent: p, name: key, index: true}
 }
 
-// String returns the form used in messages: names joined by dots, indexes and keys in brackets. A
-// long one is cut. The root, a nil path, is "<nil>".
+// String returns the path as messages write it: names joined by dots, indexes and keys in brackets.
+// A long path is cut. The root, a nil *Path, is "<nil>".
 func (p *Path) String() string {
 	if p == nil {
 		return "<nil>"
@@ -49,7 +50,7 @@ func (p *Path) String() string {
 	return Cut(b.String(), MaxText)
 }
 
-// write writes the path until it is long enough.
+// write appends the path to b, and stops when b has more than MaxText bytes.
 func (p *Path) write(b *strings.Builder) {
 	if p.parent != nil {
 		p.parent.write(b)
@@ -66,7 +67,7 @@ func (p *Path) writeName(b *strings.Builder, name string) {
 	}
 	name = Cut(name, MaxText)
 	switch {
-	case p.index || name == "": // an empty name, the object as a whole, is "[]"
+	case p.index || name == "": // an empty name, which stands for the whole object, is "[]"
 		b.WriteByte('[')
 		b.WriteString(name)
 		b.WriteByte(']')

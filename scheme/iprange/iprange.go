@@ -1,6 +1,14 @@
-// Package iprange is about the ranges that the addresses of services come from: which addresses of
-// a range a service may have, and in which order those are handed out that nobody asks for by name.
-// It knows nothing of who has which.
+// Package iprange computes with the ranges from which services get their addresses (ServiceCIDR):
+// which addresses of a range a service may have, and from which part of the range an address is
+// allocated.
+//
+// Words: a range is an IP prefix without the addresses that no service may have. A band is a part
+// of a range. The static band is for services that ask for an address; the other is for services
+// that do not, and gets used first (KEP-3070).
+//
+// All functions are pure, except for random choices, and may be called at once.
+//
+// Not here: which address belongs to which service; registry/core allocates.
 package iprange
 
 import (
@@ -12,14 +20,14 @@ import (
 	"slices"
 )
 
-// Range are the addresses of a prefix that services may have: neither the first of all, which is
-// the network's, nor of IPv4 the last, which is for broadcasts.
+// Range has the addresses of a prefix that services may have: all but the first, which names the
+// network, and in IPv4 the last, which is the broadcast address.
 type Range struct {
-	Prefix      netip.Prefix // without bits behind its length
-	first, last netip.Addr   // last is before first if there is none
+	Prefix      netip.Prefix // masked: the bits beyond its length are zero
+	first, last netip.Addr   // last < first if the range is empty
 }
 
-// New returns the range of a prefix.
+// New returns the range of a prefix. Bits beyond the length of the prefix are ignored.
 func New(p netip.Prefix) Range {
 	r := Range{Prefix: p.Masked()}
 	r.first, r.last = r.Prefix.Addr().Next(), lastOf(r.Prefix)
@@ -29,7 +37,7 @@ func New(p netip.Prefix) Range {
 	return r
 }
 
-// Parse returns the ranges that some texts name. Texts that are none are left out.
+// Parse returns the ranges of CIDRs such as "10.0.0.0/24". It leaves out texts that are no CIDRs.
 func Parse(cidrs []string) []Range {
 	list := make([]Range, 0, len(cidrs))
 	for _, text := range cidrs {
@@ -40,29 +48,29 @@ func Parse(cidrs []string) []Range {
 	return list
 }
 
-// Is4 reports whether it is a range of IPv4.
+// Is4 reports whether r is a range of IPv4.
 func (r Range) Is4() bool { return r.Prefix.Addr().Is4() }
 
-// First is the least address of the range.
+// First returns the lowest address of the range. It belongs to no range if Size is 0.
 func (r Range) First() netip.Addr { return r.first }
 
-// Contains reports whether a service may have an address from the range.
+// Contains reports whether ip is in the range.
 func (r Range) Contains(ip netip.Addr) bool {
 	return r.Prefix.Contains(ip) && ip != r.Prefix.Addr() && !r.last.Less(ip)
 }
 
-// Within reports whether a service may have an address from one of some ranges.
+// Within reports whether ip is in one of the ranges.
 func Within(ranges []Range, ip netip.Addr) bool {
 	return slices.ContainsFunc(ranges, func(r Range) bool { return r.Contains(ip) })
 }
 
-// Covers reports whether a range has all that another has.
+// Covers reports whether the prefix of r includes that of other.
 func (r Range) Covers(other Range) bool {
 	return r.Prefix.Overlaps(other.Prefix) && r.Prefix.Bits() <= other.Prefix.Bits()
 }
 
-// Size is how many addresses there are. Of IPv6 there are more than that in a range with a prefix
-// shorter than 64 bits.
+// Size returns the number of addresses in the range. For an IPv6 prefix shorter than 64 bits, the
+// result is too small: it counts the lower 64 bits only.
 func (r Range) Size() uint64 {
 	if !r.first.IsValid() || r.last.Less(r.first) {
 		return 0
@@ -70,16 +78,17 @@ func (r Range) Size() uint64 {
 	return distance(r.first, r.last) + 1
 }
 
-// Bands returns the parts of the range in the order in which addresses are taken from them: its
-// first addresses are for those who ask for one, and come last.
+// Bands returns the two bands of the range in the order in which addresses are allocated from them:
+// first the upper band, then the static band, which has the lowest addresses.
 func (r Range) Bands() [2]Band {
 	size := r.Size()
 	static := min(r.static(), size)
 	return [2]Band{{plus(r.first, static), size - static}, {r.first, static}}
 }
 
-// static is how many addresses are for those who ask for one: a sixteenth within bounds, none of a
-// small range.
+// static returns the size of the static band: a sixteenth of the range, but at least 16 and at most
+// 256 addresses, and none of a range of 16 or fewer. KEP-3070 defines it as
+// min(max(16, size/16), 256).
 func (r Range) static() uint64 {
 	const least, most, part = 16, 256, 16
 	size := uint64(1) << min(r.hostBits(), 63)
@@ -89,15 +98,16 @@ func (r Range) static() uint64 {
 	return min(max(least, size/part), most)
 }
 
+// hostBits returns the number of bits beyond the prefix.
 func (r Range) hostBits() int { return r.Prefix.Addr().BitLen() - r.Prefix.Bits() }
 
-// Band is a part of a range: consecutive addresses.
+// Band is a part of a range: size consecutive addresses from first on.
 type Band struct {
 	first netip.Addr
 	size  uint64
 }
 
-// Any returns some address of the band, by chance; false if it is empty.
+// Any returns a random address of the band, and false if the band is empty.
 func (b Band) Any() (netip.Addr, bool) {
 	if b.size == 0 {
 		return netip.Addr{}, false
@@ -105,14 +115,18 @@ func (b Band) Any() (netip.Addr, bool) {
 	return plus(b.first, rand.Uint64N(b.size)), true
 }
 
-// Free returns an address that is not among n taken ones, which may be of any ranges: the next
-// behind one by chance. It is false if there is none. It needs n bits of memory.
+// Free returns an address of the band that is not taken, and false if there is none. It begins at a
+// random address and returns the first free one from there on, going round at the end of the band.
+// taken yields n addresses or fewer, which may be outside of the band.
+//
+// Among any n+1 addresses, at least one is not taken. So Free marks the taken addresses in a window
+// of n+1 addresses from the random one, in a bitmap of n+1 bits, and looks for a zero bit.
 func (b Band) Free(n int, taken iter.Seq[netip.Addr]) (netip.Addr, bool) {
 	if b.size == 0 {
 		return netip.Addr{}, false
 	}
 	start := rand.Uint64N(b.size)
-	window := min(uint64(n)+1, b.size) // of more addresses than are taken one is free
+	window := min(uint64(n)+1, b.size) // addresses to look at
 	used := make([]uint64, window/64+1)
 	for ip := range taken {
 		if ip.BitLen() != b.first.BitLen() || ip.Less(b.first) {
@@ -122,7 +136,7 @@ func (b Band) Free(n int, taken iter.Seq[netip.Addr]) (netip.Addr, bool) {
 		if at >= b.size || half(ip) != half(b.first) {
 			continue
 		}
-		if at < start { // the band goes round
+		if at < start { // the window goes round the end of the band
 			at += b.size
 		}
 		if at -= start; at < window {
@@ -142,7 +156,7 @@ func (b Band) Free(n int, taken iter.Seq[netip.Addr]) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// lastOf is the last address of a prefix.
+// lastOf returns the last address of a prefix.
 func lastOf(p netip.Prefix) netip.Addr {
 	b := p.Addr().As16()
 	for n, i := p.Addr().BitLen()-p.Bits(), len(b)-1; n > 0; n, i = n-8, i-1 {
@@ -151,7 +165,7 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return from16(b, p.Addr().Is4())
 }
 
-// plus is the address n behind ip.
+// plus returns the address n after ip.
 func plus(ip netip.Addr, n uint64) netip.Addr {
 	b := ip.As16()
 	low, carry := bits.Add64(binary.BigEndian.Uint64(b[8:]), n, 0)
@@ -167,13 +181,13 @@ func from16(b [16]byte, is4 bool) netip.Addr {
 	return netip.AddrFrom16(b)
 }
 
-// distance is how far b is behind a, which has the same first half.
+// distance returns b-a. Both must have the same first 64 bits.
 func distance(a, b netip.Addr) uint64 {
 	x, y := a.As16(), b.As16()
 	return binary.BigEndian.Uint64(y[8:]) - binary.BigEndian.Uint64(x[8:])
 }
 
-// half is the first half of an address.
+// half returns the first 64 bits of an address.
 func half(ip netip.Addr) uint64 {
 	b := ip.As16()
 	return binary.BigEndian.Uint64(b[:8])

@@ -59,7 +59,8 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// TestFree takes all addresses of a range, one after the other, beside others that do not count.
+// TestFree takes all addresses of a range, one after the other, while addresses of other ranges are
+// taken, too.
 func TestFree(t *testing.T) {
 	for _, prefix := range []string{"10.0.0.0/24", "10.0.0.0/30", "fd00::/120"} {
 		r := rangeOf(prefix)
@@ -88,7 +89,8 @@ func TestFree(t *testing.T) {
 	}
 }
 
-// TestFreeGoesRound: of a band without an end nearly, and of one that is full but for its first address.
+// TestFreeGoesRound searches a band of almost 2^64 addresses, and a band of which only the first
+// address is free.
 func TestFreeGoesRound(t *testing.T) {
 	big := rangeOf("fd00::/64").Bands()[0]
 	for range 100 {

@@ -59,7 +59,8 @@ func TestNone(t *testing.T) {
 	}
 }
 
-// At each look, others may go first. (The runtime keeps two queues, so one look may not be enough for a single goroutine.)
+// At each check of the context, other goroutines may run. (The runtime keeps two queues, so one
+// check may not be enough for a single goroutine.)
 func TestOthersRun(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	m := New(t.Context())

@@ -6,12 +6,17 @@ import (
 	"strings"
 )
 
+// address.go has the rules for IP addresses and address ranges. Kubernetes has two of each: a
+// strict one with one spelling for each address, for new fields, and a legacy one for older fields,
+// whose stored values must stay valid (KEP-4858).
+
 const (
 	ipMessage   = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 	cidrMessage = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 )
 
-// IsValidIP checks an IP address in its canonical form, the rule for new API fields.
+// IsValidIP checks that value is an IP address in its canonical form (RFC 5952 for IPv6), the rule
+// for new API fields.
 func IsValidIP(value string) []string {
 	ip, errs := ParseIP(value, true)
 	if len(errs) == 0 && ip.String() != value {
@@ -20,15 +25,16 @@ func IsValidIP(value string) []string {
 	return errs
 }
 
-// IsValidLegacyIP checks an IP address for fields older than the canonical rule. With strict,
-// leading zeros and IPv4-mapped IPv6 addresses are refused; values that are stored already are
-// checked without.
+// IsValidLegacyIP checks an IP address for fields that are older than the canonical rule. If strict
+// is true, leading zeros and IPv4-mapped IPv6 addresses are errors. Values that are stored already
+// are checked with strict false.
 func IsValidLegacyIP(value string, strict bool) []string {
 	_, errs := ParseIP(value, strict)
 	return errs
 }
 
-// IsValidCIDR checks an address range in its canonical form, the rule for new API fields.
+// IsValidCIDR checks that value is an address range in its canonical form, the rule for new API
+// fields.
 func IsValidCIDR(value string) []string {
 	p, errs := ParseCIDR(value, true)
 	if len(errs) == 0 && p.String() != value {
@@ -37,15 +43,15 @@ func IsValidCIDR(value string) []string {
 	return errs
 }
 
-// IsValidLegacyCIDR checks an address range for fields older than the canonical rule; see
-// IsValidLegacyIP for strict, which here refuses bits beyond the prefix, too.
+// IsValidLegacyCIDR checks an address range for fields that are older than the canonical rule. If
+// strict is true, leading zeros, IPv4-mapped IPv6 addresses and bits beyond the prefix are errors.
 func IsValidLegacyCIDR(value string, strict bool) []string {
 	_, errs := ParseCIDR(value, strict)
 	return errs
 }
 
-// ParseIP reads an address as IsValidLegacyIP checks it. IPv4-mapped IPv6 addresses come back as
-// IPv4.
+// ParseIP reads an address, and returns the errors of IsValidLegacyIP. It returns an IPv4-mapped
+// IPv6 address as IPv4. Errors of strict do not keep it from returning the address.
 func ParseIP(value string, strict bool) (netip.Addr, []string) {
 	ip, err := netip.ParseAddr(trimZeros(value))
 	if err != nil || ip.Zone() != "" {
@@ -63,8 +69,8 @@ func ParseIP(value string, strict bool) (netip.Addr, []string) {
 	return ip.Unmap(), errs
 }
 
-// ParseCIDR reads a range as IsValidLegacyCIDR checks it. The address keeps the bits beyond the
-// prefix.
+// ParseCIDR reads a range, and returns the errors of IsValidLegacyCIDR. The address keeps its bits
+// beyond the prefix. Errors of strict do not keep it from returning the range.
 func ParseCIDR(value string, strict bool) (netip.Prefix, []string) {
 	addr, size, _ := strings.Cut(value, "/")
 	bits, err := strconv.Atoi(size)
@@ -86,9 +92,9 @@ func ParseCIDR(value string, strict bool) (netip.Prefix, []string) {
 	return p, nil
 }
 
-// trimZeros drops leading zeros from the numbers of an IPv4 address, alone or at the end of an IPv6
-// address, and from IPv6 groups of more than four digits. Both have long been accepted here, and
-// stored objects have them; netip refuses them.
+// trimZeros removes leading zeros that netip refuses: from the numbers of an IPv4 address, also at
+// the end of an IPv6 address, and from IPv6 groups of more than four digits. Kubernetes accepts
+// them, because stored objects have them.
 func trimZeros(s string) string {
 	start := strings.LastIndexByte(s, ':') + 1
 	if strings.Contains(s[start:], ".") {
@@ -103,7 +109,7 @@ func trimZeros(s string) string {
 	return trimEach(s[:start], ":", 4) + s[start:]
 }
 
-// trimEach drops leading zeros from each part of s that has more than width digits.
+// trimEach removes leading zeros from each part of s until the part has width digits.
 func trimEach(s, sep string, width int) string {
 	if !strings.Contains(s, "0") {
 		return s

@@ -5,18 +5,25 @@ import (
 	"strings"
 )
 
+// keys.go has the rules for keys of config maps, environment variables, ports, numeric ids and URL
+// path segments, and at its end the functions that check the name or generateName of an object.
+// Kinds name one of these in their declaration.
+
 var (
-	cIdentifierMessage = PatternError("a valid C identifier must start with alphabetic character or '_', followed by a string of "+
-		"alphanumeric characters or '_'", `[A-Za-z_][A-Za-z0-9_]*`, "my_name", "MY_NAME", "MyName")
-	envVarMessage = PatternError("a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', "+
-		"and must not start with a digit", `[-._a-zA-Z][-._a-zA-Z0-9]*`, "my.env-name", "MY_ENV.NAME", "MyEnvName1")
+	cIdentifierMessage = PatternError(
+		"a valid C identifier must start with alphabetic character or '_', followed by a string of "+
+			"alphanumeric characters or '_'", `[A-Za-z_][A-Za-z0-9_]*`, "my_name", "MY_NAME", "MyName")
+	envVarMessage = PatternError(
+		"a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', "+
+			"and must not start with a digit", `[-._a-zA-Z][-._a-zA-Z0-9]*`, "my.env-name", "MY_ENV.NAME", "MyEnvName1")
 	configKeyMessage = PatternError("a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
 		`[-._a-zA-Z0-9]+`, "key.name", "KEY_NAME", "key-name")
 	headerMessage = PatternError("a valid HTTP header must consist of alphanumeric characters or '-'",
 		`[-A-Za-z0-9]+`, "X-Header-Name")
 )
 
-// IsCIdentifier checks a letter or underscore followed by letters, digits and underscores.
+// IsCIdentifier checks that value is a letter or underscore, followed by letters, digits and
+// underscores.
 func IsCIdentifier(value string) []string {
 	word := func(c byte) bool { return isAlphaNum(c) || c == '_' }
 	if !all(value, word) || isDigit(value[0]) {
@@ -25,8 +32,8 @@ func IsCIdentifier(value string) []string {
 	return nil
 }
 
-// IsEnvVarName checks the name of an environment variable, by the strict rule for names taken from
-// config maps.
+// IsEnvVarName checks the name of an environment variable by the strict rule: letters, digits, '_',
+// '-' and '.', without a digit at the start. Pod specs follow the relaxed rule.
 func IsEnvVarName(value string) []string {
 	var errs []string
 	if !all(value, isKeyByte) || isDigit(value[0]) {
@@ -108,8 +115,8 @@ func isValidID(id int64) []string {
 	return nil
 }
 
-// IsPathSegmentName checks a name that only has to fit into a URL path; it is the rule for RBAC
-// objects.
+// IsPathSegmentName checks a name that need only be a valid segment of a URL path. Names of RBAC
+// objects follow this rule.
 func IsPathSegmentName(name string) []string {
 	if name == "." || name == ".." {
 		return []string{"may not be '" + name + "'"}
@@ -117,8 +124,8 @@ func IsPathSegmentName(name string) []string {
 	return IsPathSegmentPrefix(name)
 }
 
-// IsPathSegmentPrefix checks what will be followed by more to make a path segment, such as a
-// generateName.
+// IsPathSegmentPrefix checks the beginning of a path segment, such as a generateName, to which a
+// suffix is added.
 func IsPathSegmentPrefix(name string) []string {
 	var errs []string
 	for _, bad := range []string{"/", "%"} {
@@ -129,8 +136,8 @@ func IsPathSegmentPrefix(name string) []string {
 	return errs
 }
 
-// MaskTrailingDash replaces a dash at the end by a letter: a generateName may end in a dash, as a
-// suffix follows.
+// MaskTrailingDash replaces the last two characters by "a" if name ends in a dash. A generateName
+// may end in a dash, because a suffix follows; masked, it passes the rule for a whole name.
 func MaskTrailingDash(name string) string {
 	if len(name) > 1 && strings.HasSuffix(name, "-") {
 		return name[:len(name)-2] + "a"
@@ -146,9 +153,9 @@ func DNSSubdomainName(name string, prefix bool) []string {
 	return IsDNS1123Subdomain(name)
 }
 
-// LongName is DNSSubdomainName as kinds have it whose rules Kubernetes declares in their types:
-// what a name is generated from only has to fit into a path, and what is called characters
-// elsewhere are bytes.
+// LongName is the rule of DNSSubdomainName as Kubernetes' declarative validation has it
+// (k8s-long-name). It differs in two points: a generateName need only be a valid path segment, and
+// the message about length says bytes instead of characters.
 func LongName(name string, prefix bool) []string {
 	if prefix {
 		return IsPathSegmentPrefix(name)
@@ -160,8 +167,8 @@ func LongName(name string, prefix bool) []string {
 	return msgs
 }
 
-// DNSLabelName is the rule for names of namespaces and their like. With prefix set, name is a
-// generateName.
+// DNSLabelName is the rule for names that become one DNS label, such as those of namespaces. With
+// prefix set, name is a generateName.
 func DNSLabelName(name string, prefix bool) []string {
 	if prefix {
 		name = MaskTrailingDash(name)
@@ -188,7 +195,8 @@ func PathSegmentName(name string, prefix bool) []string {
 
 func isKeyByte(c byte) bool { return isAlphaNum(c) || c == '-' || c == '_' || c == '.' }
 
-// dotDotErrors rejects what would climb out of a directory.
+// dotDotErrors refuses names that would be paths out of a directory, or that the kubelet uses for
+// its own files beside the keys ("..data").
 func dotDotErrors(value string) []string {
 	switch {
 	case value == "." || value == "..":
@@ -199,7 +207,7 @@ func dotDotErrors(value string) []string {
 	return nil
 }
 
-// IsValidPercent checks a percentage: digits, and the sign.
+// IsValidPercent checks a percentage: digits, then the sign %.
 func IsValidPercent(value string) []string {
 	digits, ok := strings.CutSuffix(value, "%")
 	if ok && digits != "" && all(digits, isDigit) {

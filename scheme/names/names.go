@@ -1,12 +1,17 @@
 // Package names holds the rules for names, labels and other short strings of the API, with the
 // messages that kube-apiserver gives.
 //
-// A rule takes a value and returns what is wrong with it, nothing if it is right. Rules only read
-// their argument and may be called at once. They scan by hand: regular expressions stand in the
-// messages, because users see them there, and are never run.
+// Words: a rule is a function that takes a value and returns messages that say what is wrong with
+// it, nil if the value is valid. A label is a part of a DNS name between dots (RFC 1123, RFC 1035);
+// a subdomain is several labels.
 //
-// Not here: which rule applies to which field (the kinds know), and where in an object the value
-// stood (package field).
+// Laws: messages are those of kube-apiserver, word for word. The regular expressions in them are
+// for users and are never run; rules scan by hand, because validation calls them for each object.
+//
+// Rules only read their argument, and may be called at once.
+//
+// Not here: which rule applies to which field (the kinds), and the path of the value in its object
+// (package field).
 //
 // Read: names.go (DNS names, labels), keys.go (keys, ports, environment, paths), address.go;
 // pattern.go.
@@ -25,6 +30,7 @@ const (
 	LabelValueMaxLength       = 63
 )
 
+// The patterns in messages.
 const (
 	labelPattern     = `[a-z0-9]([-a-z0-9]*[a-z0-9])?`
 	subdomainPattern = labelPattern + `(\.` + labelPattern + `)*`
@@ -34,30 +40,37 @@ const (
 	underscorePattern = `_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?`
 )
 
-// These messages are built once: a rule that fails in a loop should cost a slice and no more.
+// These messages are built once, so that a rule that fails costs one slice.
 var (
-	label1123Message = PatternError("a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "+
-		"and must start and end with an alphanumeric character", labelPattern, "my-name", "123-abc")
-	subdomainMessage = PatternError("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "+
-		"'-' or '.', and must start and end with an alphanumeric character", subdomainPattern, "example.com")
-	underscoreMessage = PatternError("a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "+
-		"'_', '-' or '.', and must start and end with an alphanumeric character",
+	label1123Message = PatternError(
+		"a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "+
+			"and must start and end with an alphanumeric character", labelPattern, "my-name", "123-abc")
+	subdomainMessage = PatternError(
+		"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "+
+			"'-' or '.', and must start and end with an alphanumeric character", subdomainPattern, "example.com")
+	underscoreMessage = PatternError(
+		"a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "+
+			"'_', '-' or '.', and must start and end with an alphanumeric character",
 		underscorePattern+`(\.`+underscorePattern+`)*`, "example.com")
-	wildcardMessage = PatternError("a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which "+
-		"must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+	wildcardMessage = PatternError(
+		"a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which "+
+			"must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
 		`\*\.`+subdomainPattern, "*.example.com")
-	label1035Message = PatternError("a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with "+
-		"an alphabetic character, and end with an alphanumeric character", label1035Pattern, "my-name", "abc-123")
+	label1035Message = PatternError(
+		"a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with "+
+			"an alphabetic character, and end with an alphanumeric character", label1035Pattern, "my-name", "abc-123")
 	qnameText    = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 	qnameMessage = "name part " + PatternError(qnameText, qnamePattern, "MyName", "my.name", "123-abc")
 	keyMessage   = "a valid label key " + PatternError(qnameText, qnamePattern, "MyName", "my.name", "123-abc") +
 		" with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-	labelValueMessage = PatternError("a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "+
-		"and must start and end with an alphanumeric character", "("+qnamePattern+")?", "MyValue", "my_value", "12345")
+	labelValueMessage = PatternError(
+		"a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "+
+			"and must start and end with an alphanumeric character",
+		"("+qnamePattern+")?", "MyValue", "my_value", "12345")
 )
 
-// PatternError words the failure to match a pattern: the rule in words, examples, and the pattern
-// itself.
+// PatternError returns the message for a value that does not match a pattern: the rule in words,
+// examples, and the pattern.
 func PatternError(rule, pattern string, examples ...string) string {
 	if len(examples) == 0 {
 		return rule + " (regex used for validation is '" + pattern + "')"
@@ -75,20 +88,21 @@ func PatternError(rule, pattern string, examples ...string) string {
 	return b.String()
 }
 
-// MaxLenError words a length limit in characters.
+// MaxLenError returns the message for a value that is too long. It says characters, although limits
+// are in bytes: that is Kubernetes' message.
 func MaxLenError(limit int) string {
 	return "must be no more than " + strconv.Itoa(limit) + " characters"
 }
 
-// MaxBytesError words a length limit in bytes.
+// MaxBytesError returns the message for a value that is too long, in bytes.
 func MaxBytesError(limit int) string {
 	return "must be no more than " + strconv.Itoa(limit) + " bytes"
 }
 
-// EmptyError words that a value may not be empty.
+// EmptyError returns the message for a value that must not be empty.
 func EmptyError() string { return "must be non-empty" }
 
-// RangeError words a range whose ends are allowed.
+// RangeError returns the message for a number outside of a range that includes its ends.
 func RangeError(low, high int) string {
 	return "must be between " + strconv.Itoa(low) + " and " + strconv.Itoa(high) + ", inclusive"
 }
@@ -105,7 +119,7 @@ func IsDNS1123Label(value string) []string {
 	switch {
 	case isLabel(value):
 	case isSubdomain(value):
-		// A right name for most kinds: say what differs here, not the whole rule.
+		// The value would be a valid name for most kinds, so the message names the one difference.
 		errs = append(errs, "must not contain dots")
 	default:
 		errs = append(errs, label1123Message)
@@ -140,7 +154,7 @@ func IsDNS1035Label(value string) []string {
 }
 
 // IsQualifiedName checks a label key, annotation key or resource name: a name of at most 63 bytes,
-// before it perhaps a DNS subdomain and a slash.
+// with or without a DNS subdomain and a slash before it.
 func IsQualifiedName(value string) []string {
 	prefix, name, slash := strings.Cut(value, "/")
 	if !slash {
@@ -185,7 +199,8 @@ func IsValidLabelValue(value string) []string {
 	return errs
 }
 
-// check applies a length limit and a form.
+// check returns the messages for a value that is longer than limit bytes, and for one that right
+// refuses.
 func check(value string, limit int, right func(string) bool, message string) []string {
 	var errs []string
 	if len(value) > limit {

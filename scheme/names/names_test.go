@@ -11,7 +11,8 @@ var (
 	long254 = strings.Repeat("a", 254)
 )
 
-// The messages stand here in full: they are part of the API, and a change to one must be seen.
+// The messages are written out, because they are part of the API and no change to one may go
+// unseen.
 const (
 	label      = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 	subdomain  = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Pattern returns what compiles a regular expression when it is first called, and returns it. Most
-// of what is checked by one is never met, and a program that starts should not pay for it.
+// Pattern returns a function that compiles a regular expression at its first call and returns it.
+// Most patterns are never used in a process, so its start should not pay for compiling them.
 func Pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }

@@ -44,7 +44,7 @@ func BenchmarkStrategic(b *testing.B) {
 	}
 }
 
-// Looking for repeated keys where there are none allocates the path to where it stands and no more, if the objects are small.
+// A search for duplicate keys that finds none allocates only the path, if the objects are small.
 func TestCheckMergeAllocs(t *testing.T) {
 	for n := range inline + 1 {
 		p := []byte(`{` + items(n, func(i int) string { return fmt.Sprintf(`"k%d":{"v":%d}`, i, i) }) + `}`)
@@ -54,7 +54,7 @@ func TestCheckMergeAllocs(t *testing.T) {
 	}
 }
 
-// A merge allocates its result and, where the document repeats or escapes keys, those.
+// A merge allocates its result, and keys of the document that are escaped or repeated.
 func TestMergeAllocs(t *testing.T) {
 	p := []byte(`{"data":{"c":"2","d":"new"},"metadata":{"labels":{"tier":"back"}}}`)
 	got := testing.AllocsPerRun(200, func() {

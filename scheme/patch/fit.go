@@ -12,15 +12,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Fit returns what is wrong with the result of a strategic merge as an object of type t, in the
-// words of Kubernetes, which converts the merged tree to an object without JSON in between. misfit
-// says why the conversion fails; it is empty if it succeeds. unknown then lists the fields that t
-// lacks, at most 100, sorted. Their paths leave out the keys of maps, and a message that results
-// several times is listed several times. Neither is complete if the Meter has ended.
+// fit.go checks the result of a strategic merge against the Go type. The PATCH handler calls Fit
+// for the warnings and errors of field validation.
+
+// Fit checks whether the result of a strategic merge is an object of type t. Kubernetes converts
+// the merged tree to the Go object without encoding it as JSON, so the errors have words of their
+// own. misfit says why that conversion would fail; it is empty if it would succeed. Then unknown
+// lists the fields that t does not have, sorted, at most 100. As in Kubernetes, paths in unknown
+// leave out the keys of maps, so the same message may occur several times. Neither result is
+// complete if the Meter has ended.
 //
 // Fields are visited in the order of the type, maps in the order of their keys.
-// This file checks the result of a strategic merge against the Go type, for the PATCH handler.
-
 func Fit(merged []byte, t *typeinfo.Type, m *meter.Meter) (unknown []string, misfit string) {
 	if m.Step(len(merged)) != nil {
 		return nil, ""
@@ -36,9 +38,10 @@ func Fit(merged []byte, t *typeinfo.Type, m *meter.Meter) (unknown []string, mis
 	return f.found, ""
 }
 
-// fitting finds unknown fields and returns the first misfit.
+// fitting is a walk that collects unknown fields and ends at the first misfit.
 type fitting struct{ findings }
 
+// value checks one value against its type. Null fits every type.
 func (f *fitting) value(value raw, t *typeinfo.Type) (misfit string) {
 	if f.m.Step(len(value)) != nil || value.IsNull() {
 		return ""
@@ -65,6 +68,7 @@ func (f *fitting) value(value raw, t *typeinfo.Type) (misfit string) {
 	return scalarMisfit(value, t)
 }
 
+// fields checks the fields of a struct, then collects the fields that the type does not have.
 func (f *fitting) fields(value raw, t *typeinfo.Type) (misfit string) {
 	var space [inline]member
 	ms, ok := members(value, 0, space[:0])
@@ -95,6 +99,7 @@ func (f *fitting) fields(value raw, t *typeinfo.Type) (misfit string) {
 	return ""
 }
 
+// entries checks the values of a map. It adds no key to the path.
 func (f *fitting) entries(value raw, t *typeinfo.Type) (misfit string) {
 	var space [inline]member
 	ms, ok := members(value, 0, space[:0])
@@ -109,6 +114,7 @@ func (f *fitting) entries(value raw, t *typeinfo.Type) (misfit string) {
 	return ""
 }
 
+// elements checks the elements of a list.
 func (f *fitting) elements(value raw, t *typeinfo.Type) (misfit string) {
 	es, ok := value.Elements(0, nil)
 	if !ok {
@@ -124,6 +130,7 @@ func (f *fitting) elements(value raw, t *typeinfo.Type) (misfit string) {
 	return ""
 }
 
+// bytesMisfit checks a value for a []byte, which JSON writes as base64.
 func bytesMisfit(value raw) string {
 	switch value[0] {
 	case '"':
@@ -139,9 +146,10 @@ func bytesMisfit(value raw) string {
 	return ""
 }
 
-// scalarMisfit says what Go's conversion between kinds makes of the value: numbers convert to one
-// another, an integer could become a string but must not, and everything else is of an unrecognized
-// type.
+// scalarMisfit checks a value for a scalar. Kubernetes' converter goes by
+// reflect.Type.ConvertibleTo and refuses lossy conversions: integers and floats convert to each
+// other if no fraction is lost, an integer does not become a string, and any other type is
+// unrecognized.
 func scalarMisfit(value raw, t *typeinfo.Type) string {
 	from := goKind(value)
 	switch t.Kind {
@@ -187,9 +195,9 @@ func goKind(value raw) string {
 	return shapeOf(value)
 }
 
-// goName is the name of a type with its package as Kubernetes spells it: after the version,
-// "v1.Protocol". What is shared by all groups is v1 there as well, but for UIDs, which have a
-// package without a version.
+// goName returns the name of a Go type as Kubernetes' messages write it, with the version as its
+// package: corev1.Protocol is "v1.Protocol". The types of package meta are in a v1 there as well,
+// except UID, which is in a package called types.
 func goName(t reflect.Type) string {
 	path := t.PkgPath()
 	if path == "" {

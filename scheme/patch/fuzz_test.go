@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// plainMerge is RFC 7386 on decoded values, with Kubernetes' one deviation: a list that replaces an object keeps the
-// nulls of its elements. It is the twin that Merge is held against.
+// plainMerge is RFC 7386 on decoded values, with Kubernetes' one deviation: a list that replaces an
+// object keeps the nulls of its elements. The fuzz test compares Merge with it.
 func plainMerge(doc, patch any, known bool) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {
@@ -97,7 +97,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// deep reports whether inputs nest so much that a valid result may be deeper than encoding/json reads.
+// deep reports whether the inputs nest so deeply that encoding/json may refuse a valid result.
 func deep(inputs ...[]byte) bool {
 	n := 0
 	for _, b := range inputs {

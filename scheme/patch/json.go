@@ -10,12 +10,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// JSON applies a JSON patch, a list of operations. It accepts all that kube-apiserver accepts
-// without field validation; see CheckJSON. The error is that of the Meter, or an *Error of kind
-// Malformed, TooLarge or Inapplicable.
-// This file applies JSON patches, for the PATCH handler. The operations change a lazy tree in
-// place.
+// json.go applies JSON patches (RFC 6902) for the PATCH handler. The operations change a lazy tree
+// in place: only objects and lists on the way to a target are decoded.
 
+// JSON applies a JSON patch, a list of operations, and returns the new document. It accepts what
+// kube-apiserver accepts without field validation; CheckJSON finds what strict validation refuses.
+// The error is that of the Meter, or an *Error of kind Malformed, TooLarge or Inapplicable.
 func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 type operation struct {
 	op         string
 	path, from pointer
-	value      any // raw, or nil for null and if there is none
+	value      any // raw; nil if it is null or absent
 }
 
 // pointer is a JSON pointer; set is false if it is absent or null.
@@ -58,8 +58,8 @@ type pointer struct {
 	set  bool
 }
 
-// operations reads a patch with the checks and messages of the library that kube-apiserver uses. It
-// returns the number of operations, and at most maxOperations of them.
+// operations reads a patch, with the checks and messages of evanphx/json-patch, the library that
+// kube-apiserver uses. n is the number of operations in the patch; ops has at most maxOperations.
 func operations(patch []byte) (ops []operation, n int, err error) {
 	if syntax, _ := check(patch); syntax != nil {
 		return nil, 0, malformed(syntax.Error())
@@ -110,7 +110,8 @@ func (op *operation) read(ms []member) {
 	}
 }
 
-// index parses an array index; negative ones count from size.
+// index parses the index of an element in a list of a size. As in kube-apiserver, and not in the
+// RFC, -1 is the last element.
 func index(key string, size int) (int, error) {
 	i, err := strconv.Atoi(key)
 	if err != nil {
@@ -129,13 +130,13 @@ func index(key string, size int) (int, error) {
 // operation's path leads into them; all other values stay raw and are compared as text.
 type editor struct {
 	root    any
-	copied  int // bytes that copies have added
-	shifted int // elements of lists that operations have looked into
+	copied  int // bytes that copy operations have added; at most maxCopyBytes
+	shifted int // the sum of the lengths of the lists that were targets; at most maxShifts
 	m       *meter.Meter
 }
 
-// open opens an object or a list that is still raw, and reports whether *v is one. depth counts
-// towards the limit of nesting. Once the Meter has ended, nothing is opened.
+// open decodes one level of *v if it is raw, and reports whether *v is an object or a list. depth
+// is added to the nesting of *v, which is limited. Once the Meter has ended, nothing is decoded.
 func (e *editor) open(v *any, depth int) bool {
 	r, lazy := (*v).(raw)
 	if !lazy {
@@ -151,9 +152,10 @@ func (e *editor) open(v *any, depth int) bool {
 	return ok
 }
 
-// place is the target of an operation: a key in an object or a list, and where that object or list
-// is held, because a list that grows or shrinks has to be stored there again.
-type place struct {
+// target is the target of an operation: a key in an object or a list. It also says where the object
+// or list itself is held, because a list that grows or shrinks is a new slice, which must be stored
+// there.
+type target struct {
 	in  any
 	key string
 	// in is the value of holder at holderKey; if holder is nil, in is the root.
@@ -161,8 +163,8 @@ type place struct {
 	holderKey string
 }
 
-// get returns the value at a place. A missing key of an object reads as null.
-func (p *place) get() (any, error) {
+// get returns the value at the target. It is nil for a missing key of an object.
+func (p *target) get() (any, error) {
 	if o, ok := p.in.(object); ok {
 		return o[p.key], nil
 	}
@@ -174,8 +176,8 @@ func (p *place) get() (any, error) {
 	return l[i], nil
 }
 
-// set stores a value at a place.
-func (p *place) set(v any) error {
+// set stores a value at the target. It adds a missing key of an object.
+func (p *target) set(v any) error {
 	if o, ok := p.in.(object); ok {
 		o[p.key] = v
 		return nil
@@ -188,8 +190,9 @@ func (p *place) set(v any) error {
 	return err
 }
 
-// add stores a value at a place; in a list it inserts the value.
-func (e *editor) add(p *place, v any) error {
+// add stores a value at the target; in a list it inserts the value before the element, or at the
+// end for the key "-".
+func (e *editor) add(p *target, v any) error {
 	l, ok := p.in.(list)
 	if !ok {
 		return p.set(v)
@@ -204,7 +207,8 @@ func (e *editor) add(p *place, v any) error {
 	return e.hold(p, slices.Insert(l, i, v))
 }
 
-func (e *editor) remove(p *place) error {
+// remove deletes the target, which must exist.
+func (e *editor) remove(p *target) error {
 	if o, ok := p.in.(object); ok {
 		if _, ok := o[p.key]; !ok {
 			return inapplicable("Unable to remove nonexistent key: " + p.key)
@@ -220,18 +224,18 @@ func (e *editor) remove(p *place) error {
 	return e.hold(p, slices.Delete(l, i, i+1))
 }
 
-// hold stores a changed list where it is held.
-func (e *editor) hold(p *place, l list) error {
+// hold stores l, the changed list of a target, in the object or list that holds it.
+func (e *editor) hold(p *target, l list) error {
 	if p.holder == nil {
 		e.root = l
 		return nil
 	}
-	return (&place{in: p.holder, key: p.holderKey}).set(l)
+	return (&target{in: p.holder, key: p.holderKey}).set(l)
 }
 
-// equal compares objects and lists by their elements, everything else as text. It opens all of *a
-// that it finds equal, because kube-apiserver does so too, and the result then has sorted keys
-// there.
+// equal compares objects and lists by their elements, and scalars as text: 1 and 1.0 differ. It
+// decodes the parts of *a that it finds equal. kube-apiserver does so too, and the client can see
+// it: decoded objects are written with sorted keys.
 func (e *editor) equal(a *any, b any) bool {
 	if *a == nil || b == nil {
 		return *a == nil && b == nil
@@ -270,9 +274,9 @@ func (e *editor) equal(a *any, b any) bool {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// find returns the place that a pointer leads to. Text before the first slash of the pointer is
-// ignored.
-func (e *editor) find(what, path string) (at place, err error) {
+// find returns the target that a JSON pointer names. what is the name of the operation, for
+// messages. Like kube-apiserver it ignores text before the first slash.
+func (e *editor) find(what, path string) (at target, err error) {
 	at.in = e.root
 	_, rest, ok := strings.Cut(path, "/")
 	for ok {
@@ -294,11 +298,13 @@ func (e *editor) find(what, path string) (at place, err error) {
 		if err != nil || !e.open(&child, 0) || at.set(child) != nil {
 			break
 		}
-		at = place{in: child, holder: at.in, holderKey: at.key}
+		at = target{in: child, holder: at.in, holderKey: at.key}
 	}
 	return at, inapplicable(fmt.Sprintf("%s operation does not apply: doc is missing path: %s", what, path))
 }
 
+// apply carries out one operation. The order of its checks decides which message a client gets, and
+// is that of kube-apiserver.
 func (e *editor) apply(op *operation) error {
 	switch op.op {
 	case "add", "remove", "replace", "test":
@@ -337,7 +343,7 @@ func (e *editor) apply(op *operation) error {
 	if !e.equal(&found, op.value) {
 		return inapplicable("testing value " + op.path.text + " failed")
 	}
-	if found == nil { // perhaps there is none
+	if found == nil { // set would add a key that may be absent
 		return nil
 	}
 	return at.set(found)
@@ -377,7 +383,8 @@ func (e *editor) transfer(op *operation) error {
 		return err
 	}
 	if op.op == "copy" && value != nil {
-		if value, err = from.get(); err != nil { // again: the way to the other place may lead through it
+		// The way to the other target may lead through the value; then find has decoded it.
+		if value, err = from.get(); err != nil {
 			return err
 		}
 		text := appendTree(nil, value)
@@ -385,7 +392,9 @@ func (e *editor) transfer(op *operation) error {
 			return err
 		}
 		if e.copied += len(text); e.copied > maxCopyBytes {
-			return inapplicable(fmt.Sprintf("Unable to complete the copy, the accumulated size increase of copy is %d, exceeding the limit %d", e.copied, maxCopyBytes))
+			return inapplicable(fmt.Sprintf(
+				"Unable to complete the copy, the accumulated size increase of copy is %d, exceeding the limit %d",
+				e.copied, maxCopyBytes))
 		}
 		value = jsontext.RawOf(text)
 	}

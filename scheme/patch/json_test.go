@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// What a JSON patch makes of {"a":[0,1,2],"n":null,"o":{"k":"v"}}; refused is that it does not apply.
+// The results of JSON patches on {"a":[0,1,2],"n":null,"o":{"k":"v"}}; refused means that the patch
+// does not apply.
 func TestJSON(t *testing.T) {
 	const (
 		doc     = `{"a":[0,1,2],"n":null,"o":{"k":"v"}}`
@@ -89,7 +90,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// The members of an operation that are no strings, or are there twice; paths with escapes; what is no patch of anything.
+// Operations with members that are no strings or occur twice, paths with escapes, and texts that
+// are no patch.
 func TestOperations(t *testing.T) {
 	const intoString = "error decoding patch: json: cannot unmarshal %s into Go struct field jsonPatchOp.%s of type string"
 	for _, tt := range []struct{ op, want string }{
@@ -125,8 +127,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestJSONSortsWhatItTests: what a test or the way to a place has looked into has sorted keys then, as in Kubernetes, whose messages
-// show it.
+// TestJSONSortsWhatItTests checks that objects have sorted keys after a test operation, or the way
+// to a target, has decoded them. They do in Kubernetes, and clients see it.
 func TestJSONSortsWhatItTests(t *testing.T) {
 	for patch, want := range map[string]string{
 		`{"op":"test","path":"/a","value":{"x":{"p":1,"q":2},"y":[{"t":1,"s":2}]}}`: `{"a":{"x":{"p":1,"q":2},"y":[{"s":2,"t":1}]},"b":{"z":1,"y":2}}`,

@@ -7,12 +7,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Merge applies a JSON merge patch: objects merge key by key, null removes a key, any other value
-// replaces. It accepts all that kube-apiserver accepts without field validation; see CheckMerge.
-// The error is that of the Meter, or an *Error of kind Malformed, or Inapplicable if doc is not a
-// JSON object.
-// This file applies JSON merge patches, for the PATCH handler.
+// merge.go applies JSON merge patches (RFC 7386) for the PATCH handler, in one pass over the sorted
+// members of both objects, without a tree.
 
+// Merge applies a JSON merge patch and returns the new document. Objects merge key by key, null
+// removes a key, any other value replaces. It accepts what kube-apiserver accepts without field
+// validation; CheckMerge finds what strict validation refuses. The error is that of the Meter, or
+// an *Error of kind Malformed, or of kind Inapplicable if doc is not a JSON object.
 func Merge(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func Merge(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	switch changes[0] {
 	case '{':
 		merged = w.merge(jsontext.RawOf(doc), changes, startDepth(len(doc)))
-	case '[': // takes the place of the document
+	case '[': // a list replaces the document
 		w.add(changes)
 	default:
 		return nil, errNoMergePatch
@@ -68,18 +69,19 @@ func wordFor(value raw) string {
 	}
 }
 
-// merger writes the merged document to out, in one pass and without a tree.
+// merger writes the merged document to out.
 type merger struct {
 	out []byte
 	m   *meter.Meter
 }
 
-// inline is how many members of an object are kept on the stack.
+// inline is the number of members up to which an object is split without an allocation.
 const inline = 12
 
-// merge appends the merge of two objects by walking their sorted members side by side. It reports
-// false if one of them is not a well-formed object, or the Meter has ended. depth counts towards
-// the nesting of the document; the patch has been checked.
+// merge appends the merge of two objects. It walks their sorted members side by side, so the keys
+// of the result are sorted. It returns false if one of them is not a well-formed object, or if the
+// Meter has ended. depth is added to the nesting of the document; the nesting of the patch was
+// checked before.
 func (m *merger) merge(doc, patch raw, depth int) bool {
 	if m.m.Step(len(doc)+len(patch)) != nil {
 		return false
@@ -122,7 +124,7 @@ func (m *merger) merge(doc, patch raw, depth int) bool {
 	return true
 }
 
-// compare orders the first members of two sorted lists; the end of a list comes last.
+// compare orders the first members of two sorted lists by key. An empty list comes last.
 func compare(a, b []member) int {
 	switch {
 	case len(b) == 0:
@@ -155,7 +157,7 @@ func (m *merger) key(key string, start int) {
 	m.out = append(jsontext.AppendString(m.out, key, jsontext.HTML), ':')
 }
 
-// add appends a value of the patch without the nulls in its objects. The patch has been checked, so
+// add appends a value of the patch, without the nulls in its objects. The patch was checked, so
 // splitting it cannot fail. Once the Meter has ended, add appends nothing.
 func (m *merger) add(v raw) {
 	if m.m.Step(len(v)) != nil {

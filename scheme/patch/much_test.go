@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// TestWork has inputs within all sizes that would take minutes if nothing bounded the work.
+// TestWork applies patches that are within all limits of size, but would take minutes without a
+// Meter.
 func TestWork(t *testing.T) {
 	pod := typeinfo.For[corev1.Pod]()
 	const levels = 5000
@@ -49,7 +50,7 @@ func TestWork(t *testing.T) {
 	if got, err := Merge([]byte(nest(few, "1")), []byte(nest(few, "2")), nil); err != nil || string(got) != nest(few, "2") {
 		t.Errorf("Merge of %d levels: got %d bytes, %v", few, len(got), err)
 	}
-	// What is longer may nest less: 1 MiB by 255 levels.
+	// A longer input may nest less: 1 MiB may have 255 levels.
 	for nesting, want := range map[int]bool{255: true, 256: false} {
 		patch := nest(nesting, `"`+strings.Repeat("x", 1<<20)+`"`)
 		if got, err := Merge([]byte(`{}`), []byte(patch), nil); want != (err == nil) || want && string(got) != patch {
@@ -63,7 +64,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// The limits of a JSON patch are what it may just reach.
+// A JSON patch may reach its limits, and not exceed them.
 func TestJSONLimits(t *testing.T) {
 	ops := func(n int, op string) []byte {
 		return []byte("[" + strings.TrimSuffix(strings.Repeat(op+",", n), ",") + "]")

@@ -7,20 +7,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// ordering is what the order of a merged list depends on.
-// This file orders merged lists, as $setElementOrder asks. mergeObject and mergeList in
-// strategic.go call it.
+// order.go orders merged lists. mergeObject (strategic.go) calls mergeOrdered for lists whose order
+// the patch gives by $setElementOrder; mergeList calls partition and order for the others.
+//
+// For example, let the server have [a, b, c], and the patch add d with the order [d, b]. The
+// elements that the patch names come in its order: d, b. The others keep the order of the server:
+// a, c. Then the two are interleaved: a stays before b, because it was before b on the server. The
+// result is [d, a, b, c].
 
+// ordering is the input of order.
 type ordering struct {
-	patch  list // the order that the patch asks for
-	server list // the order of the list before the merge
-	key    string
-	kind   string // shape of the elements
+	patch  list   // the order that the patch asks for
+	server list   // the list before the merge
+	key    string // the merge key of objects
+	kind   string // the shape of the elements (see shapeOf)
 	m      *meter.Meter
 }
 
-// mergeOrdered merges the lists for which the patch gives an order with $setElementOrder, and takes
-// them out of the patch.
+// mergeOrdered merges the lists for which the patch gives an order by $setElementOrder, and removes
+// both the orders and these lists from the patch.
 func mergeOrdered(into, patch object, s shape) error {
 	for _, key := range jsontext.Keys(patch) {
 		if !strings.HasPrefix(key, elementOrder) {
@@ -43,6 +48,8 @@ func mergeOrdered(into, patch object, s shape) error {
 	return nil
 }
 
+// mergeOrderedList merges the list called name and orders the result like wanted. It returns the
+// errors of Kubernetes in Kubernetes' order.
 func mergeOrderedList(into, patch object, name string, wanted list, s shape) error {
 	old, hasOld, err := listAt(into, name, s.m)
 	if err != nil {
@@ -95,7 +102,8 @@ func mergeOrderedList(into, patch object, name string, wanted list, s shape) err
 	return nil
 }
 
-// listAt returns the list at a key and whether there is one.
+// listAt returns the list at a key of an object, and whether the object has the key. A value of
+// another shape is an error.
 func listAt(o object, key string, m *meter.Meter) (list, bool, error) {
 	v, ok := lookup(o, key, m)
 	if !ok {
@@ -108,7 +116,8 @@ func listAt(o object, key string, m *meter.Meter) (list, bool, error) {
 	return l, true, nil
 }
 
-// checkOrder refuses a patch whose elements come in another order than it asks for.
+// checkOrder refuses a patch whose own elements are in another order than its $setElementOrder, or
+// are missing from it. Elements with a directive may be anywhere.
 func checkOrder(patch, wanted list, key string, m *meter.Meter) error {
 	if len(wanted) == 0 || len(patch) == 0 {
 		return nil
@@ -144,7 +153,8 @@ func checkOrder(patch, wanted list, key string, m *meter.Meter) error {
 	return nil
 }
 
-// sameElement compares by merge key, which both must have, or by value if there is none.
+// sameElement compares two elements by merge key, which both must have, or by value if key is
+// empty.
 func sameElement(a, b any, key string, m *meter.Meter) (bool, error) {
 	if key == "" {
 		return same(a, b), nil
@@ -166,11 +176,12 @@ func sameElement(a, b any, key string, m *meter.Meter) (bool, error) {
 	return same(values[0], values[1]), nil
 }
 
-// partition splits a list into the elements that by names, and the rest.
+// partition splits a list into the elements that are also in by, compared by merge key or value,
+// and the rest. Both keep their order.
 func partition(l, by list, key string, m *meter.Meter) (named, rest list, err error) {
 	named, rest = make(list, 0, len(l)), make(list, 0, len(l))
 	if key == "" {
-		x := placesIn(by, itself)
+		x := indexOf(by, itself)
 		for _, v := range l {
 			if x.of(v) >= 0 {
 				named = append(named, v)
@@ -202,9 +213,9 @@ func partition(l, by list, key string, m *meter.Meter) (named, rest list, err er
 	return named, rest, nil
 }
 
-// order brings the patched elements into the order of the patch, the others into that of the
-// server, and interleaves the two so that an element of the server stays before the patched ones
-// that it stood before.
+// order sorts the patched elements like the patch and the others like the server, and interleaves
+// the two lists. In the result, one of the others comes before a patched element if it came before
+// it on the server.
 func order(patched, others list, o *ordering) (list, error) {
 	patched, err := o.sort(patched, o.patch)
 	if err != nil {
@@ -216,7 +227,7 @@ func order(patched, others list, o *ordering) (list, error) {
 	if len(patched) == 0 || len(others) == 0 {
 		return append(patched, others...), nil
 	}
-	server := placesIn(o.server, o.value)
+	server := indexOf(o.server, o.value)
 	all := make(list, 0, len(patched)+len(others))
 	for len(patched) > 0 && len(others) > 0 {
 		other, own := server.of(o.value(others[0])), server.of(o.value(patched[0]))
@@ -229,7 +240,7 @@ func order(patched, others list, o *ordering) (list, error) {
 	return append(append(all, patched...), others...), nil
 }
 
-// sort orders a list like another; deletions go to the end.
+// sort orders a list like another list; elements with $patch: delete go to the end.
 func (o *ordering) sort(l, like list) (list, error) {
 	var deletions list
 	if o.kind == objectShape {
@@ -253,14 +264,14 @@ func (o *ordering) sort(l, like list) (list, error) {
 		return nil, err
 	}
 	if len(l) > 1 {
-		x := placesIn(like, o.value)
+		x := indexOf(like, o.value)
 		rank(l, func(v any) int { return x.of(o.value(v)) })
 	}
 	return append(l, deletions...), nil
 }
 
-// value returns what an element is compared by: the merge key's value of an object, nil if it has
-// none.
+// value returns the part of an element by which it is compared: the value of an object's merge key,
+// nil if it has none, or a scalar itself.
 func (o *ordering) value(v any) any {
 	if o.kind != objectShape {
 		return v
@@ -273,7 +284,7 @@ func (o *ordering) value(v any) any {
 	return value
 }
 
-// splitDeletions separates elements with a delete directive from the others.
+// splitDeletions separates elements with $patch: delete from the others. All must be objects.
 func splitDeletions(l list, m *meter.Meter) (rest, deletions list, err error) {
 	for _, v := range l {
 		element, ok := v.(object)

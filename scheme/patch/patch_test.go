@@ -48,7 +48,7 @@ type Root struct {
 
 var root = typeinfo.For[Root]()
 
-// recorded is a patch and what the Kubernetes libraries made of it.
+// recorded is a patch with the result of the Kubernetes libraries.
 type recorded struct {
 	Form       string
 	Doc, Patch json.RawMessage
@@ -110,7 +110,7 @@ type (
 	checking = func(patch []byte, m *meter.Meter) ([]string, error)
 )
 
-// checked is a merge with field validation: the patch is looked at first.
+// checked is a merge with field validation, which checks the patch before the merge.
 func checked(merge merging, check checking) merging {
 	return func(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 		if _, err := check(patch, m); err != nil {
@@ -352,7 +352,8 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestFitUnknown: the paths of unknown fields are in order, and without the keys of maps.
+// TestFitUnknown checks that the paths of unknown fields are sorted, and leave out the keys of
+// maps.
 func TestFitUnknown(t *testing.T) {
 	type schema struct {
 		Type       string             `json:"type,omitempty"`

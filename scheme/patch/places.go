@@ -8,14 +8,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Strategic merges compare lists element by element. The keys of long lists are hashed once, so
-// that the time is proportional to the sum of their lengths and not to the product.
+// places.go finds elements of lists by value or by merge key, for strategic.go and order.go. In
+// Kubernetes, a strategic merge compares each element of one list with each of the other. Here the
+// keys of long lists are hashed once, so the time is proportional to the sum of the lengths and not
+// to their product. The results are the same, even where Kubernetes' depend on its algorithm; tests
+// compare the functions with plain loops.
 
-// few is the length up to which elements are compared one by one, because hashing would cost more.
+// few is the length up to which elements are compared one after the other, because that is faster
+// than hashing.
 const few = 16
 
-// scalar returns a value that is equal (==) for values that are the same (see same); ok is false
-// for objects and lists, which are the same as nothing.
+// scalar returns a map key for v, equal for values that are the same (see same in tree.go). ok is
+// false for objects and lists, which are never the same as another value.
 func scalar(v any) (key any, ok bool) {
 	switch v := v.(type) {
 	case object, list:
@@ -26,17 +30,17 @@ func scalar(v any) (key any, ok bool) {
 	return v, true
 }
 
-// places finds the first index of a value in a list.
-type places struct {
+// valueIndex finds the first index of a value in a list.
+type valueIndex struct {
 	l     list
-	value func(any) any // of an element
-	first map[any]int   // by value; nil if the elements are few
+	value func(any) any // returns the part of an element that is compared
+	first map[any]int   // from scalar of the value to the index; nil if the list is short
 }
 
-// placesIn returns the places of a list by what value returns for its elements. The list must not
-// change meanwhile.
-func placesIn(l list, value func(any) any) places {
-	x := places{l: l, value: value}
+// indexOf returns a valueIndex of a list whose elements are compared by the results of value. The
+// list must not change while the index is in use.
+func indexOf(l list, value func(any) any) valueIndex {
+	x := valueIndex{l: l, value: value}
 	if len(l) <= few {
 		return x
 	}
@@ -50,15 +54,15 @@ func placesIn(l list, value func(any) any) places {
 	return x
 }
 
-// of returns the first index of a value, -1 if it is not in the list.
-func (x *places) of(v any) int {
+// of returns the index of the first element with a value, or -1.
+func (x *valueIndex) of(v any) int {
 	if x.first == nil {
 		return slices.IndexFunc(x.l, func(e any) bool { return same(x.value(e), v) })
 	}
 	return at(x.first, v)
 }
 
-// at returns what a map of places has for a value, -1 if there is nothing.
+// at returns the index that a map has for a value, or -1.
 func at(first map[any]int, v any) int {
 	if key, ok := scalar(v); ok {
 		if i, ok := first[key]; ok {
@@ -68,21 +72,23 @@ func at(first map[any]int, v any) int {
 	return -1
 }
 
-// itself is the value of a scalar in a list.
+// itself is the value function of lists of scalars.
 func itself(v any) any { return v }
 
-// keyed is a list of objects that are found by the value of a merge key. Nothing behind the first
-// element that is not an object is found.
+// keyed is a list of objects that are found by the value of a merge key. It ends before the first
+// element that is not an object: a value that is not found up to there gives err, as the search of
+// Kubernetes fails when it arrives there.
 type keyed struct {
 	l   list
 	key string
 	m   *meter.Meter
 
-	first map[any]int // by value; nil as long as the elements are few
-	next  []int       // of each element with a value: the next one of the same, -1 if there is none
-	err   error       // instead of what is not found
+	first map[any]int // from the value of the key to the first element with it; nil if l is short
+	next  []int       // for each element, the next one with the same value, or -1
+	err   error       // returned when a value is not found; nil if all elements are objects
 }
 
+// keyedBy returns the objects in l, to be found by key.
 func keyedBy(l list, key string, m *meter.Meter) keyed {
 	x := keyed{l: l, key: key, m: m}
 	for i, v := range l {
@@ -98,7 +104,7 @@ func keyedBy(l list, key string, m *meter.Meter) keyed {
 	return x
 }
 
-// hash notes where the elements are.
+// hash fills first and next. It goes backwards, so that first ends at the first element.
 func (x *keyed) hash() {
 	x.first, x.next = make(map[any]int, len(x.l)), make([]int, len(x.l))
 	for i := len(x.l) - 1; i >= 0; i-- {
@@ -109,14 +115,14 @@ func (x *keyed) hash() {
 	}
 }
 
-// put notes that an element with a value for the key stands at i.
+// put records in first that the element at i has a value for the key.
 func (x *keyed) put(value any, i int) {
 	if key, ok := scalar(value); ok {
 		x.first[key] = i
 	}
 }
 
-// append adds an element, whose value for the key is a new one.
+// append adds an element whose value for the key is not in the list yet.
 func (x *keyed) append(element, value any) {
 	x.l = append(x.l, element)
 	switch {
@@ -128,7 +134,8 @@ func (x *keyed) append(element, value any) {
 	}
 }
 
-// drop removes the first element with a value from the index, because its key has been removed.
+// drop removes the first element with a value from the index, because a merge has removed its key.
+// The next element with that value is found from then on.
 func (x *keyed) drop(value any) {
 	if x.first == nil {
 		return
@@ -141,7 +148,8 @@ func (x *keyed) drop(value any) {
 	}
 }
 
-// find returns the place of the first element whose key has the value, or -1.
+// find returns the index of the first element whose key has the value. If there is none, it returns
+// -1 and x.err.
 func (x *keyed) find(value any) (int, error) {
 	var i int
 	if x.first != nil {
@@ -158,9 +166,13 @@ func (x *keyed) find(value any) (int, error) {
 	return -1, x.err
 }
 
-// without removes the elements that have one of some values for a key, in place, and returns what
-// is left. The rest of the array looks as if each had been removed by itself, in the order of
-// values: callers still hold the list at its old length, and its order counts for the result.
+// without removes the elements of l whose key has one of the values, in place, and returns the
+// rest.
+//
+// Kubernetes removes one element after the other by append, each time moving the tail
+// forward. Its caller still holds the list at the old length, and sorts by it. So the part of the
+// array behind the result must have the elements that those moves would leave there, in the order
+// of values.
 func without(l list, key string, values []any, m *meter.Meter) list {
 	byValue := map[any][]int{}
 	for i, v := range l {
@@ -171,7 +183,7 @@ func without(l list, key string, values []any, m *meter.Meter) list {
 		}
 	}
 	gone := make([]bool, len(l))
-	var tail list // what each removal leaves at the end
+	var tail list // the element that each removal leaves at the end, from the end backwards
 	last := len(l) - 1
 	for _, value := range values {
 		k, ok := scalar(value)
@@ -198,11 +210,12 @@ func without(l list, key string, values []any, m *meter.Meter) list {
 	return kept
 }
 
-// distinct removes scalars that are there already. What stands last takes the place of a duplicate,
-// as it does in Kubernetes; the order is made afterwards.
+// distinct removes duplicates from a list of scalars. As in Kubernetes, the last element of the
+// list moves to the position of a removed one; order sorts the result later, but with a comparison
+// for which the input order matters (see rank).
 func distinct(l list) list {
 	keys := make([]any, len(l))
-	at := make(map[any][]int, len(l)) // of each value; what has moved since is found elsewhere
+	at := make(map[any][]int, len(l)) // indexes of each value, some of them outdated by moves
 	for i, v := range l {
 		keys[i], _ = scalar(v)
 		at[keys[i]] = append(at[keys[i]], i)
@@ -224,29 +237,31 @@ func distinct(l list) list {
 	return l
 }
 
-// ranked is an element and its place in the list by which it is sorted, -1 if it is not there.
+// ranked is an element and its index in the list like which it is sorted, -1 if it is not in that.
 type ranked struct {
 	value any
-	place int
+	index int
 }
 
-// sortSteps is about how many steps it takes to rank n elements.
+// sortSteps estimates the work of rank for n elements, in steps: n log² n, as for any in-place
+// stable sort.
 func sortSteps(n int) int {
 	levels := bits.Len(uint(n))
 	return n * levels * levels / 4
 }
 
-// rank sorts a list in place by the places of its elements. One that has none counts as less than
-// everything. That is no proper order, so the result depends on the algorithm; Kubernetes uses this
-// one (that of sort.SliceStable).
-func rank(l list, place func(any) int) {
+// rank sorts a list in place by the results of index, the position of an element in another list.
+// An element without an index (-1) compares as less than every other, in both directions. That is
+// no proper order, so the result depends on the algorithm. Kubernetes uses sort.SliceStable, whose
+// algorithm slices.SortStableFunc shares.
+func rank(l list, index func(any) int) {
 	var space [few]ranked
 	all := space[:0]
 	for _, v := range l {
-		all = append(all, ranked{v, place(v)})
+		all = append(all, ranked{v, index(v)})
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int {
-		if a.place < 0 || b.place < 0 || a.place < b.place {
+		if a.index < 0 || b.index < 0 || a.index < b.index {
 			return -1
 		}
 		return 1

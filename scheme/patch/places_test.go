@@ -61,13 +61,13 @@ func TestPlaces(t *testing.T) {
 				objects[i] = object{"at": i}
 			}
 		}
-		x, places := keyedBy(objects, "name", nil), placesIn(values, itself)
+		x, index := keyedBy(objects, "name", nil), indexOf(values, itself)
 		for _, v := range scalars {
 			if got, _ := x.find(v); got != plainFind(objects, "name", v) {
 				t.Fatalf("seed %d: find(%v) in %v: got %d, want %d", seed, v, objects, got, plainFind(objects, "name", v))
 			}
 			want := slices.IndexFunc(values, func(e any) bool { return same(e, v) })
-			if got := places.of(v); got != want {
+			if got := index.of(v); got != want {
 				t.Fatalf("seed %d: of(%v) in %v: got %d, want %d", seed, v, values, got, want)
 			}
 		}
@@ -83,7 +83,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// What is appended to a short list is found as well when that has become a long one, and what loses its key is not.
+// An element that was appended to a short list is found after the list has become long, and an
+// element that has lost its key is not.
 func TestKeyedGrows(t *testing.T) {
 	x := keyedBy(list{object{"name": "a"}, object{"name": "b"}, object{"name": "a"}}, "name", nil)
 	drop := func(i int, value any) {
@@ -130,7 +131,8 @@ func items(n int, f func(i int) string) string {
 	return strings.Join(parts, ",")
 }
 
-// dear are patches whose work once grew with the square of their lists, or that are as large as they may be.
+// dear are the most expensive patches: with plain loops, their work would grow with the square of
+// their lists, or they are as large as the limits allow.
 func dear() map[string]func(m *meter.Meter) error {
 	const n = 8_000
 	service, pod := typeinfo.For[corev1.Service](), typeinfo.For[corev1.Pod]()
@@ -176,7 +178,7 @@ func dear() map[string]func(m *meter.Meter) error {
 	}
 }
 
-// Dear patches take a number of steps in proportion to their size, and end with the context.
+// The most expensive patches take steps in proportion to their size, and end with the context.
 func TestDear(t *testing.T) {
 	for name, apply := range dear() {
 		t.Run(name, func(t *testing.T) {
@@ -191,8 +193,8 @@ func TestDear(t *testing.T) {
 	}
 }
 
-// The least that is counted: of what is refused its length and that of the document it is for, of moves within a list what they
-// move aside.
+// TestCounted checks the least number of steps: for a refused patch, its length and that of the
+// document; for moves within a list, the elements that they shift.
 func TestCounted(t *testing.T) {
 	const n, moves = 8_000, 1000
 	begun := `{"a":[` + items(n, func(int) string { return "0" })
@@ -216,7 +218,8 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// A value that copies repeat and paths open, again and again, is within all sizes, and would take minutes.
+// A value that copy operations repeat and paths decode again is within all limits of size, but
+// would take minutes without a Meter.
 func TestBudget(t *testing.T) {
 	const levels, times = 5000, 100
 	value := strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)

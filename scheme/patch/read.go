@@ -15,8 +15,9 @@ type raw = jsontext.Raw
 // member is a key of an object and its value.
 type member = jsontext.Member
 
-// check returns kube-apiserver's errors for input that is not JSON, and for JSON with numbers
-// beyond a float64, in the words of encoding/json. Valid input costs one pass.
+// check returns an error in the words of encoding/json: syntax if the input is not JSON or nests
+// too deeply, number if it has a number that a float64 cannot hold. Valid input costs one scan; the
+// input is decoded by encoding/json only to word an error.
 func check(input []byte) (syntax, number error) {
 	s := jsontext.NewScanner(input, true, nil)
 	s.Depth = startDepth(len(input))
@@ -40,8 +41,9 @@ func check(input []byte) (syntax, number error) {
 
 var errDepth = errors.New("exceeded max depth")
 
-// members appends the members of an object to into, sorted by key; of equal keys only the last one.
-// It reports false if the value is not an object.
+// members appends the members of an object to into, sorted by key. Of members with equal keys it
+// keeps the last, as encoding/json does. It returns false if the value is not an object. depth is
+// added to the nesting of the object.
 func members(object raw, depth int, into []member) ([]member, bool) {
 	into, ok := object.Members(depth, into)
 	if !ok {
@@ -50,7 +52,7 @@ func members(object raw, depth int, into []member) ([]member, bool) {
 	return tidy(into), true
 }
 
-// tidy sorts members by key and keeps the last of equal keys.
+// tidy sorts members by key, in place, and keeps the last of those with equal keys.
 func tidy(ms []member) []member {
 	sorted := true
 	for i := 1; i < len(ms); i++ {

@@ -9,6 +9,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// strategic.go applies strategic merge patches for the PATCH handler. mergeObject merges two
+// objects key by key; mergeKey merges objects and lists within them by the strategies of the type;
+// mergeList merges lists. Each carries out the directives that it finds. The steps, their order and
+// the messages are those of apimachinery's strategicpatch, because messages show the half-merged
+// trees.
+
 // The directives of a strategic merge patch.
 const (
 	directive      = "$patch" // merge, replace or delete
@@ -17,7 +23,7 @@ const (
 	elementOrder   = "$setElementOrder"         // followed by /field
 )
 
-// The refusals that blame the form of a directive.
+// The refusals of malformed directives, in Kubernetes' words.
 var (
 	errDeleteList   = malformed("invalid patch format of primitive list")
 	errRetainKeys   = malformed("invalid patch format of retainKeys")
@@ -25,12 +31,12 @@ var (
 	errListOfLists  = inapplicable("lists of lists are not supported")
 )
 
-// Strategic applies a strategic merge patch to an object of type t. The error is that of the Meter,
-// or an *Error of kind Malformed, Inapplicable or Unmergeable.
+// Strategic applies a strategic merge patch to an object of type t and returns the new document.
+// The error is that of the Meter, or an *Error of kind Malformed, Inapplicable or Unmergeable.
 //
-// The merge follows the keys of the patch in sorted order, so its result is always the same. (In
-// Kubernetes the order is random if one patch both deletes from and adds to a list of scalars. Here
-// the deletion comes first.)
+// The merge follows the keys of the patch in sorted order, so the result is always the same. In
+// Kubernetes the order is random. That matters if one patch deletes from a list of scalars and adds
+// to it; here the deletion comes first, because $ sorts before letters.
 func Strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) ([]byte, error) {
 	merged, _, err := strategic(doc, patch, t, m)
 	if err != nil {
@@ -41,13 +47,14 @@ func Strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) ([]byte, err
 }
 
 // StrategicText returns the patch as Kubernetes prints it in the error about a merge result that is
-// not a valid object: like a Go map, without the directives that the merge has consumed. It costs
-// as much as the merge.
+// not a valid object: as fmt prints a Go map, without the directives that the merge has removed. It
+// runs the merge again, and costs as much.
 func StrategicText(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) string {
 	_, changes, _ := strategic(doc, patch, t, m)
 	return text(changes)
 }
 
+// strategic decodes both inputs and merges them. changes is the patch as the merge has left it.
 func strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) (merged, changes object, err error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
 		return nil, nil, err
@@ -71,24 +78,24 @@ func strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) (merged, cha
 		return nil, changes, inapplicable("invalid JSON document")
 	}
 	merged, err = mergeObject(into, changes, shape{t: t, m: m})
-	if over := m.Err(); over != nil { // of which all else is a consequence
+	if over := m.Err(); over != nil { // other errors follow from it
 		err = over
 	}
 	return merged, changes, err
 }
 
-// shape is the type at which a merge stands. t is nil where the descriptors have no type, as within
-// []byte.
+// shape is the type of the values that are merged. t is nil for a type without a descriptor, such
+// as the elements of []byte.
 type shape struct {
 	t       *typeinfo.Type
 	pointer bool
 	m       *meter.Meter
 }
 
-// of returns the shape of a part.
+// of returns the shape of a field or element of type t.
 func (s shape) of(t *typeinfo.Type, pointer bool) shape { return shape{t, pointer, s.m} }
 
-// kind is the name of the Go kind, for messages.
+// kind returns the name of the Go kind (reflect.Kind), for messages.
 func (s shape) kind() string {
 	switch {
 	case s.pointer:
@@ -99,8 +106,8 @@ func (s shape) kind() string {
 	return s.t.Go.Kind().String()
 }
 
-// field finds the descriptor of a key and the shape of its values. Names match case-insensitively
-// if they do not match exactly, as they do in Kubernetes.
+// field returns the descriptor of the field called key, and the shape of its value. As in
+// Kubernetes, a name matches case-insensitively if no name matches exactly.
 func (s shape) field(key string) (shape, *typeinfo.Field, error) {
 	plain := shape{t: s.t}
 	if kind := plain.kind(); kind != "struct" {
@@ -119,7 +126,8 @@ func (s shape) field(key string) (shape, *typeinfo.Field, error) {
 	return s.of(f.Type, f.Pointer), f, nil
 }
 
-// listField is field for a key that holds a list; the shape is that of the elements.
+// listField returns the descriptor of the field called key, which must hold a list, and the shape
+// of its elements.
 func (s shape) listField(key string) (shape, *typeinfo.Field, error) {
 	of, f, err := s.field(key)
 	switch {
@@ -135,7 +143,8 @@ func (s shape) listField(key string) (shape, *typeinfo.Field, error) {
 	return shape{}, nil, unmergeable("expected slice or array type, but got: " + s.kind())
 }
 
-// mergeObject merges a patch into an object, both changed in place, and returns the result.
+// mergeObject merges a patch into an object and returns the result. It changes both in place. It
+// carries out $patch first, then $retainKeys, then $setElementOrder, then merges the other keys.
 func mergeObject(into, patch object, s shape) (object, error) {
 	if d, ok := patch[directive]; ok {
 		switch d {
@@ -168,8 +177,8 @@ func unknownDirective(d any, in object) error {
 	return unmergeable(fmt.Sprintf("unknown patch type: %s in map: %s", native(d), text(in)))
 }
 
-// retain carries out $retainKeys: only the named keys of the object stay, and the patch may set no
-// other keys.
+// retain carries out $retainKeys: it removes all keys of the object that are not listed. A patch
+// that sets a key that is not listed is refused.
 func retain(into, patch object, s shape) error {
 	value, ok := patch[retainKeys]
 	if !ok {
@@ -183,7 +192,7 @@ func retain(into, patch object, s shape) error {
 	if err := s.m.Step(len(keys) + len(into) + len(patch)); err != nil {
 		return err
 	}
-	named := placesIn(keys, itself)
+	named := indexOf(keys, itself)
 	for k, v := range patch {
 		if v == nil || strings.HasPrefix(k, deleteFromList) || strings.HasPrefix(k, elementOrder) {
 			continue
@@ -200,7 +209,9 @@ func retain(into, patch object, s shape) error {
 	return nil
 }
 
-// mergeKey merges one key of a patch.
+// mergeKey merges one key of a patch. It removes the key for null, and replaces the old value if
+// that is missing or of another shape; otherwise objects and lists merge as the type says. The key
+// $deleteFromPrimitiveList/name removes elements of the list called name.
 func mergeKey(into object, key string, change any, s shape) error {
 	if err := s.m.Step(len(key)); err != nil {
 		return err
@@ -258,7 +269,8 @@ func mergeKey(into object, key string, change any, s shape) error {
 	return nil
 }
 
-// assign sets a key to a value of the patch, unless that is nothing but a directive.
+// assign sets a key to a value of the patch without the directives in it. It removes the key if the
+// value itself is an object with a directive.
 func assign(into object, key string, value any) {
 	if value, keep := withoutDirectives(value); keep {
 		into[key] = value
@@ -271,11 +283,11 @@ func assign(into object, key string, value any) {
 type listRules struct {
 	element  shape
 	key      string // merge key; empty for scalars
-	deleting bool   // the patch lists scalars to remove
+	deleting bool   // the patch lists scalars to remove ($deleteFromPrimitiveList)
 }
 
-// mergeList merges two lists: scalars become a set, objects merge by key. New elements are
-// appended, then all are ordered: see order.go.
+// mergeList merges two lists. Of scalars it makes a set; objects merge with the object of the same
+// merge key. New elements are appended. Then all are ordered; see order.go.
 func mergeList(old, patch list, r listRules) (list, error) {
 	if len(old) == 0 && len(patch) == 0 {
 		return old, nil
@@ -291,7 +303,7 @@ func mergeList(old, patch list, r listRules) (list, error) {
 	var merged list
 	switch {
 	case kind != objectShape && r.deleting:
-		kept, gone := make(list, 0, len(old)), placesIn(patch, itself)
+		kept, gone := make(list, 0, len(old)), indexOf(patch, itself)
 		for _, v := range old {
 			if gone.of(v) < 0 {
 				kept = append(kept, v)
@@ -317,7 +329,8 @@ func mergeList(old, patch list, r listRules) (list, error) {
 	return order(patched, others, &ordering{patch, old, r.key, kind, m})
 }
 
-// elementShape returns the one shape that all elements share.
+// elementShape returns the shape of all elements of the lists. It is an error if they differ, or if
+// there are no elements.
 func elementShape(lists ...list) (string, error) {
 	first := ""
 	for _, l := range lists {
@@ -343,8 +356,10 @@ func elementShape(lists ...list) (string, error) {
 	return first, nil
 }
 
-// applyElementDirectives carries out the $patch directives among the elements of a patch and
-// returns what is left of both lists. After a replace, the patch's elements are the list.
+// applyElementDirectives carries out the $patch directives among the elements of a patch, and
+// returns the lists that are left to merge: old without deleted elements, and the patch without
+// directives. After a replace, the rest of the patch is the old list, and there is nothing left to
+// merge.
 func applyElementDirectives(old, patch list, key string, m *meter.Meter) (list, list, error) {
 	plain, gone := list{}, list(nil)
 	replace := false
@@ -379,7 +394,8 @@ func applyElementDirectives(old, patch list, key string, m *meter.Meter) (list, 
 	return old, plain, nil
 }
 
-// mergeElements merges each element of the patch into the one of the same key, or appends it.
+// mergeElements merges each element of the patch into the old element with the same merge key, or
+// appends it if there is none.
 func mergeElements(old, patch list, r listRules) (list, error) {
 	x := keyedBy(old, r.key, r.element.m)
 	for _, v := range patch {
@@ -401,7 +417,7 @@ func mergeElements(old, patch list, r listRules) (list, error) {
 			return nil, err
 		}
 		x.l[i] = merged
-		if _, still := merged[r.key]; !still { // its key was null
+		if _, still := merged[r.key]; !still { // the patch has null for the key
 			x.drop(value)
 		}
 	}

@@ -8,19 +8,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// This file has field validation of the patch itself: repeated and unknown fields, for warnings and
-// strict errors. The decoder validates the patched object. The PATCH handler calls the Check
-// functions.
+// strict.go has the field validation of a patch itself: duplicate and unknown fields. The PATCH
+// handler calls the Check functions if the request's fieldValidation is Warn or Strict, and makes
+// warnings or an error of the results. The decoder does the same for the patched object.
 
 const (
-	maxFindings     = 100     // of one patch; more are dropped, as in Kubernetes
-	maxFindingsText = 4 << 20 // bytes of messages made, repeated ones too; they hold keys that the client chose
+	maxFindings = 100 // messages about one patch; more are dropped, as in Kubernetes
+	// maxFindingsText bounds the bytes of all messages that are made, also of those that are not
+	// kept because they repeat another: a client chooses the keys in them.
+	maxFindingsText = 4 << 20
 )
 
-// CheckJSON returns the unknown and repeated fields in the operations of a JSON patch, in the words
-// of the warnings and strict decoding errors. The list is not complete if the Meter has ended. The
-// error, an *Error of kind Malformed, says that the patch cannot be read as operations; this check
-// is stricter than that of JSON, as in kube-apiserver.
+// CheckJSON returns a message for each unknown and duplicate field in the operations of a JSON
+// patch, in the words of strict decoding. The list is not complete if the Meter has ended. The
+// error, an *Error of kind Malformed, says that the patch is not a list of operations. As in
+// kube-apiserver, CheckJSON refuses some patches that JSON accepts.
 func CheckJSON(patch []byte, m *meter.Meter) ([]string, error) {
 	if m.Step(len(patch)) != nil {
 		return nil, nil
@@ -54,7 +56,7 @@ func CheckJSON(patch []byte, m *meter.Meter) ([]string, error) {
 	return f.found, nil
 }
 
-// undecodable is the refusal of a patch that is not what it should be.
+// undecodable is the refusal of a patch that does not decode.
 func undecodable(why string) error { return malformed("error decoding patch: " + why) }
 
 // checkOperation refuses an operation with a member of a wrong type. wide says that there may be a
@@ -78,7 +80,7 @@ func checkOperation(ms []member, wide bool) error {
 	return nil
 }
 
-// operation looks at the members of an operation.
+// operation finds unknown and duplicate members of operation i, and duplicate fields in its value.
 func (f *findings) operation(i int, ms []member) {
 	at := f.enterIndex(i)
 	seen := make(map[string]bool, len(ms))
@@ -102,10 +104,10 @@ func (f *findings) operation(i int, ms []member) {
 	f.leave(at)
 }
 
-// CheckMerge returns the repeated fields in a merge patch, in the words of the warnings and strict
-// decoding errors. The list is not complete if the Meter has ended. The error, an *Error of kind
-// Malformed, says that the patch is not an object; this check is stricter than that of Merge, as in
-// kube-apiserver.
+// CheckMerge returns a message for each duplicate field in a merge patch, in the words of strict
+// decoding. The list is not complete if the Meter has ended. The error, an *Error of kind
+// Malformed, says that the patch is not an object. As in kube-apiserver, CheckMerge refuses some
+// patches that Merge accepts.
 func CheckMerge(patch []byte, m *meter.Meter) ([]string, error) {
 	if m.Step(len(patch)) != nil {
 		return nil, nil
@@ -124,9 +126,9 @@ func CheckMerge(patch []byte, m *meter.Meter) ([]string, error) {
 	return repeated(changes, m), nil
 }
 
-// CheckStrategic returns the repeated fields in a strategic merge patch, in the words of the
-// warnings and strict decoding errors. It returns none for a patch that cannot be read, as
-// Strategic refuses it. The list is not complete if the Meter has ended.
+// CheckStrategic returns a message for each duplicate field in a strategic merge patch, in the
+// words of strict decoding. It returns none for a patch that is not JSON, because Strategic refuses
+// that. The list is not complete if the Meter has ended.
 func CheckStrategic(patch []byte, m *meter.Meter) []string {
 	if m.Step(len(patch)) != nil {
 		return nil
@@ -137,22 +139,22 @@ func CheckStrategic(patch []byte, m *meter.Meter) []string {
 	return repeated(jsontext.RawOf(patch), m)
 }
 
+// repeated returns a message for each duplicate field in a patch, at any depth.
 func repeated(patch raw, m *meter.Meter) []string {
 	f := findings{m: m}
 	f.walk(patch)
 	return f.found
 }
 
-// findings collects messages, each once unless every is set. path is the path of the value at hand;
-// its keys are joined with dots, without quoting.
+// findings collects the messages about one patch or merge result.
 type findings struct {
-	every  bool
-	prefix string
-	path   []byte
-	depth  int // parts of path; a part may be empty
+	every  bool   // keep a message that repeats another
+	prefix string // of each message
+	path   []byte // of the current value: keys joined with dots, without quoting
+	depth  int    // the number of parts of path, which may be empty strings
 	found  []string
-	seen   map[string]bool
-	made   int // bytes of messages
+	seen   map[string]bool // the messages in found
+	made   int             // bytes of all messages, at most a little over maxFindingsText
 	m      *meter.Meter
 }
 
@@ -178,6 +180,7 @@ func (f *findings) leave(at int) {
 	f.depth--
 }
 
+// add makes the message that a field of the current value is unknown or duplicate (what).
 func (f *findings) add(what, key string) {
 	if len(f.found) >= maxFindings || f.made >= maxFindingsText {
 		return
@@ -197,7 +200,7 @@ func (f *findings) add(what, key string) {
 	}
 }
 
-// walk looks for repeated keys. Only containers are worth the look.
+// walk finds duplicate keys in value and below it. It descends into objects and lists only.
 func (f *findings) walk(value raw) {
 	if f.m.Step(len(value)) != nil {
 		return
@@ -238,7 +241,8 @@ func (f *findings) walk(value raw) {
 	}
 }
 
-// repeats reports whether a key stands twice, without allocating for small objects.
+// repeats reports whether two members have the same key. It allocates nothing for up to inline
+// members.
 func repeats(ms []member) bool {
 	if len(ms) > inline {
 		seen := make(map[string]bool, len(ms))

@@ -7,18 +7,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// The strategic merge works on lazy trees of package jsontext. A member of an object of the
-// document stays raw until lookup opens it; the patch is decoded in whole. Numbers stay raw in
-// both, because they are not rewritten.
+// tree.go has the trees that a strategic merge works on (strategic.go and order.go). The document
+// is a lazy tree of package jsontext: a member of an object stays raw until lookup decodes it. The
+// patch is decoded as a whole. Numbers stay raw in both, because they are not rewritten.
 //
-// Objects and lists are shared and changed in place, so that the merged document and the remains of
-// the patch are the same as in Kubernetes, whose messages show both.
+// Merged objects and lists are shared between document and patch, and changed in place. Kubernetes
+// does so too, and its messages show the merged document and the rest of the patch; both must look
+// the same.
 type (
 	object = map[string]any
 	list   = []any
 )
 
-// parse decodes a patch that has been checked. It returns nil for null, or if the Meter has ended.
+// parse decodes a patch that check has accepted. It returns nil for null, or if the Meter has
+// ended.
 func parse(patch []byte, m *meter.Meter) object {
 	s := jsontext.NewScanner(patch, true, m)
 	s.Literal = true
@@ -27,8 +29,8 @@ func parse(patch []byte, m *meter.Meter) object {
 	return o
 }
 
-// look decodes one level of a value, and of the elements if it is a list. depth counts towards the
-// limit of nesting. It returns nil for malformed text, or if the Meter has ended.
+// look decodes one level of an object, and of each element of a list. depth is added to the nesting
+// of the value. It returns nil for malformed text, or if the Meter has ended.
 func look(value raw, depth int, m *meter.Meter) any {
 	if value == "" || m.Step(len(value)) != nil {
 		return nil
@@ -49,7 +51,7 @@ func look(value raw, depth int, m *meter.Meter) any {
 	return v
 }
 
-// lookup returns the value of an object at key, and opens it if it is still raw.
+// lookup returns the value of an object at key. It decodes one level of the value if that is raw.
 func lookup(o object, key string, m *meter.Meter) (any, bool) {
 	v, ok := o[key]
 	if r, lazy := v.(raw); lazy && !r.IsNumber() {
@@ -59,19 +61,21 @@ func lookup(o object, key string, m *meter.Meter) (any, bool) {
 	return v, ok
 }
 
-// appendTree appends the JSON of a tree as it is stored. It cannot fail on trees of this package.
+// appendTree appends the JSON of a tree, compact and HTML-escaped. Trees of this package have only
+// values that can be written.
 func appendTree(dst []byte, tree any) []byte {
 	dst, _ = jsontext.AppendTree(dst, tree, jsontext.HTML)
 	return dst
 }
 
-// native turns a tree into the Go values that Kubernetes decodes it to. Messages print those.
+// native returns the Go values that Kubernetes decodes the JSON of a tree to, for messages.
 func native(v any) any {
 	v, _ = jsontext.Decode(appendTree(nil, v), nil)
 	return v
 }
 
-// text prints a tree as fmt prints the Go values, which is how Kubernetes' messages show it.
+// text returns a tree as fmt prints its Go values: map[a:1 b:[x y]]. Kubernetes' messages show it
+// so.
 func text(v any) string { return fmt.Sprintf("%v", native(v)) }
 
 // same reports whether two values are equal scalars. The integer 1 and the float 1.0 differ, as
@@ -96,12 +100,12 @@ const (
 	listShape   = "[]interface {}"
 )
 
-// shapeOf names the Go type that Kubernetes decodes a value to; values of unequal shape do not
-// merge.
+// shapeOf returns the name of the Go type that Kubernetes decodes a value to. Values of different
+// shapes do not merge.
 func shapeOf(v any) string {
 	switch v := v.(type) {
 	case nil:
-		return "%!s(<nil>)" // so Kubernetes' messages have it
+		return "%!s(<nil>)" // in Kubernetes' messages, too
 	case object:
 		return objectShape
 	case list:
@@ -117,13 +121,13 @@ func shapeOf(v any) string {
 	return "string"
 }
 
-// wrongShape is the refusal of a value that has to be of another shape.
+// wrongShape is the refusal of a value that is not of the shape want.
 func wrongShape(want string, got any) error {
 	return unmergeable("expected a " + want + ", but received a " + shapeOf(got))
 }
 
-// withoutDirectives removes objects that carry a $patch directive, in place where it can. It
-// reports false if v itself is one.
+// withoutDirectives removes objects that have a $patch directive from v and returns the rest. It
+// changes objects in place, and copies lists. It returns false if v itself is such an object.
 func withoutDirectives(v any) (any, bool) {
 	switch v := v.(type) {
 	case object:

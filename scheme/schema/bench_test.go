@@ -54,7 +54,7 @@ func BenchmarkTree(b *testing.B) {
 	}
 }
 
-// BenchmarkParse shows what a schema costs to make, and to keep.
+// BenchmarkParse shows the time to parse a schema, and the memory that it keeps.
 func BenchmarkParse(b *testing.B) {
 	kept := make([]*Schema, 0, 1000)
 	var before, after runtime.MemStats
@@ -74,7 +74,8 @@ func BenchmarkParse(b *testing.B) {
 	runtime.KeepAlive(kept)
 }
 
-// An object that is right costs little: the way to a value is kept in one slice, and spelled only for a mistake.
+// A valid object costs few allocations: the way to a value is kept in one slice, and written as
+// text only for an error.
 func TestAllocations(t *testing.T) {
 	s, tree := parseSchema(t, widget), parseTree(t, widgetObject)
 	for _, tt := range []struct {

@@ -9,29 +9,30 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// ValidateDefaults judges the defaults in the schema of a resource by the schemas that they belong
-// to, as values of their own; pruned says that they must not have fields that those do not know.
-// path is where the schema stands in its object. Defaults of the entries of maps are not looked
-// for. Once m has ended the rest is not judged.
+// ValidateDefaults checks each default in the schema of a resource against the schema that declares
+// it. If pruned is true, a default must have no field that its schema does not describe. path is
+// the path of the schema in its object, a CustomResourceDefinition. Defaults
+// below additionalProperties are not checked. Once m has ended, the rest is not checked.
 func (s *Schema) ValidateDefaults(m *meter.Meter, path *field.Path, pruned bool) field.ErrorList {
 	d := defaultChecker{meter: m, pruned: pruned}
 	d.schema(path, s, true)
 	return d.errs
 }
 
-// defaultChecker walks a schema.
+// defaultChecker walks a schema and checks its defaults.
 type defaultChecker struct {
 	meter  *meter.Meter
 	pruned bool
 	errs   field.ErrorList
-	// resource is the schema of the resource at hand, way that from it to the schema at hand, and
-	// head says that it is part of what each resource has.
+	// resource is the schema of the innermost resource around the current schema. way leads from it
+	// to the current schema. head is true within apiVersion, kind and metadata of that resource.
 	resource *Schema
 	way      way
 	head     bool
 }
 
-// schema judges the default of a schema, and those below it.
+// schema checks the default of a schema and the defaults below it. root is true for the schema of
+// the kind, which is a resource without saying so.
 func (d *defaultChecker) schema(at *field.Path, s *Schema, root bool) {
 	if s == nil || d.errs.Full() || d.meter.Step(stepsPerValue) != nil {
 		return
@@ -62,8 +63,8 @@ func (d *defaultChecker) schema(at *field.Path, s *Schema, root bool) {
 	}
 }
 
-// value judges the default of a schema. Where something is wrong with a resource in it, that is
-// enough.
+// value checks the default of one schema. It reports the first group of errors only: metadata of
+// the resource around it, unknown fields and metadata of resources in it, then values.
 func (d *defaultChecker) value(at *field.Path, s *Schema) {
 	v := typeinfo.CopyJSON(s.Default)
 	if d.head {
@@ -94,7 +95,8 @@ func (d *defaultChecker) value(at *field.Path, s *Schema) {
 	d.errs = append(d.errs, c.found()...)
 }
 
-// resourceWith judges a resource that has only v, on the way at hand.
+// resourceWith checks a resource that has nothing but v, at the current way. A default of a part of
+// metadata can be checked only as part of a whole resource.
 func (d *defaultChecker) resourceWith(v any) error {
 	for _, s := range slices.Backward(d.way) {
 		if s.index >= 0 {
@@ -103,7 +105,7 @@ func (d *defaultChecker) resourceWith(v any) error {
 			v = map[string]any{s.name: v}
 		}
 	}
-	object := v.(map[string]any) // the way begins with the field of a resource
+	object := v.(map[string]any) // cannot fail: the way begins with a field
 	for name, usual := range map[string]string{"apiVersion": "validation/v1", "kind": "Validation"} {
 		if _, ok := object[name]; !ok {
 			object[name] = usual

@@ -11,23 +11,28 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// FromType compiles a Go type and all that it reaches.
+// compile.go makes schemas from the descriptors of Go types (package typeinfo). OpenAPI,
+// server-side apply and the tree walks of this package use them.
+
+// FromType returns the schema of a Go type. It compiles the type and all types that it reaches.
 func FromType(t *typeinfo.Type) *Schema { return new(Compiler).Type(t) }
 
-// Compiler compiles types that share models: each struct type becomes one model however often it is
-// used. The zero Compiler is ready to use.
+// Compiler compiles several types to schemas that share models: each named struct type becomes one
+// model, which all its users point at. The zero Compiler is ready to use. It belongs to one
+// goroutine.
 type Compiler struct {
-	models map[*typeinfo.Type]*Schema
+	models map[*typeinfo.Type]*Schema // of named types, complete or in the making
 }
 
-// Type returns the schema of a type. For structs, and for types with a JSON form of their own, it
-// is the model.
+// Type returns the schema of a type. For named structs, and named types with a JSON form of their
+// own, it is the model.
 func (c *Compiler) Type(t *typeinfo.Type) *Schema {
 	s := c.value(t)
 	return s.Target()
 }
 
-// value returns a new schema for a place that holds a t.
+// value returns a new schema for one use of type t: a field, an element or the root. Callers add
+// what belongs to the use, such as a default.
 func (c *Compiler) value(t *typeinfo.Type) *Schema {
 	s := &Schema{Go: &GoValue{Custom: t.Kind == typeinfo.Custom}}
 	switch t.Kind {
@@ -59,8 +64,9 @@ func (c *Compiler) value(t *typeinfo.Type) *Schema {
 	return s
 }
 
-// element returns the schema of what a list or map holds. Like a field that is always written, an
-// element that is no pointer has its zero value for a default; any other stays where it is as null.
+// element returns the schema of the elements of a list or map. An element that is no pointer cannot
+// be null in Go, so its default is the zero value, as Kubernetes publishes it. Null elements of
+// other types stay null.
 func (c *Compiler) element(t *typeinfo.Type) *Schema {
 	s := c.value(t.Elem)
 	s.Go.Pointer = t.ElemPointer
@@ -71,7 +77,7 @@ func (c *Compiler) element(t *typeinfo.Type) *Schema {
 	return s
 }
 
-// model returns the model of a named type, compiling it on first use.
+// model returns the model of a named type. It compiles the model at first use.
 func (c *Compiler) model(t *typeinfo.Type) *Schema {
 	if s, ok := c.models[t]; ok {
 		return s
@@ -80,12 +86,12 @@ func (c *Compiler) model(t *typeinfo.Type) *Schema {
 		c.models = map[*typeinfo.Type]*Schema{}
 	}
 	s := &Schema{Name: t.Name, Description: typeinfo.Doc(t.Go), Go: &GoValue{Custom: t.Kind == typeinfo.Custom}}
-	c.models[t] = s // before its fields, which may use it
+	c.models[t] = s // before its fields are compiled, because they may refer to t
 	c.fill(s, t)
 	return s
 }
 
-// fill describes the contents of a struct or custom type.
+// fill completes s with the contents of a struct or custom type.
 func (c *Compiler) fill(s *Schema, t *typeinfo.Type) {
 	if typ, format, ok := t.Model(); ok {
 		s.Type, s.Format = typ, format
@@ -116,8 +122,8 @@ func (c *Compiler) fill(s *Schema, t *typeinfo.Type) {
 	}
 }
 
-// join makes a field part of the union of its struct if it is of one. The discriminator has the
-// names that members have in Go.
+// join adds a field to the union of its struct if its tags say so. The values of the discriminator
+// are the Go names of the members.
 func (s *Schema) join(f *typeinfo.Field) {
 	if !f.Discriminator && !f.Member {
 		return
@@ -132,7 +138,8 @@ func (s *Schema) join(f *typeinfo.Field) {
 	}
 }
 
-// alternatives are the types that a custom type accepts beside the one that it is written with.
+// alternatives returns all JSON types that a custom type accepts, nil if it is only the one that
+// OpenAPI publishes. A Quantity is written as a string and may be read from a number.
 func alternatives(t *typeinfo.Type) []string {
 	switch t.Name {
 	case "io.k8s.apimachinery.pkg.util.intstr.IntOrString":
@@ -143,6 +150,7 @@ func alternatives(t *typeinfo.Type) []string {
 	return nil
 }
 
+// field returns the schema of a field: that of its type, with what the tags say of this use.
 func (c *Compiler) field(f *typeinfo.Field) *Schema {
 	s := c.value(f.Type)
 	s.Description = typeinfo.FieldDoc(f.Owner, f.GoName)
@@ -171,7 +179,7 @@ func (c *Compiler) field(f *typeinfo.Field) *Schema {
 	return s
 }
 
-// check adds one declared check, whose argument typeinfo has read before.
+// check adds one declared check to Go or Limits. Its argument parses: typeinfo has refused others.
 func (s *Schema) check(check typeinfo.Check, kind typeinfo.Kind) {
 	limit, _ := strconv.ParseFloat(check.Arg, 64)
 	count := int64(limit)
@@ -215,7 +223,7 @@ func (s *Schema) check(check typeinfo.Check, kind typeinfo.Kind) {
 	}
 }
 
-// rules adds declared rules.
+// rules adds the rules in tags to Limits.
 func (s *Schema) rules(rules []typeinfo.Rule) {
 	if len(rules) > 0 && s.Limits == nil {
 		s.Limits = &Limits{}
@@ -230,6 +238,8 @@ func (s *Schema) rules(rules []typeinfo.Rule) {
 	}
 }
 
+// strategy returns the patch strategy of a field as x-kubernetes-patch-strategy has it, such as
+// "merge,retainKeys".
 func strategy(f *typeinfo.Field) string {
 	var parts []string
 	if f.PatchMerge {
@@ -244,9 +254,9 @@ func strategy(f *typeinfo.Field) string {
 	return strings.Join(parts, ",")
 }
 
-// defaultOf returns the declared default of a field, or the zero value if the field is always
-// written: a struct that is no pointer is, whatever its tag says, and so is a scalar without
-// omitempty.
+// defaultOf returns the declared default of a field, or the zero value if Go always writes the
+// field. It always writes a struct that is no pointer, even with omitempty, and a scalar without
+// omitempty. Kubernetes publishes such defaults, too: "default": {}.
 func defaultOf(f *typeinfo.Field) any {
 	switch {
 	case f.HasDefault:
@@ -257,8 +267,9 @@ func defaultOf(f *typeinfo.Field) any {
 	return zero(f.Type)
 }
 
-// parseDefault returns the value that a default tag spells. Strings, numbers and booleans stand as
-// they are; anything else is JSON, or the text of a custom type. Typeinfo has read it before.
+// parseDefault returns the value of a default tag as a tree. Strings, numbers and booleans are
+// written without quotes; anything else is JSON, or the text of a custom type. It cannot fail,
+// because typeinfo has refused defaults that do not parse.
 func parseDefault(f *typeinfo.Field) any {
 	switch f.Type.Kind {
 	case typeinfo.String:
@@ -276,8 +287,8 @@ func parseDefault(f *typeinfo.Field) any {
 	return f.Default
 }
 
-// zero returns the zero value of a type that has one which is neither null nor of a form of its
-// own.
+// zero returns the zero value of a struct or scalar type as a tree. It is nil for other types,
+// whose zero value is null or is written in a form of their own.
 func zero(t *typeinfo.Type) any {
 	switch t.Kind {
 	case typeinfo.Struct:
@@ -292,7 +303,7 @@ func zero(t *typeinfo.Type) any {
 	return nil
 }
 
-// literals returns an enumeration, which is of strings, in order.
+// literals returns the values of an enumeration in order, nil if there are none.
 func literals(values []string) []any {
 	if len(values) == 0 {
 		return nil

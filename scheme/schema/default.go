@@ -7,20 +7,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// maxGrowth bounds what SetDefaults adds to one tree, in bytes of about what it takes as JSON: an
-// element as short as {} can stand for defaults of any size.
+// maxGrowth bounds the defaults that SetDefaults adds to one tree, in bytes, about as long as they
+// are in JSON. Without a bound, a list of a million elements {} could grow to any size.
 const maxGrowth = 16 << 20
 
 // ErrTooLarge is returned for trees that defaults would make larger than any object may be.
 var ErrTooLarge = errors.New("the defaults of the object are too large")
 
-// SetDefaults sets the defaults of s in a tree, in place: in each object that is there, and in what
-// a default has brought. A null where none is allowed counts as missing, and takes the default; if
-// there is none, it stays. Default values are copied.
+// SetDefaults sets the defaults of s in a tree, in place: in each object of the tree, and in each
+// default that it has set. A null counts as missing where s does not allow null: the default
+// replaces it, and without a default it stays. Default values are copied.
 //
-// In what is described by a Go type, a value that is empty counts as missing, too.
+// Where s is the schema of a Go type, an empty value counts as missing, too.
 //
-// The error is ErrTooLarge or that of m, once it has ended; then the tree has part of its defaults.
+// The error is ErrTooLarge, or that of m if m has ended. After an error the tree has some of its
+// defaults.
 func (s *Schema) SetDefaults(m *meter.Meter, tree any) error {
 	d := defaulter{meter: m, left: maxGrowth}
 	d.value(s, tree)
@@ -30,13 +31,14 @@ func (s *Schema) SetDefaults(m *meter.Meter, tree any) error {
 	return m.Err()
 }
 
+// defaulter walks one tree. It ends at jsontext.MaxDepth, because defaults make a tree deeper.
 type defaulter struct {
 	meter *meter.Meter
-	left  int // of maxGrowth
-	depth int
+	left  int // bytes of maxGrowth that are left; negative if there were too few
+	depth int // of the current value
 }
 
-// value sets the defaults in a value.
+// value sets the defaults within a value. The default of the value itself was set by its parent.
 func (d *defaulter) value(s *Schema, v any) {
 	if s == nil || d.left < 0 || d.depth > jsontext.MaxDepth || d.meter.Step(stepsPerValue) != nil {
 		return
@@ -52,6 +54,8 @@ func (d *defaulter) value(s *Schema, v any) {
 	d.depth--
 }
 
+// object sets the defaults in an object: first within the fields and entries that it has, then of
+// the fields that are missing.
 func (d *defaulter) object(s *Schema, v map[string]any) {
 	for name, held := range v {
 		p, known := s.Properties[name]
@@ -87,6 +91,7 @@ func (s *Schema) mayDefault() map[string]*Schema {
 	return s.Properties
 }
 
+// list sets the defaults in the elements of a list. The default of an element replaces a null.
 func (d *defaulter) list(s *Schema, v []any) {
 	if s.Items == nil || d.meter.Step(len(v)) != nil {
 		return
@@ -100,25 +105,26 @@ func (d *defaulter) list(s *Schema, v []any) {
 	}
 }
 
-// make returns the default of a schema, with the defaults in it.
+// make returns a copy of the default of a schema, with the defaults within it set.
 func (d *defaulter) make(s *Schema) any {
 	made := d.copy(s.Default)
 	d.value(s, made)
 	return made
 }
 
-// forbidsNull reports whether v is a null that s does not allow. Where any value is allowed, null
-// is.
+// forbidsNull reports whether v is null and s does not allow null. A schema that says nothing about
+// its values allows it.
 func (s *Schema) forbidsNull(v any) bool {
 	return v == nil && !s.Nullable && !s.isAnything()
 }
 
-// wantsDefault reports whether v, the value of a field, gives way to its default.
+// wantsDefault reports whether the default of a field replaces v, its value.
 func (s *Schema) wantsDefault(v any) bool {
 	return s.forbidsNull(v) || s.Go != nil && s.isZero(v)
 }
 
-// copy returns a copy of a default and counts it.
+// copy returns a copy of a default and subtracts its length in JSON from left: 4 bytes a value, and
+// the bytes of keys and strings. It returns nil once left is negative.
 func (d *defaulter) copy(v any) any {
 	if d.left -= 4; d.left < 0 {
 		return nil

@@ -8,13 +8,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// enum judges whether a value is one of those that are allowed.
+// enum reports a value that is none of the allowed ones. The message names the allowed values, up
+// to field.MaxText bytes.
 func (c *checker) enum(s *Schema, v any) {
 	if s.Enum == nil || c.isAllowed(s, v) {
 		return
 	}
 	var names []string
-	for length := 0; len(names) < len(s.Enum) && length <= field.MaxText; { // what is beyond that is not shown
+	for length := 0; len(names) < len(s.Enum) && length <= field.MaxText; {
 		allowed := s.Enum[len(names)]
 		name, ok := allowed.(string)
 		if !ok {
@@ -25,8 +26,8 @@ func (c *checker) enum(s *Schema, v any) {
 	c.report(field.NotSupported(c.at(), v, names))
 }
 
-// isAllowed reports whether a value is one of an enumeration, as isOneOf has it for each of its
-// values.
+// isAllowed reports whether v is one of the allowed values, in the sense of isOneOf. In a long
+// enumeration it looks v up in an index instead of comparing it with each.
 func (c *checker) isAllowed(s *Schema, v any) bool {
 	some := s.Enum
 	if s.enums != nil {
@@ -39,8 +40,9 @@ func (c *checker) isAllowed(s *Schema, v any) bool {
 	return slices.ContainsFunc(some, func(allowed any) bool { return isOneOf(s, allowed, v) })
 }
 
-// isOneOf reports whether v is a value that an enumeration allows. Like kube-apiserver it takes v
-// for the type of that value, and never finds null.
+// isOneOf reports whether v equals allowed, one value of an enumeration. For trees without a Go
+// type it converts v to the type of allowed first, as kube-apiserver does: 1.5 is the integer 1,
+// and the integer 65 is the string "A". Null equals nothing there.
 func isOneOf(s *Schema, allowed, v any) bool {
 	if s.Go != nil {
 		return jsontext.Equal(allowed, v)
@@ -60,18 +62,17 @@ func isOneOf(s *Schema, allowed, v any) bool {
 	return jsontext.Equal(allowed, v)
 }
 
-// fewEnums is how many values of an enumeration are compared one by one.
+// fewEnums is the length up to which the values of an enumeration are compared one after the other.
 const fewEnums = 16
 
-// enums are the values of a long enumeration without a Go type, so that one can be found without
-// comparing all.
+// enums is an index of a long enumeration in a schema without a Go type.
 type enums struct {
 	scalars   map[any]struct{}
-	seed      maphash.Seed
-	compounds map[uint64][]any // objects and lists by their hashes
+	seed      maphash.Seed     // of hash
+	compounds map[uint64][]any // objects and lists by hash
 }
 
-// newEnums returns nil for an enumeration that is short.
+// newEnums returns the index of an enumeration, nil if it has at most fewEnums values.
 func newEnums(all []any) *enums {
 	if len(all) <= fewEnums {
 		return nil
@@ -90,8 +91,8 @@ func newEnums(all []any) *enums {
 	return e
 }
 
-// among reports whether v is found, or else returns the values that are still to be compared with
-// it.
+// among looks v up. It returns true if v is allowed, with the conversions of isOneOf. If v is an
+// object or a list, it returns the candidates of the same hash instead, which the caller compares.
 func (e *enums) among(v any) ([]any, bool) {
 	has := func(v any) bool {
 		_, ok := e.scalars[v]
@@ -111,8 +112,9 @@ func (e *enums) among(v any) ([]any, bool) {
 	return nil, v != nil && has(v)
 }
 
-// hash is the same for trees that are equal: numbers count by value, and the fields of an object in
-// any order.
+// hash returns a hash that is equal for equal trees. A number is hashed by its value as a float, so
+// that 1 and 1.0 are equal, and the hashes of an object's fields are added, so that their order
+// does not matter.
 func (e *enums) hash(v any) uint64 {
 	const prime = 0x9e3779b97f4a7c15
 	h := uint64(0)

@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter/metertest"
 )
 
-// TestLongEnum has a long enumeration allow what it would allow if its values were compared one by
-// one.
+// TestLongEnum checks that a long enumeration, which has an index, allows the same values as one
+// whose values are compared one after the other.
 func TestLongEnum(t *testing.T) {
 	enum := []string{"null", "true", `"a"`, `"b"`, `"A"`, "1", "2.0", "3.5", "-7", "97", "9007199254740993", "9007199254740992.0", "1e300",
 		`{"a":1,"b":[2,{"c":"d"}]}`, `{}`, `[]`, `[1,2.0]`, `[[1],{"x":null}]`, `{"n":9007199254740993}`, `"\u0000"`, `"é"`}
@@ -36,8 +36,8 @@ func TestLongEnum(t *testing.T) {
 	}
 }
 
-// TestLargeEnum judges many values by an enumeration of many. What is compared is counted as steps:
-// a value has to be found without going through the enumeration.
+// TestLargeEnum checks many values against a long enumeration. Comparisons are counted as steps, so
+// few steps show that values are looked up.
 func TestLargeEnum(t *testing.T) {
 	enum, list := make([]any, 60_000), make([]any, 150_000)
 	for i := range enum {
@@ -70,8 +70,8 @@ func TestLargeEnum(t *testing.T) {
 	}
 }
 
-// TestEnds has each loop over values end with its meter, within a few thousand steps, when the
-// request has gone.
+// TestEnds checks that each loop over values ends within a few thousand steps after its context has
+// ended.
 func TestEnds(t *testing.T) {
 	const n = 20_000
 	list, object := make([]any, n), make(map[string]any, n)

@@ -18,8 +18,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// formats tell whether a string has the format of their name, in which hyphens do not count.
-// Formats that are not here say nothing.
+// formats.go has the formats of strings, as kube-apiserver checks them by way of go-openapi/strfmt.
+// Where that library is looser than the RFC of a format, so are these functions. The checker of
+// validate.go and CEL's format library call them.
+
+// formats maps the name of a format, without hyphens, to a function that reports whether a string
+// has it. Every string has a format that is not here.
 var formats = map[string]func(string) bool{
 	"bsonobjectid": func(s string) bool { return len(s) == 24 && isHex(s) },
 	"byte":         isBase64,
@@ -54,16 +58,19 @@ var formats = map[string]func(string) bool{
 	"uuid5":        func(s string) bool { return isUUID(s, '5') },
 }
 
+// formatNamed returns the function for a format, nil for an unknown one. Hyphens in the name are
+// ignored: date-time is datetime.
 func formatNamed(name string) func(string) bool { return formats[strings.ReplaceAll(name, "-", "")] }
 
-// HasFormat reports whether s has a format of strings, such as "uuid". Every string has a format
-// that nobody knows.
+// HasFormat reports whether the string s has a format, such as "uuid". It is true for unknown
+// formats.
 func HasFormat(format, s string) bool {
 	is := formatNamed(format)
 	return is == nil || is(s)
 }
 
-// KnownFormat reports whether a format says something about values of a type.
+// KnownFormat reports whether there is a check for the format in values of a type: a string format,
+// int32 or int64 of integers, float or double of numbers.
 func KnownFormat(typ, format string) bool {
 	switch typ {
 	case "", String, intOrString:
@@ -76,7 +83,7 @@ func KnownFormat(typ, format string) bool {
 	return false
 }
 
-// format judges whether a string has the format of its schema.
+// format reports a string that does not have the format of its schema.
 func (c *checker) format(t *Schema, v string) {
 	if t.Format == "" || t.Type != "" && t.Type != String && !c.literal {
 		return
@@ -97,7 +104,7 @@ func isBase64(s string) bool {
 
 var clock = names.Pattern(`^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})$`)
 
-// isDateTime accepts a date and a time of day, and whatever follows after another T.
+// isDateTime accepts a date and a time of day. Like strfmt it ignores all text after a second T.
 func isDateTime(s string) bool {
 	parts := strings.SplitN(strings.ToLower(s), "t", 3)
 	return len(parts) > 1 && isDate(parts[0]) && clock().MatchString(parts[1])
@@ -110,7 +117,8 @@ func isDate(s string) bool {
 
 var durationPart = names.Pattern(`([0-9]+)\s*([A-Za-zµ]+)`)
 
-// durationUnits are the units of durations in words: by names, and by what longer names begin with.
+// durationUnits are the units of durations in words: a unit is meant by one of its names, or by any
+// word that begins with begin, such as "minutes".
 var durationUnits = []struct {
 	names []string
 	begin string
@@ -126,8 +134,8 @@ var durationUnits = []struct {
 	{[]string{"w", "wk"}, "week", 7 * 24 * time.Hour},
 }
 
-// ParseDuration reads what Go writes, and numbers with units in words, such as "2 days". What
-// stands between those does not count.
+// ParseDuration reads a duration as time.ParseDuration does, or else as a sum of numbers with units
+// in words, such as "2 days 3 hours". Other text between the numbers is ignored.
 func ParseDuration(s string) (sum time.Duration, err error) {
 	if d, err := time.ParseDuration(s); err == nil {
 		return d, nil
@@ -151,8 +159,9 @@ func ParseDuration(s string) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// isHostname accepts one label, in which a hyphen can only be the second character, or several, of
-// which the last has letters only. Letters and symbols may be of any alphabet.
+// isHostname accepts the names that strfmt's regular expression accepts. A name of one label may
+// have a hyphen only as its second character. The last of several labels has at least two
+// characters, all letters. Letters and symbols may be of any alphabet.
 func isHostname(s string) bool {
 	labels := strings.Split(s, ".")
 	last := labels[len(labels)-1]
@@ -174,7 +183,7 @@ func isHostname(s string) bool {
 		!strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// isHostText reports whether s has only what can stand in the name of a host beside hyphens.
+// isHostText reports whether s has only digits, letters and symbols.
 func isHostText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return !('0' <= r && r <= '9') && !unicode.IsLetter(r) && !unicode.IsSymbol(r)
@@ -197,8 +206,8 @@ func isRGBColor(s string) bool {
 
 var uuid = names.Pattern(`^[0-9a-fA-F]{8}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{4}-?[0-9a-fA-F]{12}$`)
 
-// isUUID reports whether s is a UUID of a version, 0 for any. From version 4 on the variant is that
-// of RFC 4122.
+// isUUID reports whether s is a UUID of a version, a digit or 0 for any. For versions 4 and 5 the
+// variant must be that of RFC 4122, which the 17th digit tells.
 func isUUID(s string, version byte) bool {
 	if !uuid().MatchString(s) {
 		return false
@@ -211,13 +220,15 @@ var (
 	isbn10 = names.Pattern(`^[0-9]{9}[0-9X]$`)
 	isbn13 = names.Pattern(`^[0-9]{13}$`)
 	ssn    = names.Pattern(`^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$`)
-	// card has the numbers that issuers of cards give.
+	// card has the ranges of numbers of the issuers: Visa, Mastercard, Discover, American Express,
+	// Diners Club and JCB.
 	card = names.Pattern(`^(4[0-9]{12}([0-9]{3})?|5[1-5][0-9]{14}|6(011|5[0-9]{2})[0-9]{12}|3[47][0-9]{13}|` +
 		`3(0[0-5]|[68][0-9])[0-9]{11}|(2131|1800|35[0-9]{3})[0-9]{11})$`)
 	spaceOrHyphen = names.Pattern(`[\s-]`)
 	notDigit      = names.Pattern(`[^0-9]`)
 )
 
+// isISBN10 checks the form and the check digit, in which X stands for 10.
 func isISBN10(s string) bool {
 	s = spaceOrHyphen().ReplaceAllString(s, "")
 	if !isbn10().MatchString(s) {
@@ -234,6 +245,7 @@ func isISBN10(s string) bool {
 	return sum%11 == 0
 }
 
+// isISBN13 checks the form and the check digit.
 func isISBN13(s string) bool {
 	s = spaceOrHyphen().ReplaceAllString(s, "")
 	sum := 0
@@ -243,7 +255,8 @@ func isISBN13(s string) bool {
 	return isbn13().MatchString(s) && sum%10 == 0
 }
 
-// isCreditCard does not mind what stands between the digits.
+// isCreditCard checks the form and the check digit (the Luhn algorithm). It ignores all characters
+// that are no digits.
 func isCreditCard(s string) bool {
 	s = notDigit().ReplaceAllString(s, "")
 	sum := 0

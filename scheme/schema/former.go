@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// before is the value that an update replaces, if there is one.
+// before is the old value that corresponds to a value in an update. known is false if there is
+// none, or if the walk cannot tell which old value corresponds.
 type before struct {
 	value any
 	known bool
-	by    *Schema // of value; nil for those of Go types
+	by    *Schema // the schema of value; nil in the schemas of Go types
 }
 
-// field returns what a field was of which v is an object that has it now.
+// field returns the old value of a field of the object that b is the old value of.
 func (b before) field(name string) before {
 	if b.by == nil {
 		return before{}
@@ -27,14 +28,16 @@ func (b before) field(name string) before {
 	return before{was, true, below.Target()}
 }
 
-// A Former finds the elements of a list before an update. The zero Former knows none.
+// A Former finds the old element that corresponds to an element of a list in an update. The zero
+// Former finds none.
 type Former struct {
 	list *Schema
-	was  map[any]any // elements of a list of type map by their keys
+	was  map[any]any // old elements of a list of type map by their keys
 }
 
-// Former returns what the list that s describes was. Of lists that are not of type map no element
-// is known.
+// Former returns a Former over list, an old list that s describes. It is the zero Former for lists
+// that are not of type map, whose elements have no identity. Of two elements with the same keys it
+// finds the first.
 func (s *Schema) Former(list []any) Former {
 	if s.ListType != "map" || len(list) == 0 {
 		return Former{}
@@ -50,7 +53,7 @@ func (s *Schema) Former(list []any) Former {
 	return f
 }
 
-// Element returns what an element was that is v now, nil if that is not known.
+// Element returns the old element with the keys of v, nil if there is none.
 func (f *Former) Element(v any) any {
 	if f.was == nil {
 		return nil
@@ -62,7 +65,7 @@ func (f *Former) Element(v any) any {
 	return f.was[key]
 }
 
-// before is Element for the walk of a checker.
+// before returns Element as the before of a checker.
 func (f *Former) before(v any) before {
 	was := f.Element(v)
 	if was == nil {
@@ -71,9 +74,9 @@ func (f *Former) before(v any) before {
 	return before{was, true, f.list.item()}
 }
 
-// scalarKeys returns what identifies an element of a list of type map across an update: its keys,
-// if all are there and scalars. As in kube-apiserver, 1 is not 1.0, and where there are several
-// keys, six decimals of a number count.
+// scalarKeys returns a comparable value that identifies an element of a list of type map across an
+// update: its key, or several keys as one string. It returns false if a key is missing or no
+// scalar. As in kube-apiserver, 1 is not 1.0, and of several keys, floats count to six decimals.
 func (s *Schema) scalarKeys(element any) (any, bool) {
 	fields, _ := element.(map[string]any)
 	for _, name := range s.ListKeys {
@@ -98,11 +101,13 @@ func (s *Schema) scalarKeys(element any) (any, bool) {
 	return b.String(), true
 }
 
-// Unchanged reports whether a value that s describes, which an update may not be held to, is what
-// it was. As in kube-apiserver, an object with a field that s does not describe never is, and 1 is
-// not 1.0.
+// Unchanged reports whether an update leaves a value that s describes as it was. If so, errors in
+// the value are not reported (ratcheting, KEP-4008). As in kube-apiserver, an object with a field
+// that s does not describe counts as changed, and 1 is not 1.0.
 func (s *Schema) Unchanged(v, old any) bool { return s.Target().unchanged(v, old) }
 
+// unchanged is Unchanged for s a Target. Elements of a list of type map are compared by their keys,
+// so that a new order alone is no change of an element; other lists are compared as a whole.
 func (s *Schema) unchanged(v, old any) bool {
 	switch v := v.(type) {
 	case map[string]any:

@@ -132,9 +132,10 @@ var goTypes = kinds{
 	reflect.TypeFor[corev1.Event](), reflect.TypeFor[corev1.Secret](), reflect.TypeFor[corev1.Namespace](), reflect.TypeFor[coordinationv1.Lease](),
 }
 
-// FuzzGoTypes holds what is done to trees against what is done to Go values: an object is made at random, its JSON is
-// changed at random, and what decodes must have the same unknown fields, get the same defaults and fail the same
-// checks either way. Only what tags say is compared.
+// FuzzGoTypes compares the walks over trees with the walks over Go values. It makes a random object
+// and changes its JSON at random. If the result decodes, both forms must have the same unknown
+// fields, get the same defaults and fail the same checks. Only checks that tags declare are
+// compared.
 func FuzzGoTypes(f *testing.F) {
 	for kind := range goTypes {
 		f.Add(uint8(kind), uint64(kind), []byte{}, []byte{})
@@ -171,7 +172,8 @@ type pair struct {
 	tree   any
 }
 
-// makePair makes an object at random and gives its JSON some edits; ok is false if it does not decode then.
+// makePair makes an object at random and gives its JSON some edits; ok is false if it does not
+// decode then.
 func makePair(t *testing.T, factory *codec.Factory, s *schema.Schema, typ reflect.Type, seed uint64, edits []byte) (_ pair, ok bool) {
 	made := reflect.New(typ).Interface().(meta.Typed)
 	sample.New(seed).Fill(made)
@@ -237,8 +239,8 @@ func compareDefaults(t *testing.T, factory *codec.Factory, s *schema.Schema, gvk
 	}
 }
 
-// compareChecks validates both forms. Paths and types have to be the same; words are those of custom resources for
-// trees.
+// compareChecks validates both forms. Paths and types have to be the same; words are those of
+// custom resources for trees.
 func compareChecks(t *testing.T, s *schema.Schema, now, was pair, what string) {
 	var old any
 	if was.object != nil {
@@ -263,7 +265,8 @@ func brief(errs field.ErrorList) []string {
 	return out
 }
 
-// edit changes a tree as a script says: three bytes for where, which of the values there, and what with it.
+// edit changes a tree as a script says: three bytes for where, which of the values there, and what
+// with it.
 func edit(tree map[string]any, script []byte) {
 	for ; len(script) >= 3; script = script[3:] {
 		holders := holdersIn(tree, nil)
@@ -291,7 +294,7 @@ func edit(tree map[string]any, script []byte) {
 	}
 }
 
-// other returns a value to stand for another, mostly one of the same type.
+// other returns a value to replace another with, mostly of the same type.
 func other(v any, choice byte) any {
 	if choice < 48 {
 		return []any{nil, "", int64(0), false, []any{}, map[string]any{}, 0.5, "25%"}[choice%8]

@@ -12,7 +12,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// goValue judges a value of a Go type, for which empty and absent are the same.
+// govalue.go checks trees whose schema comes from a Go type. It finds what typeinfo.Validate finds
+// in the Go value that the tree decodes to; a fuzz test compares the two. In Go, a field that is no
+// pointer cannot be absent, so an absent field counts as its zero value here.
+
+// goValue checks a value of a Go type.
 func (c *checker) goValue(s *Schema, v any, old before) {
 	t := s.Target()
 	empty := s.isAbsent(v)
@@ -30,7 +34,7 @@ func (c *checker) goValue(s *Schema, v any, old before) {
 		v = t.goZero()
 	}
 	if s.Go.Pointer && old.value == nil {
-		old = before{} // there was nothing to compare the parts with
+		old = before{} // the old pointer was nil, so the parts have no old values
 	}
 	if !(empty && s.Go.OmitEmpty) {
 		if c.goLimits(limits, t, v); s.Go.Enum {
@@ -48,7 +52,7 @@ func (c *checker) goValue(s *Schema, v any, old before) {
 	}
 }
 
-// goLimits applies what typeinfo knows to check.
+// goLimits applies the limits that check tags can declare.
 func (c *checker) goLimits(l *Limits, t *Schema, v any) {
 	switch v := v.(type) {
 	case string:
@@ -62,7 +66,8 @@ func (c *checker) goLimits(l *Limits, t *Schema, v any) {
 	}
 }
 
-// goFields judges the fields of a struct, also those that are not there, and the entries of a map.
+// goFields checks all fields of a struct, absent ones too because they may be required, and the
+// entries of a map.
 func (c *checker) goFields(t *Schema, v map[string]any, old before) {
 	previous, _ := old.value.(map[string]any)
 	each(t.Properties, c.ordered, func(name string, p *Schema) {
@@ -82,7 +87,7 @@ func (c *checker) goFields(t *Schema, v map[string]any, old before) {
 	})
 }
 
-// isAbsent reports whether v counts as not being there.
+// isAbsent reports whether v counts as absent: null for a pointer, else an empty value.
 func (s *Schema) isAbsent(v any) bool {
 	if s.Go.Pointer {
 		return v == nil
@@ -122,7 +127,8 @@ func (s *Schema) isZero(v any) bool {
 	return false
 }
 
-// isEmpty reports whether v holds nothing: the zero value, or a list or map without elements.
+// isEmpty reports whether v is the zero value of its Go type, or a list, map or []byte without
+// elements.
 func (s *Schema) isEmpty(v any) bool {
 	if s.isZero(v) {
 		return true
@@ -138,7 +144,8 @@ func (s *Schema) isEmpty(v any) bool {
 	return false
 }
 
-// goZero returns what stands for an absent value that is no pointer, nil if it is not looked into.
+// goZero returns the tree that stands for an absent value that is no pointer. It is nil for types
+// whose values are not checked further.
 func (s *Schema) goZero() any {
 	switch s.Type {
 	case Array:
@@ -155,7 +162,8 @@ func (s *Schema) goZero() any {
 	return nil
 }
 
-// goRepeated is repeated for lists of Go values, in which empty and absent are the same.
+// goRepeated returns the indexes of the duplicates in a list of Go values, as repeated does for
+// other lists. An absent key counts as its default or zero value.
 func (s *Schema) goRepeated(list []any) []int {
 	var found []int
 	times := make(map[string]int, len(list))
@@ -172,11 +180,10 @@ func (s *Schema) goRepeated(list []any) []int {
 	return found
 }
 
-// goKey returns what tells an element of a list from others: in a list of type map the values of
-// its keys, {"name":"a","port":80}, in a set the element itself. It is JSON with sorted names, the
-// same for equal values. Keys that the element leaves out count with their defaults. ok is false if
-// s is no set and no list of type map, or the element of the latter is no object, lacks a key that
-// has no default, or has one that is no scalar.
+// goKey returns the identity of an element as JSON with sorted names, which is equal for equal
+// elements: in a list of type map its keys, such as {"name":"a","port":80}, in a set the element
+// itself. An absent key counts with its default. ok is false for an element of other lists, and for
+// an element of a list of type map that is no object or lacks a key that has no default.
 func (s *Schema) goKey(element any) (key string, ok bool) {
 	switch s.ListType {
 	case "set":
@@ -188,8 +195,8 @@ func (s *Schema) goKey(element any) (key string, ok bool) {
 	return "", false
 }
 
-// goKeys returns the values of the keys of an element of a list of type map, and whether all are
-// there.
+// goKeys returns the keys of an element of a list of type map with their values. complete is false
+// if a key is missing and has no default, or is no scalar.
 func (s *Schema) goKeys(element any) (keys map[string]any, complete bool) {
 	fields, ok := element.(map[string]any)
 	if !ok {
@@ -201,8 +208,7 @@ func (s *Schema) goKeys(element any) (keys map[string]any, complete bool) {
 		value, ok := fields[name]
 		ok = ok && isScalar(value)
 		if p := s.item().Child(name); p != nil && (!ok && fields[name] == nil || p.wantsDefault(value)) {
-			// Of Go values, those without a default are the zero value, which is written as null
-			// here.
+			// A Go value without a default is the zero value, for which null stands here.
 			value, ok = p.Default, p.Default != nil || p.Go != nil
 		}
 		if ok {
@@ -214,8 +220,8 @@ func (s *Schema) goKeys(element any) (keys map[string]any, complete bool) {
 	return keys, complete
 }
 
-// same reports whether two values of a place are the same in Go, where fields of structs cannot be
-// absent.
+// same reports whether two values that s describes are equal as Go values: an absent field equals a
+// field with its zero value.
 func (s *Schema) same(a, b any) bool {
 	if s == nil {
 		return jsontext.Equal(a, b)
@@ -243,7 +249,8 @@ func (s *Schema) same(a, b any) bool {
 	return jsontext.Equal(a, b)
 }
 
-// goString applies the limits of a string, or of the bytes that it encodes.
+// goString applies the limits of a string. For a []byte, lengths count the bytes that the base64
+// text encodes.
 func (c *checker) goString(l *Limits, t *Schema, v string) {
 	if t.Format == "byte" {
 		if data, err := base64.StdEncoding.DecodeString(v); err == nil {

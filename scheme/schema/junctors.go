@@ -7,13 +7,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// combines reports whether there are schemas beside the one at hand.
+// junctors.go checks allOf, anyOf, oneOf and not of custom resources, and hides the anyOf that
+// OpenAPI clients need for x-kubernetes-int-or-string.
+
+// combines reports whether the limits have an allOf, anyOf, oneOf or not.
 func (l *Limits) combines() bool {
 	return l.AnyOf != nil || l.OneOf != nil || l.AllOf != nil || l.Not != nil
 }
 
-// junctors judges a value by combinations of schemas. What they find has no path of its own; beside
-// it stand the errors of the schema that comes closest.
+// junctors checks a value against combinations of schemas. As in kube-apiserver, an error of a
+// combination has no path; after it come the errors of the schema that came closest.
 func (c *checker) junctors(s *Schema, v any) {
 	name := strconv.Quote(c.way.String())
 	if len(s.Limits.AnyOf) > 0 {
@@ -28,7 +31,7 @@ func (c *checker) junctors(s *Schema, v any) {
 	}
 }
 
-// anyOf wants a value to fulfil one of several schemas.
+// anyOf requires that a value fulfils at least one of several schemas.
 func (c *checker) anyOf(all []*Schema, name string, v any) {
 	var best *checker
 	for _, s := range all {
@@ -43,7 +46,7 @@ func (c *checker) anyOf(all []*Schema, name string, v any) {
 	c.adopt(best)
 }
 
-// oneOf wants a value to fulfil one of several schemas, and no other.
+// oneOf requires that a value fulfils exactly one of several schemas.
 func (c *checker) oneOf(all []*Schema, name string, v any) {
 	var best, first *checker
 	valid := 0
@@ -67,7 +70,7 @@ func (c *checker) oneOf(all []*Schema, name string, v any) {
 	}
 }
 
-// allOf wants a value to fulfil all of several schemas, and reports what is wrong by any.
+// allOf requires that a value fulfils all of several schemas, and reports the errors of each.
 func (c *checker) allOf(all []*Schema, name string, v any) {
 	valid := 0
 	for _, s := range all {
@@ -86,7 +89,7 @@ func (c *checker) allOf(all []*Schema, name string, v any) {
 	}
 }
 
-// closest returns the one of two results that got to check more, the first if they are equal.
+// closest returns the result with more checks, and a if they have equally many.
 func closest(a, b *checker) *checker {
 	if a == nil || b.checks > a.checks {
 		return b
@@ -94,7 +97,8 @@ func closest(a, b *checker) *checker {
 	return a
 }
 
-// branch judges a value by a schema beside the one at hand.
+// branch checks a value against one schema of a combination, with a checker of its own. The old
+// value plays no part in it.
 func (c *checker) branch(s *Schema, v any) *checker {
 	sub := &checker{meter: c.meter, path: c.path, way: c.way[:len(c.way):len(c.way)], literal: c.literal,
 		ordered: c.ordered}
@@ -102,7 +106,7 @@ func (c *checker) branch(s *Schema, v any) *checker {
 	return sub
 }
 
-// adopt takes over what a branch has found.
+// adopt adds the errors and the number of checks of a branch to those of c.
 func (c *checker) adopt(sub *checker) {
 	c.checks += sub.checks
 	for _, err := range sub.errs {
@@ -113,14 +117,15 @@ func (c *checker) adopt(sub *checker) {
 	}
 }
 
-// reportAtRoot records an error that has no path.
+// reportAtRoot records an error at the path of the tree, as kube-apiserver does for errors without
+// a path of their own.
 func (c *checker) reportAtRoot(detail string) {
 	c.report(field.Invalid(c.path, "", detail))
 }
 
-// UnfoldIntOrString returns the limits of s with the anyOf that says what IntOrString means, for
-// readers who know only OpenAPI. It stands alone or, beside another, first in allOf; if it is there
-// already, nothing is added.
+// UnfoldIntOrString returns a copy of the limits of s with an anyOf of integer and string, which
+// tells plain OpenAPI clients what x-kubernetes-int-or-string means. If s has an anyOf already, the
+// new one goes into the first entry of allOf. If one of the two is there already, nothing is added.
 func (s *Schema) UnfoldIntOrString() *Limits {
 	both := []*Schema{{Type: Integer}, {Type: String}}
 	if s.Limits == nil {
@@ -139,8 +144,8 @@ func (s *Schema) UnfoldIntOrString() *Limits {
 	return &out
 }
 
-// withoutIntOrString takes out an anyOf that says no more than integer or string: the one given, or
-// the first of allOf.
+// withoutIntOrString removes an anyOf that says just integer or string: anyOf itself, or the one in
+// the first entry of allOf.
 func withoutIntOrString(anyOf, allOf []*Schema) (_, _ []*Schema) {
 	switch {
 	case isIntOrString(anyOf):
@@ -151,7 +156,7 @@ func withoutIntOrString(anyOf, allOf []*Schema) (_, _ []*Schema) {
 	return anyOf, allOf
 }
 
-// isIntOrString reports whether schemas say integer and string, and no more.
+// isIntOrString reports whether anyOf has just two schemas, of the types integer and string.
 func isIntOrString(anyOf []*Schema) bool {
 	return len(anyOf) == 2 && anyOf[0].Type == Integer && anyOf[1].Type == String
 }

@@ -8,7 +8,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// keyword reads one keyword of a schema into s. at is its own path.
+// keywords.go reads the keywords of a schema, one method for each group. parser.schema (parse.go)
+// calls keyword for each member of the JSON object.
+
+// keyword reads one keyword of a schema into s. at is the path of the keyword.
 func (p *parser) keyword(at *field.Path, s *Schema, name string, v any) {
 	switch name {
 	case "description":
@@ -121,11 +124,12 @@ func (p *parser) extension(at *field.Path, s *Schema, name string, v any) bool {
 	return true
 }
 
-// foreign are the keywords of OpenAPI and JSON Schema that Kubernetes does not take.
+// foreign are the keywords of OpenAPI and JSON Schema that a CustomResourceDefinition must not use.
 var foreign = []string{"$ref", "$schema", "additionalItems", "definitions", "dependencies", "deprecated",
 	"discriminator", "id",
 	"patternProperties", "readOnly", "writeOnly", "xml"}
 
+// refuse reports a keyword that is not read: a foreign one, or one that does not exist.
 func (p *parser) refuse(at *field.Path, name string) {
 	if slices.Contains(foreign, name) {
 		p.fail(field.Forbidden(at, name+" is not supported"))
@@ -134,6 +138,8 @@ func (p *parser) refuse(at *field.Path, name string) {
 	p.fail(field.Invalid(at, field.Omit{}, "unknown keyword"))
 }
 
+// pattern compiles a regular expression, each text once for the whole schema. It returns nil after
+// reporting an error.
 func (p *parser) pattern(at *field.Path, v any) *regexp.Regexp {
 	var text string
 	if !read(p, at, v, &text) || text == "" {
@@ -154,7 +160,7 @@ func (p *parser) pattern(at *field.Path, v any) *regexp.Regexp {
 	return compiled
 }
 
-// docs reads a keyword that says nothing about values.
+// docs reads a keyword that does not restrict values.
 func (p *parser) docs(at *field.Path, d *Docs, name string, v any) {
 	switch name {
 	case "title":
@@ -176,6 +182,7 @@ func (p *parser) docs(at *field.Path, d *Docs, name string, v any) {
 	}
 }
 
+// rules reads x-kubernetes-validations. It does not compile the expressions; scheme/cel/rules does.
 func (p *parser) rules(at *field.Path, v any) []Rule {
 	var list []any
 	if !read(p, at, v, &list) {

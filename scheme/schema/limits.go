@@ -10,19 +10,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// invalid reports a value that breaks a limit, in words that follow the path.
+// limits.go checks types and limits of values. The checker of validate.go calls it; the messages
+// and their oddities are those of kube-apiserver, which checks by way of go-openapi/validate.
+
+// invalid reports a value that breaks a limit. The detail is the path, "in body" and words.
 func (c *checker) invalid(v any, words string) {
 	c.report(field.Invalid(c.at(), v, c.way.String()+" in body "+words))
 }
 
-// mistyped reports a value of a type other than the one wanted.
+// mistyped reports a value of the type got where want is declared.
 func (c *checker) mistyped(want string, got any) {
 	detail := fmt.Sprintf("%s in body must be of type %s: %q", c.way, want, got)
 	c.report(field.TypeInvalid(c.at(), got, detail))
 }
 
-// checkType judges the type of a value. Like kube-apiserver it takes strings and lists for what has
-// a format, unless that is one of numbers.
+// checkType reports a value of a wrong type. s is the schema of the use, t its target. Like
+// kube-apiserver it accepts a string or list of any declared type that is not integer or number, if
+// the schema has a known format.
 func (c *checker) checkType(s, t *Schema, v any) {
 	want, format, got := c.typeNames(t), c.knownFormat(t), typeOf(v)
 	switch {
@@ -50,7 +54,8 @@ func (c *checker) checkType(s, t *Schema, v any) {
 	}
 }
 
-// typeNames names the types that a schema accepts, "" for any.
+// typeNames returns the type that a schema accepts as messages write it: "integer,string" for
+// int-or-string, "" for any type.
 func (c *checker) typeNames(t *Schema) string {
 	if t.IntOrString && !c.literal {
 		return intOrString
@@ -60,7 +65,8 @@ func (c *checker) typeNames(t *Schema) string {
 
 const intOrString = Integer + "," + String
 
-// knownFormat returns the format of a schema, "" if it says nothing.
+// knownFormat returns the format of a schema, or "" if there is no check for it. A literal checker
+// counts unknown formats, too.
 func (c *checker) knownFormat(t *Schema) string {
 	if t.Format == "" || c.literal || KnownFormat(c.typeNames(t), t.Format) {
 		return t.Format
@@ -68,7 +74,7 @@ func (c *checker) knownFormat(t *Schema) string {
 	return ""
 }
 
-// accepts reports whether values of a type are allowed. An integer is a number, too.
+// accepts reports whether a schema allows values of a JSON type. An integer is a number as well.
 func (c *checker) accepts(t *Schema, typ string) bool {
 	switch want := c.typeNames(t); {
 	case t.Types != nil:
@@ -80,7 +86,7 @@ func (c *checker) accepts(t *Schema, typ string) bool {
 	}
 }
 
-// formatOf is the format of a value as messages call it.
+// formatOf returns the format of a number as messages call it, "" for other values.
 func formatOf(v any) string {
 	switch v.(type) {
 	case int64:
@@ -91,14 +97,15 @@ func formatOf(v any) string {
 	return ""
 }
 
-// stringLimits judges the length of a string, and then what it says. One error is enough.
+// stringLimits checks the length of a string, and if that is right, its pattern.
 func (c *checker) stringLimits(l *Limits, v string) {
 	if l.MaxLength == nil && l.MinLength == nil || c.lengthLimits(l, v, utf8.RuneCountInString(v)) {
 		c.pattern(l, v)
 	}
 }
 
-// lengthLimits judges a length and reports whether it is right.
+// lengthLimits reports a string v whose length, in characters or bytes, is out of bounds. It
+// returns true if the length is right.
 func (c *checker) lengthLimits(l *Limits, v string, length int) bool {
 	switch {
 	case l.MaxLength != nil && int64(length) > *l.MaxLength:
@@ -111,20 +118,22 @@ func (c *checker) lengthLimits(l *Limits, v string, length int) bool {
 	return false
 }
 
+// pattern reports a string that the pattern does not match anywhere.
 func (c *checker) pattern(l *Limits, v string) {
 	if l.Pattern != nil && !l.Pattern.MatchString(v) {
 		c.invalid(v, "should match '"+l.Pattern.String()+"'")
 	}
 }
 
-// numberRange judges whether a number fits the type and format of its schema.
+// numberRange reports a number that the type and format of its schema cannot represent.
 func (c *checker) numberRange(t *Schema, v any) {
 	if !inRange(t, v) {
 		c.outOfRange(t, "Checked")
 	}
 }
 
-// outOfRange reports that the type and format of a schema do not have a number.
+// outOfRange reports a number that the type and format of a schema cannot represent. what says
+// where the number comes from: the value, or a limit of the schema.
 func (c *checker) outOfRange(t *Schema, what string) {
 	format := "(default format)"
 	if KnownFormat(t.Type, t.Format) {
@@ -133,7 +142,7 @@ func (c *checker) outOfRange(t *Schema, what string) {
 	c.reportAtRoot(fmt.Sprintf("%s value must be of type %s %s in %s", what, t.Type, format, c.way))
 }
 
-// numberLimits judges a number.
+// numberLimits checks multipleOf, minimum and maximum of a number.
 func (c *checker) numberLimits(t *Schema, l *Limits, v any) {
 	if l.MultipleOf != nil {
 		v, factor := c.against(t, v, *l.MultipleOf, "MultipleOf")
@@ -165,9 +174,9 @@ func (c *checker) numberLimits(t *Schema, l *Limits, v any) {
 	}
 }
 
-// against returns a number and a limit in the type in which kube-apiserver compares them: as
-// integers if the number is one, so that the limit loses its fraction. A limit that the type of the
-// schema does not have is reported; then they are floats.
+// against returns a number and a limit in the type in which kube-apiserver compares them. If the
+// number is an integer, both are integers, so the limit loses its fraction; else both are floats.
+// If the schema's type cannot represent the limit, against reports that and returns floats.
 func (c *checker) against(t *Schema, v any, limit float64, what string) (number, bound any) {
 	if !inRange(t, limit) {
 		c.outOfRange(t, what)
@@ -179,7 +188,7 @@ func (c *checker) against(t *Schema, v any, limit float64, what string) (number,
 	return asFloat(v), limit
 }
 
-// inRange reports whether a number fits the type and format.
+// inRange reports whether the type and format of t can represent a number, an int64 or a float64.
 func inRange(t *Schema, v any) bool {
 	f, isFloat := v.(float64)
 	n, _ := v.(int64)
@@ -197,7 +206,7 @@ func inRange(t *Schema, v any) bool {
 	return true
 }
 
-// compare compares two numbers of one type.
+// compare orders two numbers of the same Go type, int64 or float64, as cmp.Compare does.
 func compare(v, limit any) int {
 	if n, ok := v.(int64); ok {
 		return cmp.Compare(n, limit.(int64))
@@ -205,20 +214,20 @@ func compare(v, limit any) int {
 	return cmp.Compare(v.(float64), limit.(float64))
 }
 
-// isMultiple reports whether a number is a multiple of another of its type.
+// isMultiple reports whether v is a multiple of factor, which is positive and of the same Go type.
 func isMultiple(v, factor any) bool {
 	if n, ok := v.(int64); ok {
 		return n%factor.(int64) == 0
 	}
 	f := factor.(float64)
 	if f < 1 {
-		return isWhole(v.(float64) * (1 / f)) // exact for 0.1 and its like, where the quotient is not
+		return isWhole(v.(float64) * (1 / f)) // 1/0.1 is exactly 10, but 0.3/0.1 is not 3
 	}
 	return isWhole(v.(float64) / f)
 }
 
-// isWhole reports whether a number is an integer that all who read JSON have, but for an error of
-// rounding.
+// isWhole reports whether f is an integer, up to a relative rounding error of 1e-9, that every JSON
+// implementation represents exactly: at most 2^53-1.
 func isWhole(f float64) bool {
 	if math.Abs(f) > 1<<53-1 {
 		return false
@@ -235,7 +244,7 @@ func asFloat(v any) float64 {
 	return f
 }
 
-// listLimits judges the length of a list.
+// listLimits checks minItems, maxItems and uniqueItems.
 func (c *checker) listLimits(l *Limits, v []any) {
 	n := int64(len(v))
 	if l.MinItems != nil && n < *l.MinItems {
@@ -249,7 +258,7 @@ func (c *checker) listLimits(l *Limits, v []any) {
 	}
 }
 
-// objectLimits judges the number of fields.
+// objectLimits checks minProperties and maxProperties.
 func (c *checker) objectLimits(l *Limits, v map[string]any) {
 	n := int64(len(v))
 	if l.MinProperties != nil && n < *l.MinProperties {

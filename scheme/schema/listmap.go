@@ -7,7 +7,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// item returns the schema of the contents of elements, nil if there is none.
+// listmap.go finds duplicates in sets and in lists of type map: for custom resources in
+// ValidateLists, for Go types in unique, which govalue.go calls.
+
+// item returns the Target of the schema of the elements, nil if s has no Items.
 func (s *Schema) item() *Schema {
 	if s.Items == nil {
 		return nil
@@ -15,9 +18,10 @@ func (s *Schema) item() *Schema {
 	return s.Items.Target()
 }
 
-// ValidateLists judges whether what tells the elements of a list apart repeats: those of a set, or
-// the keys in a list of type map. Of an update, whose old tree is not nil, that is no error if it
-// was so before, in any list. Once m has ended the rest is not judged.
+// ValidateLists reports the duplicates in lists of a tree: equal elements of a set, or equal keys
+// in a list of type map. If the old tree of an update has a duplicate in any list, nothing is
+// reported, as in kube-apiserver. old is nil for a create. Once m has ended, the rest is not
+// checked.
 func (s *Schema) ValidateLists(m *meter.Meter, path *field.Path, tree, old any) field.ErrorList {
 	errs := distinctLists.all(m, path, s, tree)
 	if len(errs) > 0 && old != nil && len(distinctLists.all(m, path, s, old)) > 0 {
@@ -28,7 +32,7 @@ func (s *Schema) ValidateLists(m *meter.Meter, path *field.Path, tree, old any) 
 
 var distinctLists = concern{func(s *Schema) bool { return s.lists }, (*checker).listType}
 
-// listType judges a list in which elements have to be told apart.
+// listType checks one set or list of type map.
 func (c *checker) listType(s *Schema, held any) {
 	v, _ := held.([]any)
 	switch s.ListType {
@@ -52,15 +56,15 @@ func (c *checker) listType(s *Schema, held any) {
 	}
 }
 
-// elementPath returns the path of an element of the list at hand.
+// elementPath returns the path of element i of the current list.
 func (c *checker) elementPath(i int) *field.Path {
 	c.way.index(i)
 	defer c.way.back()
 	return c.bracketed()
 }
 
-// unique reports the elements of a list that repeat others, as repeated finds them. A list in which
-// some did before may go on with it.
+// unique reports the duplicates in a list, which the function repeated finds. It reports nothing if
+// the old list had duplicates, so that an object that was stored with them can still be updated.
 func (c *checker) unique(s *Schema, v []any, old before, repeated func([]any) []int) {
 	twice := repeated(v)
 	if len(twice) == 0 {
@@ -88,9 +92,9 @@ func notObject(list []any) int {
 	return -1
 }
 
-// repeated returns the indexes of the elements that are the second of their kind: that have the
-// same keys or, without any, are the same. As in kube-apiserver, 1 and 1.0 are not, except inside
-// of objects and lists.
+// repeated returns the indexes of the duplicates in a list: elements with equal keys, or without
+// keys equal elements. An element that occurs three times is listed once, at its second index. As
+// in kube-apiserver, 1 and 1.0 differ, but within objects and lists they are equal.
 func repeated(list []any, keys []string) []int {
 	if len(list) <= fewElements && areDistinct(list, keys) {
 		return nil
@@ -106,11 +110,11 @@ func repeated(list []any, keys []string) []int {
 	return found
 }
 
-// fewElements is how many are compared with each other rather than collected.
+// fewElements is the length up to which the elements of a list are compared with each other.
 const fewElements = 16
 
-// areDistinct reports whether elements are told apart by scalars, which takes no memory to find
-// out.
+// areDistinct reports whether the elements of a short list have scalar identities that differ. It
+// allocates nothing. If it returns false, there may be no duplicates all the same.
 func areDistinct(list []any, keys []string) bool {
 	if len(keys) > 1 {
 		return len(list) < 2
@@ -131,8 +135,8 @@ func areDistinct(list []any, keys []string) bool {
 	return true
 }
 
-// identity returns what tells an element from others of its list: a scalar or the text of what is
-// none.
+// identity returns a comparable value that is equal for equal elements: a scalar itself, else its
+// JSON as a compound. With keys, the keys are compared and not the element.
 func identity(element any, keys []string) any {
 	v := element
 	switch len(keys) {
@@ -152,7 +156,7 @@ func identity(element any, keys []string) any {
 	return compound(text(v))
 }
 
-// What identifies an element that is no scalar: that it has no key, or its text.
+// The identities of elements that have no key, or that are no scalars. They differ from any string.
 type (
 	missing  struct{}
 	compound string
@@ -166,7 +170,7 @@ func isScalar(v any) bool {
 	return false
 }
 
-// pick returns the keys of an element, or without any the element itself.
+// pick returns the keys of an element with their values, or the element itself if keys is empty.
 func pick(element any, keys []string) any {
 	if len(keys) == 0 {
 		return element

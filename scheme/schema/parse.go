@@ -9,16 +9,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// Parse reads the schema of a kind from JSON, in the form that a CustomResourceDefinition has it
-// (openAPIV3Schema): OpenAPI 3.0 with the x-kubernetes extensions. path is where it stands in its
-// object. Unknown keywords, and those of OpenAPI that Kubernetes does not take, are errors; what is
-// against the rules for structural schemas otherwise is not looked for.
+// parse.go reads the schemas of custom resources from JSON. Package registry/extensions
+// calls Parse for each CustomResourceDefinition.
+
+// Parse reads the schema of a kind from JSON, as a CustomResourceDefinition has it in
+// openAPIV3Schema: OpenAPI 3.0 with the x-kubernetes extensions. path is the path of the schema in
+// its object. Unknown keywords are errors, and so are keywords of OpenAPI that Kubernetes does not
+// accept. The other rules for structural schemas are not checked.
 //
-// The result is a Resource. It says all that could be read, also if there are errors. Defaults are
-// pruned by the schema that they belong to, and embedded resources in them coerced.
+// The result is a Resource. If there are errors, it has everything that could be read. Defaults are
+// pruned by the schemas that declare them, and the metadata of embedded resources in them is
+// coerced.
 func Parse(path *field.Path, data []byte) (*Schema, field.ErrorList) { return parse(path, data, true) }
 
-// ParseLiteral is Parse, but for defaults, which stay as they are written.
+// ParseLiteral reads a schema as Parse does, but leaves its defaults as they are written.
+// Validation of a definition uses it to report unknown fields in defaults.
 func ParseLiteral(path *field.Path, data []byte) (*Schema, field.ErrorList) {
 	return parse(path, data, false)
 }
@@ -34,11 +39,11 @@ func parse(path *field.Path, data []byte, prune bool) (*Schema, field.ErrorList)
 	return s, p.errs
 }
 
-// parser reads schemas and collects what is wrong with them.
+// parser reads one schema and collects its errors.
 type parser struct {
-	prune    bool // defaults
+	prune    bool // whether to prune and coerce defaults
 	errs     field.ErrorList
-	patterns map[string]*regexp.Regexp // by their text: many are the same
+	patterns map[string]*regexp.Regexp // by text, because schemas repeat their patterns
 }
 
 func (p *parser) fail(err *field.Error) {
@@ -47,23 +52,23 @@ func (p *parser) fail(err *field.Error) {
 	}
 }
 
-// schema reads a schema.
+// schema reads a schema and the schemas below it.
 func (p *parser) schema(at *field.Path, tree any) *Schema {
 	s := &Schema{}
 	p.members(at, tree, func(at *field.Path, name string, v any) { p.keyword(at, s, name, v) })
 	s.noteConcerns()
 	if s.Default != nil && p.prune {
 		s.prune(nil, s.Default, true)
-		_ = s.Coerce(nil, nil, s.Default) // what cannot be coerced stays, and is found in the objects that get it
+		_ = s.Coerce(nil, nil, s.Default) // ValidateDefaults reports the error
 	}
 	return s
 }
 
-// noneDefaulted is what schemas share of whose properties none has a default. It is never changed.
+// noneDefaulted is the defaulted of all schemas without a property that has a default. It is shared
+// and never written to.
 var noneDefaulted = map[string]*Schema{}
 
-// noteConcerns notes what there is to judge beside values, and which properties have defaults, when
-// all below has been read.
+// noteConcerns sets resources, lists and defaulted of s, after the schemas below s have been read.
 func (s *Schema) noteConcerns() {
 	s.resources, s.lists = s.EmbeddedResource, s.ListType == "set" || s.ListType == "map"
 	note := func(below *Schema) {
@@ -87,7 +92,7 @@ func (s *Schema) noteConcerns() {
 	}
 }
 
-// members calls each with the members of an object that are not null, in order.
+// members calls each for the members of an object that are not null, in the order of their names.
 func (p *parser) members(at *field.Path, v any, each func(at *field.Path, name string, v any)) {
 	var members map[string]any
 	if !read(p, at, v, &members) {
@@ -112,7 +117,7 @@ func (p *parser) properties(at *field.Path, v any, to *map[string]*Schema) {
 	}
 }
 
-// additional reads the schema of entries, true for any or false for none.
+// additional reads additionalProperties: a schema, true for any value, or false for none.
 func (p *parser) additional(at *field.Path, v any) *Schema {
 	if allowed, ok := v.(bool); ok {
 		return &Schema{Forbidden: !allowed}
@@ -131,7 +136,7 @@ func (p *parser) schemas(at *field.Path, v any, to *[]*Schema) {
 	}
 }
 
-// read reads a value of one type and reports whether it is.
+// read stores v in to and returns true if v is of the type T, else reports an error.
 func read[T any](p *parser, at *field.Path, v any, to *T) bool {
 	t, ok := v.(T)
 	if !ok {
@@ -142,7 +147,7 @@ func read[T any](p *parser, at *field.Path, v any, to *T) bool {
 	return true
 }
 
-// number reads a limit.
+// number reads a limit that may have a fraction.
 func (p *parser) number(at *field.Path, v any, to **float64) {
 	switch v.(type) {
 	case int64, float64:
@@ -153,7 +158,7 @@ func (p *parser) number(at *field.Path, v any, to **float64) {
 	}
 }
 
-// count reads a limit of something that is counted.
+// count reads a limit on a number of things. JSON such as 1.0 or 1e3 counts as an integer.
 func (p *parser) count(at *field.Path, v any, to **int64) {
 	n, ok := v.(int64)
 	if f, isFloat := v.(float64); isFloat && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
@@ -180,7 +185,7 @@ func (p *parser) strings(at *field.Path, v any, to *[]string) {
 	}
 }
 
-// word reads one of some words.
+// word reads a string that must be one of the allowed ones.
 func (p *parser) word(at *field.Path, v any, to *string, allowed ...string) {
 	if read(p, at, v, to) && !slices.Contains(allowed, *to) {
 		p.fail(field.NotSupported(at, *to, allowed))

@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// FuzzValidate has trees judged by schemas, and by plainly below: nothing passes that it refuses. An update that changes nothing
-// passes, but for what is embedded.
+// FuzzValidate validates random trees by random schemas. No tree may pass that plainly, below,
+// refuses. An update that changes nothing must pass, apart from embedded resources.
 func FuzzValidate(f *testing.F) {
 	f.Add([]byte(widget), []byte(widgetObject))
 	f.Add([]byte(`{"type":"object","additionalProperties":{"x-kubernetes-int-or-string":true,"enum":[1,"a"]}}`), []byte(`{"a":1,"b":"c","c":1.5}`))
@@ -29,8 +29,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// plainly judges a value by what a schema says in so many words. It leaves out formats and embedded resources, and numbers of which
-// kube-apiserver looks at a part only.
+// plainly reports whether a value fulfils a schema, in the simplest code. It leaves out formats,
+// embedded resources, and numbers of which kube-apiserver compares a part only.
 func plainly(s *Schema, v any) bool {
 	if s == nil {
 		return true

@@ -11,23 +11,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// maxUnknown bounds the unknown fields that are reported, as strict decoding does.
+// prune.go removes unknown fields from trees. The kind of a custom resource calls Prune after
+// decoding a request, and reports the fields that it removed by the field validation of the
+// request.
+
+// maxUnknown bounds the number of unknown fields that are reported, as strict decoding does.
 const maxUnknown = 100
 
-// Prune removes from a tree, in place, the fields that s does not know, and reports them as strict
-// decoding does: `unknown field "spec.list[0].foo"`. The report is in order, fields in metadata
-// last, and leaves out what goes beyond 100 fields; the removal is complete. Fields and entries
-// that are null, where s neither allows that nor has a default, go without a report: they say no
-// more than if they were missing. Elements of lists keep their place.
+// Prune removes the fields of a tree that s does not describe, in place. It returns their names as
+// strict decoding words them: `unknown field "spec.list[0].foo"`. The names are sorted, with fields
+// of metadata last, and at most 100; the removal is complete. Prune also removes, without naming
+// them, fields and entries that are null where s neither allows null nor has a default. It removes
+// no elements of lists.
 //
-// Where unknown fields are preserved, what is described below them is pruned still. In a resource,
-// at the top or embedded, apiVersion and kind stay, and metadata is pruned by what all objects have
-// there.
+// Where s preserves unknown fields, the fields that it describes are pruned all the same. In a
+// resource, at the root or embedded, apiVersion and kind stay, and metadata is pruned by the schema
+// of ObjectMeta.
 //
-// Once m has ended the rest stays as it is: the caller has to ask m.
+// Once m has ended, the rest of the tree stays as it is: the caller must ask m.
 func (s *Schema) Prune(m *meter.Meter, tree any) (unknown []string) { return s.prune(m, tree, false) }
 
-// prune is Prune. Defaults keep their nulls.
+// prune is Prune, but if nulls is true, nulls stay. Defaults are pruned so.
 func (s *Schema) prune(m *meter.Meter, tree any, nulls bool) (unknown []string) {
 	p := pruner{meter: m, nulls: nulls}
 	p.value(s, tree, false)
@@ -36,8 +40,9 @@ func (s *Schema) prune(m *meter.Meter, tree any, nulls bool) (unknown []string) 
 	return slices.Compact(append(p.found, p.inMeta...))
 }
 
-// PreserveAll has Prune keep all fields, and all that is null, wherever they are, of values that s
-// describes. What s says of them stays what it was. It changes s, which is to be new.
+// PreserveAll makes Prune keep all unknown fields and nulls of values that s describes, at any
+// depth (preserveUnknownFields of a CustomResourceDefinition). Validation does not change. It
+// changes s, so it must be called before s is shared.
 func (s *Schema) PreserveAll() {
 	s.keepsAll = true
 	for _, p := range s.Properties {
@@ -50,17 +55,18 @@ func (s *Schema) PreserveAll() {
 	}
 }
 
+// pruner walks one tree.
 type pruner struct {
 	meter  *meter.Meter
-	nulls  bool // stay where they are
+	nulls  bool // whether nulls stay
 	way    way
-	meta   int // how many metadata objects the way has entered
-	found  []string
-	inMeta []string // those in metadata
+	meta   int      // the number of metadata objects that the way has entered
+	found  []string // unknown fields outside of metadata
+	inMeta []string // unknown fields in metadata
 }
 
-// value prunes a value of schema s. nil stands for a schema that knows no field; keep says that
-// unknown fields of the value are preserved for the sake of the list around it.
+// value prunes a value that s describes; a nil s describes no fields. keep says that unknown fields
+// of the value stay because the list around it preserves them.
 func (p *pruner) value(s *Schema, v any, keep bool) {
 	if len(p.way) > jsontext.MaxDepth || p.meter.Step(stepsPerValue) != nil {
 		return
@@ -77,6 +83,7 @@ func (p *pruner) value(s *Schema, v any, keep bool) {
 	}
 }
 
+// object prunes the fields of an object.
 func (p *pruner) object(s *Schema, v map[string]any, keep bool) {
 	for name, held := range v {
 		if p.meter.Step(stepsPerValue) != nil {
@@ -103,6 +110,8 @@ func (p *pruner) object(s *Schema, v map[string]any, keep bool) {
 	}
 }
 
+// list prunes the elements of a list. An element inherits keep from its list, because
+// preserve-unknown-fields of a list is about the objects in it.
 func (p *pruner) list(s *Schema, v []any, keep bool) {
 	var items *Schema
 	if s != nil {
@@ -120,7 +129,7 @@ func (p *pruner) list(s *Schema, v []any, keep bool) {
 	}
 }
 
-// head prunes a field that each resource has, and reports whether name is one.
+// head prunes apiVersion, kind or metadata of a resource, and returns false for other fields.
 func (p *pruner) head(name string, v any) bool {
 	switch name {
 	case "apiVersion", "kind":
@@ -136,7 +145,7 @@ func (p *pruner) head(name string, v any) bool {
 	return false
 }
 
-// dropsNull reports whether v is a null that stands for nothing.
+// dropsNull reports whether v is a null that Prune removes.
 func (s *Schema) dropsNull(v any) bool { return s.forbidsNull(v) && s.Default == nil && !s.keepsAll }
 
 // holdsMore reports whether a value can have fields below it.
@@ -150,6 +159,7 @@ func holdsMore(v any) bool {
 	return false
 }
 
+// report records an unknown field of the current object.
 func (p *pruner) report(name string) {
 	if len(p.found)+len(p.inMeta) >= maxUnknown {
 		return

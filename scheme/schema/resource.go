@@ -12,11 +12,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// isHead reports whether a field is one that every resource has.
+// resource.go checks and coerces apiVersion, kind and metadata of embedded resources
+// (x-kubernetes-embedded-resource).
+
+// isHead reports whether a field is one that every resource has: apiVersion, kind or metadata.
 func isHead(name string) bool { return name == "apiVersion" || name == "kind" || name == "metadata" }
 
-// ValidateResources judges what the resources that are embedded in a tree have because they are
-// some. Once m has ended the rest is not judged.
+// ValidateResources checks apiVersion, kind and metadata of the resources that are embedded in a
+// tree. Once m has ended, the rest is not checked.
 func (s *Schema) ValidateResources(m *meter.Meter, path *field.Path, tree any) field.ErrorList {
 	return embeddedResources.all(m, path, s, tree)
 }
@@ -36,7 +39,7 @@ var (
 
 func holdsResources(s *Schema) bool { return s.resources }
 
-// validateHead judges apiVersion, kind and metadata of an embedded resource.
+// validateHead checks apiVersion, kind and metadata of an embedded resource. at is its path.
 func validateHead(at *field.Path, v map[string]any) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range []string{"apiVersion", "kind"} {
@@ -74,7 +77,7 @@ func validateHead(at *field.Path, v map[string]any) field.ErrorList {
 		at.Child("metadata"))...)
 }
 
-// readMeta reads metadata from a tree.
+// readMeta decodes metadata from a tree. Its errors are worded as kube-apiserver words them.
 func readMeta(v any) (*meta.ObjectMeta, error) {
 	if _, ok := v.(map[string]any); !ok && v != nil {
 		// as kube-apiserver says it
@@ -92,11 +95,11 @@ func readMeta(v any) (*meta.ObjectMeta, error) {
 	return &head, err
 }
 
-// theirTypes has messages name the types of metadata as kube-apiserver calls them.
+// theirTypes replaces the Go types in messages of encoding/json by those of kube-apiserver.
 var theirTypes = strings.NewReplacer("of type meta.UID", "of type types.UID", "of type []meta.", "of type []v1.",
 	"of type meta.", "of type v1.")
 
-// jsonName is what Go's decoder of JSON calls the type of a value.
+// jsonName returns the type of a value as messages of encoding/json call it.
 func jsonName(v any) string {
 	switch typ := typeOf(v); typ {
 	case Integer:
@@ -108,9 +111,9 @@ func jsonName(v any) string {
 	}
 }
 
-// Coerce brings the metadata of the resources that are embedded in a tree, in place, into the form
-// in which every object has it, without what no object has there. The error says of one of them
-// that it cannot be read. Once m has ended the rest stays as it is.
+// Coerce replaces the metadata of each resource that is embedded in a tree by its decoded and
+// encoded form, which has no unknown fields and the usual form of times. The error is about the
+// first metadata that cannot be decoded. Once m has ended, the rest stays as it is.
 func (s *Schema) Coerce(m *meter.Meter, path *field.Path, tree any) *field.Error {
 	c := checker{meter: m, path: path}
 	if c.walk(&roughResources, s, tree); len(c.errs) == 0 {
@@ -119,7 +122,8 @@ func (s *Schema) Coerce(m *meter.Meter, path *field.Path, tree any) *field.Error
 	return c.errs[0]
 }
 
-// coerceHead coerces what a resource has because it is one.
+// coerceHead coerces the metadata of one resource, and reports an apiVersion or kind that is no
+// string.
 func (c *checker) coerceHead(v map[string]any) {
 	for _, name := range []string{"apiVersion", "kind"} {
 		if held, ok := v[name]; ok {
@@ -142,7 +146,7 @@ func (c *checker) coerceHead(v map[string]any) {
 	}
 }
 
-// treeOf returns metadata as a tree. A time of creation that is zero is none.
+// treeOf returns metadata as a tree, without creationTimestamp if it is zero.
 func treeOf(head *meta.ObjectMeta) (any, error) {
 	data, err := json.Marshal(head)
 	if err != nil {

@@ -1,30 +1,34 @@
-// Package schema is the structural form of API types: what an object looks like, said once for
-// types that are declared in Go and for those that a client declares, and what follows from that
-// for objects as trees.
+// Package schema describes the values of API types: as a Schema, made from a Go type or from the
+// schema in a CustomResourceDefinition. It prunes, defaults and validates objects in the form of
+// trees by their Schema.
 //
-// A schema is a graph. A model is a named schema, such as that of a Pod; a place that uses it
-// points at it, so that types may contain themselves. What belongs to the place (its description,
-// its default, its limits, how its list merges) stands in the place's own schema.
+// Words: a schema is a graph. A model is a named schema, such as that of Pod. A field of that type
+// has a schema of its own, which points at the model, so that types may contain themselves. What
+// belongs to the field and not to the type (description, default, limits, list type) is in the
+// field's schema. A tree is JSON decoded by package jsontext: map[string]any, []any and scalars.
+// The way is the path from the root of a tree to the current value.
 //
-// A tree is what package jsontext makes of JSON. Over a tree and a schema there is, once for all
-// kinds:
+// The walks over trees are the same for all kinds:
 //
-//   - Prune, which removes what the schema does not know;
-//   - SetDefaults, which fills in what is missing;
-//   - Validate, ValidateResources and ValidateLists, which say what is wrong and where, in the
-//     words of kube-apiserver;
-//   - Key and Index, which find elements of lists by what identifies them.
+//   - Prune removes fields that the schema does not describe.
+//   - SetDefaults sets missing fields that have a default.
+//   - Validate, ValidateResources and ValidateLists report errors in the words of kube-apiserver.
+//   - Settled reports whether Prune and SetDefaults would change anything.
+//   - Former finds the old element that corresponds to an element of a list.
 //
-// For Go types, the walkers over Go values (strict decoding in scheme/codec; DefaultAction and
-// Validate in scheme/typeinfo) do the same faster; a fuzz test holds the two against each other.
+// For Go types there are faster walks over Go values: strict decoding in scheme/codec, and
+// DefaultAction and Validate in scheme/typeinfo. A fuzz test compares the two.
 //
-// A finished schema is immutable and may be used by many goroutines. A Compiler may not. Trees come
-// from clients, as deep as decoding lets them be (10,000 levels, where walks end, too): no size,
-// shape or value of another type is a reason to panic, and what is reported about a tree and added
-// to it is bounded.
+// Laws:
+//
+//   - A finished schema is immutable, and many goroutines may use it. A Compiler belongs to one.
+//   - Trees come from clients. No size, shape or type of a value makes a walk panic; a walk ends at
+//     jsontext.MaxDepth, the depth that decoding allows, and reports and adds a bounded amount.
+//   - Work is counted by a Meter. Once the Meter has ended, walks return early, and the caller must
+//     ask the Meter.
 //
 // Not here: the JSON of OpenAPI (scheme/openapi), the tags of Go types (scheme/typeinfo),
-// evaluating Rules.
+// evaluating Rules (scheme/cel/rules).
 //
 // Reading order: schema.go, then how a schema is made: compile.go (of a Go type), parse.go and
 // keywords.go (of JSON); then what is done with it: tree.go, prune.go, default.go, listmap.go,
@@ -47,53 +51,51 @@ const (
 	Boolean = "boolean"
 )
 
-// Schema describes a value. The zero Schema allows any. Schemas are made by FromType, by a Compiler
-// and by Parse; what is put together by hand is good for all that is exported here.
+// Schema describes a value. The zero Schema allows any value. FromType, a Compiler and Parse make
+// schemas; one that is put together by hand works with all exported functions, too.
 type Schema struct {
 	// Name is the name of a model, such as "io.k8s.api.core.v1.Pod". Other schemas have none.
 	Name string
-	// Model is set where the value is that of a model. Then Type, Format and what describes the
-	// contents are empty here; Target reaches them.
+	// Model is set if the value is of a named type. Then Type, Format, Properties, Items and
+	// AdditionalProperties are empty here; Target returns the schema that has them.
 	Model *Schema
-	// Go is set in the schemas of Go types and of their parts.
+	// Go is set in the schemas of Go types and of their fields and elements.
 	Go *GoValue
 
 	Description string
 	Docs        *Docs // nil for none
 
 	Type     string   // empty for any value
-	Types    []string // the accepted types where there are several; Type is then the one that is written
-	Format   string   // of OpenAPI; unknown ones say nothing about the value
+	Types    []string // if several types are accepted, all of them; Type is the one that is written
+	Format   string   // of OpenAPI; an unknown format allows every value
 	Nullable bool
 	Default  any    // a tree, nil if there is none; never changed, only copied
 	Enum     []any  // trees, nil if any value is allowed
-	enums    *enums // what Parse makes of a long Enum, nil otherwise
+	enums    *enums // the index of a long Enum that Parse read, else nil
 
 	Properties           map[string]*Schema // of an object with known fields
 	Required             []string           // in order of declaration
 	AdditionalProperties *Schema            // of a map
 	Items                *Schema            // of a list
-	Forbidden            bool               // no value is allowed; of the entries of a map that has none
+	Forbidden            bool               // no value is allowed: additionalProperties: false
 
 	Limits *Limits // nil for none
 
-	// Resource marks the schema of a kind, whose values have apiVersion, kind and metadata without
-	// saying so.
+	// Resource marks the schema of a kind. Its values have apiVersion, kind and metadata, even if
+	// Properties does not.
 	Resource bool
-	// Unpublished marks the schema of a kind of which documents of OpenAPI say no more than that
-	// its values are objects.
+	// Unpublished marks the schema of a kind that OpenAPI documents show as a plain object.
 	Unpublished bool
-	// EmbeddedResource marks a value that is an object of some kind.
+	// EmbeddedResource marks a value that is an object of any kind.
 	EmbeddedResource bool
 	PreserveUnknown  bool // fields that are not described are kept
 	IntOrString      bool
 	keepsAll         bool // see PreserveAll
-	// resources and lists say that there may be embedded resources, or lists whose elements have to
-	// be told apart, in values of s. They are what Parse has seen: Go types have no such resources,
-	// and Validate judges their lists.
+	// resources says that values of s may have embedded resources, lists that they may have sets or
+	// lists of type map. Only Parse sets them: Go types have no embedded resources, and Validate
+	// checks their lists.
 	resources, lists bool
-	// defaulted are the Properties that have a Default. It is nil in a schema that Parse has not
-	// made.
+	// defaulted are the Properties that have a Default. It is nil unless Parse has made the schema.
 	defaulted map[string]*Schema
 
 	ListType string   // atomic, set, map or empty
@@ -105,12 +107,12 @@ type Schema struct {
 
 	Union *Union // of a struct, nil for none
 
-	// Kinds are the kinds that a model is the schema of.
+	// Kinds are the kinds whose schema this model is.
 	Kinds []meta.GroupVersionKind
 }
 
-// Limits are what a value has to fulfil beyond its type. They say nothing about its structure:
-// Prune and SetDefaults do not look at them. Pointers are nil where there is no limit.
+// Limits are the conditions for a value beyond its type. They do not describe its structure, so
+// Prune and SetDefaults do not read them. A nil pointer means no limit.
 type Limits struct {
 	Minimum, Maximum                   *float64
 	ExclusiveMinimum, ExclusiveMaximum bool
@@ -121,46 +123,48 @@ type Limits struct {
 	UniqueItems                        bool
 	MinProperties, MaxProperties       *int64
 
-	NamedFormat string // a format that check:"format=..." of a Go field names
-	Immutable   bool   // the value cannot change
+	NamedFormat string // the format in check:"format=..." of a Go field; see typeinfo.Format
+	Immutable   bool   // an update cannot change the value
 
 	AllOf, AnyOf, OneOf []*Schema
 	Not                 *Schema
 
-	Rules []Rule // carried, and evaluated by scheme/cel/rules
+	Rules []Rule // evaluated by scheme/cel/rules, and not here
 }
 
-// Union says that of some fields of a struct at most one is set.
+// Union says that at most one of several fields of a struct is set.
 type Union struct {
-	Discriminator string            // the field that says which one is; may be empty
-	Members       map[string]string // fields, and what the discriminator is called for each
+	Discriminator string            // the field that names the set member; may be empty
+	Members       map[string]string // fields, and the value of the discriminator for each
 }
 
-// GoValue says how the Go value that a schema describes treats emptiness. A Go value cannot tell
-// empty from absent: an empty one takes the default, and if it may be left out no limit is for it.
+// GoValue says how a Go field, or element, treats empty values. Go cannot tell an empty value from
+// an absent one, unless it is a pointer. So an empty value takes the default, and if it has
+// omitempty no limit applies to it.
 //
 // OpenAPI does not publish the limits of such schemas, as Kubernetes does not.
 type GoValue struct {
-	Pointer   bool // to the value: only null is empty
+	Pointer   bool // the Go value is a pointer: only null is empty
 	OmitEmpty bool
-	Required  bool // empty is wrong, whatever Required of the parent says to readers of OpenAPI
-	Enum      bool // the enumeration is more than advice
+	Required  bool // Validate refuses an empty value; Required of the parent is for OpenAPI only
+	Enum      bool // Validate checks the enumeration; otherwise it is for OpenAPI only
 	Custom    bool // the type has a JSON form of its own
-	Unique    bool // elements of the set, or keys in the list of type map, must not repeat
+	Unique    bool // duplicates in the set, or of keys in the list of type map, are errors
 }
 
-// Docs is what only readers of a schema want to know, beside its description.
+// Docs has the documentation in a schema beside its description. It does not restrict values.
 type Docs struct {
 	Title               string
 	Example             any // a tree, nil if there is none
 	External            bool
 	URL, URLDescription string // of further documentation, if External
-	// Selectable are the fields that field selectors may name, such as "spec.size"; of models only.
+	// Selectable are the fields that field selectors may name, such as "spec.size". Only models
+	// have it.
 	Selectable []string
 }
 
-// Rule is an expression that a value has to fulfil (x-kubernetes-validations). Empty fields say
-// nothing.
+// Rule is a CEL expression that a value must fulfil: an entry of x-kubernetes-validations. Empty
+// fields are absent.
 type Rule struct {
 	Rule              string
 	Message           string
@@ -170,7 +174,8 @@ type Rule struct {
 	OptionalOldSelf   *bool
 }
 
-// Target returns the schema that describes the contents: the model if there is one, else s itself.
+// Target returns the schema that describes the contents of values: the model if s points at one,
+// else s itself.
 func (s *Schema) Target() *Schema {
 	if s.Model != nil {
 		return s.Model
@@ -178,8 +183,8 @@ func (s *Schema) Target() *Schema {
 	return s
 }
 
-// Child returns the schema of a field or map entry called name, nil if s does not know it. s is a
-// Target, or nil.
+// Child returns the schema of the field or map entry called name, nil if s describes none. s must
+// be a Target or nil.
 func (s *Schema) Child(name string) *Schema {
 	if s == nil {
 		return nil
@@ -190,9 +195,10 @@ func (s *Schema) Child(name string) *Schema {
 	return s.AdditionalProperties
 }
 
-// KeepsUnknown reports whether fields that are not described are kept: by what s says, or as they
-// are wherever s stands.
+// KeepsUnknown reports whether Prune keeps fields of a value that s does not describe: because of
+// x-kubernetes-preserve-unknown-fields, or because of PreserveAll.
 func (s *Schema) KeepsUnknown() bool { return s.PreserveUnknown || s.keepsAll }
 
-// isResource reports whether values have apiVersion, kind and metadata besides what is described.
+// isResource reports whether values have apiVersion, kind and metadata, even if Properties does
+// not.
 func (s *Schema) isResource() bool { return s.Resource || s.EmbeddedResource }

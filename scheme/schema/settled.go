@@ -2,12 +2,12 @@ package schema
 
 // Settled reports whether Prune and SetDefaults would leave a tree as it is. It changes nothing.
 //
-// It is asked of what is read from the store, often for no request, and carries no Meter: it visits
-// each value of the tree once, ends at the first property whose default is missing, and so takes
-// less than decoding the tree does.
+// It is asked about objects that are read from the store. It takes no Meter, because it visits each
+// value of the tree at most once and so takes less time than decoding the tree did.
 func (s *Schema) Settled(tree any) bool { return settled(s, tree, false) }
 
-// settled walks as Prune does. The depth of trees is bounded by who decodes them.
+// settled walks as Prune does; for keep see pruner.value. It does not count depth: decoding has
+// bounded the depth of the tree.
 func settled(s *Schema, v any, keep bool) bool {
 	if s != nil {
 		s = s.Target()
@@ -33,6 +33,7 @@ func settled(s *Schema, v any, keep bool) bool {
 	return true
 }
 
+// settledObject is settled for an object.
 func settledObject(s *Schema, v map[string]any, keep bool) bool {
 	if s == nil {
 		return keep || len(v) == 0

@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// typeOf returns the JSON type of a value, "null" for nil. Numbers without a fraction in them count
-// as what they were written as. What is no tree has no type.
+// typeOf returns the JSON type of a value, "null" for nil. An int64 is an integer and a float64 a
+// number, even if it has no fraction. A value that cannot be in a tree has the type "".
 func typeOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -31,8 +31,8 @@ func typeOf(v any) string {
 	return ""
 }
 
-// text returns JSON that is the same for equal trees: keys in order, numbers of one value in one
-// spelling.
+// text returns JSON that is equal for equal trees: keys are sorted, and numbers of one
+// value are written alike.
 func text(v any) string { return string(appendText(nil, v)) }
 
 func appendText(dst []byte, v any) []byte {
@@ -46,20 +46,21 @@ func appendText(dst []byte, v any) []byte {
 	return out
 }
 
-// step is one step of the way to a value: a field, an element, or an entry of a map.
+// step is one step of a way: a field of an object, an element of a list, or an entry of a map. The
+// messages of kube-apiserver write entries in three ways, depending on what finds the error; entry,
+// additional and key tell them apart.
 type step struct {
-	name  string
-	index int // -1 if it is none
-	entry bool
-	// additional is set for an entry that messages write like a field, but for a dot before it even
-	// where nothing else is.
+	name  string // of a field or an entry
+	index int    // of an element; -1 in other steps
+	entry bool   // an entry in brackets: a[b]
+	// additional is an entry after a dot, even at the root: a.b, or .b
 	additional bool
-	// key is set for an entry that messages write like a field, but for those about the metadata of
-	// a resource below it.
+	// key is an entry after a dot, but in brackets in messages about metadata below it; see toMeta
 	key bool
 }
 
-// way is how a value was reached.
+// way is the path from the root of a tree to a value. Walks push a step before they descend, and
+// call back afterwards.
 type way []step
 
 func (w *way) field(name string)     { *w = append(*w, step{name: name, index: -1}) }
@@ -69,9 +70,9 @@ func (w *way) key(key string)        { *w = append(*w, step{name: key, index: -1
 func (w *way) index(i int)           { *w = append(*w, step{index: i}) }
 func (w *way) back()                 { *w = (*w)[:len(*w)-1] }
 
-// String writes the way as messages do: names joined by dots, indexes and entries in brackets. A
-// long one is cut: it is made of keys that a client chose, and stands in an error up to three
-// times.
+// String returns the way as messages write it: names joined by dots, indexes and entries in
+// brackets. It cuts a long way, because a client chooses the keys, and one error may hold the way
+// three times.
 func (w way) String() string {
 	var b strings.Builder
 	for _, s := range w {
@@ -94,8 +95,8 @@ func (w way) String() string {
 	return field.Cut(b.String(), field.MaxText)
 }
 
-// toMeta writes a way into the metadata of a resource: as String does, but for its keys, which are
-// in brackets.
+// toMeta returns a way that leads into the metadata of a resource: as String does, but with key
+// steps in brackets.
 func (w way) toMeta() string {
 	w = slices.Clone(w)
 	for i := range w {

@@ -10,22 +10,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// Validate judges the values in a tree by s, in the words, with the error types and in the order of
-// kube-apiserver, and returns what is wrong, until the list is full. Where the order is that of a
-// map there, it is that of the names here. Defaults are to be set and unknown fields pruned before.
-// path is that of the tree in its object, nil for the object itself; errors of a combination of
-// schemas have no path of their own. What a schema without a Go type says of embedded resources and
-// of lists whose elements are told apart is left to ValidateResources and ValidateLists.
+// validate.go walks a tree and checks each value. For the values it calls limits.go, junctors.go,
+// enum.go and formats.go, or govalue.go if the schema is of a Go type. The kinds of custom
+// resources call Validate for each write.
+
+// Validate checks the values in a tree against s, and returns the errors until the list is full.
+// The messages, the error types and their order are those of kube-apiserver; where its order is
+// that of a Go map, errors are in the order of the names here. Defaults must have been set and
+// unknown fields pruned before. path is the path of the tree in its object, nil for the object
+// itself. In a schema without a Go type, embedded resources are checked by ValidateResources, and
+// duplicates in lists by ValidateLists.
 //
-// old is the tree before an update, nil if there is none. What an update does not change is not
-// held against it: values are compared with the old ones of the same field, or of the same key in a
-// list of type map, but not in other lists, nor by the schemas of a combination. Old trees of Go
-// types serve only to tell what is immutable.
+// old is the tree before an update, nil for a create. Errors in values that the update does not
+// change are not reported (ratcheting, KEP-4008). A value is compared with the old value of the
+// same field, or of the same keys in a list of type map; values in other lists and in the schemas
+// of a combination have no old value. In schemas of Go types, old is only compared with immutable
+// values.
 //
-// Of a resource at the top neither apiVersion, kind nor metadata is required or judged, except by
-// what s itself says of them.
+// At the root of a resource, apiVersion, kind and metadata are checked only by what s itself says
+// about them, and are not required.
 //
-// Once m has ended the rest is not judged: the caller has to ask m.
+// Once m has ended, the rest is not checked: the caller must ask m.
 func (s *Schema) Validate(m *meter.Meter, path *field.Path, tree, old any) field.ErrorList {
 	errs := s.mistakes(checker{meter: m, path: path}, tree, old)
 	if len(errs) > 1 {
@@ -34,8 +39,8 @@ func (s *Schema) Validate(m *meter.Meter, path *field.Path, tree, old any) field
 	return errs[:min(len(errs), field.MaxErrors+1)]
 }
 
-// mistakes has a checker judge a tree. Most updates are right by themselves, and need not be
-// compared.
+// mistakes checks a tree. In a schema without a Go type it first checks without the old tree,
+// because most updates have no errors, and comparing costs more.
 func (s *Schema) mistakes(c checker, tree, old any) field.ErrorList {
 	if s.Go != nil {
 		c.value(s, tree, before{value: old, known: old != nil})
@@ -46,7 +51,8 @@ func (s *Schema) mistakes(c checker, tree, old any) field.ErrorList {
 	return c.found()
 }
 
-// found returns the errors, each once: several schemas of a combination may have found the same.
+// found returns the errors without duplicates: several schemas of a combination may report the same
+// error.
 func (c *checker) found() field.ErrorList {
 	if len(c.errs) < 2 {
 		return c.errs
@@ -69,29 +75,29 @@ type checker struct {
 	meter *meter.Meter
 
 	path *field.Path // of the tree
-	way  way         // in the tree
+	way  way         // from the root of the tree to the current value
 	errs field.ErrorList
-	// checks counts what was checked, as kube-apiserver counts it, to tell which of several schemas
-	// comes closest.
+	// checks counts the checks that were done, as kube-apiserver counts them. Of several schemas in
+	// anyOf or oneOf, the one with the most checks is said to come closest.
 	checks int
-	// literal has a schema taken by its letter: int-or-string says nothing about the type, and a
-	// format that nobody knows is one. Kubernetes judges defaults so.
+	// literal ignores x-kubernetes-int-or-string, and counts an unknown format as one. Kubernetes
+	// validates defaults so.
 	literal bool
-	// ordered has the fields of objects judged in the order of their names, so that errors come in
-	// the same order each time. As long as nothing is wrong, that is not worth sorting them.
+	// ordered checks the fields of objects in the order of their names, so that errors are in the
+	// same order each time. It is set in a second walk, if the first finds several errors.
 	ordered bool
 }
 
-// full reports that nothing more is to be judged.
+// full reports whether the walk should end: the list of errors is full, or the Meter has ended.
 func (c *checker) full() bool { return c.errs.Full() || c.meter.Err() != nil }
 
-// done counts a step and reports that nothing more is to be judged.
+// done counts the work of one value and reports whether the walk should end.
 func (c *checker) done() bool { return c.meter.Step(stepsPerValue) != nil || c.errs.Full() }
 
-// stepsPerValue is about what judging a value takes, in steps of a Meter.
+// stepsPerValue is about the work of checking one value, in steps of a Meter (nanoseconds).
 const stepsPerValue = 50
 
-// at returns the path of the value at hand.
+// at returns the path of the current value, as messages of kube-apiserver's validator write it.
 func (c *checker) at() *field.Path {
 	if len(c.way) == 0 {
 		return c.path
@@ -99,7 +105,8 @@ func (c *checker) at() *field.Path {
 	return c.path.Child(strings.TrimPrefix(c.way.String(), "."))
 }
 
-// bracketed returns the path of the value at hand with the keys of maps in brackets.
+// bracketed returns the path of the current value with the keys of maps in brackets, as errors
+// about lists and embedded resources write it.
 func (c *checker) bracketed() *field.Path {
 	at := c.path
 	for _, s := range c.way {
@@ -117,7 +124,7 @@ func (c *checker) bracketed() *field.Path {
 
 func (c *checker) report(err *field.Error) { c.errs = append(c.errs, err) }
 
-// value judges a value that stands in a place of schema s.
+// value checks a value against s. If the value has errors but is unchanged, the errors are dropped.
 func (c *checker) value(s *Schema, v any, old before) {
 	switch {
 	case s == nil || c.done():
@@ -130,14 +137,15 @@ func (c *checker) value(s *Schema, v any, old before) {
 		return
 	}
 	errs := len(c.errs)
-	c.judge(s, v, old)
+	c.plainValue(s, v, old)
 	if len(c.errs) > errs && old.known && old.by.unchanged(v, old.value) {
 		c.errs = c.errs[:errs]
 	}
 }
 
-// judge applies all that a schema of no Go type says.
-func (c *checker) judge(s *Schema, v any, old before) {
+// plainValue checks a value against a schema without a Go type. The order of the checks is that of
+// kube-apiserver.
+func (c *checker) plainValue(s *Schema, v any, old before) {
 	t := s.Target()
 	c.checkType(s, t, v)
 	if v == nil {
@@ -173,7 +181,7 @@ func (c *checker) judge(s *Schema, v any, old before) {
 
 var noLimits Limits
 
-// fields judges the fields and entries of an object.
+// fields checks the fields and entries of an object, then whether required fields are there.
 func (c *checker) fields(t *Schema, v map[string]any, old before) {
 	each(v, c.ordered, func(name string, held any) { c.field(t, name, held, old) })
 	for _, name := range t.Required {
@@ -185,7 +193,7 @@ func (c *checker) fields(t *Schema, v map[string]any, old before) {
 	}
 }
 
-// each visits what a map holds, if need be in the order of the names.
+// each calls visit for the entries of a map, in the order of the names if ordered is true.
 func each[V any](m map[string]V, ordered bool, visit func(name string, v V)) {
 	if !ordered {
 		for name, v := range m {
@@ -198,15 +206,14 @@ func each[V any](m map[string]V, ordered bool, visit func(name string, v V)) {
 	}
 }
 
-// concern is what is judged of some objects or lists, wherever in a tree they are, beside what
-// Validate says of them.
+// concern is a check beside Validate, of certain objects or lists wherever they are in a tree:
+// embedded resources, or sets and lists of type map.
 type concern struct {
-	within func(s *Schema) bool                   // whether there may be some in values of s
-	judge  func(c *checker, s *Schema, value any) // judges one, but not what is in it
+	within func(s *Schema) bool                   // whether values of s may have such objects or lists
+	check  func(c *checker, s *Schema, value any) // checks one value, but not the values in it
 }
 
-// all has all objects or lists of a concern judged, from the outside to the inside, and returns
-// what is wrong.
+// all applies a concern to all values in a tree, outer values first, and returns the errors.
 func (o *concern) all(m *meter.Meter, path *field.Path, s *Schema, tree any) field.ErrorList {
 	c := checker{meter: m, path: path}
 	if c.walk(o, s, tree); len(c.errs) > 1 {
@@ -216,12 +223,12 @@ func (o *concern) all(m *meter.Meter, path *field.Path, s *Schema, tree any) fie
 	return c.errs[:min(len(c.errs), field.MaxErrors+1)]
 }
 
-// walk goes to where objects or lists of a concern may be.
+// walk applies a concern to v and the values below it, and skips values that cannot have any.
 func (c *checker) walk(o *concern, s *Schema, v any) {
 	if s == nil || !o.within(s) || c.done() || len(c.way) > jsontext.MaxDepth {
 		return
 	}
-	o.judge(c, s, v)
+	o.check(c, s, v)
 	switch v := v.(type) {
 	case map[string]any:
 		each(v, c.ordered, func(name string, held any) {
@@ -244,7 +251,7 @@ func (c *checker) walk(o *concern, s *Schema, v any) {
 	}
 }
 
-// field judges a field or entry of an object; old is the object before.
+// field checks a field or entry of an object. old is the old object.
 func (c *checker) field(t *Schema, name string, v any, old before) {
 	below := t.Properties[name]
 	if below != nil {
@@ -259,13 +266,13 @@ func (c *checker) field(t *Schema, name string, v any, old before) {
 	}
 	was := old.field(name)
 	if len(c.way) == 1 && (name == "apiVersion" || name == "kind") {
-		was = before{} // they change with the version of the request
+		was = before{} // no ratcheting: they differ if the request is in another version
 	}
 	c.value(below, v, was)
 	c.way.back()
 }
 
-// forbidden reports an entry of the object at hand that must not be there.
+// forbidden reports an entry of the current object that additionalProperties: false forbids.
 func (c *checker) forbidden(name string) {
 	at := c.at()
 	c.way.additional(name)
@@ -273,7 +280,7 @@ func (c *checker) forbidden(name string) {
 	c.way.back()
 }
 
-// elements judges the elements of a list.
+// elements checks the elements of a list.
 func (c *checker) elements(s, t *Schema, v []any, old before) {
 	if t.Items == nil {
 		return
@@ -290,7 +297,7 @@ func (c *checker) elements(s, t *Schema, v []any, old before) {
 	}
 }
 
-// isAnything reports whether s says nothing at all of a value.
+// isAnything reports whether s does not restrict the type of a value.
 func (s *Schema) isAnything() bool {
 	return s.Model == nil && s.Type == "" && !s.PreserveUnknown && !s.IntOrString
 }

@@ -37,7 +37,7 @@ func messages(errs field.ErrorList) []string {
 	return out
 }
 
-// mistakes are all that is wrong with a tree.
+// mistakes returns all errors of a tree.
 func mistakes(s *Schema, tree, old any) field.ErrorList {
 	return slices.Concat(s.Validate(nil, nil, tree, old), s.ValidateResources(nil, nil, tree), s.ValidateLists(nil, nil, tree, old))
 }
@@ -119,7 +119,7 @@ func TestValidateRequired(t *testing.T) {
 	checkValid(t, s, `{"spec":{"a":"1","list":[],"notNul":null,"nul":null,"nulDefault":null}}`, "")
 }
 
-// What is wrong with one value comes as it is looked into, not as it is called.
+// Errors of one value are in the order of the checks, and not of their names.
 func TestValidateOrder(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","required":["z","y"],"properties":{"b":{"type":"string","enum":["red"]},
 		"a":{"type":"array","maxItems":1,"items":{"type":"integer"},"x-kubernetes-list-type":"set"},"z":{"type":"string"},"y":{"type":"string"},
@@ -198,7 +198,7 @@ func TestValidateLists(t *testing.T) {
 		`FieldValueTypeInvalid m[0]: Invalid value: "string": m[0] in body must be of type object: "string"`)
 }
 
-// What an update leaves as it was is not held against it.
+// Errors in values that an update does not change are not reported.
 func TestValidateUpdate(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","properties":{"a":{"type":"string","maxLength":3},"b":{"type":"string"},
 		"l":{"type":"array","items":{"type":"string","maxLength":3}},
@@ -231,8 +231,8 @@ func TestValidateEmbedded(t *testing.T) {
 		`FieldValueInvalid spec.emb.metadata.labels: Invalid value: "x y": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`)
 }
 
-// Metadata that cannot be read is told of in the words of kube-apiserver, which name its own types.
-// What can be read is written as every object has it.
+// Errors about metadata that cannot be decoded name the Go types of kube-apiserver. Other metadata
+// is replaced by its canonical form.
 func TestCoerce(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","additionalProperties":{"type":"object","x-kubernetes-embedded-resource":true}}`)
 	for _, tt := range []struct{ metadata, becomes, wrong string }{
@@ -255,7 +255,8 @@ func TestCoerce(t *testing.T) {
 	}
 }
 
-// A part of an object is judged under the path of the part, and messages name what is below it.
+// A part of an object is validated with the path of the part, to which messages append the way
+// below it.
 func TestValidateBelowPath(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","required":["x"],"properties":{"count":{"type":"integer"}}}`)
 	got := messages(s.Validate(nil, field.NewPath("status"), parseTree(t, `{"count":"many"}`), nil))
@@ -297,7 +298,7 @@ func TestValidateIsBounded(t *testing.T) {
 	if errs = loop.Validate(nil, nil, deep, nil); len(errs) != 1 || errs[0].Detail != "the object is nested too deeply" {
 		t.Errorf("a deep list: got %v", errs.ToAggregate())
 	}
-	// What is no tree is no reason to panic.
+	// A value that cannot be in a tree makes nothing panic.
 	for _, v := range []any{int(1), uint64(1), []string{"x"}, struct{}{}, map[string]string{}} {
 		s.Prune(nil, v)
 		if errs = s.Validate(nil, nil, v, nil); len(errs) == 0 {
@@ -306,9 +307,9 @@ func TestValidateIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzParse makes a schema and a tree of anything, and checks what always holds: nothing panics,
-// what has been pruned and defaulted once stays as it is, and an object that does not change is not
-// wrong but for what is embedded in it.
+// FuzzParse parses random schemas and walks random trees. Nothing may panic; a second Prune and
+// SetDefaults must change nothing; and an update that changes nothing must have no errors, apart
+// from embedded resources.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"type":"integer","default":3,"maximum":5}},"required":["b"]}`), []byte(`{"a":9,"c":{}}`))
 	f.Add([]byte(`{"type":"array","items":{"type":"string","format":"uuid4","default":"x"},"x-kubernetes-list-type":"set"}`), []byte(`["a","a",null,1]`))
@@ -359,7 +360,7 @@ func TestPreserveAllSaysNothingOfValues(t *testing.T) {
 	if s.Prune(nil, pruned); !reflect.DeepEqual(pruned, parseTree(t, tree)) || !s.Settled(pruned) {
 		t.Errorf("Prune(%s) = %v", tree, pruned)
 	}
-	// Neither what is forbidden nor what is anything has been described, so it counts as changed.
+	// A forbidden field and a field of any type are not described, so they count as changed.
 	checkValid(t, s, tree, tree,
 		`FieldValueInvalid closed: Invalid value: "a": closed.a in body is a forbidden property`,
 		`FieldValueTooMany open: Too many: 2: must have at most 1 item`)

@@ -14,7 +14,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// formats are the names that check:"format=..." knows, each with what is wrong with a value.
+// check.go compiles the check tags of a type to a checkPlan and runs the plan over Go values. The
+// registry calls Validate for each write of a typed object; the schema of a Go type, in
+// scheme/schema, applies the same checks to trees and takes its formats from here. The checks are
+// declarative validation: Kubernetes generates this code from +k8s: comments.
+
+// formats maps the names that check:"format=..." may give to functions that return what is wrong
+// with a value, nil if nothing is.
 var formats = map[string]func(string) []string{
 	"dns1123Label":     names.IsDNS1123Label,
 	"dns1123Subdomain": names.IsDNS1123Subdomain,
@@ -31,19 +37,24 @@ var formats = map[string]func(string) []string{
 	"cidr":             names.IsValidCIDR,
 }
 
-// Format returns what check:"format=name" checks: a function that says what is wrong with a value.
-// It is nil for names that the check does not know.
+// Format returns the function behind check:"format=name", which returns what is wrong with a value.
+// It is nil if there is no format of that name.
 func Format(name string) func(string) []string { return formats[name] }
 
-// Validate applies the declared checks to v and everything below it, and returns what is wrong in
-// the order of the fields, until the list is full. v is a pointer to a struct; old is the value
-// before an update, of the same type, or nil. Values of types that cannot be described pass.
+// Validate applies the declared checks to v and everything below it, and returns the errors in the
+// order of the fields, until the list is full. v is a pointer to a struct; old is the value before
+// an update, of the same type, or nil. Values of types that cannot be described pass.
 //
-// An empty field (zero, or a nil pointer) fails required and, if it may be left out, passes all
-// others. Elements of lists of type map are compared with the old ones of the same keys, entries of
-// maps with those of the same key, and elements of other lists with none: immutable has no effect
-// inside those. An immutable value may be written in another way that means the same (see Equal).
-// What repeats in a list is wrong unless something did in the old one.
+// An empty field (zero, a nil pointer, an empty list or map) fails required. If the field has
+// omitempty, an empty value passes all other checks.
+//
+// For immutable, an element of a list of type map is compared with the old element that has the
+// same keys, and an entry of a map with the old entry of the same key. Elements of other lists have
+// no old value, so immutable has no effect inside them. A new spelling of an equal value is no
+// change (see Equal).
+//
+// A duplicate in a list is an error, unless the old list had a duplicate as well: Kubernetes calls
+// that ratcheting.
 func Validate(v, old any) field.ErrorList {
 	now, before := reflect.ValueOf(v), reflect.ValueOf(old)
 	if now.Kind() != reflect.Pointer || now.IsNil() {
@@ -69,7 +80,8 @@ func Validate(v, old any) field.ErrorList {
 // Checked reports whether Validate checks anything of a type.
 func Checked(t *Type) bool { return checks.plan(t) != nil }
 
-// checkPlans holds, for each type, what is to be checked below it.
+// checkPlans holds the plan of each type that was validated. Plans are compiled at first use, and
+// published only when all plans below them are complete.
 type checkPlans struct {
 	mu    sync.Mutex
 	plans sync.Map // *Type to *checkPlan, nil if there is nothing to check
@@ -78,16 +90,18 @@ type checkPlans struct {
 var checks checkPlans
 
 // checkPlan says what to check in a value of one type: fields of a struct, or the elements of a
-// list or map.
+// list or map. Fields without checks on them or below them are not in it.
 type checkPlan struct {
 	typ    *Type
 	fields []fieldChecks
 	elem   *checkPlan
-	// compares says that something below is immutable or unique; otherwise nobody looks for the old
-	// value.
+	// compares says that something below is immutable or unique. If it is false, old elements are
+	// not looked up, because no check reads them.
 	compares bool
 }
 
+// fieldChecks are the checks of one field. required and immutable are not tests: required asks
+// whether there is a value, and immutable compares two.
 type fieldChecks struct {
 	f         *Field
 	required  bool
@@ -96,7 +110,8 @@ type fieldChecks struct {
 	below     *checkPlan
 }
 
-// test is one check of the value of a field, reporting to the checker what is wrong.
+// test is one check of the value of a field; it reports errors to the checker. now is never a
+// pointer.
 type test func(c *checker, now reflect.Value)
 
 func (c *checkPlans) plan(t *Type) *checkPlan {
@@ -147,7 +162,7 @@ func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
 	return plan
 }
 
-// declares reports whether a field of t or of anything below it is wanted.
+// declares reports whether t, or a type that t reaches, has a field for which wanted is true.
 func declares(t *Type, wanted func(*Field) bool) bool {
 	found := NewVisitor(func(t *Type) func(Pointer) {
 		for _, f := range t.Members {
@@ -160,7 +175,8 @@ func declares(t *Type, wanted func(*Field) bool) bool {
 	return found.Needs(t)
 }
 
-// newTest returns the test of one check; its argument has been parsed before.
+// newTest returns the test of one check, nil for the checks that are no tests. The argument is
+// valid: readChecks refused the others when the type was compiled.
 func newTest(f *Field, check Check) test {
 	limit, _ := strconv.ParseFloat(check.Arg, 64)
 	n := int(math.Min(limit, math.MaxInt32))
@@ -177,7 +193,7 @@ func newTest(f *Field, check Check) test {
 	case "minItems":
 		return invalid(func(v reflect.Value) bool { return v.Len() < n }, "must have at least "+check.Arg+" items")
 	case "pattern":
-		re := regexp.MustCompile(check.Arg) // compiled before, see knownChecks
+		re := regexp.MustCompile(check.Arg) // cannot panic: readChecks has compiled it once
 		return invalid(func(v reflect.Value) bool { return !re.MatchString(v.String()) },
 			"must match the regular expression '"+check.Arg+"'")
 	case "maxLength":
@@ -202,9 +218,11 @@ func newTest(f *Field, check Check) test {
 	case "enum":
 		return enumTest(f)
 	}
-	return nil // optional and listed say nothing about values; required and immutable are no tests of a value alone
+	// optional and listed are for OpenAPI only; fieldChecks has required and immutable.
+	return nil
 }
 
+// invalid returns a test that reports detail for each value that wrong is true for.
 func invalid(wrong func(now reflect.Value) bool, detail string) test {
 	return func(c *checker, now reflect.Value) {
 		if wrong(now) {
@@ -213,6 +231,8 @@ func invalid(wrong func(now reflect.Value) bool, detail string) test {
 	}
 }
 
+// enumTest returns the test of check:"enum": of the string itself, or of each element of a list or
+// map of strings. The message lists the allowed values in order.
 func enumTest(f *Field) test {
 	allowed, items := slices.Sorted(slices.Values(f.Enum)), slices.Sorted(slices.Values(f.ItemEnum))
 	return func(c *checker, now reflect.Value) {
@@ -270,7 +290,7 @@ func asFloat(v reflect.Value) float64 {
 	return v.Float()
 }
 
-// textLen counts the characters of a string, the bytes of bytes.
+// textLen returns the length of a string in characters, and that of a []byte in bytes.
 func textLen(v reflect.Value) int {
 	if v.Kind() == reflect.String {
 		return utf8.RuneCountInString(v.String())
@@ -278,6 +298,7 @@ func textLen(v reflect.Value) int {
 	return v.Len()
 }
 
+// sortedKeys returns the keys of a map in order, so that errors come in the same order each time.
 func sortedKeys(m reflect.Value) []reflect.Value {
 	keys := m.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int {
@@ -289,8 +310,8 @@ func sortedKeys(m reflect.Value) []reflect.Value {
 	return keys
 }
 
-// checker walks one object. The way to the current field is kept as steps, so that a path is built
-// only for a mistake.
+// checker walks one object. It keeps the path to the current field as steps, because only an error
+// needs the path as a field.Path.
 type checker struct {
 	way  []wayStep
 	errs field.ErrorList
@@ -306,7 +327,7 @@ type wayStep struct {
 
 func (c *checker) report(err *field.Error) { c.errs = append(c.errs, err) }
 
-// path spells out the way.
+// path returns the way as a field.Path.
 func (c *checker) path() *field.Path {
 	var p *field.Path
 	for _, step := range c.way {
@@ -324,6 +345,8 @@ func (c *checker) path() *field.Path {
 	return p
 }
 
+// value checks a value and everything below it. before is the old value, or the zero Value if there
+// is none.
 func (c *checker) value(plan *checkPlan, now, before reflect.Value) {
 	switch plan.typ.Kind {
 	case Struct:
@@ -387,7 +410,8 @@ func (c *checker) field(fc *fieldChecks, now, before reflect.Value) {
 	}
 }
 
-// list checks the elements of a list; keys are those of a list of type map.
+// list checks the elements of a list. keys are the names of the key fields of a list of type map,
+// nil for other lists. Old elements are found through an index, in linear time.
 func (c *checker) list(plan *checkPlan, keys []string, now, before reflect.Value) {
 	var index map[string]int
 	if keys != nil && plan.compares && before.IsValid() {
@@ -404,8 +428,8 @@ func (c *checker) list(plan *checkPlan, keys []string, now, before reflect.Value
 	}
 }
 
-// indexOf returns where the elements of a list are, by their keys. Of several with the same, the
-// first counts.
+// indexOf returns the index of each element of a list by its keys (see listKey). Of several
+// elements with the same keys, the first counts.
 func indexOf(elem *Type, keys []string, list reflect.Value) map[string]int {
 	index := make(map[string]int, list.Len())
 	for i := range list.Len() {
@@ -417,8 +441,8 @@ func indexOf(elem *Type, keys []string, list reflect.Value) map[string]int {
 	return index
 }
 
-// listKey spells the keys of an element, the same for the same values. It is "" for a nil element,
-// which has none.
+// listKey returns the keys of an element as one string, which is equal for equal keys: a port 80
+// with protocol TCP is `80,"TCP",`. A nil element has no keys; its string is "".
 func listKey(elem *Type, keys []string, item reflect.Value) string {
 	item = reflect.Indirect(item)
 	if !item.IsValid() {

@@ -34,7 +34,7 @@ type checkedItem struct {
 	Fixed map[string]string `json:"fixed,omitempty" check:"immutable"`
 }
 
-// What is immutable may be written in another way that means the same.
+// An immutable field accepts another spelling of an equal value.
 func TestImmutableMeaning(t *testing.T) {
 	type part struct {
 		Amount meta.Quantity `json:"amount"`
@@ -123,8 +123,8 @@ func TestValidateOddArguments(t *testing.T) {
 	}
 }
 
-// TestValidateLongLists compares a long list with its old elements, which stand in another order, and finds mistakes in
-// every element of others.
+// TestValidateLongLists compares a long list with its old elements, which are in another order, and
+// checks lists with a mistake in every element.
 func TestValidateLongLists(t *testing.T) {
 	const many = 1000
 	now, old := &checked{Must: make([]checkedItem, many)}, &checked{Must: make([]checkedItem, many)}

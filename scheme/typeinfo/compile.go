@@ -9,8 +9,13 @@ import (
 	"sync"
 )
 
-// compiled holds the finished types (reflect.Type to *Type) and refused the reasons against the
-// others (reflect.Type to error). Both only grow, by one entry for each Go type of the program.
+// compile.go turns Go types into Types. Register compiles a type and all types that it reaches, or
+// none of them; Of calls Register when a type is first used. Reading the tags of a field is in
+// tags.go.
+
+// compiled holds the finished types (reflect.Type to *Type), refused the errors of types that
+// cannot be described (reflect.Type to error). Both only grow, by at most one entry for each Go
+// type of the program.
 var (
 	compiled  sync.Map
 	refused   sync.Map
@@ -45,7 +50,8 @@ func Of(t reflect.Type) *Type {
 // For returns the descriptor of T: Of(reflect.TypeFor[T]()).
 func For[T any]() *Type { return Of(reflect.TypeFor[T]()) }
 
-// Known returns the Type of a Go type that has been compiled already, nil for others.
+// Known returns the Type of a Go type if it has been compiled already, else nil. It compiles
+// nothing, so it is cheap for a type that nobody uses.
 func Known(t reflect.Type) *Type {
 	found, _ := compiled.Load(t)
 	known, _ := found.(*Type)
@@ -53,8 +59,8 @@ func Known(t reflect.Type) *Type {
 }
 
 // Register compiles t, which may be a pointer type, and every type that it reaches. The error joins
-// all mistakes of all these types, each with the place of its tag. Registering a type again costs a
-// map lookup.
+// all mistakes of all these types; each mistake names its field, such as corev1.PodSpec.Containers.
+// Registering a type again costs a map lookup and returns the same error.
 func Register(t reflect.Type) error {
 	if t == nil {
 		return errors.New("typeinfo: no type given")
@@ -81,16 +87,17 @@ func Register(t reflect.Type) error {
 		refused.Store(t, err)
 		return err
 	}
-	// Only now: nobody sees a type before all that it reaches is complete.
+	// Types are published last, so that no goroutine sees a type whose parts are incomplete.
 	for goType, typ := range c.types {
 		compiled.Store(goType, typ)
 	}
 	return nil
 }
 
-// A compiler compiles the graph of types below one type. Recursive types meet themselves in types.
-// What needs the parts of a type to be complete, lifting inlined fields and looking up keys,
-// follows in a second pass over order.
+// A compiler compiles the graph of types below one type, in two passes. The first pass makes a Type
+// with its Members for each Go type; a recursive type finds itself in types. The second pass, over
+// order, does what needs complete Members: it lifts inlined fields (flatten) and looks up the keys
+// that tags name (checkKeys).
 type compiler struct {
 	types map[reflect.Type]*Type
 	order []*Type // types, as they were met
@@ -104,12 +111,13 @@ type keyed struct {
 	at    string
 }
 
-// fail records a mistake; at is the place, such as corev1.PodSpec.Containers.
+// fail records a mistake; at is the field, such as corev1.PodSpec.Containers.
 func (c *compiler) fail(at, format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf("%s: "+format, append([]any{at}, args...)...))
 }
 
-// compile returns the type of t, new or known, or nil after recording why there is none.
+// compile returns the Type of t: the one of this session or of an earlier one, or a new one. It
+// returns nil after recording why t cannot be described.
 func (c *compiler) compile(t reflect.Type, at string) *Type {
 	if known, ok := c.types[t]; ok {
 		return known
@@ -145,6 +153,7 @@ func (c *compiler) compile(t reflect.Type, at string) *Type {
 	return typ
 }
 
+// elements sets Key, Elem and ElemPointer of a List or Map.
 func (c *compiler) elements(typ *Type, at string) {
 	if typ.Kind == Map {
 		if typ.Key = typ.Go.Key(); typ.Key.Kind() != reflect.String {
@@ -158,7 +167,8 @@ func (c *compiler) elements(typ *Type, at string) {
 	typ.Elem = c.compile(elem, at+"[]")
 }
 
-// kindOf returns the kind of a Go type, 0 if it has none in the API.
+// kindOf returns the kind of a Go type. It is 0 for types that the API conventions do not allow:
+// unsigned integers, int, float32, arrays, channels, functions and interfaces with methods.
 func kindOf(t reflect.Type) Kind {
 	if t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer && !embedsTagged(t) &&
 		(t.Implements(jsonMarshaler) || reflect.PointerTo(t).Implements(jsonMarshaler)) {
@@ -192,8 +202,8 @@ func kindOf(t reflect.Type) Kind {
 	return 0
 }
 
-// embedsTagged reports whether t is a struct that embeds a field with a json tag: such a struct is
-// a plain struct, even if the embedded type lends it a MarshalJSON.
+// embedsTagged reports whether t is a struct that embeds a field with a json tag. Such a struct is
+// a plain struct: if it has a MarshalJSON, it has inherited the method from the embedded type.
 func embedsTagged(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
@@ -206,7 +216,8 @@ func embedsTagged(t reflect.Type) bool {
 	return false
 }
 
-// structType fills the members of a struct.
+// structType fills the Members of a struct in the order of its Go fields. Of a Custom type, only
+// fields with a protobuf number are members. No two members may have the same number.
 func (c *compiler) structType(typ *Type) {
 	numbers := map[int32]string{}
 	for i := range typ.Go.NumField() {
@@ -245,8 +256,8 @@ func (c *compiler) structType(typ *Type) {
 	c.checkNumbers(typ, numbers)
 }
 
-// checkNumbers wants a number for each field, or for none: a message that leaves out a part of the
-// object loses it.
+// checkNumbers requires that all fields have a protobuf number, or none: a field without a number
+// would be lost whenever the object is written as protobuf.
 func (c *compiler) checkNumbers(typ *Type, numbers map[int32]string) {
 	for _, f := range typ.Members {
 		if f.Number == 0 && !f.Inline && len(numbers) > 0 {
@@ -255,7 +266,8 @@ func (c *compiler) checkNumbers(typ *Type, numbers map[int32]string) {
 	}
 }
 
-// flatten fills Fields from Members, lifting those of inlined structs, which are flattened first.
+// flatten fills Fields from Members. It replaces an inlined struct, which it flattens first, by
+// copies of that struct's Fields, whose Index and Offset count from typ.
 func (c *compiler) flatten(typ *Type) {
 	if typ.Kind != Struct || typ.byName != nil {
 		return
@@ -300,7 +312,7 @@ func (c *compiler) blankField(typ *Type, sf reflect.StructField, at string) {
 	typ.Rules = append(typ.Rules, c.readRule(sf.Tag, at)...)
 }
 
-// field describes one Go field, or returns nil after recording why it cannot be.
+// field describes one Go field, or returns nil after recording why the field cannot be described.
 func (c *compiler) field(owner *Type, sf reflect.StructField, at string) *Field {
 	f := &Field{GoName: sf.Name, Index: sf.Index, Offset: sf.Offset, Owner: owner.Go}
 	goType := sf.Type

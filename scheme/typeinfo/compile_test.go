@@ -31,7 +31,7 @@ type tree struct {
 	Wrapped  *wrapped         `json:"wrapped,omitempty" pb:"5"`
 }
 
-// wrapped inlines what a tree reaches, so that compiling tree first meets an unfinished tree.
+// wrapped is reached from tree and inlines it, so that compiling tree meets an unfinished tree.
 type wrapped struct {
 	Inner `json:",inline" pb:"1"`
 	Own   string `json:"own,omitempty" pb:"2"`

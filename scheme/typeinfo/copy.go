@@ -6,33 +6,38 @@ import (
 	"time"
 )
 
-// Deep copies. The memory of a value is copied as it is, by the runtime; then a program of the type
-// visits the places in the copy that still share memory with the original (pointers, slices, maps,
-// any) and replaces what they hold. Nested structs are part of their parent's program, at a greater
-// offset, so a type without such places has an empty program, and scalars are never looked at one
-// by one.
+// copy.go makes deep copies, in place of Kubernetes' generated DeepCopy methods; the storage cache,
+// the registry and the codec call it.
+//
+// A deep copy has two steps. First the runtime copies the memory of the value as it is. Then the
+// program of the type visits each reference in the copy (pointer, slice, map, interface), which
+// still points at memory of the original, and replaces it by a reference to a copy. The references
+// of a nested struct are part of its parent's program, at a greater offset. So a type without
+// references has an empty program, and no scalar is visited by itself.
 //
 // Strings are shared (they are immutable), and so are time zones, functions and channels.
-// Unexported fields are copied like others. Pointers into an object from two places become pointers
-// to two copies.
+// Unexported fields are copied like others. Two pointers to one value become pointers to two
+// copies.
 
-// program deepens a value of one Go type in place. It is filled on first use, so that recursive
-// types work.
+// program turns a plain copy of a value of one Go type into a deep copy. references is filled at
+// first use and not when the program is made, because the program of a recursive type refers to
+// itself.
 type program struct {
-	goType reflect.Type
-	fill   sync.Once
-	places []sharing
+	goType     reflect.Type
+	fill       sync.Once
+	references []reference
 }
 
-// sharing is one place that shares memory after a plain copy. Every such place is nil, or an empty
-// slice without an array, if its first word is zero.
-type sharing struct {
+// reference is one reference within a value. deepen replaces the reference at its argument by one
+// to a copy. It is not called for a reference whose first word is zero, which is nil.
+type reference struct {
 	offset uintptr
 	deepen func(Pointer)
 }
 
 var copiers sync.Map // reflect.Type to *program
 
+// copierOf returns the program of t. There is one for each type.
 func copierOf(t reflect.Type) *program {
 	if found, ok := copiers.Load(t); ok {
 		return found.(*program)
@@ -41,8 +46,8 @@ func copierOf(t reflect.Type) *program {
 	return found.(*program)
 }
 
-// Copy returns a deep copy of v, which is usually a pointer to a struct. It costs the allocations
-// of what the copy owns and no more, if v is a pointer or an interface that holds one.
+// Copy returns a deep copy of v, which is usually a pointer to a struct. If v is a pointer, or an
+// interface that holds one, Copy allocates only the memory of the copy.
 func Copy[T any](v T) T {
 	t := reflect.TypeFor[T]()
 	switch t.Kind() {
@@ -83,7 +88,7 @@ func CopyValue(v reflect.Value) reflect.Value {
 	return c
 }
 
-// clone returns a new deep copy of the value at p.
+// clone returns the address of a new deep copy of the value at from.
 func (p *program) clone(from Pointer) Pointer {
 	c := reflect.New(p.goType).Elem()
 	c.Set(from.Value(p.goType))
@@ -92,20 +97,21 @@ func (p *program) clone(from Pointer) Pointer {
 	return to
 }
 
-// run deepens the plain copy at to.
+// run turns the plain copy at to into a deep copy.
 func (p *program) run(to Pointer) {
-	p.fill.Do(func() { p.places = places(nil, p.goType, 0) })
-	for i := range p.places {
-		place := to.Add(p.places[i].offset)
-		if !place.Slot().IsNil() {
-			p.places[i].deepen(place)
+	p.fill.Do(func() { p.references = references(nil, p.goType, 0) })
+	for i := range p.references {
+		at := to.Add(p.references[i].offset)
+		if !at.Slot().IsNil() {
+			p.references[i].deepen(at)
 		}
 	}
 }
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// flat reports that a plain copy of t shares nothing: t has no places.
+// flat reports whether values of type t have no references, so that a plain copy is a deep one. It
+// is asked before the programs of recursive types are complete.
 func flat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -122,8 +128,9 @@ func flat(t reflect.Type) bool {
 	return true
 }
 
-// places appends the sharing places of a value of type t at offset.
-func places(list []sharing, t reflect.Type, offset uintptr) []sharing {
+// references appends the references within a value of type t that begins at offset. A time.Time has
+// none: its only pointer, to a time zone, is shared.
+func references(list []reference, t reflect.Type, offset uintptr) []reference {
 	switch t.Kind() {
 	case reflect.Struct:
 		if t == timeType {
@@ -131,30 +138,33 @@ func places(list []sharing, t reflect.Type, offset uintptr) []sharing {
 		}
 		for i := range t.NumField() {
 			f := t.Field(i)
-			list = places(list, f.Type, offset+f.Offset)
+			list = references(list, f.Type, offset+f.Offset)
 		}
 	case reflect.Array:
 		for i := range t.Len() {
-			list = places(list, t.Elem(), offset+uintptr(i)*t.Elem().Size())
+			list = references(list, t.Elem(), offset+uintptr(i)*t.Elem().Size())
 		}
 	case reflect.Pointer:
-		list = append(list, sharing{offset, pointerCopier(t)})
+		list = append(list, reference{offset, pointerCopier(t)})
 	case reflect.Slice:
-		list = append(list, sharing{offset, sliceCopier(t)})
+		list = append(list, reference{offset, sliceCopier(t)})
 	case reflect.Map:
-		list = append(list, sharing{offset, mapCopier(t)})
+		list = append(list, reference{offset, mapCopier(t)})
 	case reflect.Interface:
-		list = append(list, sharing{offset, interfaceCopier(t)})
+		list = append(list, reference{offset, interfaceCopier(t)})
 	}
 	return list
 }
 
+// copyPointer replaces the pointer at p, to a scalar, by one to a copy.
 func copyPointer[T any](p Pointer) {
 	at := As[*T](p)
 	v := **at
 	*at = &v
 }
 
+// pointerCopier returns the deepen of pointers. Pointers to scalars, which are common in the API,
+// are copied without reflection.
 func pointerCopier(t reflect.Type) func(Pointer) {
 	switch t.Elem().Kind() {
 	case reflect.Bool:
@@ -175,6 +185,7 @@ func pointerCopier(t reflect.Type) func(Pointer) {
 	}
 }
 
+// copySlice replaces the slice at p, of strings or bytes, by a copy.
 func copySlice[T any](p Pointer) {
 	s := As[[]T](p)
 	c := make([]T, len(*s))
@@ -182,6 +193,8 @@ func copySlice[T any](p Pointer) {
 	*s = c
 }
 
+// sliceCopier returns the deepen of slices: all elements are copied at once, then each is deepened
+// if the element type has references.
 func sliceCopier(t reflect.Type) func(Pointer) {
 	switch t.Elem().Kind() {
 	case reflect.Uint8:
@@ -197,7 +210,7 @@ func sliceCopier(t reflect.Type) func(Pointer) {
 			to.SetCap(0) // an append to the copy must not write into the original's array
 			return
 		}
-		// Growing an empty slice in place spares the header that reflect.MakeSlice allocates.
+		// An empty slice is grown in place, because reflect.MakeSlice allocates a header as well.
 		s := p.Slice()
 		from := *s
 		*s = Slice{}
@@ -216,6 +229,7 @@ func sliceCopier(t reflect.Type) func(Pointer) {
 // entry is room for one key and value of a map while it is copied.
 type entry struct{ key, value reflect.Value }
 
+// mapCopier returns the deepen of maps. The three most common types are copied without reflection.
 func mapCopier(t reflect.Type) func(Pointer) {
 	if t.Key() == reflect.TypeFor[string]() {
 		switch t.Elem() {
@@ -272,6 +286,7 @@ func copyBytesMap(p Pointer) {
 	*m = c
 }
 
+// interfaceCopier returns the deepen of interfaces. An any usually holds a tree of JSON.
 func interfaceCopier(t reflect.Type) func(Pointer) {
 	if t.NumMethod() == 0 {
 		return func(p Pointer) {
@@ -317,8 +332,8 @@ func copyJSONMap(m map[string]any) map[string]any {
 	return c
 }
 
-// Copier returns a function that makes the zero value at to a deep copy of the value of type t at
-// from.
+// Copier returns a function that sets the value of type t at to to a deep copy of the value at
+// from. The old value at to is overwritten, and not reused.
 func Copier(t reflect.Type) func(to, from Pointer) {
 	switch t.Kind() {
 	case reflect.String:

@@ -143,8 +143,8 @@ func TestCopyOfValues(t *testing.T) {
 	}
 }
 
-// fewestAllocs returns the fewest allocations of many runs: pools may be emptied at any time, and under the race detector
-// often are.
+// fewestAllocs returns the fewest allocations of many runs: pools may be emptied at any time, and
+// under the race detector often are.
 func fewestAllocs(run func()) float64 {
 	least := testing.AllocsPerRun(1, run)
 	for range 60 {

@@ -5,10 +5,10 @@ import "reflect"
 var defaulter = NewVisitor(DefaultAction)
 
 // Default sets the declared defaults in v, a pointer to a struct: in each empty field with a
-// default tag, here and in all structs below that exist. Structs behind nil pointers are not made.
-// A field is empty if it is zero or a nil pointer; of a pointer, a zero that it points to was said
-// on purpose and stays. Types without defaults below them are not walked. Values of types that
-// cannot be described are left alone.
+// default tag, of v and of all structs below it that exist. Structs behind nil pointers are not
+// made. A field is empty if it is zero, or a nil pointer. A pointer to a zero is not empty: the
+// client wrote the zero on purpose. Types without defaults below them are not walked. Values of
+// types that cannot be described are left alone.
 func Default(v any) {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {
@@ -19,9 +19,10 @@ func Default(v any) {
 	}
 }
 
-// DefaultAction returns what sets the declared defaults of the fields that t itself declares, nil
-// if there are none. It is the action of a Visitor; package scheme joins it with registered
-// functions.
+// DefaultAction returns a function that sets the declared defaults of the fields that t itself
+// declares, given the address of a value of type t. It returns nil if t declares no defaults. It is
+// the action of a Visitor; package scheme joins it with the defaulting functions that are
+// registered for t.
 func DefaultAction(t *Type) func(Pointer) {
 	var set []part
 	for _, f := range t.Members {
@@ -39,9 +40,9 @@ func DefaultAction(t *Type) func(Pointer) {
 	}
 }
 
-// ownDefault returns the default that a field declares, false if it has none that would change it.
-// One that is what an empty field holds anyway is said to readers of OpenAPI only. One that does
-// not parse has been refused when the type was compiled.
+// ownDefault returns the default that a field declares, and false if there is none, or if it is
+// the zero value of a field that is no pointer: such a default changes nothing, and only OpenAPI
+// shows it. Defaults that do not parse were refused when the type was compiled.
 func ownDefault(f *Field) (reflect.Value, bool) {
 	if !f.HasDefault {
 		return reflect.Value{}, false
@@ -50,7 +51,8 @@ func ownDefault(f *Field) (reflect.Value, bool) {
 	return value, err == nil && (f.Pointer || !value.IsZero())
 }
 
-// setDefault returns what sets one field, given its place, to value if it is empty.
+// setDefault returns a function that sets a field to value if the field is empty, given the field's
+// address.
 func setDefault(f *Field, value reflect.Value) func(Pointer) {
 	switch f.Type.Kind {
 	case String:
@@ -78,6 +80,8 @@ func setDefault(f *Field, value reflect.Value) func(Pointer) {
 	}
 }
 
+// setScalar is setDefault for scalars, without reflection.
+//
 //go:noinline
 func setScalar[T comparable](value T, pointer bool) func(Pointer) {
 	if pointer {

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Doc returns the doc comment of a declared type (see Package) as one text: lines joined,
-// paragraphs kept. It is empty for types of packages without source. The source is read when the
-// first comment is asked for.
+// Doc returns the doc comment of a declared type (see Package) as one text: the lines of a
+// paragraph are joined, paragraphs are kept apart by an empty line. It is empty for types of
+// packages without source. The source of a package is read at the first call for one of its types.
 func Doc(t reflect.Type) string { return docOf(t, "") }
 
-// FieldDoc returns the doc comment of a field of a struct, or the comment behind it. owner is the
-// struct that declares the field (Field.Owner), goName its Go name.
+// FieldDoc returns the doc comment of a field of a struct, or else the comment at the end of the
+// field's line, as one text like Doc. owner is the struct that declares the field (Field.Owner),
+// goName the field's Go name.
 func FieldDoc(owner reflect.Type, goName string) string { return docOf(owner, goName) }
 
 func docOf(t reflect.Type, field string) string {
@@ -34,7 +35,7 @@ func docOf(t reflect.Type, field string) string {
 	return pkg.docs[t.Name()+"."+field]
 }
 
-// docs holds descriptions by "Type" and "Type.Field".
+// docs holds the descriptions of one package by "Type" and "Type.Field".
 type docs map[string]string
 
 // readDocs collects the comments of all types in the Go files at the top of source. A file that
@@ -59,19 +60,20 @@ func readDocs(source fs.FS) docs {
 	return d
 }
 
-// file reads a file by lines, as gofmt writes them: what a line is shows in its first word and in
-// the tabs before it. To parse the file would take eight times as long, and half of the time of
-// OpenAPI's first document. What is written otherwise has no description.
+// file reads a file line by line. In source that gofmt has written, the first word of a line and
+// the number of tabs before it tell whether the line declares a type or a field. go/parser would
+// take eight times as long, which is half of the time of the first OpenAPI document. Declarations
+// that gofmt would write in another way get no description.
 func (d docs) file(text string) {
 	var (
-		level   int      // tabs before the types that are declared: 1 between parentheses
-		owner   string   // struct whose fields these are
-		comment []string // lines right above
+		level   int      // tabs before a type's name: 1 in a type ( ... ) group, else 0
+		owner   string   // the struct whose fields follow, "" outside of structs
+		comment []string // the comment lines directly above this line
 	)
 	for line := range strings.SplitSeq(text, "\n") {
 		bare := strings.TrimLeft(line, "\t")
 		if above, ok := strings.CutPrefix(bare, "//"); ok {
-			if above == "" || above[0] == ' ' || above[0] == '\t' { // and no directive, such as go:embed
+			if above == "" || above[0] == ' ' || above[0] == '\t' { // else a directive, such as go:embed
 				comment = append(comment, strings.TrimPrefix(above, " "))
 			}
 			continue
@@ -94,7 +96,7 @@ func (d docs) file(text string) {
 	}
 }
 
-// declaration keeps the comment of a type and returns its name if fields follow.
+// declaration keeps the comment of a type. It returns the type's name if fields follow, else "".
 func (d docs) declaration(line string, comment []string) (owner string) {
 	name, _, _ := strings.Cut(line, " ")
 	d.add(name, comment)
@@ -104,7 +106,8 @@ func (d docs) declaration(line string, comment []string) (owner string) {
 	return ""
 }
 
-// field keeps the comment above a field, or else behind it.
+// field keeps the comment above a field, or else the one at the end of its line. One line may
+// declare several fields: A, B string.
 func (d docs) field(owner, line string, comment []string) {
 	declared, behind, _ := strings.Cut(line, "//")
 	if head, rest, ok := strings.Cut(line, "`"); ok {
@@ -129,7 +132,8 @@ func (d docs) field(owner, line string, comment []string) {
 	}
 }
 
-// add joins the lines of each paragraph of a comment; indented lines (code, lists) stay lines.
+// add keeps a comment under name. It joins the lines of each paragraph; an indented line (code, an
+// entry of a list) stays a line of its own.
 func (d docs) add(name string, comment []string) {
 	var b strings.Builder
 	gap := ""

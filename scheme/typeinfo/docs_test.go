@@ -110,7 +110,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// TestDocsAreThoseOfAParser: of every type of every group, what Doc and FieldDoc find is what Go's parser does.
+// TestDocsAreThoseOfAParser checks that for every type of every group, Doc and FieldDoc return the
+// comments that go/parser finds.
 func TestDocsAreThoseOfAParser(t *testing.T) {
 	s := scheme.New()
 	api.AddToScheme(s)
@@ -152,7 +153,8 @@ func TestDocsAreThoseOfAParser(t *testing.T) {
 	}
 }
 
-// parseDocs returns the comments of the types of a package of this module, by "Type" and "Type.Field", in one line each.
+// parseDocs returns the comments of the types of a package of this module, by "Type" and
+// "Type.Field", in one line each.
 func parseDocs(pkg string) map[string]string {
 	docs := map[string]string{}
 	files, _ := filepath.Glob(filepath.Join("..", "api", pkg, "*.go"))

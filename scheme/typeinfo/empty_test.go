@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// hold has lists and maps that JSON shows as null when they are nil, and such as JSON leaves out.
+// hold has lists and maps that JSON shows as null when they are nil, and some with omitempty.
 type hold struct {
 	Deck `json:",inline"`
 

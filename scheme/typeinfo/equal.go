@@ -11,21 +11,27 @@ import (
 	"time"
 )
 
-// Comparing by what values mean to the API: empty lists and maps are equal to none, times are equal
-// by instant, and types that say themselves what equal means are asked (a Quantity by its amount,
-// however it is written). Unexported fields count by what a type with a form of its own writes of
-// them, elsewhere not at all. All else is equal if it is for reflect.DeepEqual. A program of the
-// type, made once, goes through both values; it allocates nothing as long as they are equal, large
-// maps of other types than strings and bytes and what has to be written apart.
+// equal.go compares values by their meaning in the API, as Kubernetes' equality.Semantic does. The
+// registry asks whether an update changes anything, and checks ask whether an immutable field did.
+//
+//   - An empty list or map is equal to nil.
+//   - Two times are equal if they are the same instant.
+//   - A type that implements Equaler compares itself: a Quantity by amount, so 1000m is 1.
+//   - A struct with unexported fields and a JSON or text form of its own is compared by that form.
+//   - In other structs unexported fields do not count.
+//   - Everything else is equal if reflect.DeepEqual says so.
+//
+// Each type has a comparison that is made once and goes through both values. It allocates nothing,
+// except for values that are compared by their JSON and for large maps of uncommon types.
 
-// Equaler is a type whose fields do not say whether two values are equal.
+// Equaler is implemented by types whose values may be equal although their fields differ.
 type Equaler interface {
 	// EqualTo compares the value with another, given as a pointer to the same type.
 	EqualTo(other any) bool
 }
 
-// equality compares two values of one Go type. It is filled on first use, so that recursive types
-// work.
+// equality compares two values of one Go type. equal is filled at first use and not when the
+// equality is made, because that of a recursive type refers to itself.
 type equality struct {
 	goType reflect.Type
 	fill   sync.Once
@@ -52,8 +58,8 @@ func equalValues(a, b reflect.Value) bool {
 	return equalityOf(a.Type()).compare(addressOfAny(a), addressOfAny(b))
 }
 
-// addressOfAny returns the address of a value, or of a copy of one that was found in a map or an
-// interface.
+// addressOfAny returns the address of v. A value from a map or an interface has no address, so it
+// is copied first.
 func addressOfAny(v reflect.Value) Pointer {
 	if v.CanAddr() {
 		return AddressOf(v)
@@ -63,7 +69,8 @@ func addressOfAny(v reflect.Value) Pointer {
 	return PointerIn(c)
 }
 
-// Equal reports whether two values mean the same. A nil pointer is equal to another only.
+// Equal reports whether *a and *b mean the same (see the head of this file). A nil pointer is equal
+// to a nil pointer only.
 func Equal[T any](a, b *T) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -71,17 +78,18 @@ func Equal[T any](a, b *T) bool {
 	return equalityOf(reflect.TypeFor[T]()).compare(PointerTo(a), PointerTo(b))
 }
 
-// EqualAny is Equal for pointers of any type. Those of different types are not equal.
+// EqualAny is Equal for pointers whose type is known at run time only. Pointers of different types
+// are not equal. Both must be non-nil.
 func EqualAny(a, b any) bool {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	return x.Type() == y.Type() && equalityOf(x.Type().Elem()).compare(PointerIn(x), PointerIn(y))
 }
 
 // Differ returns a function that reports whether two structs of type t, given as pointers, differ
-// at one of some paths of JSON names, such as "spec". All but the last field of a path must be
-// structs, not pointers to them. The error names a path that is none.
+// at any of the paths. A path is made of JSON names, such as "spec" or "spec.replicas"; all but its
+// last field must be structs, not pointers to structs. The error names a path that does not exist.
 func Differ(t *Type, paths []string) (func(a, b any) bool, error) {
-	places := make([]member, len(paths))
+	members := make([]member, len(paths))
 	for i, path := range paths {
 		names := strings.Split(path, ".")
 		if _, _, err := locate(t, names); err != nil {
@@ -94,10 +102,10 @@ func Differ(t *Type, paths []string) (func(a, b any) bool, error) {
 			goType = at.Go.FieldByIndex(f.Index).Type
 			offset, at = offset+f.Offset, f.Type
 		}
-		places[i] = member{offset, equalityOf(goType)}
+		members[i] = member{offset, equalityOf(goType)}
 	}
 	return func(a, b any) bool {
-		return !equalMembers(places, PointerIn(reflect.ValueOf(a)), PointerIn(reflect.ValueOf(b)))
+		return !equalMembers(members, PointerIn(reflect.ValueOf(a)), PointerIn(reflect.ValueOf(b)))
 	}, nil
 }
 
@@ -106,7 +114,7 @@ var (
 	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// comparer makes the program of a type.
+// comparer returns the function that compares two values of type t, given their addresses.
 func comparer(t reflect.Type) func(a, b Pointer) bool {
 	switch {
 	case t == timeType:
@@ -151,7 +159,8 @@ func comparer(t reflect.Type) func(a, b Pointer) bool {
 
 func sameAs[T comparable](a, b Pointer) bool { return *As[T](a) == *As[T](b) }
 
-// ownComparer asks the type itself; sample is a pointer to one of its values.
+// ownComparer compares by EqualTo. sample is a pointer to a value of the type; Aim makes interface
+// values of it without reflection.
 //
 //go:noinline
 func ownComparer(sample any) func(a, b Pointer) bool {
@@ -159,7 +168,7 @@ func ownComparer(sample any) func(a, b Pointer) bool {
 	return func(a, b Pointer) bool { return Aim(equaler, a).EqualTo(Aim(sample, b)) }
 }
 
-// writtenComparer compares what values of a type write of themselves.
+// writtenComparer compares the JSON of two values. A value that cannot be written is equal to none.
 func writtenComparer(t reflect.Type) func(a, b Pointer) bool {
 	return func(a, b Pointer) bool {
 		x, errA := json.Marshal(a.Value(t).Addr().Interface())
@@ -242,16 +251,18 @@ func equalElements(elem *equality, size uintptr, a, b Pointer, n int) bool {
 	return true
 }
 
-// fewEntries is how many entries of a map are looked for one by one: Go's way to look one up copies
-// what it finds.
+// fewEntries is the number of entries up to which a map is searched one entry after the other:
+// reflect's MapIndex allocates a copy of the value that it finds.
 const fewEntries = 8
 
-// entries is room to go through two maps.
+// entries is the memory for walking through two maps, pooled so that a comparison allocates
+// nothing.
 type entries struct {
 	a, b         entry
 	iterA, iterB reflect.MapIter
 }
 
+// mapComparer compares maps: by type for the three most common types, by reflection for others.
 func mapComparer(t reflect.Type) func(a, b Pointer) bool {
 	switch t {
 	case reflect.TypeFor[map[string]string]():
@@ -307,8 +318,7 @@ func (e *entry) clear() {
 	e.value.SetZero()
 }
 
-// find sets the value of the entry of b to what b has at the key of that of a, and reports whether
-// there is one.
+// find sets e.b.value to the value that b has at the key e.a.key, and reports whether b has one.
 func (e *entries) find(b reflect.Value) bool {
 	if b.Len() > fewEntries {
 		value := b.MapIndex(e.a.key)
@@ -338,9 +348,9 @@ func equalMaps[V any](a, b map[string]V, equal func(x, y V) bool) bool {
 	return true
 }
 
-// EqualJSON is Equal for two trees of JSON values: map[string]any, []any and scalars, where 1 and
-// 1.0 differ, as for equality.Semantic. Values of other types are compared by the rules of their
-// types.
+// EqualJSON reports whether two trees of JSON values mean the same: map[string]any, []any and
+// scalars. The integer 1 and the float 1.0 differ, as for equality.Semantic. Values of other types
+// are compared by the rules of their types.
 func EqualJSON(a, b any) bool {
 	switch x := a.(type) {
 	case nil:

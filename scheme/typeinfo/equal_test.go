@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// encodedSame is Equal without descriptors: values are the same if Go says so, or their JSON is the same.
+// encodedSame is Equal without descriptors: two values are equal if reflect.DeepEqual says so, or
+// if their JSON is equal.
 func encodedSame(a, b any) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
@@ -48,7 +49,8 @@ func everyKind(tb testing.TB) []meta.Typed {
 	return list
 }
 
-// graft sets a place in v, chosen by r, to what from has there, and reports whether there is one.
+// graft copies one value within from, chosen by r, to the same path in v. It returns false if there
+// is none.
 func graft(r *rand.Rand, v, from reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -88,7 +90,8 @@ func checkEqual(t *testing.T, what string, a, b meta.Typed) {
 // equalObjects compares two objects of one type.
 func equalObjects(a, b meta.Typed) bool { return typeinfo.EqualJSON(any(a), any(b)) }
 
-// compareSamples compares random objects of all kinds, and such that differ in one place, with what encoding says.
+// compareSamples compares random objects of all kinds, and objects that differ in one value, by
+// Equal and by encodedSame.
 func compareSamples(t *testing.T, seed uint64, kinds []meta.Typed) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for _, kind := range kinds {
@@ -119,7 +122,7 @@ func FuzzEqual(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { compareSamples(t, seed, kinds) })
 }
 
-// guarded has fields that Go shows to its package alone. Its form shows one of them.
+// guarded has unexported fields. Its JSON shows one of them.
 type guarded struct {
 	shown, hidden int
 	Addr          netip.Addr
@@ -127,13 +130,13 @@ type guarded struct {
 
 func (g guarded) MarshalJSON() ([]byte, error) { return json.Marshal(g.shown) }
 
-// noted remembers something beside what the API knows.
+// noted has an unexported field that its JSON does not show.
 type noted struct {
 	Text string `json:"text"`
 	note string
 }
 
-// What a type does not show to others counts as far as it writes it.
+// Unexported fields count if the JSON of their type shows them.
 func TestEqualUnexported(t *testing.T) {
 	type holder struct {
 		Guarded guarded
@@ -263,7 +266,7 @@ func TestEqualAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkEqual compares two pod specs that are equal, and two that differ in how they are made only.
+// BenchmarkEqual compares two equal pod specs, and two that differ only in nil and empty lists.
 func BenchmarkEqual(b *testing.B) {
 	x := &testPod(b).Spec
 	same, empty := typeinfo.Copy(x), typeinfo.Copy(x)

@@ -7,34 +7,36 @@ import (
 	"strings"
 )
 
-// Keeper returns a function that sets the fields of one struct of type t, at some paths of JSON
-// names such as "spec.finalizers", to copies of what another one has there. Both are given as
-// pointers. All but the last field of a path must be structs, not pointers to them. The error names
-// a path that is none.
+// Keeper returns a function that sets the fields of to, at the paths, to deep copies of the same
+// fields of from. Both are pointers to structs of type t. Strategies use it to undo changes that a
+// request may not make, such as changes of status by an update of the object itself.
+//
+// A path is made of JSON names, such as "spec.finalizers"; all but its last field must be structs,
+// not pointers to structs. The error names a path that does not exist.
 func Keeper(t *Type, paths []string) (func(to, from any), error) {
-	type place struct {
+	type keptField struct {
 		offset uintptr
 		keep   func(to, from Pointer)
 	}
-	places := make([]place, len(paths))
+	kept := make([]keptField, len(paths))
 	for i, path := range paths {
 		offset, f, err := locate(t, strings.Split(path, "."))
 		if err != nil {
 			return nil, err
 		}
-		places[i] = place{offset, copyField(f)}
+		kept[i] = keptField{offset, copyField(f)}
 	}
 	return func(to, from any) {
 		p, q := PointerIn(reflect.ValueOf(to)), PointerIn(reflect.ValueOf(from))
-		for i := range places {
-			at := &places[i]
+		for i := range kept {
+			at := &kept[i]
 			at.keep(p.Add(at.offset), q.Add(at.offset))
 		}
 	}, nil
 }
 
-// Others returns the paths of the fields of t that the given ones are not, nor hold, nor are part
-// of.
+// Others returns the paths of all fields of t outside the given paths: with paths "status" and
+// "spec.a", these are "metadata", "spec.b" and so on. It descends only where a given path does.
 func Others(t *Type, paths []string) []string { return othersIn(t, "", paths) }
 
 func othersIn(t *Type, prefix string, paths []string) []string {
@@ -52,7 +54,7 @@ func othersIn(t *Type, prefix string, paths []string) []string {
 	return out
 }
 
-// locate follows a path of names.
+// locate returns the field at a path of JSON names and its offset in a struct of type t.
 func locate(t *Type, path []string) (offset uintptr, f *Field, err error) {
 	for i, name := range path {
 		if t == nil || t.Kind != Struct || i > 0 && f.Pointer {
@@ -70,7 +72,7 @@ func locate(t *Type, path []string) (offset uintptr, f *Field, err error) {
 	return offset, f, nil
 }
 
-// copyField returns what replaces the value of a field by a copy of another.
+// copyField returns a function that sets the field f at to to a deep copy of the field at from.
 func copyField(f *Field) func(to, from Pointer) {
 	if !f.Pointer {
 		return Copier(f.Type.Go)

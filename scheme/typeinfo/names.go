@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// A declared package of API types: the prefix of its model names and its source.
+// declared is a package of API types that was declared by Package. source is read once, when the
+// first description is needed.
 type declared struct {
 	prefix string
 	source fs.FS
@@ -19,29 +20,31 @@ type declared struct {
 var packages sync.Map // Go import path to *declared
 
 // Package declares a package of API types: the prefix of its OpenAPI model names, such as
-// "io.k8s.api.core.v1", and its Go source as gofmt writes it, from which descriptions are taken
-// (see Doc; nil for none). The import path is that of a type of the package, as Go spells it. Call
-// it in an init function of the package itself:
+// "io.k8s.api.core.v1", and its Go source as gofmt writes it, from which Doc takes descriptions
+// (nil for none). importPath is the import path of the package. Call Package in an init function of
+// the package itself:
 //
 //	//go:embed types.go
 //	var source embed.FS
 //
 //	func init() { typeinfo.Package("example.com/api/v1", "com.example.api.v1", source) }
 //
-// A package that is not declared names its models after its import path, the host reversed. Declare
-// before the package's types are first described: names are part of the compiled descriptors.
+// The models of a package that is not declared are named after its import path with the host
+// reversed: example.com/api/v1 gives com.example.api.v1. Declare a package before its types are
+// compiled, because names are part of the descriptors.
 func Package(importPath, modelPrefix string, source fs.FS) {
 	packages.Store(importPath, &declared{prefix: modelPrefix, source: source})
 }
 
-// OpenAPI is implemented by custom types that say how they look in OpenAPI: the full model name
-// (empty for the package's prefix and the Go name) and the type and format of the schema, empty
-// where there is none.
+// OpenAPI is implemented by Custom types to state their schema in OpenAPI: the full model name
+// (empty for the package's prefix and the Go name), and the type and format of the schema, each
+// empty if the schema has none.
 type OpenAPI interface {
 	OpenAPI() (name, typ, format string)
 }
 
-// Model returns the OpenAPI type and format that a Custom type states, and whether it states any.
+// Model returns the OpenAPI type and format of a Custom type that implements OpenAPI. ok is false
+// for other types.
 func (t *Type) Model() (typ, format string, ok bool) {
 	if t.Kind != Custom {
 		return "", "", false
@@ -54,7 +57,8 @@ func (t *Type) Model() (typ, format string, ok bool) {
 	return typ, format, true
 }
 
-// ModelName returns the OpenAPI name of a struct or custom type; types without a Go name have none.
+// ModelName returns the name of the OpenAPI model of a struct or custom type, such as
+// "io.k8s.api.core.v1.Pod". It is empty for types without a Go name.
 func ModelName(t reflect.Type) string {
 	if t.Name() == "" {
 		return ""

@@ -5,10 +5,15 @@ import (
 	"strings"
 )
 
-// A Need is what a defaulting function needs to find in a value so that it changes nothing. It is
-// written as text:
+// needs.go parses the needs of defaulting functions. A function that is registered with its needs
+// is not called for an object that already fulfils them, so an object that was stored with its
+// defaults is served without being decoded. Package scheme registers needs;
+// the Peekers of scheme/codec check them in JSON and in protobuf.
+
+// A Need is a condition under which a defaulting function changes nothing in a value. It is written
+// as text:
 //
-//	need = [ place ": " ] term { " | " term }     one of the terms holds, for each value at the place
+//	need = [ place ": " ] term { " | " term }     each value at the place fulfils a term
 //	term = path                      there, and not empty
 //	     | "!" path                  not there, or empty
 //	     | path "=" text             a string that is text
@@ -19,16 +24,18 @@ import (
 //	     | name " is " name "[0]." name    the same for a list of structs and their field
 //	     | "label " key " is the name"     of an object: its name is the value of that label
 //
-// A path is made of names as JSON has them, separated by dots. name[key] is an entry of a map. In a
-// place, name[] stands for the elements of a list. A place where nothing is needs nothing. A
-// pointer is empty only if it is nil. A negative number proves nothing, because some functions
-// replace it. milli, within, is and label stand alone.
+// For example, "spec.ports[]: protocol" says that each port has a protocol.
+//
+// A path is made of JSON names, separated by dots. name[key] is an entry of a map. In a place,
+// name[] stands for each element of a list. If there is no value at the place, the need is
+// fulfilled. A pointer is empty only if it is nil. A negative number counts as empty, because some
+// defaulting functions replace it. A need with milli, within, is or label has one term only.
 type Need struct {
 	Place []Step
 	Terms []Term
 }
 
-// Term is a part of a Need.
+// Term is one alternative of a Need.
 type Term struct {
 	Op   Op
 	Path []Step
@@ -38,26 +45,27 @@ type Term struct {
 	Other string
 }
 
-// Op says what a Term is about.
+// Op says what condition a Term states.
 type Op uint8
 
-// The ops, in the order of the grammar.
+// The ops, in the order of the grammar of Need. From NeedMilli on they stand alone in their Need.
 const (
-	NeedThere Op = iota
-	NeedAbsent
-	NeedEqual
-	NeedMilli
-	NeedWithin
-	NeedSame
-	NeedFirst
-	NeedNamed
+	NeedThere  Op = iota // path
+	NeedAbsent           // !path
+	NeedEqual            // path=text
+	NeedMilli            // milli(path)
+	NeedWithin           // name within name
+	NeedSame             // name is name
+	NeedFirst            // name is name[0]
+	NeedNamed            // label key is the name
 )
 
 // Step is a part of a path: a member of a struct, an entry of a map, or with neither name each
 // element of a list.
 type Step struct{ Name, Key string }
 
-// ParseNeed parses a need of values of the struct type t.
+// ParseNeed parses the text of a need and checks its paths against t, the struct type of the values
+// that the need is about.
 func ParseNeed(t *Type, text string) (Need, error) {
 	var n Need
 	at, terms, placed := t, text, false
@@ -85,6 +93,7 @@ func ParseNeed(t *Type, text string) (Need, error) {
 	return n, nil
 }
 
+// parseTerm parses one term; its paths begin at t.
 func parseTerm(t *Type, text string) (Term, error) {
 	if inside, ok := strings.CutPrefix(text, "milli("); ok {
 		inside, closed := strings.CutSuffix(inside, ")")
@@ -140,7 +149,8 @@ func parseTerm(t *Type, text string) (Term, error) {
 
 func isQuantity(t *Type) bool { return t.Kind == Custom && t.Go.Name() == "Quantity" }
 
-// relation checks the members that a relation is about.
+// relation completes a term that relates two members of t, a and term.Other, after checking that
+// both exist and that their types fit term.Op.
 func relation(t *Type, term Term, a string) (Term, error) {
 	one, other := t.Field(a), t.Field(term.Other)
 	switch {
@@ -155,8 +165,8 @@ func relation(t *Type, term Term, a string) (Term, error) {
 	return term, nil
 }
 
-// firstIs reports whether elements of a list are strings, or structs with the string field called
-// name.
+// firstIs reports whether the elements of a list are strings, if name is empty, or else structs
+// with a string field called name.
 func firstIs(list *Type, name string) bool {
 	if name == "" {
 		return list.Elem.Kind == String && !list.ElemPointer
@@ -165,8 +175,8 @@ func firstIs(list *Type, name string) bool {
 	return f != nil && !f.Pointer && f.Type.Kind == String && !list.ElemPointer
 }
 
-// parsePath returns the steps of a path and the type that it ends at. each allows elements of
-// lists.
+// parsePath returns the steps of a path that begins at t, and the type that it ends at. If each is
+// true, the path may have name[] for the elements of a list.
 func parsePath(t *Type, text string, each bool) ([]Step, *Type, error) {
 	var steps []Step
 	for rest := text; ; {
@@ -198,7 +208,7 @@ func parsePath(t *Type, text string, each bool) ([]Step, *Type, error) {
 	}
 }
 
-// DefaultNeeds are the needs of the defaults that t itself declares; see DefaultAction.
+// DefaultNeeds returns the needs of DefaultAction(t): that each field with a default is not empty.
 func DefaultNeeds(t *Type) []Need {
 	var needs []Need
 	for _, f := range t.Members {

@@ -25,7 +25,7 @@ type needing struct {
 	Object   *object                  `json:"object,omitempty"`
 }
 
-// object is what a need may be about that names its label.
+// object is an object for needs with a label.
 type object struct {
 	meta.ObjectMeta `json:"metadata"`
 }

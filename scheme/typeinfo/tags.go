@@ -10,8 +10,12 @@ import (
 	"strings"
 )
 
-// readTags reads all tags of a field but json. Tags that name fields of the element type are
-// checked later.
+// tags.go reads the struct tags of one field into a Field; compile.go calls it for each field. The
+// package comment lists the tags. A mistake is recorded by compiler.fail, and reading goes on, so
+// that Register reports all mistakes at once.
+
+// readTags reads all tags of a field except json. Keys that tags name are looked up in the second
+// pass (checkKeys), because the element type may be incomplete here.
 func (c *compiler) readTags(f *Field, tag reflect.StructTag, at string) {
 	c.readNumber(f, tag, at)
 	if value, ok := tag.Lookup("default"); ok {
@@ -50,11 +54,11 @@ func (c *compiler) readTags(f *Field, tag reflect.StructTag, at string) {
 	}
 }
 
-// ruleReasons are the reasons that a rule may give.
+// ruleReasons are the reasons that x-kubernetes-validations allows; "" is FieldValueInvalid.
 var ruleReasons = []string{"", "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"}
 
-// readRule reads the rule of a field, nil if it has none. Whether the expression is right shows
-// when it is compiled.
+// readRule returns the rule in a tag, nil if there is none. It does not compile the expression:
+// scheme/cel/rules does, and reports its errors.
 func (c *compiler) readRule(tag reflect.StructTag, at string) []Rule {
 	rule := Rule{
 		Rule: tag.Get("rule"), Message: tag.Get("message"), MessageExpression: tag.Get("messageExpression"),
@@ -72,7 +76,8 @@ func (c *compiler) readRule(tag reflect.StructTag, at string) []Rule {
 	return []Rule{rule}
 }
 
-// declaredAtomic reads the struct's own tag from Go, because its descriptor may not be finished.
+// declaredAtomic reads the tag on the blank field of a struct. It reads the Go type, because the
+// descriptor may be incomplete.
 func declaredAtomic(t reflect.Type) bool {
 	for i := range t.NumField() {
 		if sf := t.Field(i); sf.Name == "_" && sf.Tag.Get("struct") == "atomic" {
@@ -82,6 +87,7 @@ func declaredAtomic(t reflect.Type) bool {
 	return false
 }
 
+// readNumber reads the protobuf field number.
 func (c *compiler) readNumber(f *Field, tag reflect.StructTag, at string) {
 	value, ok := tag.Lookup("pb")
 	if !ok {
@@ -96,6 +102,8 @@ func (c *compiler) readNumber(f *Field, tag reflect.StructTag, at string) {
 	f.Number = int32(n)
 }
 
+// readEnums reads the allowed values of a string and of the elements of a list or map. A default
+// has been read before, and must be one of them.
 func (c *compiler) readEnums(f *Field, tag reflect.StructTag, at string) {
 	if value, ok := tag.Lookup("enum"); ok {
 		f.Enum = strings.Split(value, ",")
@@ -114,7 +122,8 @@ func (c *compiler) readEnums(f *Field, tag reflect.StructTag, at string) {
 	}
 }
 
-// argument says what a check takes and which kinds it is for; no kinds means all.
+// argument says how the argument of a check is parsed and to which kinds the check applies; nil
+// kinds means all.
 type argument struct {
 	parse func(string) error
 	kinds []Kind
@@ -142,14 +151,15 @@ func pattern(s string) error {
 	return err
 }
 
-func knownFormat(s string) error {
+func formatName(s string) error {
 	if formats[s] == nil {
 		return fmt.Errorf("unknown format")
 	}
 	return nil
 }
 
-var knownChecks = map[string]argument{
+// checkArguments are the names that a check tag may use.
+var checkArguments = map[string]argument{
 	"required":  {noArgument, nil},
 	"optional":  {noArgument, nil},
 	"listed":    {noArgument, nil},
@@ -161,10 +171,12 @@ var knownChecks = map[string]argument{
 	"maxLength": {length, []Kind{String, Bytes}},
 	"minItems":  {length, []Kind{List, Map}},
 	"maxItems":  {length, []Kind{List, Map}},
-	"format":    {knownFormat, []Kind{String}},
+	"format":    {formatName, []Kind{String}},
 	"pattern":   {pattern, []Kind{String}},
 }
 
+// readChecks reads the check tag, such as "required,min=1,pattern=^[a-z]+$". It also sets Required,
+// which is about OpenAPI.
 func (c *compiler) readChecks(f *Field, tag, at string) {
 	f.Required = !f.OmitEmpty
 	for rest := tag; rest != ""; {
@@ -176,16 +188,16 @@ func (c *compiler) readChecks(f *Field, tag, at string) {
 			part, rest, _ = strings.Cut(rest, ",")
 		}
 		name, arg, _ := strings.Cut(part, "=")
-		known, ok := knownChecks[name]
+		argument, ok := checkArguments[name]
 		if !ok {
 			c.fail(at, "check %q is unknown", name)
 			continue
 		}
-		if err := known.parse(arg); err != nil {
+		if err := argument.parse(arg); err != nil {
 			c.fail(at, "check %q: %v", part, err)
 			continue
 		}
-		if known.kinds != nil && !slices.Contains(known.kinds, f.Type.Kind) {
+		if argument.kinds != nil && !slices.Contains(argument.kinds, f.Type.Kind) {
 			c.fail(at, "check %q on a %s", part, f.Type.Kind)
 			continue
 		}
@@ -217,7 +229,7 @@ func (c *compiler) readShape(f *Field, tag reflect.StructTag, at string) {
 			f.ListKeys = append(f.ListKeys, key)
 		}
 		switch {
-		case f.Type.Kind == Bytes && value == "atomic": // as they always are; Kubernetes publishes it of some
+		case f.Type.Kind == Bytes && value == "atomic": // bytes always are, but some of Kubernetes' say so
 		case f.Type.Kind != List:
 			c.fail(at, "list type on a %s", f.Type.Kind)
 		case f.ListType == "map" && len(f.ListKeys) == 0:
@@ -242,6 +254,8 @@ func (c *compiler) readShape(f *Field, tag reflect.StructTag, at string) {
 	}
 }
 
+// readPatch reads the directives of strategic merge patch, and refuses combinations that
+// contradict each other.
 func (c *compiler) readPatch(f *Field, tag, at string) {
 	if tag == "" {
 		return
@@ -295,11 +309,14 @@ func (c *compiler) checkKeys() {
 	}
 }
 
-// plainElements reports whether the elements of a list compare as JSON shows them.
+// plainElements reports whether the elements of a list are scalars that are equal if their JSON is.
+// A set must have such elements. Custom types are left out: 1 and 1000m are equal quantities.
 func (t *Type) plainElements() bool {
 	return t.Elem != nil && t.Elem.Kind != Custom && t.Elem.scalar() && !t.ElemPointer
 }
 
+// scalar reports whether values of t are strings, numbers or booleans in JSON. A Custom type counts
+// as a scalar unless it is a struct without a protobuf message of its own.
 func (t *Type) scalar() bool {
 	switch t.Kind {
 	case String, Bool, Int32, Int64, Float64:
@@ -310,8 +327,8 @@ func (t *Type) scalar() bool {
 	return false
 }
 
-// parseDefault returns the value that a default tag spells, of the field's type without its
-// pointer. Strings, numbers and booleans stand as they are; anything else is JSON.
+// parseDefault returns the value in a default tag, of type f.Type also if the field is a pointer.
+// Strings, numbers and booleans are written without quotes; anything else is JSON.
 func parseDefault(f *Field, text string) (reflect.Value, error) {
 	v := reflect.New(f.Type.Go).Elem()
 	switch f.Type.Kind {
@@ -333,7 +350,7 @@ func parseDefault(f *Field, text string) (reflect.Value, error) {
 	}
 	err := json.Unmarshal([]byte(text), v.Addr().Interface())
 	if err != nil && f.Type.Kind == Custom {
-		// A quantity or duration reads better without quotes.
+		// A quantity or duration may be written without the quotes of JSON.
 		err = json.Unmarshal(strconv.AppendQuote(nil, text), v.Addr().Interface())
 	}
 	return v, err

@@ -1,8 +1,10 @@
-// Package typeinfo compiles the struct tags of API types, once, into descriptors.
+// Package typeinfo compiles the struct tags of API types, once, into descriptors, and does with Go
+// values what follows from the descriptors alone: copy, compare, default and check them.
 //
-// A descriptor is the single source of everything that Kubernetes generates code for: JSON field
-// checking, protobuf encoding, deep copy, declarative defaults and checks, conversion between
-// versions, OpenAPI, strategic-merge keys and server-side-apply typing.
+// Words: a descriptor is a Type with its Fields. Everything for which Kubernetes generates code is
+// derived from descriptors: strict JSON decoding, protobuf, deep copy, declarative defaults and
+// validation, conversion between versions, OpenAPI, the merge keys of strategic merge patch and the
+// list types of server-side apply.
 //
 // Tags of a field (all but json optional):
 //
@@ -11,46 +13,47 @@
 //	default:"TCP"           value set where the field is empty (zero, or a nil pointer)
 //	enum:"TCP,UDP"          allowed values, for OpenAPI and for check:"enum"
 //	itemEnum:"A,B"          the same for list elements
-//	check:"required,min=1"  declarative checks, comma separated: required, optional, listed, enum, min=, max=,
-//	                        minLength=, maxLength=, minItems=, maxItems=, immutable, format=<name>, pattern=<regexp>
-//	                        (last, may hold commas)
-//	list:"map,key=a,key=b"  list type: atomic, set or map with its keys; elements of a set and keys in a list of type map
-//	                        must not repeat (Kubernetes judges its own types, io.k8s.*, by hand)
+//	check:"required,min=1"  declarative checks, comma separated: required, optional, listed,
+//	                        enum, min=, max=, minLength=, maxLength=, minItems=, maxItems=,
+//	                        immutable, format=<name>, pattern=<regexp> (last, may hold commas)
+//	list:"map,key=a,key=b"  list type: atomic, set or map with its keys; elements of a set and
+//	                        keys in a list of type map must not repeat (the kinds of Kubernetes,
+//	                        io.k8s.*, have hand-written rules for that instead)
 //	map:"atomic"            map type (atomic, granular)
-//	struct:"atomic"         struct type of the field (atomic, granular); on a blank field (_ struct{}) it is that of
-//	                        the declaring struct, wherever it is used
-//	patch:"merge,key=name"  strategic-merge strategies (merge, replace, retainKeys) and merge key
-//	rule:"self != 'x'"      an expression that a value has to fulfil, in the language and with the words of x-kubernetes-validations
-//	                        (scheme/cel/rules); message, messageExpression, reason, fieldPath and optionalOldSelf:"true" are tags
-//	                        beside it. On a blank field, of which there may be several, it is about the declaring struct
-//	union:"member"          one of the fields of which at most one is set; union:"discriminator" on the field that says
-//	                        which, if there is one
+//	struct:"atomic"         struct type of the field (atomic, granular); on a blank field
+//	                        (_ struct{}) that of the declaring struct, wherever it is used
+//	patch:"merge,key=name"  strategic-merge strategies (merge, replace, retainKeys), merge key
+//	rule:"self != 'x'"      a CEL expression that a value must fulfil, as in
+//	                        x-kubernetes-validations (scheme/cel/rules); its message,
+//	                        messageExpression, reason, fieldPath and optionalOldSelf:"true" are
+//	                        tags beside it. On a blank field it is about the declaring struct,
+//	                        which may have several
+//	union:"member"          one of the fields of which at most one is set;
+//	                        union:"discriminator" marks the field that names it, if any
 //
-// A field is required in OpenAPI if it has no omitempty, unless check says otherwise: optional, or
-// listed, which is required there and left to other rules here.
+// Laws:
+//   - Descriptors are compiled once for each Go type, and are immutable.
+//   - A bad tag never panics: Register reports all mistakes of all reachable types at once, and Of
+//     returns nil.
+//   - Every exported field needs a json tag: in an API, a name must not follow from Go's spelling.
+//   - A field is required in OpenAPI if it has no omitempty. check:"optional" makes it optional;
+//     check:"listed" makes it required in OpenAPI, but not for Validate.
+//   - A type with a JSON form of its own (json.Marshaler on it or on its pointer) is Custom. A
+//     struct that embeds a tagged struct is not: it would inherit the method by accident.
 //
-// Checks and rules hold for every write that is stored by the tags of the hub, and for a write in
-// another version by the tags of that version's Go type as well: what a client writes in v1alpha1
-// is judged by v1alpha1, after admission, beside the hub. Whoever writes in a version without such
-// tags is judged by the hub alone, and pays nothing. Kubernetes judges its declarative validation
-// in the version of the request, too.
+// The registry applies checks and rules of the hub's tags to every write that is stored. A write in
+// another version is checked by the tags of that version's Go type as well, after admission, as
+// Kubernetes' declarative validation is. A version without such tags costs nothing.
 //
-// Every exported field needs a json tag: a name that follows from Go's spelling alone is a mistake
-// in an API.
-//
-// A type that has a JSON form of its own (json.Marshaler on it or on its pointer) is Custom; a
-// struct that embeds a tagged struct never is, because it would inherit the method by accident.
-//
-// Descriptors are compiled once for each Go type, are immutable, and are shared by all goroutines.
-// Nothing here panics on a bad tag: Register reports all mistakes of all reachable types at once,
-// and Of answers nil.
+// All functions may be called by many goroutines at once. Values that they are given belong to the
+// caller, who must not change them meanwhile.
 //
 // Not here: the wire formats (scheme/codec), schemas of custom resources (scheme/schema), versions
 // (scheme).
 //
 // Read: typeinfo.go (what a descriptor says), compile.go and tags.go (how it is made), names.go and
-// docs.go (OpenAPI names and descriptions), then what is derived: copy.go, equal.go, defaults.go,
-// check.go, unique.go. What works on memory does so by pointer.go.
+// docs.go (OpenAPI names and descriptions), pointer.go (how memory is reached), then what is
+// derived: visit.go, copy.go, equal.go, defaults.go with needs.go, check.go, unique.go.
 package typeinfo
 
 import "reflect"
@@ -58,7 +61,7 @@ import "reflect"
 // Kind is the shape of a value in the API.
 type Kind uint8
 
-// The kinds. Custom types have their own JSON form (they implement json.Marshaler) and a Format.
+// The kinds. A Custom type has its own JSON form: it implements json.Marshaler.
 const (
 	Struct Kind = iota + 1
 	List        // Go slice, other than []byte
@@ -113,15 +116,15 @@ type ProtoMessage interface {
 	ParseProto([]byte) error
 }
 
-// Choice is a Custom type whose JSON form is that of one of its parts, or null: a schema or a list
-// of schemas. Codecs read and write that part themselves, because a type that does it by
-// MarshalJSON and UnmarshalJSON goes through all that is nested in it once more for each level.
+// Choice is a Custom type whose JSON form is that of one of its parts, or null: for example, a
+// schema or a list of schemas. Codecs read and write the part themselves. If the type did so in
+// MarshalJSON and UnmarshalJSON, a value at depth n would be scanned n times.
 type Choice interface {
-	// Choose clears the value and makes room in it for JSON that begins with first. It returns a
-	// pointer to what that is to be decoded into, nil if it is to be skipped, or why it cannot be
-	// read.
+	// Choose clears the value and chooses a part by the first byte of the JSON. It returns a
+	// pointer to decode the JSON into, nil if the JSON is to be skipped, or an error if no part has
+	// JSON that begins so.
 	Choose(first byte) (any, error)
-	// Chosen returns a pointer to what is written, nil for null.
+	// Chosen returns a pointer to the part that is to be written, nil for null.
 	Chosen() any
 }
 
@@ -129,9 +132,9 @@ type Choice interface {
 type Field struct {
 	Name   string // in JSON; empty for an inline member
 	GoName string
-	// Index is the path for reflect.Value.FieldByIndex from the Type that lists the field.
+	// Index is the path for reflect.Value.FieldByIndex, from the Type that lists the field.
 	Index []int
-	// Offset is that path as a byte offset: inlined structs are never pointers.
+	// Offset is the same path in bytes. There is one, because inlined structs are never pointers.
 	Offset  uintptr
 	Type    *Type
 	Pointer bool // the Go field is a pointer to Type
@@ -156,7 +159,7 @@ type Field struct {
 	MapType  string // "", atomic, granular
 	Atomic   bool   // struct:"atomic" here or on the type
 
-	Discriminator bool // says which Member is set
+	Discriminator bool // names the Member that is set
 	Member        bool // one of a union
 
 	PatchMerge      bool
@@ -171,8 +174,8 @@ type Check struct {
 	Arg  string
 }
 
-// Rule is an expression that a value has to fulfil, as x-kubernetes-validations of a schema has
-// them. Empty fields say nothing.
+// Rule is a CEL expression that a value must fulfil, with the fields that an entry of
+// x-kubernetes-validations has. Empty fields are absent.
 type Rule struct {
 	Rule, Message, MessageExpression, Reason, FieldPath string
 	OptionalOldSelf                                     bool

@@ -8,13 +8,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// kubernetesOwn reports whether a type is one of Kubernetes itself. Those have their lists judged
-// by hand: some sets, such as metadata.finalizers, may repeat, and of others the keys are reported
-// in words of their own.
+// kubernetesOwn reports whether t is one of Kubernetes' own types. Their lists are not checked
+// here, because hand-written validation does it: some of their sets, such as metadata.finalizers,
+// may hold duplicates, and some of their key errors have messages of their own.
 func kubernetesOwn(t reflect.Type) bool { return strings.HasPrefix(ModelName(t), "io.k8s.") }
 
-// unique reports the elements of a list that repeat others. A list in which some did before may go
-// on with it.
+// unique reports the duplicates in a list. It reports nothing if the old list had duplicates, so
+// that an object that was stored before the check existed can still be updated.
 func (c *checker) unique(f *Field, now, before reflect.Value) {
 	twice := repeated(f, now)
 	if len(twice) == 0 || before.IsValid() && len(repeated(f, before)) > 0 {
@@ -30,8 +30,8 @@ func (c *checker) unique(f *Field, now, before reflect.Value) {
 	}
 }
 
-// repeated returns the indexes of the elements of a set that are the second of their kind, or of a
-// list of type map those whose keys are.
+// repeated returns the indexes of the duplicates in a list: elements of a set, or keys in a list of
+// type map. A value that occurs three times is reported once, at its second index.
 func repeated(f *Field, list reflect.Value) []int {
 	if list.Len() < 2 {
 		return nil
@@ -52,7 +52,8 @@ func repeated(f *Field, list reflect.Value) []int {
 	return found
 }
 
-// distinct returns what must not repeat of an element, as messages print it.
+// distinct returns the part of an element that must be unique, as messages print it: the element of
+// a set, or the keys of an element of a list of type map.
 func distinct(f *Field, item reflect.Value) any {
 	if f.ListType == "set" {
 		return plain(item)

@@ -71,7 +71,8 @@ func TestNothingRepeats(t *testing.T) {
 	}
 }
 
-// TestKubernetesJudgesItsOwnLists: what repeats in a list of a built-in kind is left to its own rules.
+// TestKubernetesJudgesItsOwnLists checks that duplicates in lists of built-in kinds are left to the
+// hand-written rules of the kind.
 func TestKubernetesJudgesItsOwnLists(t *testing.T) {
 	cidrs := []string{"10.0.0.0/24", "10.0.0.0/24"}
 	restart := corev1.ContainerRestartRule{ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: "In", Values: []int32{1, 1}}}

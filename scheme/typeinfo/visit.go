@@ -5,20 +5,23 @@ import (
 	"sync"
 )
 
-// A Visitor runs an action on structs of chosen types wherever they stand below a value: in nested
-// structs, behind pointers, in lists and maps. It compiles, once for each type, where such structs
-// can be; a type that reaches none costs a map lookup and is not walked. Parents are visited before
-// what they hold, fields in their order, map entries in none. Custom types are not entered. Safe
-// for concurrent use.
+// visit.go walks Go values for an action that concerns a few types: defaulting, and DropEmpty. The
+// walk enters only types that reach a type with an action.
+
+// A Visitor runs an action on structs of chosen types wherever they are below a value: in nested
+// structs, behind pointers, in lists and maps. Once for each type it compiles where such structs
+// can be; a type that reaches none costs a map lookup and is not walked. A struct is visited before
+// the structs in it, fields in their order, map entries in no order. Custom types are not entered.
+// A Visitor is safe for concurrent use.
 type Visitor struct {
 	action func(*Type) func(Pointer)
 	mu     sync.Mutex // held while plans are compiled
 	plans  sync.Map   // *Type to *visit, nil if nothing is to do
 }
 
-// NewVisitor returns a visitor. It asks action once about each struct type that it meets: nil means
-// that structs of this type are of no interest, otherwise the function is called with a pointer to
-// each one.
+// NewVisitor returns a Visitor. It calls action for each struct type that it meets, when it
+// compiles the type. If action returns nil, structs of the type are not visited; otherwise the
+// returned function is called with the address of each.
 func NewVisitor(action func(*Type) func(Pointer)) *Visitor {
 	return &Visitor{action: action}
 }
@@ -29,7 +32,8 @@ type visit struct {
 	parts []part
 }
 
-// part is a place within a value that may hold something to visit.
+// part is a field, or the elements of a list or map, that may have structs to visit. offset counts
+// from the value that the part belongs to.
 type part struct {
 	offset uintptr
 	run    func(Pointer)
@@ -63,7 +67,7 @@ func (v *Visitor) plan(t *Type) *visit {
 	session := visitCompiler{visitor: v, plans: map[*Type]*visit{}}
 	plan := session.compile(t)
 	for typ, p := range session.plans {
-		v.plans.Store(typ, p) // complete only now
+		v.plans.Store(typ, p) // not earlier: plans of recursive types are incomplete until compile returns
 	}
 	return plan
 }
@@ -124,8 +128,8 @@ func (c visitCompiler) reaches(t *Type, seen map[*Type]bool) bool {
 	return false
 }
 
-// through returns the function that visits a value at a place, or what the pointer at the place
-// points to.
+// through returns the function that runs plan on the value at an address, or if pointer is true, on
+// the value that the pointer at the address points to.
 //
 //go:noinline
 func through(plan *visit, pointer bool) func(Pointer) {
@@ -139,6 +143,9 @@ func through(plan *visit, pointer bool) func(Pointer) {
 	}
 }
 
+// eachElement returns the function that runs run on each element of the slice at an address. size
+// is the size of an element in bytes.
+//
 //go:noinline
 func eachElement(run func(Pointer), size uintptr) func(Pointer) {
 	return func(p Pointer) {
@@ -149,8 +156,9 @@ func eachElement(run func(Pointer), size uintptr) func(Pointer) {
 	}
 }
 
-// eachEntry visits the values of a map. Values that are no pointers are taken out and put back,
-// because an action may change them.
+// eachEntry returns the function that visits the values of the map at an address. A value that is
+// no pointer is copied out of the map, visited and put back, because the action may change it and a
+// value in a map has no address.
 func eachEntry(t reflect.Type, run func(Pointer), pointer bool) func(Pointer) {
 	return func(p Pointer) {
 		m := p.Value(t)

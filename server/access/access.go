@@ -1,23 +1,26 @@
-// Package access decides who may do what.
+// Package access is authorization: it makes the chain of authorizers that a configuration names,
+// follows the configuration's file, and feeds the authorizers with roles and nodes.
 //
-// Words: a mode is a way to decide, such as RBAC. An authorizer is a mode with its settings. A
-// review is a request that asks who somebody is or what they may do.
+// Words: a mode is a kind of authorizer, such as RBAC. An authorizer is a mode with its settings. A
+// review is a request that asks who a token belongs to or what a user may do (TokenReview,
+// SubjectAccessReview).
 //
 // Laws:
-//   - Members of system:masters may do everything. Then Config.Authorizer is asked, then the modes
-//     in their order, until one allows or denies.
-//   - A configuration replaces the one before as a whole. One that cannot be used changes nothing.
-//     Only webhooks come and go with it: the other modes last as long as the server.
-//   - RBAC reads its four resources as of one revision, and as of the last write through this
-//     server: a right that was taken away is gone for the next request.
-//   - Reviews ask exactly the authorizers that requests pass. A Promise gives them to the resources
-//     that answer reviews, which are declared before there is an authorizer.
+//   - Members of system:masters may do everything. For all others Config.Authorizer is asked, then
+//     the modes in their order, until one allows or denies. A request that none allows is denied.
+//   - A new configuration replaces the old one as a whole. An invalid configuration changes
+//     nothing. A new file can add, change and remove webhooks; the other modes are those of the
+//     start.
+//   - RBAC reads its four resources at one revision, which includes the last write through this
+//     server. So a right that a client takes away is gone for the next request.
+//   - Reviews ask the same authorizers as requests. A Promise connects them with the resources that
+//     answer reviews, which are declared before the authorizers are made.
 //
-// Config.Complete checks a configuration. New makes the Authorizers. They are safe for concurrent
-// use. What they run in the background ends with the server.
+// Config.Complete validates a configuration. New makes the Authorizers, which any goroutine may
+// call. Their goroutines end with the server.
 //
-// Not here: the modes themselves (filters/authz), who sends a request (identity), what is refused
-// because of the object that is written (plugins).
+// Not here: how a mode decides (filters/authz), authentication (server/identity), refusals because
+// of the written object (server/plugins).
 //
 // Read: config.go, authorizers.go, webhook.go, metrics.go, roles.go, nodegraph.go, promise.go.
 package access

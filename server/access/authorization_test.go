@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// judge is a webhook that decides by what is asked, over TLS.
+// judge is an authorization webhook over TLS that decides by the attributes of a request.
 type judge struct {
 	*httptest.Server
 	kubeconfig string
@@ -76,7 +76,7 @@ func (j *judge) fail(yes bool) {
 	j.fails = yes
 }
 
-// authorizing starts a server with users alice and bob, and returns what sends it a GET.
+// authorizing starts a server with users alice and bob, and returns a function that sends it a GET.
 func authorizing(t *testing.T, c access.Config) (*servertest.Server, func(token, target string) (int, string)) {
 	s := servertest.Start(t, server.Config{
 		Controllers:    []string{},
@@ -90,7 +90,7 @@ func authorizing(t *testing.T, c access.Config) (*servertest.Server, func(token,
 	}
 }
 
-// TestWebhookMode: a webhook is asked, and its answers count for their time.
+// TestWebhookMode: the webhook is asked, and its answers are remembered for their time.
 func TestWebhookMode(t *testing.T) {
 	j := newJudge(t)
 	_, get := authorizing(t, access.Config{
@@ -199,7 +199,7 @@ authorizers:
 	}
 }
 
-// TestAuthorizationMistakes: what cannot be is said before anything starts.
+// TestAuthorizationMistakes: a wrong configuration is an error before anything starts.
 func TestAuthorizationMistakes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	write(t, file, `{"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthorizationConfiguration"}`)

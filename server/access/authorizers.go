@@ -18,43 +18,46 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
-// This file makes the authorizers of a configuration and replaces them when its file changes.
+// This file makes the chain of authorizers of a configuration, and replaces it when the file
+// changes. Package server calls New; the filter of authorization and the Promise call Authorize.
 
-// Needs is what Authorizers are made of.
+// Needs is what New takes.
 type Needs struct {
-	// Stores has the roles and bindings. Without one of them the mode RBAC is an error.
+	// Stores has the stores of roles and bindings. If one is missing the mode RBAC is an error.
 	Stores  registry.Stores
 	Metrics prometheus.Registerer
-	// Flawed is told of flaws of webhooks' certificates.
+	// Flawed counts outdated properties of webhooks' certificates.
 	Flawed func(callout.Flaw)
 	// Run runs work until the server stops.
 	Run func(work func(ctx context.Context))
 	Log *zap.Logger
 }
 
-// Authorizers decide who may do what, as the configuration says that is in force.
+// Authorizers is the authorizer of the configuration in force. A call reads the chain with one
+// atomic load.
 type Authorizers struct {
 	config  Config
 	metrics *metrics
 	stores  registry.Stores
 	flawed  func(callout.Flaw)
 	log     *zap.Logger
-	// lasting are the authorizers that no new configuration replaces, by mode.
+	// lasting are the authorizers, by mode, that stay when the configuration changes: all but
+	// webhooks.
 	lasting map[string]request.Authorizer
 	graph   *authz.NodeGraph // nil without the mode Node
 	roles   *rbac.Authorizer // nil if the server has no roles
 	now     atomic.Pointer[deciders]
 }
 
-// deciders are the authorizers of one configuration.
+// deciders is the chain of authorizers of one configuration, with the clients of its webhooks.
 type deciders struct {
 	request.Authorizer
 	request.RuleResolver
 	webhooks []*callout.Client
 }
 
-// New makes the authorizers of a configuration. With n.Run it follows the configuration's file, and
-// closes the connections to webhooks when the server stops.
+// New makes the authorizers of a configuration. It runs, with n.Run, a loop that follows the
+// configuration's file and closes the connections to webhooks when the server stops.
 func New(c *Completed, n Needs) (*Authorizers, error) {
 	a := &Authorizers{
 		config: c.config, stores: n.Stores, flawed: n.Flawed, log: n.Log.Named("authorization"),
@@ -92,7 +95,7 @@ func New(c *Completed, n Needs) (*Authorizers, error) {
 	return a, nil
 }
 
-// make makes the authorizer of a mode other than Webhook.
+// make makes the authorizer of any mode but Webhook.
 func (a *Authorizers) make(mode string, reg prometheus.Registerer) (request.Authorizer, error) {
 	switch mode {
 	case AlwaysAllow:
@@ -117,14 +120,15 @@ func (a *Authorizers) Authorize(ctx context.Context, r *request.Attributes) (req
 	return a.now.Load().Authorize(ctx, r)
 }
 
-// RulesFor implements request.RuleResolver: the rules of all modes that can tell theirs.
+// RulesFor implements request.RuleResolver: it returns the rules of all authorizers that can list
+// theirs.
 func (a *Authorizers) RulesFor(
 	ctx context.Context, user *request.User, namespace string,
 ) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
 	return a.now.Load().RulesFor(ctx, user, namespace)
 }
 
-// use has a configuration decide from now on, or changes nothing if it returns an error.
+// use puts a configuration in force. If it returns an error nothing has changed.
 func (a *Authorizers) use(c *authz.AuthorizationConfiguration) error {
 	all := []request.Authorizer{authz.Privileged(request.GroupMasters)}
 	if a.config.Authorizer != nil {
@@ -132,7 +136,7 @@ func (a *Authorizers) use(c *authz.AuthorizationConfiguration) error {
 	}
 	next := new(deciders)
 	for i := range c.Authorizers {
-		authorizer, err := a.place(next, &c.Authorizers[i])
+		authorizer, err := a.authorizerOf(next, &c.Authorizers[i])
 		if err != nil {
 			next.close()
 			return err
@@ -146,32 +150,35 @@ func (a *Authorizers) use(c *authz.AuthorizationConfiguration) error {
 	return nil
 }
 
-// place returns the authorizer for one place in a configuration. A webhook is made, and is next's
-// to close.
-func (a *Authorizers) place(next *deciders, place *authz.AuthorizerConfiguration) (request.Authorizer, error) {
-	if place.Type == Webhook {
-		webhook, client, err := a.webhook(place)
+// authorizerOf returns the authorizer for one entry of a configuration. It makes a webhook anew,
+// whose client next owns and closes.
+func (a *Authorizers) authorizerOf(next *deciders,
+	configured *authz.AuthorizerConfiguration) (request.Authorizer, error) {
+	if configured.Type == Webhook {
+		webhook, client, err := a.webhook(configured)
 		if err != nil {
-			return nil, fmt.Errorf("authorizer %s: %w", place.Name, err)
+			return nil, fmt.Errorf("authorizer %s: %w", configured.Name, err)
 		}
 		next.webhooks = append(next.webhooks, client)
 		return webhook, nil
 	}
-	authorizer := a.lasting[place.Type]
+	authorizer := a.lasting[configured.Type]
 	if authorizer == nil {
 		return nil, fmt.Errorf("authorizer type %s is not allowed if it was not enabled at initial server startup",
-			place.Type)
+			configured.Type)
 	}
 	return authorizer, nil
 }
 
+// close closes the connections to the webhooks of d.
 func (d *deciders) close() {
 	for _, w := range d.webhooks {
 		w.Close()
 	}
 }
 
-// reload uses a file that has changed. If it cannot be used it stays so, so the error is lasting.
+// reload puts the new content of the file in force. Its errors are lasting, because the same
+// content would fail again.
 func (a *Authorizers) reload(_ context.Context, data []byte) (lasting bool, err error) {
 	c, err := parse(data, slices.Collect(maps.Keys(a.lasting)))
 	if err != nil {
@@ -180,12 +187,13 @@ func (a *Authorizers) reload(_ context.Context, data []byte) (lasting bool, err 
 	return true, a.use(c)
 }
 
-// reloaded tells metrics and log what became of a file that has changed.
+// reloaded notes the result of reload in metrics and log.
 func (a *Authorizers) reloaded(data []byte, err error) {
 	a.metrics.config.Reloaded(data, err)
 	if err != nil {
-		a.log.Error("the authorization configuration cannot be used; the last one stays", zap.Error(err))
+		a.log.Error("cannot use the new authorization configuration; the last one stays in force",
+			zap.String("file", a.config.ConfigFile), zap.Error(err))
 		return
 	}
-	a.log.Info("took up a new authorization configuration")
+	a.log.Info("read the authorization configuration again", zap.String("file", a.config.ConfigFile))
 }

@@ -13,61 +13,64 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// This file has the configuration, its defaults and its checks. Whoever makes a server calls
-// Complete, before anything else is made, and hands the result to New.
+// This file holds the configuration, its defaults and its validation. Package server calls Complete
+// before it makes anything, and passes the result to New.
 
 // The authorization modes that Config.Modes names.
 const (
 	AlwaysAllow = "AlwaysAllow"
 	AlwaysDeny  = "AlwaysDeny"
-	RBAC        = "RBAC"    // what roles allow, which are objects of rbac.authorization.k8s.io
-	Node        = "Node"    // kubelets may do what they have to, and read what the pods of their node need
-	ABAC        = "ABAC"    // the lines of PolicyFile
-	Webhook     = "Webhook" // another server is asked
+	RBAC        = "RBAC"    // allows what Roles and ClusterRoles grant
+	Node        = "Node"    // allows kubelets their work, and to read what the pods of their node need
+	ABAC        = "ABAC"    // allows what a line of PolicyFile allows
+	Webhook     = "Webhook" // asks another server, by a SubjectAccessReview
 )
 
-// Modes returns the authorization modes that there are, sorted by name.
+// Modes returns all authorization modes, sorted by name.
 func Modes() []string { return []string{ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook} }
 
-// Config says who may do what. Members of system:masters may always do everything.
+// Config selects the authorizers of a server. Members of system:masters may do everything, whatever
+// it says.
 type Config struct {
-	// Modes are asked in turn, until one allows or denies; default RBAC. (--authorization-mode)
+	// Modes are the modes in the order in which they are asked, until one allows or denies; default
+	// RBAC. (--authorization-mode)
 	Modes []string
 	// PolicyFile holds the policies of ABAC, each a line of JSON. (--authorization-policy-file)
 	PolicyFile string
-	// Webhook is the server that the mode Webhook asks.
+	// Webhook configures the mode Webhook.
 	Webhook WebhookConfig
-	// ConfigFile is an AuthorizationConfiguration, in place of Modes and Webhook. Its webhooks
-	// follow it when it changes. (--authorization-config)
+	// ConfigFile is an AuthorizationConfiguration. It excludes Modes and Webhook. When it changes
+	// its webhooks are replaced. (--authorization-config, KEP-3221)
 	ConfigFile string
 	// Authorizer is asked before the modes, if set.
 	Authorizer request.Authorizer
 }
 
-// WebhookConfig is a webhook that is asked who may do what, by SubjectAccessReviews. If it does not
-// answer, it has no opinion.
+// WebhookConfig configures a webhook that decides by SubjectAccessReviews. If the webhook does not
+// answer, the next mode decides.
 type WebhookConfig struct {
-	// ConfigFile is a kubeconfig that says where it is. (--authorization-webhook-config-file)
+	// ConfigFile is a kubeconfig whose current context names the webhook.
+	// (--authorization-webhook-config-file)
 	ConfigFile string
-	// Version is that of the reviews: v1, or v1beta1, which is the default.
+	// Version is the version of the SubjectAccessReviews: v1, or v1beta1, the default.
 	// (--authorization-webhook-version)
 	Version string
-	// AuthorizedTTL and UnauthorizedTTL say how long answers count, default 5 min and 30 s;
-	// negative: not at all. (--authorization-webhook-cache-authorized-ttl,
+	// AuthorizedTTL and UnauthorizedTTL are how long the server remembers an answer that allows, or
+	// that does not; default 5 min and 30 s; negative: not at all.
+	// (--authorization-webhook-cache-authorized-ttl,
 	// --authorization-webhook-cache-unauthorized-ttl)
 	AuthorizedTTL, UnauthorizedTTL time.Duration
 }
 
-// Completed is a Config that has its defaults, whose file has been read and in which nothing is
-// wrong.
+// Completed is a valid Config with its defaults, whose file has been read.
 type Completed struct {
 	config Config
-	asked  *authz.AuthorizationConfiguration // of the file, or what stands for the modes
+	asked  *authz.AuthorizationConfiguration // the file, or its equivalent of Modes and Webhook
 	file   *reload.File                      // nil if there is none
 }
 
-// Complete fills in defaults and reads the file, if there is one. The error has everything that is
-// wrong.
+// Complete fills in the defaults and reads the file, if there is one. The error joins everything
+// that is wrong.
 func (c Config) Complete() (*Completed, error) {
 	if c.ConfigFile != "" {
 		if c.Modes != nil || c.Webhook != (WebhookConfig{}) {
@@ -96,13 +99,14 @@ func (c Config) Complete() (*Completed, error) {
 	return &Completed{c, c.ofModes(), nil}, c.validate()
 }
 
-// Has reports whether a mode is among those that are asked.
+// Has reports whether the configuration has an authorizer of a mode.
 func (c *Completed) Has(mode string) bool {
 	is := func(p authz.AuthorizerConfiguration) bool { return p.Type == mode }
 	return slices.ContainsFunc(c.asked.Authorizers, is)
 }
 
-// Judges reports whether a mode is asked that may say no.
+// Judges reports whether a request can be denied: the configuration has a mode other than
+// AlwaysAllow.
 func (c *Completed) Judges() bool {
 	for i := range c.asked.Authorizers {
 		if c.asked.Authorizers[i].Type != AlwaysAllow {
@@ -112,31 +116,36 @@ func (c *Completed) Judges() bool {
 	return false
 }
 
-// asksWebhooks reports whether webhooks are asked, or may be after a change of the file.
+// asksWebhooks reports whether the configuration has webhooks, or may have some after a change of
+// the file.
 func (c *Completed) asksWebhooks() bool { return c.file != nil || c.Has(Webhook) }
 
-// ofModes is the configuration that Modes and Webhook stand for.
+// ofModes returns the AuthorizationConfiguration that is equivalent to Modes and Webhook.
 func (c *Config) ofModes() *authz.AuthorizationConfiguration {
 	out := new(authz.AuthorizationConfiguration)
 	for _, mode := range c.Modes {
-		place := authz.AuthorizerConfiguration{Type: mode, Name: strings.ToLower(mode)}
+		configured := authz.AuthorizerConfiguration{Type: mode, Name: strings.ToLower(mode)}
 		if mode == Webhook {
 			w := &c.Webhook
 			authorized, unauthorized := w.AuthorizedTTL > 0, w.UnauthorizedTTL > 0
-			place.Name, place.Webhook = "default", &authz.WebhookConfiguration{
+			configured.Name, configured.Webhook = "default", &authz.WebhookConfiguration{
 				AuthorizedTTL: meta.Duration{Duration: w.AuthorizedTTL}, CacheAuthorizedRequests: &authorized,
 				UnauthorizedTTL: meta.Duration{Duration: w.UnauthorizedTTL}, CacheUnauthorizedRequests: &unauthorized,
 				Timeout: meta.Duration{Duration: 30 * time.Second}, SubjectAccessReview: w.Version,
-				FailurePolicy:  authz.FailurePolicyNoOpinion,
-				ConnectionInfo: authz.WebhookConnectionInfo{Type: authz.ConnectByKubeConfig, KubeConfigFile: &w.ConfigFile},
+				FailurePolicy: authz.FailurePolicyNoOpinion,
+				ConnectionInfo: authz.WebhookConnectionInfo{
+					Type:           authz.ConnectByKubeConfig,
+					KubeConfigFile: &w.ConfigFile,
+				},
 			}
 		}
-		out.Authorizers = append(out.Authorizers, place)
+		out.Authorizers = append(out.Authorizers, configured)
 	}
 	return out
 }
 
-// parse reads a configuration file, in which all required modes must be.
+// parse parses and validates a configuration file. All required modes must be in it, because a mode
+// cannot be removed while the server runs.
 func parse(data []byte, required []string) (*authz.AuthorizationConfiguration, error) {
 	c, err := authz.ParseConfiguration(data)
 	if err != nil {
@@ -145,7 +154,8 @@ func parse(data []byte, required []string) (*authz.AuthorizationConfiguration, e
 	return c, c.Validate(Modes(), required)
 }
 
-// validate returns everything that is wrong with a configuration without a file.
+// validate returns everything that is wrong with a configuration without a file, in the words of
+// kube-apiserver.
 func (c *Config) validate() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// metrics are what authorizers do, under Kubernetes' names.
+// metrics counts the decisions of authorizers and the calls of webhooks, under Kubernetes' names.
 type metrics struct {
 	decisions                    *prometheus.CounterVec
 	evaluations, failedOpen      *prometheus.CounterVec
@@ -23,10 +23,13 @@ type metrics struct {
 	config                       *reload.Metrics
 }
 
-// newMetrics registers the metrics; those of webhooks only if webhooks may be asked.
+// newMetrics registers the metrics; those of webhooks only if webhooks may be called.
 func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_authorization_" + name, Help: help}, labels)
+		return prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "apiserver_authorization_" + name,
+			Help: help,
+		}, labels)
 	}
 	histogram := func(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 		opts := prometheus.HistogramOpts{Name: "apiserver_authorization_" + name, Help: help, Buckets: buckets}
@@ -37,15 +40,18 @@ func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 			"type", "name", "decision"),
 		evaluations: counter("webhook_evaluations_total", "Round-trips to authorization webhooks.",
 			"name", "result"),
-		failedOpen: counter("webhook_evaluations_fail_open_total", "Webhooks without an answer, whose decision others made.",
+		failedOpen: counter("webhook_evaluations_fail_open_total",
+			"Webhooks without an answer, whose decision others made.",
 			"name", "result"),
 		duration: histogram("webhook_duration_seconds", "Time of round-trips to authorization webhooks.",
 			prometheus.DefBuckets, "name", "result"),
 		matching: histogram("match_condition_evaluation_seconds", "Time that match conditions take.",
 			[]float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25}, "type", "name"),
-		matchErrors: counter("match_condition_evaluation_errors_total", "Requests of which match conditions could not be judged.",
+		matchErrors: counter("match_condition_evaluation_errors_total",
+			"Requests of which match conditions could not be judged.",
 			"type", "name"),
-		matchExclusions: counter("match_condition_exclusions_total", "Requests about which match conditions kept from asking.",
+		matchExclusions: counter("match_condition_exclusions_total",
+			"Requests about which match conditions kept from asking.",
 			"type", "name"),
 		config: reload.NewMetrics("authorization"),
 	}
@@ -60,9 +66,11 @@ func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 	return m, errors.Join(errs...)
 }
 
-// counted is an authorizer whose decisions are counted.
-func (m *metrics) counted(place *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
-	decided := func(how string) prometheus.Counter { return m.decisions.WithLabelValues(place.Type, place.Name, how) }
+// counted wraps a so that its decisions are counted. The result lists rules if a does.
+func (m *metrics) counted(configured *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
+	decided := func(how string) prometheus.Counter {
+		return m.decisions.WithLabelValues(configured.Type, configured.Name, how)
+	}
 	c := counted{a, decided("allowed"), decided("denied")}
 	if rules, ok := a.(request.RuleResolver); ok {
 		return countedRules{c, rules}
@@ -70,6 +78,8 @@ func (m *metrics) counted(place *authz.AuthorizerConfiguration, a request.Author
 	return c
 }
 
+// counted is an authorizer whose decisions are counted. An opinion of neither is not counted, as in
+// kube-apiserver.
 type counted struct {
 	request.Authorizer
 	allowed, denied prometheus.Counter
@@ -86,7 +96,7 @@ func (c counted) Authorize(ctx context.Context, a *request.Attributes) (request.
 	return decision, reason, err
 }
 
-// countedRules is a counted authorizer that can tell rules.
+// countedRules is a counted authorizer that can list rules.
 type countedRules struct {
 	counted
 	rules request.RuleResolver
@@ -105,7 +115,7 @@ func (m *metrics) tried(name string, kind callout.Kind, took time.Duration) {
 	m.duration.WithLabelValues(name, result).Observe(took.Seconds())
 }
 
-// resultOf is how Kubernetes calls the end of a call.
+// resultOf returns the value of Kubernetes' label result for the end of a call.
 func resultOf(kind callout.Kind) string {
 	switch kind {
 	case callout.OK:
@@ -118,7 +128,7 @@ func resultOf(kind callout.Kind) string {
 	return "error"
 }
 
-// events count what happens at a webhook.
+// events returns the hooks that count the events of one webhook.
 func (m *metrics) events(name string) authz.WebhookEvents {
 	const kind = Webhook
 	return authz.WebhookEvents{

@@ -28,7 +28,8 @@ var (
 	resourceSlices    = meta.GroupResource{Group: resourcev1.GroupVersion.Group, Resource: "resourceslices"}
 )
 
-// newNodeGraph returns a graph for the mode Node that counts its changes in reg.
+// newNodeGraph returns an empty graph for the mode Node. The time of its changes is observed in
+// reg.
 func newNodeGraph(reg prometheus.Registerer) (*authz.NodeGraph, error) {
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "node_authorizer_graph_actions_duration_seconds",
 		Help:    "Time that changes of the graph of the Node authorizer take.",
@@ -38,9 +39,9 @@ func newNodeGraph(reg prometheus.Registerer) (*authz.NodeGraph, error) {
 	return g, reg.Register(took)
 }
 
-// Hooks returns what must be done before the server is ready. With the mode Node the graph must
-// know all objects that it is made of. c sees them, and run runs what goes on to follow them, until
-// the server stops or earlier.
+// Hooks returns the hook that fills the graph of the mode Node before the server is ready, or none
+// without that mode. The loops that follow the objects of the graph use the client c and are
+// started by run, which ends them when the server stops or earlier.
 func (a *Authorizers) Hooks(c *client.Client, run func(work func(ctx context.Context))) []generic.Hook {
 	if a.graph == nil {
 		return nil
@@ -91,16 +92,17 @@ func (a *Authorizers) Hooks(c *client.Client, run func(work func(ctx context.Con
 	}}}
 }
 
-// nodeFollower is what followed needs.
+// nodeFollower is what the followers of all resources share.
 type nodeFollower struct {
 	stores registry.Stores
 	client *client.Client
 	log    *zap.Logger
 }
 
-// followed tells changed of all objects of a resource and their changes, until its context ends. An
-// object that is gone is nil. It calls synced when the objects that were there at the beginning are
-// known. A server without the resource has none.
+// followed returns a function that calls changed for each object of a resource and for each change,
+// until its context ends. obj is nil for a deleted object. The function calls synced when changed
+// has seen all objects that existed at the beginning. It returns at once if the server does not
+// serve the resource.
 func followed[T meta.Object](
 	f nodeFollower, gr meta.GroupResource, version meta.GroupVersion, changed func(name follow.Name, obj T),
 ) func(ctx context.Context, synced func()) {
@@ -109,13 +111,13 @@ func followed[T meta.Object](
 			return
 		}
 		failed := func(err error) {
-			f.log.Warn("the node authorizer cannot see what nodes need; it goes by what it knows",
+			f.log.Warn("the Node authorizer cannot follow a resource; it uses the last state",
 				zap.String("resource", gr.String()), zap.Error(err))
 		}
 		all := client.For[T](f.client, version.WithResource(gr.Resource)).Source(meta.ListOptions{})
 		for b := range follow.Changes(ctx, all, follow.Options{Failed: failed}) {
 			for _, ch := range b.Changes {
-				if ch.Unread == nil { // else what was known of it counts
+				if ch.Unread == nil { // the last readable state of an unreadable object stays in the graph
 					changed(ch.Name, ch.New)
 				}
 			}

@@ -11,29 +11,29 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Promise is who may do what, who sends a token, and who signs tokens, on a server that may not be
-// complete yet. Resources that depend on the answers are declared with a Promise, because
-// authenticators and authorizers look into resources and so are made later. Keep gives the answers.
-// Before that, every question is answered by an error. It is safe for concurrent use.
+// Promise stands for authorization, token authentication and the signing of tokens before these
+// exist. Resources that need them are declared with a Promise, because authenticators and
+// authorizers read resources and so are made later. Keep fulfils the Promise. Before that every
+// method returns an error. A Promise is safe for concurrent use.
 type Promise struct{ kept atomic.Pointer[Answers] }
 
-// Answers are what a Promise is about.
+// Answers is what fulfils a Promise.
 type Answers struct {
-	// Tokens finds out who sends a token. Audiences are those of the server: a token that a review
-	// asks about for no audience must be for one of them.
+	// Tokens authenticates tokens. Audiences are the server's: if a TokenReview names no audience
+	// the token must be for one of these.
 	Tokens      request.TokenAuthenticator
 	Audiences   []string
 	Authorizers *Authorizers
 	Issuer      Issuer
 }
 
-// Issuer signs tokens of service accounts: see core.TokenConfig.
+// Issuer signs tokens of service accounts. Its methods are described at core.TokenConfig.
 type Issuer interface {
 	Sign(ctx context.Context, t *core.AccountToken) (token, credential string, err error)
 	Bounds() (longest, extended time.Duration)
 }
 
-// Keep gives the answers. It must be called exactly once, before the server serves: a second call
+// Keep fulfils the Promise. It must be called exactly once, before the server serves; a second call
 // panics.
 func (p *Promise) Keep(a Answers) {
 	if !p.kept.CompareAndSwap(nil, &a) {
@@ -41,15 +41,16 @@ func (p *Promise) Keep(a Answers) {
 	}
 }
 
-// answers returns the answers, or the error of somebody who asks too early.
+// answers returns the answers, or 503 before Keep.
 func (p *Promise) answers() (*Answers, error) {
 	if a := p.kept.Load(); a != nil {
 		return a, nil
 	}
-	return nil, meta.NewServiceUnavailable("the server is not complete yet: nobody decides who may do what")
+	return nil, meta.NewServiceUnavailable("the server is starting: authorization is not ready yet")
 }
 
-// AuthenticateToken implements request.TokenAuthenticator.
+// AuthenticateToken implements request.TokenAuthenticator. Without audiences the token must be for
+// one of the server's.
 func (p *Promise) AuthenticateToken(
 	ctx context.Context, token string, audiences []string,
 ) (user *request.User, among []string, err error) {
@@ -72,7 +73,8 @@ func (p *Promise) Authorize(ctx context.Context, attributes *request.Attributes)
 	return a.Authorizers.Authorize(ctx, attributes)
 }
 
-// RulesFor implements request.RuleResolver: the rules of all modes that can tell theirs.
+// RulesFor implements request.RuleResolver: it returns the rules of all authorizers that can list
+// theirs.
 func (p *Promise) RulesFor(
 	ctx context.Context, user *request.User, namespace string,
 ) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
@@ -83,7 +85,7 @@ func (p *Promise) RulesFor(
 	return a.Authorizers.RulesFor(ctx, user, namespace)
 }
 
-// Sign makes a token of a service account: see core.TokenConfig.
+// Sign makes a bound token of a service account, with Answers.Issuer.
 func (p *Promise) Sign(ctx context.Context, t *core.AccountToken) (token, credential string, err error) {
 	a, err := p.answers()
 	if err != nil {
@@ -92,8 +94,9 @@ func (p *Promise) Sign(ctx context.Context, t *core.AccountToken) (token, creden
 	return a.Issuer.Sign(ctx, t)
 }
 
-// Bounds says how long tokens of service accounts may be good: see core.TokenConfig. Before the
-// promise is kept there are no bounds, and no tokens.
+// Bounds returns the longest lifetime that a client may request for a token of a service account, 0
+// for no limit, and the lifetime of the tokens that kubelets request, 0 for the requested one.
+// Before Keep both are 0, and nobody signs tokens.
 func (p *Promise) Bounds() (longest, extended time.Duration) {
 	a, err := p.answers()
 	if err != nil {
@@ -102,11 +105,12 @@ func (p *Promise) Bounds() (longest, extended time.Duration) {
 	return a.Issuer.Bounds()
 }
 
-// Roles tells the rules that roles alone give, whatever else decides. A server without roles has
-// none.
+// Roles returns the resolver of the rules that RBAC alone grants, whichever modes are configured:
+// the check against privilege escalation asks it. A server that does not serve roles has no such
+// rules.
 func (p *Promise) Roles() request.RuleResolver { return byRoles{p} }
 
-// byRoles implements Promise.Roles.
+// byRoles is the resolver that Promise.Roles returns.
 type byRoles struct{ promise *Promise }
 
 // RulesFor implements request.RuleResolver.

@@ -20,7 +20,7 @@ type nothing struct{}
 
 func (nothing) Store(meta.GroupResource) *registry.Store { return nil }
 
-// issuer signs everything.
+// issuer signs every token.
 type issuer struct{}
 
 func (issuer) Sign(context.Context, *core.AccountToken) (token, credential string, err error) {

@@ -12,11 +12,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// This file reads the roles and bindings for the mode RBAC. The authorizer calls Holds before each
-// decision and Read when something has changed.
+// This file reads the roles and bindings for the mode RBAC. The authorizer (filters/authz/rbac)
+// calls Holds before each decision, and Read when something has changed.
 
-// roleResources are the resources that roles and bindings are in, by what the authorizer calls
-// them.
+// roleResources are the resources of roles and bindings, by the authorizer's kind.
 var roleResources = [...]meta.GroupResource{
 	rbac.Role:               {Group: rbacv1.GroupVersion.Group, Resource: "roles"},
 	rbac.ClusterRole:        {Group: rbacv1.GroupVersion.Group, Resource: "clusterroles"},
@@ -27,17 +26,17 @@ var roleResources = [...]meta.GroupResource{
 // RoleResources returns the resources that the mode RBAC reads. They must be in one store.
 func RoleResources() []meta.GroupResource { return slices.Clone(roleResources[:]) }
 
-// errNoRoles is the error of a server that is to decide by roles and does not serve them.
+// errNoRoles is the error of a server that is configured for RBAC and does not serve roles.
 var errNoRoles = errors.New("server: authorization mode RBAC needs the roles and bindings of " +
 	"rbac.authorization.k8s.io/v1, which are not served")
 
-// roleSource is the rbac.Source of the roles in stores, which are there as long as the server.
+// roleSource is the rbac.Source over the stores of roles. These stores live as long as the server.
 type roleSource [len(roleResources)]*registry.Store
 
 // roleMark is how far the authorizer has read each store.
 type roleMark [len(roleResources)]registry.Place
 
-// newRoles returns the authorizer by roles, or nil if the server lacks one of the resources.
+// newRoles returns the RBAC authorizer, or nil if the server does not serve one of the resources.
 func newRoles(stores registry.Stores) *rbac.Authorizer {
 	var source roleSource
 	for kind, gr := range roleResources {
@@ -48,7 +47,8 @@ func newRoles(stores registry.Stores) *rbac.Authorizer {
 	return rbac.New(&source)
 }
 
-// Holds implements rbac.Source.
+// Holds implements rbac.Source: it reports whether none of the four resources has changed since
+// mark. It costs a few atomic loads.
 func (s *roleSource) Holds(mark any) bool {
 	m := mark.(*roleMark)
 	for kind, store := range s {
@@ -61,8 +61,8 @@ func (s *roleSource) Holds(mark any) bool {
 
 // Read implements rbac.Source. It returns the state of all four resources at one revision. So if a
 // user loses a role before the role gets a right, or gets a role after it has lost a right, no
-// decision gives the user that right. While the objects are being loaded again, because the store's
-// watch was lost, what was known goes on to count.
+// decision gives the user that right. While the objects are being loaded again, because the watch
+// of the store was lost, the last state stays in force.
 func (s *roleSource) Read(ctx context.Context, mark any) (rbac.Update, error) {
 	at := new(roleMark)
 	if from, ok := mark.(*roleMark); ok {
@@ -80,7 +80,7 @@ func (s *roleSource) Read(ctx context.Context, mark any) (rbac.Update, error) {
 		case lost:
 			*at, least, u = roleMark{}, 0, rbac.Update{Whole: true, Mark: at}
 			continue
-		case least > 0 && len(changes) == 0: // nothing has changed since the first look, up to the revision that it saw
+		case least > 0 && len(changes) == 0: // all four stores are at the newest revision of the first look
 			return u, nil
 		}
 		u.Changes = append(u.Changes, changes...)
@@ -99,8 +99,8 @@ func (s *roleSource) reloads(from *roleMark) bool {
 	return some
 }
 
-// since reads what has changed after at, as of least or later, and moves at on. lost says that
-// changes may be missing, so that everything must be read again.
+// since returns the changes of all stores after at, as of the revision least or later, and advances
+// at. lost says that changes may be missing, so everything must be read again.
 func (s *roleSource) since(
 	ctx context.Context, at *roleMark, least storage.Revision,
 ) (list []rbac.Change, lost bool, err error) {
@@ -117,7 +117,7 @@ func (s *roleSource) since(
 				if change.Object, err = store.Decode(ctx, ch.Encoded); ctx.Err() != nil {
 					return nil, false, ctx.Err()
 				} else if err != nil {
-					change.Object = nil // it grants nothing
+					change.Object = nil // an unreadable role grants nothing
 				}
 			}
 			list = append(list, change)

@@ -9,13 +9,13 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// webhookRetry is how kube-apiserver asks again a webhook that does not answer.
+// webhookRetry is how often, and after which pause, a webhook that does not answer is asked again,
+// as by kube-apiserver.
 var webhookRetry = callout.Retry{Tries: 5, Pause: 500 * time.Millisecond}
 
-// webhook makes the authorizer of a webhook. The client is the caller's to close, if there is no
-// error.
-func (a *Authorizers) webhook(place *authz.AuthorizerConfiguration) (*authz.Webhook, *callout.Client, error) {
-	w := place.Webhook
+// webhook makes the authorizer of a webhook. If there is no error the caller must close the client.
+func (a *Authorizers) webhook(configured *authz.AuthorizerConfiguration) (*authz.Webhook, *callout.Client, error) {
+	w := configured.Webhook
 	if w.ConnectionInfo.Type != authz.ConnectByKubeConfig {
 		return nil, nil, fmt.Errorf("connectionInfo.type %s is not allowed here: the server would ask itself",
 			w.ConnectionInfo.Type)
@@ -26,7 +26,7 @@ func (a *Authorizers) webhook(place *authz.AuthorizerConfiguration) (*authz.Webh
 	}
 	target.Flawed = a.flawed
 	client, err := callout.New(callout.Config{
-		Name: place.Name, Target: target, Timeout: w.Timeout.Duration, Retry: webhookRetry, MaxAnswer: 1 << 20,
+		Name: configured.Name, Target: target, Timeout: w.Timeout.Duration, Retry: webhookRetry, MaxAnswer: 1 << 20,
 		Hooks: callout.Hooks{Tried: a.metrics.tried},
 	})
 	if err != nil {
@@ -34,7 +34,7 @@ func (a *Authorizers) webhook(place *authz.AuthorizerConfiguration) (*authz.Webh
 	}
 	cfg := authz.WebhookConfig{
 		Hook: client, Version: w.SubjectAccessReview, OnError: request.NoOpinion,
-		Conditions: w.Conditions(), Events: a.metrics.events(place.Name),
+		Conditions: w.Conditions(), Events: a.metrics.events(configured.Name),
 	}
 	if *w.CacheAuthorizedRequests {
 		cfg.AuthorizedTTL = w.AuthorizedTTL.Duration

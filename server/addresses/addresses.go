@@ -28,45 +28,46 @@ var (
 	leases         = meta.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 )
 
-// Needs are what Addresses are made of.
+// Needs is what New takes.
 type Needs struct {
-	// Resources are those of the server, installed. Records of servers are kept beside them.
+	// Resources are the resources of the server, after they have been installed. Records of servers
+	// are stored beside them.
 	Resources *generic.Resources
-	// NodePorts allocates node ports. It is open.
+	// NodePorts allocates node ports. OpenNodePorts has been called on it.
 	NodePorts *ports.Allocator
-	// Self is where this server is, Peers what is known of the others.
+	// Self holds this server's addresses, Peers what the Leases say about the other servers.
 	Self  *Self
 	Peers *Peers
-	// Client is the server's client of itself. It need not work before the hooks run.
+	// Client is the client by which the server calls itself. It need not work before the hooks run.
 	Client *client.Client
-	// Loops are the loops of the server that use Client. The server stops them before it turns
-	// requests away.
+	// Loops runs loops that use Client. The server stops it before it refuses requests.
 	Loops *generic.Work
 	// Shared says that other servers may work on the same store.
 	Shared bool
-	// Lease says that the server is to keep a Lease while others may work on the store.
+	// Lease says that the server keeps a Lease if Shared.
 	Lease bool
-	// RequestTimeout is the longest time of a write: an address may be without its service as long.
+	// RequestTimeout bounds the time of a write. For so long an IPAddress may exist before its
+	// Service.
 	RequestTimeout time.Duration
 }
 
-// loopLog is the log of a loop: what keeps it from its work may concern many objects, again and
-// again.
+// loopLog is the log of a loop. It limits how often a message repeats, because a failure may
+// concern many objects, again and again.
 func (n *Needs) loopLog(name string) *zap.Logger {
 	return filters.LimitLog(n.Resources.Log().Named(name))
 }
 
-// Addresses keep what services are given, and where this server is, as far as the resources for it
-// are served. Make them with New; they do nothing before their hooks run.
+// Addresses does the work of this package for one server, as far as the server serves the resources
+// for it. New makes it. It does nothing before its hooks run.
 type Addresses struct {
 	needs   Needs
-	repairs []*repair                        // nil without services
-	ranges  *serviceloops.DefaultServiceCIDR // nil without ServiceCIDRs
-	service *kubernetesService               // nil if nothing leads to this server
-	lease   *identityLease                   // nil if nobody shares the store
+	repairs []*repair                        // nil if Services are not served
+	ranges  *serviceloops.DefaultServiceCIDR // nil if ServiceCIDRs are not served
+	service *kubernetesService               // nil without Endpoints or a secure port
+	lease   *identityLease                   // nil if no other server may share the store
 }
 
-// New makes the Addresses of a server. The configuration is complete and valid.
+// New makes the Addresses of a server. c must be complete and valid.
 func New(c Config, needs Needs) (*Addresses, error) {
 	ranges, err := c.Ranges()
 	if err != nil {
@@ -86,7 +87,8 @@ func New(c Config, needs Needs) (*Addresses, error) {
 	return a, err
 }
 
-// newDefaultRanges returns the loop that keeps the ServiceCIDR of the configured ranges.
+// newDefaultRanges returns the loop that keeps the ServiceCIDR "kubernetes", which has the
+// configured ranges.
 func newDefaultRanges(needs *Needs, ranges []netip.Prefix) *serviceloops.DefaultServiceCIDR {
 	const name = "kubernetes-service-cidr-controller"
 	log := needs.loopLog(name)
@@ -100,14 +102,14 @@ func newDefaultRanges(needs *Needs, ranges []netip.Prefix) *serviceloops.Default
 	return d
 }
 
-// Self is where this server is.
+// Self returns the addresses of this server.
 func (a *Addresses) Self() *Self { return a.needs.Self }
 
-// Peers is what is known of the other servers on the store.
+// Peers returns what this server knows about the other servers on the store.
 func (a *Addresses) Peers() *Peers { return a.needs.Peers }
 
-// ServiceHooks are the post-start hooks that keep the ranges, addresses and node ports of services
-// as they should be. They are part of the API, and run on every server whatever controllers are
+// ServiceHooks returns the post-start hooks that repair the ranges, addresses and node ports of
+// Services. The API depends on them, so they run on every server, whatever controllers are
 // selected.
 func (a *Addresses) ServiceHooks() []generic.Hook {
 	if a.repairs == nil {
@@ -120,14 +122,14 @@ func (a *Addresses) ServiceHooks() []generic.Hook {
 	return hooks
 }
 
-// startRanges makes the ServiceCIDR, and keeps it in the background.
+// startRanges makes the ServiceCIDR, and starts the loop that keeps it.
 func (a *Addresses) startRanges(ctx context.Context) error {
 	a.ranges.Ensure(ctx)
 	a.needs.Loops.Run(a.ranges.Run)
 	return nil
 }
 
-// ServerHooks are the post-start hooks by which this server says where it is, and that it lives.
+// ServerHooks returns the post-start hooks that publish this server's address and its Lease.
 func (a *Addresses) ServerHooks() []generic.Hook {
 	var hooks []generic.Hook
 	if a.service != nil {
@@ -139,8 +141,8 @@ func (a *Addresses) ServerHooks() []generic.Hook {
 	return hooks
 }
 
-// PreShutdownHooks take back what those of ServerHooks have said. Unlike other hooks they run when
-// the server is told to stop, and their context ends when it waits no longer.
+// PreShutdownHooks returns the hooks that withdraw what ServerHooks have published. They run when
+// the server has been told to stop. Their context bounds how long the server waits for them.
 func (a *Addresses) PreShutdownHooks() []generic.Hook {
 	var hooks []generic.Hook
 	if a.service != nil {

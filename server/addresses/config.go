@@ -10,20 +10,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Config says what services are given.
+// Config sets the ranges of cluster IPs and node ports, and the Service "kubernetes".
 type Config struct {
-	// ClusterIPRanges are one or two ranges that cluster IPs come from, of different families;
-	// default 10.0.0.0/24. Services that name no family have that of the first. They become the
-	// ServiceCIDR "kubernetes"; more can be added to a running cluster by ServiceCIDRs of one's
-	// own. (--service-cluster-ip-range)
+	// ClusterIPRanges are one or two ranges of cluster IPs, of different IP families; default
+	// 10.0.0.0/24. The first range decides the family of Services that name none. The ranges become
+	// the ServiceCIDR "kubernetes"; further ServiceCIDRs add ranges to a running cluster.
+	// (--service-cluster-ip-range)
 	ClusterIPRanges []string
-	// NodePortRange is what node ports are allocated from, default "30000-32767"; "30000+2767" is
-	// the same. (--service-node-port-range)
+	// NodePortRange is the range of node ports, default "30000-32767". "30000+2767" means the same.
+	// (--service-node-port-range)
 	NodePortRange string
-	// KubernetesNodePort makes the service "kubernetes" one of the type NodePort, at this port of
-	// the range; 0 does not. (--kubernetes-service-node-port)
+	// KubernetesNodePort, unless 0, gives the Service "kubernetes" the type NodePort and this port
+	// of the range. (--kubernetes-service-node-port)
 	KubernetesNodePort int
-	// NoKubernetesEndpoints leaves the endpoints of the service "kubernetes" to others.
+	// NoKubernetesEndpoints: this server does not write the endpoints of the Service "kubernetes".
 	// (--endpoint-reconciler-type=none)
 	NoKubernetesEndpoints bool
 }
@@ -32,10 +32,11 @@ const (
 	defaultServiceRange  = "10.0.0.0/24"
 	defaultNodePortRange = "30000-32767"
 
-	// leastServiceBits is how many bits the addresses of the first range must differ in at least.
+	// leastServiceBits is the least number of bits in which the addresses of the first range
+	// differ: it has 8 addresses or more.
 	leastServiceBits = 3
-	// fixedServiceBits is how many bits the addresses of the first range must share at least: to
-	// kube-apiserver, a larger range has no addresses.
+	// fixedServiceBits is the least prefix length of the first range. kube-apiserver computes 0
+	// addresses for a larger range, and refuses it.
 	fixedServiceBits = 2
 )
 
@@ -58,21 +59,21 @@ func (c *Config) Validate() error {
 	return errors.Join(rangesErr, portsErr)
 }
 
-// NodePorts reads the range of node ports.
+// NodePorts parses NodePortRange.
 func (c *Config) NodePorts() (ports.Span, error) {
 	span, err := ports.ParseSpan(c.NodePortRange)
 	if err != nil {
 		return ports.Span{}, fmt.Errorf("service node port range: %w", err)
 	}
-	if span.Contains(0) { // a service whose node port is 0 has none
+	if span.Contains(0) { // in a Service, node port 0 means none
 		return ports.Span{}, fmt.Errorf("service node port range: "+
 			"%v must be between 1 and 65535, inclusive: 0 is no node port", span)
 	}
 	return span, nil
 }
 
-// Ranges reads the ranges of cluster IPs: one, or two of different families. Errors are worded as
-// those of kube-apiserver.
+// Ranges parses ClusterIPRanges: one range, or two of different families. The errors have the words
+// of kube-apiserver.
 func (c *Config) Ranges() ([]netip.Prefix, error) {
 	if len(c.ClusterIPRanges) > 2 {
 		return nil, errors.New("--service-cluster-ip-range must not contain more than two entries")

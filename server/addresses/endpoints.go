@@ -18,18 +18,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// endpointResolver finds services by their endpoints, for those who ask at every request: it keeps
-// the slices of each service that it was asked for, and reads no more than what has changed since.
+// The resolver by endpoints, which NewResolver returns for --enable-aggregator-routing. It keeps
+// the endpoint slices of Services, because the aggregator asks it at each request.
+
+// endpointResolver finds the address of a ready endpoint of a Service. It keeps the slices of each
+// Service that it was asked for, and reads only what has changed since the last question.
 type endpointResolver struct {
 	registry.Stores
-	mu    sync.Mutex
-	known map[callout.Service]*serviceEndpoints // by namespace and name
+	mu   sync.Mutex
+	kept map[callout.Service]*serviceEndpoints // by namespace and name, without a port
 }
 
-// maxEndpoints is the number of services whose slices are kept.
+// maxEndpoints bounds the number of Services whose slices are kept. At the bound all are dropped.
 const maxEndpoints = 256
 
-// serviceEndpoints are the endpoint slices of a service.
+// serviceEndpoints are the endpoint slices of one Service. Readers take no lock.
 type serviceEndpoints struct {
 	namespace, service string
 	now                atomic.Pointer[slicesRead]
@@ -38,14 +41,15 @@ type serviceEndpoints struct {
 // slicesByName are endpoint slices of one service.
 type slicesByName map[string]*discoveryv1.EndpointSlice
 
-// slicesRead are slices as of a place in the history of all slices. It does not change.
+// slicesRead are the slices of one Service at one place in the history of all slices. It does not
+// change.
 type slicesRead struct {
 	place  registry.Place
 	slices slicesByName
 }
 
-// resolve finds the address of an endpoint that is ready, of the service's first family if it has
-// such endpoints.
+// resolve returns the address of a ready endpoint, chosen at random. It prefers endpoints of the
+// Service's first IP family.
 func (r *endpointResolver) resolve(ctx context.Context, to callout.Service) (string, error) {
 	svc, number, err := serviceOf(ctx, r.Stores, to)
 	if err != nil {
@@ -60,7 +64,7 @@ func (r *endpointResolver) resolve(ctx context.Context, to callout.Service) (str
 	if err != nil {
 		return "", err
 	}
-	slices, err := r.of(svc).read(ctx, r.Store(endpointSlices))
+	slices, err := r.endpointsOf(svc).read(ctx, r.Store(endpointSlices))
 	if err != nil {
 		return "", err
 	}
@@ -81,23 +85,23 @@ func (r *endpointResolver) resolve(ctx context.Context, to callout.Service) (str
 	return first[rand.N(len(first))], nil
 }
 
-// of returns the endpoints of a service.
-func (r *endpointResolver) of(svc *corev1.Service) *serviceEndpoints {
+// endpointsOf returns the kept endpoints of a Service, which are empty at first.
+func (r *endpointResolver) endpointsOf(svc *corev1.Service) *serviceEndpoints {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	e := r.known[callout.Service{Namespace: svc.Namespace, Name: svc.Name}]
+	e := r.kept[callout.Service{Namespace: svc.Namespace, Name: svc.Name}]
 	if e == nil {
-		if len(r.known) >= maxEndpoints {
-			clear(r.known)
+		if len(r.kept) >= maxEndpoints {
+			clear(r.kept)
 		}
 		e = &serviceEndpoints{namespace: strings.Clone(svc.Namespace), service: strings.Clone(svc.Name)}
-		r.known[callout.Service{Namespace: e.namespace, Name: e.service}] = e
+		r.kept[callout.Service{Namespace: e.namespace, Name: e.service}] = e
 	}
 	return e
 }
 
-// read returns the slices by name, as this server knows them, with what was written through it. The
-// caller does not change them. A slice that cannot be read has no endpoints.
+// read returns the slices by name, from the cache, with all writes that went through this server.
+// The caller must not change them. A slice that cannot be read is left out.
 func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (slicesByName, error) {
 	if store == nil {
 		return nil, nil
@@ -134,11 +138,12 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (sli
 			next.slices[ch.Name] = slice
 		}
 	}
-	e.now.Store(next) // of several who read at once, any: what it lacks is read at the next look
+	e.now.Store(next) // if several read at once any result will do: the next read adds what it lacks
 	return next.slices, nil
 }
 
-// appendReady adds the addresses of the endpoints in a slice that are ready, or may be, at a port.
+// appendReady appends the addresses, with the port of the given name, of the endpoints in a slice
+// that are ready. As in the EndpointSlice API, an unknown readiness counts as ready.
 func appendReady(to []string, slice *discoveryv1.EndpointSlice, port string) []string {
 	for i := range slice.Ports {
 		p := &slice.Ports[i]

@@ -10,13 +10,13 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// LeakRounds is how often in a row a port has to be found that nobody has.
+// LeakRounds is the number of passes in a row that must find a port leaked.
 const LeakRounds = leakRounds
 
 // PortRepair is the repair of node ports.
 type PortRepair = portRepair
 
-// NewPortRepair returns one that logs to a log of the test.
+// NewPortRepair returns a PortRepair that logs to log.
 func NewPortRepair(c *client.Client, a *ports.Allocator, log *zap.Logger) *PortRepair {
 	return &portRepair{client: c, ports: a, events: controller.NewRecorder(c, "test", zap.NewNop()), log: log}
 }
@@ -24,5 +24,5 @@ func NewPortRepair(c *client.Client, a *ports.Allocator, log *zap.Logger) *PortR
 // Pass makes a pass.
 func (r *portRepair) Pass(ctx context.Context) error { return r.pass(ctx) }
 
-// Use has it repair the record of another range.
+// Use makes the repair work on the record of another allocator.
 func (r *portRepair) Use(a *ports.Allocator) { r.ports = a }

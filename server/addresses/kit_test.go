@@ -88,7 +88,7 @@ func serviceJSON(name, spec string) string {
 	return `{"metadata":{"name":"` + name + `"},"spec":` + spec + `}`
 }
 
-// held returns the addresses that there are IPAddresses of, each with whose it is.
+// held returns the addresses of all IPAddresses, each with the Service that it belongs to.
 func (p *inProcess) held() map[string]string {
 	p.TB.Helper()
 	_, answer := p.do("GET", addressesPath, "")
@@ -146,7 +146,8 @@ func message(answer string) string {
 	return s.Message
 }
 
-// sharedStore is a store that several servers are on: none of them closes it.
+// sharedStore is a store of several servers. Its Close does nothing, so that no server closes it
+// for the others.
 type sharedStore struct{ storage.Store }
 
 func (sharedStore) Close() error { return nil }
@@ -266,7 +267,7 @@ func (r *runningServer) wantPublished(port int, addresses ...string) {
 	}
 }
 
-// comesTrue waits for something.
+// comesTrue waits until a condition holds.
 func comesTrue(f func() bool) bool {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if f() {

@@ -14,7 +14,7 @@ import (
 	serviceloops "github.com/coracle-project/coracle/server/loops/services"
 )
 
-// kubernetesService keeps the service "kubernetes" and its endpoints as long as a server runs.
+// kubernetesService keeps the Service "kubernetes" and its endpoints while the server runs.
 type kubernetesService struct {
 	loop    *serviceloops.KubernetesService
 	self    *Self
@@ -22,8 +22,8 @@ type kubernetesService struct {
 	work    *generic.Work // ends when this server leaves
 }
 
-// newKubernetesService returns nil where there are no endpoints, or no secure port: the service
-// leads to that. Its address is the first of ranges' first one.
+// newKubernetesService returns nil if the server does not serve Endpoints, or has no secure port,
+// to which the Service leads. The cluster IP of the Service is the first address of ranges.
 func newKubernetesService(c *Config, needs *Needs, ranges netip.Prefix) (*kubernetesService, error) {
 	r := needs.Resources
 	if r.Store(endpoints) == nil || !needs.Self.Secure {
@@ -40,17 +40,19 @@ func newKubernetesService(c *Config, needs *Needs, ranges netip.Prefix) (*kubern
 	return k, k.advertise(r, needs.Shared)
 }
 
-// errOtherFamily says that who can use an address of the service cannot use that of the server.
+// errOtherFamily means that the Service and the server have addresses of different IP families, so
+// clients of the one may not reach the other.
 var errOtherFamily = errors.New("the server's address is not of the first family of cluster IPs")
 
-// advertise has the server be among the endpoints, if it has an address for that.
+// advertise adds this server to the endpoints, if it has an address that suits. Otherwise it warns,
+// and the server goes on without.
 func (k *kubernetesService) advertise(r *generic.Resources, shared bool) error {
 	ip, err := k.self.Advertised()
 	if err == nil && ip.Is4() != k.loop.ClusterIP.Is4() {
 		err = errOtherFamily
 	}
 	if err != nil {
-		r.Log().Warn("the service kubernetes gets no endpoints from this server; --advertise-address names its address",
+		r.Log().Warn("this server is no endpoint of the Service kubernetes; set --advertise-address",
 			zap.Error(err))
 		return nil
 	}
@@ -64,11 +66,11 @@ func (k *kubernetesService) advertise(r *generic.Resources, shared bool) error {
 	return err
 }
 
-// readyTime is how long readiness waits for what may never be as it should: somebody may have the
-// address of the service, say.
+// readyTime bounds how long readiness waits for the Service, which may never succeed: another
+// Service may have its address.
 const readyTime = 5 * time.Second
 
-// start brings the service to where it should be, and goes on with that in the background.
+// start makes the Service and its endpoints, and starts the loops that keep them.
 func (k *kubernetesService) start(ctx context.Context) error {
 	if at := k.self.Listens(); at != nil {
 		k.loop.Port = int32(at.Port)
@@ -81,8 +83,8 @@ func (k *kubernetesService) start(ctx context.Context) error {
 	return nil
 }
 
-// begin tries until the service is as it should be, or until readyTime is over. What the service
-// needs comes soon: other hooks make it.
+// begin tries until the Service and its endpoints are right, or readyTime is over. At first it
+// often fails, because other hooks are about to make the namespace and the ServiceCIDR.
 func (k *kubernetesService) begin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -94,13 +96,13 @@ func (k *kubernetesService) begin(ctx context.Context) {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			k.loop.Log.Warn("the service kubernetes is not as it should be yet", zap.Error(err))
+			k.loop.Log.Warn("cannot set up the Service kubernetes and its endpoints yet", zap.Error(err))
 			return
 		}
 	}
 }
 
-// once renews this server's record and looks at the service.
+// once renews this server's record, and then reconciles the Service and its endpoints.
 func (k *kubernetesService) once(ctx context.Context) error {
 	if k.servers != nil {
 		if err := k.servers.renew(ctx); err != nil {
@@ -110,10 +112,11 @@ func (k *kubernetesService) once(ctx context.Context) error {
 	return k.loop.Reconcile(ctx)
 }
 
-// stopTime is how long a server that stops tries to take back what it has told the others.
+// stopTime bounds how long a server that stops tries to withdraw its record or its Lease.
 const stopTime = 5 * time.Second
 
-// stop takes the server off the endpoints if others serve on: they see it there.
+// stop removes this server from the endpoints if other servers may share the store. Without other
+// servers the endpoints stay, since nobody else could serve.
 func (k *kubernetesService) stop(ctx context.Context) error {
 	k.work.Stop()
 	if k.servers == nil || k.servers.records == nil {
@@ -126,7 +129,7 @@ func (k *kubernetesService) stop(ctx context.Context) error {
 		err = k.loop.Withdraw(ctx)
 	}
 	if err != nil {
-		k.loop.Log.Warn("cannot take this server off the endpoints of the service kubernetes", zap.Error(err))
+		k.loop.Log.Warn("cannot remove this server from the endpoints of the Service kubernetes", zap.Error(err))
 	}
 	return nil
 }

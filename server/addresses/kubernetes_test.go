@@ -73,8 +73,8 @@ func TestKubernetesService(t *testing.T) {
 	}
 }
 
-// All servers on a store are behind the service: until they stop, or their records end after they
-// were killed.
+// All servers on a store are endpoints of the Service, until they stop, or until their records end
+// after they were killed.
 func TestServersBehindTheService(t *testing.T) {
 	store := newSharedStore(t)
 	a := runOn(t, store, "198.51.100.2")
@@ -113,7 +113,7 @@ func TestServersBehindTheService(t *testing.T) {
 	}
 }
 
-// A server whose address does not fit the service's is not behind it.
+// A server whose address has another IP family than the Service is no endpoint.
 func TestServerWithoutAnAddress(t *testing.T) {
 	store := newSharedStore(t)
 	r := runOn(t, store, "2001:db8::7")
@@ -133,7 +133,7 @@ func TestServerWithoutAnAddress(t *testing.T) {
 	}
 }
 
-// Servers without services keep nothing of theirs.
+// Servers that do not serve Services write no records.
 func TestNoKubernetesService(t *testing.T) {
 	store := newSharedStore(t)
 	runOn(t, store, "198.51.100.7", func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly })

@@ -22,20 +22,24 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// identityLease says to the other servers on a store that this server lives, and finds out who they
+// The Lease of this server in kube-system (KEP-1965), and what the Leases of other servers say
+// about them. ServerHooks start it and PreShutdownHooks stop it, if other servers may share the
+// store.
+
+// identityLease tells the other servers on a store that this server lives, and finds out who they
 // are. It is a Lease in kube-system, as each kube-apiserver has one. Hooks make it when the server
-// starts and delete it when the server stops; a loop renews it in between. A Lease that nobody has
-// renewed for its duration is deleted by any server that sees it.
+// starts and delete it when the server stops; a loop renews it in between. A server that sees an
+// expired Lease deletes it.
 type identityLease struct {
 	leases       client.Resource[*coordinationv1.Lease]
-	name, holder string // known when the server listens
+	name, holder string // set by start, when the server listens
 	host         string
 	self         *Self
 	peers        *Peers
 	log          *zap.Logger
 	work         *generic.Work
 
-	held *coordinationv1.Lease // as it was written last; nil: it has to be read
+	held *coordinationv1.Lease // as this server wrote it last; nil: renew reads it first
 }
 
 const (
@@ -45,19 +49,20 @@ const (
 
 	identityDuration = time.Hour
 	identityRenewal  = 10 * time.Second
-	// foreignLife is how long a kube-apiserver is taken to live after it has renewed its lease.
+	// foreignLife is how long a kube-apiserver counts as alive after it has renewed its Lease.
 	foreignLife = 4 * identityRenewal
-	// ownMark is in the holder's name where the holder is no kube-apiserver.
+	// ownMark is part of the holder identity of Coracle's Leases. kube-apiservers lack it.
 	ownMark = "_coracle-"
 )
 
-// newIdentityLease returns nil if no Lease is wanted, or if nobody shares the store.
+// newIdentityLease returns nil if the configuration wants no Lease, or if no other server may share
+// the store.
 func newIdentityLease(needs *Needs) *identityLease {
 	r := needs.Resources
 	if !needs.Shared || !needs.Lease || r.Store(leases) == nil || r.Store(namespaces) == nil {
 		return nil
 	}
-	host, _ := os.Hostname() // without one the address tells servers apart
+	host, _ := os.Hostname() // if it is "" the address still distinguishes servers
 	all := client.For[*coordinationv1.Lease](needs.Client, coordinationv1.GroupVersion.WithResource(leases.Resource))
 	return &identityLease{
 		leases: all.In("kube-system"), host: host, self: needs.Self, peers: needs.Peers,
@@ -65,8 +70,8 @@ func newIdentityLease(needs *Needs) *identityLease {
 	}
 }
 
-// identityName is the name of a server's lease. The address is in it because a kube-apiserver, or
-// another server, may be on the host.
+// identityName returns the name of a server's Lease. It hashes the address, too, because several
+// servers may run on one host.
 func identityName(host, address string) string {
 	var data []byte
 	for _, part := range []string{host, "coracle", address} {
@@ -76,8 +81,8 @@ func identityName(host, address string) string {
 	return "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:16]))
 }
 
-// start looks for the other servers once, and goes on in the background: a service that is made
-// when the server is ready has its head start.
+// start renews the Lease and looks at the others once, then starts the loop. So when the server is
+// ready Peers is right, and HeadStart applies from the first Service on.
 func (l *identityLease) start(ctx context.Context) error {
 	address := ""
 	if at := l.self.Listens(); at != nil {
@@ -94,7 +99,7 @@ func (l *identityLease) start(ctx context.Context) error {
 	return nil
 }
 
-// run works until ctx ends.
+// run makes a pass every identityRenewal, until ctx ends.
 func (l *identityLease) run(ctx context.Context) {
 	for storage.Sleep(ctx, identityRenewal) == nil {
 		if err := l.pass(ctx); err != nil && ctx.Err() == nil {
@@ -103,7 +108,7 @@ func (l *identityLease) run(ctx context.Context) {
 	}
 }
 
-// pass renews the lease, and looks at those of others. One goroutine calls it at a time.
+// pass renews the Lease, and looks at those of others. One goroutine calls it at a time.
 func (l *identityLease) pass(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, identityRenewal)
 	defer cancel()
@@ -113,7 +118,7 @@ func (l *identityLease) pass(ctx context.Context) error {
 	return l.look(ctx)
 }
 
-// renew writes the lease.
+// renew creates or updates the Lease. After an error it reads the Lease again at the next call.
 func (l *identityLease) renew(ctx context.Context) (err error) {
 	now := meta.MicroTime{Time: time.Now()}
 	lease := l.held
@@ -135,7 +140,7 @@ func (l *identityLease) renew(ctx context.Context) (err error) {
 	return err
 }
 
-// fill makes a lease say what it is to say.
+// fill sets the labels and the spec of a Lease.
 func (l *identityLease) fill(lease *coordinationv1.Lease, now meta.MicroTime) {
 	if lease.Labels == nil {
 		lease.Labels = map[string]string{}
@@ -148,7 +153,8 @@ func (l *identityLease) fill(lease *coordinationv1.Lease, now meta.MicroTime) {
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.RenewTime = &l.holder, &seconds, &now
 }
 
-// look finds out whether a kube-apiserver lives, and deletes what has expired.
+// look finds out whether a kube-apiserver lives, and deletes expired Leases. A precondition keeps a
+// Lease that was renewed meanwhile.
 func (l *identityLease) look(ctx context.Context) error {
 	list, err := l.leases.List(ctx, meta.ListOptions{LabelSelector: identityLabel + "=" + identityKind})
 	if err != nil {
@@ -174,14 +180,15 @@ func (l *identityLease) look(ctx context.Context) error {
 	return nil
 }
 
-// expired reports whether nobody has renewed a lease of this age for its duration. A lease that
-// does not say so is expired.
+// expired reports whether a Lease that was renewed age ago has outlived its duration. A Lease
+// without a duration or a renew time is expired.
 func expired(lease *coordinationv1.Lease, age time.Duration) bool {
 	s := &lease.Spec
-	return s.RenewTime == nil || s.LeaseDurationSeconds == nil || age > time.Duration(*s.LeaseDurationSeconds)*time.Second
+	return s.RenewTime == nil || s.LeaseDurationSeconds == nil ||
+		age > time.Duration(*s.LeaseDurationSeconds)*time.Second
 }
 
-// stop deletes the lease.
+// stop ends the loop, and deletes the Lease.
 func (l *identityLease) stop(ctx context.Context) error {
 	l.work.Stop()
 	ctx, cancel := context.WithTimeout(ctx, stopTime)

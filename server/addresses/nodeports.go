@@ -17,11 +17,12 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// The record of node ports says which ports are taken. What keeps it right is here: a repair, which
-// Addresses run before the server is ready and whenever something may be wrong, as what is wrong
-// with the record does not show in services. OpenNodePorts is called when the resources are made.
+// The repair of the record of node ports, which says which ports are allocated. Addresses runs it
+// before the server is ready, and then every repairInterval: faults of the record do not show in
+// any change of a Service. Package server calls OpenNodePorts when it has installed the resources.
 
-// OpenNodePorts tells an allocator where the record of node ports is kept, if there are services.
+// OpenNodePorts gives an allocator the store of its record. It does nothing if the server does not
+// serve Services.
 func OpenNodePorts(r *generic.Resources, a *ports.Allocator) error {
 	if r.Store(services) == nil {
 		return nil
@@ -34,23 +35,25 @@ func OpenNodePorts(r *generic.Resources, a *ports.Allocator) error {
 	return nil
 }
 
-// portRepair compares the node ports that are taken with those that services have. A port that a
-// service has and nobody took is taken for it. A port that is taken and nobody has may belong to a
-// service that is being written; if it is found so again and again, a server that died has left it,
-// and it is released. What only the owner of a service can put right is told in Events.
+// portRepair compares the node ports in the record with those of Services, as kube-apiserver's
+// repair does. If a Service has a port that the record lacks, the repair adds the port. If the
+// record has a port that no Service has, a Service with it may just be written; the repair releases
+// the port when leakRounds passes in a row have found it so, since a server that died has then
+// leaked it. Events tell the owners of Services about faults that only they can mend.
 type portRepair struct {
 	client *client.Client
 	ports  *ports.Allocator
 	events *controller.Recorder
 	log    *zap.Logger
 
-	leaks map[int]int // how often in a row a port was taken and nobody's
+	leaks map[int]int // by port: how many passes in a row found it in the record and with no Service
 }
 
-// leakRounds is how often in a row a port has to be found that nobody has.
+// leakRounds is the number of passes in a row that must find a port leaked before it is released.
 const leakRounds = 3
 
-// newNodePortRepair returns the repair of node ports. Each of its passes asks for another one.
+// newNodePortRepair returns the repair of node ports. It makes a pass at every interval, whether or
+// not Services have changed.
 func newNodePortRepair(needs *Needs) *repair {
 	const name = "portallocator-repair-controller"
 	log := needs.loopLog(name)
@@ -59,35 +62,35 @@ func newNodePortRepair(needs *Needs) *repair {
 	return &repair{name: name, pass: func(ctx context.Context) (bool, error) { return true, r.pass(ctx) }}
 }
 
-// portRound is one comparison.
+// portRound is one comparison of the record with the Services, and its findings.
 type portRound struct {
 	span     ports.Span
-	rev      storage.Revision // of taken
-	taken    *ports.Set       // before services were read: those of all that were there then are in it
-	used     *ports.Set
-	missing  map[portHolder]*corev1.Service // used and not taken
+	rev      storage.Revision               // of taken
+	taken    *ports.Set                     // the record, read before the Services
+	used     *ports.Set                     // the ports of Services
+	missing  map[portHolder]*corev1.Service // in used and not in taken
 	leaks    map[int]int
 	released []int
 	findings []portFinding
 }
 
-// portHolder is a service that has a port.
+// portHolder identifies a port of a Service.
 type portHolder struct {
 	service meta.UID
 	port    int
 }
 
-// portFinding is what is wrong with a port of a service.
+// portFinding is a fault of a port of a Service, as an Event tells it.
 type portFinding struct {
 	service       *corev1.Service
 	reason, about string
 }
 
-// maxOvertaken is how often a pass begins again because the record has changed meanwhile.
+// maxOvertaken bounds how often a pass begins again because the record has changed meanwhile.
 const maxOvertaken = 5
 
-// pass compares, and makes the record if there is none, or one of another range. One goroutine
-// calls it at a time.
+// pass compares, repairs the record and reports. It also makes the record if there is none, or if
+// it is of another range. One goroutine calls it at a time.
 func (r *portRepair) pass(ctx context.Context) error {
 	for try := 1; ; try++ {
 		round, err := r.compare(ctx)
@@ -104,9 +107,9 @@ func (r *portRepair) pass(ctx context.Context) error {
 	}
 }
 
-// compare compares once, and again if a port seems to be missing: it may have been taken after the
-// record was read, and before the services were. A port is missing if a service had it, and nobody
-// had taken it, both times.
+// compare looks once, and again if the record seems to lack a port: the port may have been
+// allocated after the record was read and before the Services were. Only a port that both looks
+// find missing is missing.
 func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
 	round, err := r.look(ctx)
 	if err != nil || len(round.missing) == 0 {
@@ -123,7 +126,8 @@ func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
 	return round, nil
 }
 
-// look reads the record, and then the services.
+// look reads the record and then the Services. The order matters: a port that a Service has must
+// have been in the record before the Service was written.
 func (r *portRepair) look(ctx context.Context) (*portRound, error) {
 	taken, rev, err := r.ports.Load(ctx)
 	if err != nil {
@@ -150,11 +154,12 @@ func (r *portRepair) look(ctx context.Context) (*portRound, error) {
 	return round, nil
 }
 
-// errPortsChanged ends a round that others have overtaken.
+// errPortsChanged ends a round during which somebody else has changed the record.
 var errPortsChanged = errors.New("the record of node ports has changed meanwhile")
 
-// store writes what a round has found into the record. A port that nobody has is released only if
-// the record is as it was: since then another server may have released it, and somebody taken it.
+// store writes the findings of a round into the record. It releases ports only if the record has
+// not changed since it was read: another server may have released the port, and a Service may have
+// got it again.
 func (r *portRepair) store(ctx context.Context, round *portRound) error {
 	if round.rev == 0 || round.taken.Span() != round.span || len(round.released) > 0 {
 		ok, err := r.ports.Replace(ctx, round.rebuilt(), round.rev)
@@ -168,18 +173,19 @@ func (r *portRepair) store(ctx context.Context, round *portRound) error {
 	}
 	return r.ports.Change(ctx, func(now *ports.Set) error {
 		for h := range round.missing {
-			_ = now.Take(h.port) // or another server has done that
+			_ = now.Take(h.port) // an error means that another server has added it
 		}
 		return nil
 	})
 }
 
-// found notes what is wrong with a service.
+// found adds a finding about a Service.
 func (r *portRound) found(svc *corev1.Service, reason, format string, args ...any) {
 	r.findings = append(r.findings, portFinding{svc, reason, fmt.Sprintf(format, args...)})
 }
 
-// see compares the ports of one service with the record, and with those of the services before it.
+// see compares the ports of one Service with the record, and with the ports of the Services seen
+// before.
 func (r *portRound) see(svc *corev1.Service) {
 	for _, port := range allocatedPorts(svc) {
 		var outside *ports.NotInRangeError
@@ -194,8 +200,9 @@ func (r *portRound) see(svc *corev1.Service) {
 	}
 }
 
-// allocatedPorts are the node ports of a service as they are allocated: one that several of its
-// ports share by protocol counts once.
+// allocatedPorts returns the allocated node ports of a Service, with its health check node port.
+// Ports of different protocols may share one number, which then counts once; the same number and
+// protocol twice counts twice.
 func allocatedPorts(svc *corev1.Service) []int {
 	if t := svc.Spec.Type; t != corev1.ServiceTypeNodePort && t != corev1.ServiceTypeLoadBalancer {
 		return nil
@@ -221,8 +228,9 @@ func allocatedPorts(svc *corev1.Service) []int {
 	return list
 }
 
-// findLeaks counts the ports that nobody has; before is what the last round counted. hidden: there
-// are services that cannot be read, which may have any of them.
+// findLeaks counts the ports of the record that no Service has. before are the counts of the last
+// round. hidden: some Services cannot be read. They may have any of the ports, so none is released
+// and the counts begin again.
 func (r *portRound) findLeaks(before map[int]int, hidden bool) {
 	for port := range r.taken.All() {
 		if r.used.Has(port) || !r.span.Contains(port) {
@@ -238,15 +246,16 @@ func (r *portRound) findLeaks(before map[int]int, hidden bool) {
 	}
 }
 
-// rebuilt is the whole record as it should be.
+// rebuilt returns the record as it should be: the ports of Services, and those that may yet get a
+// Service.
 func (r *portRound) rebuilt() *ports.Set {
 	for port := range r.leaks {
-		_ = r.used.Take(port) // it is of the range, and not among those used
+		_ = r.used.Take(port) // cannot fail: the port is in the range and not used
 	}
 	return r.used
 }
 
-// report tells the log, and the owners of services by Events, what a round has found.
+// report writes the findings of a round to the log, and to Events about the Services.
 func (r *portRepair) report(ctx context.Context, round *portRound) {
 	for _, f := range round.findings {
 		svc := f.service
@@ -259,7 +268,7 @@ func (r *portRepair) report(ctx context.Context, round *portRound) {
 		r.events.Act(ctx, about, corev1.EventTypeWarning, f.reason, "PortAllocation", f.about)
 	}
 	if len(round.leaks) > 0 {
-		r.log.Debug("node ports are taken and nobody's: if they stay so, they are released",
+		r.log.Debug("node ports are allocated and no Service has them; they will be released if that stays so",
 			zap.Int("ports", len(round.leaks)))
 	}
 	if len(round.released) > 0 {

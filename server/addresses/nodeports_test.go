@@ -63,7 +63,7 @@ func (p *portServer) taken() []int {
 	return slices.Collect(s.All())
 }
 
-// wantTaken compares them with what there should be.
+// wantTaken compares the ports in the record with the wanted ones.
 func (p *portServer) wantTaken(want ...int) {
 	p.t.Helper()
 	slices.Sort(want)
@@ -72,7 +72,7 @@ func (p *portServer) wantTaken(want ...int) {
 	}
 }
 
-// change has the record changed by somebody else.
+// change changes the record as another server would.
 func (p *portServer) change(f func(s *ports.Set) error) {
 	p.t.Helper()
 	if err := p.ports.Change(p.t.Context(), f); err != nil {
@@ -265,7 +265,8 @@ func TestHealthCheckNodePort(t *testing.T) {
 	p.wantTaken()
 }
 
-// A load balancer that needs no node ports has those alone that it asks for, and keeps them.
+// A load balancer that does not allocate node ports has only those that it asks for, and keeps
+// them.
 func TestLoadBalancerWithoutNodePorts(t *testing.T) {
 	p := newPortServer(t)
 	svc := service("a", corev1.ServiceTypeLoadBalancer, 0, 30003)
@@ -310,7 +311,8 @@ func TestNodePortsOfDryRun(t *testing.T) {
 	p.wantTaken(30001)
 }
 
-// What a server leaves that dies between the record and the service, or the other way round.
+// A server dies between its writes of the record and of the Service, or the reverse: the repair
+// mends the rest.
 func TestNodePortRepair(t *testing.T) {
 	p := newPortServer(t)
 	p.create(service("lost", corev1.ServiceTypeNodePort, 30001))

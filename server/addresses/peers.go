@@ -5,22 +5,24 @@ import (
 	"time"
 )
 
-// Peers is what this server knows of the others on its store: what the Leases say that they keep.
-// The zero value knows of none. All methods may be called at once.
+// Peers is what this server knows about the other servers on its store, from their Leases.
+// identityLease updates it; the zero value knows of no others. All methods may be called at once.
 type Peers struct {
 	foreign atomic.Bool
 }
 
-// addressHeadStart is how much earlier than a service its IPAddresses are stored, and later
-// deleted, while a kube-apiserver lives. It follows both by watches of their own, and warns of each
-// service that it sees without its IPAddress. On two busy cores 10 ms are too few, and 20 ms are
-// enough.
+// addressHeadStart is the time between the write of an IPAddress and the write of its Service, and
+// between their deletions, while a kube-apiserver lives. A kube-apiserver follows the two resources
+// by separate watches, and warns about each Service that it sees without its IPAddress. On two busy
+// cores 10 ms are too few, and 20 ms are enough.
 const addressHeadStart = 200 * time.Millisecond
 
-// Foreign reports whether a kube-apiserver lives on the store.
+// Foreign reports whether a kube-apiserver works on the store: it has renewed its Lease within
+// foreignLife.
 func (p *Peers) Foreign() bool { return p.foreign.Load() }
 
-// HeadStart is how much earlier than a service its IPAddresses are to be stored at the moment.
+// HeadStart returns how much earlier than a Service its IPAddresses are to be stored at the moment:
+// 0 unless a kube-apiserver works on the store.
 func (p *Peers) HeadStart() time.Duration {
 	if p.Foreign() {
 		return addressHeadStart

@@ -15,27 +15,27 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// apiServers are the servers that live on a store. Each keeps a record there as kube-apiserver
-// does: an Endpoints object, named by the server's address, which goes with a lease that the server
-// renews. On a store that nobody shares there is this server alone, and no record.
+// apiServers are the live servers on a store. Each keeps a record there as kube-apiserver's lease
+// reconciler does: an Endpoints object, named by the server's address, with a lease that the server
+// renews. On a store that is not shared this server is the only one, and has no record.
 type apiServers struct {
 	self    string                               // the address of this server
 	records *registry.Records[*corev1.Endpoints] // nil: this server is the only one
 	leases  registry.Leaser
 	log     *zap.Logger
 
-	generation int64 // of the record, which counts renewals
+	generation int64 // of the record: counts renewals, as in kube-apiserver
 }
 
 const (
-	serverLease = 15 * time.Second // how long a record outlives its server
+	serverLease = 15 * time.Second // how long a record outlives a killed server
 	renewEvery  = serverLease / 3
 
-	apiServerResource = "apiServerIPInfo" // by which the records are encrypted and measured
+	apiServerResource = "apiServerIPInfo" // kube-apiserver's name of the records, for encryption and metrics
 	apiServerPrefix   = "masterleases/"
 )
 
-// list returns the addresses of the servers that live.
+// list returns the addresses of the live servers, sorted.
 func (a *apiServers) list(ctx context.Context) ([]string, error) {
 	if a.records == nil {
 		return []string{a.self}, nil
@@ -100,7 +100,8 @@ func (a *apiServers) leave(ctx context.Context) error {
 	return err
 }
 
-// changes names anything when servers come and go.
+// changes calls add, with an empty name, whenever a server comes or goes, until ctx ends. It has
+// the type of a controller's source.
 func (a *apiServers) changes(ctx context.Context, add func(controller.Name), failed func(error)) {
 	for ctx.Err() == nil {
 		err := a.watch(ctx, func() { add(controller.Name{}) })
@@ -112,7 +113,7 @@ func (a *apiServers) changes(ctx context.Context, add func(controller.Name), fai
 	}
 }
 
-// watch calls changed at first, and when a record has come or gone. Renewals are no news.
+// watch calls changed once, and then whenever a record is created or deleted. It ignores renewals.
 func (a *apiServers) watch(ctx context.Context, changed func()) error {
 	cursor, err := a.records.Watch(ctx, 0)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -19,19 +20,21 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// What is counted outside of services, addresses and node ports, is held against the services here.
-// A post-start hook makes the first pass of each repair; afterwards a loop makes one whenever
-// something has changed.
+// The repairs compare the allocations of addresses and node ports with the Services. The hook
+// start-service-ip-repair-controllers makes the first pass of each repair. Afterwards a loop makes
+// a pass every repairInterval if something has changed.
 
-// repair compares what is counted outside of services with the services, and puts it right.
+// repair is one repair, of IPAddresses or of node ports.
 type repair struct {
 	name string
-	// pass looks at everything, and reports whether there is something that it could not judge yet.
+	// pass compares everything once. again asks for another pass even if nothing changes until
+	// then.
 	pass func(ctx context.Context) (again bool, err error)
-	// of are the resources that it looks at: while they stay as they are, no other pass is needed.
+	// of are the resources that pass reads. While they do not change, no other pass is needed.
 	of []meta.GroupResource
-	// follow repairs what changes, until ctx ends; it may be nil.
-	follow func(ctx context.Context)
+	// follow repairs single objects as they change, until ctx ends; it may be nil. It calls listed,
+	// perhaps several times, when it has seen all objects that exist: it misses no later change.
+	follow func(ctx context.Context, listed func())
 
 	// seen are the newest changes of the resources before the last pass; nil if another pass is
 	// due.
@@ -39,22 +42,23 @@ type repair struct {
 }
 
 const (
-	// repairInterval is how often the repairs look whether they are needed.
+	// repairInterval is the time between two checks whether a pass is needed.
 	repairInterval = 3 * time.Minute
-	// repairPause is between two tries of a first pass.
+	// repairPause is the time between two attempts of a first pass.
 	repairPause = 500 * time.Millisecond
-	// leastRepairGrace is how long an address may be without its service at least.
+	// leastRepairGrace is the least time for which an IPAddress may exist without its Service
+	// before it is deleted.
 	leastRepairGrace = time.Minute
 )
 
-// startRepairs returns when each repair has passed once, and goes on in the background.
+// startRepairs returns when each repair has passed once, and starts the loop and the followers. A
+// repair follows changes before its first pass. Otherwise nothing would see a change between the
+// two until the next pass.
 func (a *Addresses) startRepairs(ctx context.Context) error {
 	for _, r := range a.repairs {
+		a.startFollowing(ctx, r)
 		for !a.repair(ctx, r) && ctx.Err() == nil {
 			_ = storage.Sleep(ctx, repairPause)
-		}
-		if r.follow != nil {
-			a.needs.Loops.Run(r.follow)
 		}
 	}
 	a.needs.Loops.Run(func(ctx context.Context) {
@@ -67,7 +71,24 @@ func (a *Addresses) startRepairs(ctx context.Context) error {
 	return nil
 }
 
-// repair makes a pass if there is something new. It reports false if the pass failed.
+// startFollowing returns when the repair follows changes, or ctx has ended.
+func (a *Addresses) startFollowing(ctx context.Context, r *repair) {
+	if r.follow == nil {
+		return
+	}
+	following := make(chan struct{})
+	listed := sync.OnceFunc(func() { close(following) })
+	a.needs.Loops.Run(func(ctx context.Context) {
+		defer listed() // also if there is nothing to follow
+		r.follow(ctx, listed)
+	})
+	select {
+	case <-following:
+	case <-ctx.Done():
+	}
+}
+
+// repair makes a pass if the resources of r have changed. It returns false if the pass failed.
 func (a *Addresses) repair(ctx context.Context, r *repair) bool {
 	now := a.lastChanges(r.of)
 	if r.seen != nil && slices.Equal(r.seen, now) {
@@ -76,7 +97,7 @@ func (a *Addresses) repair(ctx context.Context, r *repair) bool {
 	again, err := r.pass(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.needs.Resources.Log().Warn("cannot repair yet", zap.String("repair", r.name), zap.Error(err))
+			a.needs.Resources.Log().Warn("cannot repair the allocation of addresses or node ports yet", zap.String("repair", r.name), zap.Error(err))
 		}
 		return false
 	}
@@ -86,8 +107,8 @@ func (a *Addresses) repair(ctx context.Context, r *repair) bool {
 	return true
 }
 
-// lastChanges are the revisions of the newest changes of some resources: 0 for a resource that
-// nobody has asked for yet.
+// lastChanges returns the revision of the newest change of each resource; 0 for a resource that has
+// not been loaded yet.
 func (a *Addresses) lastChanges(of []meta.GroupResource) []storage.Revision {
 	list := make([]storage.Revision, len(of))
 	for i, gr := range of {
@@ -98,7 +119,8 @@ func (a *Addresses) lastChanges(of []meta.GroupResource) []storage.Revision {
 	return list
 }
 
-// newAddressRepair returns the repair of IPAddresses.
+// newAddressRepair returns the repair of IPAddresses. Its work is in registry/core; this package
+// decides when it runs.
 func newAddressRepair(needs *Needs, ranges []netip.Prefix) *repair {
 	const name = "ipallocator-repair-controller"
 	log := needs.loopLog(name)
@@ -106,36 +128,43 @@ func newAddressRepair(needs *Needs, ranges []netip.Prefix) *repair {
 	about := core.Config{ServiceRanges: ranges, Stores: needs.Resources}
 	grace := max(needs.RequestTimeout, leastRepairGrace)
 	r := core.NewAddressRepair(about, grace, func(ctx context.Context, e core.RepairEvent) {
-		log.Warn(e.Message, zap.String("reason", e.Reason))
+		log.Warn("an IPAddress needs repair", zap.String("reason", e.Reason), zap.String("finding", e.Message))
 		events.Act(ctx, e.About, corev1.EventTypeWarning, e.Reason, e.Action, e.Message)
 	})
 	stores := needs.Resources.Stores
 	return &repair{
 		name: name, pass: r.Pass, of: []meta.GroupResource{services, ipAddresses, serviceCIDRs},
-		follow: func(ctx context.Context) {
+		follow: func(ctx context.Context, listed func()) {
 			failed := func(err error) { log.Warn("watch failed", zap.Error(err)) }
 			if store := stores.Store(ipAddresses); store != nil {
-				followAddresses(ctx, store, r, failed)
+				followAddresses(ctx, store, r, listed, failed)
 			}
 		},
 	}
 }
 
-// followAddresses tells the repair of IPAddresses that change or go. It ignores new ones: their
-// services are about to come.
-func followAddresses(ctx context.Context, store *registry.Store, r *core.AddressRepair, failed func(error)) {
+// followAddresses calls the repair for IPAddresses that change or are deleted. It ignores new ones,
+// because their Services are about to be written. It calls listed after each batch that brings it
+// up to date.
+func followAddresses(
+	ctx context.Context, store *registry.Store, r *core.AddressRepair, listed func(), failed func(error),
+) {
 	for b := range follow.Changes(ctx, store.Source(), follow.Options{Old: true, Failed: failed}) {
 		for i := range b.Changes {
 			if err := changed(ctx, store, r, &b.Changes[i]); err != nil && ctx.Err() == nil {
 				failed(err)
 			}
 		}
+		if b.InStep {
+			listed()
+		}
 	}
 }
 
-// changed tells the repair of the last state of an IPAddress, unless it is new, cannot be read, or
-// has been told of before.
-func changed(ctx context.Context, store *registry.Store, r *core.AddressRepair, ch *follow.Change[request.Encoded]) error {
+// changed calls the repair with the last state of an IPAddress, unless the object is new or
+// unreadable, or the change is a repetition.
+func changed(ctx context.Context, store *registry.Store, r *core.AddressRepair,
+	ch *follow.Change[request.Encoded]) error {
 	last := ch.New
 	if ch.Gone {
 		last = ch.Old

@@ -183,7 +183,7 @@ func TestTwoServersShareAddresses(t *testing.T) {
 	p.wantHeld("all deleted", nil)
 }
 
-// churn does things to services by chance that others do things to as well.
+// churn makes random changes to Services that others change at the same time.
 func churn(p *inProcess, worker, times int) {
 	random := rand.New(rand.NewPCG(1, uint64(worker)))
 	for range times {

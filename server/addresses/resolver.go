@@ -15,18 +15,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NewResolver returns what finds the addresses of services, for requests to webhooks and to servers
-// behind this one: by the endpoints of a service, or by its cluster IP. It reads the caches of the
-// stores as they are at each call, follows nothing, and may be called by many at once.
+// NewResolver returns a function that finds the addresses of Services, for requests to webhooks and
+// to servers behind this one: the address of an endpoint, or the cluster IP. The function reads the
+// caches of the stores at each call, and may be called by many at once.
 func NewResolver(s registry.Stores, byEndpoints bool) callout.Resolver {
 	if byEndpoints {
-		return (&endpointResolver{Stores: s, known: map[callout.Service]*serviceEndpoints{}}).resolve
+		return (&endpointResolver{Stores: s, kept: map[callout.Service]*serviceEndpoints{}}).resolve
 	}
 	return func(ctx context.Context, to callout.Service) (string, error) { return resolveService(ctx, s, to) }
 }
 
-// resolveService finds the address of a service as kube-apiserver does unless it is told otherwise:
-// its cluster IP, which the machine has to route, or the name that it stands for.
+// resolveService returns the address of a Service as kube-apiserver does by default: the cluster
+// IP, which this machine must be able to route, or the external name of a Service of type
+// ExternalName.
 func resolveService(ctx context.Context, s registry.Stores, to callout.Service) (string, error) {
 	svc, port, err := serviceOf(ctx, s, to)
 	if err != nil {
@@ -49,7 +50,8 @@ func resolveService(ctx context.Context, s registry.Stores, to callout.Service) 
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
-// serviceOf returns a service and the number of the port that is meant.
+// serviceOf reads the Service that to names, and returns it with the port number, 443 if to has
+// none.
 func serviceOf(ctx context.Context, s registry.Stores, to callout.Service) (*corev1.Service, int, error) {
 	all, err := registry.ViewOf[*corev1.Service](s.Store(services))
 	if err != nil {
@@ -62,7 +64,7 @@ func serviceOf(ctx context.Context, s registry.Stores, to callout.Service) (*cor
 	return svc, cmp.Or(to.Port, 443), err
 }
 
-// findPort returns the port of a service that has a number.
+// findPort returns the port of a Service that has the given number.
 func findPort(svc *corev1.Service, port int) (*corev1.ServicePort, error) {
 	for i := range svc.Spec.Ports {
 		if int(svc.Spec.Ports[i].Port) == port {

@@ -8,35 +8,39 @@ import (
 	"sync/atomic"
 )
 
-// Self is this server as others reach it. Its fields are those of the configuration, and do not
-// change. The address that the server listens at is a promise: it is not there before Listen was
-// called, which the server does before its hooks run. All methods may be called at once.
+// Self holds the addresses by which others reach this server. Its fields come from the
+// configuration, and do not change. The address at which the server listens is a promise: Listens
+// returns nil until the server has called Listen, before its hooks run. All methods may be called
+// at once.
 type Self struct {
 	// Bind is the IP address of all ports.
 	Bind string
-	// Advertise is the IP address that others are told; "" leaves it to Advertised.
+	// Advertise is the IP address that this server publishes; "" lets Advertised choose.
 	Advertise string
-	// Hostname is how documents name the server in place of its address; "" names the address.
+	// Hostname stands in documents in place of the server's address; "" means the address.
 	Hostname string
-	// Port is the configured port for HTTPS. Which one it is in truth is known with Listen.
+	// Port is the configured port for HTTPS. It may be a placeholder such as server.AnyPort;
+	// Listens has the real one.
 	Port int
-	// Secure says that the server has a port for HTTPS at all.
+	// Secure says that the server has a port for HTTPS.
 	Secure bool
 
 	listens atomic.Pointer[net.TCPAddr]
 }
 
-// Listen says where the server listens for HTTPS.
+// Listen sets the address at which the server listens for HTTPS. It ignores an address that is not
+// TCP's.
 func (s *Self) Listen(at net.Addr) {
 	if tcp, ok := at.(*net.TCPAddr); ok {
 		s.listens.Store(tcp)
 	}
 }
 
-// Listens is where the server listens for HTTPS, or nil if it does not, or not yet.
+// Listens returns the address at which the server listens for HTTPS, or nil if it does not listen,
+// or not yet.
 func (s *Self) Listens() *net.TCPAddr { return s.listens.Load() }
 
-// External is the host and port by which documents tell others to reach the port for HTTPS.
+// External returns the host and port of the HTTPS port, as documents name it to others.
 func (s *Self) External() string {
 	port := s.Port
 	if at := s.Listens(); at != nil {
@@ -51,16 +55,16 @@ func (s *Self) External() string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// errNoAddress says that others cannot reach the server, as far as it can tell.
+// errNoAddress means that this machine has no address that others could reach.
 var errNoAddress = errors.New("no address is known under which others reach the server")
 
-// Advertised returns the address under which others are told to reach the server: the one that the
-// configuration names, the one that it binds if that means something to others, or the one by which
-// this machine would go to the Internet.
+// Advertised returns the IP address that this server publishes: Advertise if it is set; otherwise
+// Bind, unless that is unspecified or a loopback address; otherwise the source address of the
+// default route.
 func (s *Self) Advertised() (netip.Addr, error) {
 	for _, text := range []string{s.Advertise, s.Bind} {
 		ip, err := netip.ParseAddr(text)
-		named := text == s.Advertise // whoever names an address means it
+		named := text == s.Advertise // a configured loopback address is taken as it is
 		if err == nil && !ip.IsUnspecified() && (named || !ip.IsLoopback()) {
 			return ip.Unmap().WithZone(""), nil
 		}
@@ -77,12 +81,13 @@ func (s *Self) Advertised() (netip.Addr, error) {
 	return netip.Addr{}, errNoAddress
 }
 
-// farAway are addresses that only the default route leads to: they are reserved for documentation.
+// farAway are addresses that are reserved for documentation, so only the default route leads to
+// them.
 var farAway = map[string]string{"udp4": "203.0.113.1:9", "udp6": "[2001:db8::1]:9"}
 
-// outbound returns the source address of packets that leave by the default route. It sends none: a
-// UDP socket gets its address when it is connected. The result is invalid if there is no such
-// route, or if its address means nothing to others.
+// outbound returns the source address of packets that leave by the default route. It sends no
+// packet: connecting a UDP socket chooses its address. The result is invalid if there is no such
+// route, or if the address is not a global unicast address.
 func outbound(family string) netip.Addr {
 	conn, err := net.Dial(family, farAway[family])
 	if err != nil {

@@ -25,55 +25,60 @@ var apiServices = apiregistrationv1.GroupVersion.WithResource("apiservices").Gro
 
 // Config says how servers behind this one are reached.
 type Config struct {
-	// CertFile and KeyFile hold, as PEM, the certificate that servers behind are shown, and its
-	// key. They are read again when they change. If they are "", the server shows a certificate of
-	// an authority of its own under DataDir/pki, and publishes that authority for servers behind to
-	// trust, unless Authentication.FrontProxy names others. (--proxy-client-cert-file,
-	// --proxy-client-key-file)
+	// CertFile and KeyFile hold, as PEM, the client certificate that this server shows to servers
+	// behind, and its key. They are read again when they change. If they are "", the server shows a
+	// certificate of an authority of its own under DataDir/pki, and publishes that authority for
+	// servers behind to trust, unless Authentication.FrontProxy names another CA.
+	// (--proxy-client-cert-file, --proxy-client-key-file)
 	CertFile, KeyFile string
-	// ByEndpoints reaches a service at one of its endpoints, instead of at its cluster IP. It is
-	// for whoever makes Needs.Resolve. (--enable-aggregator-routing)
+	// ByEndpoints reaches a Service at one of its endpoints, instead of at its cluster IP. The
+	// Aggregator ignores it: it configures the resolver in Needs.Resolve.
+	// (--enable-aggregator-routing)
 	ByEndpoints bool
-	// ForwardRedirects passes a redirect of a server behind on to the client. Without it a redirect
-	// is an error. (--aggregator-reject-forwarding-redirect=false)
+	// ForwardRedirects passes a redirect of a server behind on to the client. Without it the client
+	// gets 502 instead of a redirect. (--aggregator-reject-forwarding-redirect=false)
 	ForwardRedirects bool
-	// NoUIDs leaves out the uids of users. (--feature-gates=RemoteRequestHeaderUID=false)
+	// NoUIDs: requests to servers behind do not have the header with the user's UID.
+	// (--feature-gates=RemoteRequestHeaderUID=false)
 	NoUIDs bool
 }
 
 // Validate returns what is wrong with c.
 func (c *Config) Validate() error {
 	if (c.CertFile == "") != (c.KeyFile == "") {
-		return errors.New("a certificate for servers behind this one and its key must be given together")
+		return errors.New("--proxy-client-cert-file and --proxy-client-key-file must be given together")
 	}
 	return nil
 }
 
-// Needs is what an Aggregator is made of.
+// Needs is what New takes.
 type Needs struct {
 	Config Config // valid
 	Host   generic.Host
-	// On is where APIServices are installed. What it does not know, it hands to the next link.
+	// On is the server of the delegation chain that serves APIServices. It hands requests that it
+	// does not know to the next server of the chain.
 	On *generic.Server
 	// Resolve finds the addresses of services.
 	Resolve callout.Resolver
-	// Certificate returns the certificate that servers behind are shown now, nil for none.
+	// Certificate returns the client certificate that this server shows to servers behind at the
+	// moment, or nil for none. It is called for each request.
 	Certificate func() *tls.Certificate
-	// Gate is the gate of this server. Each route to a server behind has one apart from it.
+	// Gate is the gate of this server. Each route gets a gate with as many seats, which shares none
+	// with it (filters.Gate.Apart).
 	Gate filters.Gate
 	// Flawed is told of each request to a server behind whose certificate has a flaw.
 	Flawed  func(callout.Flaw)
 	Metrics prometheus.Registerer
-	// Ends ends before the server turns requests away on its way down. Connections that have
-	// switched protocols end with it.
+	// Ends ends at shutdown, before the server refuses requests. Connections that have switched
+	// protocols end with it.
 	Ends context.Context
 	// Loop runs work that is a client of the server itself, with a context that ends when Ends
 	// does.
 	Loop func(work func(ctx context.Context))
 }
 
-// Aggregator is the first link of the delegation chain. Make it with New, and begin with Start. It
-// is an http.Handler for requests that have come through the filters.
+// Aggregator is the first link of the delegation chain. New makes it, Start begins its work. It is
+// an http.Handler for requests that have passed the filters.
 type Aggregator struct {
 	host  generic.Host
 	on    *generic.Server
@@ -81,13 +86,13 @@ type Aggregator struct {
 	reach *reach
 
 	seen         *generic.Progress
-	known        map[string]*remote                            // by the name of the APIService; owned by the loop
+	remotes      map[string]*remote                            // by name of the APIService; owned by the loop
 	table        atomic.Pointer[map[meta.GroupVersion]*remote] // nil: there are none
 	docs         *neighbours
 	availability *availability
 }
 
-// New makes an Aggregator that hands nothing on yet. It registers its metrics, and starts nothing.
+// New makes an Aggregator without remotes. It registers metrics, and starts no goroutine.
 func New(n Needs) (*Aggregator, error) {
 	metrics, err := newMetrics(n.Metrics)
 	if err != nil {
@@ -95,7 +100,7 @@ func New(n Needs) (*Aggregator, error) {
 	}
 	log := filters.LimitLog(n.Host.Log().Named("aggregator"))
 	a := &Aggregator{
-		host: n.Host, on: n.On, log: log, seen: generic.NewProgress(), known: map[string]*remote{},
+		host: n.Host, on: n.On, log: log, seen: generic.NewProgress(), remotes: map[string]*remote{},
 		reach: &reach{
 			Config: n.Config, resolve: n.Resolve, certificate: n.Certificate, gate: n.Gate, flawed: n.Flawed,
 			ends: n.Ends, log: log,
@@ -109,7 +114,8 @@ func New(n Needs) (*Aggregator, error) {
 	return a, nil
 }
 
-// ServeHTTP answers a request that has come through the filters.
+// ServeHTTP hands a request for the group version of a server behind on. Other requests go to On if
+// they may concern APIServices, and otherwise directly to the next server of the chain.
 func (a *Aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
 	if a.table.Load() != nil {
@@ -125,7 +131,7 @@ func (a *Aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.on.ServeHTTP(w, r)
 }
 
-// HandsOn reports whether requests for a group version are handed to a server behind at the moment.
+// HandsOn reports whether a server behind gets the requests for a group version at the moment.
 func (a *Aggregator) HandsOn(gv meta.GroupVersion) bool { return a.other(gv) != nil }
 
 // other returns the remote of a group version, nil if no server behind has it.
@@ -136,7 +142,9 @@ func (a *Aggregator) other(gv meta.GroupVersion) *remote {
 	return nil
 }
 
-// schemaHandler hands requests to the server behind that has a group version, whatever their paths.
+// schemaHandler hands requests of any path to the server behind that serves a group version.
+// Discovery uses it for the OpenAPI documents of that version. It is comparable, so that
+// sameVersion can compare handlers.
 type schemaHandler struct {
 	*Aggregator
 	version meta.GroupVersion
@@ -151,10 +159,12 @@ func (h schemaHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	router.NotFound(w, r)
 }
 
-// legacy is the version that stands for all paths under /api.
+// legacy is the group version v1 of the core group, to which all paths under /api belong.
 var legacy = meta.GroupVersion{Version: "v1"}
 
-// versionOf returns the group version that a path belongs to, the zero one if there is none.
+// versionOf returns the group version to which the path of a request belongs, or the zero value if
+// it belongs to none: /apis/apps/v1/deployments belongs to apps/v1. The path counts, not only the
+// resource, because documents such as /apis/apps/v1 are handed on, too.
 func versionOf(path string, info *request.Info) meta.GroupVersion {
 	if info != nil && info.IsResource && info.Group != "" && !strings.HasPrefix(path, "//") {
 		return meta.GroupVersion{Group: info.Group, Version: info.Version}

@@ -42,7 +42,7 @@ func through(t testing.TB) map[string]func() {
 	return sends
 }
 
-// TestAggregatorAllocates nothing for what is not handed on.
+// TestAggregatorAllocates: a request that is not handed on allocates nothing.
 func TestAggregatorAllocates(t *testing.T) {
 	for name, send := range through(t) {
 		if n := testing.AllocsPerRun(100, send); n > 0 {

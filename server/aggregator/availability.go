@@ -52,7 +52,7 @@ func (a *Aggregator) finder(c *client.Client) func(context.Context) {
 	}
 }
 
-// begin has find run from now on, whenever it is needed.
+// begin sets the controller, and runs it as soon as there is a server behind.
 func (v *availability) begin(find func(context.Context)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -60,7 +60,7 @@ func (v *availability) begin(find func(context.Context)) {
 	v.settleLocked()
 }
 
-// need says whether there are servers behind.
+// need starts the controller when there are servers behind, and ends it when there are none.
 func (v *availability) need(needed bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -87,8 +87,8 @@ func (v *availability) settleLocked() {
 	}
 }
 
-// StopChecks ends the checks of servers behind, for good: an APIService then keeps the condition
-// that a client gives it. Tests call it that decide themselves which server is available.
+// StopChecks ends the checks of servers behind for good. An APIService then keeps the condition
+// that a client gives it. Only tests that decide themselves which server is available call it.
 func (a *Aggregator) StopChecks() {
 	v := a.availability
 	v.mu.Lock()
@@ -98,7 +98,7 @@ func (a *Aggregator) StopChecks() {
 	v.find = nil
 }
 
-// isAvailable reports whether an APIService says that it is available.
+// isAvailable reports whether an APIService has the condition Available.
 func isAvailable(s *apiregistrationv1.APIService) bool {
 	c := apiregistrationv1.Condition(s, apiregistrationv1.Available)
 	return c != nil && c.Status == apiregistrationv1.ConditionTrue
@@ -111,12 +111,13 @@ const (
 	checkRead = 64 << 10
 )
 
-// check asks the server behind an APIService once for the group version that it should have. Only
-// the status of the answer counts.
+// check sends the server behind an APIService one GET of the group version that the APIService
+// declares, as kube-aggregator does. A status of 2xx means that the server is available; the body
+// is ignored.
 func (a *Aggregator) check(ctx context.Context, s *apiregistrationv1.APIService) error {
 	known := a.other(meta.GroupVersion{Group: s.Spec.Group, Version: s.Spec.Version})
 	r := a.reach.newRemote(s, known)
-	if known == nil || known.route != r.route { // it is not in the table yet, or not any more
+	if known == nil || known.route != r.route { // the route was made for this check alone
 		defer r.close()
 	}
 	host, err := r.address(ctx)
@@ -134,7 +135,7 @@ func (a *Aggregator) check(ctx context.Context, s *apiregistrationv1.APIService)
 	return nil
 }
 
-// answers asks for a path, and returns nil for an answer that is neither an error nor a redirect.
+// answers sends a GET, and returns nil if the status of the answer is 2xx.
 func (r *remote) answers(ctx context.Context, to *url.URL) error {
 	c := http.Client{
 		Transport: r.connect(), Timeout: checkTime,
@@ -154,8 +155,9 @@ func (r *remote) answers(ctx context.Context, to *url.URL) error {
 	return nil
 }
 
-// steady takes out of an error what differs each time and means nothing: the port at this end, the
-// time, the number of a stream. A condition whose message is the same again is not written again.
+// steady removes from an error the parts that differ each time and mean nothing: the local port,
+// the time, the number of a stream. The error becomes the message of a condition, and a condition
+// whose message has not changed is not written again.
 func steady(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		op.Source = nil

@@ -23,8 +23,8 @@ import (
 // This file asks one server behind to describe itself, and reads the answers: aggregated discovery,
 // or the resource list of each version, and the index of OpenAPI v3. A neighbour calls describe.
 
-// Bounds on the time that a server behind may take, and on the size of its answers: it is somebody
-// else's program.
+// Bounds on the time that a server behind may take, and on the size of its answers. They protect
+// this server from a server behind that is slow or hostile.
 const (
 	describeTime = 5 * time.Second // for discovery, and for the index
 	maxDiscovery = 4 << 20         // bytes
@@ -40,22 +40,22 @@ type description struct {
 	noV3     bool              // it has no OpenAPI v3
 }
 
-// versionSaid is what a server says of a group version: the resources, and the hash of the document
-// that they were read from.
+// versionSaid is the description of one group version: its resources, and the hash of the document
+// from which they were read. An equal hash saves decoding the document again.
 type versionSaid struct {
 	hash      [sha256.Size]byte
 	resources []apidiscoveryv2.APIResourceDiscovery
 	stale     bool
 }
 
-// answer is the answer to a question.
+// answer is the answer of a server behind to one GET, read whole.
 type answer struct {
 	code   int
 	header http.Header
 	body   []byte
 }
 
-// question asks for a path on behalf of a user. An answer may have up to limit bytes.
+// question sends a GET as a user. It returns an error if the body is larger than limit bytes.
 func (r *remote) question(
 	ctx context.Context, user *request.User, path string, limit int, header http.Header,
 ) (*answer, error) {
@@ -221,8 +221,8 @@ func (d *description) readOne(ctx context.Context, r *remote, before *descriptio
 	return nil
 }
 
-// fromList makes the resources of aggregated discovery of a resource list: subresources move into
-// their resources. If the list lacks the resource of a subresource, one without a kind is made.
+// fromList converts an APIResourceList to aggregated discovery: "pods/log" moves into the resource
+// "pods". If the list lacks the resource of a subresource, fromList makes one without a kind.
 func fromList(list []meta.APIResource) ([]apidiscoveryv2.APIResourceDiscovery, error) {
 	var resources []apidiscoveryv2.APIResourceDiscovery
 	index := map[string]int{}
@@ -296,8 +296,8 @@ func (d *description) index(ctx context.Context, r *remote) error {
 	return fmt.Errorf("/openapi/v3: status %d", got.code)
 }
 
-// readIndex returns the hashes of the documents of an index of OpenAPI v3, by path. The rest of
-// their addresses is not used: this server shows the documents at addresses of its own.
+// readIndex returns, by path, the hashes of the documents in an index of OpenAPI v3. It ignores the
+// rest of their addresses, because this server shows the documents at its own addresses.
 func readIndex(body []byte) (map[string]string, error) {
 	errIndex := errors.New("/openapi/v3: the answer is no index")
 	members := func(r jsontext.Raw, key string) jsontext.Raw {
@@ -324,8 +324,9 @@ func readIndex(body []byte) (map[string]string, error) {
 	return schemas, nil
 }
 
-// hashOf returns the hash in the address of a document, "" if there is none that may stand in an
-// address of this server.
+// hashOf returns the parameter hash of a document's address, or "" if it has none. A hash that is
+// too long or that needs escaping is ignored, because this server puts it into addresses of its
+// own.
 func hashOf(address string) string {
 	to, err := url.Parse(address)
 	if err != nil {

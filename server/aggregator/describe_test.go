@@ -24,7 +24,7 @@ var boats = []string{`{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery
 	"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=EVIL"}}}`,
 }
 
-// FuzzDescription: whatever a server behind says of itself, what is shown of it is well-formed.
+// FuzzDescription: any answers of a server behind give a well-formed description.
 func FuzzDescription(f *testing.F) {
 	for _, seed := range append([]string{"{}", "", "null", `{"items":[{"versions":[{"resources":[{}]}]}]}`,
 		`{"resources":[{"name":"a/b","verbs":null},{"name":"a","namespaced":true}]}`,
@@ -50,7 +50,8 @@ func FuzzDescription(f *testing.F) {
 	})
 }
 
-// described is what is shown of a server behind that gives the same answer to every question.
+// described returns the description of a server behind that gives the same answer to every
+// question.
 func described(body []byte) (resources []apidiscoveryv2.APIResourceDiscovery, schemas map[string]string) {
 	d := &description{versions: map[meta.GroupVersion]versionSaid{}}
 	_ = d.readAll(body, &description{})

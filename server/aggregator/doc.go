@@ -3,28 +3,30 @@
 // behind that service; all other requests go to the next link.
 //
 // Words: a server behind is another API server that an APIService names. A remote is one group
-// version that a server behind has. A route is the way to a server behind: target, seats and
-// connections; remotes of one APIService share it while the target stays the same. A neighbour is a
-// server behind as it describes itself: its resources and its OpenAPI documents.
+// version that a server behind serves. A route is the way to a server behind: target, seats and
+// connections. Successive remotes of one APIService share a route while the target stays the same.
+// A neighbour is a server behind as it describes itself: its resources and its OpenAPI documents.
+// To hand a request on is to relay it to a server behind.
 //
 // Guarantees:
-//   - A request that is not handed on costs a look at a pointer, or into a map, and no allocation.
-//   - A group version of a server behind comes before anything that this server has itself,
-//     custom resources included.
+//   - A request that is not handed on costs one load of a pointer, and a look into a map if there
+//     are remotes. It allocates nothing.
+//   - If a server behind and this server both serve a group version, the server behind gets its
+//     requests. That is so for custom resources, too.
 //   - A server behind learns the user of a request from this server alone, and receives no
 //     credential that is valid here.
-//   - Requests for the group version of an APIService have seats of their own. A server behind that
-//     hangs takes none from requests to this server, or for another APIService.
-//   - What a server behind says of itself is bounded in bytes and in time. If it says nothing, its
-//     group versions are shown as stale.
+//   - Requests for the group version of an APIService have seats of their own. So a server behind
+//     that hangs takes no seats from requests to this server or for another APIService.
+//   - The size of a server's description of itself, and the time that the server may take for it,
+//     are bounded. If a server does not answer, discovery shows its group versions as stale.
 //   - While no APIService names a service, no goroutine works but the one that follows APIServices.
 //
 // Ownership: the loop that Start begins follows APIServices. It alone changes the list of remotes,
 // and publishes an immutable table of them, which requests read without a lock. Each neighbour has
-// a goroutine, which ends with its last APIService. All exported methods may be called at once,
-// but Start and Hooks, which the server calls once. The mutexes of neighbours and availability are
-// never held together. The mutex of neighbours is held while discovery, which has its own, is told
-// what to show.
+// a goroutine, which ends with the last APIService that names the neighbour. The server calls Start
+// and Hooks once; all other exported methods may be called at once. The mutexes of neighbours and
+// availability are never held together. The mutex of neighbours is held while discovery, which has
+// its own, is told what to show.
 //
 // Not here: who may send a request (filters), where a service is (callout.Resolver), how bytes
 // stream (callout.Relay), the loops that write APIServices (loops/apiservices).

@@ -25,9 +25,9 @@ func (a *Aggregator) Start() {
 	}
 }
 
-// Hooks returns the hooks after which the server knows the APIServices that are stored, and what
-// the servers behind serve; none if the host has no APIServices. c is a client of the server
-// itself. It is not used before the hooks run.
+// Hooks returns the hooks after which the server has read the stored APIServices and has asked each
+// server behind once what it serves. There are none if the host has no APIServices. The names are
+// those of kube-apiserver. c is a client of the server itself; it is not used before the hooks run.
 func (a *Aggregator) Hooks(c *client.Client) []generic.Hook {
 	if a.host.Store(apiServices) == nil {
 		return nil
@@ -39,8 +39,8 @@ func (a *Aggregator) Hooks(c *client.Client) []generic.Hook {
 	return []generic.Hook{
 		{Name: "start-kube-aggregator-informers", Run: generic.Loads(a.host, []meta.GroupResource{apiServices})},
 		{Name: "apiservice-registration-controller", Run: seen},
-		// From then on a request for OpenAPI is answered with what the servers behind say: they are
-		// asked when the request comes.
+		// There is nothing else to wait for: servers behind are asked for OpenAPI documents when a
+		// request needs them.
 		{Name: "apiservice-openapi-controller", Run: seen},
 		{Name: "apiservice-discovery-controller", Run: func(ctx context.Context) error {
 			if a.seen.Wait(ctx, 0) == nil {
@@ -58,7 +58,7 @@ func (a *Aggregator) Hooks(c *client.Client) []generic.Hook {
 // run follows the APIServices until ctx ends.
 func (a *Aggregator) run(ctx context.Context) {
 	defer func() {
-		for _, r := range a.known {
+		for _, r := range a.remotes {
 			r.close()
 		}
 	}()
@@ -66,7 +66,7 @@ func (a *Aggregator) run(ctx context.Context) {
 	for b := range follow.Changes(ctx, source, follow.Options{Failed: a.failed, MaxPause: generic.Again}) {
 		changed := false
 		for i := range b.Changes {
-			changed = a.take(ctx, &b.Changes[i]) || changed
+			changed = a.apply(ctx, &b.Changes[i]) || changed
 		}
 		if changed {
 			a.publish(ctx)
@@ -80,13 +80,13 @@ func (a *Aggregator) run(ctx context.Context) {
 // failed logs why APIServices cannot be followed at the moment.
 func (a *Aggregator) failed(err error) {
 	if !meta.IsResourceExpired(err) {
-		a.log.Log(backing.Severity(err), "API services cannot be followed; it will be tried again", zap.Error(err))
+		a.log.Log(backing.Severity(err), "cannot follow APIServices; trying again", zap.Error(err))
 	}
 }
 
-// take takes in what has become of an APIService, and reports whether the table changes. If its
-// state cannot be read, the state before stays in force.
-func (a *Aggregator) take(ctx context.Context, ch *follow.Change[request.Encoded]) bool {
+// apply applies one change of an APIService to remotes, and reports whether the table changes. If
+// the new state cannot be read the old state stays in force.
+func (a *Aggregator) apply(ctx context.Context, ch *follow.Change[request.Encoded]) bool {
 	name := ch.Name.Name
 	if ch.Gone {
 		a.availability.metrics.forget(name)
@@ -98,7 +98,8 @@ func (a *Aggregator) take(ctx context.Context, ch *follow.Change[request.Encoded
 		decoded, err = a.host.Store(apiServices).Decode(ctx, ch.New)
 	}
 	if err != nil {
-		a.log.Warn("an API service cannot be read", zap.String("name", name), zap.Error(err))
+		a.log.Warn("an APIService cannot be read; its last state stays in force", zap.String("name", name),
+			zap.Error(err))
 		return false
 	}
 	service := decoded.(*apiregistrationv1.APIService)
@@ -106,38 +107,39 @@ func (a *Aggregator) take(ctx context.Context, ch *follow.Change[request.Encoded
 	if service.Spec.Service == nil {
 		return a.forget(name)
 	}
-	known := a.known[name]
-	next := a.reach.newRemote(service, known)
-	if known != nil && known.route != next.route {
-		known.close()
+	before := a.remotes[name]
+	next := a.reach.newRemote(service, before)
+	if before != nil && before.route != next.route {
+		before.close()
 	}
-	a.known[name] = next
+	a.remotes[name] = next
 	return true
 }
 
-// forget drops the remote of an APIService, and reports whether there was one.
+// forget removes the remote of an APIService and closes its route. It reports whether there was
+// one.
 func (a *Aggregator) forget(name string) bool {
-	known := a.known[name]
-	if known == nil {
+	before := a.remotes[name]
+	if before == nil {
 		return false
 	}
-	delete(a.known, name)
-	known.close()
+	delete(a.remotes, name)
+	before.close()
 	return true
 }
 
-// publish puts a new table in force, and then tells availability and the neighbours of it. What
-// they begin ends with ctx.
+// publish puts a new table in force, and then updates availability and the neighbours. The
+// goroutines that these start end with ctx.
 func (a *Aggregator) publish(ctx context.Context) {
-	if len(a.known) == 0 {
+	if len(a.remotes) == 0 {
 		a.table.Store(nil)
 	} else {
-		table := make(map[meta.GroupVersion]*remote, len(a.known))
-		for r := range maps.Values(a.known) {
+		table := make(map[meta.GroupVersion]*remote, len(a.remotes))
+		for r := range maps.Values(a.remotes) {
 			table[r.version()] = r
 		}
 		a.table.Store(&table)
 	}
-	a.availability.need(len(a.known) > 0)
-	a.docs.set(ctx, a.known)
+	a.availability.need(len(a.remotes) > 0)
+	a.docs.set(ctx, a.remotes)
 }

@@ -30,13 +30,14 @@ import (
 // version, which every client asks for.
 const discoveryTime = 5 * time.Second
 
-// lasts reports whether a request has no time limit: both ends decide when it ends.
+// lasts reports whether a request has no time limit: an upgrade or a long-running request.
 func lasts(r *http.Request) bool {
 	return callout.Upgrades(r.Header) || filters.LongRunning(request.From(r.Context()))
 }
 
-// handOn hands a request to the server behind, on behalf of its user, and the answer back. Both
-// bodies stream. The answer is that of the other server, unless it cannot be reached.
+// handOn relays a request to the server behind, on behalf of its user, and relays the answer to the
+// client. Both bodies stream. If the server is unavailable or cannot be reached, handOn answers in
+// the words of kube-aggregator, in plain text.
 func (r *remote) handOn(w http.ResponseWriter, req *http.Request) {
 	info := request.From(req.Context())
 	refuse := func(why string, code int) {
@@ -58,7 +59,7 @@ func (r *remote) handOn(w http.ResponseWriter, req *http.Request) {
 	}
 	host, err := r.address(req.Context())
 	if err != nil {
-		r.log.Warn("the service of an API service cannot be resolved",
+		r.log.Warn("cannot resolve the Service of an APIService",
 			zap.String("name", r.service.Name), zap.Error(err))
 		refuse("service unavailable", http.StatusServiceUnavailable)
 		return
@@ -100,11 +101,11 @@ func (h *handover) serve(to *connection) {
 	relay.Serve(w, in)
 }
 
-// rewrite makes the request that the server behind gets. The Relay has taken off the headers that
-// concern one connection alone.
+// rewrite makes the request that the server behind gets. The Relay has removed the hop-by-hop
+// headers (RFC 9110, 7.6.1).
 func (h *handover) rewrite(p *httputil.ProxyRequest) {
 	out, header := p.Out, p.Out.Header
-	// The path is the decoded one, about which the filters decided, whatever its escapes were.
+	// The path is encoded anew from the decoded path, because that is the one that was authorized.
 	out.URL = &url.URL{Scheme: "https", Host: h.host, Path: h.in.URL.Path, RawQuery: h.in.URL.Query().Encode()}
 	out.Host, out.Trailer = h.host, nil
 	for name := range header {
@@ -112,7 +113,7 @@ func (h *handover) rewrite(p *httputil.ProxyRequest) {
 			delete(header, name)
 		}
 	}
-	for _, name := range [...]string{"Authorization", "Cookie", "Expect"} { // are for this server
+	for _, name := range [...]string{"Authorization", "Cookie", "Expect"} { // they are for this server alone
 		delete(header, name)
 	}
 	speakFor(header, h.info.User, !h.NoUIDs)
@@ -136,8 +137,8 @@ func (h *handover) rewrite(p *httputil.ProxyRequest) {
 	header.Set("X-Forwarded-Proto", "https")
 }
 
-// speakFor sets the headers that name the user of a request, and deletes those that the client sent
-// to name one.
+// speakFor sets the headers that name the user of a request (X-Remote-User and so on), and deletes
+// all X-Remote- headers that the client sent.
 func speakFor(header http.Header, u *request.User, uid bool) {
 	names := &authn.StandardHeaders
 	for name := range header {
@@ -175,14 +176,17 @@ func escapeKey(key string) string {
 	return b.String()
 }
 
-// answered changes the head of an answer before it is sent to the client.
+// answered changes the head of an answer before it goes to the client: it refuses redirects, unless
+// they are allowed, and removes headers that only this server may set.
 func (h *handover) answered(resp *http.Response) error {
 	code, location := resp.StatusCode, resp.Header.Get("Location")
 	to, err := url.Parse(location)
 	switch {
 	case h.upgrades: // the switch of protocols is refused
 	case err != nil:
-		return callout.HeadError{Err: meta.NewInternalError(fmt.Errorf("error trying to parse Location header: %w", err))}
+		return callout.HeadError{
+			Err: meta.NewInternalError(fmt.Errorf("error trying to parse Location header: %w", err)),
+		}
 	case location != "" && code >= 300 && code < 400 && !h.ForwardRedirects:
 		const why = "the backend attempted to redirect this request, which is not permitted"
 		resp.Body.Close()
@@ -201,8 +205,8 @@ func (h *handover) answered(resp *http.Response) error {
 			delete(resp.Header, name)
 		}
 	}
-	// This server has set Audit-Id to the same value. Of the others the client gets one value each,
-	// that of the server behind if there is one.
+	// This server has set the same Audit-Id already. Of Cache-Control and Server the client gets
+	// one value, that of the server behind if it has set one.
 	resp.Header.Del("Audit-Id")
 	for _, name := range [...]string{"Cache-Control", "Server"} {
 		if resp.Header[name] != nil {
@@ -212,8 +216,8 @@ func (h *handover) answered(resp *http.Response) error {
 	return nil
 }
 
-// failed answers in place of a server behind that has not answered. It writes nothing if the
-// request has ended: then the client is gone, or the timeout answers.
+// failed answers with 503 if the server behind has not answered. It writes nothing if the context
+// of the request has ended: the client is gone, or the filter of timeouts answers.
 func (h *handover) failed(w http.ResponseWriter, _ *http.Request, err error) {
 	if h.in.Context().Err() != nil {
 		return

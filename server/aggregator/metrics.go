@@ -9,7 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apiregistrationv1"
 )
 
-// metrics count what APIServices say of servers behind, under Kubernetes' names.
+// metrics shows the availability of servers behind, under Kubernetes' names of the metrics.
 type metrics struct {
 	unavailable *prometheus.GaugeVec
 	lost        *prometheus.CounterVec
@@ -26,7 +26,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(reg.Register(m.unavailable), reg.Register(m.lost))
 }
 
-// show counts an APIService by what it says.
+// show sets the gauge of an APIService from its condition Available.
 func (m *metrics) show(s *apiregistrationv1.APIService) {
 	unavailable := 1.0
 	if isAvailable(s) {
@@ -36,7 +36,7 @@ func (m *metrics) show(s *apiregistrationv1.APIService) {
 	m.unavailable.WithLabelValues(strings.Clone(s.Name)).Set(unavailable)
 }
 
-// forget drops what was counted of an APIService that is gone.
+// forget deletes the series of an APIService that is gone.
 func (m *metrics) forget(name string) {
 	m.unavailable.DeleteLabelValues(name)
 	m.lost.DeletePartialMatch(prometheus.Labels{"name": name})

@@ -28,8 +28,8 @@ import (
 // through InNamespaces, Preferred and Resource. OpenAPI v2 is asked for on demand (swaggers.go).
 
 const (
-	// askAgain is the time between two questions to a server. If it did not answer, it is asked
-	// sooner: after askSoon, and then after pauses that double.
+	// askAgain is the time between two questions to a server. A server that did not answer is asked
+	// again after askSoon, and then after pauses that double up to askAgain.
 	askAgain = time.Minute
 	askSoon  = 500 * time.Millisecond
 )
@@ -39,17 +39,18 @@ type neighbours struct {
 	discovery *router.Discovery
 	run       func(work func(context.Context))
 	log       *zap.Logger
-	// handler answers what only the server behind can answer. It is equal for equal versions.
+	// handler returns the handler that relays requests for OpenAPI documents to the server behind.
+	// It returns equal handlers for equal versions.
 	handler func(meta.GroupVersion) http.Handler
 
-	mu       sync.Mutex // guards the servers, and all that they have said
-	known    map[site]*neighbour
+	mu       sync.Mutex // guards servers and what they hold
+	servers  map[site]*neighbour
 	versions []*router.RemoteVersion // what discovery shows; replaced, never changed
 	changed  chan struct{}           // closed when versions is replaced
 }
 
-// site is where a server is, and why it is trusted. Two APIServices with equal sites name one
-// server.
+// site identifies a server behind: its Service, and how its certificate is verified. Two
+// APIServices with equal sites name one server.
 type site struct {
 	service  callout.Service
 	caBundle string
@@ -60,7 +61,7 @@ type site struct {
 type neighbour struct {
 	*neighbours
 	remotes []*remote       // by name of the APIService; at least one
-	ctx     context.Context // ends when there are no remotes any more
+	ctx     context.Context // ends when no APIService names the server
 	end     context.CancelFunc
 	changed chan struct{} // has room for one token, put there when remotes changes
 	asked   chan struct{} // closed when the server has been asked once
@@ -69,13 +70,13 @@ type neighbour struct {
 	v2      swaggers
 }
 
-// set says which group versions servers behind have, by name of the APIService. The work that
-// begins for a new server ends with ctx.
+// set replaces the remotes, given by name of the APIService. It starts a goroutine for each new
+// server, which ends with ctx, and ends those of servers that are gone.
 func (n *neighbours) set(ctx context.Context, remotes map[string]*remote) {
 	at := map[site][]*remote{}
 	for _, name := range jsontext.Keys(remotes) {
 		r := remotes[name]
-		if r.version() == legacy { // discovery shows only this server's own version of the core group
+		if r.version() == legacy { // discovery shows this server's own version of the core group
 			continue
 		}
 		where := site{*r.target.Service, string(r.target.CABundle), r.target.Insecure}
@@ -83,14 +84,14 @@ func (n *neighbours) set(ctx context.Context, remotes map[string]*remote) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for where, server := range n.known {
+	for where, server := range n.servers {
 		if at[where] == nil {
 			server.end()
-			delete(n.known, where)
+			delete(n.servers, where)
 		}
 	}
 	for where, remotes := range at {
-		server := n.known[where]
+		server := n.servers[where]
 		switch {
 		case server == nil:
 			n.add(ctx, where, remotes)
@@ -105,17 +106,17 @@ func (n *neighbours) set(ctx context.Context, remotes map[string]*remote) {
 	n.show()
 }
 
-// add begins to ask a new server. The caller holds mu.
+// add starts the goroutine of a new server. The caller holds mu.
 func (n *neighbours) add(ctx context.Context, where site, remotes []*remote) {
 	server := &neighbour{
 		neighbours: n, remotes: remotes, changed: make(chan struct{}, 1), asked: make(chan struct{}),
 		shown: map[string]*router.RemoteVersion{},
 	}
 	server.ctx, server.end = context.WithCancel(ctx)
-	if n.known == nil {
-		n.known = map[site]*neighbour{}
+	if n.servers == nil {
+		n.servers = map[site]*neighbour{}
 	}
-	n.known[where] = server
+	n.servers[where] = server
 	n.run(func(context.Context) { server.keepAsking() })
 }
 
@@ -123,7 +124,7 @@ func (n *neighbours) add(ctx context.Context, where site, remotes []*remote) {
 func (n *neighbours) wait(ctx context.Context) {
 	n.mu.Lock()
 	var asked []chan struct{}
-	for _, server := range n.known {
+	for _, server := range n.servers {
 		asked = append(asked, server.asked)
 	}
 	n.mu.Unlock()
@@ -159,7 +160,7 @@ func (s *neighbour) keepAsking() {
 			continue
 		}
 		if !silent {
-			s.log.Warn("a server behind this one does not say what it serves; it will be asked again",
+			s.log.Warn("a server behind this one does not describe its resources; asking again",
 				zap.Error(err))
 		}
 		silent = true
@@ -168,7 +169,7 @@ func (s *neighbour) keepAsking() {
 	}
 }
 
-// ask asks the server once, and shows the answer.
+// ask asks the server once, and puts the answer into discovery.
 func (s *neighbour) ask() error {
 	s.mu.Lock()
 	remotes, before := s.remotes, s.said
@@ -176,7 +177,7 @@ func (s *neighbour) ask() error {
 	said, err := describe(s.ctx, remotes, &before)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() != nil { // the server has no group version here any more
+	if s.ctx.Err() != nil { // no APIService names the server, so the answer is dropped
 		return s.ctx.Err()
 	}
 	s.said = said
@@ -189,11 +190,12 @@ func (s *neighbour) ask() error {
 	return err
 }
 
-// show puts what all servers have said into discovery, if it differs from what is there. The caller
-// holds mu.
+// show updates discovery with the descriptions of all servers, if something has changed. The caller
+// holds mu. A RemoteVersion that has not changed is used again, so that discovery need not render
+// it anew.
 func (n *neighbours) show() {
 	var versions []*router.RemoteVersion
-	for _, server := range n.known {
+	for _, server := range n.servers {
 		shown := make(map[string]*router.RemoteVersion, len(server.remotes))
 		for _, r := range server.remotes {
 			next := server.version(r)
@@ -222,7 +224,7 @@ func (n *neighbours) show() {
 	n.changed = make(chan struct{})
 }
 
-// version returns what discovery shows of a group version. The caller holds mu.
+// version returns a group version as discovery shows it. The caller holds mu.
 func (s *neighbour) version(r *remote) *router.RemoteVersion {
 	gv := r.version()
 	said, known := s.said.versions[gv]
@@ -240,8 +242,8 @@ func (s *neighbour) version(r *remote) *router.RemoteVersion {
 	return next
 }
 
-// InNamespaces returns the resources that servers behind keep in namespaces and can delete, as the
-// servers have described them so far.
+// InNamespaces returns the namespaced resources of servers behind that have the verb delete, as the
+// servers have described them so far. The namespace controller deletes their objects.
 func (a *Aggregator) InNamespaces() (all ownership.Elsewhere) {
 	take := func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		ok := r.Scope == apidiscoveryv2.ScopeNamespace && slices.Contains(r.Verbs, "delete")
@@ -301,15 +303,16 @@ func (a *Aggregator) Resource(
 	return gvr, "", false, false
 }
 
-// now returns what discovery shows of servers behind, and a channel that is closed when it shows
-// something else.
+// now returns the group versions of servers behind as discovery shows them, and a channel that is
+// closed when they change.
 func (n *neighbours) now() (versions []*router.RemoteVersion, changed <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.versions, n.changed
 }
 
-// sameVersion reports whether two say the same.
+// sameVersion reports whether discovery would show a and b alike. It compares resources by the
+// identity of their slice: describe keeps the slice while the document is the same.
 func sameVersion(a, b *router.RemoteVersion) bool {
 	return a.GroupVersion == b.GroupVersion &&
 		a.GroupPriority == b.GroupPriority && a.VersionPriority == b.VersionPriority &&
@@ -318,8 +321,8 @@ func sameVersion(a, b *router.RemoteVersion) bool {
 		len(a.Resources) == len(b.Resources) && (len(a.Resources) == 0 || &a.Resources[0] == &b.Resources[0])
 }
 
-// The users as which this server asks for discovery, for the list of the resources of one version,
-// and for OpenAPI.
+// The users as which this server asks for discovery, for the resource list of one version, and for
+// OpenAPI documents, as in kube-aggregator.
 var (
 	discoveryUser = request.User{Name: "system:kube-aggregator", Groups: []string{request.GroupMasters}}
 	resourcesUser = request.User{Name: "system:kube-aggregator"}

@@ -12,36 +12,37 @@ import (
 	"github.com/coracle-project/coracle/server/loops/apiservices"
 )
 
-// registrationTime is how long readiness waits for the registration: what is in its way may stay
-// there, and is named by the check autoregister-completion.
+// registrationTime bounds how long the hooks wait for the registration. If something prevents it
+// for longer, the health check autoregister-completion names the missing versions.
 const registrationTime = 5 * time.Second
 
-// Registration registers the group versions that this server has itself as APIServices: those that
-// stay before the server is ready, those of custom resources as they come and go.
+// Registration keeps an APIService for each group version that this server serves itself. It
+// registers built-in versions before the server is ready, and those of custom resources as they
+// come and go.
 type Registration struct {
 	Host generic.Host
 	// Client is a client of the server itself.
 	Client *client.Client
 	// Definitions are the group versions of custom resources.
 	Definitions Definitions
-	// Yields reports whether a kube-apiserver lives on the store, which registers the same
-	// versions.
+	// Yields reports whether a kube-apiserver works on the same store. It registers the same
+	// versions, so this server then does not.
 	Yields func() bool
-	// Ready is closed when the server is ready: the definitions that were stored are known then.
+	// Ready is closed when the server is ready. The stored definitions have been read by then, so
+	// the loop may delete APIServices of versions that it does not find.
 	Ready <-chan struct{}
 	// Loop runs work that is a client of the server: see Needs.
 	Loop func(work func(ctx context.Context))
 	Log  *zap.Logger // with a limit
 }
 
-// Definitions are the group versions that definitions of custom resources declare, as they are at
-// the moment of each call.
+// Definitions gives the group versions that CustomResourceDefinitions declare, at the moment of
+// each call.
 type Definitions struct {
 	All func() map[meta.GroupVersion]bool
 	// Changed returns a channel that is closed when versions come or go after the call.
 	Changed func() <-chan struct{}
-	// Hidden reports whether a group may have versions that All does not have, because a definition
-	// cannot be read.
+	// Hidden reports whether All may lack versions of a group because a definition cannot be read.
 	Hidden func(group string) bool
 }
 
@@ -79,21 +80,20 @@ func (r *Registration) Hooks() []generic.Hook {
 		{Name: "kube-apiserver-autoregistration", Run: register, Completes: generic.Check{
 			Name: "autoregister-completion", Run: func(context.Context) error { return loop.Missing() },
 		}},
-		// The loop that registers a version says right after that that it is available.
+		// The loop that registers a version sets the condition Available right after it.
 		{Name: "apiservice-status-local-available-controller", Run: wait},
 	}
 }
 
 // localVersions are the group versions of a table, and those that definitions declare. The versions
-// of the aggregator's own group are not registered.
+// of the aggregator's own group, apiregistration.k8s.io, are not registered.
 type localVersions struct {
 	table       *generic.Table
 	definitions Definitions
 	stay        map[meta.GroupVersion]bool
 }
 
-// settle marks the versions that stay as long as the server runs: those with a resource that is not
-// a custom one.
+// settle records the versions that stay as long as the server runs: those with a built-in resource.
 func (l *localVersions) settle() {
 	l.stay = map[meta.GroupVersion]bool{}
 	for _, o := range l.table.Now().Offers {
@@ -136,5 +136,5 @@ func (l *localVersions) Changed() (own, custom <-chan struct{}) {
 // Hidden implements apiservices.LocalVersions.
 func (l *localVersions) Hidden(group string) bool { return l.definitions.Hidden(group) }
 
-// groupPriority brings the place of a group in discovery into the bounds of what can be registered.
+// groupPriority limits a group's priority to the range that the validation of APIServices allows.
 func groupPriority(p int) int32 { return int32(min(max(p, 1), 20000)) }

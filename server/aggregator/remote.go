@@ -19,11 +19,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has the ways to servers behind: who they are and how they are connected to. The loop
-// makes remotes (follow.go); requests (handover.go), checks (availability.go) and questions
-// (neighbours.go) use them.
+// This file holds remotes and routes: which server behind serves a group version, and the
+// connections to it. The loop makes remotes (follow.go); requests (handover.go), checks
+// (availability.go) and questions (neighbours.go) use them.
 
-// reach is what all ways to servers behind have in common. It does not change.
+// reach is what all routes share. It does not change.
 type reach struct {
 	Config
 	resolve     callout.Resolver
@@ -34,7 +34,8 @@ type reach struct {
 	log         *zap.Logger
 }
 
-// remote is a group version that a server behind has, as its APIService says. It does not change.
+// remote is a group version that a server behind serves, from one state of its APIService. It does
+// not change: a new state makes a new remote.
 type remote struct {
 	*route
 	http.Handler // hands a request on
@@ -42,7 +43,8 @@ type remote struct {
 	available    bool
 }
 
-// route is the way to a server behind. It stays until its APIService goes or names another target.
+// route is the way to a server behind. It lives until its APIService is deleted or names another
+// target, so that connections and seats survive other changes of the APIService.
 type route struct {
 	*reach
 	target callout.Target
@@ -51,15 +53,16 @@ type route struct {
 	gone   atomic.Bool                // close was called
 }
 
-// connection sends requests for as long as this server shows one certificate.
+// connection sends requests with one client certificate of this server. A new certificate makes a
+// new connection.
 type connection struct {
 	*callout.Forwarder
 	err  error // why there is no Forwarder
 	cert *tls.Certificate
 }
 
-// newRemote makes a remote of what an APIService says now. before is the remote of what it said
-// until now, nil for none; if the target is the same, both share a route.
+// newRemote makes the remote of an APIService. before is its last remote, nil for none. If both
+// have the same target they share a route.
 func (h *reach) newRemote(service *apiregistrationv1.APIService, before *remote) *remote {
 	r := &remote{service: service, available: isAvailable(service)}
 	to, spec := service.Spec.Service, &service.Spec
@@ -76,24 +79,24 @@ func (h *reach) newRemote(service *apiregistrationv1.APIService, before *remote)
 	return r
 }
 
-// sameTarget reports whether two targets lead to the same server, trusted for the same reason.
+// sameTarget reports whether two targets name the same server and verify its certificate in the
+// same way.
 func sameTarget(a, b *callout.Target) bool {
 	return *a.Service == *b.Service && bytes.Equal(a.CABundle, b.CABundle) && a.Insecure == b.Insecure
 }
 
-// version is the group version that the server behind has.
+// version returns the group version of the remote.
 func (r *remote) version() meta.GroupVersion {
 	return meta.GroupVersion{Group: r.service.Spec.Group, Version: r.service.Spec.Version}
 }
 
-// address returns the host and port of the server behind, as they are now.
+// address returns the current host and port of the server behind.
 func (r *route) address(ctx context.Context) (host string, err error) {
 	return r.resolve(ctx, *r.target.Service)
 }
 
-// connect returns the connection for one request, whose URL has the address that address returned.
-// It is called before each request, because the certificate that this server shows may have
-// changed.
+// connect returns the connection for one request. The request's URL must have the host of address.
+// connect is called for each request, because this server's client certificate may have changed.
 func (r *route) connect() *connection {
 	now, cert := r.now.Load(), r.certificate()
 	if now != nil && now.cert == cert {
@@ -127,6 +130,7 @@ func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.Forwarder.RoundTrip(r)
 }
 
+// close closes the connections that c has opened, after their last request. c may be nil.
 func (c *connection) close() {
 	if c != nil && c.err == nil {
 		c.Close()
@@ -147,8 +151,8 @@ func (r *route) closeIdle() {
 	}
 }
 
-// get asks the server behind for a path, on behalf of a user. A redirect is an answer. The caller
-// closes the body, and bounds how much of it is read.
+// get sends a GET to the server behind, on behalf of a user. It does not follow redirects. The
+// caller closes the body, and bounds how much of it is read.
 func (r *remote) get(ctx context.Context, user *request.User, path string, header http.Header) (*http.Response, error) {
 	host, err := r.address(ctx)
 	if err != nil {

@@ -31,7 +31,8 @@ func (open) Seat(context.Context, *request.Info, filters.Phase) (filters.Seat, e
 }
 func (open) Apart() filters.Gate { return open{} }
 
-// behind has h serve the group version boats.example.com/v1, and returns the way there.
+// behind starts a server with handler h behind the group version boats.example.com/v1, and returns
+// its remote.
 func behind(t *testing.T, h http.HandlerFunc) (*reach, *apiregistrationv1.APIService) {
 	t.Helper()
 	s := httptest.NewTLSServer(h)
@@ -56,7 +57,7 @@ func behind(t *testing.T, h http.HandlerFunc) (*reach, *apiregistrationv1.APISer
 	return way, service
 }
 
-// TestHandOn: a request comes to the server behind as its user's, and the answer comes back.
+// TestHandOn: the server behind learns the user of a request, and the client gets the answer.
 func TestHandOn(t *testing.T) {
 	const path = "/apis/boats.example.com/v1/boats"
 	way, service := behind(t, func(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +85,8 @@ func TestHandOn(t *testing.T) {
 	}
 }
 
-// TestRouteStays while an APIService names the same target, and is another one afterwards.
+// TestRouteStays: a route stays while an APIService names the same target, and a new target makes a
+// new route.
 func TestRouteStays(t *testing.T) {
 	way, service := behind(t, http.NotFound)
 	first := way.newRemote(service, nil)
@@ -104,8 +106,8 @@ func TestRouteStays(t *testing.T) {
 	}
 }
 
-// TestDescribe reads what a server behind says, keeps what did not change, and shows as stale what
-// it does not say any more.
+// TestDescribe: describe reads the answers of a server behind, keeps the parts that did not change,
+// and marks as stale the versions that the server no longer describes.
 func TestDescribe(t *testing.T) {
 	fails, asked := false, []string{}
 	way, service := behind(t, func(w http.ResponseWriter, r *http.Request) {

@@ -19,8 +19,8 @@ import (
 // This file asks servers behind for their documents of OpenAPI v2. They are large, and few clients
 // ask for them. So a server is asked only when a client wants the merged document, or, if the
 // server has no OpenAPI v3, the document that is made in its place; and at most once per askAgain.
-// The request of the client waits for at most swaggerWait; after that it gets what the server said
-// last.
+// The client's request waits for at most swaggerWait; after that it gets the parts of the last
+// answer.
 
 const (
 	maxSwagger  = 8 << 20 // in bytes
@@ -29,26 +29,27 @@ const (
 	swaggerWait = 3 * time.Second
 )
 
-// swaggers are the parts of a server's document of OpenAPI v2. The mu of neighbours guards them.
+// swaggers is the OpenAPI v2 document of one server behind, split by group version. neighbours.mu
+// guards it.
 type swaggers struct {
 	remotes []*remote     // for which the server was asked
 	at      time.Time     // when the server was asked last
 	running chan struct{} // closed when the answer is there; nil while the server is not asked
-	late    bool          // a request has waited in vain, and none waits any more
+	late    bool          // a request has waited in vain for this answer, so no other waits for it
 	etag    string
 	hash    [sha256.Size]byte
 	parts   map[meta.GroupVersion]*router.RemoteV2
 }
 
-// AskV2 asks servers behind for their documents of OpenAPI v2, if it is time to, and waits for the
-// answers, but not for long. It asks all of them, or with noV3 only those that have no OpenAPI v3.
-// Discovery then shows what they have answered. It is an OpenAPI.AskRemote.
+// AskV2 asks servers behind for their OpenAPI v2 documents, unless they were asked less than a
+// minute ago, and waits up to 3 s for the answers. With noV3 it asks only the servers that have no
+// OpenAPI v3. The answers go into discovery. AskV2 has the type of router.OpenAPI.AskRemote.
 func (a *Aggregator) AskV2(ctx context.Context, noV3 bool) { a.docs.askV2(ctx, noV3) }
 
 func (n *neighbours) askV2(ctx context.Context, noV3 bool) {
 	n.mu.Lock()
 	var late []*neighbour
-	for _, server := range n.known {
+	for _, server := range n.servers {
 		if (server.said.noV3 || !noV3) && server.refresh() {
 			late = append(late, server)
 		}
@@ -57,8 +58,8 @@ func (n *neighbours) askV2(ctx context.Context, noV3 bool) {
 	n.await(ctx, late)
 }
 
-// await returns when all servers have answered, or after swaggerWait. No other request waits for a
-// server that was too late.
+// await returns when all servers have answered, or after swaggerWait. It marks the servers that
+// were too late, so that no other request waits for them.
 func (n *neighbours) await(ctx context.Context, late []*neighbour) {
 	if len(late) == 0 {
 		return
@@ -82,8 +83,8 @@ func (n *neighbours) await(ctx context.Context, late []*neighbour) {
 	}
 }
 
-// refresh begins to ask the server for its document if it is time to, and reports whether to wait
-// for the answer. The caller holds mu.
+// refresh starts a question for the document if the last one is older than askAgain or was for
+// other remotes. It reports whether to wait for the answer. The caller holds mu.
 func (s *neighbour) refresh() bool {
 	v2 := &s.v2
 	if v2.running != nil {
@@ -103,8 +104,8 @@ func (s *neighbour) refresh() bool {
 	return true
 }
 
-// readV2 asks the server for its document, and shows the parts about its group versions. If that
-// fails, the parts of before stay.
+// readV2 asks the server for its document, and puts the parts about remotes' group versions into
+// discovery. If that fails the old parts stay.
 func (s *neighbour) readV2(remotes []*remote, r *remote) {
 	ctx, cancel := context.WithTimeout(s.ctx, swaggerTime)
 	defer cancel()
@@ -114,7 +115,7 @@ func (s *neighbour) readV2(remotes []*remote, r *remote) {
 	next := before
 	err := next.ask(ctx, remotes, r)
 	if err != nil && s.ctx.Err() == nil {
-		s.log.Warn("the OpenAPI v2 document of a server behind this one cannot be merged",
+		s.log.Warn("cannot merge the OpenAPI v2 document of a server behind this one",
 			zap.String("name", r.service.Name), zap.Error(err))
 	}
 	s.mu.Lock()
@@ -127,7 +128,8 @@ func (s *neighbour) readV2(remotes []*remote, r *remote) {
 	}
 }
 
-// ask asks for the document through r, and keeps the parts about the group versions of remotes.
+// ask asks for the document through r, and splits off the parts about the group versions of
+// remotes. It decodes nothing if the ETag or the hash shows that the document is the same.
 func (v2 *swaggers) ask(ctx context.Context, remotes []*remote, r *remote) error {
 	same := len(v2.parts) > 0 && !slices.ContainsFunc(remotes, func(r *remote) bool {
 		_, known := v2.parts[r.version()]

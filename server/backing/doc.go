@@ -1,13 +1,24 @@
-// Package backing keeps what a server stores: it opens the stores of the configuration, measures
-// their operations, encrypts values and tells of objects that cannot be read.
+// Package backing puts the store of a server together: it opens the engines of the configuration,
+// measures their operations, encrypts values, makes the cache over each engine, and reports objects
+// that cannot be read.
 //
-// Guarantees: a Store may be given to others before it is open, and closing it closes every engine
-// that is open. A value is encrypted as the configuration says at the moment of the write, by the
-// resource that its key belongs to, also after that resource was removed. A new encryption
-// configuration is in force only when all its plugins are well. What was counted of a resource is
-// forgotten with it. Taps show the changes of one backend in order.
+// Words: a place is where objects are stored: an engine, and the resources that it keeps. A backend
+// is an open place with its cache; the main backend has all resources that no other place keeps. A
+// record is what is stored under one prefix of keys: the objects of a resource, or records that are
+// no resource, such as those of servers.
 //
-// Not here: which resources there are (Keys knows), and which engine the configuration means.
+// Laws: a Store may be passed on before it is open, and closing it closes every engine that is
+// open. The key of a value decides, by its record, how the value is encrypted; that stays so after
+// the resource was removed, and the configuration in force at the write decides with which
+// provider. A new encryption configuration comes into force only when all its KMS plugins are
+// healthy. The metrics of a resource are deleted when the resource is removed. Taps show the
+// changes of one backend in order.
+//
+// Use: package server calls New, then Open in a goroutine, then NewBackends. All methods may be
+// called at once, except Open and Unwrap of a Store that opens.
+//
+// Not here: which resources there are (Keys, which server/generic implements), which engine the
+// configuration names (server), the providers of encryption (storage/encryption).
 //
 // Read: store.go, records.go, metered.go, encryption.go, kms.go, taps.go, unreadable.go.
 package backing

@@ -17,9 +17,13 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// Encryption decides how values are encrypted on their way to the store: by an
-// EncryptionConfiguration, which may be taken up again when its file changes. A nil one encrypts
-// nothing.
+// The EncryptionConfiguration of a server: it is read at the start, followed if the configuration
+// says so, and asked by every Record for the providers of its resource. Package server makes and
+// follows it.
+
+// Encryption decides how values are encrypted on their way to the store, by an
+// EncryptionConfiguration, which may be read again when its file changes. A nil Encryption encrypts
+// nothing. All methods may be called at once, but Follow runs once.
 type Encryption struct {
 	current encryption.Current
 	options encryption.Options
@@ -30,9 +34,9 @@ type Encryption struct {
 	closing sync.Once
 }
 
-// NewEncryption reads the configuration in a file, "" for none, and registers its metrics in reg.
-// If reloads is set, Follow takes the file up again. KMS plugins are being asked from now on, but
-// not waited for.
+// NewEncryption reads the configuration in a file, and registers its metrics in reg. It returns nil
+// if path is "". If reloads is set, Follow reads the file again when it changes. The health checks
+// of KMS plugins begin, but NewEncryption does not wait for them.
 func NewEncryption(path string, reloads bool, reg prometheus.Registerer, log *zap.Logger) (*Encryption, error) {
 	if path == "" {
 		return nil, nil
@@ -56,7 +60,7 @@ func NewEncryption(path string, reloads bool, reg prometheus.Registerer, log *za
 	return e, nil
 }
 
-// open makes what a configuration says.
+// open parses a configuration and makes its providers.
 func (e *Encryption) open(data []byte) (*encryption.Set, error) {
 	parsed, err := encryption.Parse(data)
 	if err != nil {
@@ -65,73 +69,80 @@ func (e *Encryption) open(data []byte) (*encryption.Set, error) {
 	return parsed.Open(e.options)
 }
 
-// of is how a resource is encrypted.
-func (e *Encryption) of(gr meta.GroupResource) *encryption.Choice {
+// choiceOf returns the choice of providers for a resource, which follows changes of the
+// configuration.
+func (e *Encryption) choiceOf(gr meta.GroupResource) *encryption.Choice {
 	if e == nil {
 		return nil
 	}
 	return e.current.For(gr.Group, gr.Resource)
 }
 
-// forget deletes what was counted of the values of a resource that is gone.
+// forget deletes the metrics of the values of a resource that is gone.
 func (e *Encryption) forget(gr meta.GroupResource) {
 	if e != nil {
 		e.metrics.forget(gr)
 	}
 }
 
-// changes reports whether what cannot be read may be readable another time.
+// changes reports whether a value that cannot be decrypted may become readable: keys may be
+// reloaded, or a KMS plugin may come back.
 func (e *Encryption) changes() bool {
 	return e != nil && (e.reload || e.current.Set().Plugins() > 0)
 }
 
-// Ask waits until plugins have answered, or have had the time to.
+// Ask waits until all KMS plugins have answered a health check, or their time is over, so that the
+// first reads do not fail for that.
 func (e *Encryption) Ask(ctx context.Context) {
 	if e != nil {
-		_ = e.current.Set().Check(ctx) // it is logged, and health tells of it
+		_ = e.current.Set().Check(ctx) // the hooks have logged the error, and the health check shows it
 	}
 }
 
-// Checked reports whether health has something to check: plugins that may be ill.
+// Checked reports whether the server needs a health check for KMS plugins.
 func (e *Encryption) Checked() bool { return e.changes() }
 
-// Check returns an error unless all plugins are well.
+// Check returns an error unless all KMS plugins are healthy.
 func (e *Encryption) Check(ctx context.Context) error { return e.current.Set().Check(ctx) }
 
+// close closes the connections to KMS plugins, once.
 func (e *Encryption) close() {
 	if e != nil {
 		e.closing.Do(func() { e.current.Set().Close() })
 	}
 }
 
-// Follows reports whether the configuration is taken up again when its file changes.
+// Follows reports whether the configuration is read again when its file changes.
 func (e *Encryption) Follows() bool { return e != nil && e.reload }
 
-// Follow takes the configuration up again when its file changes, until ctx ends. What has to go on
-// after that, run runs.
+// Follow reads the configuration again when its file changes, until ctx ends. run runs the
+// goroutines that close replaced configurations later.
 func (e *Encryption) Follow(ctx context.Context, run func(func(context.Context))) {
 	e.file.Follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
 		return e.replace(ctx, run, data)
 	}, func(data []byte, err error) {
 		e.metrics.Reloaded(data, err)
 		if err != nil {
-			e.log.Error("error processing encryption config file: the configuration before stays in force", zap.String("file", e.file.Path), zap.Error(err))
+			e.log.Error("cannot use the new encryption configuration: the configuration before stays in force",
+				zap.String("file", e.file.Path), zap.Error(err))
 			return
 		}
-		e.log.Info("took up a new encryption configuration", zap.String("file", e.file.Path))
+		e.log.Info("read the encryption configuration again", zap.String("file", e.file.Path))
 	})
 }
 
 const (
-	// wellTime is how long the plugins of a new configuration may take to be well, at least. It is
-	// not in force before.
+	// wellTime is the least time that the plugins of a new configuration get to become healthy. The
+	// configuration comes into force only when they are.
 	wellTime = 10 * time.Second
-	// wellEvery is how often they are looked at.
+	// wellEvery is the time between two checks of them.
 	wellEvery = 100 * time.Millisecond
 )
 
-// replace puts another configuration in force. lasting says that trying again would not help.
-func (e *Encryption) replace(ctx context.Context, run func(func(context.Context)), data []byte) (lasting bool, err error) {
+// replace puts another configuration in force when its plugins are healthy, and closes the old one
+// after a grace. lasting says that another attempt with the same data would fail, too.
+func (e *Encryption) replace(ctx context.Context, run func(func(context.Context)),
+	data []byte) (lasting bool, err error) {
 	next, err := e.open(data)
 	if err != nil {
 		return true, err
@@ -151,7 +162,7 @@ func (e *Encryption) replace(ctx context.Context, run func(func(context.Context)
 	}
 	before := e.current.Use(next)
 	run(func(ctx context.Context) {
-		select { // others may be reading by it
+		select { // reads that have begun may still use it
 		case <-ctx.Done():
 		case <-time.After(before.Grace()):
 		}

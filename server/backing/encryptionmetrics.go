@@ -14,19 +14,19 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// encryptionMetrics count what happens with an EncryptionConfiguration and its KMS plugins, under
-// Kubernetes' names.
+// encryptionMetrics counts the reloads of an EncryptionConfiguration and the calls of its KMS
+// plugins, under Kubernetes' names. Keys appear in labels as hashes.
 type encryptionMetrics struct {
 	*reload.Metrics
-	calls  *prometheus.HistogramVec
-	used   *prometheus.CounterVec
+	calls  *prometheus.HistogramVec // calls of plugins
+	used   *prometheus.CounterVec   // values read and written, by key
 	usedAt *prometheus.GaugeVec
-	named  *prometheus.GaugeVec
-	wrong  *prometheus.CounterVec
-	seeds  *prometheus.GaugeVec
+	named  *prometheus.GaugeVec   // when a plugin last named a key in its status
+	wrong  *prometheus.CounterVec // invalid keys in a status
+	seeds  *prometheus.GaugeVec   // cached seeds of data keys
 	*valueMetrics
 	useds, keys recent
-	unwell      sync.Map // plugins that were not well when they were last looked at, by name
+	unwell      sync.Map // names of plugins whose last check failed, so that the log tells only changes
 }
 
 func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error) {
@@ -40,14 +40,20 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 	values, err := newValueMetrics(reg)
 	m := &encryptionMetrics{
 		Metrics: reload.NewMetrics("encryption"), valueMetrics: values,
-		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: envelope + "kms_operations_latency_seconds",
-			Help: "Time that a call of a KMS plugin took, in seconds.", Buckets: prometheus.ExponentialBuckets(0.0001, 2, 20)},
-			[]string{"provider_name", "method_name", "grpc_status_code"}),
-		used:   counter(envelope+"key_id_hash_total", "Values that were read or written by a key of a KMS plugin.", "transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    envelope + "kms_operations_latency_seconds",
+			Help:    "Time that a call of a KMS plugin took, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 20),
+		}, []string{"provider_name", "method_name", "grpc_status_code"}),
+		used: counter(envelope+"key_id_hash_total", "Values that were read or written by a key of a KMS plugin.",
+			"transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
 		usedAt: gauge(envelope+"key_id_hash_last_timestamp_seconds", "When a value was last read or written by a key of a KMS plugin.", "transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
-		named:  gauge(envelope+"key_id_hash_status_last_timestamp_seconds", "When a KMS plugin last said that it encrypts with a key.", "provider_name", "key_id_hash", "apiserver_id_hash"),
-		wrong:  counter(envelope+"invalid_key_id_from_status_total", "How often a KMS plugin named a key that cannot be.", "provider_name", "error"),
-		seeds:  gauge(envelope+"dek_source_cache_size", "Seeds of a KMS plugin that are known.", "provider_name"),
+		named: gauge(envelope+"key_id_hash_status_last_timestamp_seconds",
+			"When a KMS plugin last said that it encrypts with a key.", "provider_name", "key_id_hash",
+			"apiserver_id_hash"),
+		wrong: counter(envelope+"invalid_key_id_from_status_total",
+			"How often a KMS plugin named a key that cannot be.", "provider_name", "error"),
+		seeds: gauge(envelope+"dek_source_cache_size", "Seeds of a KMS plugin that are known.", "provider_name"),
 	}
 	m.useds.forget = func(labels []string) {
 		m.used.DeleteLabelValues(labels...)
@@ -61,23 +67,23 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 	return m, errors.Join(errs...)
 }
 
-// called counts calls of a plugin.
+// called returns a function that observes a call of a plugin.
 func (m *encryptionMetrics) called(plugin string) func(method string, took time.Duration, err error) {
 	return func(method string, took time.Duration, err error) {
 		m.calls.WithLabelValues(plugin, method, callout.CodeOf(err)).Observe(took.Seconds())
 	}
 }
 
-// hooks are what plugins tell.
+// hooks returns the hooks by which providers report to the metrics and the log.
 func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 	return encryption.Hooks{
 		Checked: func(plugin string, err error) {
 			if err == nil {
 				if _, was := m.unwell.LoadAndDelete(plugin); was {
-					log.Info("a KMS plugin is well again", zap.String("name", plugin))
+					log.Info("a KMS plugin is healthy again", zap.String("name", plugin))
 				}
 			} else if _, before := m.unwell.LoadOrStore(plugin, nil); !before {
-				log.Warn("kms plugin failed health check probe", zap.String("name", plugin), zap.Error(err))
+				log.Warn("a KMS plugin failed its health check", zap.String("name", plugin), zap.Error(err))
 			}
 		},
 		KeyNamed: func(plugin, key, wrong string) {
@@ -85,7 +91,8 @@ func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 				m.wrong.WithLabelValues(plugin, wrong).Inc()
 				return
 			}
-			m.named.WithLabelValues(m.keys.seen(plugin, reload.HashLabel(key), reload.ServerHash())...).SetToCurrentTime()
+			m.named.WithLabelValues(m.keys.seen(plugin, reload.HashLabel(key),
+				reload.ServerHash())...).SetToCurrentTime()
 		},
 		KeyUsed: func(plugin, key string, written bool) {
 			labels := m.useds.seen(direction(written), plugin, reload.HashLabel(key), reload.ServerHash())
@@ -99,8 +106,8 @@ func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 	}
 }
 
-// recent remembers the sets of labels that were seen last, up to a bound: keys come and go, and
-// nobody should look at metrics of each that there ever was.
+// recent remembers the sets of labels that were used last, up to a bound, and forgets the series of
+// older ones: plugins rotate keys, and each key would leave a series for ever.
 type recent struct {
 	forget func(labels []string)
 
@@ -108,10 +115,11 @@ type recent struct {
 	last map[string]time.Time
 }
 
-// maxRecent is how many sets of labels there are, as kube-apiserver has it.
+// maxRecent is the bound of recent, as in kube-apiserver.
 const maxRecent = 100
 
-// seen returns labels, which have now been seen. The oldest set is forgotten if there are too many.
+// seen notes a use of labels and returns them. If there are too many sets the one that was used
+// longest ago is forgotten.
 func (r *recent) seen(labels ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,7 +13,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// The operations on the store that are measured, as Kubernetes names them.
+// The metrics of operations on the store. New puts a metered over each engine; below the
+// encryption, so the time of a KMS plugin does not count.
+
+// The operations on the store that are measured, as indices of opNames.
 const (
 	opGet = iota
 	opList
@@ -22,28 +25,30 @@ const (
 	opCount
 )
 
+// opNames are the values of the label operation, as in Kubernetes.
 var opNames = [opCount]string{"get", "list", "write", "delete"}
 
-// Metrics count and time the operations on the store, under Kubernetes' names, whatever the engine.
+// Metrics counts and times the operations on the store. The names are Kubernetes', etcd_request_
+// included, whatever the engine.
 type Metrics struct {
 	seconds *prometheus.HistogramVec
 	total   *prometheus.CounterVec
 	errors  *prometheus.CounterVec
 }
 
-// operations are the metrics of one resource.
+// operations holds the metrics of one resource, so that an operation costs no look-up of labels.
 type operations [opCount]struct {
 	seconds       prometheus.Observer
 	total, failed prometheus.Counter
 }
 
-// series are the metrics of one resource, made when something is counted for the first time:
-// resources that nobody uses have none.
+// series makes the metrics of one resource at its first operation: resources that nobody uses have
+// none.
 type series struct {
 	resource meta.GroupResource
 	made     atomic.Pointer[operations]
 	mu       sync.Mutex
-	gone     bool // forgotten: nothing is made any more
+	gone     bool // forget was called: no metrics are made
 }
 
 // NewMetrics registers the metrics of stores in reg.
@@ -51,8 +56,10 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	labels := []string{"operation", "group", "resource"}
 	m := &Metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
-			Help:    "Time that an operation on the store took, in seconds.",
-			Buckets: []float64{0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}}, labels),
+			Help: "Time that an operation on the store took, in seconds.",
+			Buckets: []float64{
+				0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+			}}, labels),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
 			Help: "Operations on the store."}, labels),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
@@ -61,8 +68,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors))
 }
 
-// of returns the metrics of a resource, or nil if they are forgotten.
-func (m *Metrics) of(s *series) *operations {
+// operationsOf returns the metrics of a resource, or nil after forget.
+func (m *Metrics) operationsOf(s *series) *operations {
 	if ops := s.made.Load(); ops != nil {
 		return ops
 	}
@@ -81,7 +88,7 @@ func (m *Metrics) of(s *series) *operations {
 	return ops
 }
 
-// forget deletes the metrics of a resource. What is counted after that is lost.
+// forget deletes the metrics of a resource. Operations that end later are not counted.
 func (m *Metrics) forget(s *series) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,8 +100,8 @@ func (m *Metrics) forget(s *series) {
 	}
 }
 
-// metered measures the operations that take time: reads and writes of keys. Questions for the
-// revision are too many and too quick.
+// metered measures reads and writes of keys. It does not measure Revision, which is called too
+// often and returns too quickly.
 type metered struct {
 	storage.Store
 	keys    Keys
@@ -104,12 +111,14 @@ type metered struct {
 // Unwrap implements storage.Wrapper.
 func (s *metered) Unwrap() storage.Store { return s.Store }
 
+// done counts an operation on key that began at a time. Errors that answer the question, such as a
+// missing key or a failed precondition, do not count as failures.
 func (s *metered) done(op int, key string, began time.Time, err error) {
 	r := s.keys.Of(key)
 	if r == nil { // a key of no resource
 		return
 	}
-	ops := s.metrics.of(r.series)
+	ops := s.metrics.operationsOf(r.series)
 	if ops == nil {
 		return
 	}
@@ -142,7 +151,8 @@ func (s *metered) Range(ctx context.Context, req storage.RangeRequest) (storage.
 }
 
 // Put implements storage.Store.
-func (s *metered) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (s *metered) Put(ctx context.Context, key string, value []byte, pre storage.Pre,
+	lease storage.LeaseID) (storage.Entry, error) {
 	began := time.Now()
 	e, err := s.Store.Put(ctx, key, value, pre, lease)
 	s.done(opWrite, key, began, err)

@@ -5,10 +5,10 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// Record is what is stored under one prefix of keys: the objects of a resource, or records that are
-// no resource.
+// Record describes the values under one prefix of keys: the objects of a resource, or records that
+// are no resource.
 type Record struct {
-	Name    meta.GroupResource // by which it is encrypted and measured
+	Name    meta.GroupResource // for the encryption configuration and metrics
 	Backend *Backend           // where it lives
 	Prefix  string             // of its keys, ends in "/"
 
@@ -16,22 +16,29 @@ type Record struct {
 	series *series
 }
 
-// Keys finds records by keys. It is asked on every operation on a store, by many at once.
+// Keys finds records by keys. Every operation on a store calls it, many at once, so it must be
+// quick and take no lock.
 type Keys interface {
-	// Of returns the record that a key belongs to, or a prefix of keys that is not shorter than the
-	// record's; nil if there is none.
+	// Of returns the record to which a key belongs, nil if there is none. key may also be a prefix
+	// of keys that is at least as long as the record's Prefix.
 	Of(key string) *Record
 }
 
 // NewRecord returns the record of a resource that lives in b.
 func (b *Backend) NewRecord(name meta.GroupResource, prefix string) Record {
-	return Record{Name: name, Backend: b, Prefix: prefix, choice: b.cfg.Encryption.of(name), series: &series{resource: name}}
+	return Record{
+		Name:    name,
+		Backend: b,
+		Prefix:  prefix,
+		choice:  b.cfg.Encryption.choiceOf(name),
+		series:  &series{resource: name},
+	}
 }
 
-// Chain is how values are encrypted now.
+// Chain returns the encryption providers of the record at the moment; the first one encrypts.
 func (r *Record) Chain() encryption.Chain { return r.choice.Chain() }
 
-// Forget deletes what was counted of a record that is gone.
+// Forget deletes the metrics of a record that is gone.
 func (r *Record) Forget() {
 	s := r.Backend
 	s.cfg.Metrics.forget(r.series)

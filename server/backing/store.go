@@ -18,37 +18,37 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// Place is where something is stored.
+// Place is an engine, and the resources that it keeps.
 type Place struct {
-	// Engine is the store there, if it is open already.
+	// Engine is the engine, if it is open already.
 	Engine storage.Store
-	// Open opens the store there, if there is no Engine, until ctx ends.
+	// Open opens the engine if Engine is nil. ctx bounds the opening, not the engine.
 	Open func(ctx context.Context) (storage.Store, error)
-	// Answers returns an error unless what stands in front of the store answers; nil: nothing
-	// stands there.
+	// Answers asks the process that stands in etcd's place (storage/standin) whether it lives; nil
+	// if there is no such process.
 	Answers func(ctx context.Context) error
-	// Keeps are the resources that live here. The main place has all others.
+	// Keeps are the resources that this place keeps. The main place keeps all others.
 	Keeps []meta.GroupResource
 }
 
-// Config is what a Store is made of.
+// Config is what New takes. The embedded Place is the main one.
 type Config struct {
 	Place
-	// Others keep single resources.
+	// Others are the places that keep single resources.
 	Others []Place
 
 	Keys    Keys
 	Metrics *Metrics
-	// Encryption says how values are encrypted; nil: not at all.
+	// Encryption encrypts values; nil stores plain text.
 	Encryption *Encryption
 }
 
-// Store is a store as the configuration wants it: its operations are measured, and its values are
-// encrypted. It may be given to others before it is open.
+// Store is an engine with the wrappers of this package: metered directly over the engine, and
+// encryption over that. It may be passed on before it is open.
 type Store struct {
-	storage.Store // metered, and encrypted if that is configured
+	storage.Store // the outermost wrapper
 
-	// Others are the stores that keep single resources. They open and close with this one.
+	// Others are the stores of Config.Others. They open and close with this one.
 	Others []*Store
 
 	cfg     Config
@@ -76,7 +76,8 @@ func New(cfg Config) *Store {
 	return s
 }
 
-// Open opens the engines, until ctx ends.
+// Open opens all engines concurrently. ctx bounds the opening. After an error Close closes those
+// that are open.
 func (s *Store) Open(ctx context.Context) error {
 	errs := make([]error, len(s.Others))
 	var opening sync.WaitGroup
@@ -93,8 +94,8 @@ func (s *Store) Open(ctx context.Context) error {
 	return err
 }
 
-// Reviewer is the store if others write its files, too; nil if they do not, or until Open has
-// returned.
+// Reviewer returns the store as a storage.Reviewer if its objects are files that people may edit,
+// and nil otherwise, or before Open has returned.
 func (s *Store) Reviewer() storage.Reviewer {
 	if !s.opened.Load() {
 		return nil
@@ -106,7 +107,8 @@ func (s *Store) Reviewer() storage.Reviewer {
 // Unwrap implements storage.Wrapper. It must not be called while the store opens.
 func (s *Store) Unwrap() storage.Store { return s.Store }
 
-// Answers returns an error unless the store answers, and what stands in front of it.
+// Answers returns an error unless the engine answers, and the process in etcd's place if there is
+// one. Health checks call it.
 func (s *Store) Answers(ctx context.Context) error {
 	if s.cfg.Answers != nil {
 		if err := s.cfg.Answers(ctx); err != nil {
@@ -117,10 +119,11 @@ func (s *Store) Answers(ctx context.Context) error {
 	return err
 }
 
-// Encryption is how the values are encrypted; nil: not at all.
+// Encryption returns the encryption of the values, nil if they are stored as plain text.
 func (s *Store) Encryption() *Encryption { return s.cfg.Encryption }
 
-// Close closes the engines that are open, and the plugins that encrypt. It may be called again.
+// Close closes the engines that are open, and the connections to KMS plugins. It may be called
+// again.
 func (s *Store) Close() error {
 	s.cfg.Encryption.close()
 	var errs []error
@@ -133,19 +136,20 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Backend is a store with what belongs to it. A resource lives in one backend: that decides its
-// cache, and the clock that its revisions come from.
+// Backend is a Store with its cache. Each resource lives in one backend, whose store counts the
+// revisions of its objects.
 type Backend struct {
 	*Store
 	Cache    *cache.Cache
-	Registry *registry.Config // of the stores of its resources
+	Registry *registry.Config // what the stores of its resources are made with
 }
 
-// Backends are the main backend, which comes first, and those that keep single resources.
+// Backends are the main backend, which is the first, and those that keep single resources.
 type Backends []*Backend
 
-// NewBackends gives a store and its Others what resources need of them: cfg says the rest about
-// resources.
+// NewBackends makes the backends of s and its Others. cfg is the configuration that all resources
+// share; each backend gets a copy with its own cache and leases. If encryption may change, caches
+// read again the objects that could not be decrypted.
 func NewBackends(s *Store, cfg registry.Config, unreadable *Unreadables, log *zap.Logger) Backends {
 	all := Backends{newBackend(s, cfg, unreadable, log)}
 	for _, other := range s.Others {
@@ -154,6 +158,7 @@ func NewBackends(s *Store, cfg registry.Config, unreadable *Unreadables, log *za
 	return all
 }
 
+// newBackend makes the backend of one store.
 func newBackend(s *Store, cfg registry.Config, unreadable *Unreadables, log *zap.Logger) *Backend {
 	cfg.Cache = cache.New(s, cache.Config{Prefix: cfg.Prefix, Hooks: cacheHooks(unreadable, log)})
 	if s.cfg.Encryption.changes() {
@@ -164,10 +169,10 @@ func newBackend(s *Store, cfg registry.Config, unreadable *Unreadables, log *zap
 	return &Backend{Store: s, Cache: cfg.Cache, Registry: &cfg}
 }
 
-// Main is the backend in which a resource lives unless another keeps it.
+// Main returns the backend of all resources that no other backend keeps.
 func (b Backends) Main() *Backend { return b[0] }
 
-// Home is the backend in which a resource lives.
+// Home returns the backend in which a resource lives.
 func (b Backends) Home(gr meta.GroupResource) *Backend {
 	for _, other := range b[1:] {
 		if slices.Contains(other.cfg.Keeps, gr) {
@@ -184,15 +189,17 @@ func (b Backends) CloseCaches() {
 	}
 }
 
-// cacheHooks log what happens to the cache.
+// cacheHooks returns hooks that log the events of a cache, and report objects that cannot be
+// decoded.
 func cacheHooks(unreadable *Unreadables, log *zap.Logger) cache.Hooks {
 	log = log.Named("cache")
 	return cache.Hooks{
 		Loaded: func(resource string, objects int, took time.Duration) {
-			log.Debug("loaded", zap.String("resource", resource), zap.Int("objects", objects), zap.Duration("took", took))
+			log.Debug("loaded a resource into the cache", zap.String("resource", resource), zap.Int("objects", objects),
+				zap.Duration("took", took))
 		},
 		LoadFailed: func(resource string, err error) {
-			log.Log(Severity(err), "load failed", zap.String("resource", resource), zap.Error(err))
+			log.Log(Severity(err), "cannot load a resource into the cache; trying again", zap.String("resource", resource), zap.Error(err))
 		},
 		WatchFailed: func(err error) {
 			log.Log(Severity(err), "the watch on the store ended; watching again", zap.Error(err))
@@ -204,9 +211,9 @@ func cacheHooks(unreadable *Unreadables, log *zap.Logger) cache.Hooks {
 	}
 }
 
-// Severity is the level at which to log the failure of something that is done again and again.
-// While a store cannot be reached it says so itself, once, and so it is with an object that cannot
-// be read.
+// Severity returns the level for logging the failure of work that is repeated. A store that cannot
+// be reached, and an object that cannot be read, are logged once elsewhere, so their errors have
+// the level debug.
 func Severity(err error) zapcore.Level {
 	if storage.KindOf(err) == storage.Unavailable || meta.IsUnreadable(err) {
 		return zap.DebugLevel

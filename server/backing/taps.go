@@ -8,27 +8,27 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Taps show what all backends store, each what lives in it, and all changes of that: those of one
-// backend in order. Unlike a follow.Source, they are of no single resource, and whoever reads them
-// keeps no name of what it was shown: see server/holdings.
+// Taps shows all stored objects of all backends, undecoded, and then their changes. The changes of
+// one backend come in order. Unlike a follow.Source, Taps is of no single resource and keeps no
+// state of each object; server/holdings feeds the garbage collector with it. One goroutine uses it.
 type Taps struct {
 	keys    Keys
 	of      Backends
-	open    []*cache.Tap // one for each
+	open    []*cache.Tap // one for each backend
 	batches chan shown   // nil until the first Next
 	stop    context.CancelFunc
 	pumps   sync.WaitGroup
 	last    shown
 }
 
-// shown is a batch of what one Tap has shown. It may be used until done is sent to.
+// shown is a batch of events of one Tap. Its memory is the reader's until the reader sends to done.
 type shown struct {
 	events []storage.Event
 	err    error
 	done   chan struct{}
 }
 
-// OpenTaps opens Taps of all backends, as of now.
+// OpenTaps opens Taps of all backends at their present revisions.
 func (b Backends) OpenTaps(ctx context.Context) (*Taps, error) {
 	t := &Taps{keys: b.Main().cfg.Keys, of: b}
 	for _, one := range b {
@@ -42,8 +42,8 @@ func (b Backends) OpenTaps(ctx context.Context) (*Taps, error) {
 	return t, nil
 }
 
-// lives reports whether what is at a key of a backend counts: what was there before its resource
-// moved does not.
+// lives reports whether the resource of a key lives in the backend b. If not, the value is a
+// remainder from before an override moved the resource.
 func (t *Taps) lives(b *Backend, key string) bool {
 	if len(t.of) == 1 {
 		return true
@@ -52,7 +52,7 @@ func (t *Taps) lives(b *Backend, key string) bool {
 	return r == nil || r.Backend == b
 }
 
-// Entries yields what is stored.
+// Entries yields all stored objects. It ends with the first error.
 func (t *Taps) Entries(ctx context.Context) func(yield func(storage.Entry, error) bool) {
 	return func(yield func(storage.Entry, error) bool) {
 		for i, tap := range t.open {
@@ -68,8 +68,8 @@ func (t *Taps) Entries(ctx context.Context) func(yield func(storage.Entry, error
 	}
 }
 
-// Next waits for changes. They are the caller's until the next call. Errors: those of
-// cache.Tap.Next, and then no more changes.
+// Next waits for the next batch of changes. The caller may use the batch until the next call. After
+// an error of cache.Tap.Next there are no more changes.
 func (t *Taps) Next(ctx context.Context) ([]storage.Event, error) {
 	if len(t.open) == 1 {
 		return t.open[0].Next(ctx)
@@ -89,7 +89,8 @@ func (t *Taps) Next(ctx context.Context) ([]storage.Event, error) {
 	}
 }
 
-// pump has each Tap send what it shows, one batch at a time.
+// pump starts a goroutine for each Tap. It sends one batch, and waits until the reader is done with
+// it, because the next batch uses the same memory.
 func (t *Taps) pump() {
 	t.batches = make(chan shown)
 	ctx, stop := context.WithCancel(context.Background())
@@ -122,7 +123,7 @@ func (t *Taps) pump() {
 	}
 }
 
-// Close ends them.
+// Close ends the goroutines and closes the Taps.
 func (t *Taps) Close() {
 	if t.stop != nil {
 		t.stop()

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Unreadables tell of stored objects that cannot be read: of each state of an object once in the
-// log, and each time that one was to be decoded in a metric.
+// Unreadables reports stored objects that cannot be read: it logs each state of an object once, and
+// counts each failed decoding in a metric. All methods may be called at once.
 type Unreadables struct {
 	keys  Keys
 	log   *zap.Logger
@@ -26,10 +26,10 @@ type Unreadables struct {
 	}
 }
 
-// maxTold bounds what is remembered of the log. Beyond that it repeats itself.
+// maxTold bounds how many keys are remembered. Beyond it the log repeats itself.
 const maxTold = 1000
 
-// NewUnreadables registers their metric in reg.
+// NewUnreadables registers the metric in reg. keys finds the resource of an object.
 func NewUnreadables(reg prometheus.Registerer, keys Keys, log *zap.Logger) (*Unreadables, error) {
 	u := &Unreadables{keys: keys, log: log, total: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "apiserver_storage_decode_errors_total",
@@ -39,7 +39,7 @@ func NewUnreadables(reg prometheus.Registerer, keys Keys, log *zap.Logger) (*Unr
 	return u, reg.Register(u.total)
 }
 
-// Found is told of an object that cannot be read.
+// Found reports an object that a cache or a store could not decode.
 func (u *Unreadables) Found(err *storage.Error) {
 	if r := u.keys.Of(err.Key); r != nil {
 		u.total.WithLabelValues(r.Name.Group, r.Name.Resource).Inc()
@@ -52,18 +52,23 @@ func (u *Unreadables) Found(err *storage.Error) {
 	u.mu.told[err.Key] = err.Rev
 	u.mu.Unlock()
 	if !told {
-		u.log.Error("a stored object cannot be read", zap.String("key", err.Key), zap.Uint64("revision", uint64(err.Rev)), zap.Error(err.Err))
+		u.log.Error("a stored object cannot be read", zap.String("key", err.Key),
+			zap.Uint64("revision", uint64(err.Rev)), zap.Error(err.Err))
 	}
 }
 
-// Met is told of an object under a prefix of keys that cannot be read, and that a loop of the
-// server has met.
+// Met reports an object under a prefix of keys that a loop of the server has got as unreadable.
 func (u *Unreadables) Met(prefix string, o meta.Unread) {
-	rev, _ := strconv.ParseUint(o.ResourceVersion, 10, 64) // of one that the server has made up its mind about there is a revision
+	// An object without a resourceVersion has revision 0.
+	rev, _ := strconv.ParseUint(o.ResourceVersion, 10, 64)
 	u.Found(&storage.Error{
-		Op: "decode", Key: prefix + path.Join(o.Namespace, o.Name), Kind: storage.Corrupt, Rev: storage.Revision(rev), Err: errors.New(o.Why),
+		Op:   "decode",
+		Key:  prefix + path.Join(o.Namespace, o.Name),
+		Kind: storage.Corrupt,
+		Rev:  storage.Revision(rev),
+		Err:  errors.New(o.Why),
 	})
 }
 
-// Forget deletes what was counted of a resource.
+// Forget deletes the metric of a resource.
 func (u *Unreadables) Forget(gr meta.GroupResource) { u.total.DeleteLabelValues(gr.Group, gr.Resource) }

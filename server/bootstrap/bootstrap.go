@@ -1,25 +1,26 @@
 // Package bootstrap makes the objects that a server has from its start: those that every cluster
-// has, and those of its configuration's manifests. It keeps those of them that must not go.
+// has, and those of the configured manifests. It makes those again that must always exist.
 //
-// Words: a standing object is one that every cluster has: four namespaces, two priority classes,
-// the roles and bindings of RBAC, flow schemas and priority levels, and the config map about tokens
-// in secrets. A manifest is an object in a file, or one that a program gives.
+// Words: a standing object is one that every cluster has: four Namespaces, two PriorityClasses, the
+// roles and bindings of RBAC, FlowSchemas and PriorityLevelConfigurations, and the ConfigMap about
+// tokens in secrets. A manifest is an object in a file, or one that a program passes in its
+// configuration.
 //
 // Laws:
-//   - Each kind of standing objects has a hook, and so have the manifests. The server is not ready
-//     before all hooks have returned, and then the objects are there.
-//   - A server without a resource makes nothing of it.
-//   - Where all is as it should be, nothing is written. Several servers on one store may do the
+//   - Each kind of standing objects has a post-start hook, and so have the manifests. So when the
+//     server is ready the objects exist.
+//   - If the server does not serve a resource, the package makes no objects of it.
+//   - An object that is as it should be is not written. Several servers on one store may do the
 //     same work at the same time.
-//   - A standing object that somebody has changed is mended where it lacks something, or left
-//     alone: the rules are beside each kind. What a manifest says holds whenever a server starts.
+//   - If somebody has changed a standing object, the package adds what the object lacks, or leaves
+//     it alone: the rules stand beside each kind. Every start applies the manifests again.
 //
-// A Bootstrap belongs to one server. Its hooks work by the client of the server itself, except for
-// roles, which are written to the stores. What it keeps runs in the background of controllers,
-// which ends before the server turns requests away.
+// A Bootstrap belongs to one server. Its hooks use the client by which the server calls itself,
+// except for roles, which they write to the stores. Loops that keep objects run with the
+// controllers, which end before the server refuses requests.
 //
-// Not here: what the roles are (registry/rbac), how flow schemas are mended and what their status
-// says (server/flows), objects of each start that depend on addresses (server).
+// Not here: what the roles are (registry/rbac), how FlowSchemas are mended and what their status
+// says (server/flows), objects that depend on addresses (server/addresses).
 //
 // Read: bootstrap.go, objects.go, legacytokens.go, roles.go, manifests.go.
 package bootstrap
@@ -38,32 +39,33 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// Needs is what a Bootstrap is made of.
+// Needs is what New takes.
 type Needs struct {
 	Host   generic.Host
 	Client *client.Client // of the server itself
-	// Run runs a loop that is a client of the server, until the server is about to turn requests
-	// away.
+	// Run runs a loop that is a client of the server. Its context ends before the server refuses
+	// requests.
 	Run func(loop func(ctx context.Context))
-	// Ready is closed when all hooks of the server have returned.
+	// Ready is closed when all post-start hooks have returned.
 	Ready <-chan struct{}
-	// Defined is how far the server has served the definitions of custom resources.
+	// Defined is the revision up to which the server serves the resources of
+	// CustomResourceDefinitions.
 	Defined *generic.Progress
-	// Manifests is a file of manifests or a folder of such files; "" for none. Objects are further
-	// manifests, which come after those.
+	// Manifests is a file of manifests or a folder of such files; "" means none. Objects are
+	// further manifests, which are applied after those.
 	Manifests string
 	Objects   []manifest.Object
-	// FlowStatus has the status of flow schemas kept.
+	// FlowStatus: this server keeps the status of FlowSchemas.
 	FlowStatus bool
 }
 
-// Bootstrap makes and keeps objects. It does nothing before its hooks run.
+// Bootstrap makes and keeps the objects. It does nothing before its hooks run.
 type Bootstrap struct {
 	needs     Needs
 	manifests *manifests // nil: there are none
 }
 
-// New makes a Bootstrap. It reads all manifests, and returns an error if it cannot read one.
+// New makes a Bootstrap. It parses all manifests, and returns an error if one cannot be parsed.
 func New(n Needs) (*Bootstrap, error) {
 	objects, err := readManifests(n.Manifests, n.Objects)
 	if err != nil {
@@ -76,15 +78,15 @@ func New(n Needs) (*Bootstrap, error) {
 	return b, nil
 }
 
-// Hooks returns the work to do when the server listens: that of the manifests first, if there are
-// any, then that of the standing objects whose resources are served.
+// Hooks returns the post-start hooks: one for the manifests, if there are any, and one for each
+// kind of standing objects whose resources are served.
 func (b *Bootstrap) Hooks() []generic.Hook {
 	var hooks []generic.Hook
 	if b.manifests != nil {
 		hooks = append(hooks, generic.Hook{Name: "apply-manifests", Run: b.manifests.hook})
 	}
 	for i := range allStanding {
-		if o := &allStanding[i]; b.serves(o.of...) {
+		if o := &allStanding[i]; b.serves(o.uses...) {
 			hooks = append(hooks, generic.Hook{Name: o.hook, Run: func(ctx context.Context) error {
 				b.make(ctx, o)
 				return nil
@@ -97,18 +99,19 @@ func (b *Bootstrap) Hooks() []generic.Hook {
 	return hooks
 }
 
-// standing are standing objects that one hook makes.
+// standing is one kind of standing objects, which one hook makes.
 type standing struct {
 	hook string
-	of   []meta.GroupResource // what they need; the first is the resource of the objects
+	uses []meta.GroupResource // the resources that add uses; the first is that of the objects
 	// add makes the objects that are missing. It may be called again.
 	add func(b *Bootstrap, ctx context.Context) error
-	// keep goes on after add has succeeded, until ctx ends; nil: nobody can delete the objects, or
-	// they come again at the next start.
+	// keep makes deleted objects again, from the success of add until ctx ends. nil: nobody can
+	// delete the objects, or the next start makes them again.
 	keep func(b *Bootstrap, ctx context.Context)
 }
 
-// allStanding are the standing objects. The names of the hooks are those of kube-apiserver.
+// allStanding lists the kinds of standing objects. The names of the hooks are those of
+// kube-apiserver.
 var allStanding = []standing{
 	{"start-system-namespaces-controller", []meta.GroupResource{namespaces},
 		(*Bootstrap).addNamespaces, (*Bootstrap).keepNamespaces},
@@ -121,12 +124,12 @@ var allStanding = []standing{
 	{"rbac/bootstrap-roles", []meta.GroupResource{clusterRoles.GroupResource()}, (*Bootstrap).addRoles, nil},
 }
 
-// serves reports whether the server has all of the resources.
+// serves reports whether the server serves all resources of list.
 func (b *Bootstrap) serves(list ...meta.GroupResource) bool {
 	return !slices.ContainsFunc(list, func(gr meta.GroupResource) bool { return b.needs.Host.Store(gr) == nil })
 }
 
-// make tries until it has made the objects that are missing, or ctx ends. Then it has them kept.
+// make calls add until it succeeds, or ctx ends, and then starts keep.
 func (b *Bootstrap) make(ctx context.Context, o *standing) {
 	for {
 		err := o.add(b, ctx)
@@ -137,10 +140,11 @@ func (b *Bootstrap) make(ctx context.Context, o *standing) {
 			return
 		}
 		pause := time.Second
-		if meta.IsNotFound(err) { // its namespace is about to come
+		if meta.IsNotFound(err) { // another hook is about to make its namespace
 			pause = 10 * time.Millisecond
 		} else {
-			b.log().Warn("cannot create the system's objects yet", zap.String("resource", o.of[0].Resource), zap.Error(err))
+			b.log().Warn("cannot create standing objects yet; trying again", zap.String("resource", o.uses[0].Resource),
+				zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():
@@ -149,7 +153,7 @@ func (b *Bootstrap) make(ctx context.Context, o *standing) {
 	}
 }
 
-// addMissing creates those of the objects that do not exist.
+// addMissing creates the objects of list that do not exist. It does not change the others.
 func addMissing[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupVersionResource, list []T) error {
 	objects := client.For[T](b.needs.Client, gvr)
 	for _, obj := range list {
@@ -160,7 +164,7 @@ func addMissing[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.Group
 		if _, err := objects.Create(ctx, obj, meta.CreateOptions{}); err != nil && !meta.IsAlreadyExists(err) {
 			return err
 		}
-		b.log().Debug("created a system object", zap.String("resource", gvr.Resource), zap.String("name", name))
+		b.log().Debug("created a standing object", zap.String("resource", gvr.Resource), zap.String("name", name))
 	}
 	return nil
 }
@@ -168,6 +172,5 @@ func addMissing[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.Group
 // log is the log of the server.
 func (b *Bootstrap) log() *zap.Logger { return b.needs.Host.Log() }
 
-// loopLog is the log of a loop. It is limited: what keeps a loop from its work may happen again and
-// again.
+// loopLog is the log of a loop. It limits how often a message repeats.
 func (b *Bootstrap) loopLog(name string) *zap.Logger { return filters.LimitLog(b.log().Named(name)) }

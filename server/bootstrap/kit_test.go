@@ -22,10 +22,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// definitions is the path of the definitions of custom resources.
+// definitions is the path of CustomResourceDefinitions.
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// shared is a store that several servers are on: none of them closes it.
+// shared is a store of several servers. Its Close does nothing, so that no server closes it for the
+// others.
 type shared struct{ storage.Store }
 
 func (shared) Close() error { return nil }
@@ -53,7 +54,7 @@ func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok 
 	return found
 }
 
-// running is a server that runs, and is asked by its administrator.
+// running is a server that runs, with requests as its administrator.
 type running struct {
 	*servertest.Server
 	t testing.TB
@@ -107,7 +108,7 @@ func (s *running) want(code int, method, path, body string, at map[string]any, h
 	}
 }
 
-// gone waits until there is nothing at a path.
+// gone waits until a GET of a path answers 404.
 func (s *running) gone(path string) {
 	s.t.Helper()
 	code := 0

@@ -10,16 +10,16 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// trackingMap is a config map in kube-system. It says since when servers note which tokens in
-// secrets are used: a token without a note has not been used since that day, which stands at
-// trackingKey.
+// trackingMap is a ConfigMap in kube-system (KEP-2799). Its value trackingKey is the day since
+// which servers label secrets when their legacy tokens are used: a token whose secret has no label
+// has not been used since that day.
 const (
 	trackingMap = "kube-apiserver-legacy-service-account-token-tracking"
 	trackingKey = "since"
 )
 
-// addTracking makes the config map, with the present day, or mends it if its day is none. Another
-// hook may make the namespace at the same time.
+// addTracking makes the ConfigMap with the present day, or sets the day if the value is no day. It
+// also makes the namespace, because the hook that does may not have run yet.
 func (b *Bootstrap) addTracking(ctx context.Context) error {
 	if err := b.addNamespaces(ctx); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (b *Bootstrap) addTracking(ctx context.Context) error {
 	return err
 }
 
-// keepTracking makes or mends the config map whenever it changes, until ctx ends.
+// keepTracking calls addTracking whenever the ConfigMap changes, until ctx ends.
 func (b *Bootstrap) keepTracking(ctx context.Context) {
 	maps := client.For[*corev1.ConfigMap](b.needs.Client, configMapResource).In(systemNamespace)
 	controller.Loop{

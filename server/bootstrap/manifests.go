@@ -20,21 +20,22 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Manifests are objects that are to be there before the server is ready. The hook apply-manifests
-// applies them at each start as a client would, with force: the object has what its manifest says,
-// and loses what the manifest said at an earlier start and does not say now. What others have set
-// stays. If all of it is so already, nothing is written.
+// Manifests are objects that exist when the server is ready. The hook apply-manifests applies them
+// at each start by forced server-side apply, as a client would: the object gets the fields of its
+// manifest, and loses the fields that the manifest had at an earlier start and has no longer.
+// Fields that others have set stay. If nothing would change nothing is written.
 
-// manifestManager owns the fields that manifests set.
+// manifestManager is the field manager of the manifests.
 const manifestManager = "coracle-manifests"
 
-// manifests are all manifests of a server, in the order in which they are applied.
+// manifests are all manifests of a server, split into the groups that are applied one after the
+// other.
 type manifests struct {
 	*Bootstrap
 	defining, namespaces, others []manifest.Object
 }
 
-// readManifests returns the manifests at a path, if it is not "", and then more.
+// readManifests reads the manifests at path, unless it is "", and appends more.
 func readManifests(path string, more []manifest.Object) (objects []manifest.Object, err error) {
 	if path != "" {
 		if objects, err = manifest.ReadPath(path); err != nil {
@@ -59,7 +60,8 @@ func newManifests(b *Bootstrap, objects []manifest.Object) *manifests {
 	return m
 }
 
-// hook applies all manifests. A manifest that is refused is an error, the end of ctx is not.
+// hook applies all manifests. It returns the error of a manifest that is refused, and no error if
+// ctx ends.
 func (m *manifests) hook(ctx context.Context) error {
 	if err := m.run(ctx); err != nil && ctx.Err() == nil {
 		return err
@@ -67,7 +69,8 @@ func (m *manifests) hook(ctx context.Context) error {
 	return nil
 }
 
-// run applies definitions, then namespaces, then all others in the order in which they were read.
+// run applies CustomResourceDefinitions, then Namespaces, then all others in the order in which
+// they were read.
 func (m *manifests) run(ctx context.Context) error {
 	if err := m.define(ctx); err != nil {
 		return err
@@ -85,8 +88,8 @@ func (m *manifests) run(ctx context.Context) error {
 	return nil
 }
 
-// define applies the definitions and waits until what they define is served, and what the
-// definitions in the store define.
+// define applies the CustomResourceDefinitions. It then waits until the server serves their
+// resources, and those of all definitions in the store, whose instances may be among the manifests.
 func (m *manifests) define(ctx context.Context) error {
 	if !m.serves(definitions) && len(m.defining) == 0 {
 		return nil
@@ -107,12 +110,12 @@ func (m *manifests) define(ctx context.Context) error {
 	return m.needs.Defined.Wait(ctx, 0)
 }
 
-// definitions is the resource of the definitions of custom resources.
+// definitions is the resource of CustomResourceDefinitions.
 var definitions = meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group, Resource: "customresourcedefinitions"}
 
-// established waits until a definition is established that was applied as of a revision. It is an
-// error if the names of the definition belong to another one, or if its conversion webhook has no
-// certificate authority that could be trusted.
+// established waits until a definition that was applied at a revision is established. It returns an
+// error if the definition's names belong to another definition, or if the caBundle of its
+// conversion webhook holds no certificate.
 func (m *manifests) established(ctx context.Context, o *manifest.Object, revision string) error {
 	rev, err := strconv.ParseUint(revision, 10, 64)
 	if err == nil {
@@ -126,7 +129,7 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 		o.Kind.GroupVersion().WithResource(definitions.Resource)).
 		Source(meta.ListOptions{FieldSelector: "metadata.name=" + o.Name})
 	failed := func(err error) {
-		m.log().Warn("cannot follow a definition", zap.String("name", o.Name), zap.Error(err))
+		m.log().Warn("cannot follow a CustomResourceDefinition", zap.String("name", o.Name), zap.Error(err))
 	}
 	for b := range follow.Changes(ctx, one, follow.Options{Failed: failed}) {
 		for _, ch := range b.Changes {
@@ -141,8 +144,9 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 	return ctx.Err()
 }
 
-// settled reports whether a definition is established, or will not be, and why not. served: there
-// is a resource of its name already.
+// settled reports whether a definition is established, or cannot become so; err then says why.
+// served: the server serves a resource of its name already, so a conflict of names concerns only
+// the new names.
 func settled(o *manifest.Object, def *apiextensionsv1.CustomResourceDefinition, served bool) (bool, error) {
 	accepted := extensions.Condition(def, apiextensionsv1.NamesAccepted)
 	switch {
@@ -157,8 +161,7 @@ func settled(o *manifest.Object, def *apiextensionsv1.CustomResourceDefinition, 
 	return false, nil
 }
 
-// apply applies an object as its manifest says. It tries again for as long as another attempt may
-// succeed: see retry.
+// apply applies one manifest. It repeats failed attempts by the rules of retry.
 func (m *manifests) apply(ctx context.Context, o *manifest.Object) (applied *meta.PartialObjectMetadata, err error) {
 	objects, err := m.resource(o)
 	if err == nil {
@@ -175,7 +178,8 @@ func (m *manifests) apply(ctx context.Context, o *manifest.Object) (applied *met
 	return applied, nil
 }
 
-// resource returns the resource of an object, in the namespace of the object or the default one.
+// resource returns a client for the resource of an object, in the object's namespace or the default
+// one.
 func (m *manifests) resource(o *manifest.Object) (objects client.Resource[*meta.PartialObjectMetadata], err error) {
 	offer := m.needs.Host.Table().Now().Kinds[o.Kind.GroupKind()]
 	switch {
@@ -192,8 +196,8 @@ func (m *manifests) resource(o *manifest.Object) (objects client.Resource[*meta.
 	return objects, nil
 }
 
-// retry calls f once a second until it succeeds, ctx ends, or f fails with an error that will be
-// the same at the next try: any below 500 but a conflict and too many requests.
+// retry calls f once a second until it succeeds, ctx ends, or f fails with an error that the next
+// attempt would repeat: any status below 500 but Conflict and TooManyRequests.
 func (m *manifests) retry(ctx context.Context, what string, f func() error) error {
 	for {
 		err := f()
@@ -201,7 +205,7 @@ func (m *manifests) retry(ctx context.Context, what string, f func() error) erro
 		if err == nil || status.Code < 500 && !meta.IsTooManyRequests(err) && !meta.IsConflict(err) {
 			return err
 		}
-		m.log().Warn("cannot apply a manifest yet", zap.String("at", what), zap.Error(err))
+		m.log().Warn("cannot apply a manifest yet; trying again", zap.String("at", what), zap.Error(err))
 		select {
 		case <-ctx.Done():
 			return err

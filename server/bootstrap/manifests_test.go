@@ -50,8 +50,8 @@ func ship(namespace, name string, sails int) string {
 	return fmt.Sprintf("apiVersion: quay.example.com/v1\nkind: Ship\nmetadata: {namespace: %q, name: %s}\nspec: {sails: %d}\n", namespace, name, sails)
 }
 
-// TestManifests starts servers, one after the other and two at once, with a folder whose objects
-// come before what they need.
+// TestManifests starts servers, one after the other and two at once, with a folder in which objects
+// stand before the definitions and namespaces that they need.
 func TestManifests(t *testing.T) {
 	dir := manifestFiles(t, map[string]string{
 		"a.yaml": ship("", "one", 1) + "---\n" + ship("harbor", "two", 2),
@@ -96,7 +96,7 @@ func TestManifests(t *testing.T) {
 	h.want(200, "GET", paths[0], "", map[string]any{"spec.sails": 1, "metadata.labels": "map[a:b]"})
 }
 
-// TestBadManifests wants a server not to start, and to say where it found what.
+// TestBadManifests: a bad manifest ends the start with an error that names the file and the fault.
 func TestBadManifests(t *testing.T) {
 	for name, tt := range map[string]struct {
 		files map[string]string
@@ -139,7 +139,7 @@ func TestBadManifests(t *testing.T) {
 	}
 }
 
-// TestDefinitionsOnly has a server for resources of one's own do what such a server is for.
+// TestDefinitionsOnly: a server with the profile crd-only serves custom resources.
 func TestDefinitionsOnly(t *testing.T) {
 	dir := manifestFiles(t, map[string]string{"a.yaml": shipDefinition + "---\n" + ship("", "one", 1)})
 	h := &running{servertest.Start(t, server.Config{API: server.APIConfig{Manifests: dir, Profile: server.ProfileCRDOnly}}), t}

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/flows"
 )
 
-// The standing objects that are made by name alone: namespaces, priority classes, and flow schemas
-// with their priority levels, whose rules are those of package flows.
+// The standing objects that are made if their name does not exist: Namespaces and PriorityClasses;
+// and FlowSchemas with their PriorityLevelConfigurations, which package flows makes and mends.
 
 // The resources of standing objects, and those that they need.
 var (
@@ -30,15 +30,16 @@ var (
 	classResource     = schedulingv1.GroupVersion.WithResource("priorityclasses")
 )
 
-// DefaultNamespace is the namespace of objects that live in one and name none.
+// DefaultNamespace is the namespace of namespaced objects that name none.
 const DefaultNamespace = "default"
 
 // systemNamespace is the namespace of the objects that belong to the cluster itself.
 const systemNamespace = "kube-system"
 
-// standingNamespaces are the namespaces that every cluster has. Each is made again when it goes.
+// standingNamespaces are the namespaces that every cluster has. A deleted one is made again.
 var standingNamespaces = []string{DefaultNamespace, systemNamespace, "kube-public", "kube-node-lease"}
 
+// addNamespaces makes the standing namespaces that do not exist.
 func (b *Bootstrap) addNamespaces(ctx context.Context) error {
 	var list []*corev1.Namespace
 	for _, name := range standingNamespaces {
@@ -47,11 +48,11 @@ func (b *Bootstrap) addNamespaces(ctx context.Context) error {
 	return addMissing(ctx, b, namespaceResource, list)
 }
 
-// keepNamespaces makes the namespaces again that go, until ctx ends.
+// keepNamespaces makes deleted standing namespaces again, until ctx ends.
 func (b *Bootstrap) keepNamespaces(ctx context.Context) {
 	all := client.For[*corev1.Namespace](b.needs.Client, namespaceResource)
 	var each []controller.Source
-	for _, name := range standingNamespaces { // a watch of one name sleeps while others change
+	for _, name := range standingNamespaces { // a watch of one name costs nothing while others change
 		each = append(each, controller.Watch(all, meta.ListOptions{FieldSelector: "metadata.name=" + name}))
 	}
 	controller.Loop{
@@ -70,7 +71,7 @@ var classUses = map[string]string{
 	"system-node-critical": "Used for system critical pods that must not be moved from their current node.",
 }
 
-// addClasses makes the priority classes. Nobody can delete them.
+// addClasses makes the PriorityClasses. Admission lets nobody delete them.
 func (b *Bootstrap) addClasses(ctx context.Context) error {
 	var list []*schedulingv1.PriorityClass
 	for name, value := range schedulingv1.SystemClasses {
@@ -89,8 +90,8 @@ func (b *Bootstrap) addFlows(ctx context.Context) error { return b.flowKeeper().
 
 func (b *Bootstrap) keepFlows(ctx context.Context) { b.flowKeeper().Run(ctx) }
 
-// tellOfFlows has the status of flow schemas kept, from when the server is ready: the first look
-// then finds all levels.
+// tellOfFlows starts the loop that keeps the status of FlowSchemas. It begins when the server is
+// ready, because all PriorityLevelConfigurations exist then.
 func (b *Bootstrap) tellOfFlows(context.Context) error {
 	b.needs.Run(func(ctx context.Context) {
 		select {

@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestStandingObjects are there, and come again.
+// TestStandingObjects: the standing objects exist at the start, and deleted ones are made again.
 func TestStandingObjects(t *testing.T) {
 	s := servertest.Start(t)
 	c := s.Server.Client()
@@ -35,8 +35,8 @@ func TestStandingObjects(t *testing.T) {
 	}
 }
 
-// TestFlowsAtStart: a server that is ready has the flow schemas and priority levels that every
-// cluster has, and soon says of each schema that its level exists.
+// TestFlowsAtStart: a server that is ready has the FlowSchemas and PriorityLevelConfigurations that
+// every cluster has, and soon writes into the status of each schema that its level exists.
 func TestFlowsAtStart(t *testing.T) {
 	s := servertest.Start(t)
 	c, gv := s.Server.Client(), flowcontrolv1.GroupVersion
@@ -57,8 +57,8 @@ func TestFlowsAtStart(t *testing.T) {
 	}
 }
 
-// TestNoFlowStatus: a server that is told to do nothing by flow schemas makes them, and leaves
-// their status alone.
+// TestNoFlowStatus: without PriorityAndFairness a server makes the FlowSchemas and does not write
+// their status.
 func TestNoFlowStatus(t *testing.T) {
 	s := servertest.Start(t, server.Config{API: server.APIConfig{Without: server.WithoutConfig{PriorityAndFairness: true}}})
 	_, body := (&running{s, t}).raw("GET", "/readyz?verbose", "")

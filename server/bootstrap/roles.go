@@ -16,13 +16,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The roles and bindings that every cluster has are those of registry/rbac. The hook
-// rbac/bootstrap-roles makes them at each start, and mends those that are there: it adds the rules,
-// subjects, labels and annotations that an object lacks, and keeps what administrators have added.
-// A binding to another role is made anew. It leaves alone what is annotated so (rbac.AutoUpdate).
+// The roles and bindings that every cluster has are listed in registry/rbac. The hook
+// rbac/bootstrap-roles makes them at each start, and mends existing ones: it adds the rules,
+// subjects, labels and annotations that an object lacks, and keeps those that administrators have
+// added. It replaces a binding to another role. It leaves an object alone whose annotation
+// rbac.AutoUpdate is "false".
 //
-// The objects are written to the stores, past the filters and admission: there are many, and the
-// server is not ready before.
+// The hook writes to the stores, past the filters and admission: there are some hundred objects,
+// and the server is ready only after them.
 
 // The resources of roles and bindings.
 var (
@@ -47,23 +48,23 @@ func (b *Bootstrap) addRoles(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// ensuring is the work on the objects of a resource.
+// ensuring makes and mends the objects of one resource.
 type ensuring[T meta.Object] struct {
 	store *registry.Store
 	view  registry.View[T]
 	mend  mender[T]
 }
 
-// mender adds to have what want has and have lacks, labels and annotations apart, and reports
-// whether that has changed it. anew says that have cannot be mended and must be made anew.
+// mender adds to have the parts of want that it lacks, except labels and annotations, and reports
+// whether have has changed. anew says that have must be deleted and created again.
 type mender[T meta.Object] func(ctx context.Context, have, want T) (changed, anew bool, err error)
 
-// maxEnsuring is how many objects of a resource are written at once. Writes at the same time share
-// a write to the disk.
+// maxEnsuring is how many objects of a resource are written at once. Concurrent writes share a
+// write to the disk.
 const maxEnsuring = 16
 
-// ensureAll makes or mends the objects of a resource. If the server does not have the resource, it
-// does nothing.
+// ensureAll makes or mends all wanted objects of a resource. It does nothing if the server does not
+// serve the resource.
 func ensureAll[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupVersionResource, wanted []T,
 	mend mender[T]) error {
 	e := ensuring[T]{store: b.needs.Host.Store(gvr.GroupResource()), mend: mend}
@@ -81,8 +82,8 @@ func ensureAll[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupV
 		wg.Go(func() {
 			defer func() { <-room }()
 			err := e.ensure(ctx, want)
-			if meta.IsInternalError(err) { // it exists but cannot be read, and waiting does not mend that
-				b.log().Warn("a bootstrap object cannot be mended", zap.String("resource", gvr.Resource),
+			if meta.IsInternalError(err) { // an unreadable object: another attempt would fail, too
+				b.log().Warn("cannot read a standing object of RBAC, so it is not mended", zap.String("resource", gvr.Resource),
 					zap.String("name", want.GetObjectMeta().Name), zap.Error(err))
 				return
 			}
@@ -93,8 +94,8 @@ func ensureAll[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupV
 	return errors.Join(errs...)
 }
 
-// ensure makes one object, or mends it. If somebody else writes it at the same time, that is an
-// error, and the next try looks at what is there then.
+// ensure makes one object, or mends it. A concurrent write of the object is an error; make then
+// tries again.
 func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
 	wm := want.GetObjectMeta()
 	have, err := e.view.Read(ctx, wm.Namespace, wm.Name, request.Consistent)
@@ -120,7 +121,7 @@ func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
 	return nil
 }
 
-// change mends have, with its labels and annotations, unless it is annotated to be left alone.
+// change mends have, with its labels and annotations, unless its annotation forbids that.
 func (e *ensuring[T]) change(ctx context.Context, have, want T) (changed, anew bool, err error) {
 	m := have.GetObjectMeta()
 	if m.Annotations[rbac.AutoUpdate] == "false" {
@@ -158,7 +159,8 @@ func (e *ensuring[T]) update(ctx context.Context, want T) error {
 	return err
 }
 
-// mendMeta adds the labels and annotations that an object lacks.
+// mendMeta adds to have the labels and annotations of want that it lacks, and reports whether it
+// has changed. It keeps different values.
 func mendMeta(have, want *meta.ObjectMeta) bool {
 	labels := addMissingKeys(&have.Labels, want.Labels)
 	return addMissingKeys(&have.Annotations, want.Annotations) || labels

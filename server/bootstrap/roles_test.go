@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestBootstrapRoles: they are there, come again, are mended, and left alone where somebody says
-// so; and what aggregates does.
+// TestBootstrapRoles: the roles exist at the start, deleted ones are made again, changed ones are
+// mended unless their annotation forbids it, and aggregated roles have the rules of others.
 func TestBootstrapRoles(t *testing.T) {
 	store := newShared(t)
 	start := func(t *testing.T) *servertest.Server {

@@ -1,13 +1,17 @@
-// Package choice chooses what of the configured API groups is served.
+// Package choice chooses which resources of the API groups a server serves, by a profile and a
+// runtime configuration (--runtime-config).
 //
-// A profile keeps some of Kubernetes' own resources. A runtime configuration then turns versions,
-// and single resources in them, on and off.
+// Words: a profile is a named selection of Kubernetes' own resources. A runtime configuration then
+// turns versions, and single resources in them, on and off. A word stands for many versions, such
+// as api/beta.
 //
-// Guarantees: what is off is not among the groups that Apply returns, so it is in no document and
-// costs nothing. A later entry for a version overrides earlier entries for its resources. What
-// nobody speaks of is served. Runtime configurations are read, and refused, as by kube-apiserver.
+// Laws: a resource that is off is not among the groups that Apply returns, so it is in no document
+// and costs nothing. Words apply before versions, and versions before resources. A version or
+// resource that the configuration does not name is served. Runtime configurations are parsed, and
+// refused, as by kube-apiserver.
 //
-// The functions keep nothing and may be called at once.
+// Apply is called once, when a server is made; CheckProfile and CheckRuntime validate
+// configurations. The functions have no state, and may be called at once.
 //
 // Not here: which groups there are (server), and how they are installed (server/generic).
 //
@@ -25,22 +29,26 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// CRDOnly is the profile of a server for resources of one's own: it keeps namespaces, config maps,
-// secrets, service accounts, roles and their bindings, events, leases and definitions.
+// CRDOnly is the profile of a server for custom resources. It keeps Namespaces, ConfigMaps,
+// Secrets, ServiceAccounts, Roles and their bindings, Events, Leases and CustomResourceDefinitions.
 const CRDOnly = "crd-only"
 
 // profiles are the built-in resources that each profile keeps.
 var profiles = map[string][]meta.GroupResource{
 	CRDOnly: {
 		{Resource: "namespaces"}, {Resource: "configmaps"}, {Resource: "secrets"}, {Resource: "serviceaccounts"},
-		{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"}, {Group: "coordination.k8s.io", Resource: "leases"},
+		{Resource: "events"}, {Group: "events.k8s.io", Resource: "events"},
+		{Group: "coordination.k8s.io", Resource: "leases"},
 		{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"},
-		{Group: "rbac.authorization.k8s.io", Resource: "roles"}, {Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
-		{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}, {Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"},
+		{Group: "rbac.authorization.k8s.io", Resource: "roles"},
+		{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"},
+		{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"},
+		{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"},
 	},
 }
 
-// CheckProfile returns an error if there is no such profile. "" is the one that keeps everything.
+// CheckProfile returns an error if there is no profile of that name. "" is the profile that keeps
+// everything.
 func CheckProfile(name string) error {
 	if _, known := profiles[name]; !known && name != "" {
 		return fmt.Errorf("unknown profile %q: there is %s", name, CRDOnly)
@@ -48,15 +56,17 @@ func CheckProfile(name string) error {
 	return nil
 }
 
-// Config says what is served.
+// Config chooses among the groups of a server.
 type Config struct {
-	// Profile keeps some of the built-in resources; "" keeps all of them.
+	// Profile names the profile; "" keeps all built-in resources.
 	Profile string
-	// Runtime turns versions and resources on and off. It counts after Profile. (--runtime-config)
+	// Runtime turns versions and resources on and off, after Profile. Keys are group/version,
+	// group/version/resource or a word; values "true" or "false". (--runtime-config)
 	Runtime map[string]string
 }
 
-// Apply returns groups with what c serves of them. The kinds of the groups must be in s.
+// Apply returns copies of groups with the resources that c serves. The kinds of the groups must be
+// registered in s. It does not change groups.
 func Apply(c Config, groups []generic.Group, s *scheme.Scheme) ([]generic.Group, error) {
 	ch := &choice{s, map[meta.GroupVersion]bool{}, map[meta.GroupVersionResource]bool{}}
 	for i := range groups {
@@ -69,7 +79,8 @@ func Apply(c Config, groups []generic.Group, s *scheme.Scheme) ([]generic.Group,
 			ch.keep(kept, &groups[i])
 		}
 	}
-	settings, err := readRuntime(c.Runtime, ch.versions, slices.ContainsFunc(groups, func(g generic.Group) bool { return g.BuiltIn }))
+	settings, err := readRuntime(c.Runtime, ch.versions,
+		slices.ContainsFunc(groups, func(g generic.Group) bool { return g.BuiltIn }))
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +90,11 @@ func Apply(c Config, groups []generic.Group, s *scheme.Scheme) ([]generic.Group,
 	return ch.apply(groups), nil
 }
 
-// choice says which versions and resources are served. What it does not know is served.
+// choice says which versions and resources are on. One that is in neither map is on.
 type choice struct {
 	scheme    *scheme.Scheme
 	versions  map[meta.GroupVersion]bool
-	resources map[meta.GroupVersionResource]bool // these count before versions
+	resources map[meta.GroupVersionResource]bool // override versions
 }
 
 // serves reports whether a resource is served in a version.
@@ -95,13 +106,13 @@ func (c *choice) serves(gvr meta.GroupVersionResource) bool {
 	return on || !known
 }
 
-// setVersion turns a version on or off, with all its resources.
+// setVersion turns a version on or off, with all its resources, whatever was set for these before.
 func (c *choice) setVersion(gv meta.GroupVersion, on bool) {
 	c.versions[gv] = on
 	maps.DeleteFunc(c.resources, func(gvr meta.GroupVersionResource, _ bool) bool { return gvr.GroupVersion() == gv })
 }
 
-// keep turns off all resources of a built-in group but some.
+// keep turns off all resources of a built-in group except some.
 func (c *choice) keep(some []meta.GroupResource, g *generic.Group) {
 	for _, gr := range g.Names() {
 		if !g.BuiltIn || slices.Contains(some, gr) {
@@ -113,8 +124,9 @@ func (c *choice) keep(some []meta.GroupResource, g *generic.Group) {
 	}
 }
 
-// apply returns groups with what is served of them. A resource that is served only under the name
-// of another group stays, but is not served under its own name.
+// apply returns copies of groups without the resources that are off. A resource that is on only
+// under the name of another group (Events are in two groups) stays, but is not served under its own
+// name.
 func (c *choice) apply(groups []generic.Group) []generic.Group {
 	out, kinds := slices.Clone(groups), map[meta.GroupResource]string{}
 	shared := map[meta.GroupResource]bool{}
@@ -135,13 +147,17 @@ func (c *choice) apply(groups []generic.Group) []generic.Group {
 		g.Resources = slices.DeleteFunc(slices.Clone(g.Resources), func(res registry.Resource) bool {
 			return c.off(res.GroupResource, res.Kind) && !shared[res.GroupResource]
 		})
-		g.Observed = slices.DeleteFunc(slices.Clone(g.Observed), func(o registry.Observed) bool { return c.off(o.GroupResource, o.Kind) })
-		g.Actions = slices.DeleteFunc(slices.Clone(g.Actions), func(a registry.Actions) bool { return c.off(a.GroupResource, a.Kind) })
+		g.Observed = slices.DeleteFunc(slices.Clone(g.Observed), func(o registry.Observed) bool {
+			return c.off(o.GroupResource, o.Kind)
+		})
+		g.Actions = slices.DeleteFunc(slices.Clone(g.Actions), func(a registry.Actions) bool {
+			return c.off(a.GroupResource, a.Kind)
+		})
 	}
 	return out
 }
 
-// off reports whether a resource is served in no version that has its kind. A resource whose kind
+// off reports whether a resource is off in every version that has its kind. A resource whose kind
 // is not in the scheme is not off.
 func (c *choice) off(gr meta.GroupResource, kind string) bool {
 	off := false

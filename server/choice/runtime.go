@@ -1,6 +1,6 @@
-// A runtime configuration is read as kube-apiserver reads --runtime-config, when the server is
-// made: words for many versions count before versions, and versions before resources, in whatever
-// order they are given. The errors are those of kube-apiserver, where it has any.
+// The parser of runtime configurations, which Apply and CheckRuntime call. It follows
+// kube-apiserver's --runtime-config: words apply before versions, and versions before resources, in
+// whatever order they are given. Where kube-apiserver has an error its words are used.
 
 package choice
 
@@ -17,13 +17,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// versionWord stands for all versions whose names match.
+// versionWord is a word for all versions whose names match.
 type versionWord struct {
 	word     string
 	versions *regexp.Regexp
 }
 
-// manyVersions are all such words, in the order in which they count.
+// manyVersions are all such words, in the order in which they apply.
 var manyVersions = []versionWord{
 	{"api/all", regexp.MustCompile(``)},
 	{"api/ga", regexp.MustCompile(`^v\d+$`)},
@@ -31,8 +31,8 @@ var manyVersions = []versionWord{
 	{"api/alpha", regexp.MustCompile(`^v\d+alpha\d+$`)},
 }
 
-// CheckRuntime returns what is wrong with a runtime configuration whatever else is configured, in
-// the words of kube-apiserver.
+// CheckRuntime validates a runtime configuration as far as that is possible without the groups of a
+// server: the syntax of the keys, and the names of Kubernetes' groups.
 func CheckRuntime(config map[string]string) error {
 	if config["api/all"] == "false" && len(config) == 1 {
 		return errors.New("invalid runtime-config with only api/all=false")
@@ -45,11 +45,11 @@ func CheckRuntime(config map[string]string) error {
 	return err
 }
 
-// setting changes a choice as one entry says.
+// setting applies one entry of a runtime configuration to a choice.
 type setting func(c *choice)
 
-// readRuntime returns the settings in the order in which they count. built are the versions that
-// can be served; kubernetes says that those of Kubernetes are among them.
+// readRuntime returns the settings in the order in which they apply. built are the versions that
+// the server can serve; kubernetes says that Kubernetes' own are among them.
 func readRuntime(config map[string]string, built map[meta.GroupVersion]bool, kubernetes bool) ([]setting, error) {
 	if config["api/all"] == "false" && len(config) == 1 {
 		return nil, errors.New("invalid runtime-config with only api/all=false")
@@ -89,7 +89,7 @@ func readRuntime(config map[string]string, built map[meta.GroupVersion]bool, kub
 	return append(settings, resources...), errors.Join(errs...)
 }
 
-// readWords returns the settings of the words for many versions.
+// readWords returns the settings of the words.
 func readWords(config map[string]string, kubernetes bool) (settings []setting, err error) {
 	for _, many := range manyVersions {
 		value, said := config[many.word]
@@ -113,7 +113,8 @@ func readWords(config map[string]string, kubernetes bool) (settings []setting, e
 	return settings, nil
 }
 
-// readNames returns what the other keys name. It refuses groups that are not known.
+// readNames parses the keys that are no words. It returns an error if known lacks one of their
+// groups.
 func readNames(config map[string]string, known map[string][]string) (map[string]meta.GroupVersionResource, error) {
 	names, unknown := map[string]meta.GroupVersionResource{}, map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(config)) {
@@ -135,8 +136,8 @@ func readNames(config map[string]string, known map[string][]string) (map[string]
 	return names, nil
 }
 
-// parseName reads group/version or group/version/resource. The legacy group has no name: /v1, or
-// just v1.
+// parseName parses group/version or group/version/resource. The core group has the empty name: /v1,
+// or v1 for short.
 func parseName(key string) (gvr meta.GroupVersionResource, err error) {
 	parts := strings.Split(key, "/")
 	if key == "v1" {
@@ -154,7 +155,7 @@ func parseName(key string) (gvr meta.GroupVersionResource, err error) {
 	return gvr, nil
 }
 
-// isOn reads the value of a name; none means true.
+// isOn parses the value of a key; "" means true.
 func isOn(key, value string) (bool, error) {
 	if value == "" {
 		return true, nil

@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// allGroups are Kubernetes' groups, and two.io in two versions, with their kinds.
+// allGroups returns Kubernetes' groups and the group two.io with two versions, and the scheme of
+// their kinds.
 func allGroups() ([]generic.Group, *scheme.Scheme) {
 	groups := []generic.Group{{Name: "two.io", AddToScheme: func(s *scheme.Scheme) {
 		for _, version := range []string{"v1alpha1", "v1beta1"} {

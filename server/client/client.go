@@ -15,27 +15,28 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Config says where a server is and how to talk to it.
+// Config names a server and the credentials to show to it.
 type Config struct {
-	// URL is where the server answers: scheme, host and, if that is not the root, a path. With a
-	// HandlerTransport it may be "".
+	// URL is the base URL of the server: scheme, host and, if the API is not at the root, a path.
+	// With a HandlerTransport it may be "".
 	URL string
-	// Transport carries the requests, default http.DefaultTransport. TLS and client certificates
-	// are its business.
+	// Transport sends the requests, default http.DefaultTransport. It is responsible for TLS and
+	// client certificates.
 	Transport http.RoundTripper
 	// Token, if set, is sent with each request as a bearer token.
 	Token string
-	// UserAgent is how the client calls itself, default "coracle-client".
+	// UserAgent is the header User-Agent, default "coracle-client".
 	UserAgent string
-	// Codecs know the Go types of the kinds that are read; codec.NewFactory makes them of a Scheme.
-	// They are required.
+	// Codecs decode the kinds that are read; codec.NewFactory makes them from a Scheme. They are
+	// required.
 	Codecs *codec.Factory
-	// Unread, if set, is told of each object that cannot be read, each time that a Source, or a
-	// list with a context of meta.WithUnread, meets it. It is called by many goroutines.
+	// Unread, if set, is called for each object that cannot be read, each time that a Source, or a
+	// list or watch with a context of meta.WithUnread, meets it. Many goroutines may call it at
+	// once.
 	Unread func(resource meta.GroupResource, u meta.Unread)
 }
 
-// Client is a way to one server. For makes it useful.
+// Client sends requests to one server. For returns the resources of the server.
 type Client struct {
 	base      url.URL
 	transport http.RoundTripper
@@ -44,11 +45,11 @@ type Client struct {
 	unread    func(resource meta.GroupResource, u meta.Unread)
 }
 
-// New returns a Client. It does not look whether there is a server. The error never repeats the
-// URL.
+// New returns a Client. It sends no request. The error never contains the URL, which may hold a
+// password.
 func New(cfg Config) (*Client, error) {
 	if cfg.Codecs == nil {
-		return nil, errors.New("client: Codecs are missing")
+		return nil, errors.New("client: Config.Codecs is nil")
 	}
 	if cfg.Transport == nil {
 		cfg.Transport = http.DefaultTransport
@@ -58,16 +59,22 @@ func New(cfg Config) (*Client, error) {
 	}
 	base, err := url.Parse(cfg.URL)
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
-		return nil, errors.New("client: the URL is none of a server")
+		return nil, errors.New("client: Config.URL is not a URL with http or https and a host")
 	}
 	if base.User != nil || base.RawQuery != "" || base.Fragment != "" {
-		return nil, errors.New("client: the URL holds more than scheme, host and path")
+		return nil, errors.New("client: Config.URL has more than scheme, host and path: move the token to Config.Token")
 	}
 	base.Path = strings.TrimRight(base.Path, "/")
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = "coracle-client"
 	}
-	c := &Client{base: *base, transport: cfg.Transport, codecs: cfg.Codecs, header: http.Header{"User-Agent": {cfg.UserAgent}}, unread: cfg.Unread}
+	c := &Client{
+		base:      *base,
+		transport: cfg.Transport,
+		codecs:    cfg.Codecs,
+		header:    http.Header{"User-Agent": {cfg.UserAgent}},
+		unread:    cfg.Unread,
+	}
 	if c.unread == nil {
 		c.unread = func(meta.GroupResource, meta.Unread) {}
 	}
@@ -87,8 +94,8 @@ type call struct {
 	body        []byte
 }
 
-// open sends a call and returns the answer, which is good, with its body still to be read and
-// closed.
+// open sends a call, and returns the answer if its code is 2xx. The caller reads and closes the
+// body.
 func (c *Client) open(ctx context.Context, call *call) (*http.Response, error) {
 	u := c.base
 	u.Path += call.path
@@ -112,7 +119,7 @@ func (c *Client) open(ctx context.Context, call *call) (*http.Response, error) {
 	return resp, nil
 }
 
-// do sends a call and hands the body of a good answer to read.
+// do sends a call, and passes the whole body of an answer of 2xx to read.
 func (c *Client) do(ctx context.Context, call *call, read func(data []byte) error) error {
 	resp, err := c.open(ctx, call)
 	if err != nil {
@@ -129,11 +136,11 @@ func (c *Client) do(ctx context.Context, call *call, read func(data []byte) erro
 	return nil
 }
 
-// maxRefusal bounds, in bytes, what is read of an answer that is an error.
+// maxRefusal bounds, in bytes, how much of an error's body is read.
 const maxRefusal = 1 << 20
 
-// refusal is the error for an answer that is none of 2xx: the Status that it holds, or what its
-// code says.
+// refusal returns the error for an answer that is not 2xx: the Status in its body, or a Status made
+// from its code.
 func refusal(call *call, resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	if err != nil {

@@ -10,22 +10,26 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// PreferredVersion returns the version of a group, other than the legacy one, that the server
-// prefers. The error is a NotFound if it has no such group.
+// PreferredVersion returns the version of a group that the server prefers. The group must not be
+// the core group. The error is a NotFound if the server has no such group.
 func (c *Client) PreferredVersion(ctx context.Context, group string) (string, error) {
 	var found struct {
 		PreferredVersion struct {
 			Version string `json:"version"`
 		} `json:"preferredVersion"`
 	}
-	err := c.do(ctx, &call{method: http.MethodGet, path: "/apis/" + url.PathEscape(group), accept: codec.JSONType}, func(data []byte) error {
+	err := c.do(ctx, &call{
+		method: http.MethodGet,
+		path:   "/apis/" + url.PathEscape(group),
+		accept: codec.JSONType,
+	}, func(data []byte) error {
 		return json.Unmarshal(data, &found)
 	})
 	return found.PreferredVersion.Version, err
 }
 
-// APIResource returns what discovery says of a resource; nothing if the server has no such resource
-// in that version.
+// APIResource returns the description of a resource in discovery, or the zero value if the server
+// has no such resource in that version.
 func (c *Client) APIResource(ctx context.Context, gvr meta.GroupVersionResource) (meta.APIResource, error) {
 	var found struct {
 		Resources []meta.APIResource `json:"resources"`

@@ -1,24 +1,26 @@
-// Package client is an API client, for controllers above all. It is generic over what it reads and
-// writes:
+// Package client is a generic API client, which controllers use above all:
 //
 //	namespaces := client.For[*corev1.Namespace](c, corev1.GroupVersion.WithResource("namespaces"))
 //	ns, err := namespaces.Get(ctx, "default", meta.GetOptions{})
 //
-// The type is a pointer to a Go type that the Codecs know, *scheme.Unstructured for a kind without
-// one, or *meta.PartialObjectMetadata where only the metadata of any kind counts, and only that is
-// sent.
+// The type parameter is a pointer to a Go type that the Codecs know; or *scheme.Unstructured, for a
+// kind without a Go type; or *meta.PartialObjectMetadata, for the metadata of any kind: then the
+// server sends nothing else.
 //
 // A Client speaks JSON over an http.RoundTripper: the network, or the handler of a server in the
-// same process (HandlerTransport), whose every filter the requests pass. It keeps no state beside
-// that: no cache, no retries and no limits of its own.
+// same process (HandlerTransport), so that the requests pass all filters of that server. It has no
+// cache, no retries and no limits of its own.
 //
-// What the server refuses comes back as a *meta.StatusError; every other error says that there was
-// no answer, or none that could be read. An object that a write was given is not changed; the
-// answer is a new one.
+// Laws: if the server refuses a request the error is a *meta.StatusError; any other error means
+// that there was no answer, or that the answer could not be read. A write does not change the
+// object that it is given; it returns a new one.
 //
 // Everything here is safe for concurrent use, except a Watch, which belongs to one goroutine. Only
-// HandlerTransport starts goroutines, one for each request, which has ended when the answer's body
-// is closed. Not here: queues of work (server/controller), caches, leader election.
+// HandlerTransport starts goroutines, one for each request; it has ended when Close of the answer's
+// body returns.
+//
+// Not here: queues of work, informers and leader election (server/controller), the loop that
+// follows a Source (scheme/follow).
 //
 // Read: client.go, resource.go, list.go, watch.go, follow.go, transport.go.
 package client

@@ -8,13 +8,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Source returns the objects that opts select as something that can be followed: see
-// follow.Changes. Nothing else of opts counts. Objects that cannot be read are told of as unread if
-// the server is in this process (see meta.WithUnread). The server of another process breaks the
-// stream with an error instead, but for what this process alone cannot read.
+// Source returns the objects that the selectors of opts select as a follow.Source, for
+// follow.Changes. It ignores the other options. A server in this process delivers objects that it
+// cannot read as unread (see meta.WithUnread). A server in another process ends the stream with an
+// error instead; objects that only this process cannot read are unread in both cases.
 //
-// All objects are read page by page. What waits for a slow reader is one page, or what the
-// connection holds; a server that cannot go on waiting ends the stream.
+// All objects are read page by page. If the reader is slow, one page, or the events in the
+// connection's buffers, wait in memory; a server that cannot wait any longer ends the stream.
 func (r Resource[T]) Source(opts meta.ListOptions) follow.Source[T] {
 	return source[T]{r, meta.ListOptions{LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector}}
 }
@@ -32,18 +32,18 @@ func (s source[T]) Open(ctx context.Context, after string) (follow.Stream[T], er
 	return st, nil
 }
 
-// stream tells of the pages of a list, and then of the events of a watch.
+// stream yields the pages of a list, and then the events of a watch from the list's revision on.
 type stream[T meta.Object] struct {
 	source[T]
 	ctx    context.Context
 	page   meta.ListOptions // the next page, unless listed
-	listed bool             // all pages have been told of
+	listed bool             // all pages have been yielded
 	from   string           // the revision of the list, if listed
 	watch  *Watch[T]        // nil before it is opened
 	buf    []follow.Change[T]
 }
 
-// open opens the watch, if need be.
+// open opens the watch, unless it is open.
 func (s *stream[T]) open() (err error) {
 	if s.watch == nil {
 		opts := s.opts
@@ -53,7 +53,7 @@ func (s *stream[T]) open() (err error) {
 	return err
 }
 
-// Next implements follow.Stream.
+// Next implements follow.Stream. The batch is in memory that the next call uses again.
 func (s *stream[T]) Next() (b follow.Batch[T], err error) {
 	clear(s.buf)
 	s.buf = s.buf[:0]
@@ -69,7 +69,7 @@ func (s *stream[T]) Next() (b follow.Batch[T], err error) {
 	}
 	switch {
 	case u != nil:
-		s.tell(u, ev.Type == Deleted)
+		s.addUnread(u, ev.Type == Deleted)
 		return follow.Batch[T]{Changes: s.buf, InStep: true, ResourceVersion: u.ResourceVersion}, nil
 	case ev.Type != Bookmark:
 		ch := follow.Change[T]{Name: nameOf(ev.Object), Gone: ev.Type == Deleted}
@@ -78,10 +78,14 @@ func (s *stream[T]) Next() (b follow.Batch[T], err error) {
 		}
 		s.buf = append(s.buf, ch)
 	}
-	return follow.Batch[T]{Changes: s.buf, InStep: true, ResourceVersion: ev.Object.GetObjectMeta().ResourceVersion}, nil
+	return follow.Batch[T]{
+		Changes:         s.buf,
+		InStep:          true,
+		ResourceVersion: ev.Object.GetObjectMeta().ResourceVersion,
+	}, nil
 }
 
-// list tells of a page.
+// list reads a page and returns it as a batch.
 func (s *stream[T]) list() (b follow.Batch[T], err error) {
 	page, err := s.r.List(s.ctx, s.page)
 	if err != nil {
@@ -91,7 +95,7 @@ func (s *stream[T]) list() (b follow.Batch[T], err error) {
 		s.buf = append(s.buf, follow.Change[T]{Name: nameOf(obj), New: obj})
 	}
 	for i := range page.Unread {
-		s.tell(&page.Unread[i], false)
+		s.addUnread(&page.Unread[i], false)
 	}
 	s.page.Continue, s.listed = page.Continue, page.Continue == ""
 	if !s.listed {
@@ -101,16 +105,20 @@ func (s *stream[T]) list() (b follow.Batch[T], err error) {
 	return follow.Batch[T]{Changes: s.buf, InStep: true, ResourceVersion: s.from}, nil
 }
 
-// tell tells of an object that cannot be read, and may be gone.
-func (s *stream[T]) tell(u *meta.Unread, gone bool) {
-	ch := follow.Change[T]{Name: follow.Name{Namespace: strings.Clone(u.Namespace), Name: strings.Clone(u.Name)}, Gone: gone}
+// addUnread adds the change of an object that cannot be read. gone: it has been deleted.
+func (s *stream[T]) addUnread(u *meta.Unread, gone bool) {
+	ch := follow.Change[T]{
+		Name: follow.Name{Namespace: strings.Clone(u.Namespace), Name: strings.Clone(u.Name)},
+		Gone: gone,
+	}
 	if !gone {
 		ch.Unread = s.r.unreadError(u)
 	}
 	s.buf = append(s.buf, ch)
 }
 
-// nameOf is the name of an object, in memory of its own: the object's refers to the whole text.
+// nameOf returns the name of an object. It copies the strings, which would otherwise keep the whole
+// text of the object alive.
 func nameOf[T meta.Object](obj T) follow.Name {
 	m := obj.GetObjectMeta()
 	return follow.Name{Namespace: strings.Clone(m.Namespace), Name: strings.Clone(m.Name)}

@@ -79,7 +79,7 @@ func event(typ, o string) string { return fmt.Sprintf(`{"type":%q,"object":%s}`,
 
 const expired = `{"type":"ERROR","object":{"kind":"Status","status":"Failure","code":410,"reason":"Expired","message":"too old"}}`
 
-// told is what a change tells.
+// told is a change as a text.
 func told(ch follow.Change[*corev1.ConfigMap]) string {
 	if ch.Gone {
 		return "gone " + ch.Name.Name
@@ -159,7 +159,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowPauses counts the tries of an hour in which nothing succeeds.
+// TestFollowPauses counts the attempts of an hour in which all fail.
 func TestFollowPauses(t *testing.T) {
 	codecs := codecs(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -178,7 +178,8 @@ func TestFollowPauses(t *testing.T) {
 	})
 }
 
-// TestFollowIsInStep from the end of each list on, as of the last event or bookmark.
+// TestFollowIsInStep: a follower is in step from the end of each list on, at the revision of the
+// last event or bookmark.
 func TestFollowIsInStep(t *testing.T) {
 	script := `list: ` + list("7", "next", "a@3") + `
 		list next: ` + list("7", "", "b@2") + `
@@ -209,7 +210,8 @@ func TestFollowIsInStep(t *testing.T) {
 	})
 }
 
-// TestFollowIsLeft lets the reader leave at every place: nothing is asked or told after that.
+// TestFollowIsLeft: wherever the reader stops, no request is sent and no change is yielded
+// afterwards.
 func TestFollowIsLeft(t *testing.T) {
 	script := `list: ` + list("7", "next", "a@3", "b@2") + `
 		list next: ` + list("7", "", "c@1") + `

@@ -16,17 +16,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// List is a list of objects, or a page of one, all of one revision.
+// List is a list of objects, or a page of a list. All its objects are of one revision.
 type List[T meta.Object] struct {
 	meta.ListMeta
 	Items []T
-	// Unread are the objects that cannot be read. Only a list with a context of meta.WithUnread has
-	// any; another one fails.
+	// Unread are the objects that cannot be read, if the context of the list is one of
+	// meta.WithUnread. Without it such an object fails the whole list.
 	Unread []meta.Unread
 }
 
-// List returns the objects that opts select: all of them, or with a limit one page, after which the
-// next begins where Continue says.
+// List returns the objects that opts select: all of them, or with a limit one page. The Continue of
+// a page is the option for the next page.
 func (r Resource[T]) List(ctx context.Context, opts meta.ListOptions) (*List[T], error) {
 	path, err := r.path(r.namespace, "")
 	if err != nil {
@@ -36,13 +36,14 @@ func (r Resource[T]) List(ctx context.Context, opts meta.ListOptions) (*List[T],
 	return r.list(ctx, &call{method: http.MethodGet, path: path, query: listQuery(&opts), accept: accept[T](true)})
 }
 
-// pageSize is how many objects are asked for at a time by who wants all.
+// pageSize is the number of objects of a page in All and Source.
 const pageSize = 500
 
-// All yields the objects that opts select, of one revision, in pages of opts.Limit, by default 500.
-// An error is the last thing that it yields; one that meta.IsResourceExpired knows says that the
-// reader took too long. With a context of meta.WithUnread All yields an object that cannot be read
-// with nothing but its namespace and name, and an error that meta.IsUnreadable knows, and goes on.
+// All yields the objects that opts select, of one revision. It reads them in pages of opts.Limit,
+// by default 500. All ends after it has yielded an error; meta.IsResourceExpired means that the
+// reader took too long. With a context of meta.WithUnread an object that cannot be read does not
+// end it: All yields the object's namespace and name with an error for which meta.IsUnreadable is
+// true, and goes on.
 func (r Resource[T]) All(ctx context.Context, opts meta.ListOptions) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for page, err := range r.pages(ctx, opts) {
@@ -65,7 +66,7 @@ func (r Resource[T]) All(ctx context.Context, opts meta.ListOptions) iter.Seq2[T
 	}
 }
 
-// nameOnly makes an object that is nothing but a name.
+// nameOnly makes an object that has only a namespace and a name.
 func nameOnly[T meta.Object](namespace, name string) T {
 	obj := reflect.New(reflect.TypeFor[T]().Elem()).Interface().(T)
 	m := obj.GetObjectMeta()
@@ -73,6 +74,8 @@ func nameOnly[T meta.Object](namespace, name string) T {
 	return obj
 }
 
+// unreadError returns the error of an object that cannot be read, for which meta.IsUnreadable is
+// true.
 func (r Resource[T]) unreadError(u *meta.Unread) error {
 	name := u.Name
 	if u.Namespace != "" {
@@ -81,7 +84,7 @@ func (r Resource[T]) unreadError(u *meta.Unread) error {
 	return meta.NewStoreReadError(fmt.Sprintf("%s %s: %s", r.gvr.GroupResource(), name, u.Why), nil)
 }
 
-// pages yields the pages of a list. An error is the last thing that it yields.
+// pages yields the pages of a list. It ends after it has yielded an error.
 func (r Resource[T]) pages(ctx context.Context, opts meta.ListOptions) iter.Seq2[*List[T], error] {
 	return func(yield func(*List[T], error) bool) {
 		if opts.Limit == 0 {
@@ -99,6 +102,7 @@ func (r Resource[T]) pages(ctx context.Context, opts meta.ListOptions) iter.Seq2
 	}
 }
 
+// list sends a call whose answer is a list, and reports unread objects to Config.Unread.
 func (r Resource[T]) list(ctx context.Context, call *call) (*List[T], error) {
 	list := &List[T]{}
 	lenient := meta.ShowsUnread(ctx)
@@ -111,8 +115,8 @@ func (r Resource[T]) list(ctx context.Context, call *call) (*List[T], error) {
 	return list, nil
 }
 
-// decodeList reads a list. Items of built-in kinds do not say what they are, but their list does.
-// lenient: an item that cannot be read does not fail the list.
+// decodeList decodes a list. Items of built-in kinds have no kind of their own, so the kind of the
+// list (PodList) decides. lenient: an item that cannot be read goes to list.Unread.
 func (r Resource[T]) decodeList(data []byte, list *List[T], lenient bool) error {
 	var found struct {
 		meta.TypeMeta
@@ -139,8 +143,10 @@ func (r Resource[T]) decodeList(data []byte, list *List[T], lenient bool) error 
 	return nil
 }
 
-// decodeItem reads an object of a list or watch. lenient: u is not nil if that cannot be read.
-func (r Resource[T]) decodeItem(data []byte, kind meta.GroupVersionKind, lenient bool) (obj T, u *meta.Unread, err error) {
+// decodeItem decodes an object of a list or watch. lenient: if the object cannot be read u
+// describes it, and there is no error.
+func (r Resource[T]) decodeItem(data []byte, kind meta.GroupVersionKind,
+	lenient bool) (obj T, u *meta.Unread, err error) {
 	if !lenient {
 		obj, err = r.decode(data, kind)
 		return obj, nil, err
@@ -151,14 +157,19 @@ func (r Resource[T]) decodeItem(data []byte, kind meta.GroupVersionKind, lenient
 	if obj, err = r.decode(data, kind); err == nil {
 		return obj, nil, nil
 	}
-	var named meta.PartialObjectMetadata // the server hands on what it stores, and need not have looked at all of it
+	var named meta.PartialObjectMetadata // the server sends stored bytes and may not have decoded them
 	if json.Unmarshal(data, &named) != nil || named.Name == "" {
 		return obj, nil, err
 	}
-	return obj, &meta.Unread{Namespace: named.Namespace, Name: named.Name, ResourceVersion: named.ResourceVersion, Why: err.Error()}, nil
+	return obj, &meta.Unread{
+		Namespace:       named.Namespace,
+		Name:            named.Name,
+		ResourceVersion: named.ResourceVersion,
+		Why:             err.Error(),
+	}, nil
 }
 
-// decode reads one object. Without a kind of its own it is of kind.
+// decode decodes one object. If data names no kind the object is of the given kind.
 func (r Resource[T]) decode(data []byte, kind meta.GroupVersionKind) (T, error) {
 	var zero T
 	if _, ok := any(zero).(*scheme.Unstructured); ok {
@@ -182,7 +193,7 @@ func (r Resource[T]) decode(data []byte, kind meta.GroupVersionKind) (T, error) 
 	return obj, nil
 }
 
-// accept is the Accept header for objects or lists of T.
+// accept returns the Accept header for objects or lists of T.
 func accept[T meta.Object](list bool) string {
 	var zero T
 	if _, ok := any(zero).(*meta.PartialObjectMetadata); !ok {
@@ -195,7 +206,7 @@ func accept[T meta.Object](list bool) string {
 	return codec.JSONType + ";as=" + as + ";g=" + meta.GroupName + ";v=v1"
 }
 
-// listQuery is the query for the options of a list or watch.
+// listQuery returns the query for the options of a list or watch.
 func listQuery(o *meta.ListOptions) url.Values {
 	query := url.Values{}
 	setText(query, "labelSelector", o.LabelSelector)
@@ -220,7 +231,7 @@ func listQuery(o *meta.ListOptions) url.Values {
 	return query
 }
 
-// writeQuery is the query for the options of a write.
+// writeQuery returns the query for the options of a write.
 func writeQuery(dryRun []string, manager, validation string) url.Values {
 	query := url.Values{}
 	if len(dryRun) > 0 {

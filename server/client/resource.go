@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Resource is a resource of a server whose objects are read and written as T. It is a value: In and
-// Sub return another.
+// Resource reads and writes the objects of one resource of a server as T. It is a value: In and Sub
+// return a changed copy.
 type Resource[T meta.Object] struct {
 	c         *Client
 	gvr       meta.GroupVersionResource
@@ -21,23 +21,23 @@ type Resource[T meta.Object] struct {
 	sub       string
 }
 
-// For returns a resource as the client c sees it. Nothing is asked of the server, which may not
-// have it.
+// For returns a resource of the server of c. It sends no request, so the server may lack the
+// resource.
 func For[T meta.Object](c *Client, gvr meta.GroupVersionResource) Resource[T] {
 	return Resource[T]{c: c, gvr: gvr}
 }
 
-// In returns the resource in one namespace. Outside of any ("", as For returns it), lists and
-// watches cover all namespaces, and objects are those of cluster scope; what is created or updated
-// says itself where it belongs.
+// In returns the resource in one namespace. Without a namespace ("", as For returns it) lists and
+// watches cover all namespaces, Get, Patch and Delete take objects of cluster scope, and Create and
+// Update take the namespace from the object.
 func (r Resource[T]) In(namespace string) Resource[T] {
 	r.namespace = namespace
 	return r
 }
 
-// Sub returns a subresource of each object, such as "status". It has Get, Create, Update and Patch,
-// as far as the server serves them. Its kind may be one of its own: T is what goes through this
-// door.
+// Sub returns a subresource of the objects, such as "status". It has Get, Create, Update and Patch,
+// as far as the server serves them. T is the type of the subresource, which may differ from the
+// resource's: Scale for "scale".
 func (r Resource[T]) Sub(name string) Resource[T] {
 	r.sub = name
 	return r
@@ -50,17 +50,18 @@ func (r Resource[T]) Get(ctx context.Context, name string, opts meta.GetOptions)
 	return r.object(ctx, http.MethodGet, r.namespace, name, &call{query: query})
 }
 
-// Create creates obj and returns it as it was stored.
+// Create creates obj and returns the stored object.
 func (r Resource[T]) Create(ctx context.Context, obj T, opts meta.CreateOptions) (T, error) {
-	name := "" // a collection is posted to, unless it is a subresource
+	name := "" // a POST goes to the collection, except for a subresource
 	if r.sub != "" {
 		name = obj.GetObjectMeta().Name
 	}
 	return r.write(ctx, http.MethodPost, name, obj, writeQuery(opts.DryRun, opts.FieldManager, opts.FieldValidation))
 }
 
-// Update replaces an object by obj. If obj has a resourceVersion and the object another, the error
-// is a conflict: read it again, and change that.
+// Update replaces the stored object by obj and returns the new one. If obj has a resourceVersion
+// and the stored object has another, the error is a conflict; the caller must then read the object
+// and change it again.
 func (r Resource[T]) Update(ctx context.Context, obj T, opts meta.UpdateOptions) (T, error) {
 	name := obj.GetObjectMeta().Name
 	if name == "" {
@@ -70,11 +71,12 @@ func (r Resource[T]) Update(ctx context.Context, obj T, opts meta.UpdateOptions)
 	return r.write(ctx, http.MethodPut, name, obj, writeQuery(opts.DryRun, opts.FieldManager, opts.FieldValidation))
 }
 
-// UpdateStatus is Sub("status").Update: of obj, only the status counts.
+// UpdateStatus is Sub("status").Update: it writes the status of obj and nothing else.
 func (r Resource[T]) UpdateStatus(ctx context.Context, obj T, opts meta.UpdateOptions) (T, error) {
 	return r.Sub("status").Update(ctx, obj, opts)
 }
 
+// write sends obj. Without a namespace of r it goes to the object's own.
 func (r Resource[T]) write(ctx context.Context, method, name string, obj T, query url.Values) (T, error) {
 	body, err := codec.AppendJSON(nil, obj)
 	if err != nil {
@@ -91,28 +93,33 @@ func (r Resource[T]) write(ctx context.Context, method, name string, obj T, quer
 // PatchType is the media type of a patch.
 type PatchType string
 
-// The types of patch.
+// The types of patch. Custom resources have no strategic merge patch.
 const (
 	JSONPatch      PatchType = "application/json-patch+json"            // a list of operations, RFC 6902
 	MergePatch     PatchType = "application/merge-patch+json"           // the fields that change, RFC 7386
-	StrategicPatch PatchType = "application/strategic-merge-patch+json" // the same, with lists merged by key; not for custom resources
-	ApplyPatch     PatchType = "application/apply-patch+yaml"           // the fields that the manager wants, in JSON or YAML
+	StrategicPatch PatchType = "application/strategic-merge-patch+json" // like MergePatch, merges lists by key
+	ApplyPatch     PatchType = "application/apply-patch+yaml"           // the manager's fields, in JSON or YAML
 )
 
-// Patch changes an object and returns it as it was stored. An apply creates it if need be, and must
-// name its FieldManager.
-func (r Resource[T]) Patch(ctx context.Context, name string, typ PatchType, patch []byte, opts meta.PatchOptions) (T, error) {
+// Patch changes an object and returns the stored object. An ApplyPatch creates the object if it
+// does not exist, and needs opts.FieldManager.
+func (r Resource[T]) Patch(ctx context.Context, name string, typ PatchType, patch []byte,
+	opts meta.PatchOptions) (T, error) {
 	if name == "" {
 		var zero T
 		return zero, errNoName
 	}
 	query := writeQuery(opts.DryRun, opts.FieldManager, opts.FieldValidation)
 	setBool(query, "force", opts.Force)
-	return r.object(ctx, http.MethodPatch, r.namespace, name, &call{query: query, contentType: string(typ), body: patch})
+	return r.object(ctx, http.MethodPatch, r.namespace, name, &call{
+		query:       query,
+		contentType: string(typ),
+		body:        patch,
+	})
 }
 
-// Delete deletes an object. It may live on, marked, until its finalizers are gone and its time is
-// up.
+// Delete deletes an object. If the object has finalizers or a grace period, the server only sets
+// its deletionTimestamp, and the object lives on until they are over.
 func (r Resource[T]) Delete(ctx context.Context, name string, opts meta.DeleteOptions) error {
 	if name == "" { // the path would be that of the whole collection
 		return errNoName
@@ -124,9 +131,10 @@ func (r Resource[T]) Delete(ctx context.Context, name string, opts meta.DeleteOp
 	return r.c.do(ctx, call, func([]byte) error { return nil })
 }
 
-// DeleteCollection deletes, or marks, all objects that list selects, and returns them as they were
-// before. With a limit it deletes one page, and goes on with the Continue of the answer.
-func (r Resource[T]) DeleteCollection(ctx context.Context, opts meta.DeleteOptions, list meta.ListOptions) (*List[T], error) {
+// DeleteCollection deletes all objects that list selects, by the rules of Delete, and returns them.
+// With a limit it deletes one page; the Continue of the answer is the option for the next page.
+func (r Resource[T]) DeleteCollection(ctx context.Context, opts meta.DeleteOptions,
+	list meta.ListOptions) (*List[T], error) {
 	call, err := r.deletion("", &opts)
 	if err != nil {
 		return nil, err
@@ -135,8 +143,8 @@ func (r Resource[T]) DeleteCollection(ctx context.Context, opts meta.DeleteOptio
 	return r.list(ctx, call)
 }
 
-// deletion is the call that deletes one object, or without a name all of them. The options are in
-// the body.
+// deletion returns the call that deletes one object, or without a name the collection. The options
+// go into the body.
 func (r Resource[T]) deletion(name string, opts *meta.DeleteOptions) (*call, error) {
 	path, err := r.path(r.namespace, name)
 	if err != nil {
@@ -147,7 +155,13 @@ func (r Resource[T]) deletion(name string, opts *meta.DeleteOptions) (*call, err
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	return &call{method: http.MethodDelete, path: path, accept: codec.JSONType, contentType: codec.JSONType, body: body}, nil
+	return &call{
+		method:      http.MethodDelete,
+		path:        path,
+		accept:      codec.JSONType,
+		contentType: codec.JSONType,
+		body:        body,
+	}, nil
 }
 
 // object completes and sends a call whose answer is one object.
@@ -166,9 +180,11 @@ func (r Resource[T]) object(ctx context.Context, method, namespace, name string,
 	return obj, err
 }
 
-var errNoName = errors.New("client: an object is asked for without a name")
+// errNoName keeps a request for one object from going to the whole collection.
+var errNoName = errors.New("client: the name of the object is empty")
 
-// path is where an object is, or without a name the collection.
+// path returns the path of an object, or without a name of the collection. It refuses names that
+// could lead to another path, such as "..".
 func (r Resource[T]) path(namespace, name string) (string, error) {
 	path := "/apis/" + r.gvr.Group + "/" + r.gvr.Version
 	if r.gvr.Group == "" {

@@ -33,10 +33,10 @@ func TestNewRefuses(t *testing.T) {
 		cfg  client.Config
 		want string
 	}{
-		{client.Config{URL: "https://h"}, "Codecs are missing"},
-		{client.Config{Codecs: codecs(t)}, "none of a server"},
-		{client.Config{Codecs: codecs(t), URL: "h:443"}, "none of a server"},
-		{client.Config{Codecs: codecs(t), URL: "https://u:secret/x"}, "none of a server"},
+		{client.Config{URL: "https://h"}, "Config.Codecs is nil"},
+		{client.Config{Codecs: codecs(t)}, "not a URL with http or https"},
+		{client.Config{Codecs: codecs(t), URL: "h:443"}, "not a URL with http or https"},
+		{client.Config{Codecs: codecs(t), URL: "https://u:secret/x"}, "not a URL with http or https"},
 		{client.Config{Codecs: codecs(t), URL: "https://u:secret@h"}, "more than scheme, host and path"},
 		{client.Config{Codecs: codecs(t), URL: "https://h?secret"}, "more than scheme, host and path"},
 		{client.Config{Codecs: codecs(t), Transport: handler}, ""},
@@ -192,7 +192,7 @@ func TestCollection(t *testing.T) {
 	})
 }
 
-// TestUnstructured does without a Go type.
+// TestUnstructured reads and writes objects without a Go type.
 func TestUnstructured(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *client.Client) {
 		ctx := t.Context()
@@ -219,7 +219,7 @@ func TestUnstructured(t *testing.T) {
 	})
 }
 
-// TestPaths wants requests for the right places, and none for those that a name could lead to by mistake.
+// TestPaths: requests have the right paths, and a bad name leads to no request at all.
 func TestPaths(t *testing.T) {
 	var got string
 	c := newClient(t, client.Config{URL: "http://h/below/", Codecs: codecs(t), Token: "sesame", UserAgent: "me",
@@ -287,7 +287,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestBadAnswers wants an error for all that is no answer.
+// TestBadAnswers: an answer that cannot be read is an error.
 func TestBadAnswers(t *testing.T) {
 	var code int
 	var text string

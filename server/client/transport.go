@@ -12,19 +12,22 @@ import (
 	"time"
 )
 
-// HandlerTransport carries requests to a handler in the same process. The handler sees what it
-// would see of a client on the network: a request of its own, headers included, whose context ends
-// when the client gives up, and a writer that streams, blocks while the client does not read, and
-// heeds write deadlines. What has no place here is hijacking.
+// The transport to a handler in the same process: it does what net/http's server would do for a
+// handler, without a network. The client by which a server calls itself uses it.
+
+// HandlerTransport returns a RoundTripper that calls a handler in the same process. The handler
+// sees a request as from a client on the network: a copy of its own, headers included, whose
+// context ends when the client gives up. Its writer streams, blocks while the client does not read,
+// and heeds write deadlines. It cannot be hijacked.
 //
-// Each request has a goroutine. RoundTrip waits for it if its context ends before there is an
-// answer, and so does Close of the answer's body, so that nothing of a request is left when the
-// caller is done with it.
+// Each request has a goroutine. Close of the answer's body waits for its end, and so does RoundTrip
+// if its context ends before there is an answer. So no goroutine outlives a request.
 func HandlerTransport(h http.Handler) http.RoundTripper { return &handlerTransport{h} }
 
+// handlerTransport is the RoundTripper that HandlerTransport returns.
 type handlerTransport struct{ handler http.Handler }
 
-// RoundTrip calls the handler, and returns when it has begun to answer.
+// RoundTrip calls the handler, and returns when the handler has begun its answer.
 func (t *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	x := &exchange{header: http.Header{}, begun: make(chan struct{}), ended: make(chan struct{}), cancel: cancel}
@@ -37,7 +40,7 @@ func (t *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}()
 	select {
 	case <-x.begun:
-	case <-ctx.Done(): // the caller's doing, or the end of the handler, which begins an answer first
+	case <-ctx.Done(): // the caller gave up, or the handler has returned, after it began an answer
 		<-x.ended
 	}
 	if err := r.Context().Err(); err != nil {
@@ -53,13 +56,13 @@ func (t *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// incoming turns a client's request into a server's.
+// incoming converts a request as a client sends it to a request as a server gets it.
 func incoming(ctx context.Context, r *http.Request) *http.Request {
 	in := r.Clone(ctx)
 	in.URL = &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
 	in.RequestURI = in.URL.RequestURI()
 	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
-	in.RemoteAddr = "127.0.0.1:0" // nobody listens there, but whoever parses it finds an address
+	in.RemoteAddr = "127.0.0.1:0" // parsers of addresses must find one
 	if in.Host == "" {
 		in.Host = r.URL.Host
 	}
@@ -69,7 +72,8 @@ func incoming(ctx context.Context, r *http.Request) *http.Request {
 	return in
 }
 
-// exchange is one request on its way: the http.ResponseWriter of its handler.
+// exchange is one request and its answer: the http.ResponseWriter of the handler, and the pipe to
+// the client.
 type exchange struct {
 	reader *io.PipeReader
 	writer *io.PipeWriter
@@ -88,8 +92,8 @@ type exchange struct {
 	}
 }
 
-// growStack makes room on the stack for a request's way through the server, at once, while there is
-// little on it to be moved.
+// growStack grows the stack of a goroutine to the size that a request needs, in one step, while
+// there is little on the stack to copy.
 //
 //go:noinline
 func growStack() {
@@ -97,10 +101,10 @@ func growStack() {
 	runtime.KeepAlive(&room[0])
 }
 
-// serve runs the handler. asked is the context of the caller.
+// serve runs the handler. asked is the context of the client's request.
 func (x *exchange) serve(h http.Handler, in *http.Request, asked context.Context) {
 	defer in.Body.Close()
-	// A handler that is writing does not look at its context.
+	// A handler that blocks in Write does not see the end of its context.
 	stop := context.AfterFunc(asked, func() { x.writer.CloseWithError(asked.Err()) })
 	defer stop()
 	defer x.end(asked)
@@ -108,8 +112,8 @@ func (x *exchange) serve(h http.Handler, in *http.Request, asked context.Context
 	x.begin(http.StatusOK)
 }
 
-// end closes the answer: as a whole one, unless the handler panicked, which cuts it, or the caller
-// has given up.
+// end ends the answer: with io.EOF if it is whole, or with an error if the handler has panicked or
+// the client has given up.
 func (x *exchange) end(asked context.Context) {
 	_ = x.SetWriteDeadline(time.Time{})
 	err := asked.Err()
@@ -126,6 +130,7 @@ func (x *exchange) end(asked context.Context) {
 	x.writer.CloseWithError(err) // nil is io.EOF
 }
 
+// begin fixes code and header of the answer at its first call, and lets RoundTrip return.
 func (x *exchange) begin(code int) {
 	if x.code == 0 {
 		x.code, x.sent = code, maps.Clone(x.header)
@@ -143,19 +148,20 @@ func (x *exchange) WriteHeader(code int) {
 	}
 }
 
-// Write returns when all of p has been read, or nobody will read it.
+// Write returns when the client has read all of p, or has given up.
 func (x *exchange) Write(p []byte) (int, error) {
 	x.begin(http.StatusOK)
 	return x.writer.Write(p)
 }
 
-// Flush begins the answer; nothing is held back.
+// Flush begins the answer. Write buffers nothing, so there is nothing else to flush.
 func (x *exchange) Flush() { x.begin(http.StatusOK) }
 
 // SetReadDeadline does nothing: a request's body comes from memory.
 func (x *exchange) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline lets writing fail after t, and cuts the answer; the zero time lifts that.
+// SetWriteDeadline makes writes fail after t and breaks the answer off then. The zero time means no
+// deadline.
 func (x *exchange) SetWriteDeadline(t time.Time) error {
 	x.late.Lock()
 	defer x.late.Unlock()

@@ -59,7 +59,7 @@ func TestHandlerTransport(t *testing.T) {
 	resp.Body.Close()
 }
 
-// What is written can be read while the handler goes on.
+// The client can read an answer while the handler goes on writing.
 func TestHandlerStreams(t *testing.T) {
 	more := make(chan string)
 	resp, err := roundTrip(t, t.Context(), func(w http.ResponseWriter, _ *http.Request) {
@@ -87,7 +87,8 @@ func TestHandlerStreams(t *testing.T) {
 	}
 }
 
-// However the caller gives up, the handler is told, and has ended when the caller goes on.
+// In whichever way the caller gives up, the context of the handler ends, and the handler has
+// returned when the caller goes on.
 func TestHandlerEndsWithItsCaller(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -168,7 +169,7 @@ func TestHandlerPanics(t *testing.T) {
 	}
 }
 
-// A caller that does not read is cut off when the handler wants that.
+// A write deadline cuts off a caller that does not read.
 func TestHandlerHeedsWriteDeadlines(t *testing.T) {
 	written := make(chan error, 1)
 	resp, err := roundTrip(t, t.Context(), func(w http.ResponseWriter, _ *http.Request) {

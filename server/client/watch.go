@@ -13,60 +13,65 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// EventType is what has happened to an object, as the wire spells it.
+// EventType says what has happened to an object, in the spelling of the API.
 type EventType string
 
 // The event types.
 const (
-	Added    EventType = "ADDED"    // it is there, or has come to match the selectors
-	Modified EventType = "MODIFIED" // it has changed
-	Deleted  EventType = "DELETED"  // it is gone, or does not match the selectors any more
-	Bookmark EventType = "BOOKMARK" // nothing has: all changes up to a revision have been sent
-	// Unread is not on the wire. The object is there in a state that cannot be read. Only who
-	// watches with a context of meta.WithUnread sees that; for others the watch ends.
+	Added    EventType = "ADDED"    // the object exists, or has begun to match the selectors
+	Modified EventType = "MODIFIED" // the object has changed
+	Deleted  EventType = "DELETED"  // the object is gone, or has ceased to match the selectors
+	Bookmark EventType = "BOOKMARK" // no change: all changes up to a revision have been sent
+	// Unread is an event of this client alone: the object exists and cannot be read. Only a watch
+	// with a context of meta.WithUnread has such events; any other watch ends with an error.
 	Unread EventType = "UNREAD"
 )
 
 // Event is one change.
 type Event[T meta.Object] struct {
 	Type EventType
-	// Object is the new state. Of Deleted it is the last one, with the revision of its end; of
-	// Bookmark an empty object with the revision, and at the end of the initial events with the
-	// annotation meta.InitialEventsAnnotation. Of Unread, and if the last state cannot be read of
-	// Deleted, it has nothing but namespace, name and resourceVersion.
+	// Object is the new state. For Deleted it is the last state, with the revision of the deletion.
+	// For Bookmark it is an empty object with the revision; the bookmark after the initial events
+	// has the annotation meta.InitialEventsAnnotation. For Unread, and for Deleted if the last
+	// state cannot be read, it has only namespace, name and resourceVersion.
 	Object T
 }
 
-// Watch is a stream of changes. It ends with the context that it was opened with, or with Close.
+// Watch is a stream of changes. It ends with its context, or with Close.
 type Watch[T meta.Object] struct {
 	r      Resource[T]
 	body   io.ReadCloser
 	events *bufio.Reader // one event a line
-	// lenient: an object that cannot be read does not end the watch.
+	// lenient: an object that cannot be read is an event, and not the end of the watch.
 	lenient bool
 }
 
-// Watch opens a stream of changes to the objects that opts select: those after
-// opts.ResourceVersion, or without one the present state as Added events, in no particular order,
-// and then the changes after that. Close it. A server ends every watch after some time; who follows
-// a Source goes on from there.
+// Watch opens a stream of changes to the objects that opts select: the changes after
+// opts.ResourceVersion; or, without one, the present objects as Added events, in no particular
+// order, and then their changes. The caller must Close it. A server ends every watch after some
+// time; follow.Changes on a Source opens the next one.
 func (r Resource[T]) Watch(ctx context.Context, opts meta.ListOptions) (*Watch[T], error) {
 	path, err := r.path(r.namespace, "")
 	if err != nil {
 		return nil, err
 	}
 	opts.Watch = true
-	resp, err := r.c.open(ctx, &call{method: http.MethodGet, path: path, query: listQuery(&opts), accept: accept[T](false)})
+	resp, err := r.c.open(ctx, &call{
+		method: http.MethodGet,
+		path:   path,
+		query:  listQuery(&opts),
+		accept: accept[T](false),
+	})
 	if err != nil {
 		return nil, err
 	}
 	return &Watch[T]{r: r, body: resp.Body, events: bufio.NewReader(resp.Body), lenient: meta.ShowsUnread(ctx)}, nil
 }
 
-// Next waits for a change. The error is io.EOF where the server has ended the watch in good order:
-// another one from the last event or bookmark goes on without a gap. A *meta.StatusError is why the
-// server cannot go on; with one that meta.IsResourceExpired knows, the changes asked for are no
-// longer known, and all has to be read anew.
+// Next waits for a change. The error is io.EOF if the server has ended the watch in good order: a
+// new watch from the revision of the last event or bookmark misses nothing. A *meta.StatusError
+// says why the server cannot go on. If meta.IsResourceExpired is true for it, the server no longer
+// has the changes, and the caller must list again.
 func (w *Watch[T]) Next() (Event[T], error) {
 	ev, u, err := w.next()
 	if u != nil {
@@ -79,7 +84,8 @@ func (w *Watch[T]) Next() (Event[T], error) {
 	return ev, w.explained(err)
 }
 
-// explained says in an error that it is one of the watch.
+// explained adds to an error which resource was watched. It leaves io.EOF and the server's errors
+// as they are.
 func (w *Watch[T]) explained(err error) error {
 	if err == nil || err == io.EOF || isStatus(err) {
 		return err
@@ -87,7 +93,8 @@ func (w *Watch[T]) explained(err error) error {
 	return fmt.Errorf("client: watch of %s: %w", w.r.gvr.GroupResource(), err)
 }
 
-// next is Next, but u is not nil if the object cannot be read. Then the event has only its type.
+// next is Next, except for an object that cannot be read: u describes it then, and the event has
+// only its type.
 func (w *Watch[T]) next() (ev Event[T], u *meta.Unread, err error) {
 	line, end := w.events.ReadBytes('\n')
 	if end != nil && (end != io.EOF || len(line) == 0) {
@@ -95,7 +102,7 @@ func (w *Watch[T]) next() (ev Event[T], u *meta.Unread, err error) {
 	}
 	typ, object, err := cutEvent(line)
 	switch {
-	case err != nil && end == io.EOF: // in the middle of it
+	case err != nil && end == io.EOF: // the stream broke off in the middle of an event
 		return ev, nil, io.ErrUnexpectedEOF
 	case err != nil:
 		return ev, nil, err
@@ -121,8 +128,9 @@ func (w *Watch[T]) next() (ev Event[T], u *meta.Unread, err error) {
 	return ev, nil, fmt.Errorf("unknown event %q", typ)
 }
 
-// cutEvent takes a line apart. In the form that servers give it, the object is not looked into, as
-// that is what its decoder does.
+// cutEvent splits a line into the type and the object of an event. For the usual form of a line it
+// does not parse the object, which the decoder does later; any other form goes through
+// encoding/json.
 func cutEvent(line []byte) (EventType, []byte, error) {
 	rest, begun := bytes.CutPrefix(line, []byte(`{"type":"`))
 	rest, ended := bytes.CutSuffix(rest, []byte("}\n"))
@@ -137,10 +145,10 @@ func cutEvent(line []byte) (EventType, []byte, error) {
 	return event.Type, event.Object, err
 }
 
-// Close ends the watch, and a Next that waits.
+// Close ends the watch. A waiting Next returns an error.
 func (w *Watch[T]) Close() { w.body.Close() }
 
-// isStatus reports whether err is the server's word.
+// isStatus reports whether err is an error that the server has sent.
 func isStatus(err error) bool {
 	var status *meta.StatusError
 	return errors.As(err, &status)

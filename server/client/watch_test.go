@@ -68,7 +68,7 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// TestWatchEnds tells the ends of a watch apart.
+// TestWatchEnds: each way in which a watch ends has its own error.
 func TestWatchEnds(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *client.Client) {
 		maps := client.For[*meta.PartialObjectMetadata](c, configMapResource).In("default")

@@ -13,17 +13,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// apart serves what may be a watch by HTTP/1.1 on a goroutine of its own, and takes the connection
-// from net/http when the answer turns out to be a stream. What net/http holds for a request is made
-// for short ones: the goroutine of the connection, whose stack has grown in the handshake, and
-// buffers for reading and writing, of which a watch that waits needs nothing. They are more than
-// half of what one takes in memory.
+// Watches by HTTP/1.1, taken from net/http so that a waiting watch holds little memory.
+// Listeners.Serve wraps the handler with apart.
+
+// apart serves a request that may be a watch by HTTP/1.1 on a goroutine of its own, and hijacks the
+// connection when the answer turns out to be a stream. net/http holds for each request the
+// goroutine of the connection, whose stack has grown in the handshake, and buffers for reading and
+// writing. A waiting watch needs none of these, and they are more than half of its memory.
 //
-// The handler notices nothing. The connection closes behind the stream, and the client is told so.
+// The handler does not notice. The connection closes after the stream; the header Connection tells
+// the client.
 //
-// Who has just been refused a watch will hardly get the next one, and refusing it should cost no
-// more than to serve something: for a moment, watches of that connection are net/http's. One that
-// is served all the same takes more memory, nothing else.
+// If a connection has just had a watch refused, its next watch will probably be refused, too, and a
+// refusal should be cheap: for refusedFor, apart leaves watches of that connection to net/http. If
+// one of them succeeds it takes more memory, and nothing else differs.
 func apart(h http.Handler, log *zap.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !mayStream(r) {
@@ -43,7 +46,7 @@ func apart(h http.Handler, log *zap.Logger) http.Handler {
 		alone := context.AfterFunc(r.Context(), cancel)
 		go s.serve(h, r.WithContext(ctx))
 		for range s.asked {
-			err := s.take()
+			err := s.hijack()
 			if err != nil {
 				s.answer <- err
 				continue
@@ -61,10 +64,10 @@ func apart(h http.Handler, log *zap.Logger) http.Handler {
 	})
 }
 
-// refusedFor is how long a refusal tells what becomes of the next watch.
+// refusedFor is how long a refusal predicts the next one.
 const refusedFor = 100 * time.Millisecond
 
-// justRefused reports whether a watch has just been refused by c, which may be nil.
+// justRefused reports whether a watch of c was refused within refusedFor. c may be nil.
 func (c *conn) justRefused() bool {
 	if c == nil {
 		return false
@@ -73,41 +76,43 @@ func (c *conn) justRefused() bool {
 	return at != 0 && time.Duration(time.Now().UnixNano()-at) < refusedFor
 }
 
-// mayStream reports whether r looks like a watch by HTTP/1.1. Nobody knows yet whether it is one
-// that is served.
+// mayStream reports whether r looks like a watch by HTTP/1.1. Whether it is one, and is allowed,
+// the handler decides later.
 func mayStream(r *http.Request) bool {
 	return r.ProtoMajor == 1 && r.ProtoAtLeast(1, 1) && r.Method == http.MethodGet && r.Body == http.NoBody &&
 		(strings.Contains(r.URL.RawQuery, "watch") || strings.Contains(r.URL.Path, "/watch/"))
 }
 
-// stream is the writer of a request that is served apart. An answer that is flushed before anything
-// of it has been written is one that streams: from then on the connection is the stream's.
+// stream is the http.ResponseWriter of a request that apart serves. A handler that flushes before
+// its first write begins a stream, as watches do: from then on the connection belongs to the
+// stream, which writes the chunks of the answer itself.
 //
-// It belongs to the goroutine of the handler, deadlines apart, which anybody may set.
+// The goroutine of the handler owns it; deadlines may be set by any goroutine.
 type stream struct {
 	http.ResponseWriter // nil once the connection has been taken
 	header              http.Header
 	log                 *zap.Logger
-	code                int     // held back, so that the header can say what becomes of the connection; 0 if there is none
-	frames              *[]byte // not sent yet; nil if there are none
+	code                int     // held back until FlushError has set the header Connection; 0: none
+	frames              *[]byte // chunks that have not been sent; nil if there are none
 
-	asked  chan struct{} // asks the goroutine of net/http to take the connection; closed when it has been served
+	asked  chan struct{} // asks net/http's goroutine to hijack; closed when the handler has returned
 	answer chan error
-	came   outcome            // for net/http
+	came   outcome            // read by net/http's goroutine after asked is closed
 	cancel context.CancelFunc // ends the request
 
 	mu       sync.Mutex
-	conn     net.Conn  // nil until it has been taken
+	conn     net.Conn  // nil until it has been hijacked
 	deadline time.Time // for writing
 }
 
-// outcome is what came of a request that has not become a stream.
+// outcome is the end of a request that has not become a stream.
 type outcome struct {
-	refused bool // the code is an error's
-	reason  any  // of a panic
+	refused bool // the code was 400 or above
+	reason  any  // the value of a panic
 }
 
-// serve has h answer.
+// serve calls h, on the goroutine of the stream. It logs a panic of a stream; before that net/http
+// gets the panic.
 func (s *stream) serve(h http.Handler, r *http.Request) {
 	defer close(s.asked)
 	defer s.cancel()
@@ -118,7 +123,7 @@ func (s *stream) serve(h http.Handler, r *http.Request) {
 			return
 		}
 		if reason != nil && reason != http.ErrAbortHandler {
-			s.log.Error("stream panicked", zap.String("panic", fmt.Sprint(reason)), zap.Stack("stack"))
+			s.log.Error("the handler of a stream panicked", zap.String("panic", fmt.Sprint(reason)), zap.Stack("stack"))
 		}
 		s.end(reason == nil)
 	}()
@@ -128,7 +133,8 @@ func (s *stream) serve(h http.Handler, r *http.Request) {
 	}
 }
 
-// end ends the stream. A client that does not read has Linger to do so.
+// end ends the stream, with its last chunk if whole, and closes the connection. It waits up to
+// Linger for a client that does not read.
 func (s *stream) end(whole bool) {
 	if whole {
 		_ = s.conn.SetWriteDeadline(time.Now().Add(Linger))
@@ -139,9 +145,9 @@ func (s *stream) end(whole bool) {
 	_ = s.conn.Close()
 }
 
-// take sends the header and hijacks the connection. It runs on the goroutine of net/http, whose
-// stack has grown enough for that already.
-func (s *stream) take() error {
+// hijack sends the header and hijacks the connection. It runs on the goroutine of net/http, whose
+// stack is large enough already.
+func (s *stream) hijack() error {
 	rc := http.NewResponseController(s.ResponseWriter)
 	if err := rc.Flush(); err != nil {
 		return err
@@ -153,13 +159,13 @@ func (s *stream) take() error {
 		return err
 	}
 	s.ResponseWriter, s.conn = nil, conn
-	if rw.Reader.Buffered() == 0 { // else the client has sent its next request already, and nobody will see it leave
+	if rw.Reader.Buffered() == 0 { // otherwise a pipelined request hides the end of the connection
 		go s.await(conn)
 	}
 	return conn.SetWriteDeadline(s.deadline)
 }
 
-// await ends the request when its client leaves.
+// await cancels the request when the client closes the connection.
 func (s *stream) await(conn net.Conn) {
 	if n, _ := conn.Read(make([]byte, 1)); n == 0 {
 		s.cancel()
@@ -169,7 +175,8 @@ func (s *stream) await(conn net.Conn) {
 // Header implements http.ResponseWriter.
 func (s *stream) Header() http.Header { return s.header }
 
-// WriteHeader holds the code back until it is clear how the answer goes on.
+// WriteHeader holds the code back until the first Write or Flush decides whether the answer is a
+// stream.
 func (s *stream) WriteHeader(code int) {
 	switch {
 	case s.conn != nil:
@@ -180,7 +187,7 @@ func (s *stream) WriteHeader(code int) {
 	}
 }
 
-// begin sends the code that was held back, if there is one, to net/http.
+// begin passes the code that was held back to net/http.
 func (s *stream) begin() {
 	if s.code != 0 {
 		s.ResponseWriter.WriteHeader(s.code)
@@ -188,13 +195,14 @@ func (s *stream) begin() {
 	}
 }
 
-// Write writes p, as a chunk if the connection has been taken.
+// Write implements http.ResponseWriter: it writes p, as a chunk of HTTP/1.1 if the connection has
+// been hijacked.
 func (s *stream) Write(p []byte) (int, error) {
 	if s.conn == nil {
 		s.begin()
 		return s.ResponseWriter.Write(p)
 	}
-	if len(p) == 0 { // the chunk that ends a body
+	if len(p) == 0 { // an empty chunk would end the body
 		return 0, nil
 	}
 	s.room()
@@ -208,7 +216,8 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), s.FlushError()
 }
 
-// FlushError is Flush for http.ResponseController.
+// FlushError implements Flush for http.ResponseController. The first flush of an answer without a
+// body so far, and without a length, hijacks the connection.
 func (s *stream) FlushError() error {
 	switch {
 	case s.conn != nil:
@@ -223,20 +232,22 @@ func (s *stream) FlushError() error {
 	return http.NewResponseController(s.ResponseWriter).Flush()
 }
 
-// maxFrames is how many bytes of a stream are put together before they are sent: as many as a
-// record of TLS has.
+// maxFrames is the number of bytes of a stream that are collected before they are sent: the size of
+// a TLS record.
 const maxFrames = 16 << 10
 
+// frames holds buffers for chunks.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
-// room makes sure that there is a buffer. While a stream waits for its next event, it has none.
+// room gets a buffer from the pool, unless there is one. A stream that waits for its next event has
+// none.
 func (s *stream) room() {
 	if s.frames == nil {
 		s.frames = frames.Get().(*[]byte)
 	}
 }
 
-// send sends what has been written.
+// send sends the collected chunks, and puts the buffer back into the pool.
 func (s *stream) send() error {
 	if s.frames == nil {
 		return nil
@@ -250,8 +261,8 @@ func (s *stream) send() error {
 	return err
 }
 
-// SetReadDeadline is for http.ResponseController. What is read of a stream is only whether the
-// client is still there.
+// SetReadDeadline is for http.ResponseController. A hijacked connection has no read deadline: it is
+// only read to notice that the client leaves.
 func (s *stream) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,5 +283,5 @@ func (s *stream) SetWriteDeadline(t time.Time) error {
 	return http.NewResponseController(s.ResponseWriter).SetWriteDeadline(t)
 }
 
-// Unwrap lets http.ResponseController reach the connection while it is net/http's.
+// Unwrap lets http.ResponseController reach net/http's writer, until the connection is hijacked.
 func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -61,7 +61,7 @@ func TestStreamsHoldLittle(t *testing.T) {
 func streamed(t *testing.T, target string, log *zap.Logger, h http.HandlerFunc) (*peer, *conns) {
 	p, all := connectionstest.NewPipes(), newConns(10, MaxStreams, &Crowd{}, zap.NewNop())
 	srv := &http.Server{Handler: apart(h, log), ConnState: all.changed, ConnContext: all.context, ErrorLog: QuietLog(zap.NewNop())}
-	go srv.Serve(all.listen(p))
+	go srv.Serve(all.wrap(p))
 	t.Cleanup(func() {
 		srv.Close()
 		_ = all.seeOut(t.Context()) // which has ended: what is left is cut
@@ -113,7 +113,8 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// TestNoStream leaves to net/http what is no stream though it looks like one: the connection goes on.
+// TestNoStream: a request that looks like a watch and is none stays with net/http, and the
+// connection can be used again.
 func TestNoStream(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"refused":      func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) },

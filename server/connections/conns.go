@@ -16,12 +16,15 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// reservedFiles are descriptors that connections leave to the rest of the process: the store, which
-// may not survive without them, logs, certificates, and connections to others. Where there are few,
-// connections take at most half.
+// The bound on connections: which are open, which are idle, and which is closed next. Listeners
+// hands its net.Listeners and the hooks of net/http to conns.
+
+// reservedFiles is the number of descriptors that connections leave to the rest of the process: the
+// store, which may not survive without them, logs, certificates and outgoing connections. If the
+// process has fewer than twice as many, connections take half.
 const reservedFiles = 128
 
-// maxConns is the bound on connections for a number of descriptors that the process may have.
+// maxConns returns the bound on connections of a process that may have a number of descriptors.
 func maxConns(files uint64) int {
 	if files < 2*reservedFiles {
 		return int(max(1, files/2))
@@ -29,47 +32,54 @@ func maxConns(files uint64) int {
 	return int(min(files-reservedFiles, math.MaxInt32))
 }
 
-// conns bounds the connections of all listeners together. At the bound each new one takes the place
-// of an idle one, that has been idle for longest: first of strangers, which are those that no
-// request has come by from anybody known, or no request at all, then of others. A connection in use
-// is never closed; if all are, nothing is accepted, and clients wait in the system's queue. Cost: a
-// lock for some instructions at the begin and the end of a request, and no allocation.
+// conns bounds the connections of all listeners together. At the bound each new connection closes
+// the one that has been idle for longest: first among those of strangers, then among the others. A
+// connection in use is never closed; if all are in use nothing is accepted, and clients wait in the
+// system's queue. Cost: a lock for some instructions at the begin and the end of a request, and no
+// allocation.
 type conns struct {
 	bound   int
-	streams int // of HTTP/2, that each may have at a time
+	streams int // bound on the open HTTP/2 streams of each connection
 	log     *zap.Logger
 
-	mu      sync.Mutex
-	freed   sync.Cond // a connection has been closed or become idle, or a listener closed
-	open    int
-	warned  bool     // that the bound was reached, since there was room
-	waiting [2]queue // idle ones, of strangers and of others
-	taken   queue    // those that are not net/http's any more
-	crowd   *Crowd
+	mu       sync.Mutex
+	freed    sync.Cond // signals that a connection was closed or became idle, or a listener closed
+	open     int
+	warned   bool     // the log says that the bound is reached; reset when half is free
+	waiting  [2]queue // idle connections: 0 of strangers, 1 of others; the longest idle first
+	hijacked queue    // hijacked connections, which net/http has forgotten
+	crowd    *Crowd
 
-	strangers budget // streams of those that are not known
+	strangers budget // of the HTTP/2 streams of all strangers
 }
 
 func newConns(bound, streams int, crowd *Crowd, log *zap.Logger) *conns {
-	cs := &conns{bound: bound, streams: streams, crowd: crowd, log: log, strangers: newBudget(strangerStreams, strangerRate)}
+	cs := &conns{
+		bound:     bound,
+		streams:   streams,
+		crowd:     crowd,
+		log:       log,
+		strangers: newBudget(strangerStreams, strangerRate),
+	}
 	cs.freed.L = &cs.mu
 	for i := range cs.waiting {
 		cs.waiting[i].init()
 	}
-	cs.taken.init()
+	cs.hijacked.init()
 	return cs
 }
 
-// bounded is a listener whose connections are counted.
+// bounded is a listener whose connections conns counts.
 type bounded struct {
 	net.Listener
 	all    *conns
 	closed bool // guarded by all.mu
 }
 
-func (cs *conns) listen(l net.Listener) net.Listener { return &bounded{Listener: l, all: cs} }
+func (cs *conns) wrap(l net.Listener) net.Listener { return &bounded{Listener: l, all: cs} }
 
-// Accept implements net.Listener. It returns when there is room for the connection.
+// Accept implements net.Listener. It accepts a connection, and then waits until there is room for
+// it.
 func (l *bounded) Accept() (net.Conn, error) {
 	nc, err := l.Listener.Accept()
 	if err != nil {
@@ -86,7 +96,7 @@ func (l *bounded) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// admit counts c in once there is room. It returns false if the listener is closed before that.
+// admit waits for room and counts c. It returns false if the listener is closed before that.
 func (l *bounded) admit(c *conn) bool {
 	cs := l.all
 	cs.mu.Lock()
@@ -125,8 +135,8 @@ func (l *bounded) Close() error {
 	return l.Listener.Close()
 }
 
-// takeIdle takes the idle connection off its queue that is to go first; nil if there is none. mu is
-// held.
+// takeIdle removes from its queue the idle connection that is to be closed next, and returns it;
+// nil if there is none. mu is held.
 func (cs *conns) takeIdle() *conn {
 	for i := range cs.waiting {
 		if c := cs.waiting[i].first(); c != nil {
@@ -137,7 +147,7 @@ func (cs *conns) takeIdle() *conn {
 	return nil
 }
 
-// closeIdle closes the idle connection that is to go first, and reports whether there is one.
+// closeIdle closes the next idle connection, and reports whether there was one.
 func (cs *conns) closeIdle() bool {
 	cs.mu.Lock()
 	c := cs.takeIdle()
@@ -148,8 +158,8 @@ func (cs *conns) closeIdle() bool {
 	return c != nil
 }
 
-// changed is called by net/http when the state of a connection changes. New ones are idle from the
-// start, until the headers of a request have been read.
+// changed is the http.Server.ConnState of all servers. A new connection counts as idle until the
+// headers of its first request have been read.
 func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateActive, http.StateHijacked, http.StateIdle:
@@ -171,9 +181,9 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	case c.closed:
 		return
 	case state == http.StateHijacked:
-		cs.taken.push(c)
+		cs.hijacked.push(c)
 		return
-	case c.known.Load():
+	case c.authenticated.Load():
 		cs.waiting[1].push(c)
 	default:
 		cs.waiting[0].push(c)
@@ -183,8 +193,8 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	}
 }
 
-// seeOut waits for the end of the connections that have been taken from net/http, which does not
-// know of them any more. With the end of ctx it cuts those that are left, and returns ctx's error.
+// seeOut waits for the end of the hijacked connections, for which http.Server.Shutdown does not
+// wait. When ctx ends it closes those that are left, and returns ctx's error.
 func (cs *conns) seeOut(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, func() {
 		cs.mu.Lock()
@@ -193,7 +203,7 @@ func (cs *conns) seeOut(ctx context.Context) (err error) {
 	})()
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	for c := cs.taken.first(); c != nil; c = cs.taken.first() {
+	for c := cs.hijacked.first(); c != nil; c = cs.hijacked.first() {
 		if err = ctx.Err(); err == nil {
 			cs.freed.Wait()
 			continue
@@ -205,13 +215,17 @@ func (cs *conns) seeOut(ctx context.Context) (err error) {
 	return err
 }
 
+// connKey is the key of the conn in the context of a request.
 type connKey struct{}
 
-// context lets acquainted find the connection of a request.
+// context is the http.Server.ConnContext of all servers: it puts the conn into the context of
+// requests.
 func (cs *conns) context(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, connOf(nc))
 }
 
+// connOf returns the conn below a connection that net/http shows: a conn itself, a *tls.Conn or a
+// *framed.
 func connOf(nc net.Conn) *conn {
 	if t, ok := nc.(interface{ NetConn() net.Conn }); ok { // *tls.Conn or *framed
 		nc = t.NetConn()
@@ -219,37 +233,39 @@ func connOf(nc net.Conn) *conn {
 	return nc.(*conn)
 }
 
-// Acquaint returns an authenticator that marks the connection of a request once somebody known has
-// sent one by it: such connections are not a stranger's.
-func Acquaint(a request.Authenticator) request.Authenticator { return acquainted{a} }
+// Acquaint wraps the authenticator a. When a finds a user that is not anonymous, the connection of
+// the request is marked, and is from then on no stranger's.
+func Acquaint(a request.Authenticator) request.Authenticator { return marking{a} }
 
-type acquainted struct{ request.Authenticator }
+// marking is the authenticator that Acquaint returns.
+type marking struct{ request.Authenticator }
 
 // Authenticate implements request.Authenticator.
-func (a acquainted) Authenticate(r *http.Request) (*request.User, error) {
+func (a marking) Authenticate(r *http.Request) (*request.User, error) {
 	user, err := a.Authenticator.Authenticate(r)
 	if err == nil && user != nil && user.Name != request.AnonymousUser {
-		if c, ok := r.Context().Value(connKey{}).(*conn); ok && !c.known.Load() { // requests of the loopback have none
-			c.known.Store(true)
+		// An in-process request has no conn.
+		if c, ok := r.Context().Value(connKey{}).(*conn); ok && !c.authenticated.Load() {
+			c.authenticated.Store(true)
 		}
 	}
 	return user, err
 }
 
-// conn is a connection that is counted.
+// conn is one counted connection. It is what net/http and TLS read from and write to.
 type conn struct {
 	net.Conn
-	all     *conns
-	known   atomic.Bool // somebody known has sent a request by it
-	streams budget
-	refused atomic.Int64 // when a watch by HTTP/1.1 was refused last, in ns; 0: none was
-	unheard atomic.Bool  // the headers of a request by HTTP/1 have been read, and no handler has it yet
-	frames  bool         // it is one of HTTP/2; set before net/http tells of its state
+	all           *conns
+	authenticated atomic.Bool // an authenticated request has come by it: no stranger's
+	streams       budget
+	refused       atomic.Int64 // Unix time in ns of the last refused watch by HTTP/1.1; 0: none
+	unheard       atomic.Bool  // between the headers of an HTTP/1 request and the call of a handler
+	frames        bool         // speaks HTTP/2; set before net/http calls changed
 
 	closed bool // guarded by all.mu, as is the rest
 	used   bool // a request has come by it
 
-	// Its neighbours in a queue; nil if it is in none.
+	// Neighbours in a queue; nil if the connection is in none. all.mu guards them.
 	prev, next *conn
 }
 
@@ -273,9 +289,9 @@ func (c *conn) Close() error {
 	return err
 }
 
-// Write implements net.Conn. A request that no handler has is answered by net/http itself, for
-// example if nobody can meet what it expects. After such an answer net/http reads the body of the
-// request, for which it has no deadline.
+// Write implements net.Conn. net/http answers some requests without a handler, for example one with
+// an unknown Expect header. After such an answer it reads the body of the request without a
+// deadline, so Write sets one.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.unheard.Load() {
 		_ = c.SetReadDeadline(time.Now().Add(unheardTime))
@@ -283,7 +299,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// CloseWrite lets net/http end an answer before the request has been read.
+// CloseWrite lets net/http end an answer although the body of the request has not been read.
 func (c *conn) CloseWrite() error {
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return w.CloseWrite()
@@ -291,6 +307,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
+// unlink removes c from its queue, if it is in one.
 func (c *conn) unlink() {
 	if c.next == nil {
 		return
@@ -299,7 +316,8 @@ func (c *conn) unlink() {
 	c.prev, c.next = nil, nil
 }
 
-// queue is a ring of connections around one that is none, which links them without allocating.
+// queue is a doubly linked ring of connections with a sentinel, so that push and unlink allocate
+// nothing. conns.mu guards it.
 type queue struct{ ring conn }
 
 func (q *queue) init() { q.ring.prev, q.ring.next = &q.ring, &q.ring }

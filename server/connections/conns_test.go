@@ -73,8 +73,8 @@ func (c *peer) is(open bool, who string) {
 	c.SetReadDeadline(time.Time{})
 }
 
-// TestWhoGoes fills the server with connections. Strangers go before others, whoever has been idle for longest first,
-// and nobody whose request is being served.
+// TestWhoGoes fills the server with connections. Those of strangers are closed before others, the
+// longest idle first, and none whose request is being served.
 func TestWhoGoes(t *testing.T) {
 	overPipes(t, 4, func(t *testing.T, p *served) {
 		known := dialPeer(t, p.Pipes)
@@ -118,7 +118,8 @@ func TestWhoGoes(t *testing.T) {
 	})
 }
 
-// TestKnownByHTTP2 keeps a connection by HTTP/2 and one that has shown a certificate, over a flood of strangers.
+// TestKnownByHTTP2: a flood of strangers does not close an authenticated HTTP/2 connection, nor one
+// that has shown a certificate.
 func TestKnownByHTTP2(t *testing.T) {
 	overPipes(t, 3, func(t *testing.T, p *served) {
 		dials := 0
@@ -160,7 +161,7 @@ func TestCloseWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := connectionstest.NewPipes()
 		cs := newConns(1, MaxStreams, &Crowd{}, zap.NewNop())
-		l := cs.listen(p)
+		l := cs.wrap(p)
 		ended := make(chan error)
 		go func() {
 			for {
@@ -196,7 +197,8 @@ func (failing) Accept() (net.Conn, error) {
 	return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
 }
 
-// TestNoDescriptors accepts although others have taken the descriptors: an idle connection goes, and net/http tries again.
+// TestNoDescriptors: if the process has no descriptors left an idle connection is closed, and
+// net/http accepts again.
 func TestNoDescriptors(t *testing.T) {
 	cs := newConns(10, MaxStreams, &Crowd{}, zap.NewNop())
 	client, end := net.Pipe()
@@ -218,7 +220,8 @@ func TestNoDescriptors(t *testing.T) {
 	}
 }
 
-// TestChangesAllocateNothing: they belong to each request.
+// TestChangesAllocateNothing: changes of a connection's state allocate nothing, since each request
+// has some.
 func TestChangesAllocateNothing(t *testing.T) {
 	cs := newConns(10, MaxStreams, &Crowd{}, zap.NewNop())
 	client, end := net.Pipe()
@@ -234,7 +237,7 @@ func TestChangesAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestIdleConnections hangs up on clients that want nothing any more.
+// TestIdleConnections: idle connections are closed after their time.
 func TestIdleConnections(t *testing.T) {
 	overPipes(t, 1000, func(t *testing.T, p *served) {
 		c := p.Dial("GET /version HTTP/1.1\r\nHost: x\r\n\r\n")

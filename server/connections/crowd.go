@@ -7,34 +7,37 @@ import (
 	"time"
 )
 
-// When many clients come at once, as they do after a restart, the process grows by what their
-// handshakes and first requests take, and by a fifth of all before that is collected; what has been
-// collected the runtime keeps for minutes. So it is given back to the system when they have
-// settled. A crowd is crowdSize arrivals, which are new connections and long-running requests, and
-// has settled when for crowdRest none has come, and no connection has gone or sent its first
-// request. Making a document of OpenAPI, which needs many times the room that it is kept in, counts
-// for a crowd, and so does the server's own start.
+// When many clients come at once, as after a restart, the process grows by the memory of their
+// handshakes and first requests, and by the garbage that waits to be collected. The runtime keeps
+// that memory for minutes. So it is given back to the system when the clients have settled.
+//
+// A crowd is crowdSize arrivals: new connections and long-running requests. It has settled when,
+// for crowdRest, nobody has arrived and no connection has closed or had its first request. Making
+// an OpenAPI document, which needs many times the memory of the document, counts as a crowd, and so
+// does the start of the server.
 const (
 	crowdSize = 1000
 	crowdRest = 300 * time.Millisecond
-	// crowdWorth is how much may live, in bytes for each arrival, for a collection to be worth it:
-	// so it takes less time than the handshakes did.
+	// crowdWorth is the largest live heap, in bytes for each arrival, for which a forced collection
+	// is worth its time: it then takes less time than the handshakes took.
 	crowdWorth = 256 << 10
 )
 
-// Crowd sees clients come. All methods may be called at once.
+// Crowd counts arrivals, and gives memory back to the system when they have settled. All methods
+// may be called at once.
 type Crowd struct {
 	mu   sync.Mutex
-	size int         // how many have come since the last crowd settled
-	rest *time.Timer // until the crowd has settled; nil if there is none
+	size int         // arrivals since the last crowd settled
+	rest *time.Timer // fires when the crowd has settled; nil if there is no crowd
 }
 
-// Came counts an arrival: a connection, or a request that stays.
+// Came counts an arrival: a connection, or a long-running request.
 func (c *Crowd) Came() { c.grow(1) }
 
-// Burst counts something that took as much room as a crowd does.
+// Burst counts work that took as much memory as a crowd does.
 func (c *Crowd) Burst() { c.grow(crowdSize) }
 
+// grow counts arrivals, and starts the timer when they are a crowd.
 func (c *Crowd) grow(by int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -46,21 +49,21 @@ func (c *Crowd) grow(by int) {
 	c.again()
 }
 
-// moved says that the crowd has not settled, if there is one.
+// moved says that a connection has closed or had its first request, so a crowd has not settled.
 func (c *Crowd) moved() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.again()
 }
 
-// again waits for the crowd from now on. mu is held.
+// again starts crowdRest anew, if there is a crowd. mu is held.
 func (c *Crowd) again() {
 	if c.rest != nil {
 		c.rest.Reset(crowdRest)
 	}
 }
 
-// end has nobody wait for what comes: the server ends.
+// end stops the timer when the server ends.
 func (c *Crowd) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +73,8 @@ func (c *Crowd) end() {
 	}
 }
 
-// settled ends the crowd. If that moved at this instant, it is called twice.
+// settled ends the crowd and gives memory back. If moved ran at the same instant, settled is called
+// twice; the second call does nothing.
 func (c *Crowd) settled() {
 	c.mu.Lock()
 	size, was := c.size, c.rest

@@ -1,14 +1,21 @@
-// Package connections opens the ports of a server, accepts its clients and bounds what they may
-// hold before anybody knows them.
+// Package connections opens the ports of a server, accepts connections and bounds the resources
+// that clients hold, above all before they are authenticated.
 //
-// Guarantees: the number of open connections has a bound; at the bound an idle connection, first
-// one of a stranger, makes room for a new one, and a connection in use is never closed. Streams of
-// HTTP/2 that strangers begin share one budget; a stream that is reset counts until its handler has
-// ended. A watch by HTTP/1.1 that waits holds no buffer. Headers, their time and idle time are
-// bounded. Memory that a crowd of clients needed is given back when they have settled. Close
-// returns when every connection has ended, also those that handlers have taken over.
+// Words: a stranger is a client that has not been authenticated yet, or that is anonymous; a
+// connection is a stranger's until an authenticated request has come by it. A stream is a request
+// of HTTP/2, or an answer of HTTP/1.1 that goes on (a watch), which apart.go takes from net/http. A
+// crowd is a burst of arrivals whose memory is given back to the system when they have settled.
 //
-// Not here: what requests may do (filters), certificates.
+// Laws: the number of open connections has a bound. At the bound an idle connection, first one of a
+// stranger, is closed for a new one; a connection in use is never closed. All strangers share one
+// budget of HTTP/2 streams; a stream that is reset counts until its handler has returned. A waiting
+// watch by HTTP/1.1 holds no buffer. The size of headers, the time to send them, and idle time are
+// bounded. Close returns when every connection has ended, also those that handlers have hijacked.
+//
+// Use: New, Open, Serve and Close, in that order; Serve and Close once. Acquaint wraps the
+// authenticator of the server, so that connections learn about their clients.
+//
+// Not here: limits of requests and bodies (filters), certificates (server/identity).
 //
 // Read: listeners.go, conns.go, streams.go, apart.go, crowd.go.
 package connections

@@ -4,5 +4,6 @@ package connections
 
 import "math"
 
-// maxFiles is how many descriptors the process may have: there is no limit to ask for.
+// maxFiles returns the number of file descriptors that the process may have: this system has no
+// limit that could be asked for.
 func maxFiles() uint64 { return math.MaxUint64 }

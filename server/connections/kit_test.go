@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/server/connections/connectionstest"
 )
 
-// token makes somebody known of a request over pipes.
+// token authenticates a request over pipes.
 const token = "secret"
 
 // served are listeners that serve over pipes.
@@ -54,7 +54,7 @@ func overPipes(t *testing.T, bound int, f func(t *testing.T, p *served)) {
 	})
 }
 
-// known is an authenticator that knows who has the token.
+// known is an authenticator that accepts token.
 type known struct{}
 
 func (known) Authenticate(r *http.Request) (*request.User, error) {

@@ -18,58 +18,60 @@ import (
 	"go.uber.org/zap"
 )
 
-// Limits of a connection. Bodies and whole requests are bounded by the filters, the number of
-// connections by conns.
+// Limits of a connection. The filters bound bodies and whole requests, conns the number of
+// connections.
 const (
 	// HeaderTimeout is the time that a client has to send the headers of a request.
 	HeaderTimeout = 10 * time.Second
-	// Linger is the time that a connection has to end after its last request, unless the caller of
-	// Close gives it another. A client that takes longer does not read its answer, or has never
-	// asked for anything.
+	// Linger is the time that a connection has to end after its last request, and the default of
+	// the server's shutdown. A client that takes longer does not read its answer, or has never sent
+	// a request.
 	Linger = 5 * time.Second
 	// MaxStreams is the usual bound on the requests of one HTTP/2 connection at a time.
 	MaxStreams = 250
 
 	idleTimeout = 3 * time.Minute
-	// unheardTime is for the body of a request that no handler has, because net/http answers it by
-	// itself.
+	// unheardTime bounds the reading of a body whose request net/http has answered without a
+	// handler.
 	unheardTime = 2 * time.Second
-	// maxHeaderBytes bounds the headers of a request, with its path and query, which anybody may
-	// make the server read. It leaves room for a token of 16 KiB beside a selector of 40. If the
-	// headers are longer, the answer is 431; in HTTP/2, where clients are told the limit, the
-	// connection ends. Of HTTP/1, net/http takes up to 8 KiB more, which it may have read ahead; of
-	// HTTP/2 it counts 32 bytes more for each header, and allows for ten.
+	// maxHeaderBytes bounds the headers of a request with its path and query, which the server
+	// reads from everybody. It has room for a token of 16 KiB beside a selector of 40 KiB. A
+	// request with longer headers gets 431; with HTTP/2, where the settings tell clients the limit,
+	// the connection ends. With HTTP/1 net/http accepts up to 8 KiB more, which it may have read
+	// ahead; with HTTP/2 it counts 32 bytes more for each header, and allows for ten.
 	maxHeaderBytes = 64 << 10
 )
 
-// Config says where a server listens, and how it speaks to clients.
+// Config sets the ports of a server and the limits of its connections.
 type Config struct {
 	// Address is the IP address of both ports.
 	Address string
-	// Secure and Plain are the ports for HTTPS and for HTTP: nil means none, 0 any that is free.
+	// Secure and Plain are the ports for HTTPS and HTTP: nil means none, 0 a free one.
 	Secure, Plain *int
 	// TLS is for the secure port; its NextProtos decide whether HTTP/2 is offered.
 	TLS *tls.Config
-	// SharePort lets other processes listen on the same address and port, ShareAddress on all
-	// addresses and single ones of the same port.
+	// SharePort lets other processes listen on the same address and port (SO_REUSEPORT).
+	// ShareAddress lets another process listen on the same port at the unspecified address while
+	// this one listens at one address, or the reverse (SO_REUSEADDR).
 	SharePort, ShareAddress bool
-	// Bound is the number of connections that may be open at a time; 0 derives it from the number
-	// of descriptors that the process may have.
+	// Bound is the number of connections that may be open at a time; 0 derives it from the limit of
+	// the process's file descriptors.
 	Bound int
 	// Streams bounds the requests of one HTTP/2 connection at a time.
 	Streams int
 	// AnswerTimeout bounds a request and its answer. Watches lift the bound for themselves.
 	AnswerTimeout time.Duration
-	// Crowd is told of each connection that comes or moves.
+	// Crowd counts the connections. It is required.
 	Crowd *Crowd
 	Log   *zap.Logger
 }
 
-// Listeners are the open ports of a server. All methods may be called at once.
+// Listeners are the ports of a server, and the http.Servers that serve on them. All methods may be
+// called at once.
 type Listeners struct {
 	cfg        Config
-	conns      *conns             // over all ports
-	handshakes prometheus.Counter // that failed
+	conns      *conns             // of all ports
+	handshakes prometheus.Counter // failed handshakes
 
 	mu            sync.Mutex
 	secure, plain net.Listener
@@ -77,7 +79,7 @@ type Listeners struct {
 	wg            sync.WaitGroup
 }
 
-// New makes listeners that are not open yet, and registers their metrics in reg.
+// New makes listeners whose ports are not open yet, and registers a metric in reg.
 func New(cfg Config, reg prometheus.Registerer) (*Listeners, error) {
 	if cfg.Bound == 0 {
 		cfg.Bound = maxConns(maxFiles())
@@ -90,8 +92,8 @@ func New(cfg Config, reg prometheus.Registerer) (*Listeners, error) {
 	return l, reg.Register(l.handshakes)
 }
 
-// Open opens the configured ports. Clients that connect from now on wait until they are served. If
-// it fails, Close closes what is open.
+// Open opens the configured ports. Clients can connect from then on, and wait until Serve. If Open
+// fails the caller must call Close.
 func (l *Listeners) Open() error {
 	var ports [2]net.Listener
 	for i, port := range []*int{l.cfg.Secure, l.cfg.Plain} {
@@ -100,7 +102,8 @@ func (l *Listeners) Open() error {
 		}
 		how := net.ListenConfig{Control: sharing(l.cfg.SharePort, l.cfg.ShareAddress)}
 		var err error
-		if ports[i], err = how.Listen(context.Background(), "tcp", net.JoinHostPort(l.cfg.Address, strconv.Itoa(*port))); err != nil {
+		if ports[i], err = how.Listen(context.Background(), "tcp",
+			net.JoinHostPort(l.cfg.Address, strconv.Itoa(*port))); err != nil {
 			l.Take(ports[0], nil)
 			return fmt.Errorf("server: %w", err)
 		}
@@ -109,19 +112,20 @@ func (l *Listeners) Open() error {
 	return nil
 }
 
-// Take is Open for ports that are open already, each of which may be nil.
+// Take uses listeners that are open already, in place of Open. Each may be nil.
 func (l *Listeners) Take(secure, plain net.Listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if secure != nil {
-		l.secure = tls.NewListener(l.conns.listen(secure), l.cfg.TLS)
+		l.secure = tls.NewListener(l.conns.wrap(secure), l.cfg.TLS)
 	}
 	if plain != nil {
-		l.plain = l.conns.listen(plain)
+		l.plain = l.conns.wrap(plain)
 	}
 }
 
-// Serve begins to serve on the open ports. The channel gets the error of a port that fails.
+// Serve starts a goroutine for each open port that serves h. The channel receives the error of a
+// port that fails.
 func (l *Listeners) Serve(h http.Handler) <-chan error {
 	failed := make(chan error, 2)
 	l.mu.Lock()
@@ -159,9 +163,9 @@ func (l *Listeners) Serve(h http.Handler) <-chan error {
 	return failed
 }
 
-// asterisk answers OPTIONS *, which is a question to the server and not about a path, with 200 and
-// nothing more. net/http's own answer is the same, but it first waits for the body of the request,
-// without a deadline.
+// asterisk answers OPTIONS *, a request about the server and not about a path (RFC 9110, 9.3.7),
+// with 200 and an empty body. net/http would answer the same, but it would first wait for the body
+// of the request without a deadline.
 func asterisk(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodOptions || r.RequestURI != "*" {
@@ -175,8 +179,8 @@ func asterisk(h http.Handler) http.Handler {
 	})
 }
 
-// QuietLog is a log for an http.Server: it takes what net/http says of broken connections to the
-// debug level.
+// QuietLog returns a log for an http.Server that writes net/http's messages about broken
+// connections to logger at the level debug.
 func QuietLog(logger *zap.Logger) *log.Logger {
 	l, err := zap.NewStdLogAt(logger, zap.DebugLevel)
 	if err != nil {
@@ -185,8 +189,8 @@ func QuietLog(logger *zap.Logger) *log.Logger {
 	return l
 }
 
-// handshakeCounter counts handshakes that fail, of which net/http says nothing but a line of its
-// log.
+// handshakeCounter is the log of an http.Server that counts failed handshakes: net/http reports
+// them only in its log.
 type handshakeCounter struct {
 	io.Writer
 	failed prometheus.Counter
@@ -200,13 +204,13 @@ func (c *handshakeCounter) Write(line []byte) (int, error) {
 	return c.Writer.Write(line)
 }
 
-// idleGrace is the time that clients without a request have to read that the server ends, and to
-// end their connections by themselves. net/http would wait for 1 s with HTTP/2, and for 5 s if
-// nothing has been asked for.
+// idleGrace is the time that clients without a request get at shutdown to end their connections
+// themselves. net/http would wait for 1 s with HTTP/2, and for 5 s for a connection without any
+// request.
 const idleGrace = 50 * time.Millisecond
 
-// Close stops listening and waits for connections to become idle, until ctx ends. Those that are
-// left then are cut, and the error is that of ctx.
+// Close stops listening, closes idle connections and waits for the others to end. When ctx ends
+// Close cuts those that are left, and returns ctx's error.
 func (l *Listeners) Close(ctx context.Context) error {
 	l.mu.Lock()
 	servers, ports := l.servers, []net.Listener{l.secure, l.plain}
@@ -243,7 +247,7 @@ func (l *Listeners) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Addresses returns where the server listens, nil for a port that is not open.
+// Addresses returns the addresses at which the server listens, nil for a port that is not open.
 func (l *Listeners) Addresses() (secure, plain net.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

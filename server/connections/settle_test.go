@@ -15,7 +15,7 @@ import (
 func TestCrowdSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, cs := connectionstest.NewPipes(), newConns(10*crowdSize, MaxStreams, &Crowd{}, zap.NewNop())
-		l := cs.listen(p)
+		l := cs.wrap(p)
 		come := func(n int) {
 			for range n {
 				go p.Dial("")

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// sharing is for systems on which sockets cannot share a port safely.
+// sharing returns a net.ListenConfig.Control that fails, because sockets of this system cannot
+// share a port safely; nil if nothing is to be shared.
 func sharing(port, address bool) func(network, addr string, raw syscall.RawConn) error {
 	if !port && !address {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharing lets a socket that is about to listen share its port, or its address, with those of other
-// processes that do so too.
+// sharing returns a net.ListenConfig.Control that lets a socket share its port, or its address,
+// with sockets of other processes that do so, too; nil if nothing is to be shared.
 func sharing(port, address bool) func(network, addr string, raw syscall.RawConn) error {
 	if !port && !address {
 		return nil

@@ -13,35 +13,35 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// Who begins streams of HTTP/2 and resets them at once may have the server work and allocate
-// without end: a stream that was reset counts no more in the protocol, but its request does here
-// until its handler ends. So the server does not read on while there are too many. Nobody loses a
-// connection by that, they wait.
+// The defence against rapid resets (CVE-2023-44487). A client that begins HTTP/2 streams and resets
+// them at once could make the server work without end: in the protocol a stream that was reset no
+// longer counts. Here its request counts until its handler has returned. While too many run, the
+// server does not read further frames of the connection. No connection is closed for that; it
+// waits.
 //
-// Strangers share one budget over all their connections: of requests that are not answered, and, as
-// those that are taken back never are, of such requests by the second. The first request of a
-// connection is free, so that who has credentials waits for no stranger. Others have a budget for
-// each connection, from which only requests are taken that run: as many as the protocol lets them
-// have.
+// All strangers share one budget of unanswered requests, which refills at strangerRate; a request
+// that a stranger resets is not given back. The first request of a connection is free, so that a
+// client with credentials does not wait for strangers. A client that has been authenticated has a
+// budget for each connection, which all its ended requests refill: it may run as many at a time as
+// the protocol allows.
 const (
 	strangerStreams, strangerRate = 200, 2000
 	knownRate                     = 1000
 
-	// longestPace bounds how long a stream waits, however many wait.
+	// longestPace bounds how long a stream waits, however many streams wait.
 	longestPace = time.Second
 
-	// maxFrame is how long a frame may be that is sent to the server: the least that the protocol
-	// allows, as each connection keeps room for the longest that it has got.
+	// maxFrame bounds the frames that clients may send, in bytes. It is the least bound that the
+	// protocol allows, because each connection keeps a buffer of the size of its longest frame.
 	maxFrame = 16 << 10
 )
 
-// budget is how many streams may be begun: most at once, and rate of them a second if none is given
-// back. The zero value is used up, and fills with time.
+// budget is a token bucket of streams: most at once, refilled by give and at rate a second.
 type budget struct {
 	most, rate float64
 
 	mu   sync.Mutex
-	left float64 // less than 0: who takes has to wait
+	left float64 // negative: that many takers have to wait
 	at   time.Time
 }
 
@@ -49,11 +49,12 @@ func newBudget(most, rate float64) budget {
 	return budget{most: most, rate: rate, left: most, at: time.Now()}
 }
 
-// take takes one, and returns how long to wait until it may be used.
+// take takes a stream from the budget, and returns how long the caller must wait before it begins
+// the stream.
 func (b *budget) take() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.left < 1 { // the usual take needs no clock
+	if b.left < 1 { // otherwise no clock is read
 		now := time.Now()
 		b.left = min(b.left+now.Sub(b.at).Seconds()*b.rate, b.most)
 		b.at = now
@@ -62,14 +63,14 @@ func (b *budget) take() time.Duration {
 	return time.Duration(max(-b.left, 0) / b.rate * float64(time.Second))
 }
 
-// give gives one back.
+// give gives a stream back.
 func (b *budget) give() {
 	b.mu.Lock()
 	b.left = min(b.left+1, b.most)
 	b.mu.Unlock()
 }
 
-// serveHTTP2 has srv serve HTTP/2 by connections whose streams are counted.
+// serveHTTP2 makes srv serve HTTP/2 on framed connections, which count streams.
 func serveHTTP2(srv *http.Server) error {
 	h2 := &http2.Server{MaxReadFrameSize: maxFrame}
 	if err := http2.ConfigureServer(srv, h2); err != nil {
@@ -85,21 +86,21 @@ func serveHTTP2(srv *http.Server) error {
 	return nil
 }
 
-// framed is a connection of HTTP/2 that is read frame by frame. Before it shows the beginning of a
-// stream, it waits until that may begin.
+// framed is an HTTP/2 connection that parses the heads of frames as they are read. Before it
+// returns the HEADERS frame of a new stream it waits until the budget allows the stream.
 type framed struct {
 	*tls.Conn
 	counted *conn
-	left    int // bytes of the frame, or of the client's preface, after its head
+	left    int // unread bytes of the present frame's payload, or of the client's preface
 	head    [9]byte
-	has     int    // bytes of head
-	last    uint32 // stream that was begun
+	has     int    // bytes of head that have been read
+	last    uint32 // the newest stream; the ids of a client's streams increase
 }
 
-// NetConn lets connOf find what is counted.
+// NetConn lets connOf find the conn.
 func (f *framed) NetConn() net.Conn { return f.counted }
 
-// Read implements net.Conn.
+// Read implements net.Conn. It never returns bytes of two frames at once.
 func (f *framed) Read(p []byte) (int, error) {
 	if f.left > 0 {
 		n, err := f.Conn.Read(p[:min(len(p), f.left)])
@@ -113,39 +114,39 @@ func (f *framed) Read(p []byte) (int, error) {
 		f.left = int(f.head[0])<<16 | int(f.head[1])<<8 | int(f.head[2])
 		switch http2.FrameType(f.head[3]) {
 		case http2.FrameHeaders:
-			f.began(binary.BigEndian.Uint32(f.head[5:]))
+			f.countStream(binary.BigEndian.Uint32(f.head[5:]))
 		case http2.FrameRSTStream:
-			f.reset()
+			f.countReset()
 		}
 	}
 	return n, err
 }
 
-// began counts a stream, unless what it sends are trailers.
-func (f *framed) began(stream uint32) {
+// countStream takes a stream from the budget, and waits. The HEADERS frame of a known stream holds
+// trailers and is not counted.
+func (f *framed) countStream(stream uint32) {
 	if stream <= f.last {
 		return
 	}
 	first := f.last == 0
 	f.last = stream
-	if c := f.counted; c.known.Load() {
+	if c := f.counted; c.authenticated.Load() {
 		time.Sleep(c.streams.take())
 	} else if !first {
 		time.Sleep(c.all.strangers.take())
 	}
 }
 
-// reset counts what a stranger takes back once more, as it may have been answered, to nobody, just
-// before. The next stream waits for that.
-func (f *framed) reset() {
-	if !f.counted.known.Load() {
+// countReset takes one more from the strangers' budget: the stream may have ended just before, and
+// then paced has given it back. The next stream waits for that.
+func (f *framed) countReset() {
+	if !f.counted.authenticated.Load() {
 		f.counted.all.strangers.take()
 	}
 }
 
-// paced is a handler that gives the streams of HTTP/2 back whose requests have ended. Nobody waits
-// for what has been taken back before it began. Of HTTP/1 it tells the connection that its request
-// has come to a handler.
+// paced wraps h. It gives an HTTP/2 stream back to its budget when the handler has returned, and
+// does not call h for a stream that was reset before. For an HTTP/1 request it clears conn.unheard.
 func paced(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)
@@ -159,7 +160,7 @@ func paced(h http.Handler) http.Handler {
 		if r.Context().Err() == nil {
 			h.ServeHTTP(w, r)
 		}
-		if c.known.Load() {
+		if c.authenticated.Load() {
 			c.streams.give()
 		} else if r.Context().Err() == nil {
 			c.all.strangers.give()

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestBudget: whoever takes waits as soon as all is taken, but not for ever, and not for what was given back.
+// TestBudget: a taker waits if the budget is empty, but not for ever, and not after a give.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(10, 100)
@@ -99,7 +99,8 @@ func TestFramed(t *testing.T) {
 	})
 }
 
-// TestRapidResets: strangers who reset what they ask wait for each other, and for nothing else does anybody wait.
+// TestRapidResets: strangers who reset their requests wait for each other, and no other client
+// waits for them.
 func TestRapidResets(t *testing.T) {
 	overPipes(t, 1000, func(t *testing.T, p *served) {
 		var all []*connectionstest.Frames
@@ -157,7 +158,8 @@ func TestRapidResets(t *testing.T) {
 	})
 }
 
-// TestKnownTakeBack: who is known may cancel requests and watches as often as they like, and waits for nothing.
+// TestKnownTakeBack: an authenticated client may cancel requests and watches as often as it likes,
+// and never waits.
 func TestKnownTakeBack(t *testing.T) {
 	overPipes(t, 1000, func(t *testing.T, p *served) {
 		dials := 0
@@ -212,7 +214,7 @@ func TestConfiguredStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := connectionstest.NewPipes()
-	port := l.conns.listen(p)
+	port := l.conns.wrap(p)
 	go func() { p.Dial("").Close() }()
 	c, err := port.Accept()
 	if err != nil {

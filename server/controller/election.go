@@ -13,14 +13,14 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Election lets one of the servers that share a store do something: the one that holds a Lease, as
-// leader election of client-go has it. It is no lock: a server that stands still may go on for a
-// moment when it runs again, so what they do must stand two of them.
+// Election chooses one of the servers that share a store: the server that holds a Lease leads, as
+// in client-go's leader election. An Election is no lock: a server whose process was paused may
+// lead for a moment longer than its Lease lasts, so the work must tolerate two leaders at once.
 type Election struct {
 	Client *client.Client
-	// Lease is what is held, in the namespace kube-system.
+	// Lease is the name of the Lease, in the namespace kube-system.
 	Lease string
-	// Identity tells the servers apart.
+	// Identity names this server as a holder. No two servers may have the same.
 	Identity string
 	Log      *zap.Logger
 }
@@ -36,11 +36,11 @@ const (
 	lookPause  = 2 * time.Second
 )
 
-// errHeld says that the Lease is another's.
+// errHeld says that another server holds the Lease.
 var errHeld = errors.New("another server holds the lease")
 
-// Run calls lead each time when the Lease is this server's, and ends its context when it no longer
-// is. It returns when ctx has ended, lead has returned, and the Lease is let go.
+// Run calls lead each time this server gets the Lease, and ends lead's context when the server
+// loses the Lease. Run returns when ctx has ended, lead has returned, and the Lease is let go.
 func (e *Election) Run(ctx context.Context, lead func(ctx context.Context)) {
 	var seen sighting
 	for ctx.Err() == nil {
@@ -58,7 +58,9 @@ func (e *Election) Run(ctx context.Context, lead func(ctx context.Context)) {
 }
 
 // lead runs lead while the Lease, which was asked for at the time given, can be renewed.
-func (e *Election) lead(ctx context.Context, lease *coordinationv1.Lease, asked time.Time, lead func(ctx context.Context)) {
+func (e *Election) lead(
+	ctx context.Context, lease *coordinationv1.Lease, asked time.Time, lead func(ctx context.Context),
+) {
 	term, end := context.WithCancel(ctx)
 	defer end()
 	over := time.AfterFunc(time.Until(asked.Add(renewTime)), end) // also while a renewal gets no answer
@@ -91,7 +93,9 @@ func (e *Election) lead(ctx context.Context, lease *coordinationv1.Lease, asked 
 
 // hold makes the Lease this server's for another leaseTime and returns it. last is the state in
 // which this server knows it to be its own, nil for none. The error is errHeld if it is another's.
-func (e *Election) hold(ctx context.Context, last *coordinationv1.Lease, seen *sighting) (*coordinationv1.Lease, error) {
+func (e *Election) hold(
+	ctx context.Context, last *coordinationv1.Lease, seen *sighting,
+) (*coordinationv1.Lease, error) {
 	if last != nil {
 		lease, err := e.leases().Update(ctx, e.held(last), meta.UpdateOptions{})
 		if !meta.IsConflict(err) && !meta.IsNotFound(err) { // somebody has written into it, or deleted it
@@ -138,7 +142,11 @@ func (e *Election) held(last *coordinationv1.Lease) *coordinationv1.Lease {
 		}
 	}
 	next.Spec = coordinationv1.LeaseSpec{
-		HolderIdentity: &e.Identity, LeaseDurationSeconds: &seconds, AcquireTime: acquired, RenewTime: &now, LeaseTransitions: &changes,
+		HolderIdentity:       &e.Identity,
+		LeaseDurationSeconds: &seconds,
+		AcquireTime:          acquired,
+		RenewTime:            &now,
+		LeaseTransitions:     &changes,
 	}
 	return next
 }
@@ -149,24 +157,25 @@ func leasesOf(c *client.Client) client.Resource[*coordinationv1.Lease] {
 	return client.For[*coordinationv1.Lease](c, coordinationv1.GroupVersion.WithResource("leases")).In("kube-system")
 }
 
-// sighting is a state of a Lease and since when it has been known, by the clock of this process:
-// the holder's may be another.
+// sighting is the last version of a Lease that this process saw, and when it saw that version
+// first. Expiry is measured by this process's clock, because the holder's clock may differ.
 type sighting struct {
 	version string
 	since   time.Time
 }
 
-// maxSkew is how far clocks may be apart: a Lease that is over for longer than that when it is seen
-// first is not waited for.
+// maxSkew is the largest difference between two servers' clocks that is allowed for. If the first
+// version seen expired longer ago than maxSkew, by its renewTime, the Lease is free at once.
 const maxSkew = time.Minute
 
-// free reports whether nobody holds a Lease but who: it has been let go, or not been renewed for
-// its time since it was seen first.
+// free reports whether who may take the Lease: who holds it already, its holder released it, or its
+// holder has not renewed it for its duration since this version was seen first.
 func (s *sighting) free(lease *coordinationv1.Lease, who string) bool {
 	return holder(lease) == "" || holder(lease) == who || s.expires(lease) <= 0
 }
 
-// expires is how long a Lease is held if it is not renewed.
+// expires returns the time until the Lease expires if its holder does not renew it; 0 or less if it
+// has expired. It records the version of the Lease if that version is new.
 func (s *sighting) expires(lease *coordinationv1.Lease) time.Duration {
 	lasts := leaseTime
 	if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil {
@@ -184,7 +193,7 @@ func (s *sighting) expires(lease *coordinationv1.Lease) time.Duration {
 
 func holder(lease *coordinationv1.Lease) string { return scheme.OrZero(lease.Spec.HolderIdentity) }
 
-// Pause waits, and reports whether ctx lasted that long.
+// Pause waits for d and returns true, or returns false as soon as ctx ends.
 func Pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -28,8 +28,8 @@ func NamespaceEnds(err error) bool {
 	return false
 }
 
-// IgnoreOvertaken drops the error of a write that somebody else came before: whoever watches is
-// told of that, too.
+// IgnoreOvertaken returns nil if a write failed because another client changed, deleted or created
+// the object first. The loop sees that change through its watch and works on the object again.
 func IgnoreOvertaken(err error) error {
 	if meta.IsNotFound(err) || meta.IsConflict(err) || meta.IsAlreadyExists(err) {
 		return nil

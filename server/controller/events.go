@@ -16,8 +16,9 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Recorder writes Events about objects. What is said again soon counts the Event that is there. All
-// methods may be called at once.
+// Recorder writes Events about objects. If the same thing is reported again while the Recorder
+// still remembers its Event, the count of that Event is raised instead. All methods may be called
+// at once.
 type Recorder struct {
 	client    *client.Client
 	component string
@@ -25,11 +26,11 @@ type Recorder struct {
 
 	mu struct {
 		sync.Mutex
-		said map[string]*corev1.Event // by what they say; at most maxSaid
+		said map[string]*corev1.Event // by object, reason and message; at most maxSaid
 	}
 }
 
-// maxSaid bounds the Events that a Recorder knows to be there.
+// maxSaid is the number of Events that a Recorder remembers. When it is reached, all are forgotten.
 const maxSaid = 256
 
 // NewRecorder makes the Recorder of a component.
@@ -39,13 +40,14 @@ func NewRecorder(c *client.Client, component string, log *zap.Logger) *Recorder 
 	return r
 }
 
-// Event tells about an object. typ is corev1.EventTypeNormal or corev1.EventTypeWarning. What fails
-// is logged, unless ctx has ended: nobody depends on Events.
+// Event reports something about an object. typ is corev1.EventTypeNormal or
+// corev1.EventTypeWarning. A failed write is only logged, because nothing depends on Events; it
+// is not logged if ctx has ended or the namespace is ending.
 func (r *Recorder) Event(ctx context.Context, about corev1.ObjectReference, typ, reason, message string) {
 	r.Act(ctx, about, typ, reason, "", message)
 }
 
-// Act is Event with what is done about it.
+// Act does what Event does and also sets the Event's action: what the component does about it.
 func (r *Recorder) Act(ctx context.Context, about corev1.ObjectReference, typ, reason, action, message string) {
 	key := fmt.Sprintf("%s/%s/%s/%s/%s/%s", about.Kind, about.Namespace, about.Name, about.UID, reason, message)
 	r.mu.Lock()
@@ -59,7 +61,8 @@ func (r *Recorder) Act(ctx context.Context, about corev1.ObjectReference, typ, r
 		return
 	}
 	if err != nil {
-		r.log.Warn("cannot write an event", zap.String("reason", reason), zap.String("message", message), zap.Error(err))
+		r.log.Warn("cannot write an event",
+			zap.String("reason", reason), zap.String("message", message), zap.Error(err))
 		return
 	}
 	r.mu.Lock()
@@ -70,7 +73,7 @@ func (r *Recorder) Act(ctx context.Context, about corev1.ObjectReference, typ, r
 	r.mu.said[key] = ev
 }
 
-// again counts an Event once more. It returns nil if there is none.
+// again raises the count of ev. It returns nil if ev is nil or has been deleted.
 func (r *Recorder) again(ctx context.Context, ev *corev1.Event) (*corev1.Event, error) {
 	if ev == nil {
 		return nil, nil
@@ -83,13 +86,17 @@ func (r *Recorder) again(ctx context.Context, ev *corev1.Event) (*corev1.Event, 
 	return ev, err
 }
 
-func (r *Recorder) first(ctx context.Context, about corev1.ObjectReference, typ, reason, action, message string) (*corev1.Event, error) {
+// first creates the Event that later calls of again count. An Event about a cluster-scoped object
+// is in the namespace default, as in Kubernetes.
+func (r *Recorder) first(
+	ctx context.Context, about corev1.ObjectReference, typ, reason, action, message string,
+) (*corev1.Event, error) {
 	namespace := about.Namespace
 	if namespace == "" {
 		namespace = "default"
 	}
 	name := fmt.Sprintf("%s.%x", about.Name, time.Now().UnixNano())
-	if len(names.DNSSubdomainName(name, false)) > 0 { // about what has a long name, or one with colons
+	if len(names.DNSSubdomainName(name, false)) > 0 { // the name is too long, or has colons
 		name = strings.ToLower(rand.Text())
 	}
 	now := meta.Now()

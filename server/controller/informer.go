@@ -60,7 +60,8 @@ func (i *Informer[V]) HiddenErr() error {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	for name := range i.hidden {
-		return meta.NewStoreReadError(fmt.Sprintf("%d objects cannot be read, one of them is %s", len(i.hidden), path.Join(name.Namespace, name.Name)), nil)
+		return meta.NewStoreReadError(fmt.Sprintf("%d objects cannot be read, one of them is %s",
+			len(i.hidden), path.Join(name.Namespace, name.Name)), nil)
 	}
 	return nil
 }
@@ -234,14 +235,20 @@ func (s *Informers) Wait() {
 // InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who
 // ask for that V. What keep returns belongs to the Informer; an object of which it makes nil is
 // none.
-func InformerOf[T meta.Object, V any](s *Informers, resource meta.GroupVersionResource, keep func(obj T) *V) *Informer[V] {
+func InformerOf[T meta.Object, V any](
+	s *Informers, resource meta.GroupVersionResource, keep func(obj T) *V,
+) *Informer[V] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := informerKey{resource, reflect.TypeFor[V]()}
 	if made, ok := s.made[key]; ok {
 		return made.(*Informer[V])
 	}
-	i := &Informer[V]{complete: make(chan struct{}), objects: map[string]map[string]*V{}, hidden: map[Name]bool{}}
+	i := &Informer[V]{
+		complete: make(chan struct{}),
+		objects:  map[string]map[string]*V{},
+		hidden:   map[Name]bool{},
+	}
 	s.made[key] = i
 	if s.ctx.Err() == nil {
 		views := follow.Map(client.For[T](s.client, resource).Source(meta.ListOptions{}), func(obj T) *V {
@@ -289,7 +296,8 @@ func detach(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			embedded := v.Type().Field(i).Anonymous && v.Field(i).Kind() == reflect.Struct // which may be set, whatever its name
+			// An embedded struct of an unexported type may still have exported fields.
+			embedded := v.Type().Field(i).Anonymous && v.Field(i).Kind() == reflect.Struct
 			if f := v.Field(i); f.CanSet() || embedded {
 				detach(f)
 			}

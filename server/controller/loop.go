@@ -51,7 +51,7 @@ func WatchOne[T meta.Object](r client.Resource[T], name Name) Source {
 	}
 }
 
-// Join is the Source of all that some have.
+// Join returns a Source that adds the names of all sources.
 func Join(sources ...Source) Source {
 	return func(ctx context.Context, add func(Name), failed func(error)) {
 		var wg sync.WaitGroup
@@ -113,12 +113,17 @@ func (l *Loop) failed(name Name, err error) {
 	case meta.IsUnreadable(err): // the server has named the object, once
 		level = zap.DebugLevel
 	}
-	l.Log.Log(level, "reconcile failed", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
+	l.Log.Log(level, "reconcile failed",
+		zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 }
 
 // Work takes what is due, one after the other, and reconciles it, until ctx ends. failed is told of
 // errors.
-func Work[K comparable](ctx context.Context, q *Queue[K], reconcile func(context.Context, K) (time.Duration, error), failed func(K, error)) {
+func Work[K comparable](
+	ctx context.Context, q *Queue[K],
+	reconcile func(context.Context, K) (time.Duration, error),
+	failed func(K, error),
+) {
 	for {
 		name, ok := q.Next(ctx)
 		if !ok {

@@ -13,14 +13,17 @@ const (
 	MaxPause   = time.Minute
 )
 
-// Queue holds the names that a loop has to work on, each once, and from when; what a name is, the
-// loop knows. Names are taken in the order in which they become due. One that is taken is nobody
-// else's until it is done; if it is added meanwhile, it is due again then.
+// Queue holds the names that a loop has to work on, each once, with the time at which each is due.
+// Workers take names in the order in which they become due. A taken name is not handed to a second
+// worker before Done; if Add is called for it meanwhile, it is due again after Done.
 //
 // A name costs memory while it waits or is worked on, and neither a goroutine nor a timer.
 type Queue[K comparable] struct {
-	turn  chan struct{} // holds a token while somebody waits for the first name to become due; others wait for the token
-	first chan struct{} // has a token when another name has become the first
+	// turn is full while one worker waits for the first name to become due. Other workers wait to
+	// send on it, so that one timer serves all.
+	turn chan struct{}
+	// first has a token when another name has become the first: the waiting worker looks again.
+	first chan struct{}
 
 	mu struct {
 		sync.Mutex
@@ -107,8 +110,9 @@ func (q *Queue[K]) wait(ctx context.Context, due time.Time) {
 	}
 }
 
-// Done gives back a name. If the work on it failed, it is due again after a growing pause; else
-// after the one given, if there is one.
+// Done gives back a name that Next returned. If the work failed, the name is due again after a
+// pause that doubles with each failure in a row, up to MaxPause. Otherwise it is due again after
+// the duration again, if that is above zero.
 func (q *Queue[K]) Done(name K, again time.Duration, failed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,7 +130,8 @@ func (q *Queue[K]) Done(name K, again time.Duration, failed bool) {
 	q.placeLocked(t)
 }
 
-// placeLocked puts t where it belongs after a change.
+// placeLocked moves t to its position in the heap after a change, forgets t if nothing is left to
+// do for it, and wakes the waiting worker if t has become the first.
 func (q *Queue[K]) placeLocked(t *task[K]) {
 	switch {
 	case t.taken:

@@ -12,11 +12,11 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Yield lets something be done as long as nobody else says, by holding a Lease, that it is theirs
-// to do.
+// Yield runs work only while nobody holds a Lease. Another program that does the same work, such as
+// kube-controller-manager, takes over by holding the Lease.
 type Yield struct {
 	Client *client.Client
-	// Lease is what the other holds, in the namespace kube-system.
+	// Lease is the name of the other program's Lease, in the namespace kube-system.
 	Lease string
 	Log   *zap.Logger
 }
@@ -76,8 +76,8 @@ func Begin(ctx context.Context, work func(ctx context.Context)) (end func()) {
 	}
 }
 
-// follow sends each state of the Lease that can be read, nil for none, until ctx ends. At first it
-// says that there is none.
+// follow sends each state of the Lease until ctx ends: nil when there is no Lease, at the start or
+// after a deletion. It sends nothing for a state that cannot be read.
 func (y *Yield) follow(ctx context.Context, states chan<- *coordinationv1.Lease) {
 	send := func(lease *coordinationv1.Lease) {
 		select {
@@ -90,7 +90,7 @@ func (y *Yield) follow(ctx context.Context, states chan<- *coordinationv1.Lease)
 	begun := false
 	for b := range follow.Changes(ctx, source, follow.Options{Failed: failed}) {
 		for _, ch := range b.Changes {
-			if ch.Unread == nil { // else somebody has it
+			if ch.Unread == nil { // an unreadable Lease exists, so it is not reported as free
 				send(ch.New)
 			}
 		}

@@ -23,21 +23,30 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Accounts signs tokens of service accounts, and has the keys that verify them.
+// The keys and the signers of service account tokens, of files or of an external signer
+// (externalsigner.go), and the validation of their configuration. New makes the Accounts; the
+// strategy of serviceaccounts/token and the token controller sign with them.
+
+// Accounts signs the tokens of service accounts and holds the keys that verify them. All methods
+// may be called at once.
 type Accounts struct {
 	Keys          authn.KeySource // verify tokens
 	bound, legacy *authn.TokenSigner
-	external      *authn.ExternalSigner // nil: it signs by itself
-	// longest bounds how long a token may be asked to be good, 0 does not; extended is how long
-	// those are good that kubelet asks for, 0: no longer than it asks.
+	external      *authn.ExternalSigner // nil: the server signs with a key of its own
+	// longest bounds the lifetime that a TokenRequest may ask for; 0: no bound. extended is the
+	// lifetime of tokens that a kubelet requests for pods; 0: the requested one.
 	longest, extended time.Duration
 }
 
-// extendedToken is how long tokens of pods are good, for programs that read theirs but once.
+// extendedToken is the lifetime of pods' tokens if it is extended: programs of old clients read
+// their token once and never again.
 const extendedToken = 365 * 24 * time.Hour
 
-// newAccounts reads the keys, or makes one under dataDir, or connects to who has them.
-func newAccounts(ctx context.Context, sa *ServiceAccounts, dataDir string, reg prometheus.Registerer) (*Accounts, error) {
+// newAccounts connects to the external signer if the configuration names one. Otherwise it reads
+// the signing key, which it makes under dataDir if the configuration names none, and the keys that
+// only verify.
+func newAccounts(ctx context.Context, sa *ServiceAccounts, dataDir string,
+	reg prometheus.Registerer) (*Accounts, error) {
 	i := &Accounts{longest: sa.Longest}
 	if !sa.NoExtension {
 		i.extended = extendedToken
@@ -77,6 +86,7 @@ func newAccounts(ctx context.Context, sa *ServiceAccounts, dataDir string, reg p
 	return i, err
 }
 
+// readSigningKey reads a private key in PEM.
 func readSigningKey(file string) (crypto.Signer, error) {
 	data, err := configfile.Read(file)
 	if err != nil {
@@ -89,8 +99,8 @@ func readSigningKey(file string) (crypto.Signer, error) {
 	return key, nil
 }
 
-// ownSigningKey returns the key sa.key in a folder, and makes it if it is not there: tokens outlive
-// the server.
+// ownSigningKey reads the key sa.key in dir, or makes and writes it if the file does not exist. It
+// must survive the server, because tokens do.
 func ownSigningKey(dir string) (crypto.Signer, error) {
 	file := filepath.Join(dir, "sa.key")
 	key, err := readSigningKey(file)
@@ -111,7 +121,8 @@ func ownSigningKey(dir string) (crypto.Signer, error) {
 	return made, writeFile(file, text)
 }
 
-// Sign makes a bound token.
+// Sign makes a bound token: one that becomes invalid with its account, pod, secret or node.
+// credential is the ID of the token, which audit logs show wherever it is used.
 func (i *Accounts) Sign(ctx context.Context, t *core.AccountToken) (token, credential string, err error) {
 	ref := func(o *core.ObjectName) *authn.Ref {
 		if o == nil {
@@ -125,20 +136,21 @@ func (i *Accounts) Sign(ctx context.Context, t *core.AccountToken) (token, crede
 	})
 }
 
-// SignLegacy makes a token that stands in a secret, which an external signer does not.
+// SignLegacy makes a token for a secret of the type kubernetes.io/service-account-token. It must
+// not be called unless SignsLegacy.
 func (i *Accounts) SignLegacy(namespace, account string, uid meta.UID, secret string) (string, error) {
 	return i.legacy.SignLegacy(context.Background(), namespace, authn.Ref{Name: account, UID: uid}, secret)
 }
 
-// SignsLegacy reports whether SignLegacy can be called: an external signer does not sign such
-// tokens.
+// SignsLegacy reports whether SignLegacy may be called. An external signer signs no such tokens
+// (KEP-740).
 func (i *Accounts) SignsLegacy() bool { return i.legacy != nil }
 
 // Bounds returns the longest lifetime that a client may request for a token, 0 for no limit, and
 // the lifetime of the tokens that a kubelet requests for pods, 0 for the requested one.
 func (i *Accounts) Bounds() (longest, extended time.Duration) { return i.longest, i.extended }
 
-// abstractSocket is the name of a socket that is no file.
+// abstractSocket matches the names of Linux' abstract sockets, which are no files.
 var abstractSocket = regexp.MustCompile(`^@([a-zA-Z0-9_-]+\.)*[a-zA-Z0-9_-]+$`)
 
 // validate returns what is wrong with a configuration that has its defaults.
@@ -147,11 +159,11 @@ func (c *ServiceAccounts) validate() error {
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	for i, issuer := range c.Issuers {
 		if issuer == "" {
-			bad("a service account issuer is empty")
+			bad("--service-account-issuer: an issuer is empty")
 		} else if slices.Contains(c.Issuers[:i], issuer) {
-			bad("service account issuer %q is given twice", issuer)
+			bad("--service-account-issuer: %q is given twice", issuer)
 		} else if _, err := url.Parse(issuer); err != nil && strings.Contains(issuer, ":") {
-			bad("service account issuer %q contains a \":\" and is no URL: %w", issuer, err)
+			bad("--service-account-issuer: %q contains a \":\" and is no URL: %w", issuer, err)
 		}
 	}
 	if c.SigningEndpoint != "" && (c.SigningKeyFile != "" || len(c.KeyFiles) > 0) {
@@ -161,11 +173,11 @@ func (c *ServiceAccounts) validate() error {
 		bad("invalid value %q passed for `--service-account-signing-endpoint`, when prefixed with @ must be a valid abstract socket name", c.SigningEndpoint)
 	}
 	if u, err := url.Parse(c.KeysURL); c.KeysURL != "" && (err != nil || u.Scheme != "https") {
-		bad("the URL of keys of service accounts must be one with https, not %q", c.KeysURL)
+		bad("--service-account-jwks-uri must be an https URL, not %q", c.KeysURL)
 	}
 	const least, most = time.Hour, (1 << 32) * time.Second
 	if c.Longest != 0 && (c.Longest < least || c.Longest > most) {
-		bad("the maximum expiration of service account tokens must be between 1 hour and 2^32 seconds, not %v", c.Longest)
+		bad("--service-account-max-token-expiration must be between 1 hour and 2^32 seconds, not %v", c.Longest)
 	}
 	return errors.Join(errs...)
 }

@@ -13,20 +13,23 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Run runs work in the background until the server stops.
+// The chain of authenticators of a server, in order, made of the Identity and the Config. Package
+// server calls Authenticators once, when the resources are declared.
+
+// Run starts work in a goroutine. Its context ends when the server stops.
 type Run func(work func(ctx context.Context))
 
-// Surroundings are what Authenticators need beside an Identity.
+// Surroundings is what Authenticators takes from the server around it.
 type Surroundings struct {
 	Stores  Stores
 	Run     Run
 	Metrics prometheus.Registerer
-	Flawed  func(callout.Flaw) // is told of flaws of the webhook's certificate
+	Flawed  func(callout.Flaw) // counts outdated properties of the webhook's certificate
 	Log     *zap.Logger
 }
 
-// Authenticators makes what finds out who sends a request, and what judges a token. Requests are
-// shown to these in turn, until one knows the user:
+// Authenticators returns the authenticator of requests, and the authenticator of tokens that
+// TokenReview asks. The former asks these in turn until one finds a user:
 //
 //  1. front proxies, which speak for others
 //  2. passwords
@@ -34,11 +37,14 @@ type Surroundings struct {
 //  4. bearer tokens: the server's own, static ones, tokens of service accounts, bootstrap tokens,
 //     tokens of other issuers, tokens that the webhook knows
 //  5. what the configuration adds
-//  6. front proxies once more: who shows a certificate that is not one of theirs is refused
+//  6. front proxies once more: a client certificate that is neither a user's nor a front proxy's is
+//     refused
 //
-// Tokens that do not say what they are for are for the server. Whoever shows no credentials at all
-// is anonymous. As soon as the user is known, nobody behind sees headers of front proxies.
-func (id *Identity) Authenticators(c *Config, around Surroundings) (request.Authenticator, request.TokenAuthenticator, error) {
+// A token that names no audiences is for the server. A request without credentials is anonymous, if
+// the configuration allows that. The headers of front proxies are removed from each request, so
+// that no handler and no server behind sees them.
+func (id *Identity) Authenticators(c *Config,
+	around Surroundings) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all, last []request.Authenticator
 	if id.proxies != nil {
 		proxies := authn.NewFrontProxy(id.proxies.Get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers)
@@ -49,7 +55,7 @@ func (id *Identity) Authenticators(c *Config, around Surroundings) (request.Auth
 		if err != nil {
 			return nil, nil, fmt.Errorf("server: %w", err)
 		}
-		around.Log.Warn("passwords let users in: they are weak, sent with every request and end with the server alone; use certificates or tokens",
+		around.Log.Warn("passwords authenticate users (--basic-auth-file): clients send them with every request, and only a restart revokes them; use certificates or tokens",
 			zap.String("file", c.BasicAuthFile))
 		all = append(all, passwords)
 	}
@@ -65,96 +71,106 @@ func (id *Identity) Authenticators(c *Config, around Surroundings) (request.Auth
 	if err != nil {
 		return nil, nil, err
 	}
-	known, err := openIssuers(c, around.Run, around.Metrics, meter, around.Log)
+	issuers, err := openIssuers(c, around.Run, around.Metrics, meter, around.Log)
 	if err != nil {
 		return nil, nil, fmt.Errorf("server: %w", err)
 	}
-	tokens, err := id.newTokens(c, &around, known, meter)
+	tokens, err := id.newTokens(c, &around, issuers, meter)
 	if err != nil {
 		return nil, nil, err
 	}
-	all = append(append(all, authn.Bearer(tokens, c.Audiences...), authn.Socket(tokens, c.Audiences...)), c.Authenticators...)
-	who := authn.Union(append(all, last...)...)
-	if who, err = withAnonymous(who, c, known); err != nil {
+	all = append(append(all, authn.Bearer(tokens, c.Audiences...), authn.Socket(tokens, c.Audiences...)),
+		c.Authenticators...)
+	chain := authn.Union(append(all, last...)...)
+	if chain, err = withAnonymous(chain, c, issuers); err != nil {
 		return nil, nil, fmt.Errorf("server: %w", err)
 	}
-	return authn.StripHeaders(who, c.FrontProxy.Headers), tokens, nil
+	return authn.StripHeaders(chain, c.FrontProxy.Headers), tokens, nil
 }
 
-// withAnonymous lets in who shows no credentials, as far as the file says, or else the flag.
-func withAnonymous(who request.Authenticator, c *Config, known *issuers) (request.Authenticator, error) {
-	if known == nil || known.anonymous == nil {
+// withAnonymous makes requests without credentials anonymous: at the paths that the
+// AuthenticationConfiguration allows, or at all paths unless --anonymous-auth forbids it. The file
+// and the flag exclude each other.
+func withAnonymous(chain request.Authenticator, c *Config, from *issuers) (request.Authenticator, error) {
+	if from == nil || from.anonymous == nil {
 		if c.Anonymous != nil && !*c.Anonymous {
-			return who, nil
+			return chain, nil
 		}
-		return authn.Anonymous(who), nil
+		return authn.Anonymous(chain), nil
 	}
-	a := known.anonymous
+	a := from.anonymous
 	switch {
 	case c.Anonymous != nil:
 		return nil, field.Forbidden(field.NewPath("anonymous"), "--anonymous-auth flag cannot be set when anonymous field is configured in authentication configuration file")
 	case !a.Enabled:
-		return who, nil
+		return chain, nil
 	}
 	var paths []string
 	for _, condition := range a.Conditions {
 		paths = append(paths, condition.Path)
 	}
-	return authn.Anonymous(who, paths...), nil
+	return authn.Anonymous(chain, paths...), nil
 }
 
-// newTokens makes what judges bearer tokens, local first, then remote.
-func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers, meter authn.CacheMeter) (request.TokenAuthenticator, error) {
+// newTokens makes the chain of token authenticators. Those that answer from memory come first,
+// those that ask other servers last.
+func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers,
+	meter authn.CacheMeter) (request.TokenAuthenticator, error) {
 	used, err := newTokenMetrics(around.Metrics)
 	if err != nil {
 		return nil, err
 	}
 	objects := NewObjects(around.Stores, around.Log)
-	// There is always the server's own token: who shows one that nobody knows is refused, not
-	// anonymous.
+	// The server's own token makes the chain never empty, so a request with an unknown token is
+	// refused and not anonymous.
 	own := new(authn.Tokens)
 	own.Add(id.Loopback, request.User{Name: request.APIServerUser, Groups: []string{request.GroupMasters}})
-	known := []request.TokenAuthenticator{authn.Fixed(own, c.Audiences)}
+	chain := []request.TokenAuthenticator{authn.Fixed(own, c.Audiences)}
 	if c.TokenAuthFile != "" {
 		static, err := authn.ReadTokenFile(c.TokenAuthFile)
 		if err != nil {
 			return nil, fmt.Errorf("server: %w", err)
 		}
-		known = append(known, authn.Fixed(static, c.Audiences))
+		chain = append(chain, authn.Fixed(static, c.Audiences))
 	}
 	if objects.stores.Store(serviceAccounts) != nil {
-		known = append(known, authn.NewServiceAccounts(authn.ServiceAccountConfig{
+		chain = append(chain, authn.NewServiceAccounts(authn.ServiceAccountConfig{
 			Issuers: c.ServiceAccounts.Issuers, Keys: id.Accounts.Keys, Audiences: c.Audiences,
 			Trusting: c.ServiceAccounts.NoLookup, Objects: objects, Note: used,
 		}))
 	}
 	if c.BootstrapTokens && objects.stores.Store(secrets) != nil {
-		known = append(known, authn.Fixed(authn.NewBootstrap(objects.secret), c.Audiences))
+		chain = append(chain, authn.Fixed(authn.NewBootstrap(objects.secret), c.Audiences))
 	}
 	if issuers != nil {
-		known = append(known, authn.Fixed(issuers, c.Audiences))
+		chain = append(chain, authn.Fixed(issuers, c.Audiences))
 	}
 	if c.Webhook.File != "" {
 		hook, err := newTokenWebhook(c, around, meter)
 		if err != nil {
 			return nil, fmt.Errorf("server: token webhook: %w", err)
 		}
-		known = append(known, hook)
+		chain = append(chain, hook)
 	}
-	return authn.TokenUnion(known...), nil
+	return authn.TokenUnion(chain...), nil
 }
 
-// hookTries is how often a webhook that does not answer is asked about one token.
+// hookTries is how often the webhook is asked about one token if it does not answer.
 const hookTries = 5
 
-// newTokenWebhook makes what asks the webhook about tokens. Its connections end with the server.
+// newTokenWebhook makes the authenticator that asks the webhook about tokens and remembers the
+// answers for CacheTTL. Its connections close when the server stops.
 func newTokenWebhook(c *Config, around *Surroundings, meter authn.CacheMeter) (request.TokenAuthenticator, error) {
 	target, err := callout.ReadKubeconfig(c.Webhook.File)
 	if err != nil {
 		return nil, err
 	}
 	target.Flawed = around.Flawed
-	client, err := callout.New(callout.Config{Name: "token-webhook", Target: target, Retry: callout.Retry{Tries: hookTries}})
+	client, err := callout.New(callout.Config{
+		Name:   "token-webhook",
+		Target: target,
+		Retry:  callout.Retry{Tries: hookTries},
+	})
 	if err != nil {
 		return nil, err
 	}

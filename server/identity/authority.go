@@ -16,23 +16,29 @@ import (
 	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
-// How long self-made certificates last, and how long before the end they are made anew at a start.
+// The server's own certificate authority, whose files live in the folder pki, and the self-signed
+// certificate of a server that has no authority. New opens both; NewUser and Handout sign with the
+// authority.
+
+// The lifetimes of self-made certificates. A start renews a certificate that ends within
+// renewBefore.
 const (
 	caLife      = 10 * 365 * 24 * time.Hour
 	certLife    = 365 * 24 * time.Hour
 	renewBefore = 30 * 24 * time.Hour
 )
 
-// dirMode is that of folders with keys.
+// dirMode is the mode of folders with keys.
 const dirMode = 0o700
 
-// authority is the server's own certificate authority with what it has signed, in a folder:
+// authority is the server's own certificate authority with the certificates that it has signed, in
+// a folder:
 //
 //	ca.crt ca.key                 the authority, trusted for client certificates as well
 //	apiserver.crt apiserver.key   the serving certificate
 //	admin.crt admin.key           a client certificate of system:masters
 //
-// Beside it is another one, which servers behind this one trust to say for whom this one speaks:
+// Beside it is a second authority, which servers behind this one trust as a front proxy's:
 //
 //	front-proxy-ca.crt ...        the authority, trusted for nothing here
 //	front-proxy-client.crt ...    what it shows to them
@@ -41,7 +47,8 @@ type authority struct {
 	ca  *pki.Pair
 }
 
-// openAuthority reads the authority called name in dir, or makes one.
+// openAuthority reads the authority called name in dir. It makes one if there is none or if it ends
+// within renewBefore.
 func openAuthority(dir, name string) (*authority, error) {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return nil, err
@@ -61,8 +68,8 @@ func openAuthority(dir, name string) (*authority, error) {
 	return p, p.write(name, p.ca)
 }
 
-// serving returns the serving certificate for names and addresses, made anew if the one there does
-// not cover them.
+// serving returns the serving certificate. It makes a new one if the existing certificate does not
+// cover all names and ips.
 func (p *authority) serving(names []string, ips []net.IP) (*pki.Pair, error) {
 	covers := func(c *x509.Certificate) bool {
 		for _, n := range names {
@@ -80,27 +87,28 @@ func (p *authority) serving(names []string, ips []net.IP) (*pki.Pair, error) {
 	return p.signed("apiserver", covers, servingTemplate(names, ips))
 }
 
+// servingTemplate describes a serving certificate for names and ips.
 func servingTemplate(names []string, ips []net.IP) *x509.Certificate {
 	template := pki.ForServer("kube-apiserver", names...)
 	template.IPAddresses = ips
 	return template
 }
 
-// admin returns the client certificate of the administrator.
+// admin returns the client certificate of the administrator, a member of system:masters.
 func (p *authority) admin() (*pki.Pair, error) {
 	return p.signed("admin", func(*x509.Certificate) bool { return true }, pki.ForClient("kubernetes-admin", request.GroupMasters))
 }
 
-// frontProxyName is the name of the certificate that servers behind this one are shown, and what it
-// is called in there.
+// frontProxyName is the file name and the common name of the client certificate for servers behind
+// this one.
 const frontProxyName = "front-proxy-client"
 
-// frontProxy returns what servers behind this one are shown.
+// frontProxy returns the client certificate that this server shows to servers behind it.
 func (p *authority) frontProxy() (*pki.Pair, error) {
 	return p.signed(frontProxyName, func(*x509.Certificate) bool { return true }, pki.ForClient(frontProxyName))
 }
 
-// client makes a client certificate of a user, who is a member of some groups. It is not kept.
+// client signs a client certificate for a user who is a member of groups. It writes no file.
 func (p *authority) client(user string, groups []string, until time.Time) (*pki.Pair, error) {
 	if user == "" {
 		return nil, errors.New("a user must have a name")
@@ -113,11 +121,14 @@ func (p *authority) client(user string, groups []string, until time.Time) (*pki.
 	return p.ca.Sign(template)
 }
 
-// signed returns the certificate called name if it is good for a while, signed by the authority and
-// fits; else it makes one like template.
-func (p *authority) signed(name string, fits func(*x509.Certificate) bool, template *x509.Certificate) (*pki.Pair, error) {
+// signed returns the certificate called name if it is valid for longer than renewBefore, signed by
+// the authority, and fits. Otherwise it makes one like template. A file that cannot be parsed is an
+// error, so that nothing is overwritten that somebody put there.
+func (p *authority) signed(name string, fits func(*x509.Certificate) bool,
+	template *x509.Certificate) (*pki.Pair, error) {
 	have, err := p.read(name)
-	if err == nil && time.Until(have.Cert.NotAfter) > renewBefore && have.Cert.CheckSignatureFrom(p.ca.Cert) == nil && fits(have.Cert) {
+	if err == nil && time.Until(have.Cert.NotAfter) > renewBefore && have.Cert.CheckSignatureFrom(p.ca.Cert) == nil &&
+		fits(have.Cert) {
 		return have, nil
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -127,7 +138,7 @@ func (p *authority) signed(name string, fits func(*x509.Certificate) bool, templ
 	return p.make(name, template)
 }
 
-// read parses the pair called name.
+// read reads the certificate called name and its key.
 func (p *authority) read(name string) (*pki.Pair, error) {
 	certPEM, err := configfile.Read(filepath.Join(p.dir, name+".crt"))
 	if err != nil {
@@ -144,7 +155,7 @@ func (p *authority) read(name string) (*pki.Pair, error) {
 	return pair, nil
 }
 
-// make creates a pair like template, signed by the authority, and writes it.
+// make signs a certificate like template for a new key, and writes both.
 func (p *authority) make(name string, template *x509.Certificate) (*pki.Pair, error) {
 	pair, err := p.ca.Sign(template)
 	if err != nil {
@@ -153,9 +164,9 @@ func (p *authority) make(name string, template *x509.Certificate) (*pki.Pair, er
 	return pair, p.write(name, pair)
 }
 
-// write replaces the two files of a pair. The certificate goes first and comes last, so that
-// wherever this is cut off, a certificate that is there fits its key; a pair without one is made
-// anew.
+// write replaces the two files of a pair. It removes the certificate first and writes it last. So
+// if the process dies in between, a certificate that exists fits its key; a key without a
+// certificate is replaced at the next start.
 func (p *authority) write(name string, pair *pki.Pair) error {
 	crt := filepath.Join(p.dir, name+".crt")
 	if err := os.Remove(crt); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -167,9 +178,10 @@ func (p *authority) write(name string, pair *pki.Pair) error {
 	return writeFile(crt, pair.CertPEM)
 }
 
-// openSelfSigned returns the files of the serving certificate in the folder for it. If there is
-// neither they are written: a certificate behind which stands an authority that has signed nothing
-// else, and is forgotten.
+// openSelfSigned returns the paths of the serving certificate and its key in TLS.CertDir, as
+// kube-apiserver's --cert-dir does. If neither file exists it writes both: a certificate signed by
+// an authority whose key it forgets, with that authority's certificate behind it. One file without
+// the other is an error.
 func openSelfSigned(n *Needs) (certFile, keyFile string, err error) {
 	p := &authority{dir: n.TLS.CertDir}
 	certFile, keyFile = filepath.Join(p.dir, "apiserver.crt"), filepath.Join(p.dir, "apiserver.key")
@@ -181,7 +193,7 @@ func openSelfSigned(n *Needs) (certFile, keyFile string, err error) {
 		return "", "", fmt.Errorf("error reading %s, certificate and key must be supplied as a pair", keyFile)
 	case keyErr == nil:
 		return "", "", fmt.Errorf("error reading %s, certificate and key must be supplied as a pair", certFile)
-	case !errors.Is(certErr, fs.ErrNotExist): // nothing is written over what somebody keeps there
+	case !errors.Is(certErr, fs.ErrNotExist): // a file that exists is never overwritten
 		return "", "", certErr
 	case !errors.Is(keyErr, fs.ErrNotExist):
 		return "", "", keyErr
@@ -203,7 +215,7 @@ func openSelfSigned(n *Needs) (certFile, keyFile string, err error) {
 	return certFile, keyFile, p.write("apiserver", pair)
 }
 
-// readable returns why a file cannot be read, or nil.
+// readable returns the error of opening a file, or nil.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -212,8 +224,8 @@ func readable(path string) error {
 	return f.Close()
 }
 
-// writeFile replaces a file as a whole: readers see the old or the new content, also after a crash.
-// It is for its owner alone.
+// writeFile replaces a file atomically: readers see the old or the new content, also after a crash.
+// The file has mode 0600.
 func writeFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // with mode 0600
 	if err != nil {

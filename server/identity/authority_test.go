@@ -63,7 +63,7 @@ func TestPKI(t *testing.T) {
 	}
 }
 
-// What is good stays; what is not, and only that, is made anew.
+// TestPKIAgain: a later start keeps valid certificates and replaces only those that are not.
 func TestPKIAgain(t *testing.T) {
 	dir := t.TempDir()
 	p, serving, admin := open(t, dir, "localhost")
@@ -110,7 +110,7 @@ func TestPKIBroken(t *testing.T) {
 	}
 }
 
-// A client with the kubeconfig and nothing else is the administrator.
+// TestKubeconfig: a client that has only the kubeconfig is the administrator.
 func TestKubeconfig(t *testing.T) {
 	dir := t.TempDir()
 	p, serving, admin := open(t, dir, "localhost")
@@ -171,7 +171,7 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
-// Making everything at the first start.
+// BenchmarkPKI makes the keys and certificates of a first start.
 func BenchmarkPKI(b *testing.B) {
 	for b.Loop() {
 		open(b, filepath.Join(b.TempDir(), "pki"), "localhost")

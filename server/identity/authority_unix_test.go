@@ -16,9 +16,10 @@ const (
 	cutOffName = "CORACLE_TEST_CUT_OFF_NAME"
 )
 
-// TestPKICutOff cuts renewals off between key and certificate, by a disk that takes only the
-// shorter of them. That leaves nothing that a later start cannot mend. The limit is of a whole
-// process, and the testing package writes files, too: so a process of its own renews.
+// TestPKICutOff interrupts renewals between the writes of the key and of the certificate, by a
+// limit of file sizes that only the key meets. A later start must mend the pair. The limit applies
+// to a whole process, and the testing package writes files, too, so another process does the
+// renewal.
 func TestPKICutOff(t *testing.T) {
 	if dir := os.Getenv(cutOffDir); dir != "" {
 		renewLimited(t, dir, os.Getenv(cutOffName))

@@ -14,154 +14,166 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// Config says how the server finds out who asks. Client certificates of its own authority always
-// count.
+// The configuration of authentication and TLS, with its defaults and validation. A comment gives in
+// brackets the flag of kube-apiserver that sets the same thing.
+
+// Config says how the server authenticates requests. Client certificates of the server's own
+// authority are always accepted.
 type Config struct {
-	// ClientCAFile holds the CAs of client certificates, beside the server's own. It is read again
-	// when it changes. (--client-ca-file)
+	// ClientCAFile is a PEM file of further CAs of client certificates. It is read again when it
+	// changes. (--client-ca-file)
 	ClientCAFile string
-	// TokenAuthFile is a CSV of token,user,uid,"group,...". (--token-auth-file)
+	// TokenAuthFile is a CSV file with lines token,user,uid,"group,...". (--token-auth-file)
 	TokenAuthFile string
-	// BasicAuthFile is a CSV of password,user,uid,"group,...". Passwords are weaker than all else
-	// here. (--basic-auth-file)
+	// BasicAuthFile is a CSV file with lines password,user,uid,"group,...". Passwords are the
+	// weakest credentials here: clients send them with every request. (--basic-auth-file, which
+	// Kubernetes has removed)
 	BasicAuthFile string
-	// FrontProxy are the proxies that say whom they speak for.
+	// FrontProxy sets which proxies may name their users in headers.
 	FrontProxy FrontProxy
-	// ServiceAccounts is how service accounts are known.
+	// ServiceAccounts sets how tokens of service accounts are signed and verified.
 	ServiceAccounts ServiceAccounts
-	// Audiences are those of the server itself, which the tokens are for that it accepts; default
+	// Audiences identify the server: it accepts tokens that are for one of them. Default
 	// ServiceAccounts.Issuers. (--api-audiences)
 	Audiences []string
-	// BootstrapTokens lets in those who show a token that stands in a secret of kube-system, of the
-	// type bootstrap.kubernetes.io/token. (--enable-bootstrap-token-auth)
+	// BootstrapTokens accepts the tokens in secrets of the type bootstrap.kubernetes.io/token in
+	// kube-system. (--enable-bootstrap-token-auth)
 	BootstrapTokens bool
-	// Webhook is asked whose a token is that nobody else here knows.
+	// Webhook is asked for the user of a token that nothing before it accepts.
 	Webhook TokenWebhook
-	// OIDC is an OpenID Connect provider whose tokens count.
+	// OIDC is an OpenID Connect provider whose tokens are accepted. It excludes File.
 	OIDC OIDC
-	// File is an AuthenticationConfiguration: the issuers whose tokens count, in place of OIDC, and
-	// who may come without credentials. It is read again when it changes, but for the latter.
-	// (--authentication-config)
+	// File is an AuthenticationConfiguration: the issuers whose tokens are accepted, and which
+	// paths anonymous requests may have. The issuers are read again when the file changes; a change
+	// of the anonymous part is refused. (--authentication-config)
 	File string
-	// Anonymous lets requests without credentials in; nil leaves it to File, which is not to say
-	// anything otherwise, and means true if that says nothing either. (--anonymous-auth)
+	// Anonymous accepts requests without credentials, as the user system:anonymous. nil leaves the
+	// decision to File, and means true if File does not say. It must be nil if File says.
+	// (--anonymous-auth)
 	Anonymous *bool
-	// Authenticators are asked after those above.
+	// Authenticators of the program are asked after the ones above.
 	Authenticators []request.Authenticator
 }
 
-// TLS is the serving certificate.
+// TLS sets the serving certificate and the parameters of TLS.
 type TLS struct {
-	// CertFile and KeyFile hold the certificate with its chain, and its key, as PEM; "" makes one
-	// in CertDir, or under DataDir/pki. They are read again when they change. (--tls-cert-file,
-	// --tls-private-key-file)
+	// CertFile and KeyFile hold the serving certificate with its chain, and its key, as PEM. They
+	// are read again when they change. "" makes a certificate in CertDir, or under DataDir/pki if
+	// CertDir is "". (--tls-cert-file, --tls-private-key-file)
 	CertFile, KeyFile string
-	// CertDir is for a server that is no authority, as kube-apiserver is none: it trusts the
-	// certificates of others alone, and gives out none, not to an administrator either. If no
-	// CertFile is given it shows the certificate in CertDir/apiserver.crt, with its key in
-	// apiserver.key, which signs itself and is written if there is neither. "" makes an authority
-	// under DataDir/pki. (--cert-dir)
+	// CertDir is for a server without an authority of its own, like kube-apiserver. Such a server
+	// signs no client certificates, also none for an administrator. Without CertFile it shows the
+	// certificate in CertDir/apiserver.crt, with its key in apiserver.key; it writes a self-signed
+	// pair if neither file exists. "" makes an authority under DataDir/pki. (--cert-dir)
 	CertDir string
-	// SANs are further names and addresses for a self-made certificate.
+	// SANs are further DNS names and IP addresses for a self-made certificate.
 	SANs []string
-	// ByName are certificates for clients that ask for one of their names. (--tls-sni-cert-key)
+	// ByName are serving certificates for clients that ask for one of their names (SNI).
+	// (--tls-sni-cert-key)
 	ByName []NamedCertificate
 	// MinVersion is the least version of TLS, as crypto/tls numbers them, default TLS 1.2.
 	// (--tls-min-version)
 	MinVersion uint16
-	// CipherSuites are the suites of TLS 1.2 and before, and Curves the mechanisms of key exchange,
-	// as crypto/tls numbers them; none: what Go has by default. (--tls-cipher-suites,
+	// CipherSuites are the cipher suites of TLS 1.2 and before, and Curves the mechanisms of key
+	// exchange, as crypto/tls numbers them; an empty list means Go's default. (--tls-cipher-suites,
 	// --tls-curve-preferences)
 	CipherSuites []uint16
 	Curves       []tls.CurveID
 }
 
 // NamedCertificate is a certificate with its key, as PEM files, which are read again when they
-// change. Names are those that clients may ask for: domain names, which may begin with "*.", and
-// addresses that they connect to without asking. None: the names in the certificate.
+// change. Names are the domain names for which it is shown, which may begin with "*.", and the
+// server's IP addresses for which it is shown to clients that ask for no name. No Names: the domain
+// names in the certificate.
 type NamedCertificate struct {
 	CertFile, KeyFile string
 	Names             []string
 }
 
-// FrontProxy says whom to believe what they say of others, in headers.
+// FrontProxy says which clients may name, in headers, the user for whom they speak (request header
+// authentication).
 type FrontProxy struct {
-	// ClientCAFile holds the CAs of the proxies' certificates; "" believes nobody. It is read again
-	// when it changes. (--requestheader-client-ca-file)
+	// ClientCAFile holds the CAs of the proxies' certificates; "" means that there are no front
+	// proxies. It is read again when it changes. (--requestheader-client-ca-file)
 	ClientCAFile string
-	// AllowedNames are the common names of proxies; with none, whoever has a certificate of these
-	// CAs is one. (--requestheader-allowed-names)
+	// AllowedNames are the common names of the proxies' certificates. If it is empty every
+	// certificate of these CAs is a proxy's. (--requestheader-allowed-names)
 	AllowedNames []string
-	// Headers say who the user is. (--requestheader-username-headers, --requestheader-uid-headers,
+	// Headers are the names of the headers that describe the user.
+	// (--requestheader-username-headers, --requestheader-uid-headers,
 	// --requestheader-group-headers, --requestheader-extra-headers-prefix)
 	Headers authn.Headers
 }
 
-// TokenWebhook says where to ask whose a token is.
+// TokenWebhook sets the webhook that authenticates tokens (TokenReview).
 type TokenWebhook struct {
-	// File is a kubeconfig whose current context points to the webhook; "" means none.
+	// File is a kubeconfig whose current context names the webhook; "" means no webhook.
 	// (--authentication-token-webhook-config-file)
 	File string
-	// Version is that of the TokenReview to send, authn.ReviewV1 or authn.ReviewV1beta1, the
-	// default. (--authentication-token-webhook-version)
+	// Version is the version of the TokenReviews that the server sends: authn.ReviewV1 or
+	// authn.ReviewV1beta1, the default. (--authentication-token-webhook-version)
 	Version string
-	// CacheTTL is how long answers are believed, default 2 min; negative: not at all.
+	// CacheTTL is how long the server remembers an answer, default 2 min; negative: not at all.
 	// (--authentication-token-webhook-cache-ttl)
 	CacheTTL time.Duration
 }
 
-// OIDC says whose tokens count, and what they say of a user.
+// OIDC is one OpenID Connect provider: the issuer of the accepted tokens, and the claims that
+// describe the user.
 type OIDC struct {
-	// IssuerURL is the provider, as its tokens name it; "" means none. (--oidc-issuer-url)
+	// IssuerURL is the provider's URL, which its tokens have as claim iss; "" means no provider.
+	// (--oidc-issuer-url)
 	IssuerURL string
-	// ClientID is whom tokens must be for. (--oidc-client-id)
+	// ClientID is the audience that tokens must have. (--oidc-client-id)
 	ClientID string
-	// CAFile holds who signs for the provider's servers, as PEM; "" means those whom the system
-	// trusts. (--oidc-ca-file)
+	// CAFile holds the CAs of the provider's servers, as PEM; "" means the CAs of the system.
+	// (--oidc-ca-file)
 	CAFile string
 	// UsernameClaim is the claim with the user's name, default "sub". (--oidc-username-claim)
 	UsernameClaim string
-	// UsernamePrefix goes before the name: "-" means nothing, and "" the issuer's URL and "#",
-	// unless the claim is "email". (--oidc-username-prefix)
+	// UsernamePrefix is put before the name. "-" means no prefix; "" means the issuer's URL and
+	// "#", but no prefix if the claim is "email". (--oidc-username-prefix)
 	UsernamePrefix string
-	// GroupsClaim is the claim with the user's groups, and GroupsPrefix goes before each; "" means
-	// none. (--oidc-groups-claim, --oidc-groups-prefix)
+	// GroupsClaim is the claim with the user's groups; "" means that tokens name no groups.
+	// GroupsPrefix is put before each group. (--oidc-groups-claim, --oidc-groups-prefix)
 	GroupsClaim, GroupsPrefix string
-	// RequiredClaims have to be in a token, with these values. (--oidc-required-claim)
+	// RequiredClaims are claims that each token must have, with these values.
+	// (--oidc-required-claim)
 	RequiredClaims map[string]string
 	// SigningAlgs are the algorithms that tokens may be signed with, default RS256.
 	// (--oidc-signing-algs)
 	SigningAlgs []string
 }
 
-// ServiceAccounts says how service accounts are known: by tokens that the server signs when it is
-// asked to (serviceaccounts/token), and by those that stand in secrets.
+// ServiceAccounts sets how tokens of service accounts are signed and verified: bound tokens, which
+// TokenRequest (serviceaccounts/token) issues, and legacy tokens in secrets.
 type ServiceAccounts struct {
-	// Issuers sign tokens that are accepted. The server itself signs as the first; default
-	// "https://kubernetes.default.svc.cluster.local". (--service-account-issuer)
+	// Issuers are the issuers whose tokens the server accepts. The server signs as the first one.
+	// Default "https://kubernetes.default.svc.cluster.local". (--service-account-issuer)
 	Issuers []string
-	// SigningKeyFile holds the key to sign with, as PEM: RSA, or ECDSA over P-256, P-384 or P-521;
-	// "" makes one for P-256 under DataDir/pki. Servers of one cluster need the same.
+	// SigningKeyFile holds the key that signs, as PEM: RSA, or ECDSA over P-256, P-384 or P-521; ""
+	// makes a P-256 key under DataDir/pki. All servers of a cluster must have the same key.
 	// (--service-account-signing-key-file)
 	SigningKeyFile string
-	// SigningEndpoint is the socket of a plugin that signs in the server's place, and has the keys
-	// to verify tokens with: a path, or an abstract name that begins with "@". It goes without key
-	// files; tokens of secrets are not made then. (--service-account-signing-endpoint)
+	// SigningEndpoint is the socket of an external signer, which signs tokens in the server's place
+	// and tells the keys that verify them: a path, or an abstract name that begins with "@". It
+	// excludes SigningKeyFile and KeyFiles. With it the server makes no tokens for secrets.
+	// (--service-account-signing-endpoint, KEP-740)
 	SigningEndpoint string
-	// KeyFiles hold keys to verify tokens with beside that one, as PEM: public or private keys or
-	// certificates, several in each. (--service-account-key-file)
+	// KeyFiles hold further keys that verify tokens, as PEM: public or private keys or
+	// certificates, one or several in each file. (--service-account-key-file)
 	KeyFiles []string
-	// KeysURL is where others find the keys by which they can verify tokens; default KeysPath of
-	// this server. (--service-account-jwks-uri)
+	// KeysURL is the URL at which others find the keys that verify tokens; default: authn.KeysPath
+	// on this server. (--service-account-jwks-uri)
 	KeysURL string
-	// Longest bounds how long a token may be asked to be good; 0 does not.
+	// Longest bounds the lifetime that a TokenRequest may ask for; 0 means no bound.
 	// (--service-account-max-token-expiration)
 	Longest time.Duration
-	// NoExtension has tokens that pods are given be good for no longer than kubelet asks, which is
-	// an hour, instead of a year. (--service-account-extend-token-expiration=false)
+	// NoExtension: tokens of pods are valid for as long as the kubelet requests, about an hour,
+	// instead of a year. (--service-account-extend-token-expiration=false)
 	NoExtension bool
-	// NoLookup accepts tokens that stood in secrets without looking whether they still do.
-	// (--service-account-lookup=false)
+	// NoLookup accepts legacy tokens without looking whether their secrets and service accounts
+	// still exist. (--service-account-lookup=false)
 	NoLookup bool
 }
 
@@ -179,13 +191,13 @@ func (c Config) Complete() Config {
 	return c
 }
 
-// Validate says what is wrong with a complete configuration.
+// Validate returns everything that is wrong with a configuration that Complete has returned.
 func (c *Config) Validate() error {
 	return errors.Join(c.ServiceAccounts.validate(), c.FrontProxy.validate(c.ClientCAFile), c.OIDC.validate(c.File))
 }
 
-// validate also refuses that clients can make themselves front proxies: where both have the same
-// CA, proxies must be told apart by their names.
+// validate also refuses a configuration in which a client could act as a front proxy: if clients
+// and proxies have a CA in common, AllowedNames must not be empty.
 func (c *FrontProxy) validate(clientCAFile string) error {
 	if err := c.Headers.Validate(); err != nil {
 		return fmt.Errorf("front proxies: %w", err)
@@ -201,10 +213,10 @@ func (c *FrontProxy) validate(clientCAFile string) error {
 	proxies, proxiesErr := readCertificates(c.ClientCAFile)
 	clients, clientsErr := readCertificates(clientCAFile)
 	if proxiesErr != nil || clientsErr != nil {
-		return nil // said when they are read to be used
+		return nil // New returns the error when it reads the files
 	}
 	if slices.ContainsFunc(proxies, func(p *x509.Certificate) bool { return slices.ContainsFunc(clients, p.Equal) }) {
-		return fmt.Errorf("front proxies and clients have a CA in common (%s, %s): the names of front proxies must be given", c.ClientCAFile, clientCAFile)
+		return fmt.Errorf("front proxies and clients have a CA in common (%s, %s): name the front proxies by --requestheader-allowed-names", c.ClientCAFile, clientCAFile)
 	}
 	return nil
 }
@@ -219,9 +231,10 @@ func (c OIDC) complete() OIDC {
 	return c
 }
 
-// isSet reports whether anything is said about an issuer.
+// isSet reports whether any flag about the provider differs from its default.
 func (c *OIDC) isSet() bool {
-	return c.IssuerURL != "" || c.ClientID != "" || c.CAFile != "" || c.UsernameClaim != "sub" || c.UsernamePrefix != "" || c.GroupsClaim != "" ||
+	return c.IssuerURL != "" || c.ClientID != "" || c.CAFile != "" || c.UsernameClaim != "sub" ||
+		c.UsernamePrefix != "" || c.GroupsClaim != "" ||
 		c.GroupsPrefix != "" || len(c.RequiredClaims) > 0 || !slices.Equal(c.SigningAlgs, []string{"RS256"})
 }
 

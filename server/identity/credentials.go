@@ -13,29 +13,30 @@ import (
 	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
-// Credentials are what a client needs to be a user of a server. The fields have the names that they
-// have in a rest.Config of client-go, and in its TLSClientConfig.
+// Credentials are the address, the CAs and the client certificate that a client needs to be a
+// certain user of a server. The fields have the names that they have in a rest.Config of client-go,
+// and in its TLSClientConfig.
 type Credentials struct {
-	// Host is where the server is: "https://127.0.0.1:6443".
+	// Host is the URL of the server: "https://127.0.0.1:6443".
 	Host string
-	// CAData is whom to trust there, CertData and KeyData are the user's certificate and its key,
+	// CAData are the CAs of the server, CertData and KeyData the user's certificate and its key,
 	// all as PEM.
 	CAData, CertData, KeyData []byte
 
 	user string
 }
 
-// Kubeconfig returns the credentials as the text of a kubeconfig.
+// Kubeconfig returns the credentials as the text of a kubeconfig file.
 func (c *Credentials) Kubeconfig() []byte {
 	return kubeconfigText(c.Host, c.CAData, c.user, "", certificateText(c.CertData, c.KeyData))
 }
 
-// NewUser returns credentials for a user, who is a member of some groups, at a server that is
-// reached at addr: a certificate, good for a year, that the server's own authority has signed.
-// Nothing is kept of it, and nobody can take it back.
+// NewUser returns credentials for a user who is a member of groups, at the server that listens at
+// addr: a client certificate that the server's own authority signs and that is valid for a year.
+// The server does not store the certificate, and nobody can revoke it.
 func (id *Identity) NewUser(addr net.Addr, name string, groups ...string) (*Credentials, error) {
 	if addr == nil || id.own == nil {
-		return nil, errors.New("server: there is no secure port to which users could show certificates, or no authority that signs them")
+		return nil, errors.New("server: cannot make a user: the server has no secure port, does not listen yet, or has no authority (CertDir is set)")
 	}
 	trusted, err := id.Trusted()
 	if err != nil {
@@ -48,13 +49,14 @@ func (id *Identity) NewUser(addr net.Addr, name string, groups ...string) (*Cred
 	return newCredentials(addr, trusted, name, pair), nil
 }
 
-// newCredentials are those of a user with a certificate, of a server at addr.
+// newCredentials returns the credentials of a user with a certificate, at the server that listens
+// at addr.
 func newCredentials(addr net.Addr, trusted []byte, user string, pair *pki.Pair) *Credentials {
 	return &Credentials{Host: "https://" + Reachable(addr), CAData: trusted, CertData: pair.CertPEM, KeyData: pair.KeyPEM, user: user}
 }
 
-// Reachable is the address, with its port, under which clients on this machine reach a listener at
-// addr.
+// Reachable returns the host and port by which clients on this machine reach a listener at addr:
+// 127.0.0.1 if it listens at all addresses.
 func Reachable(addr net.Addr) string {
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: tcp.Port}).String()
@@ -62,24 +64,24 @@ func Reachable(addr net.Addr) string {
 	return addr.String()
 }
 
-// Kubeconfig returns the path of the administrator's kubeconfig, "" if there is none.
+// Kubeconfig returns the path of the administrator's kubeconfig, or "" if the server makes none.
 func (id *Identity) Kubeconfig() string { return id.kubeconfig }
 
-// Trusted is, as PEM, what clients must trust to reach the secure port: the authority, and with it
-// a serving certificate that it has not signed, which is trusted as it is.
+// Trusted returns, as PEM, the certificates that clients must trust to reach the secure port: the
+// server's own authority, and the serving certificate itself if that authority has not signed it.
 func (id *Identity) Trusted() (trusted []byte, err error) {
 	if id.own != nil {
 		trusted = slices.Clone(id.own.ca.CertPEM)
 	}
-	if id.given == "" {
+	if id.givenFile == "" {
 		return trusted, nil
 	}
-	given, err := configfile.Read(id.given)
+	given, err := configfile.Read(id.givenFile)
 	return append(trusted, given...), err
 }
 
-// WriteKubeconfig writes the administrator's kubeconfig for a server at addr, if the server has an
-// authority to sign the administrator's certificate. It holds a private key.
+// WriteKubeconfig writes the administrator's kubeconfig, for a server that listens at addr. It does
+// nothing if the server has no authority. The file holds a private key, so its mode is 0600.
 func (id *Identity) WriteKubeconfig(addr net.Addr) error {
 	if id.admin == nil {
 		return nil
@@ -91,8 +93,8 @@ func (id *Identity) WriteKubeconfig(addr net.Addr) error {
 	return writeFile(id.kubeconfig, newCredentials(addr, trusted, "admin", id.admin).Kubeconfig())
 }
 
-// kubeconfigText is a kubeconfig for one user, in a namespace that may be "". credentials are lines
-// about who that is.
+// kubeconfigText returns a kubeconfig for one user. namespace is the default namespace of its
+// context, "" for none. credentials are the lines, with their indentation, of the user's entry.
 func kubeconfigText(url string, trusted []byte, user, namespace, credentials string) []byte {
 	if namespace != "" {
 		namespace = "\n    namespace: " + strconv.Quote(namespace)
@@ -116,7 +118,7 @@ users:
 %[5]s`, url, base64.StdEncoding.EncodeToString(trusted), strconv.Quote(user), namespace, credentials)
 }
 
-// certificateText are lines of a kubeconfig about who shows a certificate.
+// certificateText returns the lines of a kubeconfig's user entry for a client certificate.
 func certificateText(certPEM, keyPEM []byte) string {
 	b64 := base64.StdEncoding.EncodeToString
 	return fmt.Sprintf("    client-certificate-data: %s\n    client-key-data: %s\n", b64(certPEM), b64(keyPEM))

@@ -13,10 +13,12 @@ import (
 	"github.com/coracle-project/coracle/router/callout"
 )
 
-// minTokenTime is how long a signer must let tokens be good, at least.
+// minTokenTime is the least maximum lifetime that an external signer may announce: a TokenRequest
+// for 10 minutes must succeed.
 const minTokenTime = 10 * time.Minute
 
-// connect has an external signer sign, and bounds what it can be asked for.
+// connect makes an external signer the signer of i (KEP-740). The longest lifetime that the signer
+// announces bounds the lifetimes of tokens.
 func (i *Accounts) connect(ctx context.Context, c *ServiceAccounts, reg prometheus.Registerer) error {
 	hooks, err := newSignerMetrics(reg)
 	if err != nil {
@@ -44,7 +46,8 @@ func (i *Accounts) connect(ctx context.Context, c *ServiceAccounts, reg promethe
 	return nil
 }
 
-// Follow keeps the keys of an external signer up to date as long as work runs, whose end is theirs.
+// Follow starts the goroutine that keeps the keys of an external signer up to date. When its
+// context ends the connection closes. Follow does nothing without an external signer.
 func (i *Accounts) Follow(run Run, log *zap.Logger) {
 	if i.external == nil {
 		return
@@ -53,19 +56,21 @@ func (i *Accounts) Follow(run Run, log *zap.Logger) {
 	run(func(ctx context.Context) {
 		context.AfterFunc(ctx, i.external.Close)
 		i.external.Run(ctx, func(err error) {
-			log.Error("when syncing supported public keys: the ones before count on", zap.Error(err))
+			log.Error("cannot fetch the keys of the external signer; the last ones stay in force", zap.Error(err))
 		})
 	})
 }
 
-// Close ends what Follow has not been called for.
+// Close closes the connection to an external signer. It is for an Accounts whose Follow is never
+// called; i may be nil.
 func (i *Accounts) Close() {
 	if i != nil && i.external != nil {
 		i.external.Close()
 	}
 }
 
-// newSignerMetrics counts what an external signer does, under Kubernetes' names.
+// newSignerMetrics returns hooks that count the calls of an external signer, under Kubernetes'
+// names of the metrics.
 func newSignerMetrics(reg prometheus.Registerer) (authn.SignerHooks, error) {
 	const prefix = "apiserver_externaljwt_"
 	fetched := prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_success_timestamp",

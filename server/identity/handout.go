@@ -19,21 +19,22 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Handout makes kubeconfigs for others than the administrator, from what a server keeps in its data
-// directory. Whoever may read that may be anybody.
+// Handout makes kubeconfigs for users and service accounts from the files in a server's data
+// folder. Anybody who can read that folder can become any user, so a Handout checks no permissions.
+// The command kubeconfig uses it.
 type Handout struct {
-	// DataDir is that of the server, which has written the administrator's kubeconfig there: where
-	// it is, is taken from that.
+	// DataDir is the data folder of the server. The server must have written the administrator's
+	// kubeconfig into it, from which Handout takes the server's address and CAs.
 	DataDir string
-	// URL is where clients find the server, if that is not what the administrator's kubeconfig
-	// says.
+	// URL is the URL of the server in the kubeconfigs that are made; "" takes the URL of the
+	// administrator's kubeconfig.
 	URL string
-	// Lasts is how long the credentials are to be good, which nobody can take back before.
+	// Lasts is the lifetime of the credentials, which nobody can revoke before its end.
 	Lasts time.Duration
 }
 
-// User returns a kubeconfig with a certificate of a user, who is a member of some groups, signed by
-// the server's own authority. It asks nobody.
+// User returns a kubeconfig with a client certificate for a user who is a member of groups. It
+// signs with the key of the server's own authority; the server need not run.
 func (h Handout) User(name string, groups []string) ([]byte, error) {
 	if h.Lasts <= 0 {
 		return nil, fmt.Errorf("credentials cannot last for %v", h.Lasts)
@@ -54,8 +55,8 @@ func (h Handout) User(name string, groups []string) ([]byte, error) {
 	return credentials.Kubeconfig(), nil
 }
 
-// ServiceAccount returns a kubeconfig with a token of a service account, which must exist. It asks
-// the server, which may be anywhere, as the administrator.
+// ServiceAccount returns a kubeconfig with a token of a service account. It requests the token from
+// the running server, as the administrator. The service account must exist.
 func (h Handout) ServiceAccount(ctx context.Context, namespace, name string) ([]byte, error) {
 	url, trusted, err := h.cluster()
 	if err != nil {
@@ -67,20 +68,24 @@ func (h Handout) ServiceAccount(ctx context.Context, namespace, name string) ([]
 	}
 	defer closeClient()
 	seconds := int64(h.Lasts / time.Second)
-	accounts := client.For[*authenticationv1.TokenRequest](c, corev1.GroupVersion.WithResource("serviceaccounts")).In(namespace)
+	accounts := client.For[*authenticationv1.TokenRequest](c,
+		corev1.GroupVersion.WithResource("serviceaccounts")).In(namespace)
 	r, err := accounts.Sub("token").Create(ctx, &authenticationv1.TokenRequest{
 		TypeMeta:   meta.TypeMeta{APIVersion: authenticationv1.GroupVersion.String(), Kind: "TokenRequest"},
-		ObjectMeta: meta.ObjectMeta{Namespace: namespace, Name: name}, Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
+		ObjectMeta: meta.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds},
 	}, meta.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}
-	return kubeconfigText(url, trusted, namespace+"/"+name, namespace, "    token: "+strconv.Quote(r.Status.Token)+"\n"), nil
+	return kubeconfigText(url, trusted, namespace+"/"+name, namespace,
+		"    token: "+strconv.Quote(r.Status.Token)+"\n"), nil
 }
 
+// adminKubeconfig returns the path of the kubeconfig that the server has written.
 func (h Handout) adminKubeconfig() string { return filepath.Join(h.DataDir, "admin.kubeconfig") }
 
-// cluster returns where the server is, and whom clients must trust to reach it.
+// cluster returns the URL of the server and the CAs, as PEM, that clients must trust to reach it.
 func (h Handout) cluster() (url string, trusted []byte, err error) {
 	target, err := callout.ReadKubeconfig(h.adminKubeconfig())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +94,8 @@ func (h Handout) cluster() (url string, trusted []byte, err error) {
 	return cmp.Or(h.URL, target.URL), target.CABundle, err
 }
 
-// client is a way to the server for its administrator.
+// client returns a client of the server, as its administrator, and the function that closes its
+// connections.
 func (h Handout) client() (*client.Client, func(), error) {
 	target, err := callout.ReadKubeconfig(h.adminKubeconfig())
 	if err != nil {
@@ -104,6 +110,11 @@ func (h Handout) client() (*client.Client, func(), error) {
 	if err := s.Complete(); err != nil {
 		return nil, nil, err
 	}
-	c, err := client.New(client.Config{URL: target.URL, Transport: way, Codecs: codec.NewFactory(s), UserAgent: "coracle-kubeconfig"})
+	c, err := client.New(client.Config{
+		URL:       target.URL,
+		Transport: way,
+		Codecs:    codec.NewFactory(s),
+		UserAgent: "coracle-kubeconfig",
+	})
 	return c, way.Close, err
 }

@@ -1,12 +1,25 @@
-// Package identity is who a server is to its clients, and who its clients are to it.
+// Package identity holds the certificates and keys by which a server proves its identity to
+// clients, and makes the authenticators by which it finds out who its clients are.
 //
-// An Identity has the certificates that the server shows, its own authority, which signs those of
-// users, and the keys that sign tokens of service accounts. Authenticators find out who sends a
-// request, by all that a Config allows.
+// Words: the server's own authority is a certificate authority in the folder pki of the data
+// folder, which signs the serving certificate and client certificates of users; a front proxy is a
+// server that authenticates users itself and names them in headers (request header authentication);
+// an issuer signs tokens.
 //
-// Read: config.go, identity.go, authority.go, named.go, credentials.go; accounts.go, issuers.go,
-// openid.go, authenticators.go; then trust.go, which tells other servers of the cluster whom to
-// trust.
+// Laws: private keys and kubeconfigs are readable by their owner alone. A file of a certificate or
+// key pair that exists is used or an error, never overwritten because it is broken. Files that the
+// configuration names are read again when they change; a new content that is invalid leaves the old
+// one in force.
+//
+// New makes an Identity, which any goroutine may use. Authenticators is called once. A Handout
+// needs no server: commands use it on a data folder.
+//
+// Not here: how one credential is verified (filters/authn), the protocol of issuers
+// (filters/authn/jwt), certificates as such (filters/authn/pki), what users may do (server/access).
+//
+// Read: config.go, identity.go, authority.go, named.go, credentials.go; accounts.go,
+// externalsigner.go, issuers.go, openid.go, authenticators.go; then trust.go, which publishes the
+// CAs for other servers of the cluster, and handout.go.
 package identity
 
 import (
@@ -29,61 +42,63 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// Needs is what an Identity is made of.
+// Needs is what New takes.
 type Needs struct {
-	DataDir string // the server's own authority and keys are in its folder pki
+	DataDir string // its folder pki holds the server's own authority and keys
 	TLS     TLS
-	Secure  bool // there is a secure port; without one there are tokens alone
-	// BindAddress is what the server listens at. Addresses are further ones for a certificate in
-	// TLS.CertDir.
+	Secure  bool // there is a secure port; without one clients can only show tokens and passwords
+	// BindAddress is the address at which the server listens. Addresses are further addresses for a
+	// self-signed certificate in TLS.CertDir.
 	BindAddress string
 	Addresses   []net.IP
-	// ProxyCertFile and ProxyKeyFile hold the certificate that servers behind this one are shown;
-	// "" lets an authority of the server's own make one.
+	// ProxyCertFile and ProxyKeyFile hold the client certificate that this server shows to servers
+	// behind it; "" makes one with an authority of the server's own.
 	ProxyCertFile, ProxyKeyFile string
-	Authentication              *Config // complete
+	Authentication              *Config // as Complete returns it
 	Metrics                     prometheus.Registerer
 }
 
 // authority reports whether the server signs certificates itself.
 func (n *Needs) authority() bool { return n.Secure && n.TLS.CertDir == "" }
 
-// path is the name of a file in the folder of the server's own authority.
+// path returns the path of a file in the folder of the server's own authority.
 func (n *Needs) path(name string) string { return filepath.Join(n.DataDir, "pki", name) }
 
-// Identity is who the server is to its clients, and whose certificates it trusts. Certificates are
-// read again when their files change.
+// Identity holds the certificates that the server shows and the CAs that it trusts. Their files are
+// read again when they change. All methods may be called at once.
 type Identity struct {
 	tls        TLS
-	kubeconfig string     // path of the administrator's; "" if there is none
+	kubeconfig string     // path of the administrator's kubeconfig; "" if there is none
 	own        *authority //  nil if the server is no authority
 	admin      *pki.Pair  // nil without own
-	given      string     // file of the serving certificate, if own has not signed it
+	givenFile  string     // file of the serving certificate; "" if own has signed it
 
-	// shown is what servers behind this one are shown, nil for nothing; proxyCA is who has signed
-	// it, if that is this server's own.
-	shown   *reload.Value[tls.Certificate]
-	proxyCA *x509.Certificate
+	// proxyPair is the client certificate for servers behind this one, nil for none. proxyCA is the
+	// CA that signed it, if that CA is the server's own.
+	proxyPair *reload.Value[tls.Certificate]
+	proxyCA   *x509.Certificate
 
 	serving *reload.Value[tls.Certificate]
 	byName  *reload.Value[namedCertificates] // nil if there are none
 	authorities
-	// Loopback is the server's own token, of this life of it and kept in memory only; who shows it
-	// is system:apiserver, a member of system:masters.
+	// Loopback is the token by which the server calls itself. It is random, new at each start and
+	// only in memory. Its user is system:apiserver, a member of system:masters.
 	Loopback string
 	Accounts *Accounts
 }
 
-// authorities are those whose certificates count.
+// authorities are the CAs of client certificates and of front proxies. A pool changes as a whole
+// when one of its files changes.
 type authorities struct {
 	clientCAFile string
 	proxyCAFile  string                       // "" if there are no front proxies
-	clients      *reload.Value[x509.CertPool] // nil if no client has a certificate
-	proxies      *reload.Value[x509.CertPool] // nil if there are none
-	wanted       *reload.Value[x509.CertPool] // whose certificates clients are asked for: those of both
+	clients      *reload.Value[x509.CertPool] // nil: client certificates authenticate nobody
+	proxies      *reload.Value[x509.CertPool] // nil if there are no front proxies
+	wanted       *reload.Value[x509.CertPool] // both: the CAs that the TLS handshake names to clients
 }
 
-// New reads or makes certificates and keys. Close ends what it has begun, unless Follow is called.
+// New reads or makes certificates and keys. If the caller does not call Accounts.Follow it must
+// call Accounts.Close.
 func New(ctx context.Context, n Needs) (_ *Identity, err error) {
 	c := n.Authentication
 	id := &Identity{
@@ -98,7 +113,7 @@ func New(ctx context.Context, n Needs) (_ *Identity, err error) {
 			id.Accounts.Close()
 		}
 	}()
-	if err := id.openShown(&n); err != nil {
+	if err := id.openProxyPair(&n); err != nil {
 		return nil, fmt.Errorf("server: certificate for servers behind this one: %w", err)
 	}
 	if !n.Secure {
@@ -122,11 +137,11 @@ func New(ctx context.Context, n Needs) (_ *Identity, err error) {
 	return id, nil
 }
 
-// openServing reads the serving certificate: that which is given, or one that is made if it is not
-// there.
+// openServing reads the serving certificate: the configured one, else one that the server's own
+// authority signs, else a self-signed one in TLS.CertDir.
 func (id *Identity) openServing(n *Needs) (err error) {
 	certFile, keyFile := n.TLS.CertFile, n.TLS.KeyFile
-	id.given = certFile
+	id.givenFile = certFile
 	switch {
 	case certFile != "":
 	case id.own != nil:
@@ -135,7 +150,7 @@ func (id *Identity) openServing(n *Needs) (err error) {
 		_, err = id.own.serving(names, ips)
 	default:
 		certFile, keyFile, err = openSelfSigned(n)
-		id.given = certFile
+		id.givenFile = certFile
 	}
 	if err != nil {
 		return err
@@ -157,11 +172,12 @@ func readPair(certFile, keyFile string) (*reload.Value[tls.Certificate], error) 
 	})
 }
 
-// openShown reads what servers behind this one are shown: the certificate that is given, or one
-// that is made if it is not there. It is of a CA that signs nothing else, so that they trust nobody
-// else to speak for others; this server trusts it with nothing. Where it is said whom they are to
-// trust, there is none but the one that is given.
-func (id *Identity) openShown(n *Needs) (err error) {
+// openProxyPair reads the client certificate for servers behind this one: the configured one, or
+// one that it makes. The CA of the latter signs nothing else, so that servers which trust this CA
+// trust only this server to speak for users; this server itself does not trust the CA. If the
+// configuration names a CA of front proxies, publishTrust announces that CA, so openProxyPair makes
+// no certificate of another one.
+func (id *Identity) openProxyPair(n *Needs) (err error) {
 	certFile, keyFile := n.ProxyCertFile, n.ProxyKeyFile
 	if certFile == "" {
 		if !n.authority() || id.proxyCAFile != "" {
@@ -176,20 +192,21 @@ func (id *Identity) openShown(n *Needs) (err error) {
 		}
 		id.proxyCA, certFile, keyFile = p.ca.Cert, n.path(frontProxyName+".crt"), n.path(frontProxyName+".key")
 	}
-	id.shown, err = readPair(certFile, keyFile)
+	id.proxyPair, err = readPair(certFile, keyFile)
 	return err
 }
 
-// Proxy returns what servers behind this one are shown, nil for nothing.
+// Proxy returns the client certificate that this server shows to servers behind it, or nil if it
+// has none.
 func (id *Identity) Proxy() *tls.Certificate {
-	if id.shown == nil {
+	if id.proxyPair == nil {
 		return nil
 	}
-	return id.shown.Get()
+	return id.proxyPair.Get()
 }
 
-// readAuthorities reads whose certificates clients and front proxies have. The names of proxies may
-// be given.
+// readAuthorities reads the CAs of clients and of front proxies. names are the common names that
+// front proxies must have; none allows all.
 func (id *Identity) readAuthorities(names []string) (err error) {
 	var files []string
 	if id.clientCAFile != "" {
@@ -211,7 +228,8 @@ func (id *Identity) readAuthorities(names []string) (err error) {
 	return err
 }
 
-// clientCAs reads whose certificates clients have.
+// clientCAs reads the CAs of client certificates: the server's own and those of the configured
+// file.
 func (id *Identity) clientCAs() (all []*x509.Certificate, err error) {
 	if id.own != nil {
 		all = []*x509.Certificate{id.own.ca.Cert}
@@ -226,8 +244,9 @@ func (id *Identity) clientCAs() (all []*x509.Certificate, err error) {
 	return append(all, more...), err
 }
 
-// proxyCAs reads whose certificates front proxies have. Those with certificates of the server's own
-// authority must be named, as clients have such certificates too.
+// proxyCAs reads the CAs of front proxies. If the server's own authority is among them, names must
+// not be empty: otherwise every client with a certificate of that authority could speak for any
+// user.
 func (id *Identity) proxyCAs(names []string) ([]*x509.Certificate, error) {
 	if id.proxyCAFile == "" {
 		return nil, nil
@@ -239,12 +258,12 @@ func (id *Identity) proxyCAs(names []string) ([]*x509.Certificate, error) {
 	case len(all) == 0:
 		return nil, fmt.Errorf("%s holds no certificate", id.proxyCAFile)
 	case len(names) == 0 && id.own != nil && slices.ContainsFunc(all, id.own.ca.Cert.Equal):
-		return nil, errors.New("the server's own authority, which signs those of clients as well, is among them: the names of front proxies must be given")
+		return nil, errors.New("the server's own authority, which signs client certificates, too, is among them: name the front proxies by --requestheader-allowed-names")
 	}
 	return all, nil
 }
 
-// poolOf puts certificates from several places into one pool.
+// poolOf returns a function that reads certificates with all reads and puts them into one pool.
 func poolOf(reads ...func() ([]*x509.Certificate, error)) func() (*x509.CertPool, error) {
 	return func() (*x509.CertPool, error) {
 		pool := x509.NewCertPool()
@@ -261,9 +280,12 @@ func poolOf(reads ...func() ([]*x509.Certificate, error)) func() (*x509.CertPool
 	}
 }
 
-// names are what a self-made serving certificate is for.
+// names returns the DNS names and IP addresses of a self-made serving certificate: those by which
+// pods find the Service "kubernetes", this machine's, BindAddress and the SANs.
 func (n *Needs) names() (names []string, ips []net.IP) {
-	names = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"}
+	names = []string{
+		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+	}
 	ips = []net.IP{net.IPv4(127, 0, 0, 1).To4(), net.IPv6loopback}
 	if host, err := os.Hostname(); err == nil && !slices.Contains(names, host) {
 		names = append(names, host)
@@ -278,8 +300,10 @@ func (n *Needs) names() (names []string, ips []net.IP) {
 	return names, ips
 }
 
-// TLSConfig asks clients for a certificate of the authorities that count, which authentication
-// judges, and offers protocols.
+// TLSConfig returns the configuration of the secure port, which offers protocols by ALPN. It
+// requests a client certificate and does not verify it: the authenticators do, so that a client
+// with an unknown certificate gets a Status. The configuration is copied when the CAs have changed,
+// not for each handshake.
 func (id *Identity) TLSConfig(protocols []string) *tls.Config {
 	c := &tls.Config{
 		MinVersion:       id.tls.MinVersion,

@@ -9,15 +9,16 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// issuerMetrics are what becomes of tokens of issuers, and of their keys, under Kubernetes' names.
-// They are one Collector.
+// issuerMetrics counts the tokens of issuers and shows when their keys were fetched, under
+// Kubernetes' names of the metrics. Labels hold hashes of issuers and keys, not the values. It is
+// one Collector, because info has a series for each issuer that is in force.
 type issuerMetrics struct {
 	judged  *prometheus.HistogramVec
 	fetched *prometheus.GaugeVec
 	info    *prometheus.Desc
 
 	mu   sync.Mutex
-	keys map[string]string // by hash of the issuer: the hash of its keys
+	keys map[string]string // hash of the issuer -> hash of its last key set
 }
 
 func newIssuerMetrics() *issuerMetrics {
@@ -27,20 +28,24 @@ func newIssuerMetrics() *issuerMetrics {
 		judged: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "latency_seconds",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 			Help:    "Time to judge a token that nobody remembers, in seconds, by issuer."}, []string{"result", "jwt_issuer_hash"}),
-		fetched: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "jwks_fetch_last_timestamp_seconds", ConstLabels: server,
-			Help: "When an issuer was asked for its keys last, by how that went."}, []string{"result", "jwt_issuer_hash"}),
-		info: prometheus.NewDesc(prefix+"jwks_fetch_last_key_set_info", "The keys that an issuer has answered last, by their hash.",
+		fetched: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name:        prefix + "jwks_fetch_last_timestamp_seconds",
+			ConstLabels: server,
+			Help:        "When an issuer was asked for its keys last, by how that went.",
+		}, []string{"result", "jwt_issuer_hash"}),
+		info: prometheus.NewDesc(prefix+"jwks_fetch_last_key_set_info",
+			"The keys that an issuer has answered last, by their hash.",
 			[]string{"jwt_issuer_hash", "hash"}, server),
 		keys: map[string]string{},
 	}
 }
 
-// tokenJudged is for jwt.Options.
+// tokenJudged implements jwt.Options.Judged: it observes one verification.
 func (m *issuerMetrics) tokenJudged(issuer string, took time.Duration, err error) {
 	m.judged.WithLabelValues(reload.Result(err), reload.HashLabel(issuer)).Observe(took.Seconds())
 }
 
-// keysFetched is for jwt.Options.
+// keysFetched implements jwt.Options.Keys: it notes one attempt to fetch an issuer's keys.
 func (m *issuerMetrics) keysFetched(issuer string, keys []byte, err error) {
 	hash := reload.HashLabel(issuer)
 	m.fetched.WithLabelValues(reload.Result(err), hash).SetToCurrentTime()
@@ -51,7 +56,7 @@ func (m *issuerMetrics) keysFetched(issuer string, keys []byte, err error) {
 	}
 }
 
-// forget deletes what is told of the keys of an issuer.
+// forget deletes the series about the keys of an issuer that is no longer configured.
 func (m *issuerMetrics) forget(issuer string) {
 	hash := reload.HashLabel(issuer)
 	m.fetched.DeletePartialMatch(prometheus.Labels{"jwt_issuer_hash": hash})

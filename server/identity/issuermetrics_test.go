@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// TestIssuerMetrics: what is told of an issuer's keys goes with it, and only that.
+// TestIssuerMetrics: forget deletes the series about the keys of one issuer, and no others.
 func TestIssuerMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	m := newIssuerMetrics()

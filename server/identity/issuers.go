@@ -18,8 +18,12 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// issuers judge tokens that others issue: those of an AuthenticationConfiguration, which is read
-// again when it changes, or the one that the flags name.
+// The issuers of JWTs, of the flags --oidc-* or of an AuthenticationConfiguration whose file is
+// followed. newTokens in authenticators.go asks them about tokens.
+
+// issuers authenticates the tokens of other issuers: those of an AuthenticationConfiguration, which
+// is read again when it changes, or the one of the flags. Requests read the issuers in force with
+// one atomic load.
 type issuers struct {
 	log     *zap.Logger
 	options jwt.Options
@@ -27,46 +31,54 @@ type issuers struct {
 	meter   authn.CacheMeter
 	now     atomic.Pointer[cachedIssuers]
 
-	// Of a file alone; they belong to the loop that follows it.
+	// These are set only with a file, and belong to the loop that follows it.
 	file      *reload.File
 	anonymous *jwt.Anonymous
 	metrics   *reload.Metrics
 }
 
-// cachedIssuers remember for a while whose tokens were good. Others have other memories.
+// cachedIssuers are the issuers of one configuration, with a cache of their answers: a new
+// configuration begins with an empty cache.
 type cachedIssuers struct {
 	*jwt.Authenticators
 	cache request.TokenAuthenticator
 }
 
+// cache wraps a with an empty cache, which remembers valid tokens for goodTime.
 func (s *issuers) cache(a *jwt.Authenticators) *cachedIssuers {
 	return &cachedIssuers{a, authn.Cached(a, goodTime, 0, s.meter)}
 }
 
 const (
-	// goodTime is how long a token is believed that was good.
+	// goodTime is how long a valid token is accepted without being verified again.
 	goodTime = 10 * time.Second
-	// findTime is how long the issuers of a new configuration may take to be found. It is not in
-	// force before.
+	// findTime bounds how long a new configuration waits until all its issuers have been reached.
+	// It is in force only after that.
 	findTime = time.Minute
-	// retireTime is how long the issuers of the one before are kept for requests that are being
-	// judged.
+	// retireTime is how long the issuers of the configuration before are kept, for requests that
+	// still use them.
 	retireTime = time.Minute
 )
 
-// openIssuers reads the configuration of c; nil if it has none. It runs until the end of what run
-// runs.
-func openIssuers(c *Config, run Run, reg prometheus.Registerer, meter authn.CacheMeter, log *zap.Logger) (*issuers, error) {
+// openIssuers returns the issuers that c configures, or nil if there are none. The goroutines that
+// it starts with run end with the server, and close the issuers.
+func openIssuers(c *Config, run Run, reg prometheus.Registerer, meter authn.CacheMeter,
+	log *zap.Logger) (*issuers, error) {
 	if c.File == "" && c.OIDC.IssuerURL == "" {
 		return nil, nil
 	}
-	s := &issuers{log: log.Named("issuers"), options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers}, told: newIssuerMetrics(), meter: meter}
+	s := &issuers{
+		log:     log.Named("issuers"),
+		options: jwt.Options{Disallowed: c.ServiceAccounts.Issuers},
+		told:    newIssuerMetrics(),
+		meter:   meter,
+	}
 	if err := reg.Register(s.told); err != nil {
 		return nil, err
 	}
 	s.options.Judged, s.options.Keys = s.told.tokenJudged, s.told.keysFetched
 	s.options.Failed = func(issuer string, err error) {
-		s.log.Warn("cannot find an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
+		s.log.Warn("cannot reach an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
 	}
 	if c.File != "" {
 		return s, s.openFile(c.File, run, reg)
@@ -88,7 +100,8 @@ func openIssuers(c *Config, run Run, reg prometheus.Registerer, meter authn.Cach
 	return s, nil
 }
 
-// openFile reads the file, and follows it.
+// openFile reads an AuthenticationConfiguration, puts it in force and follows the file. The issuers
+// need not be reachable yet: a server must start without them.
 func (s *issuers) openFile(file string, run Run, reg prometheus.Registerer) error {
 	s.metrics = reload.NewMetrics("authentication")
 	err := reg.Register(s.metrics)
@@ -117,26 +130,29 @@ func (s *issuers) openFile(file string, run Run, reg prometheus.Registerer) erro
 }
 
 // AuthenticateToken implements request.TokenAuthenticator.
-func (s *issuers) AuthenticateToken(ctx context.Context, token string, audiences []string) (*request.User, []string, error) {
+func (s *issuers) AuthenticateToken(ctx context.Context, token string,
+	audiences []string) (*request.User, []string, error) {
 	return s.now.Load().cache.AuthenticateToken(ctx, token, audiences)
 }
 
-// follow takes the file up again when it changes, until ctx ends. What cannot be used leaves what
-// is there in force.
+// follow reads the file again when it changes, until ctx ends. A configuration that is invalid, or
+// whose issuers cannot be reached, changes nothing.
 func (s *issuers) follow(ctx context.Context, run Run) {
 	s.file.Follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
 		return s.replace(ctx, run, data)
 	}, func(data []byte, err error) {
 		s.metrics.Reloaded(data, err)
 		if err != nil {
-			s.log.Error("cannot use the new authentication configuration: the one before stays in force", zap.String("file", s.file.Path), zap.Error(err))
+			s.log.Error("cannot use the new authentication configuration; the last one stays in force",
+				zap.String("file", s.file.Path), zap.Error(err))
 			return
 		}
 		s.log.Info("read the authentication configuration again", zap.String("file", s.file.Path))
 	})
 }
 
-// replace puts another configuration in force. lasting says that trying again would not help.
+// replace puts another configuration in force when its issuers have been reached, and retires the
+// one before. lasting says that another attempt with the same data would fail, too.
 func (s *issuers) replace(ctx context.Context, run Run, data []byte) (lasting bool, err error) {
 	config, err := jwt.Read(data)
 	if err != nil {
@@ -175,7 +191,7 @@ func (s *issuers) replace(ctx context.Context, run Run, data []byte) (lasting bo
 	return false, nil
 }
 
-// config is what the flags say as a file would.
+// config returns the flags as an AuthenticationConfiguration would say them.
 func (c *OIDC) config() (*jwt.Config, error) {
 	prefix := c.UsernamePrefix
 	switch {
@@ -199,7 +215,10 @@ func (c *OIDC) config() (*jwt.Config, error) {
 		issuer.Issuer.CertificateAuthority = string(ca)
 	}
 	for claim, value := range c.RequiredClaims {
-		issuer.ClaimValidationRules = append(issuer.ClaimValidationRules, jwt.ClaimRule{Claim: claim, RequiredValue: value})
+		issuer.ClaimValidationRules = append(issuer.ClaimValidationRules, jwt.ClaimRule{
+			Claim:         claim,
+			RequiredValue: value,
+		})
 	}
 	return &jwt.Config{JWT: []jwt.Issuer{issuer}}, nil
 }

@@ -9,23 +9,28 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 )
 
-// certificateLeft are the times between which the ends of client certificates are told apart, in
-// seconds.
+// certificateLeft are the buckets, in seconds, of the remaining lifetimes of client certificates,
+// as in kube-apiserver.
 var certificateLeft = []float64{
-	0, 30 * 60, 3600, 2 * 3600, 6 * 3600, 12 * 3600, day, 2 * day, 4 * day, 7 * day, 30 * day, 90 * day, 180 * day, 360 * day,
+	0, 30 * 60, 3600, 2 * 3600, 6 * 3600, 12 * 3600,
+	day, 2 * day, 4 * day, 7 * day, 30 * day, 90 * day, 180 * day, 360 * day,
 }
 
 const day = 24 * 3600 // seconds
 
-// newCertificateMetrics returns what notes how long client certificates are still good that are
-// shown.
+// newCertificateMetrics returns a function that observes the remaining lifetime of a client
+// certificate that a request has shown.
 func newCertificateMetrics(reg prometheus.Registerer) (func(left time.Duration), error) {
-	h := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "apiserver_client_certificate_expiration_seconds", Buckets: certificateLeft,
-		Help: "How long the client certificates are still good that requests come with, in seconds."})
+	h := prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "apiserver_client_certificate_expiration_seconds",
+		Buckets: certificateLeft,
+		Help:    "How long the client certificates are still good that requests come with, in seconds.",
+	})
 	return func(left time.Duration) { h.Observe(left.Seconds()) }, reg.Register(h)
 }
 
-// cacheMetrics are an authn.CacheMeter under Kubernetes' names.
+// cacheMetrics implements authn.CacheMeter with Kubernetes' metrics. The counters of each label are
+// looked up once, so that a request costs no map access.
 type cacheMetrics struct {
 	hits, misses       prometheus.Counter
 	hitTime, missTime  prometheus.Observer
@@ -33,6 +38,7 @@ type cacheMetrics struct {
 	fetched, unfetched prometheus.Counter
 }
 
+// newCacheMetrics registers the metrics of the cache of tokens.
 func newCacheMetrics(reg prometheus.Registerer) (*cacheMetrics, error) {
 	const prefix = "authentication_token_cache_"
 	status := []string{"status"}
@@ -79,8 +85,8 @@ func (m *cacheMetrics) Fetched(ok bool) {
 	}
 }
 
-// tokenUses are the uses of tokens of service accounts that are counted, by the names that
-// kube-apiserver has for them.
+// tokenUses holds, for each use of a service account token that is counted, the name of the metric
+// in kube-apiserver without its prefix, and the help text.
 var tokenUses = map[authn.TokenUse][2]string{
 	authn.UsedLegacy:      {"legacy_tokens_total", "Tokens of service accounts used that name no audience."},
 	authn.UsedStale:       {"stale_tokens_total", "Tokens of service accounts used that should have been replaced."},
@@ -90,7 +96,7 @@ var tokenUses = map[authn.TokenUse][2]string{
 	authn.UsedInvalidated: {"invalid_legacy_auto_token_uses_total", "Tokens used of secrets that are marked invalid."},
 }
 
-// newTokenMetrics returns what counts them.
+// newTokenMetrics returns a function that counts a use.
 func newTokenMetrics(reg prometheus.Registerer) (func(authn.TokenUse), error) {
 	counters := map[authn.TokenUse]prometheus.Counter{}
 	var errs []error

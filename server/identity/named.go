@@ -13,12 +13,12 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// namedCertificates are certificates by what clients ask for: domain names in lower case, which may
-// begin with "*.", and addresses.
+// namedCertificates maps the names that clients ask for (SNI) to certificates: domain names in
+// lower case, which may begin with "*.", and IP addresses of the server.
 type namedCertificates map[string]*tls.Certificate
 
-// readNamed reads certificates with their names. Where two have a name, the first one is shown for
-// it; those of the configuration count before those of certificates.
+// readNamed reads certificates with their names. If two certificates have the same name the first
+// one is shown for it; names of the configuration take precedence over names in certificates.
 func readNamed(all []NamedCertificate) (*namedCertificates, error) {
 	given, found := namedCertificates{}, namedCertificates{}
 	for _, c := range slices.Backward(all) {
@@ -41,8 +41,8 @@ func readNamed(all []NamedCertificate) (*namedCertificates, error) {
 	return &found, nil
 }
 
-// namesIn are the domain names that a certificate is for. Its addresses are none: nobody asks for
-// them by name.
+// namesIn returns the domain names of a certificate, its common name included if that is a domain
+// name. IP addresses are left out, because SNI holds none.
 func namesIn(c *x509.Certificate) []string {
 	cn := c.Subject.CommonName
 	if net.ParseIP(cn) == nil && (cn == "*" || len(names.IsDNS1123Subdomain(strings.TrimPrefix(cn, "*."))) == 0) {
@@ -51,8 +51,9 @@ func namesIn(c *x509.Certificate) []string {
 	return c.DNSNames
 }
 
-// find returns the certificate for a client that has asked for a name, or not even that; nil if
-// none is for it.
+// find returns the certificate for a client's hello, or nil if there is none. A client that asks
+// for no name gets the certificate of the IP address to which it connected. A wildcard stands for
+// one label.
 func (n namedCertificates) find(hello *tls.ClientHelloInfo) *tls.Certificate {
 	if hello.ServerName == "" {
 		host, _, err := net.SplitHostPort(hello.Conn.LocalAddr().String())
@@ -71,7 +72,8 @@ func (n namedCertificates) find(hello *tls.ClientHelloInfo) *tls.Certificate {
 	return nil
 }
 
-// certificate is what a client is shown.
+// certificate implements tls.Config.GetCertificate: a certificate by name, or the serving
+// certificate.
 func (id *Identity) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if id.byName != nil {
 		if c := id.byName.Get().find(hello); c != nil {
@@ -81,7 +83,8 @@ func (id *Identity) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, e
 	return id.serving.Get(), nil
 }
 
-// readByName reads the certificates that have names of their own, if there are some.
+// readByName reads the certificates of TLS.ByName, and has them read again when one of their files
+// changes.
 func (id *Identity) readByName() error {
 	all := id.tls.ByName
 	if len(all) == 0 {
@@ -92,7 +95,8 @@ func (id *Identity) readByName() error {
 		files = append(files, c.CertFile, c.KeyFile)
 	}
 	var err error
-	if id.byName, err = reload.NewValue(files, func() (*namedCertificates, error) { return readNamed(all) }); err != nil {
+	if id.byName, err = reload.NewValue(files,
+		func() (*namedCertificates, error) { return readNamed(all) }); err != nil {
 		return fmt.Errorf("certificates by name: %w", err)
 	}
 	return nil

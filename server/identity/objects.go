@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Stores are the stores of resources. Store returns nil if there is none.
+// Stores finds the store of a resource. Store returns nil if the server does not serve the
+// resource.
 type Stores interface {
 	Store(meta.GroupResource) *registry.Store
 }
@@ -26,16 +27,18 @@ var (
 	nodes           = meta.GroupResource{Resource: "nodes"}
 )
 
-// Objects finds the objects that tokens are bound to in the caches of their resources.
+// Objects implements authn.Objects. It finds the objects to which tokens are bound, in the caches
+// of their resources.
 type Objects struct {
 	stores Stores
 	log    *zap.Logger
 }
 
-// NewObjects returns the objects in stores.
+// NewObjects returns Objects over stores. It logs to log when it cannot label a secret.
 func NewObjects(stores Stores, log *zap.Logger) *Objects { return &Objects{stores, log} }
 
-// Object implements authn.Objects.
+// Object implements authn.Objects: it returns the state of an object that its reader may ask for
+// again and again. A resource other than the ones below is nodes.
 func (o *Objects) Object(resource, namespace, name string) authn.Object {
 	gr := meta.GroupResource{Resource: resource}
 	switch gr {
@@ -56,27 +59,37 @@ func (o *Objects) Object(resource, namespace, name string) authn.Object {
 			return s
 		})
 	case pods:
-		return tokenObject(o.stores, gr, namespace, name, func(p *corev1.Pod) *authn.ObjectState { return stateOf(&p.ObjectMeta) })
+		return tokenObject(o.stores, gr, namespace, name, func(p *corev1.Pod) *authn.ObjectState {
+			return stateOf(&p.ObjectMeta)
+		})
 	default:
-		return tokenObject(o.stores, nodes, "", name, func(n *corev1.Node) *authn.ObjectState { return stateOf(&n.ObjectMeta) })
+		return tokenObject(o.stores, nodes, "", name, func(n *corev1.Node) *authn.ObjectState {
+			return stateOf(&n.ObjectMeta)
+		})
 	}
 }
 
-// Used implements authn.Objects.
+// Used implements authn.Objects: it notes in a label of the secret the day on which its token was
+// last used.
 func (o *Objects) Used(ctx context.Context, namespace, secret, day string) {
 	if err := o.label(ctx, namespace, secret, authn.LastUsedLabel, day); err != nil {
-		o.log.Error("cannot note when a token was last used", zap.String("namespace", namespace), zap.String("secret", secret), zap.Error(err))
+		o.log.Error("cannot label the secret of a token with the day of its last use", zap.String("namespace", namespace),
+			zap.String("secret", secret), zap.Error(err))
 	}
 }
 
-// label puts a label on a secret.
+// label sets a label of a secret. It writes to the store past admission.
 func (o *Objects) label(ctx context.Context, namespace, secret, label, value string) error {
 	store := o.stores.Store(secrets)
 	if store == nil {
 		return fmt.Errorf("the server has no %s", secrets)
 	}
 	_, _, err := store.Update(ctx, &request.Write{
-		Namespace: namespace, Name: secret, Manager: registry.ServerManager, Options: &meta.UpdateOptions{}, Admitted: true,
+		Namespace: namespace,
+		Name:      secret,
+		Manager:   registry.ServerManager,
+		Options:   &meta.UpdateOptions{},
+		Admitted:  true,
 		Change: func(_ context.Context, cur request.Current) (meta.Typed, error) {
 			if cur.Encoded == nil { // it is gone, and an update would make another
 				return nil, meta.NewNotFound(secrets, secret)
@@ -96,7 +109,8 @@ func (o *Objects) label(ctx context.Context, namespace, secret, label, value str
 	return err
 }
 
-// secret reads a secret.
+// secret reads a secret from the store, not from the cache: a bootstrap token may have been created
+// on another server a moment ago.
 func (o *Objects) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
 	view, err := registry.ViewOf[*corev1.Secret](o.stores.Store(secrets))
 	if err != nil {
@@ -105,7 +119,8 @@ func (o *Objects) secret(ctx context.Context, namespace, name string) (*corev1.S
 	return view.Read(ctx, namespace, name, request.Consistent)
 }
 
-// stateOf is what tokens go by of any object. It keeps no memory of the object's.
+// stateOf returns the UID and the deletion time of an object. It copies strings, so that the state
+// does not keep the whole object alive.
 func stateOf(m *meta.ObjectMeta) *authn.ObjectState {
 	s := &authn.ObjectState{UID: meta.UID(strings.Clone(string(m.UID)))}
 	if m.DeletionTimestamp != nil {
@@ -114,8 +129,10 @@ func stateOf(m *meta.ObjectMeta) *authn.ObjectState {
 	return s
 }
 
-// tokenObject tells of an object, if there can be one of that name.
-func tokenObject[T meta.Object](stores Stores, gr meta.GroupResource, namespace, name string, of func(T) *authn.ObjectState) authn.Object {
+// tokenObject returns the state of one object, computed by of and remembered until the object
+// changes. If there can be no object of that name its Get returns an error.
+func tokenObject[T meta.Object](stores Stores, gr meta.GroupResource, namespace, name string,
+	of func(T) *authn.ObjectState) authn.Object {
 	store := stores.Store(gr)
 	if store == nil {
 		return noObject{meta.NewNotFound(gr, name)}
@@ -131,7 +148,8 @@ func tokenObject[T meta.Object](stores Stores, gr meta.GroupResource, namespace,
 	return memo
 }
 
-// noObject is one that cannot be.
+// noObject is an authn.Object that never exists: its resource is not served, or its name is
+// invalid.
 type noObject struct{ err error }
 
 func (o noObject) Get(context.Context) (*authn.ObjectState, error) { return nil, o.err }

@@ -20,31 +20,35 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// The config map from which other servers of the cluster learn whose certificates to trust:
-// kube-controller-manager, the scheduler and extension servers read it when they start.
+// The ConfigMap by which the servers of a cluster tell others which client CAs and front proxies to
+// trust. Package server runs the Publisher as a loop after the start.
+
+// The ConfigMap from which other servers of the cluster learn whose certificates to trust:
+// kube-controller-manager, the scheduler and extension servers read it at their start.
 const (
 	trustNamespace = "kube-system"
 	trustName      = "extension-apiserver-authentication"
 	trustClients   = "client-ca-file"
 	trustProxies   = "requestheader-client-ca-file"
-	// trustEvery is how often it is held against the files, which may change, and the certificates
-	// in it, which may expire.
+	// trustEvery is the time between two checks of the ConfigMap: the CA files may change, and
+	// certificates in it may expire.
 	trustEvery = time.Minute
-	// trustSoon is how long it waits for its namespace, again and again.
+	// trustSoon is the time between two attempts while its namespace does not exist.
 	trustSoon = 100 * time.Millisecond
-	// trustGrace is how much longer than they hold certificates are kept in it: clocks differ.
+	// trustGrace is how long an expired certificate stays in the ConfigMap, because clocks differ.
 	trustGrace = 5 * time.Minute
 )
 
-// trust is what one server knows about that.
+// trust is what one server adds to the ConfigMap.
 type trust struct {
 	clients, proxies []*x509.Certificate
-	// lists are the names of front proxies and of their headers, by key.
+	// lists are the names of front proxies and of their headers, by key of the ConfigMap.
 	lists map[string][]string
 }
 
-// Publisher keeps the config map, on every server: each adds what it knows to what is there. It
-// returns nil if the server has no certificate.
+// Publisher returns the loop that keeps the ConfigMap. Every server runs it, and adds its own CAs
+// and names to the existing ones; none removes those of others. Publisher returns nil if the server
+// has no serving certificate, so no secure port.
 func (id *Identity) Publisher(c *FrontProxy, through *client.Client, log *zap.Logger) *controller.Loop {
 	if id.serving == nil {
 		return nil
@@ -70,7 +74,8 @@ func (id *Identity) Publisher(c *FrontProxy, through *client.Client, log *zap.Lo
 	}
 }
 
-// trust reads what this server knows.
+// trust reads the CAs of this server and the names of its front proxies. A server that makes its
+// own certificate for servers behind it names itself as front proxy.
 func (id *Identity) trust(c *FrontProxy) (t trust, err error) {
 	if t.clients, err = id.clientCAs(); err != nil {
 		return t, err
@@ -96,8 +101,8 @@ func (id *Identity) trust(c *FrontProxy) (t trust, err error) {
 	return t, nil
 }
 
-// publishTrust adds to the config map what is missing, or makes it. One that has become too large
-// for that begins anew.
+// publishTrust adds mine to the ConfigMap, or creates it. If the ConfigMap becomes too large
+// publishTrust deletes it, and every server adds its own part again.
 func publishTrust(ctx context.Context, objects client.Resource[*corev1.ConfigMap], mine trust) error {
 	have, err := objects.Get(ctx, trustName, meta.GetOptions{})
 	if meta.IsNotFound(err) {
@@ -124,8 +129,8 @@ func publishTrust(ctx context.Context, objects client.Resource[*corev1.ConfigMap
 	return err
 }
 
-// data returns what the config map says when t has been added to it. What cannot be read in it is
-// left out, and certificates that do not hold any more are.
+// data returns the data of the ConfigMap after t has been added to have. Values that cannot be
+// parsed and expired certificates are left out.
 func (t *trust) data(have map[string]string, now time.Time) map[string]string {
 	data := map[string]string{}
 	if clients := mergeCertificates(have[trustClients], t.clients, now); clients != "" {
@@ -137,18 +142,18 @@ func (t *trust) data(have map[string]string, now time.Time) map[string]string {
 	}
 	data[trustProxies] = proxies
 	for _, key := range []string{
-		"requestheader-allowed-names", "requestheader-username-headers", "requestheader-group-headers", "requestheader-uid-headers",
-		"requestheader-extra-headers-prefix",
+		"requestheader-allowed-names", "requestheader-username-headers", "requestheader-group-headers",
+		"requestheader-uid-headers", "requestheader-extra-headers-prefix",
 	} {
 		var list []string
-		_ = json.Unmarshal([]byte(have[key]), &list) // or nothing
+		_ = json.Unmarshal([]byte(have[key]), &list) // a value that is no list counts as empty
 		all := []string{}
 		for _, name := range slices.Concat(list, t.lists[key]) {
 			if !slices.Contains(all, name) {
 				all = append(all, name)
 			}
 		}
-		if len(all) == 0 && key == "requestheader-uid-headers" { // which servers of old do not know
+		if len(all) == 0 && key == "requestheader-uid-headers" { // older servers do not know this key
 			continue
 		}
 		text, _ := json.Marshal(all) // strings, which always have JSON
@@ -157,9 +162,10 @@ func (t *trust) data(have map[string]string, now time.Time) map[string]string {
 	return data
 }
 
-// mergeCertificates returns the certificates of both, each once, as PEM.
+// mergeCertificates returns the certificates of have and more, each once, as PEM, without those
+// that expired more than trustGrace ago.
 func mergeCertificates(have string, more []*x509.Certificate, now time.Time) string {
-	all, _ := pki.ParseCertificates([]byte(have)) // or nothing
+	all, _ := pki.ParseCertificates([]byte(have)) // a value that is no PEM counts as empty
 	var seen []*x509.Certificate
 	for _, c := range slices.Concat(all, more) {
 		if c.NotAfter.After(now.Add(-trustGrace)) && !slices.ContainsFunc(seen, c.Equal) {

@@ -9,9 +9,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// testRestartKeepsBytes checks that a restart returns the exact bytes that were put. The cache
-// recognises an update that changes nothing by its bytes, so an engine that returns other bytes of
-// the same meaning causes writes, revisions and events.
+// testRestartKeepsBytes checks that the store has the exact bytes that were put after a restart. An
+// engine may store values in a form of its own, such as YAML files, but must give the bytes back.
+// The cache recognises an update that changes nothing by its bytes. Other bytes of the same meaning
+// would cause writes, revisions and events.
 func testRestartKeepsBytes(t *testing.T, e Engine) {
 	if e.Reopen == nil {
 		t.Log("nothing survives this engine")

@@ -9,10 +9,14 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// faulty.go has Faulty. A test of a retry or of a cleanup lets operation 0, 1, 2 and so on fail,
+// one in each run, until a run does fewer operations than that: so each point of failure is tried.
+
 // Fault is what goes wrong in one operation of a Faulty.
 type Fault uint8
 
-// These are the faults.
+// The faults. A caller sees no difference between Lose and Pretend of a write, which is their
+// point: a retry must be right in both cases.
 const (
 	None Fault = iota // the operation is done
 
@@ -24,14 +28,14 @@ const (
 // ErrInjected is the cause of every error that Faulty makes.
 var ErrInjected = errors.New("injected fault")
 
-// Faulty wraps a store and lets some of its operations fail. Cursors work as those of the store;
-// only opening one can fail. All methods may be called at once.
+// Faulty wraps a store and lets operations fail by a plan. The cursors of Watch are those of the
+// store and do not fail; opening one can. All methods may be called at once.
 type Faulty struct {
 	storage.Store
 	mu struct {
 		sync.Mutex
 		n    int                          // operations since the plan was set
-		plan func(n int, op string) Fault // nil: no faults
+		plan func(n int, op string) Fault // called with mu held; nil: no faults
 	}
 }
 
@@ -41,15 +45,16 @@ func NewFaulty(s storage.Store) *Faulty { return &Faulty{Store: s} }
 // Unwrap implements storage.Wrapper.
 func (f *Faulty) Unwrap() storage.Store { return f.Store }
 
-// Plan sets the function that decides on each operation. n counts the operations from 0, and op is
-// the name of the method in lower case. A nil function ends the faults.
+// Plan sets the function that decides on each operation. n counts the operations since the call of
+// Plan from 0, and op is the name of the method in lower case. A nil function ends the faults. plan
+// must not call methods of f.
 func (f *Faulty) Plan(plan func(n int, op string) Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mu.n, f.mu.plan = 0, plan
 }
 
-// FailAt lets operation i fail, counted from 0 from this call on, and no other.
+// FailAt lets one operation fail: number i, counted from 0 from this call on.
 func (f *Faulty) FailAt(i int, fault Fault) {
 	f.Plan(func(n int, _ string) Fault {
 		if n == i {
@@ -78,7 +83,8 @@ func (f *Faulty) next(op string) Fault {
 	return f.mu.plan(n, op)
 }
 
-// do runs call unless the fault of the operation forbids it, and makes the error of the fault.
+// do counts an operation and runs call as its fault says. It returns the error of the fault, or
+// that of call. write says that the operation changes entries, so that its outcome can be in doubt.
 func (f *Faulty) do(op, key string, write bool, call func() error) error {
 	fault := f.next(op)
 	if fault == None {
@@ -115,7 +121,7 @@ func (f *Faulty) Put(
 	ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID,
 ) (e storage.Entry, err error) {
 	err = f.do("put", key, true, func() error { e, err = f.Store.Put(ctx, key, value, pre, lease); return err })
-	if err != nil {
+	if err != nil { // after Pretend, e is the stored entry, which the caller must not get
 		return storage.Entry{}, err
 	}
 	return e, nil
@@ -124,13 +130,14 @@ func (f *Faulty) Put(
 // Delete implements storage.Store.
 func (f *Faulty) Delete(ctx context.Context, key string, pre storage.Pre) (rev storage.Revision, err error) {
 	err = f.do("delete", key, true, func() error { rev, err = f.Store.Delete(ctx, key, pre); return err })
-	if err != nil {
+	if err != nil { // after Pretend, rev is the revision of the deletion
 		return 0, err
 	}
 	return rev, nil
 }
 
-// Watch implements storage.Store.
+// Watch implements storage.Store. With any fault, no cursor is opened: a cursor that the caller
+// never gets would leak.
 func (f *Faulty) Watch(ctx context.Context, req storage.WatchRequest) (c storage.Cursor, err error) {
 	switch f.next("watch") {
 	case None:

@@ -7,7 +7,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// lease grants a lease that must not be refused.
+// The laws of leases: keys end with their lease, not before, and can leave it. Run (suite.go) calls
+// each as a subtest.
+
+// lease grants a lease, which the store must not refuse.
 func (b *bench) lease(ttl time.Duration) storage.LeaseID {
 	b.Helper()
 	id, err := b.Lease(b.ctx, ttl)
@@ -18,7 +21,8 @@ func (b *bench) lease(ttl time.Duration) storage.LeaseID {
 }
 
 // testLeaseEnds checks that the end of a lease deletes its keys, not before its time, with events
-// that have the previous values, and that no key can be put with it afterwards.
+// that have the previous values, and that no key can be put with it afterwards. It does not check
+// how late the lease may end: etcd, for one, looks for ended leases every half second.
 func testLeaseEnds(t *testing.T, e Engine) {
 	t.Parallel() // it waits most of the time
 	b := open(t, e)
@@ -65,8 +69,9 @@ func testLeaseEnds(t *testing.T, e Engine) {
 	wantKind(t, "Put with an ended lease", err, storage.NoLease)
 }
 
-// testLeaseDetaches checks that a key leaves its lease when it is put without a lease or with
-// another one.
+// testLeaseDetaches checks that a key leaves its lease when it is put without a lease, or with
+// another lease. Of three keys, stays is put without a lease and moves with a long one; only goes
+// must end.
 func testLeaseDetaches(t *testing.T, e Engine) {
 	t.Parallel() // it waits most of the time
 	b := open(t, e)
@@ -86,14 +91,15 @@ func testLeaseDetaches(t *testing.T, e Engine) {
 				t.Errorf("got %s", showAll(got.Entries))
 			}
 			return
-		} else if len(got.Entries) < 2 || b.ctx.Err() != nil {
+		} else if len(got.Entries) < 2 || b.ctx.Err() != nil { // too many have ended, or goes never does
 			t.Fatalf("got %s", showAll(got.Entries))
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// testLeaseUnknown checks that a put with a lease that does not exist fails and changes nothing.
+// testLeaseUnknown checks that a put with a lease that does not exist fails with NoLease and
+// changes nothing. The caller then knows that its lease has ended, and takes a new one.
 func testLeaseUnknown(t *testing.T, e Engine) {
 	b := open(t, e)
 	rev := b.rev()

@@ -15,22 +15,25 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Random operations, on a store and on a plain map. Run calls testRandom as the law "Random"; a
-// failure prints its seed and the last steps.
+// The law "Random": the same random operations on a store and on a plain map give the same answers.
+// Few keys and small revisions make collisions of preconditions likely. A failure prints its seed
+// and the last ten steps.
 
-// model is the plain map with which a store is compared, and its copy at each revision.
+// model is the plain map with which a store is compared, and a copy of it at each revision.
 type model struct {
 	now    map[string]storage.Entry                      // the present entries by key
 	states map[storage.Revision]map[string]storage.Entry // the entries at each revision from floor on
-	floor  storage.Revision                              // that at which the test began
+	floor  storage.Revision                              // the revision at which the test began
 }
 
-// commit keeps a copy of the present entries as the state at rev.
+// commit keeps a copy of the present entries as the state at rev. The model is slow and obvious:
+// what it says is right by inspection.
 func (m *model) commit(rev storage.Revision) { m.states[rev] = maps.Clone(m.now) }
 
-// testRandom does the same random operations on a store and on a map and compares all answers, then
-// applies the events of a watch to the first state and compares every later state. The environment
-// variable STORAGETEST_SEED repeats a run.
+// testRandom does the same random operations on a store and on a map and compares all answers. Then
+// it applies the events of a watch to the first state and compares every later state. Each run has
+// another seed; the environment variable STORAGETEST_SEED repeats a run. Operations come from one
+// goroutine, so that the map says what must happen; other laws have concurrent writers.
 func testRandom(t *testing.T, e Engine) {
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("STORAGETEST_SEED"); s != "" {
@@ -53,7 +56,8 @@ func testRandom(t *testing.T, e Engine) {
 				strings.Join(log[max(0, len(log)-10):], "\n"))
 		}
 	}
-	// The events, applied to the first state one by one, must give every later state.
+	// The events, applied to the first state one by one, must give every later state. So the watch
+	// is compared with the writes and, by way of the model, with the ranges at past revisions.
 	state := map[string]storage.Entry{}
 	for _, ev := range w.until(last) {
 		old, had := state[ev.Key]
@@ -82,10 +86,12 @@ func sorted(m map[string]storage.Entry) []storage.Entry {
 	return out
 }
 
+// showMap returns a state as text, to be compared and printed.
 func showMap(m map[string]storage.Entry) string { return showAll(sorted(m)) }
 
-// randomStep does one operation on the store and the model and compares the answers. It returns a
-// description for the log.
+// randomStep does one operation on the store and the model and compares the answers. i is the
+// number of the step and becomes the value of a put; last is the current revision. It returns a
+// description for the log, and an error if the answers differ.
 func randomStep(b *bench, r *rand.Rand, m *model, last *storage.Revision, i int) (string, error) {
 	key := fmt.Sprintf("/r/%c/%d", 'a'+r.IntN(3), r.IntN(5))
 	cur, exists := m.now[key]
@@ -93,11 +99,11 @@ func randomStep(b *bench, r *rand.Rand, m *model, last *storage.Revision, i int)
 	switch r.IntN(5) {
 	case 0:
 		pre.Absent = true
-	case 1:
+	case 1: // the revision of the entry, or a wrong one if there is no entry
 		pre.Rev = max(1, cur.Rev)
-	case 2:
+	case 2: // any revision, one that does not exist yet included
 		pre.Rev = storage.Revision(1 + r.IntN(int(*last)+2))
-	}
+	} // else no precondition
 	switch op := r.IntN(12); {
 	case op < 5:
 		got, err := b.Put(b.ctx, key, value(i), pre, 0)
@@ -175,7 +181,8 @@ func randomRange(b *bench, r *rand.Rand, m *model, last storage.Revision) (strin
 }
 
 // expect returns the kind of error that a write with pre must give for the entry cur, or 0 for
-// none.
+// none. It is the law of preconditions in five lines: a missing key is NotFound and not Conflict,
+// even if its old revision is given.
 func expect(pre storage.Pre, cur storage.Entry, exists bool) storage.Kind {
 	switch {
 	case pre.Absent && exists:

@@ -21,7 +21,8 @@ func keys(list []storage.Entry) []string {
 }
 
 // testRangeOrder checks that Range returns the keys with a prefix, and no others, in byte order,
-// and that After leaves out keys up to it.
+// and that After leaves out all keys up to it, whether that key exists or not. The keys are such
+// that an order by path elements, or by a file system, differs from byte order.
 func testRangeOrder(t *testing.T, e Engine) {
 	b := open(t, e)
 	for i, key := range []string{"/b/z", "/a/b/y", "/a/b", "/a/a", "/a/b/x", "/ab/q", "/a/b.c/x", "/a/c/x"} {
@@ -52,7 +53,9 @@ func testRangeOrder(t *testing.T, e Engine) {
 }
 
 // testRangePages checks that the pages of a range at one revision are complete and without
-// duplicates for several limits, and that writes between pages do not change them.
+// duplicates for several limits, and that writes between pages do not change them: the continue
+// token of a list holds the revision of its first page. Count is the number of keys from After on,
+// not of the page.
 func testRangePages(t *testing.T, e Engine) {
 	b := open(t, e)
 	const n = 25
@@ -99,7 +102,8 @@ func testRangePages(t *testing.T, e Engine) {
 }
 
 // testRangeAtRevision checks that a range at a past revision returns the state that a range
-// returned at that time.
+// returned at that time, with deleted keys, and that a range at a revision in the future fails with
+// Future and does not wait.
 func testRangeAtRevision(t *testing.T, e Engine) {
 	b := open(t, e)
 	var states []storage.RangeResult
@@ -129,8 +133,9 @@ func testRangeAtRevision(t *testing.T, e Engine) {
 	}
 }
 
-// testCompact checks which reads fail after Compact, and that it changes neither entries nor the
-// revision.
+// testCompact checks which reads fail after Compact(r): those at revisions below r, with Compacted.
+// A read at r itself works. Compact changes neither entries nor the revision, and a second Compact
+// to an older revision does nothing.
 func testCompact(t *testing.T, e Engine) {
 	b := open(t, e)
 	var revs []storage.Revision
@@ -147,6 +152,7 @@ func testCompact(t *testing.T, e Engine) {
 		t.Errorf("Compact to before the compaction: got %v, want nil", err)
 	}
 	wantKind(t, "Compact in the future", b.Compact(b.ctx, now+1), storage.Future)
+	// Writes 0 to 4 are below the compacted revision, write 5 is at it.
 	for i, rev := range revs {
 		res, err := b.Range(b.ctx, storage.RangeRequest{Prefix: "/a/", Rev: rev})
 		if i < 5 {
@@ -155,6 +161,7 @@ func testCompact(t *testing.T, e Engine) {
 			t.Errorf("Range at %d: got %s, %v", rev, showAll(res.Entries), err)
 		}
 	}
+	// A compaction to the current revision forgets all history and no entry.
 	if err := b.Compact(b.ctx, now); err != nil {
 		t.Fatalf("Compact to now: %v", err)
 	}

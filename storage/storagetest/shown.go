@@ -13,8 +13,10 @@ import (
 // one after the other serves the last one late, which widens the window that testShown looks into.
 const bystanders = 32
 
-// testShown checks the law that whatever a cursor has yielded can be read: it reads and changes
-// each key at the moment at which a cursor yields it.
+// testShown checks the law that a revision which a cursor has yielded can be read. It reads or
+// changes each key right after a cursor has yielded its event. An engine that serves a cursor
+// before the write is visible to reads fails here, but only sometimes; so there are many keys, and
+// several writers.
 func testShown(t *testing.T, e Engine) {
 	for _, writers := range []int{1, 4} {
 		t.Run(fmt.Sprintf("writers=%d", writers), func(t *testing.T) {
@@ -59,9 +61,10 @@ func testShown(t *testing.T, e Engine) {
 	}
 }
 
-// shown reads the key of an event in one of several ways, depending on n. For a tenth of the events
-// it writes to the key instead. It does so rarely, because a write takes so long that the next
-// events are old by then.
+// shown reads the key of an event in one of three ways, depending on n: by Get, by a Range of a few
+// keys, or by a Range at the revision of the event. For a tenth of the events it writes to the key
+// instead, with the revision of the event as the precondition. It does so rarely, because a write
+// takes so long that the next events are old by then.
 func (b *bench) shown(ev storage.Event, n int) {
 	b.Helper()
 	switch n % 20 {

@@ -4,8 +4,14 @@
 // Words: a law is one promise of package storage. A bench is one store under test. Faulty is a
 // store that fails on demand, for tests of packages that are built on a store.
 //
-// An engine's test calls Run with functions that open its store. Each law gets a store of its own,
-// which it closes.
+// Laws of the suite itself:
+//   - A law uses the methods of storage.Store only, so it holds for every engine and wrapper.
+//   - Only the laws of leases depend on time. Where others sleep, that makes a failure likelier to
+//     show, and a correct store passes at any speed.
+//   - Each law gets an empty store of its own, so laws do not depend on their order.
+//
+// The test of an engine calls Run with functions that open its store. Faulty may be used by any
+// test; nothing outside of tests may import this package.
 //
 // Not here: what only one engine promises; that is in the tests of the engine.
 //
@@ -28,14 +34,15 @@ type Engine struct {
 	// Open returns an empty store. The test closes it, perhaps twice. Several tests may call Open
 	// at once.
 	Open func(t *testing.T) storage.Store
-	// Reopen returns a store over the data of s, which has been closed. It is nil if nothing
-	// survives a restart.
+	// Reopen returns a store over the data of s, which has been closed. If the engine keeps nothing
+	// over a restart, Reopen is nil, and the laws of restarts pass.
 	Reopen func(t *testing.T, s storage.Store) storage.Store
 	// MaxValue is a size of a value in bytes that the engine must refuse, default 2 MiB.
 	MaxValue int
 }
 
-// Run checks all laws on the engine, each in a subtest with a store of its own.
+// Run checks all laws on the engine, each in a subtest with a store of its own. A failure names the
+// law, and for random operations the seed.
 func Run(t *testing.T, e Engine) {
 	if e.MaxValue == 0 {
 		e.MaxValue = 2 << 20
@@ -86,10 +93,10 @@ type bench struct {
 	*testing.T
 	storage.Store
 	e   Engine
-	ctx context.Context // ends with the test, or after three minutes
+	ctx context.Context // ends with the test, or after three minutes, so that no law hangs
 }
 
-// open opens an empty store and closes it at the end of the test.
+// open opens an empty store and closes it at the end of the test. It is the first line of each law.
 func open(t *testing.T, e Engine) *bench {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -102,7 +109,8 @@ func open(t *testing.T, e Engine) *bench {
 // value returns a small JSON value that contains n.
 func value(n int) []byte { return fmt.Appendf(nil, `{"n":%d}`, n) }
 
-// put puts value(n) at key and returns its revision.
+// put puts value(n) at key without a lease and returns its revision. It checks that the entry that
+// the store returns is the one that was put.
 func (b *bench) put(key string, n int, pre storage.Pre) storage.Revision {
 	b.Helper()
 	e, err := b.Put(b.ctx, key, value(n), pre, 0)
@@ -156,15 +164,16 @@ func (b *bench) watch(req storage.WatchRequest) *watcher {
 	return &watcher{b: b, Cursor: c, last: req.After}
 }
 
-// watcher is a cursor whose batches are checked for order and completeness.
+// watcher is a cursor whose batches are checked for order by until and check. Laws compare the
+// events themselves with the writes, for completeness.
 type watcher struct {
 	b *bench
 	storage.Cursor
 	last storage.Revision // Batch.Rev of the last batch
 }
 
-// until returns the events up to revision rev. It asks for progress, so that it ends without
-// events, too.
+// until returns the events up to revision rev. It asks for progress before each Next, so that it
+// ends even if no event has that revision.
 func (w *watcher) until(rev storage.Revision) []storage.Event {
 	w.b.Helper()
 	var all []storage.Event
@@ -182,7 +191,9 @@ func (w *watcher) until(rev storage.Revision) []storage.Event {
 	return all
 }
 
-// check returns an error if a batch is out of order, and moves last.
+// check returns an error if a batch is out of order: revisions within a batch do not fall, and they
+// are above those of earlier batches. Several events may share a revision. check sets last to the
+// batch's revision.
 func (w *watcher) check(batch storage.Batch) error {
 	rev := w.last
 	for i, ev := range batch.Events {
@@ -198,7 +209,8 @@ func (w *watcher) check(batch storage.Batch) error {
 	return nil
 }
 
-// wantKind ends the test unless err is of the kind want. It returns Error.Rev.
+// wantKind ends the test unless err is of the kind want. It returns the revision in the error, 0 if
+// it has none.
 func wantKind(t testing.TB, what string, err error, want storage.Kind) storage.Revision {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -209,7 +221,7 @@ func wantKind(t testing.TB, what string, err error, want storage.Kind) storage.R
 	return e.Rev
 }
 
-// show returns an entry as text, to be compared and printed.
+// show returns an entry as text, to be compared and printed: key@revision=value, the value cut.
 func show(e storage.Entry) string { return fmt.Sprintf("%s@%d=%.40q", e.Key, e.Rev, e.Value) }
 
 // showAll returns entries as text, to be compared and printed.

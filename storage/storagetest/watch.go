@@ -56,7 +56,8 @@ func testWatchEvents(t *testing.T, e Engine) {
 }
 
 // testWatchFromNow checks that a watch without a revision yields the changes after it was opened,
-// and no earlier ones.
+// and no earlier ones. The write that follows Watch must be yielded: Watch has returned only when
+// the position of the cursor is fixed.
 func testWatchFromNow(t *testing.T, e Engine) {
 	b := open(t, e)
 	b.put("/a/x", 1, storage.Pre{})
@@ -68,7 +69,8 @@ func testWatchFromNow(t *testing.T, e Engine) {
 	}
 }
 
-// testWatchPrefix checks that a watch yields the changes under its prefix and no others.
+// testWatchPrefix checks that a watch yields the changes under its prefix and no others. Some keys
+// differ from the prefix only by a slash, as the keys of two resources may.
 func testWatchPrefix(t *testing.T, e Engine) {
 	b := open(t, e)
 	start := b.rev()
@@ -95,7 +97,7 @@ func testWatchPrefix(t *testing.T, e Engine) {
 }
 
 // testWatchResumes checks that a watch after the revision of any event yields the same later
-// events.
+// events, in all fields. A client resumes so after its connection broke.
 func testWatchResumes(t *testing.T, e Engine) {
 	b := open(t, e)
 	start := b.rev()
@@ -130,6 +132,7 @@ func testWatchConcurrent(t *testing.T, e Engine) {
 	var wg sync.WaitGroup
 	results := make([][]storage.Event, watchers)
 	total := storage.Revision(writers * each)
+	// Some cursors ask for previous values, because an engine may serve those on another path.
 	for i := range watchers {
 		w := b.watch(storage.WatchRequest{Prefix: "/a/", After: start, Prev: i%2 == 0})
 		wg.Go(func() {
@@ -170,7 +173,7 @@ func testWatchConcurrent(t *testing.T, e Engine) {
 }
 
 // testWatchProgress checks that Progress brings a batch with the present revision although no key
-// under the prefix changes.
+// under the prefix changes. The cache serves consistent reads of a quiet resource by it.
 func testWatchProgress(t *testing.T, e Engine) {
 	b := open(t, e)
 	w := b.watch(storage.WatchRequest{Prefix: "/quiet/"})
@@ -189,8 +192,8 @@ func testWatchProgress(t *testing.T, e Engine) {
 	}
 }
 
-// testWatchCompacted checks that a watch from before a compaction fails, and that cursors beyond it
-// go on.
+// testWatchCompacted checks that a watch from before a compaction fails with Compacted, and that
+// open cursors that have passed the compacted revision go on without a gap.
 func testWatchCompacted(t *testing.T, e Engine) {
 	b := open(t, e)
 	start := b.put("/a/x", 0, storage.Pre{})
@@ -229,6 +232,7 @@ func testWatchSlow(t *testing.T, e Engine) {
 	slow.last = start
 	quick := b.watch(storage.WatchRequest{Prefix: "/a/"})
 	quick.last = start
+	// If the slow cursor blocked the writers or the quick cursor, this loop would not end.
 	const n = 500
 	for i := range n {
 		rev := b.put("/a/x", i, storage.Pre{})
@@ -258,7 +262,8 @@ func testWatchSlow(t *testing.T, e Engine) {
 }
 
 // testWatchEnds checks that the end of a context ends one Next and not the cursor, and that Close
-// of the cursor or of the store ends a blocked Next with Closed.
+// of the cursor or of the store ends a blocked Next with Closed. Shutdown waits for all cursors, so
+// a Next that stays blocked would keep the server from ending.
 func testWatchEnds(t *testing.T, e Engine) {
 	b := open(t, e)
 	w := b.watch(storage.WatchRequest{Prefix: "/a/"})
@@ -281,7 +286,7 @@ func testWatchEnds(t *testing.T, e Engine) {
 			_, err := w.Next(b.ctx)
 			errs <- err
 		}()
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // Next is probably blocked by then
 		end2 := end
 		if end2 == nil {
 			end2 = w.Close
@@ -297,7 +302,8 @@ func testWatchEnds(t *testing.T, e Engine) {
 }
 
 // testListThenWatch checks, while writers run, that a range and the events of a watch from its
-// revision give the final state.
+// revision give the final state. Every informer of Kubernetes is built on this law: no change may
+// fall between the list and the watch, and none may be in both.
 func testListThenWatch(t *testing.T, e Engine) {
 	b := open(t, e)
 	stop := make(chan struct{})
@@ -326,7 +332,7 @@ func testListThenWatch(t *testing.T, e Engine) {
 		w     *watcher
 	}
 	var pairs []pair
-	for range 10 {
+	for range 10 { // at ten moments, each in the middle of the writes
 		list := b.list(storage.RangeRequest{Prefix: "/a/"})
 		state := map[string]storage.Revision{}
 		for _, e := range list.Entries {

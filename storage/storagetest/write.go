@@ -15,8 +15,9 @@ import (
 // The laws of writes: revisions, preconditions, failed, canceled and concurrent writes, sizes, and
 // a closed store. Run (suite.go) calls each as a subtest.
 
-// testRevisionsGrow checks that each write, one of the same value included, takes the next
-// revision.
+// testRevisionsGrow checks that each write takes the next revision, even if it writes the same
+// value: a store does not look into values. Other laws compute the revisions that they expect by
+// this one.
 func testRevisionsGrow(t *testing.T, e Engine) {
 	b := open(t, e)
 	last := b.rev()
@@ -42,7 +43,8 @@ func testRevisionsGrow(t *testing.T, e Engine) {
 	}
 }
 
-// testReadsRaiseNothing checks that no read changes the revision, and that NotFound reports it.
+// testReadsRaiseNothing checks that no read changes the revision, and that NotFound reports the
+// revision at which the key was missing.
 func testReadsRaiseNothing(t *testing.T, e Engine) {
 	b := open(t, e)
 	want := b.put("/a/x", 1, storage.Pre{})
@@ -62,7 +64,9 @@ func testReadsRaiseNothing(t *testing.T, e Engine) {
 }
 
 // testPreconditions checks the kind and the revision of the error for each precondition that fails,
-// and that the others hold.
+// and that writes with a fulfilled precondition succeed. The caller decides by the kind: Exists and
+// Conflict become 409, NotFound becomes 404, and a retry after Conflict needs the winner's
+// revision.
 func testPreconditions(t *testing.T, e Engine) {
 	b := open(t, e)
 	gone := b.put("/a/gone", 1, storage.Pre{})
@@ -101,12 +105,14 @@ func testPreconditions(t *testing.T, e Engine) {
 	_, err = b.Delete(b.ctx, "/a/gone", storage.Pre{})
 	wantKind(t, "Delete of a deleted key", err, storage.NotFound)
 
+	// A deleted key counts as absent, and the failed writes above have left the revision of x
+	// alone.
 	b.put("/a/gone", 3, storage.Pre{Absent: true})
 	b.put("/a/x", 3, storage.Pre{Rev: now})
 }
 
 // testFailedWrite checks that writes whose preconditions fail change neither entries nor the
-// revision.
+// revision. An engine that takes a revision before it checks the precondition fails here.
 func testFailedWrite(t *testing.T, e Engine) {
 	b := open(t, e)
 	rev := b.put("/a/x", 1, storage.Pre{})
@@ -130,8 +136,9 @@ func testFailedWrite(t *testing.T, e Engine) {
 	}
 }
 
-// testConcurrentWriters checks that writers that read, add one and write with a precondition lose
-// no addition, and that no two writes share a revision.
+// testConcurrentWriters checks optimistic locking: writers that read a number, add one and write
+// with the revision that they have read lose no addition, and no two writes share a revision. An
+// engine that checks the precondition and writes in two steps fails here.
 func testConcurrentWriters(t *testing.T, e Engine) {
 	b := open(t, e)
 	const writers, each = 8, 20
@@ -175,7 +182,8 @@ func testConcurrentWriters(t *testing.T, e Engine) {
 	}
 }
 
-// testCanceled checks that a write whose context has ended before the call does nothing.
+// testCanceled checks that a write whose context has ended before the call does nothing. If the
+// context ends during the call, the outcome may be in doubt, so no law says what happens then.
 func testCanceled(t *testing.T, e Engine) {
 	b := open(t, e)
 	rev := b.rev()
@@ -192,7 +200,9 @@ func testCanceled(t *testing.T, e Engine) {
 	}
 }
 
-// testValues checks that values and keys of all kinds are returned as they were put.
+// testValues checks that values and keys of all kinds are returned as they were put, byte by byte.
+// Values are opaque: JSON, protobuf or ciphertext, also empty. Keys have the characters that names
+// of objects may have, and dots, because an engine may use keys as file names.
 func testValues(t *testing.T, e Engine) {
 	b := open(t, e)
 	values := []string{`{}`, `{"a":"ü\n\"<>&"}`, `{"n":12345678901234567890.12345678901234567890}`,
@@ -208,6 +218,7 @@ func testValues(t *testing.T, e Engine) {
 			t.Errorf("Get: got %.60q, %v, want %.60q", got.Value, err, v)
 		}
 	}
+	// Some keys differ in case only, or look like path elements and escapes.
 	for _, key := range []string{"/a/with space", "/a/ü", "/a/..", "/a/.hidden", "/a/A", "/a/a", "/a/x:y", "/a/%2F",
 		"/a/x.yaml", "/a/long-" + strings.Repeat("n", 240)} {
 		b.put(key, 1, storage.Pre{Absent: true})
@@ -220,7 +231,8 @@ func testValues(t *testing.T, e Engine) {
 	}
 }
 
-// testTooLarge checks that a value of MaxValue bytes is refused and changes nothing.
+// testTooLarge checks that a value of MaxValue bytes is refused with TooLarge and changes nothing.
+// The error must be certain: InDoubt would make the caller read before it answers.
 func testTooLarge(t *testing.T, e Engine) {
 	b := open(t, e)
 	rev := b.rev()
@@ -234,7 +246,8 @@ func testTooLarge(t *testing.T, e Engine) {
 }
 
 // testReadSeesAcknowledged checks that Get, Range and Revision see a write as soon as it has been
-// acknowledged.
+// acknowledged. Clients rely on it when they read their own writes, and the cache when it waits for
+// the revision that Revision returned.
 func testReadSeesAcknowledged(t *testing.T, e Engine) {
 	b := open(t, e)
 	for i := range 50 {
@@ -253,7 +266,8 @@ func testReadSeesAcknowledged(t *testing.T, e Engine) {
 	}
 }
 
-// testClosed checks that Close can be repeated and that every operation after it fails with Closed.
+// testClosed checks that Close can be repeated, and that every operation after it fails with
+// Closed. At shutdown, requests that are still running arrive here.
 func testClosed(t *testing.T, e Engine) {
 	b := open(t, e)
 	b.put("/a/x", 1, storage.Pre{})

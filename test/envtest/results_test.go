@@ -17,18 +17,22 @@ import (
 	"text/tabwriter"
 )
 
-// reportFile is where ginkgo reports, in the folder of each package.
+// results_test.go runs the suites, collects the results of plain tests and of ginkgo's specs, and
+// compares them with the lists of waiting_test.go. TestSuites calls it.
+
+// reportFile is the name of the report that ginkgo writes in the folder of each package.
 const reportFile = "coracle-report.json"
 
-// results are those of packages, by their path below theirs.
+// results holds the results of packages by path, without the path of the module.
 type results map[string]*result
 
+// result holds the results of one package.
 type result struct {
 	passed, skipped map[string]bool   // names of tests and specs; one that fails is in neither
-	failed          map[string]string // why
+	failed          map[string]string // names with the failure messages
 	seconds         float64
-	ended           bool // badly, whatever its tests say
-	said            strings.Builder
+	ended           bool            // the test program failed, whatever its tests say
+	said            strings.Builder // all output
 }
 
 func (r results) of(path string) *result {
@@ -50,19 +54,19 @@ func (p *result) add(name, state, why string) {
 	}
 }
 
-// has reports whether there is such a test.
+// has reports whether the package has a test or spec called name.
 func (p *result) has(name string) bool {
 	_, failed := p.failed[name]
 	return failed || p.passed[name] || p.skipped[name]
 }
 
-// run tests packages, and takes in what plain tests of theirs say.
+// run tests packages and adds the results of their plain tests.
 func (r results) run(t *testing.T, dir string, packages []string, args ...string) {
 	t.Helper()
 	if len(packages) == 0 {
 		return
 	}
-	// One after the other, as several listen on the same port.
+	// The packages run one after the other, because several listen on the same port.
 	flags := []string{"test", "-p=1", "-json", "-vet=off", "-count=1", "-timeout=10m", "-skip", strings.Join(slices.Sorted(maps.Keys(apart)), "|")}
 	cmd := exec.CommandContext(t.Context(), "go", slices.Concat(flags, packages, args)...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
@@ -79,7 +83,7 @@ func (r results) run(t *testing.T, dir string, packages []string, args ...string
 		if err := dec.Decode(&e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Package == "" { // of a build
+		if e.Package == "" { // an event of a build
 			e.Package, _, _ = strings.Cut(e.ImportPath, " ")
 		}
 		p, key := r.of(e.Package), [2]string{e.Package, e.Test}
@@ -91,14 +95,14 @@ func (r results) run(t *testing.T, dir string, packages []string, args ...string
 			switch {
 			case e.Test == "":
 				p.seconds, p.ended = e.Elapsed, e.Action == "fail"
-			case !strings.Contains(said[key], " Specs in "): // else its specs are in a report
+			case !strings.Contains(said[key], " Specs in "): // else it ran specs, which are in the report
 				p.add(e.Test, e.Action, said[key])
 			}
 		}
 	}
 }
 
-// readReports takes in what ginkgo reports.
+// readReports adds the results of specs from ginkgo's reports.
 func (r results) readReports(t *testing.T, dir string) {
 	t.Helper()
 	for path, p := range r {
@@ -124,7 +128,7 @@ func (r results) readReports(t *testing.T, dir string) {
 				name := strings.Join(append(s.ContainerHierarchyTexts, s.LeafNodeText), " ")
 				if s.LeafNodeType != "It" {
 					if s.State == "passed" {
-						continue // what comes before and after a suite
+						continue // setup or teardown of a suite
 					}
 					name = s.LeafNodeType + " " + name
 				}
@@ -134,7 +138,8 @@ func (r results) readReports(t *testing.T, dir string) {
 	}
 }
 
-// judge holds what was found against what is waited for. complete says that everything was run.
+// judge compares the results with the lists of waiting_test.go and prints a table. If complete is
+// true, all suites were run, so a listed test that does not exist is an error.
 func (r results) judge(t *testing.T, complete bool) {
 	t.Helper()
 	var table strings.Builder
@@ -153,7 +158,7 @@ func (r results) judge(t *testing.T, complete bool) {
 			default:
 				t.Errorf("%s failed:\n%s", full, p.failed[name])
 			}
-			delete(p.passed, name) // of two with one name
+			delete(p.passed, name) // two specs may have the same name
 		}
 		for name := range p.passed {
 			if what := waiting[path+": "+name]; what != "" {
@@ -178,7 +183,7 @@ func (r results) judge(t *testing.T, complete bool) {
 	}
 }
 
-// raced is why a test fails at times, "" if it should not.
+// raced returns the reason why a test fails at times, "" if it is not in races.
 func raced(full string) string {
 	for pattern, why := range races {
 		if regexp.MustCompile(pattern).MatchString(full) {

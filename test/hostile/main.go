@@ -1,15 +1,18 @@
-// Command hostile sends a running server what strangers send to do harm, and compares the processor
-// time of each refusal with what a bare net/http server takes to read the same request and to write
+// Command hostile sends harmful requests to a server, and measures the processor time of each
+// refusal. It compares that with a bare net/http server, which reads the same request and writes
 // the same answer.
 //
-//	hostile -server bin/coracle [-d 150ms] [-rounds 3] [-run accept] [-max 1.5] [-dear | -served | -crowd]
+//	hostile -server bin/coracle [-d 150ms] [-rounds 3] [-run accept] [-max 1.5]
+//	        [-dear | -served | -crowd]
 //
-// It starts the server itself, with an embedded store and TLS, and ends with 1 if a refusal costs
-// more than -max times the bare server's. With -dear it sends, instead, the dearest requests of
-// somebody who may write, each four at a time, and tells how long a bystander waits meanwhile. With
-// -served it compares refusals with reads of as many bytes that the server serves. With -crowd a
-// thousand connections send headers that never end, or take back what they have just asked, and it
-// tells what that takes: more than a core or 64 MiB is an error.
+// It starts the server itself, with an embedded store and TLS. It exits with 1 if a refusal costs
+// more than -max times as much as on the bare server. Other flags run other measurements instead:
+//
+//   - With -dear it sends the most expensive requests of an authenticated client, four at a time,
+//     and prints how long another client waits meanwhile.
+//   - With -served it compares refusals with successful reads of as many bytes.
+//   - With -crowd a thousand connections send headers that never end, or cancel each request at
+//     once. More than one core or 64 MiB is an error.
 //
 // Read: requests.go for what is sent, compare.go for how it is measured, served.go, crowd.go,
 // dear.go, then bare.go, server.go and send.go.
@@ -54,12 +57,12 @@ func main() {
 		stop()
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "hostile: %.500s\n", err) // it may hold what was sent
+		fmt.Fprintf(os.Stderr, "hostile: %.500s\n", err) // cut, because err may hold the request
 		os.Exit(1)
 	}
 }
 
-// plan is what the command line says.
+// plan holds the flags of the command line.
 type plan struct {
 	server   string
 	duration time.Duration

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// request is what is sent, byte for byte over HTTP/1.1.
+// request is one request. Over HTTP/1.1 it is sent byte for byte.
 type request struct {
 	name           string
 	method, target string
@@ -16,7 +16,7 @@ type request struct {
 	odd            bool // cannot be said in HTTP/2 by a client of the standard library
 }
 
-// raw is the request as HTTP/1.1 has it.
+// raw returns the request in the form of HTTP/1.1.
 func (q *request) raw() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\n", q.method, q.target)
@@ -31,14 +31,14 @@ func (q *request) raw() []byte {
 	return b.Bytes()
 }
 
-// Who sends. A stranger has no token.
+// The tokens of clients. A stranger has none.
 const (
 	adminToken = "hostile-admin"
-	knownToken = "hostile-known" // of somebody who may do next to nothing
+	knownToken = "hostile-known" // of an authenticated client without permissions
 )
 
-// sizes are how long the long parts are made, in bytes. The last one is more than the server lets
-// in.
+// sizes are the lengths of the long parts, in bytes. The last one is more than
+// the server accepts.
 var sizes = []int{256, 4 << 10, 56 << 10, 900 << 10}
 
 // fill repeats f(0) + f(1) + ... up to n bytes.
@@ -55,7 +55,7 @@ func fill(n int, f func(i int) string) string {
 
 func same(s string) func(int) string { return func(int) string { return s } }
 
-// refused returns what the server must refuse: each form at each size.
+// refused returns the requests that the server must refuse: each form at each size.
 func refused() []request {
 	out := []request{
 		{name: "root", method: "GET", target: "/"},

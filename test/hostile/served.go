@@ -9,10 +9,9 @@ import (
 	"time"
 )
 
-// beside compares refusals with reads of an object that is served: of as many bytes, on as many
-// connections. It is an error if one costs more than max times the other, by the median of what
-// both cost one right after the other, as machines get faster and slower. The least of each is
-// shown.
+// beside compares refusals with successful reads of an object of as many bytes, on as many
+// connections. It measures both in turn, because the speed of machines changes, and takes the
+// median of the ratios. A ratio above p.max is an error. The table shows the lowest cost of each.
 func (p *plan) beside(ctx context.Context, coracle *process) error {
 	fmt.Printf("%-28s %-5s %6s %8s %12s %12s %6s\n", "request", "", "status", "bytes", "refused", "served", "times")
 	dear := 0
@@ -60,8 +59,8 @@ func (p *plan) beside(ctx context.Context, coracle *process) error {
 	return nil
 }
 
-// floods are what is refused before anything is looked up: without credentials, with wrong ones,
-// and to somebody who may not.
+// floods returns the requests that are refused before an object is read: without credentials, with
+// wrong credentials, and of a client without permission.
 func floods() []request {
 	const object = "/api/v1/namespaces/kube-system/secrets/admin"
 	return []request{
@@ -76,8 +75,8 @@ func floods() []request {
 	}
 }
 
-// readable makes a config map whose JSON has at least n bytes, and at most a few hundred more, and
-// returns what reads it.
+// readable creates a config map whose JSON has at least n bytes, and at most a few hundred more,
+// and returns the request that reads it.
 func readable(ctx context.Context, coracle *process, name string, n int) (request, error) {
 	s := newSender(coracle, http1)
 	defer s.close()

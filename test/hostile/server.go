@@ -25,7 +25,7 @@ type process struct {
 	log     *leaks.Log // of the coracle binary
 }
 
-// leaked is an error if there are credentials in the log of a server that was stopped.
+// leaked returns an error if the log of a stopped server has credentials in it.
 func (p *process) leaked() error {
 	if found := p.log.Found(); len(found) > 0 {
 		return fmt.Errorf("credentials in the server's log: %.300q", found)
@@ -33,7 +33,7 @@ func (p *process) leaked() error {
 	return nil
 }
 
-// start starts cmd, which dies with this process.
+// start starts cmd, which is killed when this process ends.
 func start(cmd *exec.Cmd) (process, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return process{cmd: cmd, cleanup: func() {}}, cmd.Start()
@@ -91,7 +91,7 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// cpu is the processor time that the process has used so far.
+// cpu returns the processor time that the process has used so far.
 func (p *process) cpu() (time.Duration, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
 	if err != nil {

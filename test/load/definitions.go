@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Definitions are measured by themselves: they are created one after the other, each is waited for,
-// and what they cost is a matter of memory as much as of time.
+// Definitions are measured apart from the scenarios: they are created one after the other, each is
+// established before the next, and their cost is memory as much as time.
 
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// restBeforeMemory is how long the servers have to give memory back before theirs is looked at.
+// restBeforeMemory is the time that the servers have to give memory back before it is measured.
 const restBeforeMemory = 20 * time.Second
 
 // definitions creates n definitions of about size bytes, each when the one before is established,
@@ -47,7 +47,7 @@ func (d *definitions) definition(i int) []byte {
 		d.name(i), d.group, i, strings.Join(fields, ","))
 }
 
-// run prints what they cost.
+// run measures the definitions and prints their cost.
 func (d *definitions) run(ctx context.Context, out io.Writer) error {
 	defer d.remove()
 	memory, cpu, r := resident(d.pids), cpuOf(d.pids), result{}
@@ -108,7 +108,7 @@ func (t *target) establish(ctx context.Context, name string, definition []byte, 
 	}
 }
 
-// remove does what it can, also after an interrupt.
+// remove deletes the definitions and ignores errors. It runs after an interrupt, too.
 func (d *definitions) remove() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

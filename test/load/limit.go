@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// limitCommand is how this program calls itself to be the limit server.
+// limitCommand is the argument with which this program starts itself as the limit server.
 const limitCommand = "limit-server"
 
 // limitConfig is what the limit server is told on its standard input. It answers with its address
@@ -31,8 +31,8 @@ type limitConfig struct {
 	Objects, Size int
 }
 
-// startLimit starts the limit server in a process of its own, so that its CPU can be told from the
-// client's.
+// startLimit starts the limit server in a process of its own, so that its CPU time is not mixed
+// with the client's.
 func startLimit(protocol string, p plan) (*target, func(), error) {
 	cmd := exec.Command(os.Args[0], limitCommand)
 	cmd.Stderr = os.Stderr
@@ -87,8 +87,8 @@ func serveLimit(in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// limit answers each request with bytes that it has. It stores nothing, checks nothing and knows
-// nobody; updates go to whoever watches.
+// limit answers each request with prepared bytes. It stores nothing, and checks neither objects nor
+// clients. It sends each update to all watchers.
 type limit struct {
 	one, list, page, last []byte
 	path                  string // how the path of a list ends

@@ -1,13 +1,13 @@
-// Command load measures API servers side by side: how many operations a second, how fast, and how
-// much CPU the server spends on one. CPU per operation is the number to compare, because it does
-// not depend on how fast this client is.
+// Command load measures API servers side by side: operations per second, latency, and the server's
+// CPU time per operation. Compare the CPU time per operation, because it does not depend on the
+// speed of this client.
 //
 //	load [flags] NAME=KUBECONFIG[@PID+PID...]...
 //
 // Each scenario runs on every target before the next begins. The PIDs are those of all processes of
-// a server, its etcd included. With -limit there is one more target: a bare net/http server that
-// has every answer ready, in a process of its own. It is what no API server on net/http can be
-// faster than, and the ratios are to it; else to the first target.
+// a server, its etcd included. With -limit there is one more target: a bare net/http server in a
+// process of its own that has every answer ready. No API server on net/http can be faster. Ratios
+// are to the limit if there is one, else to the first target.
 //
 // With -definitions it measures custom resource definitions instead: how long each takes until it
 // is established, and what each costs.
@@ -28,7 +28,7 @@ import (
 	"time"
 )
 
-// plan is what to run.
+// plan holds the flags of the command line.
 type plan struct {
 	scenarios []string
 	kind      *kind

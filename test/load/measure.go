@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// result is what one scenario on one target gave.
+// result is the measurement of one scenario on one target.
 type result struct {
 	ops     int
 	bytes   int64
@@ -19,7 +19,7 @@ type result struct {
 	latency []time.Duration
 }
 
-// perOp is the CPU for one operation.
+// perOp returns the CPU time per operation.
 func (r *result) perOp() time.Duration {
 	if r.ops == 0 {
 		return 0
@@ -27,7 +27,7 @@ func (r *result) perOp() time.Duration {
 	return r.cpu / time.Duration(r.ops)
 }
 
-// rate is in operations per second.
+// rate returns the operations per second.
 func (r *result) rate() float64 { return float64(r.ops) / r.wall.Seconds() }
 
 // percentile sorts the latencies when it is first asked.
@@ -61,7 +61,8 @@ func median(rs []*result) *result {
 // tick is the unit of CPU time in /proc: USER_HZ is 100 on every Linux that Go runs on.
 const tick = 10 * time.Millisecond
 
-// cpuOf returns the CPU time that the processes have used so far. One that is gone counts as 0.
+// cpuOf returns the CPU time that the processes have used so far. A process that has ended counts
+// as 0.
 func cpuOf(pids []int) time.Duration {
 	var sum time.Duration
 	for _, pid := range pids {

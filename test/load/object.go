@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// kind is what the objects of a run are. Its bodies are formats of, in this order, the name of an
-// object, a short state that differs from write to write, and what fills it up.
+// kind is the kind of the objects of a run. Its bodies are formats for fmt with three arguments:
+// the name of an object, a short state that differs from write to write, and filling.
 type kind struct {
 	name          string // for -kind
 	root          string // the path of its group version
@@ -138,7 +138,7 @@ func objectName(i int) string { return fmt.Sprintf("object-%06d", i) }
 // object is the JSON of the i-th object, with size bytes of filling.
 func (k *kind) object(i, size int, state string) []byte { return whole(k.json, i, size, state) }
 
-// whole fills in one of the formats of all of an object.
+// whole returns a whole object by one of the formats.
 func whole(format string, i, size int, state string) []byte {
 	return fmt.Appendf(nil, format, objectName(i), state, strings.Repeat("x", size))
 }

@@ -151,7 +151,8 @@ func (t *target) do(ctx context.Context, q request, buf *bytes.Buffer) error {
 	return nil
 }
 
-// define sees to it that the kind is served. Its definition stays for the next run.
+// define creates the definition of a custom kind if it is missing. The definition stays for the
+// next run.
 func (t *target) define(ctx context.Context) error {
 	var buf bytes.Buffer
 	if t.kind.definition == "" || t.do(ctx, get(definitionsPath+"/"+t.kind.defined), &buf) == nil {
@@ -166,7 +167,7 @@ func (t *target) makeNamespace(ctx context.Context) error {
 	return t.do(ctx, request{method: "POST", path: "/api/v1/namespaces", body: []byte(body), want: http.StatusCreated}, new(bytes.Buffer))
 }
 
-// removeNamespace does what it can, also after an interrupt.
+// removeNamespace deletes the namespace and ignores errors. It runs after an interrupt, too.
 func (t *target) removeNamespace() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -178,7 +179,7 @@ func (t *target) removeNamespace() {
 	}
 }
 
-// objects is the path of the objects of the round.
+// objects returns the path of the objects of the round.
 func (t *target) objects() string {
 	return t.kind.root + "/namespaces/" + t.namespace + "/" + t.kind.resource
 }

@@ -82,7 +82,7 @@ func watch(ctx context.Context, p plan, t *target) (*result, error) {
 
 const (
 	sampleEvery = 20
-	writers     = 4    // clients at once: so many watchers are served by few writes
+	writers     = 4    // concurrent clients; few, because each write is sent to many watchers
 	stamp       = "at" // and the time in Unix nanoseconds: the state of an object written for watchers
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Try is one request and what came of it, as far as its client knows. Times are since the start of
-// the run.
+// Try is one request and its outcome, as far as its client knows. Times are since the start of the
+// run.
 type Try struct {
 	Client, Server int
 	Call, Return   time.Duration
@@ -23,16 +23,16 @@ type Try struct {
 	Error          string `json:",omitempty"`
 }
 
-// odd reports an answer that no request here can get, whatever is killed.
+// odd reports whether the answer is one that no request here may get, whichever process is killed.
 func (t *Try) odd() bool {
 	return t.Result == refused || t.Code == http.StatusInternalServerError && t.Reason != "ServerTimeout"
 }
 
-// Outage is a time in which servers may have lost their store: what they do after a write, such as
-// giving back what nobody has any more, fails then, and the client is not told.
+// Outage is a time in which servers may have lost their store. Work after a write, such as
+// releasing an address that no service has, then fails, and the client is not told.
 type Outage struct{ From, To time.Duration }
 
-// doubtful reports whether a write may have left something behind: it was not answered, or the
+// doubtful reports whether a write may have left something allocated: it was not answered, or the
 // store was away meanwhile.
 func (t *Try) doubtful(outages []Outage) bool {
 	during := func(o Outage) bool { return t.Return > o.From && t.Call < o.To }
@@ -45,7 +45,7 @@ const (
 	asMergePatch = "application/merge-patch+json"
 )
 
-// field is a run of servers that clients call while some are killed.
+// field is the servers of a run, which clients call while some of the servers are killed.
 type field struct {
 	seed    uint64
 	begun   time.Time
@@ -54,7 +54,7 @@ type field struct {
 	outages []Outage // of the etcd
 
 	mu   sync.Mutex
-	woes []string // what was wrong with the processes themselves
+	woes []string // errors of the processes themselves
 }
 
 // newField starts the servers of a configuration.
@@ -76,8 +76,8 @@ func (f *field) trouble(format string, args ...any) {
 // reconnect is the time that a server takes at most to find that its store is back.
 const reconnect = 5 * time.Second
 
-// killing kills a server each second until ctx ends, now and then the etcd instead, and then has
-// all of them ready. It returns how often it did.
+// killing kills a server each second, or at times the etcd, until ctx ends. At the end it waits
+// until all are ready. It returns the number of kills.
 func (f *field) killing(ctx context.Context) (int, error) {
 	rng := rand.New(rand.NewPCG(f.seed, faultsID))
 	tick := time.NewTicker(time.Second)
@@ -111,7 +111,7 @@ func (f *field) killing(ctx context.Context) (int, error) {
 	}
 }
 
-// caller is one user of a field, with connections of its own. One goroutine uses it.
+// caller is one client of a field, with its own connections. It belongs to one goroutine.
 type caller struct {
 	*field
 	id      int
@@ -128,7 +128,7 @@ func (f *field) caller(id int) *caller {
 	return c
 }
 
-// try sends a request to one of the servers and returns the answer, which is empty if none came.
+// try sends a request to one of the servers and returns the answer, empty if there is none.
 func (c *caller) try(t *Try, path string, q request) []byte {
 	t.Client, t.Server = c.id, c.servers[c.rng.IntN(len(c.servers))]
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -159,7 +159,7 @@ func (c *caller) makeNamespace() error {
 	return err
 }
 
-// must repeats a request until it is answered, which has to be with success.
+// must repeats a request until it is answered. An answer other than success is an error.
 func (c *caller) must(path string, q request) ([]byte, error) {
 	for end := time.Now().Add(patience); ; {
 		t := Try{}
@@ -173,7 +173,7 @@ func (c *caller) must(path string, q request) ([]byte, error) {
 	}
 }
 
-// putInEtcd writes into the store itself, past the servers.
+// putInEtcd writes to etcd directly, and not by a server.
 func (cl *cluster) putInEtcd(key string, value []byte) error {
 	body, err := json.Marshal(struct {
 		Key   []byte `json:"key"`
@@ -200,7 +200,7 @@ type etcdRange struct {
 	KeysOnly bool   `json:"keys_only,omitempty"`
 }
 
-// inEtcd reads what is in the store itself.
+// inEtcd reads from etcd directly.
 func (c *caller) inEtcd(what etcdRange) ([]struct{ Key, Value []byte }, error) {
 	body, err := json.Marshal(what)
 	if err != nil {

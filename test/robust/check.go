@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// Violation is a promise that was broken.
+// Violation is a broken promise of the server.
 type Violation struct {
 	Check string
 	Text  string
@@ -41,14 +41,13 @@ func (c *checker) report(check, format string, args ...any) {
 	c.found = append(c.found, Violation{check, fmt.Sprintf(format, args...)})
 }
 
-// reportOp reports what is wrong with an operation, with the history of the object around a
-// revision.
+// reportOp reports a violation by an operation, with the history of its object around a revision.
 func (c *checker) reportOp(check string, op *Op, key string, rv int64, format string, args ...any) {
 	c.report(check, "%s\n\t%v%s", fmt.Sprintf(format, args...), op, c.hist.around(key, rv))
 }
 
-// changes checks that everything in the history was asked for, happened once, and follows from the
-// state before.
+// changes checks that every change in the history was requested, happened once, and follows from
+// the state before it.
 func (c *checker) changes() {
 	writes, removals := map[string]*Op{}, map[string]bool{}
 	for _, op := range c.rec.Ops {
@@ -85,7 +84,7 @@ func (c *checker) changes() {
 	}
 }
 
-// follows says why a change is not what its write has to make of the state before, or "".
+// follows returns why a change is not the result of its write on the state before, "" if it is.
 func follows(op *Op, ch *change) string {
 	o, before := ch.object, ch.before
 	if !op.happened() {
@@ -114,8 +113,8 @@ func follows(op *Op, ch *change) string {
 	return ""
 }
 
-// op checks one operation: what it shows has been, in its time, and it is no answer that nobody can
-// get.
+// op checks one operation: the states that it shows existed at their time, and its answer is
+// possible.
 func (c *checker) op(op *Op) {
 	known := c.hist.known(op.Call)
 	switch {
@@ -160,7 +159,7 @@ func (c *checker) op(op *Op) {
 	}
 }
 
-// shown checks that an object that was shown is what was written at its revision.
+// shown checks that an object in an answer equals the one that was written at its revision.
 func (c *checker) shown(op *Op, o *Object, typed bool) {
 	if o.Typed != typed {
 		c.reportOp("answers", op, o.Key, o.RV, "items of lists, and nothing else, leave out their kind: %v", o)
@@ -173,7 +172,7 @@ func (c *checker) shown(op *Op, o *Object, typed bool) {
 	}
 }
 
-// session checks that a watch sends what happened: everything, in order and once.
+// session checks that a watch sends each change once and in order.
 func (c *checker) session(s *Session) {
 	bad := func(i int, format string, args ...any) {
 		text := fmt.Sprintf(format, args...) + "\n\t" + s.String()

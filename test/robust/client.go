@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// client is one user, with connections of its own. One goroutine uses it.
+// client is one client, with its own connections. It belongs to one goroutine.
 type client struct {
 	run    *run
 	id     int
@@ -47,7 +47,7 @@ type answer struct {
 	} `json:"details"`
 }
 
-// request is what an operation sends.
+// request is the request of an operation.
 type request struct {
 	method, name string
 	query        url.Values
@@ -89,8 +89,8 @@ func newRequest(ctx context.Context, collection string, q request) *http.Request
 	return req
 }
 
-// do performs an operation and notes its result. It returns the answer, which is empty if none
-// came, and its bytes.
+// do performs an operation and records its result. It returns the answer, empty if there is none,
+// and its bytes.
 func (c *client) do(op *Op, q request) (*answer, []byte) {
 	op.Client, op.Server = c.id, c.rng.IntN(len(c.run.cluster.urls))
 	limit := 30 * time.Second
@@ -158,7 +158,7 @@ func (c *client) keep(op *Op) {
 	}
 }
 
-// one performs an operation that is about one object and answers with it.
+// one performs an operation on one object, which the answer holds.
 func (c *client) one(op *Op, q request) {
 	a, data := c.do(op, q)
 	switch {

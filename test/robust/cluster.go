@@ -15,14 +15,14 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
 
-// Config is what is tested.
+// Config is one configuration of servers to test.
 type Config struct {
 	Name    string
 	Storage string // the engine
 	Servers int
 	Faults  []string
-	Args    []string // of each server, beside those that all have
-	Elders  int      // how many objects an older server has stored
+	Args    []string // flags of each server, beside those of every configuration
+	Elders  int      // the number of objects that an older server has stored
 
 	Defragments bool // the store is defragmented all the time
 }
@@ -38,8 +38,8 @@ func (c Config) subject() subject {
 // lasting reports whether the store keeps its history over restarts.
 func (c Config) lasting() bool { return c.Storage == "embedded" || c.Storage == "etcd" }
 
-// Configs are all that is tested. The memory engine does not outlive its server, which is therefore
-// only stopped.
+// Configs are all configurations. The memory engine loses its data with its process, so its server
+// is stopped (SIGSTOP) and never killed.
 func Configs() []Config {
 	local := []string{"kill", "kill", "kill again", "kill stopped", "terminate", "stop"}
 	remote := []string{"kill", "kill again", "terminate", "stop", "kill etcd", "kill etcd", "stop etcd"}
@@ -54,7 +54,7 @@ func Configs() []Config {
 	}
 }
 
-// Programs are the paths of what is run.
+// Programs are the paths of the programs of a run.
 type Programs struct{ Server, Etcd string }
 
 const (
@@ -108,7 +108,7 @@ func newCluster(c Config, programs Programs, dir string, trouble func(string, ..
 	return cl, nil
 }
 
-// all are the processes in the order in which they start.
+// all returns the processes in the order in which they start.
 func (cl *cluster) all() []*process {
 	if cl.etcd == nil {
 		return cl.servers
@@ -116,7 +116,7 @@ func (cl *cluster) all() []*process {
 	return append([]*process{cl.etcd}, cl.servers...)
 }
 
-// kill ends all that runs.
+// kill kills all processes that run.
 func (cl *cluster) kill() {
 	for _, p := range cl.all() {
 		if p.cmd != nil {
@@ -126,7 +126,7 @@ func (cl *cluster) kill() {
 	}
 }
 
-// end terminates the servers and looks through their logs for what must not be there.
+// end terminates the servers and searches their logs for lines that must not be there.
 func (cl *cluster) end(trouble func(string, ...any)) {
 	for _, p := range cl.servers {
 		p.terminate()
@@ -134,7 +134,7 @@ func (cl *cluster) end(trouble func(string, ...any)) {
 	}
 }
 
-// readLog looks through a log for what must not be there.
+// readLog searches a log for lines that must not be there.
 func readLog(file string, trouble func(string, ...any)) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -152,10 +152,10 @@ func readLog(file string, trouble func(string, ...any)) {
 	}
 }
 
-// alarm is what must not be in a log.
+// alarm matches lines that must not be in a log.
 var alarm = regexp.MustCompile(`(?i)panic|data race|fatal error`)
 
-// fault does one bad thing to the cluster, and repairs it.
+// fault injects one fault into the cluster, and repairs it.
 func (cl *cluster) fault(name string, rng *rand.Rand) error {
 	pause := func(most time.Duration) { time.Sleep(time.Duration(rng.Int64N(int64(most)))) }
 	p := cl.servers[rng.IntN(len(cl.servers))]
@@ -196,7 +196,7 @@ func (cl *cluster) fault(name string, rng *rand.Rand) error {
 	return cl.wait()
 }
 
-// wait waits until all are ready: servers are not while etcd is away.
+// wait waits until all processes are ready. A server is not ready while etcd is away.
 func (cl *cluster) wait() error {
 	for _, p := range cl.all() {
 		if err := p.wait(); err != nil {

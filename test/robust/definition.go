@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// DefinitionConfig is how much is done to definitions of custom resources.
+// DefinitionConfig is the load of a run with definitions of custom resources.
 type DefinitionConfig struct {
 	Lives          int // deletions of definitions that are answered, at least
 	Clients, Names int // the names are of each client
@@ -31,7 +31,7 @@ func (op *DefinitionOp) String() string {
 		op.Verb, op.Plural, op.Instance, op.Of, op.Result, op.Code, op.Error, op.UID)
 }
 
-// Definition is a definition as a server shows it, with what the server serves of it.
+// Definition is a definition as a server shows it, with the instances that the server serves.
 type Definition struct {
 	UID         string
 	Established bool
@@ -39,13 +39,13 @@ type Definition struct {
 	Instances   map[string]string // their UIDs, by name
 }
 
-// DefinitionView is what one of the servers shows at the end.
+// DefinitionView is the state that one of the servers shows at the end.
 type DefinitionView struct {
 	Definitions map[string]*Definition // by plural
 	Discovered  []string               // plurals, in order
 }
 
-// DefinitionRecord is everything that was seen of a run with definitions.
+// DefinitionRecord is the record of a run with definitions.
 type DefinitionRecord struct {
 	Kills   int
 	Ops     []*DefinitionOp
@@ -54,7 +54,7 @@ type DefinitionRecord struct {
 	Trouble []string
 }
 
-// summary says how much was done.
+// summary returns the counts of a run, for the log.
 func (rec *DefinitionRecord) summary() string {
 	lives, instances, results := 0, 0, map[Result]int{}
 	for _, op := range rec.Ops {
@@ -158,7 +158,7 @@ func (r *definitionRun) settled() error {
 	}
 }
 
-// look reads what each server shows, and what is stored.
+// look reads the view of each server, and the stored keys.
 func (r *definitionRun) look() error {
 	c := r.caller(preparerID)
 	all := "/registry/" + definitionGroup
@@ -181,7 +181,7 @@ func (r *definitionRun) look() error {
 	return nil
 }
 
-// view reads what a server shows.
+// view reads the view of one server.
 func (c *caller) view() (*DefinitionView, error) {
 	v := &DefinitionView{Definitions: map[string]*Definition{}}
 	items, _, err := c.list(definitionPath)

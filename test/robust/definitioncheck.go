@@ -27,7 +27,7 @@ func CheckDefinitions(rec *DefinitionRecord) []Violation {
 	return c.found
 }
 
-// definitionChecker compares what was answered with what there is at the end.
+// definitionChecker compares the answers with the state at the end.
 type definitionChecker struct {
 	rec     *DefinitionRecord
 	made    map[string]*DefinitionOp // who told of it, by UID of the definition or instance
@@ -40,8 +40,8 @@ func (c *definitionChecker) report(check, format string, args ...any) {
 	c.found = append(c.found, Violation{check, fmt.Sprintf(format, args...)})
 }
 
-// unsettled says what is on its way, or has not come to its end: everything that is there is
-// established and shown.
+// unsettled reports definitions that are not established, not served or still being deleted at the
+// end, and discovery that does not show the definitions that exist.
 func (rec *DefinitionRecord) unsettled() (found []Violation) {
 	for server, v := range rec.End {
 		for _, plural := range slices.Sorted(maps.Keys(v.Definitions)) {
@@ -56,7 +56,8 @@ func (rec *DefinitionRecord) unsettled() (found []Violation) {
 	return found
 }
 
-// sort notes what was made and what may have been, and what may have been deleted.
+// sort notes which definitions and instances were made, may have been made, and may have been
+// deleted.
 func (c *definitionChecker) sort() {
 	c.made, c.asked, c.removed = map[string]*DefinitionOp{}, map[string]bool{}, map[string]time.Duration{}
 	for _, op := range c.rec.Ops {
@@ -79,8 +80,8 @@ func (c *definitionChecker) sort() {
 	}
 }
 
-// gone reports whether somebody tried before a time to delete a definition, or an instance of it:
-// it may still be there.
+// gone reports whether a client tried before a time to delete a definition or instance. The
+// deletion may have failed.
 func (c *definitionChecker) gone(before time.Duration, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		at, ok := c.removed[name]
@@ -88,8 +89,8 @@ func (c *definitionChecker) gone(before time.Duration, names ...string) bool {
 	})
 }
 
-// answer checks that an operation has an answer that it can have: a definition that is established,
-// and not deleted by its only client, is served by all servers.
+// answer checks that the answer of an operation is possible: all servers serve a definition that is
+// established, unless its only client has deleted it.
 func (c *definitionChecker) answer(op *DefinitionOp) {
 	switch {
 	case c.gone(op.Call, op.Of): // by a request that was not answered
@@ -100,8 +101,8 @@ func (c *definitionChecker) answer(op *DefinitionOp) {
 	}
 }
 
-// kept checks that a server shows all that was answered, as long as nobody asked for its end, and
-// nothing that nobody asked for.
+// kept checks that a server shows every definition and instance whose creation was answered and
+// whose deletion nobody requested, and none that nobody requested.
 func (c *definitionChecker) kept(server int, v *DefinitionView) {
 	for uid, op := range c.made {
 		def := v.Definitions[op.Plural]
@@ -128,7 +129,7 @@ func (c *definitionChecker) kept(server int, v *DefinitionView) {
 	}
 }
 
-// agree checks that all servers show the same.
+// agree checks that all servers show the same state.
 func (c *definitionChecker) agree() {
 	for _, v := range c.rec.End[1:] {
 		first := c.rec.End[0]
@@ -144,7 +145,7 @@ func (c *definitionChecker) agree() {
 	}
 }
 
-// emptied checks that nothing is stored but what the definitions that are left have.
+// emptied checks that only instances of existing definitions are stored.
 func (c *definitionChecker) emptied() {
 	for _, key := range c.rec.Stored {
 		parts := strings.Split(key, "/") // "", registry, group, plural, name

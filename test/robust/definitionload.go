@@ -40,7 +40,7 @@ func (c *definitionClient) work(ctx context.Context) {
 	}
 }
 
-// step does something about a definition, as chance has it.
+// step does a random operation on one definition or on its instances.
 func (c *definitionClient) step(s *definitionSlot) {
 	switch n := c.rng.IntN(100); {
 	case s.unsure:
@@ -76,7 +76,7 @@ func versionsOf(n int) []tree {
 	return []tree{version("v1", true, n%3 > 0), version("v2", n%2 == 0, n%3 == 0)}
 }
 
-// do performs an operation, with what it sends, and returns the answer.
+// do performs an operation with a body, and returns the answer.
 func (c *definitionClient) do(s *definitionSlot, op *DefinitionOp, path, name string, body any) []byte {
 	if op.Plural = s.plural; s.known != nil {
 		op.Of = s.known.UID
@@ -107,8 +107,8 @@ func (c *definitionClient) get(s *definitionSlot) {
 	c.definition(s, &DefinitionOp{Verb: get}, nil)
 }
 
-// definition performs an operation on the definition itself, and learns from the answer. A
-// definition is used when a server says that it is established.
+// definition performs an operation on the definition itself, and updates the slot from the answer.
+// The client uses a definition once a server says that it is established.
 func (c *definitionClient) definition(s *definitionSlot, op *DefinitionOp, body any) {
 	data := c.do(s, op, definitionPath, s.plural+"."+definitionGroup, body)
 	switch {

@@ -1,11 +1,12 @@
-// Package robust kills servers under load and checks what everybody saw in the meantime. README.md
-// says what is done and what is checked.
+// Package robust kills servers under load, records all requests and answers, and checks the record
+// against the promises of the API. README.md lists the faults and the checks.
 //
-// A run (Run) leaves a Record, and all checks (Check) are functions of that.
+// Run makes a Record; Check is a function of the Record alone, so a saved record can be checked
+// again.
 //
-// RunServices and RunEvictions do the same about what counts outside of the object that is written,
-// RunDefinitions about definitions of custom resources, and TestGarbage about what owners leave
-// behind.
+// RunServices and RunEvictions do the same for writes that change something outside of the object:
+// addresses and ports, and disruption budgets. RunDefinitions does it for custom resource
+// definitions, and TestGarbage for the dependents of deleted owners.
 //
 // Read: record.go, run.go, client.go, watcher.go, cluster.go; then check.go, history.go, linear.go.
 // Beside that: call.go, then service*.go, eviction*.go and definition*.go.

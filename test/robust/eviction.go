@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// EvictionConfig is how much is evicted.
+// EvictionConfig is the load of a run with evictions.
 type EvictionConfig struct {
 	Rounds  int // each with a budget of its own
 	Pods    int // of each round
@@ -33,7 +33,7 @@ func (op *EvictOp) String() string {
 		op.Call, op.Return, op.Pod, op.DryRun, op.Other, op.Result, op.Code, op.Error)
 }
 
-// Round is one budget, and what became of it and its pods.
+// Round is one budget, with the state of the budget and of its pods at the end.
 type Round struct {
 	Allowed   int
 	Pods      []string
@@ -43,7 +43,7 @@ type Round struct {
 	Disrupted []string // pods that the budget names as evicted
 }
 
-// EvictionRecord is everything that was seen of a run with evictions.
+// EvictionRecord is the record of a run with evictions.
 type EvictionRecord struct {
 	Kills   int
 	Outages []Outage
@@ -51,7 +51,7 @@ type EvictionRecord struct {
 	Trouble []string
 }
 
-// summary says how much was done.
+// summary returns the counts of a run, for the log.
 func (rec *EvictionRecord) summary() string {
 	results, gone, leaked := map[Result]int{}, 0, 0
 	for _, r := range rec.Rounds {
@@ -106,7 +106,7 @@ const (
 	budgetPath = "/apis/policy/v1/namespaces/" + namespace + "/poddisruptionbudgets"
 )
 
-// round evicts from one budget.
+// round makes one budget with its pods, and lets the workers evict.
 func (r *evictionRun) round(name string) error {
 	round := &Round{Allowed: r.Allowed}
 	for i := range r.Pods {
@@ -161,7 +161,7 @@ func (c *caller) makeBudget(app string, pods, allowed int) error {
 	return err
 }
 
-// evict has the workers evict until they are refused, and servers killed meanwhile.
+// evict lets the workers evict until the budget refuses, while servers are killed.
 func (r *evictionRun) evict(s *scene) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -182,14 +182,14 @@ func (r *evictionRun) evict(s *scene) error {
 	return err
 }
 
-// scene is what the evictors of a round share.
+// scene is the state that the evictors of a round share.
 type scene struct {
 	mu    sync.Mutex
 	round *Round
 	pods  []string // that are there, as far as anybody knows
 }
 
-// pick returns some pod, "" if there is none.
+// pick returns a random pod, "" if there is none.
 func (s *scene) pick(rng *rand.Rand) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,7 +249,7 @@ func (e evictor) evict(pod string) *EvictOp {
 	return op
 }
 
-// readRound reads what became of pods and budget, when no eviction has any effect any more.
+// readRound reads the pods and the budget, after the last eviction has had its effect.
 func (c *caller) readRound(app string, round *Round) error {
 	again := false
 	return within(patience, "pods do not come to rest", func() (bool, error) {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// change is what happened at one revision. Object is nil if it was deleted, before if there was
-// none.
+// change is the change at one revision. Object is nil for a deletion, before is nil for a creation.
 type change struct {
 	rv             int64
 	key            string
@@ -21,7 +20,8 @@ func (c *change) String() string {
 	return fmt.Sprintf("%d %s: %v, before: %v", c.rv, c.key, c.object, c.before)
 }
 
-// event is how a watch has to tell of the change, nil if it is none of its business.
+// event returns the event that a watch must send for the change, nil if the watch does not select
+// it.
 func (c *change) event(s Scope) *Event {
 	switch was, is := s.has(c.before), s.has(c.object); {
 	case was && is:
@@ -118,7 +118,7 @@ func spansOf(rec *Record) []*span {
 	return spans
 }
 
-// learn adds what an event tells.
+// learn adds the change of an event.
 func (h *history) learn(s *Session, e *Event, report func(check, format string, args ...any)) {
 	sp := h.span(e.RV)
 	if sp == nil || e.RV == sp.from {
@@ -145,7 +145,7 @@ func same(a, b *Object) bool {
 	return a.RV == b.RV && a.Hash == b.Hash && a.Key == b.Key
 }
 
-// look goes through everything that anybody saw and notes when.
+// look visits everything that a client saw, and records the time of the first sight.
 func (h *history) look(rec *Record) {
 	newest := map[time.Duration]int64{}
 	saw := func(t time.Duration, rv int64, o *Object) {
@@ -207,7 +207,7 @@ func (h *history) span(rv int64) *span {
 	return nil
 }
 
-// state returns what a list has to show at a revision, or false if that is not known.
+// state returns the objects that a list at a revision must show, and false if they are not known.
 func (h *history) state(s Scope, rv int64) (map[string]*Object, bool) {
 	sp := h.span(rv)
 	if sp == nil {
@@ -221,8 +221,8 @@ func (h *history) state(s Scope, rv int64) (map[string]*Object, bool) {
 	return state, true
 }
 
-// between returns what a watch has to send after one revision up to another. It is false if that is
-// not known.
+// between returns the events that a watch must send after one revision and up to another, and false
+// if they are not known.
 func (h *history) between(s Scope, after, to int64) ([]*Event, bool) {
 	sp := h.span(after)
 	if sp == nil || to > sp.to {
@@ -240,12 +240,12 @@ func (h *history) between(s Scope, after, to int64) ([]*Event, bool) {
 	return events, true
 }
 
-// index is that of the first change at a revision or later.
+// index returns the index of the first change at a revision or later.
 func (sp *span) index(rv int64) int {
 	return sort.Search(len(sp.changes), func(i int) bool { return sp.changes[i].rv >= rv })
 }
 
-// around shows the changes of an object near a revision.
+// around returns the changes of an object near a revision, as text.
 func (h *history) around(key string, rv int64) string {
 	var near []*change
 	for _, sp := range h.spans {

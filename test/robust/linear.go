@@ -10,15 +10,15 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// never is when an operation ends whose answer was lost.
+// never is the end time of an operation whose answer was lost.
 const never = time.Duration(math.MaxInt64 / 4)
 
-// decide bounds the time for finding an order of the operations on one object. Where there is one
-// that takes milliseconds; to find out that there is none could take for ever.
+// decide bounds the search for an order of the operations on one object. If there is an order, the
+// search takes milliseconds; to find out that there is none may take exponential time.
 const decide = 30 * time.Second
 
-// state is what one object is to the model. What a write whose answer was lost has set is not known
-// until it is shown.
+// state is the state of one object in the model. The uid and revision that a write with a lost
+// answer has set are unknown until an answer shows them.
 type state struct {
 	exists bool
 	v, uid string // uid may be ""
@@ -29,7 +29,8 @@ type state struct {
 // at reports whether the state can have a revision.
 func (s state) at(rv int64) bool { return rv == s.rv && !s.above || rv > s.rv && s.above }
 
-// is reports whether the state can be what was shown, and returns it with what that adds.
+// is reports whether the state can be the one that was shown, and returns it with what is known by
+// then.
 func (s state) is(o *Object) (bool, state) {
 	if !s.exists || s.v != o.V || !s.at(o.RV) || s.uid != "" && s.uid != o.UID {
 		return false, s
@@ -48,7 +49,7 @@ func (s state) fails(op *Op) bool {
 	return op.PreRV != 0 && (s.above || s.rv != op.PreRV) || op.PreUID != "" && s.uid != op.PreUID
 }
 
-// after returns what a write makes of a state in which it may happen.
+// after returns the state after a write.
 func (s state) after(op *Op) state {
 	switch {
 	case op.Noop:
@@ -187,7 +188,7 @@ func used(ops []*Op, while *Op) bool {
 	return slices.ContainsFunc(ops, func(op *Op) bool { return op.Call < while.Return && while.Call < op.Return })
 }
 
-// stuck shows where the longest order that was found ends.
+// stuck returns the operations at which the longest order ends, as text.
 func (c *checker) stuck(info porcupine.LinearizationInfo, ops []*Op) string {
 	var longest []int
 	for _, part := range info.PartialLinearizations() {

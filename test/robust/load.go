@@ -158,7 +158,7 @@ func (c *client) list(op *Op) {
 	c.keep(op)
 }
 
-// step does one operation, as chance has it.
+// step does one random operation.
 func (c *client) step() {
 	key := c.run.hot[c.rng.IntN(len(c.run.hot))]
 	old := c.run.elders > 0 && c.rng.IntN(2) == 0

@@ -11,7 +11,7 @@ import (
 // none is the color of an object without one.
 const none = "none"
 
-// Object is an object of the run as somebody was shown it.
+// Object is an object of the run as an answer or event showed it.
 type Object struct {
 	Key   string // its name
 	UID   string `json:",omitempty"`
@@ -30,7 +30,7 @@ func (o *Object) String() string {
 	return fmt.Sprintf("{%s rv=%d v=%s base=%s color=%s uid=%.8s #%04x}", o.Key, o.RV, o.V, o.Base, o.Color, o.UID, o.Hash&0xffff)
 }
 
-// meta is what is read of the metadata of an object, a list or a bookmark.
+// meta has the fields of metadata that the checks use, of an object, a list or a bookmark.
 type meta struct {
 	Name            string            `json:"name"`
 	Namespace       string            `json:"namespace"`
@@ -81,7 +81,7 @@ func (s *subject) decode(data []byte) (*Object, error) {
 // selectors are those of lists and watches.
 var selectors = []string{"", "color=red", "color!=red"}
 
-// Scope is what a list or watch is about.
+// Scope is the selection of a list or watch.
 type Scope struct {
 	All      bool   `json:",omitempty"` // of all namespaces, though only one matters
 	Selector int    `json:",omitempty"` // index of selectors
@@ -101,7 +101,7 @@ func (s Scope) has(o *Object) bool {
 	return true
 }
 
-// whole reports whether nothing is left out.
+// whole reports whether the scope selects all objects.
 func (s Scope) whole() bool { return s.Selector == 0 && s.Name == "" }
 
 func (s Scope) String() string {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// patience bounds what must happen at some time: starts, ends, the last event. It is far above what
-// a slow machine takes.
+// patience bounds the wait for starts, ends and the last event. It is far longer than a slow
+// machine needs.
 const patience = 90 * time.Second
 
 // process is a program that is killed and started again. One goroutine at a time uses it.
@@ -79,7 +79,7 @@ func (p *process) wait() error {
 	}
 }
 
-// signal sends a signal to the process, which has to be there.
+// signal sends a signal to the process, which must run.
 func (p *process) signal(sig syscall.Signal) {
 	select {
 	case <-p.over:
@@ -95,7 +95,7 @@ func (p *process) kill() {
 	<-p.over
 }
 
-// terminate has the process end by itself, with exit code 0.
+// terminate asks the process to end (SIGTERM), and checks that its exit code is 0.
 func (p *process) terminate() {
 	p.signal(syscall.SIGTERM)
 	select {
@@ -109,7 +109,7 @@ func (p *process) terminate() {
 	}
 }
 
-// tail is the end of a log.
+// tail returns the end of a log.
 func tail(file string) string {
 	data, err := os.ReadFile(file)
 	if err != nil {

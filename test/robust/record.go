@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Verb is what an operation does.
+// Verb is the kind of an operation.
 type Verb string
 
 const (
@@ -23,7 +23,7 @@ const (
 	list      Verb = "list"
 )
 
-// Result is what became of an operation, as far as its client knows.
+// Result is the outcome of an operation, as far as its client knows.
 type Result string
 
 const (
@@ -45,7 +45,7 @@ type Op struct {
 	Key                string `json:",omitempty"`
 	Call, Return       time.Duration
 
-	// What a write asks for.
+	// The request of a write.
 	V      string `json:",omitempty"`
 	Color  string `json:",omitempty"` // "": leave it alone
 	Noop   bool   `json:",omitempty"` // V and all else is there already, at PreRV
@@ -59,7 +59,7 @@ type Op struct {
 	Scope Scope  `json:",omitzero"`
 	Limit int    `json:",omitempty"`
 
-	// What came of it.
+	// The outcome.
 	Result Result
 	Code   int     `json:",omitempty"`
 	Error  string  `json:",omitempty"`
@@ -68,7 +68,7 @@ type Op struct {
 	Pages  []Page  `json:",omitempty"`
 }
 
-// Page is one answer of a list.
+// Page is one page of a list.
 type Page struct {
 	RV    int64
 	Items []*Object
@@ -95,7 +95,7 @@ func (op *Op) listed() ([]*Object, bool) {
 	return all, whole
 }
 
-// String gives all that is set.
+// String returns the fields that are set, for messages.
 func (op *Op) String() string {
 	text := fmt.Sprintf("op %d:", op.ID)
 	for field, value := range reflect.ValueOf(*op).Fields() {
@@ -182,7 +182,7 @@ func (s *Session) live() []Event {
 	return nil
 }
 
-// Record is everything that was seen of a run. All checks are functions of it.
+// Record is everything that the clients of a run sent and saw. All checks are functions of it.
 type Record struct {
 	Start    int64    // the revision before the first write
 	Stay     []string // the objects that all know; others come and go
@@ -190,7 +190,7 @@ type Record struct {
 	Shared   bool     // the store is elsewhere, so an answer of it may be lost while the server lives
 	Ops      []*Op
 	Sessions []*Session
-	Trouble  []string // what was wrong with the processes themselves
+	Trouble  []string // errors of the processes themselves
 }
 
 // load reads a record that save wrote.
@@ -217,7 +217,7 @@ func save(file string, rec any) error {
 	return errors.Join(json.NewEncoder(z).Encode(rec), z.Close(), f.Close())
 }
 
-// summary says how much was done.
+// summary returns the counts of a run, for the log.
 func (rec *Record) summary() string {
 	results, events := map[Result]int{}, 0
 	for _, op := range rec.Ops {

@@ -22,7 +22,7 @@ const (
 	faultPause = 2 * time.Second
 )
 
-// Who else is a client.
+// The numbers of the clients with a role of their own.
 const (
 	controllerID = 900 + iota
 	producerID
@@ -187,7 +187,7 @@ func (r *run) defragment(ctx context.Context) {
 	}
 }
 
-// harm does one fault after the other until ctx ends. All is repaired then.
+// harm injects one fault after the other until ctx ends. At its end all faults are repaired.
 func (r *run) harm(ctx context.Context, faults []string) error {
 	rng := rand.New(rand.NewPCG(r.seed, faultsID))
 	for {
@@ -242,7 +242,7 @@ func (r *run) finish() {
 
 func (r *run) now() time.Duration { return time.Since(r.begun).Truncate(time.Microsecond) }
 
-// saw notes a revision that a server has shown.
+// saw records a revision that a server has shown.
 func (r *run) saw(rv int64) {
 	for old := r.newest.Load(); rv > old; old = r.newest.Load() {
 		if r.newest.CompareAndSwap(old, rv) {

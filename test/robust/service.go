@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Service is what somebody was shown of a service.
+// Service is a service as an answer or event showed it.
 type Service struct {
 	Key    string // namespace/name
 	UID    string
@@ -30,7 +30,7 @@ func (s *Service) String() string {
 func (s *Service) addressed() bool { return s.Type != "ExternalName" }
 func (s *Service) ported() bool    { return s.Type == "NodePort" || s.Type == "LoadBalancer" }
 
-// sameHold reports whether two states hold the same.
+// sameHold reports whether two states have the same addresses and ports.
 func sameHold(a, b *Service) bool {
 	return slices.Equal(a.IPs, b.IPs) && slices.Equal(a.Ports, b.Ports)
 }
@@ -92,8 +92,8 @@ type ServiceEvent struct {
 	Service *Service
 }
 
-// Ledger is what is written down of addresses and ports outside of the services, with the services
-// of that time.
+// Ledger holds the allocations of addresses (IPAddress objects) and ports that are stored outside
+// of the services, with the services of that time.
 type Ledger struct {
 	Time      time.Duration
 	Services  []*Service
@@ -101,10 +101,10 @@ type Ledger struct {
 	Ports     []int             // that are taken
 }
 
-// Notice is an Event object about what was repaired.
+// Notice is an Event object about a repair.
 type Notice struct{ Reason, About, Text string }
 
-// ServiceRecord is everything that was seen of a run with services.
+// ServiceRecord is the record of a run with services.
 type ServiceRecord struct {
 	Ranges  []netip.Prefix // of addresses
 	PortMin int
@@ -120,7 +120,7 @@ type ServiceRecord struct {
 	Trouble []string
 }
 
-// summary says how much was done.
+// summary returns the counts of a run, for the log.
 func (rec *ServiceRecord) summary() string {
 	made, results := map[string]int{}, map[Result]int{}
 	for _, op := range rec.Ops {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// serviceChecker compares what clients were told of services with what the watch saw and with what
-// is written down.
+// serviceChecker compares the answers about services with the events of the watch and with the
+// stored allocations.
 type serviceChecker struct {
 	rec   *ServiceRecord
 	found []Violation
@@ -38,7 +38,7 @@ func (c *serviceChecker) report(check, format string, args ...any) {
 	c.found = append(c.found, Violation{check, fmt.Sprintf(format, args...)})
 }
 
-// holders are the services that have each address and port.
+// holders maps each address and port to the services that have it.
 type holders map[any]*Service
 
 // holds are what a service has, to be found in holders.
@@ -70,8 +70,8 @@ func (h holders) drop(s *Service) {
 	}
 }
 
-// history checks the events: nobody has what another has, everybody has what the type needs, and
-// keeps it.
+// history checks the events: no two services have the same address or port, and each service has
+// and keeps what its type needs.
 func (c *serviceChecker) history() {
 	held, present := holders{}, map[string]*Service{}
 	take := func(s *Service) {
@@ -141,7 +141,7 @@ func (c *serviceChecker) kept(old, s *Service) {
 	}
 }
 
-// answers checks that what was answered happened, and that what was asked for was given.
+// answers checks that each write with an answer happened, and gave the service what it asked for.
 func (c *serviceChecker) answers() {
 	at := map[int64]*Service{}
 	for _, s := range c.rec.Before {
@@ -206,8 +206,8 @@ func (c *serviceChecker) changes() {
 	}
 }
 
-// ledger checks that what services have is written down, for them, and that they are those of the
-// watch.
+// ledger checks that each address and port of a service is allocated to it, and that the services
+// of the ledger are those of the watch.
 func (c *serviceChecker) ledger(when string, l *Ledger) {
 	held, last := holders{}, c.last()
 	for _, s := range l.Services {
@@ -234,7 +234,7 @@ func (c *serviceChecker) ledger(when string, l *Ledger) {
 	}
 }
 
-// last are the services after the last event.
+// last returns the services after the last event.
 func (c *serviceChecker) last() map[string]*Service {
 	present := map[string]*Service{}
 	for _, s := range c.rec.Before {
@@ -289,7 +289,7 @@ func (c *serviceChecker) doubts() {
 var reasons = []string{"ClusterIPNotValid", "ClusterIPNotAllocated", "ClusterIPAlreadyAllocated", "ClusterIPOutOfRange",
 	"PortNotAllocated", "PortAlreadyAllocated", "PortOutOfRange", "PortRangeFull"}
 
-// alarms checks that nothing was said of faults that were none.
+// alarms checks that no Event reports a fault that does not exist.
 func (c *serviceChecker) alarms() {
 	for _, n := range c.rec.Notices {
 		if slices.Contains(reasons, n.Reason) {
@@ -298,7 +298,7 @@ func (c *serviceChecker) alarms() {
 	}
 }
 
-// repaired checks that nothing leaks after the repair, and that it said what it did.
+// repaired checks that nothing is leaked after the repair, and that Events report each repair.
 func (c *serviceChecker) repaired() {
 	addresses, ports := c.rec.End.leaks()
 	for ip, key := range addresses {

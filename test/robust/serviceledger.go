@@ -52,7 +52,7 @@ func (r *serviceRun) repaired(c *caller) (*Ledger, error) {
 	}
 }
 
-// ledger reads what is there. The watch has told of all of it.
+// ledger reads the services and allocations, after the watch has told of all the services.
 func (r *serviceRun) ledger(c *caller) (*Ledger, error) {
 	l := &Ledger{Time: r.now()}
 	data, err := c.must(markerPath, request{method: "PATCH", name: marker, contentType: asMergePatch,
@@ -77,7 +77,7 @@ func (r *serviceRun) ledger(c *caller) (*Ledger, error) {
 	return l, err
 }
 
-// within waits until a condition holds.
+// within waits until a condition is true.
 func within(d time.Duration, or string, cond func() (bool, error)) error {
 	for end := time.Now().Add(d); ; time.Sleep(50 * time.Millisecond) {
 		switch ok, err := cond(); {
@@ -137,7 +137,7 @@ func (c *caller) addresses() (map[string]string, error) {
 	return all, err
 }
 
-// notices reads what has been said in Events.
+// notices reads the Events about repairs.
 func (c *caller) notices() ([]Notice, error) {
 	items, _, err := c.list("/apis/events.k8s.io/v1/events")
 	var list []Notice
@@ -154,7 +154,7 @@ func (c *caller) notices() ([]Notice, error) {
 	return list, err
 }
 
-// ports reads which ports are taken, out of the store, as there is no other way to ask.
+// ports reads the allocated ports from etcd, because the API does not show them.
 func (c *caller) ports() ([]int, error) {
 	found, err := c.inEtcd(etcdRange{Key: []byte("/registry/ranges/servicenodeports")})
 	if err != nil || len(found) == 0 {

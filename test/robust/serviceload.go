@@ -37,7 +37,7 @@ func (c *serviceClient) work(ctx context.Context) {
 	}
 }
 
-// step does something about a service, as chance has it.
+// step does a random operation on one service.
 func (c *serviceClient) step(s *slot) {
 	switch n := c.rng.IntN(100); {
 	case s.unsure:
@@ -114,7 +114,7 @@ func (c *serviceClient) newType() string {
 	return types[c.rng.IntN(8)/7] // mostly the first
 }
 
-// ofType is the part of a spec that a type needs.
+// ofType returns the part of a spec that a type needs.
 func ofType(name string) tree {
 	spec := tree{"type": name, "externalName": nil}
 	switch name {
@@ -126,7 +126,7 @@ func ofType(name string) tree {
 	return spec
 }
 
-// portsOf is how many node ports a service of a type has at most.
+// portsOf returns the highest number of node ports that a service of a type has.
 func portsOf(name string) int {
 	return map[string]int{"NodePort": 2, "LoadBalancer": 3}[name]
 }
@@ -181,7 +181,7 @@ func (c *serviceClient) retype(s *slot) {
 	c.do(s, op, tree{"spec": ofType(op.Type)})
 }
 
-// refamily has a service get a second address, or lose it.
+// refamily gives a service a second address, or takes it away.
 func (c *serviceClient) refamily(s *slot) {
 	c.do(s, &ServiceOp{Verb: merge, DryRun: c.rng.IntN(10) == 0}, tree{"spec": tree{"ipFamilyPolicy": c.policy()}})
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// ServiceConfig is how much is done to services.
+// ServiceConfig is the load of a run with services.
 type ServiceConfig struct {
 	Services, NodePorts int     // to be made at least, by requests that are answered
 	Clients, Names      int     // the names are of each client; more than half of them have a service at a time

@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// driver is the name of the CSI driver of a volume, "" if it has none.
+// driver returns the name of the CSI driver that serves a volume of a pod, "" if none does.
+// token.go needs it: a driver may request tokens for its pods (CSIDriver.spec.tokenRequests).
 func (r *Plugin) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
 	claim := ""
 	switch {
@@ -36,7 +37,8 @@ func (r *Plugin) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) 
 	return volumeDriver(pv)
 }
 
-// The CSI drivers that have taken over volumes which kubelets once mounted by themselves.
+// The CSI drivers that serve the volume types that kubelets once mounted themselves (CSI migration,
+// KEP-625).
 const (
 	driverGCE       = "pd.csi.storage.gke.io"
 	driverAWS       = "ebs.csi.aws.com"
@@ -47,8 +49,9 @@ const (
 	driverPortworx  = "pxd.portworx.com"
 )
 
-// inlineDriver is the driver that serves a volume of a pod. Kubernetes finds out by making a volume
-// of the driver's of it: what cannot become one is an error.
+// inlineDriver returns the CSI driver that serves a volume in a pod's spec, "" if none does.
+// Kubernetes finds it by translating the volume to a CSI volume; the errors here are those of that
+// translation.
 func inlineDriver(v *corev1.VolumeSource) (string, error) {
 	switch {
 	case v.GCEPersistentDisk != nil:
@@ -69,7 +72,8 @@ func inlineDriver(v *corev1.VolumeSource) (string, error) {
 	return "", nil
 }
 
-// volumeDriver is the driver that serves a persistent volume, as inlineDriver finds it.
+// volumeDriver returns the CSI driver that serves a persistent volume, as inlineDriver does for a
+// volume in a pod.
 func volumeDriver(pv *corev1.PersistentVolume) (string, error) {
 	switch s := &pv.Spec.PersistentVolumeSource; {
 	case s.CSI != nil:
@@ -92,7 +96,8 @@ func volumeDriver(pv *corev1.PersistentVolume) (string, error) {
 	return "", nil
 }
 
-// checkAWSDisk wants the id of a disk by itself, or behind a zone: aws://<zone>/vol-<number>.
+// checkAWSDisk refuses a volume id that is neither plain, such as vol-1, nor a URL:
+// aws://<zone>/vol-<number>.
 func checkAWSDisk(disk *corev1.AWSElasticBlockStoreVolumeSource) error {
 	if !strings.HasPrefix(disk.VolumeID, "aws://") {
 		return nil
@@ -108,7 +113,7 @@ func checkAWSDisk(disk *corev1.AWSElasticBlockStoreVolumeSource) error {
 	return nil
 }
 
-// checkAzureDisk wants a managed disk.
+// checkAzureDisk refuses a disk that is not managed.
 func checkAzureDisk(disk *corev1.AzureDiskVolumeSource) error {
 	if kind := disk.Kind; kind != nil && !strings.EqualFold(string(*kind), "Managed") {
 		return fmt.Errorf("kind(%s) is not supported in csi migration", *kind)
@@ -116,7 +121,8 @@ func checkAzureDisk(disk *corev1.AzureDiskVolumeSource) error {
 	return nil
 }
 
-// checkAzureSecret wants a namespace for the secret of a share: its own or that of the claim.
+// checkAzureSecret refuses a file share without a namespace for its secret: its own, or that of the
+// claim.
 func checkAzureSecret(pv *corev1.PersistentVolume) error {
 	namespace := scheme.OrZero(pv.Spec.ClaimRef).Namespace
 	if own := pv.Spec.AzureFile.SecretNamespace; own != nil {
@@ -128,9 +134,12 @@ func checkAzureSecret(pv *corev1.PersistentVolume) error {
 	return nil
 }
 
-// checkGCEZones wants the zones of a disk that has several in one region.
+// checkGCEZones refuses a regional disk, whose zones are joined by "__" in a label, if its zones
+// are not in one region.
 func checkGCEZones(pv *corev1.PersistentVolume) error {
-	zones := strings.Split(cmp.Or(pv.Labels["failure-domain.beta.kubernetes.io/zone"], pv.Labels["topology.kubernetes.io/zone"]), "__")
+	zones := strings.Split(
+		cmp.Or(pv.Labels["failure-domain.beta.kubernetes.io/zone"], pv.Labels["topology.kubernetes.io/zone"]), "__",
+	)
 	if len(zones) < 2 {
 		return nil
 	}

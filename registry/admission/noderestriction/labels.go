@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// kubeletLabels are the labels of Kubernetes that a kubelet sets on its own node, beside those of
-// its prefixes.
+// kubeletLabels are the labels under kubernetes.io that a kubelet may set on its own node, in
+// addition to those under kubeletPrefixes (KEP-279).
 var (
 	kubeletLabels = []string{
 		"kubernetes.io/hostname", "kubernetes.io/os", "kubernetes.io/arch", "node.kubernetes.io/instance-type",
@@ -17,12 +17,13 @@ var (
 	kubeletPrefixes = []string{"kubelet.kubernetes.io", "node.kubernetes.io"}
 )
 
-// restrictedPrefix is that of labels which say where privileged pods may run.
+// restrictedPrefix is the prefix of labels that no kubelet may set. Administrators use them to keep
+// pods away from nodes that may be compromised.
 const restrictedPrefix = "node-restriction.kubernetes.io"
 
-// othersLabels returns, sorted, the labels that differ between two states of a node and are not for
-// its kubelet to change: Kubernetes' own, by which it could have pods come to it that are not meant
-// for it.
+// othersLabels returns the keys, sorted, of labels that differ between two states of a node and
+// that its kubelet may not change: most labels under kubernetes.io and k8s.io. With them a
+// compromised kubelet could attract pods that are not meant for its node.
 func othersLabels(now, was map[string]string) []string {
 	var others []string
 	for key, value := range now {
@@ -50,10 +51,11 @@ func isKubelets(key string) bool {
 	if !within(prefix, "kubernetes.io") && !within(prefix, "k8s.io") {
 		return true
 	}
-	return slices.Contains(kubeletLabels, key) || slices.ContainsFunc(kubeletPrefixes, func(p string) bool { return within(prefix, p) })
+	return slices.Contains(kubeletLabels, key) ||
+		slices.ContainsFunc(kubeletPrefixes, func(p string) bool { return within(prefix, p) })
 }
 
-// within reports whether a domain is another one or below it.
+// within reports whether domain equals of or is a subdomain of it.
 func within(domain, of string) bool {
 	below, ok := strings.CutSuffix(domain, of)
 	return ok && (below == "" || strings.HasSuffix(below, "."))

@@ -1,8 +1,14 @@
-// Package noderestriction is the admission plugin NodeRestriction. It keeps a kubelet to its own
-// node.
+// Package noderestriction is the admission plugin NodeRestriction. It restricts a kubelet to its
+// own Node and to the objects that belong to it.
 //
-// Read: plugin.go; then pod.go, refs.go, labels.go, driver.go and token.go, which judge one sort of
-// write each.
+// The Node authorizer (filters/authz) decides which resources a kubelet may write. It sees names
+// only. This plugin sees the objects: whether a pod is bound to the kubelet's node, which labels
+// change. The law: a compromised node can harm only itself. Users that are not nodes pass
+// unchecked. The plugin changes nothing, keeps no state, and may be called by many requests at
+// once. Its messages are those of kube-apiserver.
+//
+// Read: plugin.go; then pod.go with refs.go, labels.go, and token.go with driver.go, each for one
+// sort of write.
 package noderestriction
 
 import (
@@ -21,14 +27,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Plugin is the plugin. The Node authorizer lets a kubelet write nodes, pods and so on. The plugin
-// lets it write only its own Node, the status of its own pods, and so on. It judges no other users.
+// This file has the plugin itself, which chooses the rule for a resource, and the rules for nodes,
+// claims, leases, resource slices and signing requests. server/plugins makes the plugin.
+
+// Plugin is the NodeRestriction plugin. It checks the writes of kubelets, which are the users of
+// the group system:nodes, and no others.
 type Plugin struct {
 	objects Objects
 	may     request.Authorizer
 }
 
-// Objects looks up what a kubelet's writes refer to. Errors are a *meta.StatusError.
+// Objects reads the objects that a kubelet's writes refer to, consistently. Errors are a
+// *meta.StatusError. The results are the caller's to read.
 type Objects interface {
 	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
@@ -37,8 +47,8 @@ type Objects interface {
 	Driver(ctx context.Context, name string) (*storagev1.CSIDriver, error)
 }
 
-// New returns the plugin. It asks may whether a kubelet may have tokens for audiences that no
-// volume of the pod names.
+// New returns the plugin. The plugin asks may whether a kubelet may request tokens for an audience
+// that no volume of the pod names.
 func New(objects Objects, may request.Authorizer) *Plugin {
 	return &Plugin{objects, may}
 }
@@ -46,10 +56,10 @@ func New(objects Objects, may request.Authorizer) *Plugin {
 // Name is the plugin's name.
 func (*Plugin) Name() string { return "NodeRestriction" }
 
-// Handles is true but for connects.
+// Handles is true for all operations but connects.
 func (*Plugin) Handles(op admission.Operation) bool { return op != admission.Connect }
 
-// nodeWrite is a write of a kubelet.
+// nodeWrite is one write by the kubelet of node.
 type nodeWrite struct {
 	*admission.Attributes
 	ctx  context.Context
@@ -57,8 +67,8 @@ type nodeWrite struct {
 	node string
 }
 
-// Mutate changes nothing: it stands with the mutators because kube-apiserver's does, before what is
-// costly.
+// Mutate refuses the write or does nothing. It changes nothing: it is a mutator, as in
+// kube-apiserver, so that it runs before other work on the object.
 func (r *Plugin) Mutate(ctx context.Context, a *admission.Attributes) error {
 	node, ok := a.User.NodeName()
 	if !ok {
@@ -103,7 +113,8 @@ func (r *Plugin) Mutate(ctx context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// name is that of the object, also when it is about to be made.
+// name returns the name of the object: of a create the one in the object, because the path has
+// none.
 func (w *nodeWrite) name() string {
 	if m := w.Meta(); w.Operation == admission.Create && m != nil {
 		return m.Name
@@ -111,10 +122,10 @@ func (w *nodeWrite) name() string {
 	return w.Name
 }
 
-// unexpected refuses an object of another type than a resource has.
+// unexpected returns the 403 for an object of a type that the resource does not have.
 func (w *nodeWrite) unexpected(obj meta.Typed) error { return w.Forbidden("unexpected type %T", obj) }
 
-// unfound is the answer to who names an object that cannot be looked up.
+// unfound returns the answer for an error of Objects: a 404 passes, any other error becomes a 403.
 func (w *nodeWrite) unfound(err error) error {
 	if meta.IsNotFound(err) {
 		return err
@@ -122,7 +133,8 @@ func (w *nodeWrite) unfound(err error) error {
 	return w.Forbidden("%w", err)
 }
 
-// claimStatus lets a node say how far a volume has grown, and nothing else.
+// claimStatus lets a kubelet change only the fields in the status of a claim that report how far a
+// volume was resized.
 func (w *nodeWrite) claimStatus() error {
 	if w.Operation != admission.Update {
 		return w.Forbidden("unexpected operation %q", w.Operation)
@@ -143,7 +155,7 @@ func (w *nodeWrite) claimStatus() error {
 	return nil
 }
 
-// withoutGrowth is a claim without what a node may change in it.
+// withoutGrowth returns a copy of a claim without the fields that a kubelet may change.
 func withoutGrowth(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
 	c := *claim
 	c.ResourceVersion, c.ManagedFields = "", nil
@@ -152,7 +164,8 @@ func withoutGrowth(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolume
 	return &c
 }
 
-// ownNode lets a kubelet write its own Node, but not where privileged pods may run.
+// ownNode lets a kubelet write its own Node, except taints, owner references, configSource, and
+// labels that decide where pods run.
 func (w *nodeWrite) ownNode() error {
 	if w.Name != w.node {
 		return w.Forbidden("node %q is not allowed to modify node %q", w.node, w.Name)
@@ -169,7 +182,9 @@ func (w *nodeWrite) ownNode() error {
 			return w.Forbidden("node %q is not allowed to create pods with a non-nil configSource", w.node)
 		}
 		if others := othersLabels(node.Labels, nil); len(others) > 0 {
-			return w.Forbidden("node %q is not allowed to set the following labels: %s", w.node, strings.Join(others, ", "))
+			return w.Forbidden(
+				"node %q is not allowed to set the following labels: %s", w.node, strings.Join(others, ", "),
+			)
 		}
 		return nil
 	}
@@ -178,7 +193,8 @@ func (w *nodeWrite) ownNode() error {
 		return w.unexpected(w.Old)
 	}
 	same := scheme.Equal[corev1.NodeConfigSource]
-	if source, old := node.Spec.ConfigSource, was.Spec.ConfigSource; source != nil && (old == nil || !same(source, old)) {
+	if source, old := node.Spec.ConfigSource, was.Spec.ConfigSource; source != nil &&
+		(old == nil || !same(source, old)) {
 		return w.Forbidden("node %q is not allowed to update configSource to a new non-nil configSource", w.node)
 	}
 	if !scheme.Equal(&node.Spec.Taints, &was.Spec.Taints) {
@@ -193,7 +209,7 @@ func (w *nodeWrite) ownNode() error {
 	return nil
 }
 
-// lease lets a kubelet say that it is alive.
+// lease lets a kubelet write only its own heartbeat: the Lease of its name in kube-node-lease.
 func (w *nodeWrite) lease() error {
 	const namespace = "kube-node-lease"
 	switch {
@@ -205,8 +221,8 @@ func (w *nodeWrite) lease() error {
 	return nil
 }
 
-// slice judges what the authorizer cannot see: what is about to be made, and each of many that are
-// deleted.
+// slice lets a kubelet create and delete ResourceSlices of its own node. The authorizer cannot
+// check these: it does not see a new object, nor the objects of a deletecollection.
 func (w *nodeWrite) slice() error {
 	obj, verb := w.Object, "create"
 	switch w.Operation {
@@ -226,7 +242,7 @@ func (w *nodeWrite) slice() error {
 	return nil
 }
 
-// signingRequest lets a node ask for certificates of its own.
+// signingRequest lets a kubelet request kubelet certificates only for its own user name.
 func (w *nodeWrite) signingRequest() error {
 	if w.Operation != admission.Create {
 		return nil
@@ -235,7 +251,8 @@ func (w *nodeWrite) signingRequest() error {
 	if !ok {
 		return w.unexpected(w.Object)
 	}
-	if name := csr.Spec.SignerName; name != "kubernetes.io/kubelet-serving" && name != "kubernetes.io/kube-apiserver-client-kubelet" {
+	if name := csr.Spec.SignerName; name != "kubernetes.io/kubelet-serving" &&
+		name != "kubernetes.io/kube-apiserver-client-kubelet" {
 		return nil
 	}
 	asked, err := certificatesv1.ParseRequest(csr.Spec.Request)

@@ -12,7 +12,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// pod lets a node show and delete pods of its own, say how they are, and evict them.
+// This file has the rules for pods: a kubelet may create mirror pods of its node, delete pods of
+// its node, update their status and evict them. Mutate (plugin.go) calls pod.
+
+// pod checks a write of a pod or of one of its subresources.
 func (w *nodeWrite) pod() error {
 	switch w.Subresource {
 	case "":
@@ -41,14 +44,18 @@ func (w *nodeWrite) pod() error {
 
 const mirrorAnnotation = "kubernetes.io/config.mirror"
 
-// mirrorPod lets a node show which pods it runs by itself.
+// mirrorPod lets a kubelet create mirror pods, which show the static pods that it runs. They must
+// not refer to secrets or other objects: the authorizer would then let the kubelet read these
+// objects.
 func (w *nodeWrite) mirrorPod() error {
 	pod, ok := w.Object.(*corev1.Pod)
 	if !ok {
 		return w.unexpected(w.Object)
 	}
 	if _, mirror := pod.Annotations[mirrorAnnotation]; !mirror {
-		return w.Forbidden("pod does not have %q annotation, node %q can only create mirror pods", mirrorAnnotation, w.node)
+		return w.Forbidden(
+			"pod does not have %q annotation, node %q can only create mirror pods", mirrorAnnotation, w.node,
+		)
 	}
 	if pod.Spec.NodeName != w.node {
 		return w.Forbidden("node %q can only create pods with spec.nodeName set to itself", w.node)
@@ -66,7 +73,8 @@ func (w *nodeWrite) mirrorPod() error {
 	return nil
 }
 
-// owner sees that a mirror pod belongs to its node, the one that there is now.
+// owner demands that a mirror pod has one owner, the kubelet's Node with its current UID, so that
+// the pod goes when the Node goes.
 func (w *nodeWrite) owner(owners []meta.OwnerReference) error {
 	if len(owners) > 1 {
 		return w.Forbidden("node %q can only create pods with a single owner reference set to itself", w.node)
@@ -93,7 +101,8 @@ func (w *nodeWrite) owner(owners []meta.OwnerReference) error {
 	return nil
 }
 
-// podStatus lets a node say how its pods are, but not what belongs to them.
+// podStatus lets a kubelet update the status of pods on its node, but not their labels, nor which
+// resource claims they have.
 func (w *nodeWrite) podStatus() error {
 	if w.Operation != admission.Update {
 		return w.Forbidden("unexpected operation %q", w.Operation)

@@ -7,7 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// refersTo says which other objects a pod refers to, "" if to none.
+// refersTo returns which resource a pod refers to, "" if it refers to none. The order of the checks
+// is that of kube-apiserver, because the first hit is in the message.
 func refersTo(pod *corev1.Pod) (string, error) {
 	if pod.Spec.ServiceAccountName != "" {
 		return "serviceaccounts", nil
@@ -36,7 +37,7 @@ func refersTo(pod *corev1.Pod) (string, error) {
 	return "", nil
 }
 
-// variables reports whether containers have variables out of secrets or config maps.
+// variables reports whether environment variables of containers come from secrets or config maps.
 func variables(spec *corev1.PodSpec) (secrets, configMaps bool) {
 	look := func(c *corev1.Container) {
 		for i := range c.EnvFrom {
@@ -100,7 +101,7 @@ func volumeData(v *corev1.VolumeSource) (secrets, configMaps bool) {
 	return false, false
 }
 
-// volumeRefersTo says what a volume is made of that another object says, "" for nothing.
+// volumeRefersTo returns which resource a volume refers to, "" if it refers to none.
 func volumeRefersTo(v *corev1.Volume) (string, error) {
 	switch {
 	case v.ConfigMap != nil:

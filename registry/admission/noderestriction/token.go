@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 )
 
-// token lets a node have tokens for the pods that run on it.
+// token lets a kubelet request service account tokens only if they are bound to a pod on its node,
+// by name and UID.
 func (w *nodeWrite) token() error {
 	if w.Operation != admission.Create || w.Subresource != "token" {
 		return nil
@@ -35,7 +36,10 @@ func (w *nodeWrite) token() error {
 		return w.unfound(err)
 	}
 	if ref.UID != pod.UID {
-		return w.Forbidden("the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated", ref.UID)
+		return w.Forbidden(
+			"the UID in the bound object reference (%s) does not match the UID in record. The object might have been deleted and then recreated",
+			ref.UID,
+		)
 	}
 	if pod.Spec.NodeName != w.node {
 		return w.Forbidden("node requested token bound to a pod scheduled on a different node")
@@ -43,8 +47,8 @@ func (w *nodeWrite) token() error {
 	return w.audience(asked.Spec.Audiences, pod)
 }
 
-// audience judges whom a token is to be meant for: somebody whom a volume of its pod names, or whom
-// the node may have tokens for anyway.
+// audience checks the audience of a token (KEP-4412): a volume of the pod must request tokens for
+// it, or the kubelet must be authorized for it explicitly.
 func (w *nodeWrite) audience(audiences []string, pod *corev1.Pod) error {
 	audience := ""
 	switch len(audiences) {
@@ -69,13 +73,19 @@ func (w *nodeWrite) audience(audiences []string, pod *corev1.Pod) error {
 	case decision == request.Allow:
 		return nil
 	case err != nil:
-		return w.Forbidden("audience %q not found in pod spec volume, error authorizing %s to request tokens for this audience: %w", audience, w.User.Name, err)
+		return w.Forbidden(
+			"audience %q not found in pod spec volume, error authorizing %s to request tokens for this audience: %w",
+			audience, w.User.Name, err,
+		)
 	}
-	return w.Forbidden("audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience", audience, w.User.Name)
+	return w.Forbidden(
+		"audience %q not found in pod spec volume, %s is not authorized to request tokens for this audience",
+		audience, w.User.Name,
+	)
 }
 
-// names reports whether a volume of a pod has tokens for an audience, by itself or through its
-// driver.
+// names reports whether a volume of a pod requests tokens for an audience: a projected volume, or a
+// CSI volume whose driver requests them.
 func (r *Plugin) names(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
 	var errs []error
 	for i := range pod.Spec.Volumes {
@@ -100,7 +110,8 @@ func (r *Plugin) names(ctx context.Context, pod *corev1.Pod, audience string) (b
 	return false, together(errs)
 }
 
-// together says several errors in one, as Kubernetes does.
+// together joins errors to one with the text of Kubernetes' aggregates: "[a, b]", without repeated
+// texts.
 func together(errs []error) error {
 	if len(errs) < 2 {
 		return errors.Join(errs...)

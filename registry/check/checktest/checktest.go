@@ -19,7 +19,10 @@ func Want(tb testing.TB, errs field.ErrorList, want string) {
 	}
 	want = strings.TrimSpace(want)
 	if text := strings.Join(got, "\n"); text != want {
-		tb.Errorf("errors:\ngot  %s\nwant %s", strings.ReplaceAll(text, "\n", "\n     "), strings.ReplaceAll(want, "\n", "\n     "))
+		tb.Errorf(
+			"errors:\ngot  %s\nwant %s", strings.ReplaceAll(text, "\n", "\n     "),
+			strings.ReplaceAll(want, "\n", "\n     "),
+		)
 	}
 }
 

@@ -10,24 +10,28 @@ import (
 	"github.com/coracle-project/coracle/scheme/follow"
 )
 
-// breaker is a Source whose streams can be broken, and held before they begin.
+// breaker.go wraps the Source under test, so that a law decides when a stream breaks and when the
+// next one may begin. In between it writes, or lets the Source forget.
+
+// breaker is a Source whose streams can be broken, and held before they begin. At most one stream
+// is expected to be open.
 type breaker[V any] struct {
 	source follow.Source[V]
 	open   atomic.Int32 // streams that are not closed
 
 	mu struct {
 		sync.Mutex
-		cause  error // of the next break
-		cut    context.CancelFunc
-		held   chan struct{} // closed when streams may begin; nil: they may
-		afters []string      // where streams began
-		fails  int           // so many batches until each stream breaks by itself; 0: none does
+		cause  error              // the error with which the current break ends a stream
+		cut    context.CancelFunc // breaks the newest stream
+		held   chan struct{}      // closed when streams may begin; nil if they may
+		afters []string           // the resource version after which each stream began, "" for all objects
+		fails  int                // the call of Next at which each new stream breaks; 0 for none
 	}
 }
 
 func newBreaker[V any](source follow.Source[V]) *breaker[V] { return &breaker[V]{source: source} }
 
-// errBroken is what a stream ends with that is broken without a better reason.
+// errBroken is the error of a stream that is broken, if the law does not care about the error.
 var errBroken = errors.New("the stream is broken on purpose")
 
 // Open implements follow.Source.
@@ -57,13 +61,14 @@ func (b *breaker[V]) Open(ctx context.Context, after string) (follow.Stream[V], 
 	return s, nil
 }
 
-// breakable is a stream that a breaker can break.
+// breakable is a stream that a breaker can break. Its context ends with that of the follower, or
+// when the breaker cuts it.
 type breakable[V any] struct {
 	follow.Stream[V]
 	b     *breaker[V]
 	ctx   context.Context
 	cut   context.CancelFunc
-	fails int
+	fails int // calls of Next until it breaks by itself; 0 or less for never
 }
 
 // Next implements follow.Stream.
@@ -88,7 +93,7 @@ func (s *breakable[V]) Close() {
 	s.b.open.Add(-1)
 }
 
-// cut breaks the stream that there is.
+// cut breaks the newest stream: its Next returns cause.
 func (b *breaker[V]) cut(cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +101,7 @@ func (b *breaker[V]) cut(cause error) {
 	b.mu.cut()
 }
 
-// hold lets no stream begin until release is called.
+// hold keeps new streams from beginning until release is called.
 func (b *breaker[V]) hold() (release func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,14 +115,15 @@ func (b *breaker[V]) hold() (release func()) {
 	})
 }
 
-// fail breaks each stream that begins from now on after so many batches less one; 0: none.
+// fail makes each stream that begins afterwards break at its batches-th call of Next, after one
+// batch less than that. 0 ends this.
 func (b *breaker[V]) fail(batches int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.mu.fails = batches
 }
 
-// begun returns where the streams began since the last call.
+// begun returns the resource versions after which streams have begun since the last call of begun.
 func (b *breaker[V]) begun() (afters []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

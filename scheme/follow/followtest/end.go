@@ -10,8 +10,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/follow"
 )
 
-// testSlowReader does not read while much is written: nothing is begun or kept for it but one
-// stream, and then it is told of everything all the same.
+// The laws of slow readers and of the end of following. Run (suite.go) calls each as a subtest.
+
+// testSlowReader checks that a reader that does not read costs one open stream and no further
+// goroutine, however much is written, and that it gets each change afterwards.
 func testSlowReader[V any](t *testing.T, b *bench[V]) {
 	b.put("a", 0)
 	r := b.read(false)
@@ -38,7 +40,8 @@ func testSlowReader[V any](t *testing.T, b *bench[V]) {
 	}
 }
 
-// testEnd ends following in each way, at each place: no stream stays open, and no goroutine.
+// testEnd checks that no stream and no goroutine is left, however following ends: the context ends
+// while it waits, the context has ended before it begins, or the loop is left.
 func testEnd[V any](t *testing.T, b *bench[V]) {
 	b.put("a", 1)
 	b.put("b", 1)
@@ -57,7 +60,7 @@ func testEnd[V any](t *testing.T, b *bench[V]) {
 				if way == "loop is left" {
 					break
 				}
-				if batch.InStep { // from now on it waits
+				if batch.InStep { // the follower waits for changes next
 					time.AfterFunc(10*time.Millisecond, cancel)
 				}
 			}

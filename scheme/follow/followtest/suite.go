@@ -1,6 +1,17 @@
-// Package followtest is the proof of the contract in package follow: Run checks every law on any
-// Source. Each law writes through a Rig, reads what follow.Changes tells, and compares the two.
-// Streams are broken, held and made to fail by the suite itself (breaker.go).
+// Package followtest is the proof of the contract in package follow. Run checks each law of the
+// contract on any Source, in a subtest of its name.
+//
+// Words: a law is one promise of package follow. A Rig is a Source under test with the means to
+// change its objects. Following is in step when all objects that exist have been told
+// (follow.Batch.InStep).
+//
+// A law writes objects through the Rig, reads the batches of follow.Changes and compares the two.
+// It breaks and delays the streams of the Source itself (breaker.go), so a Source need not be able
+// to fail on demand.
+//
+// The test of a Source calls Run. Nothing outside of tests may import this package.
+//
+// Not here: promises of a single Source, which its own tests check.
 //
 // Read: suite.go, then the laws: tell.go, whole.go, end.go.
 package followtest
@@ -16,25 +27,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/follow"
 )
 
-// Rig is a Source under test, and the way to change what it tells of. Its functions fail the test
-// if something else fails. An object that the laws write is a name and a number.
+// Rig is a Source under test, and functions that change its objects. The functions fail the test if
+// a request fails. To the laws, an object is a name and a number.
 type Rig[V any] struct {
 	Source follow.Source[V]
 	// Put creates or updates an object.
 	Put func(t testing.TB, name string, n int)
 	// Delete deletes an object.
 	Delete func(t testing.TB, name string)
-	// Forget has the Source forget what has happened so far. It may write other objects, and
-	// deletes them again.
+	// Forget makes the Source forget its history, so that a stream after an old resource version
+	// fails as expired. It may write other objects, but must delete them.
 	Forget func(t testing.TB)
-	// Number is the number of an object.
+	// Number returns the number of an object.
 	Number func(t testing.TB, obj V) int
-	// Own reports whether the laws have written the object of a name. nil: they have written all.
+	// Own reports whether the object called name was written by Put. nil means that all were.
 	Own func(name follow.Name) bool
 }
 
-// Run checks all laws, each in a subtest. There must be no object that the laws have written; they
-// leave none behind.
+// Run checks all laws, each in a subtest. At its start there must be no object for which Own is
+// true; the laws delete the objects that they write.
 func Run[V any](t *testing.T, rig Rig[V]) {
 	for _, law := range []struct {
 		name string
@@ -58,35 +69,39 @@ func Run[V any](t *testing.T, rig Rig[V]) {
 	}
 }
 
-// patience is how long a law waits for what has to come.
+// patience bounds the wait for a batch, or for the end of following.
 const patience = time.Minute
 
 // bench is the state of one law.
 type bench[V any] struct {
 	testing.TB
 	rig   Rig[V]
-	there map[string]int // what has been written
+	there map[string]int // the objects that exist, by name: the state that a reader must arrive at
 }
 
+// put writes an object and notes it in there.
 func (b *bench[V]) put(name string, n int) {
 	b.Helper()
 	b.rig.Put(b, name, n)
 	b.there[name] = n
 }
 
+// delete deletes an object and removes it from there.
 func (b *bench[V]) delete(name string) {
 	b.Helper()
 	b.rig.Delete(b, name)
 	delete(b.there, name)
 }
 
+// clear deletes the objects that are left at the end of a law.
 func (b *bench[V]) clear() {
 	for name := range b.there {
 		b.rig.Delete(b, name)
 	}
 }
 
-// reader is a loop over the changes of a Source in a goroutine of its own.
+// reader is a loop over the changes of a Source in a goroutine of its own. All methods belong to
+// the goroutine of the law; the channel batches is the only thing that the two share.
 type reader[V any] struct {
 	b       *bench[V]
 	breaker *breaker[V]
@@ -94,11 +109,12 @@ type reader[V any] struct {
 	stop    context.CancelFunc
 	ended   chan struct{} // closed when the loop has ended
 
-	states map[string]int // as they have been told
+	states map[string]int // the objects by the batches that next has returned
 }
 
-// batch is a follow.Batch as the laws compare it: a change is "name=number", with Old
-// "name=before>number", and "name!" or "name=before!" of one that is gone.
+// batch is a follow.Batch as the laws compare it. A change is written as "name=number", or if Old
+// is asked for, "name=before>number". The end of an object is "name!" or "name=before!". names and
+// numbers have an element for each change.
 type batch struct {
 	changes []string
 	names   []string
@@ -107,7 +123,8 @@ type batch struct {
 	version string
 }
 
-// read begins to follow. The reader waits until each batch is taken.
+// read begins to follow. The loop of the reader waits until next takes a batch, so a law decides
+// how fast it reads. old asks for the old state of each object.
 func (b *bench[V]) read(old bool) *reader[V] {
 	ctx, stop := context.WithCancel(b.Context())
 	r := &reader[V]{
@@ -128,7 +145,7 @@ func (b *bench[V]) read(old bool) *reader[V] {
 	return r
 }
 
-// end ends the loop, and wants it to end at once with nothing left open.
+// end ends the context of the loop, and checks that the loop ends and closes its stream.
 func (r *reader[V]) end() {
 	r.stop()
 	select {
@@ -141,7 +158,9 @@ func (r *reader[V]) end() {
 	}
 }
 
-// shown turns a batch into what the laws compare.
+// shown returns a batch in the form that the laws compare, without objects of others (Rig.Own). It
+// reports a batch that is too long, an object that cannot be read, and an old state that was not
+// asked for.
 func (b *bench[V]) shown(from follow.Batch[V], old bool) batch {
 	if len(from.Changes) > follow.MaxChanges {
 		b.Errorf("a batch has %d changes, more than %d", len(from.Changes), follow.MaxChanges)
@@ -174,7 +193,8 @@ func (b *bench[V]) shown(from follow.Batch[V], old bool) batch {
 	return to
 }
 
-// next returns the next batch.
+// next returns the next batch and adds it to states. It ends the test if none comes within
+// patience.
 func (r *reader[V]) next() batch {
 	r.b.Helper()
 	select {
@@ -196,7 +216,8 @@ func (r *reader[V]) next() batch {
 	}
 }
 
-// inStep reads until a batch is in step and returns what was told.
+// inStep reads until a batch is in step, and returns all changes up to the end of that batch. After
+// it the reader has seen every object that exists, so a law may begin to write.
 func (r *reader[V]) inStep() (changes []string) {
 	r.b.Helper()
 	for {
@@ -208,7 +229,7 @@ func (r *reader[V]) inStep() (changes []string) {
 	}
 }
 
-// until reads until a change is told, and returns what was told.
+// until reads until a batch has the change, and returns all changes up to the end of that batch.
 func (r *reader[V]) until(change string) (changes []string) {
 	r.b.Helper()
 	for {
@@ -222,7 +243,7 @@ func (r *reader[V]) until(change string) (changes []string) {
 	}
 }
 
-// agrees wants what was told to add up to what has been written.
+// agrees checks that the changes so far add up to the objects that exist.
 func (r *reader[V]) agrees() {
 	r.b.Helper()
 	if got, want := fmt.Sprint(r.states), fmt.Sprint(r.b.there); got != want {
@@ -230,6 +251,7 @@ func (r *reader[V]) agrees() {
 	}
 }
 
+// equal compares lists of changes, in order.
 func (b *bench[V]) equal(what string, got []string, want ...string) {
 	b.Helper()
 	if g, w := strings.Join(got, " "), strings.Join(want, " "); g != w {

@@ -10,7 +10,11 @@ import (
 	"time"
 )
 
-// testOrder: what is there comes first, and then each change as it happens.
+// The laws of single changes: each is told once, in order, with the old state if that is asked for,
+// and across breaks of the stream. Run (suite.go) calls each as a subtest.
+
+// testOrder checks that the existing objects come first, and then each change in the order of
+// writes.
 func testOrder[V any](t *testing.T, b *bench[V]) {
 	b.put("a", 1)
 	b.put("b", 2)
@@ -30,7 +34,8 @@ func testOrder[V any](t *testing.T, b *bench[V]) {
 	r.agrees()
 }
 
-// testNoGap writes at random while streams break: each change is told once, none is left out.
+// testNoGap checks that each change is told exactly once while streams break during random writes.
+// The Source keeps its history, so no change may be merged with another.
 func testNoGap[V any](t *testing.T, b *bench[V]) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -65,8 +70,8 @@ func testNoGap[V any](t *testing.T, b *bench[V]) {
 	r.agrees()
 }
 
-// testResumption: after a break, of whatever kind, nothing is told again, and what happened
-// meanwhile is.
+// testResumption checks that after a break with any error, the changes during the break are told,
+// and no others: the stream resumes after the last resource version.
 func testResumption[V any](t *testing.T, b *bench[V]) {
 	b.put("a", 1)
 	b.put("gone", 1)
@@ -98,7 +103,8 @@ func testResumption[V any](t *testing.T, b *bench[V]) {
 	r.agrees()
 }
 
-// testOld: each change comes with what was told before, and what is not known any more has nothing.
+// testOld checks the old state of each change: the state that was told before, and none for an
+// object that is new or was deleted in between. It holds when all objects are told again, too.
 func testOld[V any](t *testing.T, b *bench[V]) {
 	b.put("a", 1)
 	b.put("b", 1)
@@ -117,6 +123,7 @@ func testOld[V any](t *testing.T, b *bench[V]) {
 	b.put("c", 1)
 	b.rig.Forget(b)
 	release()
+	// The Source has lost the changes themselves. The old states come from what was told before.
 	told := r.inStep()
 	slices.Sort(told)
 	b.equal("after all was told again", told, "a=3>4", "b=1!", "c>1")

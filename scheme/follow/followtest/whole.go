@@ -9,8 +9,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/follow"
 )
 
-// testWhole has the Source forget what happened during a break. All objects are told of again, and
-// those that have gone are told of as gone: each once, and no other.
+// The laws of a restart: when a Source has forgotten its history, all objects are told again, and
+// those that are missing are told as gone. Run (suite.go) calls each as a subtest.
+
+// testWhole checks the changes after the Source has forgotten the time of a break: each existing
+// object once, and each object that ended meanwhile once as gone.
 func testWhole[V any](t *testing.T, b *bench[V]) {
 	for _, name := range []string{"changed", "gone", "anew", "stays"} {
 		b.put(name, 1)
@@ -40,8 +43,9 @@ func testWhole[V any](t *testing.T, b *bench[V]) {
 	b.equal("from then on", r.until("stays=6"), "stays=6")
 }
 
-// testWholeAfterFailures breaks the streams that tell of everything before they have: nobody is
-// told to be gone who has only not been told of, and nothing is in step before all is told.
+// testWholeAfterFailures breaks each stream that tells all objects after its first batch. As long
+// as no stream has told all, no object may be told as gone, because it may be in the rest; and no
+// batch may be in step.
 func testWholeAfterFailures[V any](t *testing.T, b *bench[V]) {
 	for i := range follow.MaxChanges + 50 {
 		b.put(fmt.Sprintf("o%03d", i), i)
@@ -57,6 +61,7 @@ func testWholeAfterFailures[V any](t *testing.T, b *bench[V]) {
 	b.delete("o561")
 	b.rig.Forget(b)
 	release()
+	// Four streams are enough to see that each begins again, and none goes on in the middle.
 	for begun := 0; begun < 4; begun += len(r.breaker.begun()) {
 		if got := r.next(); got.inStep || slices.Contains(got.numbers, -1) {
 			t.Fatalf("told of the end of what is there, or of what is gone, before all was told: %v", got)
@@ -75,8 +80,8 @@ func testWholeAfterFailures[V any](t *testing.T, b *bench[V]) {
 	r.agrees()
 }
 
-// testBound: many objects, and many that are gone, come in batches of at most MaxChanges, of which
-// the last alone is in step.
+// testBound checks that many objects, and many objects that are gone, come in batches of at most
+// MaxChanges changes, and that only the last of these batches is in step.
 func testBound[V any](t *testing.T, b *bench[V]) {
 	const n = follow.MaxChanges + 100
 	for i := range n {

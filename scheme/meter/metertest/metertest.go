@@ -1,4 +1,4 @@
-// Package metertest is for tests that dear work ends soon after its context.
+// Package metertest is for tests that expensive work ends soon after its context has ended.
 package metertest
 
 import (
@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// Context ends with its End-th look, that is, call of Err; 0 is never. It belongs to one goroutine.
+// Context is a context that ends at the End-th call of Err. It belongs to one goroutine.
 type Context struct {
 	context.Context
-	End   int
-	Looks int // so far
+	End   int // 0 means never
+	Looks int // calls of Err so far
 }
 
 // Err implements context.Context.
@@ -22,8 +22,8 @@ func (c *Context) Err() error {
 	return nil
 }
 
-// Ends fails unless work looks at its context as often as that at least, and when that has ended
-// returns its error without looking again.
+// Ends fails the test unless work calls Err of its context at least least times, and returns the
+// context's error right after the first call that returns one.
 func Ends(t *testing.T, least int, work func(ctx context.Context) error) {
 	t.Helper()
 	ctx := &Context{Context: t.Context()}

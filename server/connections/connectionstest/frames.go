@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// Frames is a client that speaks HTTP/2 as it likes.
+// Frames is an HTTP/2 client that sends single frames. It belongs to one goroutine.
 type Frames struct {
 	*http2.Framer
 	Conn   net.Conn
@@ -18,11 +18,12 @@ type Frames struct {
 	fields bytes.Buffer
 	enc    *hpack.Encoder
 	next   uint32 // the id of the next stream
-	// Cut counts the streams that the server has given up, but for those of which Answers tells.
+	// Cut counts the streams that the server has reset, without those that Answers has returned.
 	Cut int
 }
 
-// NewFrames begins to speak on conn and grants the server window bytes of each answer.
+// NewFrames sends the client preface and the settings on conn. window is the initial window of each
+// stream: the server may send so many bytes of an answer.
 func NewFrames(tb testing.TB, conn net.Conn, window uint32) *Frames {
 	tb.Helper()
 	f := &Frames{Framer: http2.NewFramer(conn, conn), tb: tb, Conn: conn, next: 1}
@@ -34,7 +35,7 @@ func NewFrames(tb testing.TB, conn net.Conn, window uint32) *Frames {
 	return f
 }
 
-// Must ends the test if there is an error.
+// Must fails the test if err is not nil.
 func (f *Frames) Must(err error) {
 	f.tb.Helper()
 	if err != nil {
@@ -42,8 +43,9 @@ func (f *Frames) Must(err error) {
 	}
 }
 
-// Send begins a request, and ends it, too, if end is set. The names of further headers are sent as
-// they are.
+// Send sends the HEADERS frame of a request, with CONTINUATION frames if the headers are long, and
+// returns the id of the stream. end ends the stream. headers are names and values in turn; they are
+// sent as they are, even if they are invalid.
 func (f *Frames) Send(method, path string, end bool, headers ...string) uint32 {
 	f.tb.Helper()
 	f.fields.Reset()
@@ -53,9 +55,15 @@ func (f *Frames) Send(method, path string, end bool, headers ...string) uint32 {
 	}
 	id := f.next
 	f.next += 2
-	const most = 16 << 10 // of a frame
+	//
+	const most = 16 << 10 // bytes in a frame: every server must accept as many
 	first := f.fields.Next(most)
-	f.Must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: first, EndStream: end, EndHeaders: f.fields.Len() == 0}))
+	f.Must(f.WriteHeaders(http2.HeadersFrameParam{
+		StreamID:      id,
+		BlockFragment: first,
+		EndStream:     end,
+		EndHeaders:    f.fields.Len() == 0,
+	}))
 	for f.fields.Len() > 0 {
 		more := f.fields.Next(most)
 		f.Must(f.WriteContinuation(id, f.fields.Len() == 0, more))
@@ -63,7 +71,8 @@ func (f *Frames) Send(method, path string, end bool, headers ...string) uint32 {
 	return id
 }
 
-// Answers returns the status of each of the next n answers by stream, "reset" for none.
+// Answers reads until n streams have an answer, and returns their statuses by stream; the status of
+// a stream that the server has reset is "reset".
 func (f *Frames) Answers(n int) map[uint32]string {
 	f.tb.Helper()
 	got := map[uint32]string{}
@@ -86,7 +95,8 @@ func (f *Frames) Answers(n int) map[uint32]string {
 	return got
 }
 
-// Ping returns when the server has seen all that was sent, or has had enough of it.
+// Ping sends a PING and returns when the server has acknowledged it, so has read all frames before
+// it, or has closed the connection.
 func (f *Frames) Ping() {
 	if err := f.WritePing(false, [8]byte{1}); err != nil {
 		return
@@ -107,7 +117,7 @@ func (f *Frames) Ping() {
 	}
 }
 
-// Ignore reads what the server sends, and leaves it there.
+// Ignore reads and drops all frames until the server closes the connection.
 func (f *Frames) Ignore() {
 	for {
 		if _, err := f.ReadFrame(); err != nil {
