@@ -12,8 +12,8 @@ import (
 )
 
 // Complete, the second step in the life of a Scheme: it puts versions in order, gives each kind a
-// hub, and compiles descriptors, conversions and defaults. The order of the steps matters: each one
-// reads what those before it have settled.
+// hub, and compiles descriptors, conversions and defaults. The order of the steps matters: each
+// step reads what earlier steps have made.
 
 // Complete ends the registration. It settles versions and hubs, and compiles the descriptors,
 // defaults and conversions of all kinds that are not lazy. Its error joins all mistakes made so
@@ -205,8 +205,8 @@ func (s *Scheme) compile(d *deriver) {
 // joinDefaults joins the defaults of tags and the registered functions into one Visitor.
 func (s *Scheme) joinDefaults() { s.defaulter = typeinfo.NewVisitor(s.defaultAction) }
 
-// defaultAction returns the function that completes a struct of type t, with the defaults of its
-// tags first and then by the registered functions; nil if there are none.
+// defaultAction returns the function that completes a struct of type t: it sets the defaults of the
+// tags and then calls the registered functions. It is nil if t has neither.
 func (s *Scheme) defaultAction(t *typeinfo.Type) func(typeinfo.Pointer) {
 	declared, registered := typeinfo.DefaultAction(t), s.defaulting[t.Go]
 	switch {

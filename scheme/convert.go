@@ -11,7 +11,7 @@ import (
 
 // ConvertTo returns obj in another version of its kind. If gv.Version is InternalVersion, that is
 // the hub. Kinds of two groups convert to each other if they have the same hub type. The result has
-// the apiVersion and kind of gv.
+// the apiVersion of gv. An unversioned object, such as a Status, is returned as it is.
 //
 // If obj has the right type already, the result is obj itself, provided that its apiVersion and
 // kind are right or empty (empty ones are set). Otherwise obj is not changed, and the result shares
@@ -76,7 +76,7 @@ func (s *Scheme) ToHub(obj meta.Typed) (meta.Object, error) {
 }
 
 // ToHubKind returns obj as an object of the hub type of the kind want, by the rules of ConvertTo.
-// If obj is of another kind, the error is a *ConversionError. Bodies of requests are converted so.
+// If obj is of another kind, the error is a *ConversionError.
 func (s *Scheme) ToHubKind(obj meta.Typed, want meta.GroupKind) (meta.Object, error) {
 	hub, err := s.ConvertKind(obj, meta.GroupVersionKind{Group: want.Group, Version: InternalVersion, Kind: want.Kind})
 	if err != nil {

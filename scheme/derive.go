@@ -54,7 +54,7 @@ const (
 )
 
 // later returns a function that returns the conversion from in to out, and compiles it on the first
-// call. If it cannot be derived, each use of the conversion returns the error.
+// call. If the conversion cannot be derived, each use of it returns an error that says why.
 func (d *deriver) later(in, out reflect.Type, lenient bool) func() convertFunc {
 	return sync.OnceValue(func() convertFunc {
 		d.mu.Lock()
@@ -64,9 +64,9 @@ func (d *deriver) later(in, out reflect.Type, lenient bool) func() convertFunc {
 		}
 		from, to, before := typeinfo.Of(in), typeinfo.Of(out), len(d.errs)
 		if lenient {
-			return d.structs(from, to, lenient)
+			return d.convertStruct(from, to, lenient)
 		}
-		c := d.pair(from, to)
+		c := d.convertPair(from, to)
 		if c == nil {
 			d.fail("conversion of %s to %s: they have nothing in common", in, out)
 		}
@@ -96,8 +96,8 @@ func (s slot) String() string {
 	return s.typ.Go.String()
 }
 
-// pair returns the conversion of a pair of types, nil if neither is derivable from the other.
-func (d *deriver) pair(in, out *typeinfo.Type) *converter {
+// convertPair returns the conversion from in to out, nil if it cannot be derived.
+func (d *deriver) convertPair(in, out *typeinfo.Type) *converter {
 	key := typePair{in.Go, out.Go}
 	if c, ok := d.known[key]; ok {
 		return c
@@ -112,15 +112,15 @@ func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 		c.run = func(to, from typeinfo.Pointer) error { copyTo(to, from); return nil }
 	case in.Kind != out.Kind:
 	case hub != nil && hub.Go == d.hubs[out.Go] && in != hub && out != hub:
-		c.run = through(hub, d.pair(in, hub), d.pair(hub, out))
+		c.run = viaHub(hub, d.convertPair(in, hub), d.convertPair(hub, out))
 	case in.Kind == typeinfo.Struct:
-		c.run = d.structs(in, out, false)
+		c.run = d.convertStruct(in, out, false)
 	case in.Kind == typeinfo.List:
-		if elem := d.slots(slot{in.Elem, in.ElemPointer}, slot{out.Elem, out.ElemPointer}); elem != nil {
+		if elem := d.convertSlot(slot{in.Elem, in.ElemPointer}, slot{out.Elem, out.ElemPointer}); elem != nil {
 			c.run = convertList(in, out, elem)
 		}
 	case in.Kind == typeinfo.Map:
-		if elem := d.slots(slot{in.Elem, in.ElemPointer}, slot{out.Elem, out.ElemPointer}); elem != nil {
+		if elem := d.convertSlot(slot{in.Elem, in.ElemPointer}, slot{out.Elem, out.ElemPointer}); elem != nil {
 			c.run = convertMap(in, out, elem)
 		}
 	case in.Kind != typeinfo.Custom && in.Kind != typeinfo.Any && in.Go.Kind() == out.Go.Kind():
@@ -135,9 +135,9 @@ func (d *deriver) pair(in, out *typeinfo.Type) *converter {
 	return c
 }
 
-// through returns the conversion by way of a value of the hub type, nil if one of the two steps
+// viaHub returns the conversion by way of a value of the hub type, nil if one of the two steps
 // does not exist.
-func through(hub *typeinfo.Type, in, out *converter) convertFunc {
+func viaHub(hub *typeinfo.Type, in, out *converter) convertFunc {
 	if in == nil || out == nil {
 		return nil
 	}
@@ -150,12 +150,13 @@ func through(hub *typeinfo.Type, in, out *converter) convertFunc {
 	}
 }
 
-// slots returns the conversion of a value in one slot to a value in another, nil if there is none.
-func (d *deriver) slots(in, out slot) convertFunc {
+// convertSlot returns the conversion of a value in one slot to a value in another, nil if there is
+// none.
+func (d *deriver) convertSlot(in, out slot) convertFunc {
 	if in.pointer != out.pointer {
 		return nil
 	}
-	c := d.pair(in.typ, out.typ)
+	c := d.convertPair(in.typ, out.typ)
 	switch {
 	case c == nil:
 		return nil
@@ -181,9 +182,9 @@ type fieldStep struct {
 	run      convertFunc
 }
 
-// structs returns the conversion of a struct, field by field. With lenient set, fields without a
-// counterpart are skipped.
-func (d *deriver) structs(in, out *typeinfo.Type, lenient bool) convertFunc {
+// convertStruct returns the conversion of a struct, field by field. With lenient set, fields
+// without a counterpart are skipped.
+func (d *deriver) convertStruct(in, out *typeinfo.Type, lenient bool) convertFunc {
 	targets := map[string]*typeinfo.Field{}
 	for _, f := range out.Members {
 		targets[f.GoName] = f
@@ -199,7 +200,7 @@ func (d *deriver) structs(in, out *typeinfo.Type, lenient bool) convertFunc {
 			continue
 		}
 		to := slot{target.Type, target.Pointer}
-		run := d.slots(from, to)
+		run := d.convertSlot(from, to)
 		if run == nil {
 			if !lenient {
 				d.fail("conversion of %s to %s: field %s (%s) does not convert to field %s (%s)",

@@ -17,14 +17,15 @@ import (
 func (s *Scheme) Name() string { return s.name }
 
 // Recognizes reports whether the kind has a type in its version or, for InternalVersion, a hub.
-// Versions that are only stored (AddStored) do not count.
+// Versions that are only stored (AddStored) do not count. Unversioned kinds, such as Status, are
+// recognized in every group and version.
 func (s *Scheme) Recognizes(gvk meta.GroupVersionKind) bool {
 	_, only := s.stored[gvk]
 	return !only && s.goType(gvk) != nil
 }
 
-// goType returns the type of a kind, nil if it is unknown. Unversioned kinds are found in every
-// version.
+// goType returns the type of a kind, nil if it is unknown. Unversioned kinds are found by name, in
+// every group and version.
 func (s *Scheme) goType(gvk meta.GroupVersionKind) reflect.Type {
 	if t := s.types[gvk]; t != nil {
 		return t
@@ -85,8 +86,9 @@ func structType(obj meta.Typed) reflect.Type {
 	return t.Elem()
 }
 
-// Kind returns the kind of obj. If its type is registered under several kinds, it is the one that
-// apiVersion and kind of obj name or, if they name none of these, the preferred one.
+// Kind returns the kind of obj. If its type is registered under several kinds, Kind returns the one
+// that apiVersion and kind of obj name or, if they name none of these, the preferred one. The error
+// is a *NotRegisteredError.
 func (s *Scheme) Kind(obj meta.Typed) (meta.GroupVersionKind, error) {
 	t := structType(obj)
 	if gvk, ok := s.unversioned[t]; ok {

@@ -23,7 +23,7 @@ func Equal[T any](a, b *T) bool { return typeinfo.Equal(a, b) }
 // different types are not equal. It needs no Scheme.
 func EqualObjects(a, b meta.Typed) bool { return typeinfo.EqualAny(a, b) }
 
-// Default completes obj in place with the defaults that tags declare and by the registered
+// Default completes obj in place: it sets the defaults that tags declare and calls the registered
 // functions, for the object and all structs in it, outer structs first. It does nothing before
 // Complete. For kinds without defaults it costs next to nothing.
 func (s *Scheme) Default(obj meta.Typed) {

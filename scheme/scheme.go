@@ -76,12 +76,12 @@ func New() *Scheme {
 // SetName sets the name of the Scheme in error messages; it is "coracle" by default.
 func (s *Scheme) SetName(name string) { s.name = name }
 
-// fail adds a mistake.
+// fail notes a mistake, which Complete returns.
 func (s *Scheme) fail(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
 }
 
-// open reports whether registration is still possible. If it is not, that is a mistake, too.
+// open reports whether registration is still possible. If it is not, open notes a mistake.
 func (s *Scheme) open(what string) bool {
 	if s.done {
 		s.fail("%s after Complete", what)
@@ -100,7 +100,8 @@ func (s *Scheme) AddLazy(add func(*Scheme)) {
 	s.lazy = before
 }
 
-// IsLazy reports whether every type of the kind was registered inside of AddLazy.
+// IsLazy reports whether every type of the kind was registered inside of AddLazy. It is true for an
+// unknown kind, too.
 func (s *Scheme) IsLazy(gk meta.GroupKind) bool { return !s.eager[gk] }
 
 // AddKnownTypes registers the types of objs in a group version, each under the name of its Go type.
@@ -144,7 +145,7 @@ func (s *Scheme) AddUnversionedTypes(gv meta.GroupVersion, objs ...meta.Typed) {
 		}
 		s.types[gvk] = t
 		s.unversioned[t] = gvk
-		s.note(gvk.GroupKind())
+		s.markEager(gvk.GroupKind())
 	}
 }
 
@@ -161,7 +162,7 @@ func (s *Scheme) AddHub(gk meta.GroupKind, obj meta.Typed) {
 		return
 	}
 	s.hubs[gk] = t
-	s.note(gk)
+	s.markEager(gk)
 }
 
 // structOf returns the struct type that obj points to. where names the registration in a mistake.
@@ -189,7 +190,7 @@ func (s *Scheme) add(gvk meta.GroupVersionKind, t reflect.Type) {
 
 // addOne registers one kind.
 func (s *Scheme) addOne(gvk meta.GroupVersionKind, t reflect.Type) {
-	s.note(gvk.GroupKind())
+	s.markEager(gvk.GroupKind())
 	switch old, taken := s.types[gvk]; {
 	case !taken:
 		s.types[gvk] = t
@@ -199,8 +200,8 @@ func (s *Scheme) addOne(gvk meta.GroupVersionKind, t reflect.Type) {
 	}
 }
 
-// note makes Complete compile a kind, unless AddLazy is running.
-func (s *Scheme) note(gk meta.GroupKind) {
+// markEager makes Complete compile a kind, unless AddLazy is running.
+func (s *Scheme) markEager(gk meta.GroupKind) {
 	if !s.lazy {
 		s.eager[gk] = true
 	}

@@ -15,8 +15,8 @@ type storedType struct {
 }
 
 // AddStored registers the type of obj for a version in which the store may have objects, because an
-// older server wrote them, although clients cannot ask for it. of is the kind as which such objects
-// are read. It may be of another group than gvk.
+// older server wrote them, but which clients cannot ask for. of is the kind that such objects are
+// read as. Its group may differ from that of gvk.
 //
 // Objects in the version are decoded, completed with the defaults of their Go type, and converted
 // to the hub of the kind of. The conversion is derived or registered like that of any version. If
@@ -36,7 +36,7 @@ func (s *Scheme) AddStored(gvk meta.GroupVersionKind, of meta.GroupKind, obj met
 		return
 	}
 	s.stored[gvk] = storedType{t, of}
-	s.note(of)
+	s.markEager(of)
 }
 
 // StoredVersions returns the kinds in which objects of the kind gk may be stored, other than those
@@ -68,8 +68,8 @@ func (s *Scheme) StoredVersions(gk meta.GroupKind) []meta.GroupVersionKind {
 	return list
 }
 
-// hubOf returns the hub of a kind; for a stored version the hub of the kind as which its objects
-// are read.
+// hubOf returns the hub of a kind; for a stored version it is the hub of the kind that its objects
+// are read as.
 func (s *Scheme) hubOf(gvk meta.GroupVersionKind) reflect.Type {
 	if only, ok := s.stored[gvk]; ok {
 		return s.hubs[only.of]

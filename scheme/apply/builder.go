@@ -11,7 +11,7 @@ import (
 // that a walk makes few allocations. The zero builder is ready to use.
 type builder struct {
 	pushed []node // of the sets that are begun
-	nodes  []node // room for the nodes of finished sets, and sets for the sets: many are made at once
+	nodes  []node // blocks from which the nodes of finished sets, and the sets themselves, are cut
 	sets   []Set
 }
 
@@ -35,7 +35,7 @@ func (b *builder) end(m *meter.Meter, start int, join func(a, b node) node) *Set
 	}
 	for i := 1; i < len(pushed); i++ {
 		if pushed[i-1].element.compare(m, pushed[i].element) >= 0 {
-			pushed = tidy(m, pushed, join)
+			pushed = sortAndJoin(m, pushed, join)
 			break
 		}
 	}
@@ -48,13 +48,13 @@ func (b *builder) end(m *meter.Meter, start int, join func(a, b node) node) *Set
 		b.sets = make([]Set, 0, max(4, min(2*cap(b.sets), 64)))
 	}
 	b.sets = append(b.sets, Set{nodes: b.nodes[from:len(b.nodes):len(b.nodes)]})
-	clear(b.pushed[start:]) // which may be the room of another one soon
+	clear(b.pushed[start:]) // so that the stack does not keep trees alive
 	b.pushed = b.pushed[:start]
 	return &b.sets[len(b.sets)-1]
 }
 
-// tidy sorts nodes in place and joins nodes that have the same element.
-func tidy(m *meter.Meter, nodes []node, join func(a, b node) node) []node {
+// sortAndJoin sorts nodes in place and joins nodes that have the same element.
+func sortAndJoin(m *meter.Meter, nodes []node, join func(a, b node) node) []node {
 	slices.SortStableFunc(nodes, func(a, b node) int { return a.element.compare(m, b.element) })
 	n := 0
 	for _, next := range nodes[1:] {

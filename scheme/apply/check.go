@@ -56,6 +56,7 @@ type checker struct {
 	repeats bool // whether elements of a list may have the same identity
 }
 
+// check checks a value and all values in it. It notes one problem for a value of the wrong type.
 func (c *checker) check(p part, sh shape) {
 	if sh.free() || c.problems.full() || c.ends() {
 		return
@@ -149,8 +150,8 @@ func (c *checker) granular(items []part, sh shape) {
 	}
 }
 
-// misfit says why a value is not the scalar that the schema asks for; "" if it is. A null, and a
-// missing value, fit every scalar.
+// misfit says why a value is not the scalar that the schema asks for; "" if it is. null and a
+// missing value fit every scalar.
 func (w *walker) misfit(p part, s scalar) string {
 	class := p.class()
 	switch {

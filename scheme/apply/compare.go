@@ -35,7 +35,7 @@ const (
 	changes // is how many there are
 )
 
-// happened says which changes happened to a value itself, as one field.
+// happened says which changes a value itself has seen, as one field.
 type happened [changes]bool
 
 // within holds the sets of changes to fields below a value.
@@ -45,15 +45,15 @@ type within [changes]*Set
 type comparer struct{ *walker }
 
 // compare returns the changes to a value and to the fields in it. At most one of from and to may be
-// missing. If the two values are of different classes, each is compared by the shape that fits it
-// and the results are united.
+// missing. If the two values are of different classes, they are compared twice, by the shape that
+// fits each of them, and the results are united.
 func (c *comparer) compare(from, to part, sh shape) (self happened, in within) {
 	if c.ends() || from.isTextOf(to) {
 		return self, in
 	}
 	shFrom, shTo := c.given(sh, from.class()), c.given(sh, to.class())
 	leaf := false
-	switch { // null is of any type, and so is a value that is missing
+	switch { // null and a missing value fit every type
 	case !to.there:
 		self, in, leaf = c.values(from, to, shFrom)
 	case !from.there || shFrom == shTo:
@@ -176,12 +176,12 @@ func (c *comparer) lists(from, to part, sh shape) within {
 // group compares the elements of both lists that have one identity.
 func (c *comparer) group(e Element, from, to []identified, sh shape) {
 	if len(from) <= 1 && len(to) <= 1 {
-		c.descend(e, only(from), only(to), sh)
+		c.descend(e, partOrMissing(from), partOrMissing(to), sh)
 		return
 	}
 	what := modified
 	switch {
-	case len(to) <= 1: // the one that is left is new, in place of the several
+	case len(to) <= 1: // one element has replaced several
 		what = removed
 		from = nil
 	case len(from) <= 1:
@@ -191,7 +191,7 @@ func (c *comparer) group(e Element, from, to []identified, sh shape) {
 		return
 	}
 	if what != modified && len(from)+len(to) > 0 {
-		c.descend(e, only(from), only(to), sh)
+		c.descend(e, partOrMissing(from), partOrMissing(to), sh)
 	}
 	c.builders[what].push(node{element: e, member: true})
 }

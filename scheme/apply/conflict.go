@@ -58,8 +58,8 @@ func (m manager) String() string {
 	return text
 }
 
-// losses returns the owners other than self that own fields which the write changes or adds, each
-// with only those fields, sorted by their ids as kube-apiserver sorts them.
+// losses returns the owners, other than self, of fields that the write changes or adds. Each has
+// only these fields. They are sorted by id, as kube-apiserver sorts them.
 func (w *write) losses(owners []owner, self manager) ([]owner, error) {
 	var losses []owner
 	for _, o := range owners {
@@ -70,7 +70,7 @@ func (w *write) losses(owners []owner, self manager) ([]owner, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.own(o.fields.Intersect(&w.meter, d.changed)); !o.fields.Empty() {
+		if o.setFields(o.fields.Intersect(&w.meter, d.changed)); !o.fields.Empty() {
 			losses = append(losses, o)
 		}
 	}

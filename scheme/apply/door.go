@@ -34,14 +34,14 @@ type Versions interface {
 // It corresponds to kube-apiserver's FieldManager. It is immutable.
 type Door struct {
 	Versions    Versions
-	Kind        meta.GroupVersionKind // that is written here
+	Kind        meta.GroupVersionKind // the kind, in the version of this door
 	Subresource string
 	// Reset holds, by apiVersion, the fields that writes through this door cannot change because
 	// the server resets them. Nobody can own these fields, or anything in them, through this door.
 	Reset map[string]*Set
-	// Custom is set for custom resources, of which kube-apiserver has no Go type. An entry of
-	// managedFields in a version that does not exist is then an error, where for other kinds its
-	// owner is forgotten; and the fields that the door resets are checked against the schema.
+	// Custom is set for custom resources, of which kube-apiserver has no Go type. For them, an
+	// entry of managedFields in a version that does not exist is an error (for other kinds its
+	// owner is forgotten), and the fields that the door resets are checked against the schema.
 	Custom bool
 }
 
@@ -61,7 +61,8 @@ type Writer struct {
 	Now     time.Time
 }
 
-// manager returns the manager that by is when it writes through this door.
+// manager returns the manager that managedFields records for client by and a write through this
+// door.
 func (d *Door) manager(by Writer, operation meta.ManagedFieldsOperationType) manager {
 	m := manager{name: by.Manager, operation: operation, subresource: d.Subresource}
 	if m.name == "" {
@@ -73,6 +74,7 @@ func (d *Door) manager(by Writer, operation meta.ManagedFieldsOperationType) man
 	return m
 }
 
+// time returns the time of the write, for managedFields.
 func (w Writer) time() *meta.Time {
 	now := meta.NewTime(w.Now)
 	return &now
@@ -95,16 +97,16 @@ var unowned = SetOf(
 	Path{Field("metadata"), Field("resourceVersion")},
 )
 
-// Update returns the managedFields of obj, which the client by has made of live with any write that
-// is not an application. The entries share memory with those of live and obj.
+// Update returns the managedFields that obj has after a write that is not an application: the
+// client by has changed live into obj. The entries share memory with those of live and obj.
 //
 // If obj.Managed differs from live.Managed and can be decoded, it replaces the record of who owns
 // what. An empty list, or a list with one empty entry, makes the server forget all owners until the
 // next application. Through a subresource, obj.Managed is ignored.
 //
 // An error means that a conversion failed or that a changed value does not fit the schema. The
-// write goes on all the same, as in kube-apiserver: the caller stores the object without
-// managedFields, which are nil. If ctx has ended, Update returns the error of ctx.
+// caller then stores the object without managedFields, as kube-apiserver does. If ctx has ended,
+// Update returns the error of ctx.
 func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.ManagedFieldsEntry, error) {
 	w := d.write(ctx)
 	owners := w.claims(live, obj)
@@ -113,14 +115,14 @@ func (d *Door) Update(ctx context.Context, live, obj Object, by Writer) ([]meta.
 	}
 	owners, err := w.update(live.Tree, obj.Tree, owners, by)
 	entries := encode(&w.meter, owners)
-	if err := cmp.Or(w.meter.Err(), err); err != nil { // what a walk that has ended says of an object means nothing
+	if err := cmp.Or(w.meter.Err(), err); err != nil { // once m has ended, other errors mean nothing
 		return nil, err
 	}
 	return entries, nil
 }
 
-// claims returns the owners from which the update starts: those that the client sent, if they
-// count, and otherwise those of live.
+// claims returns the owners from which an update starts: those that the client sent, if they differ
+// from those of live and can be decoded, and otherwise those of live.
 func (w *write) claims(live, obj Object) []owner {
 	if w.Subresource == "" && !slices.EqualFunc(obj.Managed, live.Managed, sameEntry) {
 		if forget(obj.Managed) {
@@ -128,15 +130,17 @@ func (w *write) claims(live, obj Object) []owner {
 		}
 		if owners, err := decode(&w.meter, obj.Managed); err == nil && len(owners) > 0 {
 			for i := range owners {
-				owners[i].text = nil // clients write it as they like
+				owners[i].text = nil // a client may spell it differently, so it is written anew
 			}
 			return owners
 		}
 	}
-	owners, _ := decode(&w.meter, live.Managed) // nothing is better than what cannot be read
+	owners, _ := decode(&w.meter, live.Managed) // entries that cannot be decoded count as none
 	return owners
 }
 
+// sameEntry reports whether two entries are equal, including the text of their FieldsV1. An entry
+// without FieldsV1 equals none, so a client that sends one back has its managedFields decoded.
 func sameEntry(a, b meta.ManagedFieldsEntry) bool {
 	if a.FieldsV1 == nil || b.FieldsV1 == nil || string(a.FieldsV1.Raw) != string(b.FieldsV1.Raw) ||
 		!a.Time.Equal(b.Time) {
@@ -158,8 +162,9 @@ func forget(managed []meta.ManagedFieldsEntry) bool {
 	return false
 }
 
-// update returns the owners after by has made the tree to of the tree from. The updater gains what
-// it changed, every other owner loses what the update touched.
+// update returns the owners after the client by has changed the tree from into the tree to. The
+// client gains the fields that it changed; every other owner loses the fields that the update
+// changed or removed.
 func (w *write) update(from, to any, owners []owner, by Writer) ([]owner, error) {
 	if err := w.begin(from); err != nil {
 		return nil, err
@@ -179,11 +184,11 @@ func (w *write) update(from, to any, owners []owner, by Writer) ([]owner, error)
 		return nil, err
 	}
 	self := owner{manager: w.manager(by, meta.ManagedFieldsOperationUpdate), version: w.before.version}
-	if i := find(owners, self.manager); i >= 0 {
+	if i := ownerIndex(owners, self.manager); i >= 0 {
 		self = owners[i]
 	}
 	fields := own.changed.Subtract(&w.meter, unowned)
-	if owners, err = w.take(owners, self.manager); err != nil {
+	if owners, err = w.takeFromOthers(owners, self.manager); err != nil {
 		return nil, err
 	}
 	owners = slices.DeleteFunc(owners, func(o owner) bool { return o.manager == self.manager })
@@ -193,7 +198,7 @@ func (w *write) update(from, to any, owners []owner, by Writer) ([]owner, error)
 	if !self.fields.Empty() {
 		owners = append(owners, self)
 	}
-	return capped(&w.meter, owners), nil
+	return capUpdaters(&w.meter, owners), nil
 }
 
 // Applied is the result of an application.
@@ -213,7 +218,7 @@ type Applied struct {
 func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by Writer, force bool) (Applied, error) {
 	w := d.write(ctx)
 	applied, err := w.apply(live, config, by, force)
-	if ended := w.meter.Err(); ended != nil { // what else was found means nothing
+	if ended := w.meter.Err(); ended != nil { // other errors mean nothing then
 		return Applied{}, ended
 	}
 	switch err.(type) {
@@ -232,6 +237,8 @@ func (d *Door) Apply(ctx context.Context, live Object, config map[string]any, by
 // liveError is a fault of the live object rather than of the applied configuration.
 type liveError struct{ error }
 
+// apply does what Door.Apply describes. It returns a liveError for a fault of live. Every other
+// error becomes a 400 if it has no Status.
 func (w *write) apply(live Object, config map[string]any, by Writer, force bool) (Applied, error) {
 	owners, err := decode(&w.meter, live.Managed)
 	if err != nil {
@@ -241,7 +248,7 @@ func (w *write) apply(live Object, config map[string]any, by Writer, force bool)
 		return Applied{}, meta.NewBadRequest("invalid object type: " + meta.Excerpt(kind.String()))
 	}
 	if len(owners) == 0 && live.Stored {
-		if owners, err = w.first(live.Tree, by); err != nil {
+		if owners, err = w.initialOwners(live.Tree, by); err != nil {
 			return Applied{}, liveError{fmt.Errorf("failed to create manager for existing fields: %w", err)}
 		}
 	}
@@ -282,17 +289,18 @@ type application struct {
 }
 
 // finish does the steps of an application that follow the merge: it prunes what the applier no
-// longer lists, looks for conflicts, takes forced fields from their owners, and encodes the owners.
+// longer lists, looks for conflicts, takes the changed fields from the other owners, and encodes
+// the owners.
 func (w *write) finish(a application, owners []owner, by Writer, force bool) (Applied, error) {
 	self := w.manager(by, meta.ManagedFieldsOperationApply)
-	i := find(owners, self)
+	i := ownerIndex(owners, self)
 	if i < 0 {
 		i = len(owners)
 		owners = append(owners, owner{manager: self, time: a.time})
 	}
 	last := owners[i]
 	owners[i].version = w.before.version
-	owners[i].own(w.filter(w.before.version, a.fields))
+	owners[i].setFields(w.filter(w.before.version, a.fields))
 
 	var err error
 	if w.after, err = w.prune(a.merged, owners, owners[i], last); err != nil {
@@ -313,12 +321,12 @@ func (w *write) finish(a application, owners []owner, by Writer, force bool) (Ap
 			return Applied{}, err
 		}
 	}
-	if owners, err = w.take(owners, self); err != nil {
+	if owners, err = w.takeFromOthers(owners, self); err != nil {
 		return Applied{}, err
 	}
 
 	changed := !w.isNone()
-	if i = find(owners, self); i >= 0 {
+	if i = ownerIndex(owners, self); i >= 0 {
 		if changed {
 			owners[i].time = by.time()
 		}
@@ -328,7 +336,7 @@ func (w *write) finish(a application, owners []owner, by Writer, force bool) (Ap
 		case fields.Equal(&w.meter, last.fields):
 			owners[i].fields, owners[i].text = last.fields, last.text
 		default:
-			owners[i].own(fields)
+			owners[i].setFields(fields)
 		}
 	}
 	if by.Manager == kubectl {
@@ -346,9 +354,9 @@ func (w *write) finish(a application, owners []owner, by Writer, force bool) (Ap
 	return Applied{w.after, encode(&w.meter, owners)}, nil
 }
 
-// first returns the owners of an object that has no managedFields yet: the manager
+// initialOwners returns the owners of an object that has no managedFields yet: the manager
 // "before-first-apply" owns all fields.
-func (w *write) first(tree any, by Writer) ([]owner, error) {
+func (w *write) initialOwners(tree any, by Writer) ([]owner, error) {
 	version := w.Kind.GroupVersion().String()
 	s := w.Versions.Schema(version)
 	if s == nil {
@@ -410,6 +418,7 @@ func at(tree any, path ...string) any {
 	return tree
 }
 
+// open returns v, with its first level decoded if v is lazy; nil if its text is malformed.
 func open(v any) any {
 	if r, ok := v.(jsontext.Raw); ok {
 		v, _ = r.Look(0)

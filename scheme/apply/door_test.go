@@ -309,7 +309,6 @@ func TestBadConfigs(t *testing.T) {
 	}
 }
 
-// TestApplyEnds ends the context before each pass of an apply in turn, and wants its error back.
 // TestEnds: each pass over a large object looks at the context, and once that has ended none goes
 // on. Objects of a usual size cost no look.
 func TestEnds(t *testing.T) {

@@ -22,7 +22,7 @@ const (
 	field sort = iota // of an object: by its name
 	keyed             // an element of a list of type map: by its keys
 	value             // an element of a set: by itself
-	index             // an element of any other list: by its index; nothing here makes one, but clients may
+	index             // an element of any other list: by its index; only messages, and sets that clients send, have one
 )
 
 // Element is one step of a Path: from an object to a field of it, or from a list to one of its

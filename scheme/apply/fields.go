@@ -17,8 +17,8 @@ func FieldsOf(m *meter.Meter, tree any, s *schema.Schema) (*Set, error) {
 // collector walks one tree and collects its fields.
 type collector struct{ *walker }
 
-// value returns the set of fields below a value, and whether the value is a field itself (a scalar,
-// or atomic), wherever it stands.
+// value returns the set of fields below a value, and whether the value itself is a field because it
+// is a scalar or atomic.
 func (c *collector) value(p part, sh shape) (in *Set, self bool) {
 	if c.ends() {
 		return nil, false

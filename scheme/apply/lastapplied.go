@@ -19,7 +19,8 @@ const (
 )
 
 // lastApplied returns the fields that the annotation lists and that still have the value listed
-// there; nil if there is no annotation, or none that fits the object.
+// there; nil if there is no annotation, or if its configuration is of another kind or does not fit
+// the schema.
 func (w *write) lastApplied() *Set {
 	live, m := w.before, &w.meter
 	decoded, err := jsontext.Decode([]byte(annotationsOf(live.tree)[lastApplied]), m)
@@ -42,9 +43,9 @@ func (w *write) lastApplied() *Set {
 	return fields.Subtract(m, c.Modified).Subtract(m, c.Added).Subtract(m, c.Removed)
 }
 
-// noteApplied returns tree with config in the annotation; nil if tree has no annotation or the
-// annotation says the same already. If the annotations would exceed their maximal size, the
-// annotation is removed instead. An annotation whose value is null becomes an empty string.
+// noteApplied returns tree with config in the annotation lastApplied; nil if tree has no such
+// annotation, or if it holds config already. If the annotations would exceed their maximal size,
+// the annotation is removed instead. An annotation whose value is null becomes an empty string.
 func noteApplied(m *meter.Meter, tree any, config map[string]any) (any, error) {
 	annotations := annotationsOf(tree)
 	if annotations[lastApplied] == "" {

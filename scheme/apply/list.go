@@ -127,10 +127,10 @@ func (w *walker) groups(as, bs []identified, f func(e Element, as, bs []identifi
 		var e Element
 		i, j := 0, 0
 		if c >= 0 {
-			e, j = bs[0].element, w.alike(bs)
+			e, j = bs[0].element, w.countAlike(bs)
 		}
 		if c <= 0 {
-			e, i = as[0].element, w.alike(as)
+			e, i = as[0].element, w.countAlike(as)
 		}
 		f(e, as[:i], bs[:j])
 		as, bs = as[i:], bs[j:]
@@ -142,9 +142,9 @@ func (w *walker) sort(list []identified) {
 	slices.SortStableFunc(list, func(a, b identified) int { return a.element.compare(w.meter, b.element) })
 }
 
-// alike returns how many elements at the beginning of a sorted list have the same identity. The
-// list is not empty.
-func (w *walker) alike(list []identified) int {
+// countAlike returns how many elements at the beginning of a sorted list have the same identity.
+// The list is not empty.
+func (w *walker) countAlike(list []identified) int {
 	n := 1
 	for n < len(list) && list[n].element.compare(w.meter, list[0].element) == 0 {
 		n++
@@ -172,8 +172,8 @@ func (w *walker) repeated(list []identified) []bool {
 	return again
 }
 
-// only returns the first element of a list of at most one, or the missing part.
-func only(list []identified) part {
+// partOrMissing returns the first element of a list of at most one, or the missing part.
+func partOrMissing(list []identified) part {
 	if len(list) == 0 {
 		return part{}
 	}

@@ -52,13 +52,14 @@ type owner struct {
 	manager
 	version string // the apiVersion in which fields are written
 	fields  *Set
-	read    *read          // the remembered set that fields is; nil if fields has been changed since it was read
-	text    *meta.FieldsV1 // fields in its encoded form; nil if it has to be written anew
-	time    *meta.Time     // when the manager came to own fields; nil if that is not known
+	read    *read          // the cached set that holds fields; nil if fields was changed after it was read
+	text    *meta.FieldsV1 // fields as FieldsV1; nil if it has to be encoded anew
+	time    *meta.Time     // of the manager's last write that changed a field; nil if it is not known
 }
 
-// own sets the owner's fields. If they are another Set, the remembered text no longer holds.
-func (o *owner) own(fields *Set) {
+// setFields sets the owner's fields. If fields is another Set, it drops the cached set and the
+// encoded text.
+func (o *owner) setFields(fields *Set) {
 	if fields != o.fields {
 		o.fields, o.read, o.text = fields, nil, nil
 	}
@@ -76,17 +77,17 @@ func (o *owner) reconcile(m *meter.Meter, s *schema.Schema) error {
 	if o.read != nil && fields == o.fields {
 		o.read.fits.Store(s)
 	}
-	o.own(fields)
+	o.setFields(fields)
 	return nil
 }
 
-// exchange takes the fields in lost from the owner, and then adds those in won.
+// exchange removes the fields in lost from the owner's fields, and then adds those in won.
 func (o *owner) exchange(m *meter.Meter, lost, won *Set) {
 	// If nothing changes, the encoded text is kept.
 	if won.Subtract(m, o.fields).Empty() && o.fields.Intersect(m, lost).Subtract(m, won).Empty() {
 		return
 	}
-	o.own(o.fields.Subtract(m, lost).Union(m, won))
+	o.setFields(o.fields.Subtract(m, lost).Union(m, won))
 }
 
 // seconds returns the owner's time in Unix seconds; 0 if it is not known, so that such an owner
@@ -98,14 +99,14 @@ func (o *owner) seconds() int64 {
 	return o.time.Unix()
 }
 
-// find returns the index of manager m among owners, -1 if it is not there.
-func find(owners []owner, m manager) int {
+// ownerIndex returns the index of manager m among owners, -1 if it is not there.
+func ownerIndex(owners []owner, m manager) int {
 	return slices.IndexFunc(owners, func(o owner) bool { return o.manager == m })
 }
 
 // timeOf returns the time of manager m among owners, nil if it is not known.
 func timeOf(owners []owner, m manager) *meta.Time {
-	if i := find(owners, m); i >= 0 {
+	if i := ownerIndex(owners, m); i >= 0 {
 		return owners[i].time
 	}
 	return nil
@@ -162,6 +163,7 @@ func decode(m *meter.Meter, entries []meta.ManagedFieldsEntry) ([]owner, error) 
 	return owners, nil
 }
 
+// decodeEntry returns the owner that the entry with index i describes. The texts are Kubernetes'.
 func decodeEntry(m *meter.Meter, e *meta.ManagedFieldsEntry, i int) (owner, error) {
 	o := owner{
 		manager: manager{name: e.Manager, operation: e.Operation, subresource: e.Subresource},
@@ -195,6 +197,7 @@ func decodeEntry(m *meter.Meter, e *meta.ManagedFieldsEntry, i int) (owner, erro
 	return o, nil
 }
 
+// fieldsType is the only form of sets in managedFields.
 const fieldsType = "FieldsV1"
 
 // encode returns the entries of owners in the order of kube-apiserver: appliers first, then by
@@ -230,20 +233,21 @@ func encode(m *meter.Meter, owners []owner) []meta.ManagedFieldsEntry {
 	return entries
 }
 
-// maxUpdaters is how many entries of updaters an object may have. If there are more, the oldest
-// entries of a version are joined into one, whose manager is called bucket.
+// maxUpdaters is how many entries with the operation Update an object may have. If there are more,
+// the oldest entries of a version are joined into one, whose manager is called bucket.
 const (
 	maxUpdaters = 10
 	bucket      = "ancient-changes"
 )
 
-// capped returns owners with at most maxUpdaters updaters among them, where that is possible.
+// capUpdaters returns owners with at most maxUpdaters updaters among them. More are left if the
+// updaters wrote in so many versions that joining those of one version does not suffice.
 //
 // The steps are those of kube-apiserver, from the oldest updater to the newest: the first updater
 // of a version is only remembered; when a second one of that version comes, the two become a
 // bucket, and later ones are added to it. If the bucket itself comes later in that order than
 // updaters that were put into it, it is lost when its turn comes.
-func capped(m *meter.Meter, owners []owner) []owner {
+func capUpdaters(m *meter.Meter, owners []owner) []owner {
 	var updaters []*owner
 	for i := range owners {
 		if owners[i].operation == meta.ManagedFieldsOperationUpdate {
@@ -288,7 +292,7 @@ func capped(m *meter.Meter, owners []owner) []owner {
 	}
 	for id, sets := range parts {
 		b := left[id]
-		b.own(unite(m, sets))
+		b.setFields(unite(m, sets))
 		left[id] = b
 	}
 	return slices.Collect(maps.Values(left))

@@ -28,15 +28,15 @@ type merger struct {
 	outStack []outcome // results of the open objects and lists; used like the stacks of reader
 }
 
-// outcome is the merged value at one place. asLive and asWish say that it is exactly the value of
-// that side, so that nothing has to be made anew; both may be true.
+// outcome is the merged value at one path. asLive and asWish say that it is exactly the value of
+// live, or of wish, so that no new value has to be made; both may be true.
 type outcome struct {
 	part
 	name           string // of a field
 	asLive, asWish bool
 }
 
-// merge returns the merged value at one place. At most one of live and wish may be missing.
+// merge returns the merged value at one path. At most one of live and wish may be missing.
 func (m *merger) merge(live, wish part, sh shape) outcome {
 	switch {
 	case m.ends():
@@ -111,8 +111,8 @@ func (m *merger) objects(live, wish part, sh shape) outcome {
 	return outcome{part: partOf(object)}
 }
 
-// unchanged returns the side that equals outs, if one does: all of outs come from it, and none of
-// its parts is left out.
+// unchanged returns live or wish if the merged parts outs are exactly its parts: all of outs come
+// from it, and none of its parts is left out. It reports false if neither is.
 func unchanged(outs []outcome, live part, inLive int, wish part, inWish int) (outcome, bool) {
 	same := outcome{part: live, asLive: len(outs) == inLive, asWish: len(outs) == inWish}
 	for _, out := range outs {

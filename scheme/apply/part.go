@@ -140,7 +140,7 @@ func (p part) decoded(m *meter.Meter, depth int) part {
 	s := jsontext.NewScanner(alias.Bytes(string(p.raw)), true, m)
 	s.Literal, s.Depth = true, depth
 	tree, err := s.Document()
-	if err != nil { // nothing that has been decoded is malformed: m has ended
+	if err != nil { // text in a tree is never malformed, so m has ended
 		return null
 	}
 	return partOf(tree)
@@ -260,8 +260,8 @@ func (r *reader) byName(a, b entry) int {
 	return strings.Compare(a.name, b.name)
 }
 
-// freeEntries gives back what entries returned last. It clears the slice, so that the stack does
-// not keep the tree alive.
+// freeEntries gives back the slice that entries returned last. It clears the slice, so that the
+// stack does not keep the tree alive.
 func (r *reader) freeEntries(e []entry) {
 	r.entryStack = r.entryStack[:len(r.entryStack)-len(e)]
 	clear(e)
@@ -305,7 +305,7 @@ func (r *reader) items(p part, depth int) []part {
 	return r.partStack[start:len(r.partStack):len(r.partStack)]
 }
 
-// freeItems gives back what items returned last, as freeEntries does.
+// freeItems gives back the slice that items returned last, as freeEntries does.
 func (r *reader) freeItems(p []part) {
 	r.partStack = r.partStack[:len(r.partStack)-len(p)]
 	clear(p)

@@ -18,8 +18,9 @@ type read struct {
 	fits syncatomic.Pointer[schema.Schema]
 }
 
-// recent is a cache of the sets that were read last, by their text. Each write to an object reads
-// all its managedFields, and the objects that one program makes often have the same text.
+// recent is a cache of the sets that were read last. Its keys are the texts of the sets. Each write
+// to an object reads all its managedFields, and the objects that one program makes often have the
+// same text.
 //
 // It holds two generations. When the young one is full, it replaces the old one; a set that is
 // found in the old generation moves to the young one.
@@ -36,6 +37,7 @@ const (
 	maxRecentText = 8 << 10
 )
 
+// sets is the cache of the process: all Doors share it.
 var sets recent
 
 // parse returns the set that text describes, from the cache if it is there. A cached set shares no
@@ -58,6 +60,7 @@ func (r *recent) parse(m *meter.Meter, text []byte) (*read, error) {
 	return known, nil
 }
 
+// get returns the cached set of a text, nil if there is none. It clones text before it keeps it.
 func (r *recent) get(text string) *read {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,6 +74,7 @@ func (r *recent) get(text string) *read {
 	return known
 }
 
+// put adds a set to the cache, which keeps text.
 func (r *recent) put(text string, known *read) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

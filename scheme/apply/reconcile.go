@@ -12,7 +12,7 @@ import (
 // is nothing to change.
 func Reconcile(m *meter.Meter, fields *Set, s *schema.Schema) (*Set, error) {
 	root := rootShape(s)
-	if root.isWhole() { // the object as a whole is nobody's
+	if root.isWhole() { // nobody owns the object as a whole
 		return fields, nil
 	}
 	return fields.reconcile(m, root), m.Err()
@@ -50,8 +50,8 @@ func (s *Set) reconcile(m *meter.Meter, sh shape) *Set {
 	return out
 }
 
-// part returns the shape of what lies at element e of a value, judged by the shape alone: there is
-// no value to look at. A shape that allows an object is taken as one.
+// part returns the shape of the part at element e of a value of shape sh. The value is not known,
+// so a shape that allows an object counts as one.
 func (sh shape) part(e Element) shape {
 	switch {
 	case sh.object != impossible && sh.isLoose():
@@ -79,24 +79,25 @@ func (sh shape) isWhole() bool {
 	return sh.list == atomic
 }
 
-// isLoose reports whether the schema says no more of an object than that its entries may be
-// anything.
+// isLoose reports whether the schema declares no fields of an object and allows any entries in it.
 func (sh shape) isLoose() bool {
 	switch {
-	case sh.of == nil:
+	case sh.schema == nil:
 		return sh.parts == deduced
-	case len(sh.of.Properties) > 0 || hasHead(sh.of):
+	case len(sh.schema.Properties) > 0 || hasHead(sh.schema):
 		return false
-	case sh.of.AdditionalProperties == nil:
+	case sh.schema.AdditionalProperties == nil:
 		return sh.parts == deduced
 	}
-	return sh.of.AdditionalProperties.Model == nil && sh.entries().scalar == anyScalar
+	return sh.schema.AdditionalProperties.Model == nil && sh.entries().scalar == anyScalar
 }
 
-// withNamed returns the set together with the declared fields of objects that have members of the
-// set below them. Entries of maps are not added.
+// withNamed returns the set with more members: each declared field that has members of the set
+// below it becomes a member, too. Entries of maps do not. structured-merge-diff calls this
+// EnsureNamedFieldsAreMembers.
 func (s *Set) withNamed(m *meter.Meter, of *schema.Schema) *Set { return s.named(m, rootShape(of)) }
 
+// named is withNamed for the fields below a value of shape sh.
 func (s *Set) named(m *meter.Meter, sh shape) *Set {
 	if s == nil {
 		return nil

@@ -16,12 +16,14 @@ type Scale struct {
 	Replicas map[string]Path
 }
 
+// scaleVersion is the only version of the scale subresource.
 const scaleVersion = "autoscaling/v1"
 
+// scaleReplicas is the path of the replicas in a Scale.
 var scaleReplicas = Path{Field("spec"), Field("replicas")}
 
-// Of returns the managedFields of an object's scale, made of those of the object: the owners of the
-// replicas. If ctx has ended, it returns the error of ctx.
+// Of returns the managedFields of an object's scale: an entry for each owner of the replicas among
+// the object's managedFields. If ctx has ended, it returns the error of ctx.
 func (s *Scale) Of(ctx context.Context, object []meta.ManagedFieldsEntry) ([]meta.ManagedFieldsEntry, error) {
 	m := meterOf(ctx, object)
 	owners, err := decode(m, object)
@@ -32,7 +34,7 @@ func (s *Scale) Of(ctx context.Context, object []meta.ManagedFieldsEntry) ([]met
 	for _, o := range owners {
 		if replicas := s.Replicas[o.version]; replicas != nil && o.fields.Has(replicas) {
 			o.version = scaleVersion
-			o.own(SetOf(scaleReplicas))
+			o.setFields(SetOf(scaleReplicas))
 			out = append(out, o)
 		}
 	}
@@ -42,11 +44,11 @@ func (s *Scale) Of(ctx context.Context, object []meta.ManagedFieldsEntry) ([]met
 // Into returns the managedFields of an object, made of those that it had before a write to its
 // scale, and those that the scale has after it.
 //
-// An owner of the object's replicas that is not in the scale loses them. An owner of the scale's
-// replicas that did not own them in the object gains them there, with an entry of its own that
-// keeps the time of its earlier entry, if it has one. An updater is never the same manager in the
-// object and in its scale, because the apiVersions differ. If ctx has ended, Into returns the error
-// of ctx.
+// A manager that owns the replicas in object and has no entry in scale loses them. A manager that
+// owns them in scale, and did not own them in object, gains them in an entry of its own. That entry
+// has the time of the manager's entry in object, if there was one. An updater is never the same
+// manager in the object and in its scale, because the apiVersions differ. If ctx has ended, Into
+// returns the error of ctx.
 func (s *Scale) Into(ctx context.Context, object, scale []meta.ManagedFieldsEntry) ([]meta.ManagedFieldsEntry, error) {
 	m := meterOf(ctx, object, scale)
 	owners, err := decode(m, object)
@@ -73,7 +75,7 @@ func (s *Scale) Into(ctx context.Context, object, scale []meta.ManagedFieldsEntr
 		case scales:
 			delete(now, o.manager)
 		default:
-			o.own(o.fields.Subtract(m, SetOf(replicas)))
+			o.setFields(o.fields.Subtract(m, SetOf(replicas)))
 			if o.fields.Empty() {
 				continue
 			}
@@ -83,7 +85,7 @@ func (s *Scale) Into(ctx context.Context, object, scale []meta.ManagedFieldsEntr
 	for _, o := range scalers {
 		if _, ok := now[o.manager]; ok && o.fields.Has(scaleReplicas) {
 			o.version, o.time = s.APIVersion, before[o.manager].time
-			o.own(SetOf(s.Replicas[s.APIVersion]))
+			o.setFields(SetOf(s.Replicas[s.APIVersion]))
 			out = append(out, o)
 		}
 	}

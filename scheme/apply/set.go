@@ -74,7 +74,8 @@ func (s *Set) insert(p Path) {
 // pointer is valid until the next call. The caller has to make the node a member or put members
 // below it.
 func (s *Set) at(e Element) *node {
-	if last := len(s.nodes) - 1; last < 0 || s.nodes[last].element.compare(nil, e) < 0 { // mostly they come in order
+	// Most callers add elements in order.
+	if last := len(s.nodes) - 1; last < 0 || s.nodes[last].element.compare(nil, e) < 0 {
 		s.nodes = append(s.nodes, node{element: e})
 		return &s.nodes[last+1]
 	}
@@ -124,6 +125,7 @@ func (s *Set) All() iter.Seq[Path] {
 	return func(yield func(Path) bool) { s.each(nil, yield) }
 }
 
+// each yields the paths of the fields below at. It reports false if yield has returned false.
 func (s *Set) each(at Path, yield func(Path) bool) bool {
 	if s == nil {
 		return true

@@ -24,9 +24,9 @@ type shape struct {
 	// preserve says that unknown fields are kept, by this schema or by one around it within the
 	// same model.
 	preserve bool
-	// parts says what the parts are for which the schema in of has no schema.
-	parts parts
-	of    *schema.Schema // nil within values of which no schema says anything
+	// parts says which parts are allowed that the schema does not describe.
+	parts  parts
+	schema *schema.Schema // nil inside of values that no schema describes
 }
 
 // scalar says which scalars a value may be.
@@ -40,8 +40,8 @@ const (
 	boolScalar
 )
 
-// relation says whether a value may be a list (or an object), and whether its parts are owned one
-// by one.
+// relation says whether a value may be a list (or an object) and, if so, whether its parts are
+// owned one by one.
 type relation uint8
 
 const (
@@ -50,15 +50,18 @@ const (
 	granular                   // its parts are owned: those of an object by name, those of a list by key or value
 )
 
-// parts says what the parts of a value are for which there is no schema.
+// parts says which parts of a value are allowed that its schema does not describe, and who can own
+// them.
 type parts uint8
 
 const (
 	unknown   parts = iota // they are not allowed
-	deduced                // they may be anything: objects in them are granular, lists atomic
-	untouched              // they may be anything, and are atomic
+	deduced                // all are allowed: objects in them are granular, lists atomic
+	untouched              // all are allowed, and are atomic
 )
 
+// Shapes of values that no schema describes: anyGranular where unknown fields are kept, anyAtomic
+// in RawExtensions and in lists without a schema for their elements.
 var (
 	anyGranular = shape{scalar: anyScalar, list: atomic, object: granular, parts: deduced}
 	anyAtomic   = shape{scalar: anyScalar, list: atomic, object: atomic, parts: untouched}
@@ -89,7 +92,7 @@ func shapeOf(s *schema.Schema, preserve bool) shape {
 	case rawExtensionModel:
 		return anyAtomic
 	}
-	sh := shape{of: s, preserve: preserve || s.KeepsUnknown()}
+	sh := shape{schema: s, preserve: preserve || s.KeepsUnknown()}
 	typ := s.Type
 	if s.IntOrString {
 		typ = "" // in OpenAPI v3, from which kube-apiserver makes its schemas, it has a oneOf and no type
@@ -137,11 +140,11 @@ func listRelation(s *schema.Schema) relation {
 // more keys.
 func (sh shape) key(i int) string {
 	switch {
-	case sh.of == nil:
-	case sh.of.ListType == "map" && i < len(sh.of.ListKeys):
-		return sh.of.ListKeys[i]
-	case sh.of.ListType == "" && i == 0:
-		return sh.of.PatchMergeKey
+	case sh.schema == nil:
+	case sh.schema.ListType == "map" && i < len(sh.schema.ListKeys):
+		return sh.schema.ListKeys[i]
+	case sh.schema.ListType == "" && i == 0:
+		return sh.schema.PatchMergeKey
 	}
 	return ""
 }
@@ -156,8 +159,8 @@ func (sh shape) keys() (names []string) {
 
 // items returns the shape of a list's elements.
 func (sh shape) items() shape {
-	if sh.of != nil && sh.of.Items != nil {
-		return shapeOf(sh.of.Items, sh.preserve)
+	if sh.schema != nil && sh.schema.Items != nil {
+		return shapeOf(sh.schema.Items, sh.preserve)
 	}
 	return anyAtomic
 }
@@ -173,22 +176,22 @@ func (sh shape) field(name string) (_ shape, declared bool) {
 
 // property returns the schema of a declared field, nil if the field is not declared.
 func (sh shape) property(name string) *schema.Schema {
-	if sh.of == nil {
+	if sh.schema == nil {
 		return nil
 	}
-	if hasHead(sh.of) {
+	if hasHead(sh.schema) {
 		if p := head()[name]; p != nil {
 			return p
 		}
 	}
-	return sh.of.Properties[name]
+	return sh.schema.Properties[name]
 }
 
 // entries returns the shape of fields that are not declared; the zero shape if there may be none.
 func (sh shape) entries() shape {
 	switch {
-	case sh.of != nil && sh.of.AdditionalProperties != nil:
-		return shapeOf(sh.of.AdditionalProperties, sh.preserve)
+	case sh.schema != nil && sh.schema.AdditionalProperties != nil:
+		return shapeOf(sh.schema.AdditionalProperties, sh.preserve)
 	case sh.parts == deduced:
 		return anyGranular
 	case sh.parts == untouched:
@@ -197,14 +200,16 @@ func (sh shape) entries() shape {
 	return shape{}
 }
 
-// known reports whether the shape allows any value at all.
+// known reports whether the shape allows at least one class of values.
 func (sh shape) known() bool {
 	return sh.scalar != noScalar || sh.list != impossible || sh.object != impossible
 }
 
 // free reports whether the shape allows every value, with anything in it, so that there is nothing
 // to check.
-func (sh shape) free() bool { return sh.of == nil && sh.scalar == anyScalar && sh.object != impossible }
+func (sh shape) free() bool {
+	return sh.schema == nil && sh.scalar == anyScalar && sh.object != impossible
+}
 
 // given narrows a shape to class c of the value at hand. If the shape does not allow c, it stays as
 // it is.
@@ -224,7 +229,7 @@ func (sh shape) given(c class) shape {
 // not declare them, as custom resources do.
 func hasHead(s *schema.Schema) bool { return s.Go == nil && (s.Resource || s.EmbeddedResource) }
 
-// head has the schemas of these three fields.
+// head has the schemas of apiVersion, kind and metadata.
 var head = sync.OnceValue(func() map[string]*schema.Schema {
 	return map[string]*schema.Schema{
 		"apiVersion": {Type: schema.String},

@@ -9,6 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
+// What all walks over trees have in common. The collector (fields.go), comparer, merger, pruner
+// (remove.go) and checker embed a walker; ParseFields borrows its builder.
+
 // walker walks through one tree, or two at once, by a schema. It embeds a reader, knows the path of
 // the value at hand, and collects problems and sets. newWalker returns one, and done gives it back
 // to the pool.
@@ -23,6 +26,7 @@ type walker struct {
 // values is dropped.
 var walkers = sync.Pool{New: func() any { return new(walker) }}
 
+// maxKept is the number of values in the largest stack that the pool keeps.
 const maxKept = 1 << 8
 
 // newWalker returns a walker that stands at the top. m may be nil. Once m has ended the walk stops
@@ -148,6 +152,7 @@ func (p problems) Error() string {
 	return b.String()
 }
 
+// String returns the text of the problem after its path, if it has one.
 func (p problem) String() string {
 	if p.path == "" {
 		return p.text

@@ -20,7 +20,7 @@ type write struct {
 	meter  meter.Meter // counts all work of the write, whose size clients decide; it ends with ctx
 	before typed
 	after  any              // the tree after the write, in the version of the door
-	forms  map[string]*form // what is known of the write, by apiVersion
+	forms  map[string]*form // the write in each version that was needed so far, by apiVersion
 }
 
 // typed is an object in one version, with the schema of that version.
@@ -168,9 +168,9 @@ func (w *write) reconcile(owners []owner) ([]owner, error) {
 	return kept, nil
 }
 
-// take removes what the write touches from all owners but self, and drops owners that own nothing.
-// It works in place.
-func (w *write) take(owners []owner, self manager) ([]owner, error) {
+// takeFromOthers removes the fields that the write touches from all owners except self, and drops
+// owners without fields. It changes owners in place.
+func (w *write) takeFromOthers(owners []owner, self manager) ([]owner, error) {
 	kept := owners[:0]
 	for _, o := range owners {
 		if o.manager != self {
@@ -179,7 +179,7 @@ func (w *write) take(owners []owner, self manager) ([]owner, error) {
 				return nil, err
 			}
 			if !o.fields.Intersect(&w.meter, d.touched).Empty() {
-				o.own(o.fields.Subtract(&w.meter, d.touched))
+				o.setFields(o.fields.Subtract(&w.meter, d.touched))
 			}
 		}
 		if !o.fields.Empty() {
@@ -189,6 +189,7 @@ func (w *write) take(owners []owner, self manager) ([]owner, error) {
 	return kept, nil
 }
 
+// noType returns the error for a door whose version does not exist.
 func noType(kind meta.GroupVersionKind) error {
 	return fmt.Errorf("no corresponding type for %v", kind)
 }

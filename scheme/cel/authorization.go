@@ -64,15 +64,15 @@ type principal struct {
 }
 
 // A check is a question that an expression builds step by step: a group, then a resource with its
-// subresource, namespace, name and selectors; or a path. The CEL type of the receiver tells which
-// step it has reached.
+// subresource, namespace, name and selectors; or a path. The CEL type of its receiver tells which
+// of these steps was the last.
 type check struct {
 	receiver
 	authorizer Authorizer
 	access     Access
 }
 
-// A decision is the answer to a check.
+// A decision is the result of a check.
 type decision struct {
 	receiver
 	allowed bool
@@ -98,10 +98,10 @@ func authorization() []cel.EnvOption {
 		narrow("labelSelector", "authorizer_labelselector", func(a *Access) *string { return &a.LabelSelector }),
 		step("check", "pathcheck_check", pathCheckType, decisionType, decide),
 		step("check", "resourcecheck_check", ResourceCheckType, decisionType, decide),
-		answer("allowed", cel.BoolType, func(d decision) ref.Val { return types.Bool(d.allowed) }),
-		answer("reason", cel.StringType, func(d decision) ref.Val { return types.String(d.reason) }),
-		answer("errored", cel.BoolType, func(d decision) ref.Val { return types.Bool(d.err != nil) }),
-		answer("error", cel.StringType, func(d decision) ref.Val {
+		decisionField("allowed", cel.BoolType, func(d decision) ref.Val { return types.Bool(d.allowed) }),
+		decisionField("reason", cel.StringType, func(d decision) ref.Val { return types.String(d.reason) }),
+		decisionField("errored", cel.BoolType, func(d decision) ref.Val { return types.Bool(d.err != nil) }),
+		decisionField("error", cel.StringType, func(d decision) ref.Val {
 			if d.err == nil {
 				return types.String("")
 			}
@@ -131,8 +131,8 @@ func narrow(name, id string, field func(*Access) *string) cel.EnvOption {
 	})
 }
 
-// answer declares a function that reads a decision.
-func answer(name string, to *cel.Type, get func(decision) ref.Val) cel.EnvOption {
+// decisionField declares a function that reads a decision.
+func decisionField(name string, to *cel.Type, get func(decision) ref.Val) cel.EnvOption {
 	return cel.Function(name, cel.MemberOverload("decision_"+name, []*cel.Type{decisionType}, to,
 		cel.UnaryBinding(func(arg ref.Val) ref.Val {
 			d, ok := arg.(decision)

@@ -12,7 +12,7 @@
 //   - Cost is the unit in which Kubernetes counts the work of an expression. The estimate, made
 //     of the sizes that a schema allows, keeps expensive expressions out of a schema. At run
 //     time CallLimit bounds one run, and a Budget bounds all runs about one object.
-//   - Work is what a run does without paying for it in cost (work.go). maxWork bounds it.
+//   - Work is what a run does that its cost does not count (work.go). maxWork bounds it.
 //
 // Laws:
 //   - Costs and limits are part of the API: an expression has the same estimate and the same

@@ -18,8 +18,8 @@ var cidrType = &valueType[netip.Prefix]{
 	converts: true,
 }
 
-// A cidrValue is a network prefix. Its size, from which the cost of comparing it follows, is the
-// length of the prefix in bytes.
+// A cidrValue is a network prefix. Its size is the length of the prefix in bytes; the costs of
+// containsIP, containsCIDR and != follow from it.
 type cidrValue struct{ *value[netip.Prefix] }
 
 // Size implements traits.Sizer.

@@ -12,9 +12,9 @@ import (
 // which calls it for each call with what is known about the sizes of the arguments.
 // registry/extensions uses the result to refuse a schema whose rules could exceed the budget.
 
-// estimator estimates calls. Some estimates are lower than the costs of cost.go, and one looks at
-// the wrong argument (validate): kube-apiserver's do the same, and a correction would change which
-// schemas are accepted.
+// estimator estimates calls. Some estimates are lower than the costs in cost.go, and that of
+// validate uses the size of the wrong argument. kube-apiserver makes the same mistakes, and
+// correcting them would change which schemas are accepted.
 type estimator struct {
 	sizes Sizes // nil if nothing is known
 }

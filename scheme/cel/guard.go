@@ -12,11 +12,11 @@ import (
 	"github.com/google/cel-go/interpreter"
 )
 
-// Checks before a call. cel-go counts the cost of a call after the call, and some calls cost next
-// to nothing whatever they do. That is too late and too little for functions of which a few calls
-// can take all memory or hours: lists.range(1000000000), distinct() of a long list, or == of lists
-// that hold the same list twice, forty levels deep. Program passes guard to the planner; such a
-// call first computes its work (work.go).
+// Checks before a call. cel-go counts the cost of a call after the call, and some calls have the
+// same small cost however much they do. A few calls of such functions can take hours or all memory:
+// lists.range(1000000000), distinct() of a long list, or == of lists that hold the same list twice,
+// forty levels deep. Program passes guard to the planner, which makes these calls compute their
+// work first (work.go).
 
 // guard returns a decorator for the planner, which wraps the calls that may do too much.
 func guard(env *cel.Env, a *ast.AST) interpreter.InterpretableDecorator {

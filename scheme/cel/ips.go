@@ -18,8 +18,7 @@ var ipType = &valueType[netip.Addr]{
 	converts: true,
 }
 
-// An ipValue is an address. Its size, from which the cost of comparing it follows, is its length in
-// bytes.
+// An ipValue is an address. Its size is its length in bytes; the cost of != follows from it.
 type ipValue struct{ *value[netip.Addr] }
 
 // Size implements traits.Sizer.

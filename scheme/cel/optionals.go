@@ -7,7 +7,7 @@ import (
 )
 
 // eitherOptional is a decorator for the planner. It makes a.or(b) and a.orValue(b) evaluate b only
-// if a has no value. Neither counts as a call.
+// if a has no value. Neither costs anything itself.
 func eitherOptional(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 	call, ok := i.(interpreter.InterpretableCall)
 	if !ok || len(call.Args()) != 2 {
@@ -27,7 +27,7 @@ func eitherOptional(i interpreter.Interpretable) (interpreter.Interpretable, err
 	return i, nil
 }
 
-// either evaluates to an optional or, if that has no value, to something else.
+// either is a planned a.or(b) or a.orValue(b): optional is a, other is b.
 type either struct {
 	id              int64
 	optional, other interpreter.Interpretable

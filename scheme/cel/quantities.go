@@ -13,6 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// The quantity library of CEL: quantity("1Gi").isGreaterThan(quantity("1G")). Base includes it.
+
 // A quantity is a meta.Quantity and the form in which kube-apiserver would hold it: as a 64-bit
 // number times 10^scale if its spelling shows without calculation that it fits, else as a decimal.
 // A decimal is never an integer there. So quantity("1000m").isInteger() and

@@ -9,9 +9,9 @@ import (
 // its result, so the tally keeps the values of evaluated expressions on a stack, where calls find
 // their arguments.
 //
-// The rules are those of the tracker in cel-go, because costs are part of the API. Expressions do
-// not say when they begin, so an entry that no call takes stays until an entry below it is dropped;
-// each turn of a loop may leave some.
+// The rules are those of the tracker in cel-go, because costs are part of the API. The tally learns
+// when the evaluation of an expression ends, not when it begins. So an entry that no call takes
+// stays until an entry below it is dropped, and each turn of a loop may leave some.
 //
 // cel-go's tracker searches the stack for an entry, which makes loops over long lists quadratic.
 // Here top knows the highest entry of each expression, and each entry knows the next lower one of

@@ -30,7 +30,7 @@ type value[T any] struct {
 	v    T
 }
 
-// opaque is implemented by the values of all libraries here: comparing two of them costs 1.
+// opaque is implemented by the values of all libraries here: == of two of them costs 1.
 type opaque interface{ opaque() }
 
 func (v *value[T]) opaque() {}
@@ -74,8 +74,8 @@ func (v *value[T]) Equal(other ref.Val) ref.Val {
 	return types.Bool(v.kind.equal(v.v, o.v))
 }
 
-// on makes a CEL function of a Go function of type A. An argument of another type, which dyn() can
-// smuggle past the type check, is an error.
+// on makes a CEL function of a Go function of type A. An argument of another type, which passes the
+// type check if it is written as dyn(x), is an error.
 func on[A any](f func(A) ref.Val) functions.UnaryOp {
 	return func(arg ref.Val) ref.Val {
 		a, ok := arg.Value().(A)

@@ -12,8 +12,8 @@ import (
 )
 
 // The work of calls: how much they do beyond what they cost. guarded.Eval in guard.go computes the
-// work of a call from its arguments before the call. It must be an upper bound, or nearly one, and
-// cheap to compute.
+// work of a call from its arguments before the call. The computed work must not be much less than
+// the real work, and must be cheap to compute.
 
 // A work describes a call in advance: cost is the least that the call will cost, free the work that
 // it does without paying. Both are in elements that it reads or makes.

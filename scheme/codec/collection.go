@@ -13,8 +13,8 @@ import (
 // the plan of the element.
 
 // stringList decodes a JSON array into a list of strings. It overwrites the elements that list
-// already has. So an element null, which changes nothing, keeps the element of an earlier array of
-// the same field: {"args":["a"],"args":[null]} gives ["a"], as encoding/json does.
+// already has. An element null changes nothing, so it keeps the element of an earlier array of the
+// same field: {"args":["a"],"args":[null]} gives ["a"], as encoding/json does.
 func (d *decoder) stringList(p *plan, list *[]string) error {
 	if err := d.Open(); err != nil {
 		return err
@@ -54,8 +54,8 @@ func (d *decoder) stringList(p *plan, list *[]string) error {
 	return nil
 }
 
-// byteList decodes an array of numbers into bytes. encoding/json accepts that form beside base64;
-// it is rare, so encoding/json decodes it here.
+// byteList decodes an array of numbers into bytes. encoding/json accepts that form beside base64.
+// The form is rare, so the careful decoder leaves it to encoding/json.
 func (d *decoder) byteList(p *plan, list *[]byte) error {
 	start := d.Pos
 	if err := d.Skip(); err != nil {
@@ -72,9 +72,9 @@ func (d *decoder) byteList(p *plan, list *[]byte) error {
 	return nil
 }
 
-// list decodes a JSON array into the list at at, whose type p describes. Elements that the list
-// already has are decoded into, as encoding/json does. The memory of each element counts against
-// maxMemory, and so does all that growing the list copies.
+// list decodes a JSON array into the list that at points to, whose type p describes. Elements that
+// the list already has are decoded into, as encoding/json does. The memory of each element counts
+// against maxMemory, and so do the elements that are copied when the list grows.
 func (d *decoder) list(p *plan, at typeinfo.Pointer) error {
 	if err := d.Open(); err != nil {
 		return err
@@ -130,8 +130,9 @@ func (d *decoder) element(p *plan, at typeinfo.Pointer) error {
 // keys is the set of the keys of one JSON object that were read, to find repeated ones.
 type keys map[string]struct{}
 
-// key consumes the key of a map entry and its colon. The strict and careful decoder reports a key
-// that is in seen already. The quick decoder keeps no set: its callers ask the map that they fill.
+// key consumes the key of a map entry and its colon. A decoder that is strict and careful reports a
+// key that is in seen already. The quick decoder keeps no set: its callers look the key up in the
+// map that they fill.
 func (d *decoder) key(seen *keys) (string, error) {
 	k, err := d.Key()
 	if err != nil {

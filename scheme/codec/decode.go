@@ -19,9 +19,9 @@ import (
 // tree.go. Lists and maps are in collection.go.
 //
 // Each document is decoded at most twice. The quick decoder runs first and gives up at the first
-// thing that is out of order; then jsontext.SyntaxError words a syntax error; then the careful
-// decoder runs over the well-formed document and words everything else. TestDecodeAsEncodingJSON
-// and FuzzDecode hold both decoders to what encoding/json does.
+// thing that is out of order. Then jsontext.SyntaxError looks for a syntax error and words it. If
+// there is none, the careful decoder decodes the document again and words all other errors.
+// TestDecodeAsEncodingJSON and FuzzDecode hold both decoders to what encoding/json does.
 
 // Bounds of strict decoding. maxStrict is the number of unknown and repeated fields that are
 // reported, as in kube-apiserver. maxStrictText bounds the bytes of all messages that are made: a
@@ -38,6 +38,7 @@ const (
 // largest allowed size stay below it.
 const maxMemory = 128 << 20
 
+// errMemory refuses an object whose lists and maps take more than maxMemory.
 var errMemory = errors.New("the lists of the object are too long")
 
 // budget counts the memory, in bytes, that the elements of lists and maps take.
@@ -210,8 +211,8 @@ func (d *decoder) report(what, name string) error {
 	return nil
 }
 
-// document decodes the whole input into the value at at. It returns the first type error, or the
-// error that ended decoding.
+// document decodes the whole input into the value that at points to. It returns the first type
+// error, or the error that ended decoding.
 func (d *decoder) document(p *plan, at typeinfo.Pointer) error {
 	if err := d.value(p, at); err != nil {
 		return d.addContext(err)
@@ -296,7 +297,7 @@ func (d *decoder) custom(p *plan, at typeinfo.Pointer) error {
 // choice decodes into the part of a value that the value chooses for this JSON, such as the number
 // or the string of an IntOrString. Kubernetes gives such types an UnmarshalJSON of their own, which
 // has two effects that are kept here: unknown and repeated fields inside are not reported, and a
-// type error inside ends decoding, before all saved ones.
+// type error inside ends decoding and is returned even if another type error was saved before it.
 func (d *decoder) choice(c typeinfo.Choice) error {
 	part, err := c.Choose(d.Next())
 	switch {
@@ -451,12 +452,12 @@ func (d *decoder) objectValue(p *plan, at typeinfo.Pointer) error {
 	return d.mistyped("object", p.goType)
 }
 
-// lookahead is how many fields, from the one that is expected next, find compares before it asks
-// the map: most input has its fields in the order of their declaration, with gaps.
+// lookahead is the number of fields that find compares, from the expected field on, before it looks
+// in the map: most input has its fields in the order of their declaration, but not all of them.
 const lookahead = 5
 
-// structValue decodes a JSON object into the struct at at. A repeated field is decoded into the
-// value that its first occurrence left, as in encoding/json.
+// structValue decodes a JSON object into the struct that at points to. A repeated field is decoded
+// into the value that its first occurrence left, as in encoding/json.
 func (d *decoder) structValue(p *plan, at typeinfo.Pointer) error {
 	if err := d.Open(); err != nil {
 		return err
@@ -520,7 +521,8 @@ func (p *plan) find(key []byte, expect int) int {
 
 // unknown skips the value of an unknown field. A top-level name that is kind or apiVersion in other
 // letter case makes the quick decoder give up, because kube-apiserver reads the kind of a document
-// case-insensitively (see interpret). Once the careful decoder runs, interpret has decided.
+// case-insensitively (see interpret). When the careful decoder runs, interpret has found the kind
+// already.
 func (d *decoder) unknown(p *plan, key []byte) error {
 	if !d.careful && d.Depth == 1 &&
 		(strings.EqualFold(string(key), "kind") || strings.EqualFold(string(key), "apiVersion")) {

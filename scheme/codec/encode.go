@@ -49,9 +49,8 @@ var scratch = sync.Pool{New: func() any { return new([]byte) }}
 // mostScratch is the capacity, in bytes, of the largest buffer that the pool keeps.
 const mostScratch = 64 << 10
 
-// encode appends the value at at to dst. If dst is nil, it encodes into a pooled buffer and returns
-// an exact copy, because callers keep the result (storage does) and spare capacity would be kept
-// with it.
+// encode appends the value that at points to. If dst is nil, it encodes into a pooled buffer and
+// returns a copy without spare capacity, because storage keeps the result in memory.
 func (p *plan) encode(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	if dst != nil {
 		return p.append(dst, at)
@@ -68,7 +67,7 @@ func (p *plan) encode(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	return dst, err
 }
 
-// append appends the JSON of the value at at, whose type p describes.
+// append appends the JSON of the value that at points to, whose type p describes.
 func (p *plan) append(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	switch p.kind {
 	case typeinfo.Struct:
@@ -95,8 +94,8 @@ func (p *plan) append(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	return jsontext.AppendTree(dst, *typeinfo.As[any](at), jsontext.HTML)
 }
 
-// appendBehind appends the value at at or, if pointer is set, the value that the pointer at at
-// points to; nil is null.
+// appendBehind appends the value that at points to. If pointer is set, that value is a pointer
+// itself, and appendBehind appends what it points to, or null if it is nil.
 func (p *plan) appendBehind(dst []byte, pointer bool, at typeinfo.Pointer) ([]byte, error) {
 	if pointer {
 		if at = *at.Slot(); at.IsNil() {
@@ -128,8 +127,8 @@ func (p *plan) appendStruct(dst []byte, at typeinfo.Pointer) (_ []byte, err erro
 	return append(dst, '}'), nil
 }
 
-// empty reports whether omitempty leaves out the field whose value is at at. omitempty never leaves
-// out a struct, as in encoding/json.
+// empty reports whether omitempty leaves out the field whose value at points to. omitempty never
+// leaves out a struct, as in encoding/json.
 func (f *fieldPlan) empty(at typeinfo.Pointer) bool {
 	if f.pointer {
 		return at.Slot().IsNil()

@@ -29,12 +29,12 @@
 // scheme), the reaction to unknown fields (router).
 //
 // Read: media.go and negotiate.go (which encoding), factory.go and object.go (entry points),
-// plan.go, decode.go, collection.go, tree.go and misfit.go (JSON in), encode.go, json.go (JSON out;
-// json.go is the only file that imports goccy/go-json), status.go (the same for Status), peek.go,
-// needs.go and peekneeds.go (looking into encoded objects), peekowners.go and managedfields.go (the
-// same for the garbage collector and for managedFields), yaml.go and yamljson.go, protoplan.go,
-// protodecode.go, protoencode.go and proto.go, protopeek*.go (peek.go for protobuf), frame.go
-// (watch events).
+// plan.go, decode.go, collection.go, tree.go and typeerror.go (JSON in), encode.go, json.go (JSON
+// out; json.go is the only file that imports goccy/go-json), status.go (the same for Status),
+// peek.go, needs.go and peekneeds.go (looking into encoded objects), peekowners.go and
+// managedfields.go (the same for the garbage collector and for managedFields), yaml.go and
+// yamljson.go, protoplan.go, protodecode.go, protoencode.go and proto.go, protopeek*.go (peek.go
+// for protobuf), frame.go (watch events).
 package codec
 
 import (

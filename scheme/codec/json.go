@@ -51,7 +51,7 @@ func AppendIndent(dst, src []byte) []byte {
 }
 
 // Indenter indents JSON that arrives in parts, such as a list whose items are appended one by one.
-// The parts together give what AppendIndent gives for the whole.
+// Together the parts give what AppendIndent gives for the whole. The zero Indenter is ready to use.
 type Indenter struct {
 	// depth is the number of open brackets.
 	depth int
@@ -67,7 +67,8 @@ func (n *Indenter) newline(dst []byte) []byte {
 	return dst
 }
 
-// Append appends the next part to dst. A part ends between two tokens.
+// Append appends the next part, src, to dst. A part must not end inside of a token, such as a
+// string.
 func (n *Indenter) Append(dst, src []byte) []byte {
 	for i := 0; i < len(src); i++ {
 		c := src[i]

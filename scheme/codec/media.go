@@ -19,6 +19,7 @@ const (
 	ProtobufType = "application/vnd.kubernetes.protobuf"
 )
 
+// typeNames are the media types, by Type.
 var typeNames = [...]string{JSONType, YAMLType, ProtobufType}
 
 // String returns the media type, without parameters.

@@ -13,6 +13,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// What a look into an encoded object must find so that defaulting would change nothing: the needs
+// that package scheme collects (typeinfo.Need) are compiled into trees of needNodes. This file only
+// compiles; peekneeds.go and protopeekneeds.go evaluate the trees while they read an object.
+
 // Needs makes Peekers and ProtoPeekers that also report whether defaulting might change an object
 // (Peek.Lacks). For each struct type it knows what the defaulting functions need to find so that
 // they change nothing; see typeinfo.Need. What a Peeker has to look at is compiled from the
@@ -22,8 +26,8 @@ import (
 // reads an object with needs it keeps a frame, in which each fact is one bit. At the end of the
 // object the bits of the frame decide which needs are met.
 type Needs struct {
-	// of returns the needs of defaulting a struct type; known is false if some function's needs are
-	// unknown.
+	// of returns the needs of the functions that default a struct type. known is false if the needs
+	// of one of them are not declared.
 	of func(*typeinfo.Type) (needs []typeinfo.Need, known bool)
 
 	mu          sync.Mutex // held while nodes are compiled
@@ -65,10 +69,11 @@ func (n *Needs) node(t *typeinfo.Type, more []typeinfo.Need, proto bool) *needNo
 	return c.node(t, demand{needs: more}, 0)
 }
 
-// needNode says what is looked at in an object. nil means that nothing is.
+// needNode says what is looked at in an object. A nil *needNode means that nothing in the object
+// matters.
 type needNode struct {
-	// lacking says that any such object lacks something, zeroLacks that an object without members
-	// does.
+	// lacking says that every object of the type counts as lacking something, because nothing can
+	// be proven of it. zeroLacks says that an object without members lacks something.
 	lacking, zeroLacks bool
 	fields             []needField
 	names              nameTable
@@ -98,11 +103,11 @@ type needField struct {
 	seen   uint64 // its bit in needLook.seen
 	// several says that the field is repeated in protobuf: a list or a map.
 	several bool
-	// opaque says that any value that is not empty lacks something, because the tree does not lead
-	// into it.
+	// opaque says that a value lacks something unless it is empty, because the tree has no nodes
+	// for what is inside the value.
 	opaque bool
 	kind   typeinfo.Kind
-	below  *needNode // of a struct, or of the elements of a list; for a map of strings its keys are the fields
+	below  *needNode // of the struct, the list's elements, or the map with its keys as fields
 	tests  []needTest
 	// simple says that the field has only one test, testFull for this very object, and nothing
 	// below.
@@ -187,9 +192,9 @@ type needCompiler struct {
 }
 
 // claim is a fact that the node of an outer object wants to know about a value inside of it.
-type claim struct { // the steps that remain
-	path []typeinfo.Step // that is left
-	// how many structs are around the object that wants to know
+type claim struct {
+	path []typeinfo.Step // the steps from the value at hand to the value that the fact is about
+	// depth is the number of structs around the object that wants to know the fact.
 	test  needTest
 	depth int
 }
@@ -197,7 +202,7 @@ type claim struct { // the steps that remain
 // demand is everything that outer objects want to know about a value.
 type demand struct {
 	claims []claim
-	needs  []typeinfo.Need // whose places lead on from here
+	needs  []typeinfo.Need // with the part of Place that leads on from this value
 }
 
 // none reports whether nothing is wanted.
@@ -273,7 +278,8 @@ func (c *needCompiler) own(t *typeinfo.Type) (needs []typeinfo.Need, known bool)
 	return needs, known
 }
 
-// reaches reports whether t, or any type below it, has needs.
+// reaches reports whether t, or a type inside of it, has needs or functions whose needs are not
+// declared.
 func (c *needCompiler) reaches(t *typeinfo.Type, seen map[*typeinfo.Type]bool) bool {
 	if t == nil || seen[t] {
 		return false
@@ -308,7 +314,7 @@ func (f *needFrame) add(need typeinfo.Need) {
 	}
 	switch term := need.Terms[0]; term.Op {
 	case typeinfo.NeedNamed:
-		f.known = f.known && f.depth == 0 // a Peek has the name and the labels of the outermost object only
+		f.known = f.known && f.depth == 0 // a Peek has only the outermost object's name and labels
 		f.node.label = term.Text
 		return
 	case typeinfo.NeedMilli:
@@ -386,7 +392,8 @@ func (f *needFrame) claim(path []typeinfo.Step, test needTest) {
 	f.want.claims = append(f.want.claims, claim{path, test, f.depth})
 }
 
-// member compiles a member m of the struct t.
+// member compiles the member m of the struct t: the tests that claims demand of it, and the node of
+// what is inside.
 func (c *needCompiler) member(f *needFrame, t *typeinfo.Type, m *typeinfo.Field) {
 	field := needField{name: m.Name, number: m.Number, kind: m.Type.Kind}
 	var want demand

@@ -14,7 +14,7 @@ import (
 // Content negotiation: Negotiate chooses the form of a response from the Accept header, BodyType
 // the encoding of a request body from its Content-Type. The router calls both for each request.
 // Both follow kube-apiserver, including its order of equally good clauses and its two different
-// errors; accept_test.go holds Negotiate to a plain twin.
+// errors. accept_test.go compares Negotiate with a second, simple implementation.
 
 // Offer is a set of flags that say in which forms an endpoint can answer, beside plain objects.
 type Offer uint8
@@ -58,7 +58,7 @@ const (
 )
 
 // acceptCache maps Accept headers to their results, because clients send the same few headers again
-// and again. When the map is full it is emptied: headers in use come back at once.
+// and again. When the map is full it is emptied: the next requests add the headers in use again.
 var acceptCache struct {
 	sync.RWMutex
 	results map[acceptKey]acceptResult
@@ -150,9 +150,9 @@ func produced(offer Offer) []string {
 	return append(append([]string{}, typeNames[:]...), streamTypes...)
 }
 
-// Producible returns nil if an Accept header allows the media type only, which is the one that an
-// endpoint has, or allows everything. Parameters are ignored. Otherwise it returns the 406 that
-// Negotiate would return.
+// Producible checks an Accept header for an endpoint that has a single media type, only. It returns
+// nil if the header names that type or */*, whatever their parameters. Otherwise it returns the 406
+// of kube-apiserver's routing, which is a *meta.StatusError.
 func Producible(accept, only string) error {
 	if accept == "" {
 		return nil
@@ -292,7 +292,7 @@ func (c *clause) media(t Type, offer Offer) (Media, bool) {
 		return m, (stream == "" || stream == "watch") && server == "" &&
 			m.As == AsDiscovery && m.Group == "apidiscovery.k8s.io" && m.Version == "v2"
 	}
-	// Other endpoints than watches accept the parameter and ignore it.
+	// Endpoints other than watches accept the parameter and ignore it.
 	m.Stream = stream == "watch" && offer&OfferWatch != 0
 	if stream != "" && (stream != "watch" || t == YAML) || server != "" && server != "v1" {
 		return m, false

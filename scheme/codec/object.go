@@ -69,9 +69,8 @@ func (f *Factory) decodeAs(gvk meta.GroupVersionKind, req DecodeRequest) (Decode
 	return out, nil
 }
 
-// decodeQuickly decodes data as an object of the kind guess. Its error is a final one, or one that
-// says only that data must be decoded carefully. After decoding it checks that data does state the
-// kind guess.
+// decodeQuickly decodes data as an object of the kind guess. Unless its error is final (see final),
+// data must be decoded carefully. After decoding it checks that data states the kind guess.
 func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) (Decoded, error) {
 	t := f.kinds.Type(guess)
 	if t == nil {
@@ -96,8 +95,8 @@ func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) 
 
 // fill decodes JSON into obj and returns the unknown and repeated fields. The JSON is known to be
 // well-formed unless req.As is set. An object without a Go type decodes itself by its
-// UnmarshalJSON; then only repeated fields are reported, because only the schema knows which fields
-// are unknown.
+// UnmarshalJSON. Then only repeated fields are reported: which fields are unknown, only the schema
+// of its kind says.
 func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequest) ([]string, error) {
 	t := f.kinds.Type(gvk)
 	if t != nil && reflect.TypeOf(obj).Elem() == t.Go {

@@ -7,9 +7,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NegotiatePage chooses the form of a page that is text for people and an object for programs: a
-// client gets the object as JSON or YAML if it asks for one of kinds by group, version and kind;
-// then convert is true. Otherwise it gets text. The error is a *meta.StatusError with code 406.
+// NegotiatePage chooses the form of a page such as /statusz, which is text for people and an object
+// for programs. If a clause of the Accept header asks for one of kinds, by its parameters g, v and
+// as, the client gets the object as JSON or YAML, and convert is true. Otherwise the client gets
+// text. The error is a *meta.StatusError with code 406.
 func NegotiatePage(accept string, kinds ...meta.GroupVersionKind) (m Media, convert bool, err error) {
 	if strings.TrimSpace(accept) == "" {
 		return m, false, nil

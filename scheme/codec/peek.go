@@ -7,6 +7,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
+// Looking into objects encoded as JSON: the metadata that the registry needs of each stored object,
+// and the values at a few paths. The registry calls Peeker.Peek for objects that it loads, instead
+// of decoding them. peekneeds.go finds out Peek.Lacks in the same pass; protopeek.go does all of
+// this for protobuf.
+
 // Peek holds what a Peeker finds in an object encoded as JSON, or a ProtoPeeker in one encoded as
 // protobuf. Its strings refer to the data that was looked at, unless they contain escapes. The
 // fields Head, Splice, Metadata and Version are offsets in JSON and stay zero for protobuf.
@@ -28,8 +33,9 @@ type Peek struct {
 	Head int
 	// Splice is the offset in data at which the member `"resourceVersion":"...",` is to be
 	// inserted: before the first member of metadata that follows name, generateName, namespace,
-	// selfLink and uid, which is where Kubernetes writes it. A member of metadata always begins at
-	// Splice. It is 0 if metadata is missing or has no members.
+	// selfLink and uid, which is where Kubernetes writes it. If no member follows these, Splice is
+	// where the last member begins. It is 0 if metadata is missing or has no member other than
+	// resourceVersion.
 	Splice int
 	// Metadata is the span of the value of metadata, zero if metadata is missing.
 	Metadata Span
@@ -358,9 +364,9 @@ func (l *peeker) metadata(node *pathNode, need *needNode) error {
 	}
 }
 
-// version sets Peek.Version after the member resourceVersion, which began at at, was read. The span
-// includes the comma after the member. If there is none, it includes the comma before the member;
-// before is where the previous member ended, 0 if there is none.
+// version sets Peek.Version after the member resourceVersion was read, which began at index at. The
+// span includes the comma after the member. If no comma follows, it includes the comma before the
+// member. before is the index at which the previous member ended, 0 if there was none.
 func (l *peeker) version(at, before int) {
 	end := l.Pos
 	if l.Next() == ',' {

@@ -9,6 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// How types map to JSON: makePlan turns a descriptor into a plan, once per type, on first use.
+// decode.go, collection.go and encode.go work by plans.
+
 // plan is a descriptor prepared for JSON, so that encoding and decoding need little reflection. All
 // Factories share the plans. A plan never changes once another goroutine can see it.
 type plan struct {
@@ -57,9 +60,9 @@ type compiled[V any] struct {
 	done sync.Map // *typeinfo.Type to *V
 }
 
-// get returns the value made of t. make makes the value of t and of all types that t reaches. For
-// each type it asks known first and stores the value in fresh before it makes the parts, so that
-// recursive types end. Other goroutines see a value only when it is complete.
+// get returns the value made of t. make makes the values of t and of all types that t contains. For
+// each type it calls lookup first, and it stores the value in fresh before it makes the values of
+// the parts, so that recursive types end. Other goroutines see a value only when it is complete.
 func (c *compiled[V]) get(t *typeinfo.Type, make func(t *typeinfo.Type, fresh map[*typeinfo.Type]*V) *V) *V {
 	if v, ok := c.done.Load(t); ok {
 		return v.(*V)
@@ -152,7 +155,8 @@ func errorName(t reflect.Type, f *typeinfo.Field) string {
 	return name + f.Name
 }
 
-// list returns the list at at as a reflect.Value. It does what at.Value(p.goType) does, but faster.
+// list returns the list that at points to as a reflect.Value. It does what at.Value(p.goType) does,
+// but faster.
 func (p *plan) list(at typeinfo.Pointer) reflect.Value {
 	return reflect.ValueOf(typeinfo.Aim(p.slice, at)).Elem()
 }

@@ -65,11 +65,11 @@ func appendEnvelope(dst []byte, apiVersion, kind string) []byte {
 }
 
 // beginLength reserves one byte for the length of what is appended next, and endLength writes the
-// length there. endLength moves a content of more than 127 bytes, whose length takes more than one
-// byte.
+// length there. The length of more than 127 bytes takes more than one byte: then endLength moves
+// the content.
 func beginLength(dst []byte) (out []byte, at int) { return append(dst, 0), len(dst) }
 
-// endLength writes the length of everything behind index at, which beginLength returned.
+// endLength writes the length of everything after index at, which beginLength returned.
 func endLength(dst []byte, at int) []byte {
 	n := len(dst) - at - 1
 	if n < 0x80 {
@@ -264,8 +264,8 @@ func (f *Factory) decodeProto(req DecodeRequest) (Decoded, error) {
 	return out, nil
 }
 
-// nester is an object with other objects in its fields, whose kinds protobuf does not carry.
-// NameNested sets their kind and apiVersion.
+// nester is an object with other objects in its fields, of which protobuf carries no kind and
+// apiVersion. NameNested sets these after decoding.
 type nester interface{ NameNested() }
 
 // ProtoBody returns the message inside the envelope of an object: the form that the object has as

@@ -36,7 +36,7 @@ type protoReader struct {
 	meter  *meter.Meter
 }
 
-// message decodes the message in data into the value at at. It merges: fields that data does not
+// message decodes the message in data into the value that at points to. Fields that data does not
 // have keep their value.
 func (r *protoReader) message(m *message, data []byte, at typeinfo.Pointer) error {
 	if m.custom != nil {
@@ -105,8 +105,8 @@ func (f *protoField) wrongType(typ protowire.Type) error {
 	return fmt.Errorf("proto: wrong wireType = %d for field %s", typ, f.name)
 }
 
-// element appends one element to the list at at, or several if data holds packed scalars. It
-// returns the number of bytes consumed.
+// element appends one element to the list that at points to, or several if data holds packed
+// scalars. It returns the number of bytes consumed.
 func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at typeinfo.Pointer) (int, error) {
 	if typ == protowire.BytesType && f.wire() != protowire.BytesType {
 		packed, n := consumeBytes(data)
@@ -133,9 +133,9 @@ func (r *protoReader) element(f *protoField, typ protowire.Type, data []byte, at
 	return r.value(f, typ, data, elem)
 }
 
-// grow appends a zero element to the list at at. It returns the address of the element or, if
-// elements are pointers, of a new value that the element points to. The memory counts against
-// maxMemory.
+// grow appends a zero element to the list that at points to. It returns the address of the element
+// or, if elements are pointers, of a new value that the element points to. The memory counts
+// against maxMemory.
 func (r *protoReader) grow(f *protoField, at typeinfo.Pointer) (typeinfo.Pointer, error) {
 	list := at.Slice()
 	cost := f.behind

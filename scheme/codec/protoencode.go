@@ -14,7 +14,7 @@ import (
 // output equals that of gogo/protobuf byte for byte: fields in ascending order of number, map
 // entries sorted by key.
 
-// append appends the message of the value at at to dst, without a length.
+// append appends the message of the value that at points to, without a length.
 func (m *message) append(dst []byte, at typeinfo.Pointer) []byte {
 	if m.custom != nil {
 		return typeinfo.Aim(m.custom, at).AppendProto(dst)

@@ -256,7 +256,7 @@ func (l *protoLook) label(entry []byte) error {
 }
 
 // finish sorts the labels and reads the decoded fields. Both wait for the end of the object,
-// because of repeated fields the last one counts.
+// because the last one of several repeated fields counts.
 func (l *protoLook) finish() error {
 	if l.unsorted {
 		l.out.Labels = sortLabels(l.out.Labels)

@@ -97,8 +97,8 @@ func DecodeStrict[T any](data []byte, to *T) (strict []string, err error) {
 	return decodeInto(data, planOf(t), typeinfo.PointerIn(reflect.ValueOf(to)), DecodeRequest{Data: data, Strict: true})
 }
 
-// decodeInto decodes data into the value at at: quickly first and, if that gives up, carefully. The
-// quick decoder may leave values behind, which the careful one clears.
+// decodeInto decodes data into the value that at points to: with the quick decoder and, if it gives
+// up, with the careful decoder.
 func decodeInto(data []byte, p *plan, at typeinfo.Pointer, req DecodeRequest) ([]string, error) {
 	d := newDecoder(data, req.Shared, req.Strict, req.Meter)
 	switch err := d.document(p, at); {

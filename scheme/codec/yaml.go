@@ -18,7 +18,7 @@ import (
 
 // YAML: it is converted to JSON and then decoded as JSON, as in kube-apiserver. Factory.decode
 // calls decodeYAML, Factory.Transcode calls AppendYAML. Package yaml does the parsing; this file
-// bounds what aliases can blow up and gives keys and errors the form of sigs.k8s.io/yaml.
+// bounds what aliases expand to, and gives keys and errors the form of sigs.k8s.io/yaml.
 
 // maxYAML bounds the total length, in bytes, of all keys and strings of a document after its
 // aliases are expanded.
@@ -103,8 +103,8 @@ func unmarshalYAML(data []byte, into any, strict bool, m *meter.Meter) error {
 
 // YAMLToJSON converts the first document of a YAML 1.1 stream to compact JSON with sorted keys. Of
 // repeated keys the last one counts. If strict is set, repeated is the message about repeated keys,
-// "" if there are none. A document whose aliases expand to too much is refused. m, which may be
-// nil, counts the bytes.
+// "" if there are none. A document whose aliases expand to more than 32 MiB of text is refused. m,
+// which may be nil, counts the bytes.
 func YAMLToJSON(data []byte, strict bool, m *meter.Meter) (out []byte, repeated string, err error) {
 	if err := checkAliases(data, m); err != nil {
 		return nil, "", err

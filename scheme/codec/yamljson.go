@@ -9,9 +9,9 @@ import (
 
 // IsPlainYAML reports whether an object in well-formed JSON means the same when it is read as YAML.
 // Reading it as JSON takes much less time, so router/apply.go asks before it parses an apply body
-// as YAML. Some JSON is no YAML: tabs, escaped slashes and surrogates, and keys of more than 1024
-// characters are errors there; and YAML drops what a float does not need, such as the fraction of
-// 1.0. When in doubt IsPlainYAML returns false.
+// as YAML. Some JSON means something else in YAML: tabs, the escapes \/ and \ud800 to \udfff, and
+// keys of more than 1024 characters are errors there, and the float 1.0 becomes the integer 1. When
+// in doubt IsPlainYAML returns false.
 func IsPlainYAML(object []byte) bool {
 	digits := 0
 	for i := 0; i < len(object); {

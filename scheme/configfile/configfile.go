@@ -41,7 +41,8 @@ const retryTime = 10 * time.Millisecond
 // Read returns the content of a file.
 func Read(path string) ([]byte, error) { return read(path, Max, PipeTime) }
 
-// Check returns the error that Read would return, as far as it is known without reading.
+// Check returns the error that Read would return, if it can be found without reading from a pipe;
+// nil otherwise.
 func Check(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && isPipe(info) {
@@ -97,7 +98,8 @@ func read(path string, most int64, pipeTime time.Duration) ([]byte, error) {
 	return data, nil
 }
 
-// open opens a file that may be read. It does not block until a pipe has a writer.
+// open opens a regular file or a named pipe. It does not wait for a process that writes to the
+// pipe.
 func open(path string, most int64) (*os.File, error) {
 	// If Stat fails, the error of opening the file says more.
 	if info, err := os.Stat(path); err == nil {

@@ -11,35 +11,35 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Options say how a Source is followed. The zero Options keep names alone, and tell nobody what
-// fails.
+// Options say how a Source is followed. With the zero Options, Changes keeps only the names of
+// objects, and drops errors.
 type Options struct {
-	// Old has each change come with what was told of the object before. That keeps the last state
-	// of each object, as the Source tells it.
+	// Old sets Change.Old. For that, Changes keeps the last state of each object in memory.
 	Old bool
-	// Failed is told each error that breaks a stream, if set. It is called by who ranges over the
-	// changes.
+	// Failed, if set, is called with each error that breaks a stream, in the goroutine that ranges
+	// over Changes.
 	Failed func(error)
-	// MaxPause is the longest pause between two tries while nothing succeeds, default 30 s. The
-	// first pause is 1 s, or MaxPause if that is less.
+	// MaxPause is the longest pause between two attempts while all of them fail, 30 s by default.
+	// The first pause is 1 s, or MaxPause if that is less.
 	MaxPause time.Duration
 }
 
-// Pauses by default; see Options.MaxPause.
+// The default pauses; see Options.MaxPause.
 const (
 	firstPause = time.Second
 	maxPause   = 30 * time.Second
 )
 
-// Changes yields what becomes of the objects of a Source: all that there are, and from then on
-// every change, until ctx ends or the loop is left.
+// Changes yields all objects of a Source, and from then on each change, until ctx ends or the loop
+// is left.
 //
-// Where a stream ends, the next one goes on from the last revision that was told. If the Source
-// does not know any more what happened since, all objects are told of again, and those that have
-// gone in between are told of as gone.
+// When a stream ends, the next one begins at the revision of the last batch that was in step. If
+// the Source no longer has the changes since that revision, all objects are yielded again, and
+// those that were deleted in between are yielded as Gone.
 //
-// An error does not end it: after a pause, which grows while nothing succeeds, it tries again.
-// Two streams begin at least the first pause apart. Only ErrEnded ends it.
+// After an error Changes tries again, with a pause that doubles while all attempts fail. At least
+// the first pause lies between the beginnings of two streams. Of the errors, only ErrEnded ends
+// Changes.
 func Changes[V any](ctx context.Context, source Source[V], o Options) iter.Seq[Batch[V]] {
 	if o.Failed == nil {
 		o.Failed = func(error) {}
@@ -63,21 +63,22 @@ type follower[V any] struct {
 	yield  func(Batch[V]) bool
 	left   bool // yield has returned false
 
-	// after is the revision up to which everything is told; "" if the next stream has to begin with
-	// all objects.
+	// after is the revision up to which all changes were yielded; "" if the next stream has to
+	// begin with all objects.
 	after string
-	// known are the objects that were told of, and not as gone. false: the stream that tells of all
-	// objects has not told of it.
+	// known has the objects that were yielded and are not Gone. The value is false while a stream
+	// yields all objects and has not yielded this one yet.
 	known map[Name]bool
-	old   map[Name]V // with Options.Old: what was told of those last
+	old   map[Name]V // with Options.Old: the last states of these objects
 }
 
+// run opens one stream after the other, until ctx or the loop of the caller ends.
 func (f *follower[V]) run(ctx context.Context) {
 	first := min(firstPause, f.MaxPause)
 	pause := first
 	for {
 		begun := time.Now()
-		err := f.once(ctx)
+		err := f.followStream(ctx)
 		if f.left || ctx.Err() != nil || errors.Is(err, ErrEnded) {
 			return
 		}
@@ -100,8 +101,9 @@ func (f *follower[V]) run(ctx context.Context) {
 	}
 }
 
-// once tells what one stream tells: nil if it ended in good order.
-func (f *follower[V]) once(ctx context.Context) error {
+// followStream yields the changes of one stream. It returns the error that broke the stream, nil if
+// the stream ended in good order or the caller left the loop.
+func (f *follower[V]) followStream(ctx context.Context) error {
 	whole := f.after == ""
 	stream, err := f.source.Open(ctx, f.after)
 	if err != nil {
@@ -121,7 +123,7 @@ func (f *follower[V]) once(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f.take(b.Changes)
+		f.note(b.Changes)
 		if whole && b.InStep {
 			whole = false
 			if b.Changes = f.sweep(b.Changes); f.left {
@@ -137,8 +139,8 @@ func (f *follower[V]) once(ctx context.Context) error {
 	}
 }
 
-// take notes what changes tell, and adds what was told before.
-func (f *follower[V]) take(changes []Change[V]) {
+// note updates known and old after changes, and sets Change.Old in them.
+func (f *follower[V]) note(changes []Change[V]) {
 	for i := range changes {
 		ch := &changes[i]
 		if f.Old {
@@ -158,9 +160,9 @@ func (f *follower[V]) take(changes []Change[V]) {
 	}
 }
 
-// sweep returns the last changes before the follower is in step, those that are given among them:
-// what has not been told of by the present stream is gone. Those that are too many for a batch are
-// told of.
+// sweep adds a Gone to changes for each known object that the present stream, which has yielded all
+// objects, has not yielded. It yields the batches that are full, and returns the changes of the
+// last one.
 func (f *follower[V]) sweep(changes []Change[V]) []Change[V] {
 	changes = slices.Clip(changes)
 	for name, seen := range f.known {
@@ -180,7 +182,7 @@ func (f *follower[V]) sweep(changes []Change[V]) []Change[V] {
 	return changes
 }
 
-// sleep waits, and reports whether ctx lasted that long.
+// sleep waits for d, and reports false if ctx ended before.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

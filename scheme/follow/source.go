@@ -9,65 +9,66 @@ import (
 // Name names an object of a resource. The namespace is "" for an object outside of namespaces.
 type Name struct{ Namespace, Name string }
 
-// Change is what has become of an object. It is one of three: the object is there, and New is what
-// it is like; it is Gone; or it is there and Unread, in a state that cannot be read.
+// Change is a new state of an object. There are three: the object exists, and New is the object; it
+// is Gone; or it exists, but cannot be read (Unread).
 type Change[V any] struct {
-	// Name has memory of its own: it refers to no object.
+	// Name shares no memory with an object, so keeping it keeps no object alive.
 	Name Name
-	// Old is what was told of the object before. It is the zero V if nothing was, and without
-	// Options.Old.
+	// Old is the state of the object that was yielded before. It is the zero V if there was none,
+	// or if Options.Old is not set.
 	Old V
-	// New is the object as it is now. It is the zero V if the object is gone or unread.
+	// New is the object in its new state. It is the zero V if the object is Gone or Unread.
 	New V
-	// Gone: the object is not there any more, or has ceased to match what the Source selects.
+	// Gone says that the object was deleted, or that the Source does not select it any more.
 	Gone bool
-	// Unread says why the object cannot be read, which meta.IsUnreadable knows. An earlier state
-	// that was told is the last that is known.
+	// Unread is the error that says why the object cannot be read; meta.IsUnreadable is true for
+	// it. The state that was yielded before stays the last known one.
 	Unread error
 }
 
-// Batch is some changes, in order.
+// Batch is a list of changes, in order.
 type Batch[V any] struct {
 	// Changes are at most MaxChanges. The slice is valid until the next batch.
 	Changes []Change[V]
-	// InStep: everything up to ResourceVersion has been told. It is false only while a Source tells
-	// of all objects that there are, which takes several batches.
+	// InStep says that all changes up to ResourceVersion have been yielded. It is false only in the
+	// first batches of a stream that yields all objects, before the last of them.
 	InStep          bool
 	ResourceVersion string
 }
 
-// MaxChanges is how many changes a batch has at most.
+// MaxChanges is the largest number of changes in a batch.
 const MaxChanges = 512
 
 // Source is a resource, or a part of it, whose objects can be followed as values of type V. Its
-// methods may be called at once.
+// methods may be called concurrently.
 type Source[V any] interface {
-	// Open returns a stream of what happens after a revision. If after is "", the stream first
-	// tells of all objects that there are; its first batch that is InStep ends that. The stream
-	// ends with ctx.
+	// Open returns a stream of the changes after a revision. If after is "", the stream first
+	// yields all objects; its first batch that is InStep has the last of them. The stream ends with
+	// ctx.
 	//
-	// An error that meta.IsResourceExpired or meta.IsGone knows says that the Source does not know
-	// any more what happened after the revision. ErrEnded says that there is no such resource any
-	// more.
+	// If the Source no longer has the changes after the revision, meta.IsResourceExpired or
+	// meta.IsGone is true for the error. ErrEnded says that the resource is not served any more.
 	Open(ctx context.Context, after string) (Stream[V], error)
 }
 
-// Stream is what a Source tells. It belongs to one goroutine.
+// Stream yields the changes of a Source, from Open to Close. It belongs to one goroutine.
 type Stream[V any] interface {
-	// Next waits for a batch. The changes have no Old. The error is io.EOF if the stream has ended
-	// in good order; the others are those of Open. After an error the stream has ended.
+	// Next waits for a batch. Change.Old is not set in it. The error is io.EOF if the stream has
+	// ended in good order, and otherwise one of those of Open. After an error the stream has ended.
 	Next() (Batch[V], error)
 	// Close releases what the stream holds.
 	Close()
 }
 
-// ErrEnded is the error of a Source whose resource is not served any more, and will not be.
+// ErrEnded is the error of a Source whose resource is not served any more and will not come back.
 var ErrEnded = errors.New("the resource is not served any more")
 
-// Map returns a Source that tells what f makes of each object of another one. Who needs little of
-// large objects follows that. f is called once for each state that can be read.
+// Map returns a Source with the results of f for the objects of another Source. With it, a caller
+// that needs little of large objects keeps only that. f is called once for each state that can be
+// read.
 func Map[A, B any](source Source[A], f func(A) B) Source[B] { return &mapped[A, B]{source, f} }
 
+// mapped implements Map.
 type mapped[A, B any] struct {
 	source Source[A]
 	f      func(A) B
@@ -82,10 +83,11 @@ func (m *mapped[A, B]) Open(ctx context.Context, after string) (Stream[B], error
 	return &mappedStream[A, B]{Stream: s, f: m.f}, nil
 }
 
+// mappedStream is a stream of a mapped Source.
 type mappedStream[A, B any] struct {
 	Stream[A]
 	f   func(A) B
-	buf []Change[B] // used again by each Next; zero behind its length
+	buf []Change[B] // reused by each Next; elements after its length are zero
 }
 
 // Next implements Stream.

@@ -39,7 +39,7 @@ func (s *search) run(p part, values []any) ([]any, error) {
 // text is text of the template. It yields itself whatever the values are.
 type text string
 
-// walk yields the text once, for no input in particular.
+// walk yields the text once, however many values there are.
 func (t text) walk(*search, []any) ([]any, error) { return []any{string(t)}, nil }
 
 // literal is a number or a boolean. It yields itself once for each value.
@@ -163,7 +163,7 @@ func (sl slice) walk(_ *search, in []any) ([]any, error) {
 		if err != nil {
 			return in, err
 		}
-		// Nothing of this list. Lists after it are skipped, too, as in kubectl.
+		// The slice is empty. Lists after this one are skipped, too, as in kubectl.
 		if from == to {
 			return out, nil
 		}
@@ -267,8 +267,8 @@ func (f filter) holds(s *search, element any) (bool, error) {
 	switch {
 	case s.left < 0:
 		return false, errTooMany
-	// If a step of left fails, run has returned the values the step began with, which count as
-	// something. kubectl has it so.
+	// If a step of left fails, run returns the values that the step began with. They make the
+	// condition hold, as in kubectl.
 	case f.operator == "":
 		return len(left) > 0, nil
 	}

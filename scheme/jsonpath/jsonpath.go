@@ -1,5 +1,6 @@
-// Package jsonpath finds values in trees by kubectl's dialect of JSONPath. The printer columns of
-// custom resources are written in it (additionalPrinterColumns), and other references to fields.
+// Package jsonpath finds values in trees by kubectl's dialect of JSONPath. Definitions of custom
+// resources use it for their printer columns (additionalPrinterColumns) and for other references to
+// fields.
 //
 // Words: a template is text with actions in braces; an action is a chain of steps, such as
 // .spec.ports[0].name; a part of a template is an action or the text between two actions.
@@ -33,7 +34,8 @@ type Path struct {
 	names []string
 }
 
-// part is the steps of an action, or text between actions.
+// part is the list of steps of an action; for text between actions it is one step that yields the
+// text.
 type part []step
 
 // step yields values for a list of values. Values are trees, and what templates contain: strings,

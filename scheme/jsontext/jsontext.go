@@ -1,6 +1,6 @@
 // Package jsontext reads and writes JSON as text and as trees, without Go types. Package scheme and
 // those below it have no other JSON scanner, no other form of trees, and no other function that
-// quotes strings.
+// quotes strings, except the one for FieldsV1 in package apply, whose spelling differs.
 //
 // Words:
 //   - A Scanner passes over the tokens of JSON and checks them. Decoders of types embed it and
@@ -12,11 +12,11 @@
 //     Numbers of a lazy tree are Raw, too.
 //
 // Laws:
-//   - Malformed is what encoding/json calls malformed, including nesting deeper than MaxDepth.
-//     The Scanner's errors have no details: to tell a client what is wrong, callers ask
-//     encoding/json by SyntaxError. Decode does so itself.
-//   - All Append functions write what encoding/json would write: the same escapes, and keys of
-//     objects sorted.
+//   - Malformed is what encoding/json calls malformed, including nesting deeper than MaxDepth. The
+//     Scanner's errors have no details: to tell a client what is wrong, callers call SyntaxError,
+//     which asks encoding/json. Decode does so itself.
+//   - All Append functions write what encoding/json would write, with or without its escapes for
+//     HTML (Style). AppendTree sorts the keys of objects; AppendRaw keeps their order.
 //   - Nothing here panics on malformed input, except where a function demands well-formed
 //     input.
 //   - A Scanner with shared set, and RawOf, return strings that refer to the bytes they were

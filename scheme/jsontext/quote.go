@@ -17,9 +17,9 @@ type Style uint8
 
 const (
 	// HTML escapes <, > and &, which a browser could take for HTML. Objects of Go types are written
-	// so.
+	// in this style.
 	HTML Style = iota
-	// Plain escapes nothing else. Objects without a Go type are written so.
+	// Plain escapes nothing else. Objects without a Go type are written in this style.
 	Plain
 )
 

@@ -7,6 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/alias"
 )
 
+// Lazy trees: JSON text that is split into parts level by level. Packages apply and patch read
+// large objects in this way, and decode only what they change.
+
 // Raw is the text of a value without white space around it. It is split into parts only on demand,
 // so that parts which nobody changes never become trees.
 type Raw string
@@ -23,7 +26,7 @@ type Member struct {
 // missing JSON is found when the value is used.
 func RawOf(data []byte) Raw { return Raw(strings.Trim(alias.String(data), " \n\t\r")) }
 
-// scanner returns a Scanner of the value, which is nested in depth others.
+// scanner returns a Scanner of the value. depth is the number of arrays and objects around it.
 func (r Raw) scanner(depth int) Scanner {
 	return Scanner{Data: alias.Bytes(string(r)), Text: string(r), Depth: depth}
 }
@@ -31,9 +34,9 @@ func (r Raw) scanner(depth int) Scanner {
 // IsNull reports whether the value is null.
 func (r Raw) IsNull() bool { return r == "null" }
 
-// Members appends the members of an object to into and returns the result, in their order, with
-// repeated keys. The object is nested in depth others, which counts against MaxDepth. It reports
-// false if the value is malformed or no object.
+// Members appends the members of an object to into and returns the result. Members keep their
+// order, and repeated keys stay. depth is the number of arrays and objects around the object; it
+// counts against MaxDepth. It reports false if the value is malformed or no object.
 func (r Raw) Members(depth int, into []Member) ([]Member, bool) {
 	s := r.scanner(depth)
 	if s.Next() != '{' || s.Open() != nil {
@@ -61,9 +64,9 @@ func (r Raw) Members(depth int, into []Member) ([]Member, bool) {
 	}
 }
 
-// Elements appends the elements of an array to into and returns the result. The array is nested in
-// depth others, which counts against MaxDepth. It reports false if the value is malformed or no
-// array.
+// Elements appends the elements of an array to into and returns the result. depth is the number of
+// arrays and objects around the array; it counts against MaxDepth. It reports false if the value is
+// malformed or no array.
 func (r Raw) Elements(depth int, into []Raw) ([]Raw, bool) {
 	s := r.scanner(depth)
 	if s.Next() != '[' || s.Open() != nil {
@@ -90,8 +93,8 @@ func (r Raw) Elements(depth int, into []Raw) ([]Raw, bool) {
 const inline = 12
 
 // Look decodes one level of the value: the members of an object and the elements of an array stay
-// Raw, except nulls, which become nil; a number stays Raw. The value is nested in depth others,
-// which counts against MaxDepth. It reports false if the value is malformed.
+// Raw, except nulls, which become nil; a number stays Raw. depth is the number of arrays and
+// objects around the value; it counts against MaxDepth. It reports false if the value is malformed.
 func (r Raw) Look(depth int) (any, bool) {
 	if r == "" {
 		return nil, false

@@ -10,9 +10,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// The Scanner: positions, numbers, and passing over values. Methods come in two groups. Some expect
-// that the caller has seen the next byte (Word, Number, Open, Quoted); the others skip white space
-// first. string.go has strings, tree.go makes trees.
+// The Scanner: positions, numbers, and passing over values. Word, Number, Open and Quoted expect
+// that Next has just returned the byte they begin with; all other methods skip white space first.
+// string.go has strings, tree.go makes trees.
 
 // Scanner reads the tokens of JSON and validates all that it passes over. After an error the
 // position is undefined.

@@ -75,6 +75,7 @@ func (d Dynamic) New() (Kind, error) {
 	return k, nil
 }
 
+// version returns the Version that v declares. Its schema is not loaded yet.
 func (d *Dynamic) version(v *DynamicVersion) *Version {
 	gvk := meta.GroupVersionKind{Group: d.GroupKind.Group, Version: v.Name, Kind: d.GroupKind.Kind}
 	l := &lazy{load: v.Load}
@@ -103,7 +104,7 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 	if v.Evolves {
 		made.Settled = func(data []byte) bool {
 			tree, err := jsontext.Decode(data, nil)
-			return err == nil && counted(tree) && l.use().Settled(tree)
+			return err == nil && hasGeneration(tree) && l.use().Settled(tree)
 		}
 		made.Complete = func(obj meta.Typed) bool {
 			u := obj.(*scheme.Unstructured)
@@ -113,9 +114,9 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 	return made
 }
 
-// counted reports whether an object has a generation. Only objects that very old servers stored
-// have none.
-func counted(tree any) bool {
+// hasGeneration reports whether an object has a generation. Only objects that very old servers
+// stored have none.
+func hasGeneration(tree any) bool {
 	object, _ := tree.(map[string]any)
 	metadata, _ := object["metadata"].(map[string]any)
 	return metadata["generation"] != nil
@@ -140,6 +141,8 @@ func (k *dynamic) New() meta.Object {
 	return u
 }
 
+// Prune implements Kind by the schema of the object's version. It does nothing to an object in a
+// version that k does not have.
 func (k *dynamic) Prune(ctx context.Context, obj meta.Typed) error {
 	u := obj.(*scheme.Unstructured)
 	version := In(k, u.GroupVersionKind().Version)
@@ -160,6 +163,8 @@ func (v *Version) prune(m *meter.Meter, tree map[string]any) (unknown []string, 
 	return unknown, m.Err()
 }
 
+// Default implements Kind by the schema of the object's version. It does nothing to an object in a
+// version that k does not have.
 func (k *dynamic) Default(ctx context.Context, obj meta.Typed) error {
 	u := obj.(*scheme.Unstructured)
 	version := In(k, u.GroupVersionKind().Version)
@@ -176,11 +181,12 @@ func (k *dynamic) Default(ctx context.Context, obj meta.Typed) error {
 	return err
 }
 
-// unknown returns the error for a group, version or kind that this kind does not have.
-func (k *dynamic) unknown(gvk meta.GroupVersionKind) error {
+// notRegistered returns the error for a group, version or kind that this kind does not have.
+func (k *dynamic) notRegistered(gvk meta.GroupVersionKind) error {
 	return &scheme.NotRegisteredError{Scheme: "coracle", GVK: gvk}
 }
 
+// Hub implements Kind. Strategies of a hubless kind see the version that the client uses.
 func (k *dynamic) Hub(version string) string {
 	if k.hubless {
 		return version
@@ -188,6 +194,8 @@ func (k *dynamic) Hub(version string) string {
 	return scheme.InternalVersion
 }
 
+// Check implements Kind by the schema of the hub. It finds nothing for a hubless kind, whose
+// strategies validate its objects.
 func (k *dynamic) Check(ctx context.Context, obj, old meta.Object, _ string) field.ErrorList {
 	if k.hubless {
 		return nil

@@ -18,6 +18,9 @@ import (
 // errNotObject is the error for a body that is JSON but not an object.
 var errNotObject = errors.New("the value is not an object")
 
+// Decode implements Kind. The kind that data states is checked before the error of decoding is
+// returned, because kube-apiserver reports a wrong kind first. Unknown fields are pruned by the
+// schema of the version, unless the request says Unpruned.
 func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 	var out codec.Decoded
 	data := req.Data
@@ -65,8 +68,8 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 		}
 	case k.hubless && req.Strict:
 		out.Strict = slices.Concat(out.Strict, repeated)
-	case !k.hubless: // else the object is told what it should be, in the words for its kind
-		return out, k.unknown(out.GVK)
+	case !k.hubless: // the caller refuses objects of hubless kinds, with another message
+		return out, k.notRegistered(out.GVK)
 	}
 	u.Content = tree
 	if err := takeHead(u); err != nil {
@@ -112,7 +115,7 @@ func takeHead(u *scheme.Unstructured) error {
 		}
 	}
 	if len(u.ManagedFields) == 0 {
-		u.ManagedFields = nil // an empty list says no more than none
+		u.ManagedFields = nil // an empty list means the same as no list
 	}
 	return nil
 }
@@ -123,6 +126,7 @@ func headFirst(unknown []string) []string {
 	return unknown
 }
 
+// order returns 0 for a message about metadata, 1 for all others.
 func order(unknown string) int {
 	if strings.HasPrefix(unknown, `unknown field "metadata.`) {
 		return 0
@@ -130,9 +134,9 @@ func order(unknown string) int {
 	return 1
 }
 
-// kindOf returns the kind that a tree, decoded from data, says it has. If it does not say so in the
-// usual way, codec.Interpret reads data again, so that errors come in kube-apiserver's order.
-// Objects of a hubless kind have to name their kind.
+// kindOf returns the kind that tree, which was decoded from data, states. If it does not state both
+// kind and apiVersion as strings, codec.Interpret reads data again, so that errors come in
+// kube-apiserver's order. Objects of a hubless kind have to name their kind.
 func (k *dynamic) kindOf(tree map[string]any, data, written []byte, def meta.GroupVersionKind) (meta.GroupVersionKind,
 	error) {
 	apiVersion, _ := tree["apiVersion"].(string)
@@ -146,11 +150,12 @@ func (k *dynamic) kindOf(tree map[string]any, data, written []byte, def meta.Gro
 	return codec.Interpret(data, written, def)
 }
 
+// Append implements Kind. Fields are in alphabetical order, and JSON ends without a newline.
 func (k *dynamic) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {
 	if m.Type == codec.Protobuf {
-		return codec.AppendProto(dst, obj) // which says that there is none
+		return codec.AppendProto(dst, obj) // returns the error for a kind without a protobuf form
 	}
-	var space [2 << 10]byte // most objects fit, and what is kept of them has their size
+	var space [2 << 10]byte // most objects fit; the caller gets a copy without spare capacity
 	data, err := appendObject(space[:0], obj.(*scheme.Unstructured))
 	if err != nil {
 		return dst, err

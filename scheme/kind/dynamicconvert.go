@@ -40,6 +40,7 @@ type ObjectError struct {
 func (e *ObjectError) Error() string { return e.Err.Error() }
 func (e *ObjectError) Unwrap() error { return e.Err }
 
+// Convert implements Kind. For a hubless kind the hub is the version that the object is in.
 func (k *dynamic) Convert(ctx context.Context, obj meta.Typed, version string) (meta.Typed, error) {
 	if version == scheme.InternalVersion {
 		version = k.hub
@@ -61,6 +62,7 @@ func Renames(k Kind) bool {
 	return ok && d.convert == nil
 }
 
+// Batch implements Kind. It returns nil for a kind without a Converter.
 func (k *dynamic) Batch() func(context.Context, []meta.Typed, string) ([]meta.Typed, error) {
 	if k.convert == nil {
 		return nil
@@ -74,14 +76,14 @@ func (k *dynamic) convertAll(ctx context.Context, objs []meta.Typed, version str
 	to := meta.GroupVersionKind{Group: k.gk.Group, Version: version, Kind: k.gk.Kind}
 	out := slices.Clone(objs)
 	var asked []*scheme.Unstructured
-	var places []int
+	var indexes []int
 	for i, obj := range objs {
 		u := obj.(*scheme.Unstructured)
-		if err := k.converts(u, to); err != nil {
+		if err := k.checkConvertible(u, to); err != nil {
 			return nil, &ObjectError{i, err}
 		}
 		if u.GroupVersionKind() != to {
-			asked, places = append(asked, u.DeepCopy()), append(places, i)
+			asked, indexes = append(asked, u.DeepCopy()), append(indexes, i)
 		}
 	}
 	if len(asked) == 0 {
@@ -89,23 +91,23 @@ func (k *dynamic) convertAll(ctx context.Context, objs []meta.Typed, version str
 	}
 	made, err := asked, error(nil)
 	if k.convert == nil {
-		rename(asked, to)
+		setKinds(asked, to)
 	} else if made, err = k.convert(ctx, asked, version); err == nil && len(made) != len(asked) {
 		err = fmt.Errorf("there are %d results for %d objects", len(made), len(asked))
 	}
 	m := meter.Of(ctx)
 	for i := 0; i < len(asked) && err == nil; i++ {
-		if err = k.converted(&m, made[i], to); err != nil {
+		if err = k.checkConverted(&m, made[i], to); err != nil {
 			err = &ObjectError{i, err}
 		}
-		out[places[i]] = made[i]
+		out[indexes[i]] = made[i]
 	}
 	if err == nil {
 		return out, nil
 	}
-	about, known := places[0], (*ObjectError)(nil)
+	about, known := indexes[0], (*ObjectError)(nil)
 	if errors.As(err, &known) {
-		about = places[known.Index]
+		about = indexes[known.Index]
 	}
 	from := objs[about].GetTypeMeta().GroupVersionKind().GroupVersion()
 	err = fmt.Errorf("conversion from %s to %s: %w", from, to.GroupVersion(), err)
@@ -115,30 +117,30 @@ func (k *dynamic) convertAll(ctx context.Context, objs []meta.Typed, version str
 	return nil, err
 }
 
-// rename sets the apiVersion and kind of objects.
-func rename(objs []*scheme.Unstructured, to meta.GroupVersionKind) {
+// setKinds sets the apiVersion and kind of objects.
+func setKinds(objs []*scheme.Unstructured, to meta.GroupVersionKind) {
 	for _, u := range objs {
 		u.SetGroupVersionKind(to)
 	}
 }
 
-// converts returns an error if u cannot be converted to version to of the kind.
-func (k *dynamic) converts(u *scheme.Unstructured, to meta.GroupVersionKind) error {
+// checkConvertible returns an error if u cannot be converted to version to of the kind.
+func (k *dynamic) checkConvertible(u *scheme.Unstructured, to meta.GroupVersionKind) error {
 	from := u.GroupVersionKind()
 	switch {
-	case k.hubless && from.GroupKind() == k.gk && In(k, from.Version) == nil: // it was stored before the version went
+	case k.hubless && from.GroupKind() == k.gk && In(k, from.Version) == nil: // stored before the version was removed
 		err := fmt.Errorf("request to convert CR from an invalid group/version: %s", from.GroupVersion())
 		return &meta.StatusError{Status: *meta.StatusOf(err)}
 	case In(k, to.Version) == nil:
-		return k.unknown(to)
+		return k.notRegistered(to)
 	case from != to && (from.GroupKind() != k.gk || In(k, from.Version) == nil):
 		return &scheme.ConversionError{From: from, To: to}
 	}
 	return nil
 }
 
-// converted checks an object that a converter has returned, and prunes it.
-func (k *dynamic) converted(m *meter.Meter, u *scheme.Unstructured, to meta.GroupVersionKind) error {
+// checkConverted checks an object that a converter has returned, and prunes it.
+func (k *dynamic) checkConverted(m *meter.Meter, u *scheme.Unstructured, to meta.GroupVersionKind) error {
 	switch {
 	case u == nil:
 		return errors.New("the result is nothing")

@@ -34,6 +34,7 @@ func (k *dynamic) Keeper(paths []string, others bool) (func(obj, old meta.Object
 	}, nil
 }
 
+// Differ implements Kind. It refuses the same paths as Keeper.
 func (k *dynamic) Differ(paths []string) (func(a, b meta.Object) bool, error) {
 	if err := k.checkPaths(paths); err != nil {
 		return nil, err
@@ -51,6 +52,7 @@ func (k *dynamic) Differ(paths []string) (func(a, b meta.Object) bool, error) {
 	}, nil
 }
 
+// checkPaths returns an error that names the kind if checkPath refuses one of paths.
 func (k *dynamic) checkPaths(paths []string) error {
 	for _, path := range paths {
 		if err := k.checkPath(path); err != nil {

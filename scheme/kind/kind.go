@@ -3,8 +3,9 @@
 //
 // There are two implementations. Types makes kinds from the Go types of a Scheme; everything about
 // them follows from their type descriptors. Dynamic makes a kind from schemas that arrive at run
-// time, as those of custom resources do; its objects are trees (scheme.Unstructured). Either sort
-// can be added to a running server, replaced by another Kind of the same name, and removed.
+// time, as those of custom resources do; its objects are trees (scheme.Unstructured). A kind of
+// either sort can be added to a running server, replaced by another Kind of the same name, and
+// removed.
 //
 // Words: a kind has versions and one hub, which is the form that strategies, admission and
 // validation see. Objects are decoded in a version, completed with defaults, and converted to the
@@ -26,7 +27,8 @@
 //
 // Not here: which resources have the kind (registry), what a client may change (strategies).
 //
-// Reading order: kind.go, typed.go, dynamic.go, dynamicconvert.go.
+// Reading order: kind.go; typed.go; dynamic.go, dynamiccodec.go, dynamicconvert.go, dynamicpaths.go
+// and lazy.go.
 package kind
 
 import (
@@ -77,9 +79,9 @@ type Kind interface {
 	// version: scheme.InternalVersion, or for a hubless kind the given version.
 	Hub(version string) string
 	// Check validates an object of the hub against the declaration of the kind: against the tags of
-	// the hub and, if the client wrote in another version, against the tags of that version. old is
-	// the object before an update, or nil. Once ctx has ended the list is not complete, so the
-	// caller has to check ctx.
+	// the hub and, if the client wrote in another version, against the tags of that version. The
+	// declaration of a dynamic kind is the schema of its hub. old is the object before an update,
+	// or nil. Once ctx has ended the list is not complete, so the caller has to check ctx.
 	Check(ctx context.Context, obj, old meta.Object, version string) field.ErrorList
 	// Append appends the encoding of an object of any version. The error is a *meta.StatusError
 	// with code 406 if the kind has no encoding of media type m.
@@ -111,8 +113,8 @@ type Version struct {
 	// have numbers.
 	Protobuf bool
 	// Settled reports whether data, JSON that is stored in the version, is the same after decoding
-	// and defaulting. nil means that this is always so, because the version does not change while
-	// objects exist.
+	// and defaulting. It is nil if no change of a schema can have left objects in the store
+	// incomplete: for all typed kinds (see Needs), and for dynamic versions without Evolves.
 	Settled func(data []byte) bool
 	// Complete reports the same as Settled for an object of the version that has not been encoded.
 	// It is nil if Settled is nil.

@@ -41,6 +41,7 @@ func (l *lazy) show() *schema.Schema {
 	return l.getLocked()
 }
 
+// getLocked returns the schema and loads it if neither kept nor seen has it. l.mu is held.
 func (l *lazy) getLocked() *schema.Schema {
 	if s := l.kept.Load(); s != nil {
 		return s

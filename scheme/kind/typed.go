@@ -88,6 +88,7 @@ func (t *Types) CheckRules() error {
 	return errors.Join(errs...)
 }
 
+// version returns the description of a kind in one version. Nothing is compiled yet.
 func (t *Types) version(gvk meta.GroupVersionKind) *Version {
 	typ := sync.OnceValue(func() *typeinfo.Type { return t.scheme.Type(gvk) })
 	return &Version{
@@ -186,12 +187,15 @@ func (k *typed) Convert(_ context.Context, obj meta.Typed, version string) (meta
 	return out, nil
 }
 
+// Batch implements Kind. Conversions between Go types are cheap, so there is no batch.
 func (k *typed) Batch() func(context.Context, []meta.Typed, string) ([]meta.Typed, error) { return nil }
 
 func (k *typed) Hub(string) string { return scheme.InternalVersion }
 
+// Check implements Kind: it validates by the tags and the CEL rules of the hub, and by those of the
+// client's version if its Go type is another one.
 func (k *typed) Check(ctx context.Context, obj, old meta.Object, version string) field.ErrorList {
-	var before meta.Typed // nil, and not a nil interface of another type, if old is nil
+	var before meta.Typed // stays a nil interface if old is nil
 	if old != nil {
 		before = old
 	}
@@ -226,6 +230,7 @@ func (k *typed) checkIn(ctx context.Context, c *checks, errs field.ErrorList, ob
 	return errs
 }
 
+// Append implements Kind. The zero Media gives JSON without a newline, the form that is stored.
 func (k *typed) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error) {
 	if m == (codec.Media{}) { // without the newline that Append writes
 		return codec.AppendJSON(dst, obj)
@@ -233,6 +238,8 @@ func (k *typed) Append(dst []byte, obj meta.Typed, m codec.Media) ([]byte, error
 	return k.codecs.Append(dst, obj, m)
 }
 
+// Keeper implements Kind by the descriptor of the hub. If the kind is lazy, the first call of the
+// result checks the paths.
 func (k *typed) Keeper(paths []string, others bool) (func(obj, old meta.Object), error) {
 	made, err := compiled(k, func(t *typeinfo.Type) (func(to, from any), error) {
 		keep, err := typeinfo.Keeper(t, paths)

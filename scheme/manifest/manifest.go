@@ -6,8 +6,8 @@
 //
 // Laws:
 //   - Only the head of an object is read; the rest of its JSON is passed on as it is.
-//   - A document without a kind, or with a repeated key, is an error that names the file and
-//     the number of the document. All other documents are returned nevertheless.
+//   - A document without a kind, or a YAML document with a repeated key, is an error that names the
+//     file and the number of the document. All other documents are returned nevertheless.
 //   - Empty documents are skipped. A List (v1) counts as its items.
 //   - A file has at most Max documents and objects; configfile bounds its size.
 //
@@ -44,7 +44,7 @@ type Object struct {
 	JSON []byte
 }
 
-// Place returns where the object is, for messages: "ships.yaml: document 2".
+// Place returns the file and document of the object, for messages: "ships.yaml: document 2".
 func (o *Object) Place() string { return position(o.File, o.Document) }
 
 // position returns the position of a document, for messages.
@@ -131,8 +131,8 @@ func read(file string, data []byte, kinds []meta.GroupKind) ([]Object, error) {
 // separator matches a line between two YAML documents.
 var separator = regexp.MustCompile(`(?m)^---(?:[ \t].*)?\r?$`)
 
-// split splits a file into its documents and returns the first ones, at most most: JSON values one
-// after the other, or else YAML documents. A file that begins like JSON but is not is YAML.
+// split splits a file into its documents and returns the first of them, up to the number most. A
+// file that consists of JSON values has a document for each value; any other file is YAML.
 func split(data []byte, most int) [][]byte {
 	var documents [][]byte
 	for dec := json.NewDecoder(bytes.NewReader(data)); ; {

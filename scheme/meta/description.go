@@ -1,24 +1,24 @@
 package meta
 
-// Description is what a server tells its clients of a resource, or of a subresource, in one
-// version. A declaration (registry.ResourceOf, Actions, Observed) makes it; routes, discovery and
-// OpenAPI embed it and add what only they know. The slices are shared and read-only.
+// Description is what a server tells its clients about a resource or subresource in one version. A
+// declaration (registry.ResourceOf, Actions, Observed) makes it; routes, discovery and OpenAPI
+// embed it and add what only they know. The slices are shared and read-only.
 type Description struct {
 	// Name is the plural, with "/subresource" behind it for a subresource: "pods", "pods/status".
 	Name     string
 	Singular string // of resources only
 	ListKind string // "" means Kind + "List"
-	// Kind is the kind of the objects that are sent and taken, in the version served. A subresource
-	// may have a kind of another group; for a subresource that connects, it is the kind of the
-	// options.
+	// Kind is the kind of the objects in bodies of requests and responses, in the version served. A
+	// subresource may have a kind of another group; for a subresource that connects, it is the kind
+	// of the options.
 	Kind       GroupVersionKind
 	Namespaced bool
 	ShortNames []string
 	Categories []string
 	// Custom marks custom resources, all other resources without a Go type, and their subresources
 	// of whatever kind. kube-apiserver serves them in another way: items of their lists carry
-	// apiVersion and kind, they know no protobuf and no strategic merge patch, OpenAPI describes
-	// them in other words, and what cannot be served is refused in other words.
+	// apiVersion and kind, they have no protobuf form and no strategic merge patch, and the texts
+	// of OpenAPI and of errors differ.
 	Custom bool
 	// ReturnsDeleted says that delete answers with the object rather than a Status, as it does for
 	// pods.

@@ -10,9 +10,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// Errors with a Status: one constructor for each reason of Kubernetes, StatusOf for the way to the
-// client, and the Is functions, which callers use to tell errors apart. Messages and details are
-// those of Kubernetes.
+// Errors with a Status: a constructor for each reason of Kubernetes; StatusOf, by which the router
+// answers with an error; and the Is functions, by which callers tell errors apart. Messages and
+// details are those of Kubernetes.
 
 // StatusError is an error that carries the Status with which the server answers the client. Its
 // constructors set the reason, code, details and message that Kubernetes clients expect.
@@ -76,8 +76,8 @@ func NewGenerateNameConflict(gr GroupResource, name string, retrySeconds int) *S
 	return e
 }
 
-// NewConflict returns the 409 for a request whose expectations the object does not meet; err says
-// which.
+// NewConflict returns the 409 for a request that expects another state of the object, such as
+// another resourceVersion; err says which.
 func NewConflict(gr GroupResource, name string, err error) *StatusError {
 	message := fmt.Sprintf("Operation cannot be fulfilled on %s: %v", quotedName(gr, name), err)
 	return newResourceError(http.StatusConflict, StatusReasonConflict, message, gr, name)

@@ -26,7 +26,7 @@ type FieldRequirements []FieldRequirement
 func ParseFields(s string) (FieldRequirements, error) {
 	var rs FieldRequirements
 	terms := splitFieldTerms(s)
-	slices.Sort(terms) // the canonical order, in which errors are found, too
+	slices.Sort(terms) // the canonical order; it also decides which error is found first
 	for _, term := range terms {
 		name, op, raw, ok := splitFieldTerm(term)
 		if !ok {
@@ -36,7 +36,7 @@ func ParseFields(s string) (FieldRequirements, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name != "" || value != "" { // an empty requirement asks nothing
+		if name != "" || value != "" { // an empty requirement ("=") always holds
 			rs = append(rs, FieldRequirement{Field: name, Value: value, Not: op == "!="})
 		}
 	}

@@ -45,8 +45,9 @@ func ParseQuantity(s string) (Quantity, error) {
 		return Quantity{}, err
 	}
 	q := Quantity{format: p.format}
-	// Kubernetes keeps a spelling that looks canonical at a glance, even if it is not quite ("+5",
-	// "1.500"). Stored objects show it, so the same glance is taken here.
+	// Kubernetes keeps a spelling that passes a quick test for the canonical form, even if it is
+	// not canonical ("+5", "1.500"). Stored objects have such spellings, so this makes the same
+	// test.
 	plain := false
 	switch {
 	case p.format != BinarySI && p.decimal(&q):

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Unread stands for a stored object that cannot be read. Lists and watches of a process that asks
-// its own server for them (see WithUnread) have an Unread in the object's place.
+// Unread stands for a stored object that cannot be read. Lists and watches with a context of
+// WithUnread, which only the process of the server can make, have an Unread in the object's place.
 type Unread struct {
 	Namespace       string `json:"namespace,omitempty"`
 	Name            string `json:"name"`
@@ -22,8 +22,8 @@ type unreadKey struct{}
 
 // WithUnread returns a context whose lists and watches show the objects that can be read, and an
 // Unread for each that cannot be read. Without it one object that cannot be read fails the list,
-// and ends the watch. The context counts only in the process of the server: nothing of it goes over
-// a connection.
+// and ends the watch. The mark is a value in the context, so it reaches the server only from inside
+// its own process.
 func WithUnread(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unreadKey{}, true)
 }
@@ -49,8 +49,8 @@ func (u Unread) AppendJSON(dst []byte, head string) []byte {
 // maxUnreadHead is the largest offset of unreadMark: kind and apiVersion are shorter.
 const maxUnreadHead = 1 << 10
 
-// ParseUnread returns the Unread that the JSON of an object carries; ok is false if it carries
-// none.
+// ParseUnread returns the Unread that AppendJSON wrote into the JSON of an object; ok is false if
+// there is none.
 func ParseUnread(data []byte) (u Unread, ok bool) {
 	at := bytes.Index(data[:min(len(data), maxUnreadHead)], unreadMark)
 	if at < 0 {
@@ -60,7 +60,8 @@ func ParseUnread(data []byte) (u Unread, ok bool) {
 	return u, err == nil
 }
 
-// Beginnings of the error for a stored object that cannot be read. Kubernetes has the first one.
+// Beginnings of the error for a stored object that cannot be read. Kubernetes has the first one,
+// and clients look for it.
 const (
 	CorruptObject = "StorageError: corrupt object, Code: 7, "
 	StrangeObject = "StorageError: object of an unknown version, " // its bytes may be sound

@@ -10,10 +10,10 @@ import (
 // Conversion of documents of other servers from version 2 to version 3, as kube-aggregator does it
 // for servers that publish only version 2. AppendV3JSON calls appendConverted.
 //
-// All references in the result lead somewhere: each reference is converted wherever it stands;
-// shared parameters go to the components, and shared bodies into the operations. Forms, headers and
-// examples of responses, and security schemes other than API keys are not converted, because no API
-// server of Kubernetes describes them: they stay as they are or are left out.
+// No reference in the result is broken by the conversion: references are converted wherever they
+// stand, shared parameters move to the components, and shared bodies into the operations. Forms,
+// headers and examples of responses, and security schemes other than API keys are not converted,
+// because no API server of Kubernetes describes them: they stay as they are or are left out.
 //
 // What becomes of the parts of version 2:
 //

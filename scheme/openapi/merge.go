@@ -111,8 +111,9 @@ func (d *Swagger) merge(from *Swagger) {
 	maps.Copy(d.paths, from.paths)
 }
 
-// renames returns new names for those members of from whose name stands for something else in to:
-// the name with a number under which to has the same, or else a free one.
+// renames returns new names for those members of from whose name has another value in to. A new
+// name is the old one with a number (Widget_v2): the first number with which to has an equal member
+// or, if there is none, with which the name is free.
 func renames(to, from map[string]any, same func(a, b any) bool) map[string]string {
 	renames, taken := map[string]string{}, map[string]bool{}
 	for _, name := range jsontext.Keys(from) {
@@ -145,8 +146,8 @@ func look(objects map[string]any, name string) any {
 	s := jsontext.NewScanner([]byte(raw), true, nil)
 	tree, err := s.Document()
 	if _, ok := tree.(map[string]any); err != nil || !ok {
-		tree = map[string]any{} // what V2JSON makes are objects
-	} // cannot happen: V2JSON makes objects
+		tree = map[string]any{} // cannot happen: V2JSON writes objects
+	}
 	objects[name] = tree
 	return tree
 }

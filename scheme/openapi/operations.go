@@ -33,11 +33,11 @@ type operation struct {
 	optional    bool     // the body may be left out
 	consumes    []string // media types of the body
 	produces    []string
-	answers     []answer
+	responses   []response
 }
 
-// answer is a response. Without a model it is text.
-type answer struct {
+// response is a response of an operation. Without a model it is text.
+type response struct {
 	code  string
 	text  string
 	model *schema.Schema
@@ -140,7 +140,7 @@ func (b *builder) endpoint(e Endpoint) {
 		op.consumes = e.Types
 	}
 	if len(e.Types) > 0 {
-		op.answers = ok(b.model(e.Answer))
+		op.responses = ok(b.model(e.Answer))
 	}
 	if e.Parameter != "" {
 		_, name, _ := strings.Cut(strings.TrimSuffix(e.Path, "}"), "{")
@@ -151,14 +151,14 @@ func (b *builder) endpoint(e Endpoint) {
 	b.operation(e.Path, op)
 }
 
-// operation adds an operation to a path. Every operation may answer 401.
+// operation adds an operation to a path. Every operation can have the response 401.
 func (b *builder) operation(path string, op operation) {
 	item := b.paths[path]
 	if item == nil {
 		item = &pathItem{path: path}
 		b.paths[path] = item
 	}
-	op.answers = append(op.answers, answer{code: "401", text: "Unauthorized"})
+	op.responses = append(op.responses, response{code: "401", text: "Unauthorized"})
 	item.operations = append(item.operations, op)
 }
 
@@ -286,7 +286,7 @@ func (b *builder) kindsOf(m *schema.Schema, info Info) []meta.GroupVersionKind {
 }
 
 // ok returns the response 200 with a model.
-func ok(model *schema.Schema) []answer { return []answer{{"200", "OK", model}} }
+func ok(model *schema.Schema) []response { return []response{{"200", "OK", model}} }
 
 // groupName returns the group as operation ids spell it: "Core", "Apps", "RbacAuthorization".
 func groupName(group string) string {

@@ -86,7 +86,7 @@ func (w *protoWriter) text(number protowire.Number, value string) {
 	w.b = protowire.AppendString(w.b, value)
 }
 
-// Functions that write a value as a field, for the tables. They are ways.
+// Functions of type way, for the tables: each writes a value as a field.
 
 // text writes a JSON string.
 func text(w *protoWriter, number protowire.Number, value jsontext.Raw) {
@@ -119,7 +119,7 @@ func anyValue(w *protoWriter, number protowire.Number, value jsontext.Raw) {
 	w.sub(number, func() { w.text(2, string(value)+"\n") })
 }
 
-// A way writes a JSON value as the field with a number.
+// A way is a function that writes a JSON value as the field with the given number.
 type way = func(w *protoWriter, number protowire.Number, value jsontext.Raw)
 
 // list writes each element of an array as a field.

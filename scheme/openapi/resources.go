@@ -136,7 +136,7 @@ func (g group) collection(s *served, path string) {
 			op.parameters = parameters(s.collectionParameters, pretty, deleteCollectionParameters(g.builder))
 			op.body, op.optional = g.model(metaModel[meta.DeleteOptions]("DeleteOptions")), true
 		}
-		op.answers = ok(g.model(metaModel[meta.Status]("Status")))
+		op.responses = ok(g.model(metaModel[meta.Status]("Status")))
 		g.operation(path, op)
 	}
 }
@@ -150,7 +150,7 @@ func (g group) listing(s *served, op *operation) {
 	if !s.Custom {
 		op.produces = append(slices.Clip(s.types), watchTypes...)
 	}
-	op.answers = ok(s.list)
+	op.responses = ok(s.list)
 }
 
 // create adds a create at a path.
@@ -158,7 +158,7 @@ func (g group) create(s *served, path string, names []parameter) {
 	op := g.op(s, "post", "create", "post")
 	op.parameters = parameters(names, pretty, optionParameters[meta.CreateOptions](g.builder))
 	op.body = s.object
-	op.answers = append(ok(s.object), answer{"201", "Created", s.object}, answer{"202", "Accepted", s.object})
+	op.responses = append(ok(s.object), response{"201", "Created", s.object}, response{"202", "Accepted", s.object})
 	g.operation(path, op)
 }
 
@@ -175,10 +175,10 @@ func (g group) item(s *served, path string) {
 				func(p parameter) bool { return p.name != "resourceVersion" })
 		}
 		op.parameters = parameters(s.names, pretty, options)
-		op.answers = ok(s.object)
+		op.responses = ok(s.object)
 		if s.Text {
 			op.produces = append([]string{"text/plain"}, s.types...)
-			op.answers = ok(nil)
+			op.responses = ok(nil)
 		}
 		g.operation(path, op)
 	}
@@ -186,7 +186,7 @@ func (g group) item(s *served, path string) {
 		op := g.op(s, "put", "replace", "put")
 		op.parameters = parameters(s.names, pretty, optionParameters[meta.UpdateOptions](g.builder))
 		op.body = s.object
-		op.answers = append(ok(s.object), answer{"201", "Created", s.object})
+		op.responses = append(ok(s.object), response{"201", "Created", s.object})
 		g.operation(path, op)
 	}
 	if s.has("patch") {
@@ -197,8 +197,8 @@ func (g group) item(s *served, path string) {
 		if op.consumes = patchTypes; s.Custom {
 			op.consumes = customPatchTypes
 		}
-		if op.answers = ok(s.object); !s.Custom {
-			op.answers = append(op.answers, answer{"201", "Created", s.object})
+		if op.responses = ok(s.object); !s.Custom {
+			op.responses = append(op.responses, response{"201", "Created", s.object})
 		}
 		g.operation(path, op)
 	}
@@ -210,7 +210,7 @@ func (g group) item(s *served, path string) {
 		if s.ReturnsDeleted {
 			result = s.object
 		}
-		op.answers = append(ok(result), answer{"202", "Accepted", result})
+		op.responses = append(ok(result), response{"202", "Accepted", result})
 		g.operation(path, op)
 	}
 	if s.sub != "" && s.has("create") {
@@ -230,7 +230,7 @@ func (g group) watches(s *served, name string) {
 		op.description += "; use the watch parameter of list instead"
 		op.parameters = parameters(names, pretty, optionParameters[meta.ListOptions](g.builder))
 		op.produces = append(slices.Clip(s.types), watchTypes...)
-		op.answers = ok(event)
+		op.responses = ok(event)
 		g.operation(g.root+"/watch/"+path, op)
 	}
 	base := name
@@ -255,7 +255,7 @@ func (g group) connect(s *served, path string) {
 		if !s.Options.zero() {
 			op.parameters = parameters(s.names, nil, g.typeParameters(s.Options))
 		}
-		op.answers = ok(nil)
+		op.responses = ok(nil)
 		g.operation(path, op)
 		if s.Subpath {
 			op.id += "WithPath"

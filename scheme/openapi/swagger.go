@@ -19,8 +19,8 @@ import (
 // it (used) and change references (rename, schemaTree).
 
 // Swagger holds the parts of a document of version 2 that are used, as trees: named objects by
-// name, and in whole what concerns the document as a whole. It takes about three times the memory
-// of the text, and 24 times in the worst case, a document of empty objects.
+// name, and the members of the document itself in whole. It takes about three times the memory of
+// the text, and 24 times in the worst case, a document of empty objects.
 type Swagger struct {
 	definitions, parameters, responses, paths map[string]any
 
@@ -140,9 +140,9 @@ func (d *Swagger) rename(refs map[string]string) {
 // methodNames are the methods that a path can have in version 2.
 var methodNames = []string{"delete", "get", "head", "options", "patch", "post", "put"}
 
-// A shape checks that a value has the form that its position in a document demands, and calls see,
-// which may be nil, with each object in it that may be a reference. It removes members that are
-// null.
+// A shape checks that a value has the form that Swagger 2.0 demands at its position in a document.
+// It calls see, which may be nil, with each object in the value that may be a reference. It removes
+// members that are null.
 type shape func(see func(object map[string]any), value any) bool
 
 // swaggerKinds holds the shapes of named objects and, in whole, those of members of the document by

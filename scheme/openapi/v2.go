@@ -117,7 +117,7 @@ func (w *writer) operationV2(op *operation, shared map[string]parameter) {
 	}
 	w.strs("produces", op.produces)
 	w.open("responses", '{')
-	for _, a := range op.answers {
+	for _, a := range op.responses {
 		w.open(a.code, '{')
 		w.str("description", a.text)
 		if a.code != "401" {

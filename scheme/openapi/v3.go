@@ -136,7 +136,7 @@ func (w *writer) operationV3(op *operation) {
 		w.close('}')
 	}
 	w.open("responses", '{')
-	for _, a := range op.answers {
+	for _, a := range op.responses {
 		w.open(a.code, '{')
 		if a.code != "401" {
 			w.contentV3(op.produces, a.model)

@@ -103,8 +103,8 @@ func (f *Filler) fill(t *typeinfo.Type, field *typeinfo.Field, v reflect.Value, 
 	}
 }
 
-// wants decides whether a field is set. Required fields are set as long as that does not recur
-// forever.
+// wants decides whether a field is set. Required fields are set, except those at MaxDepth through
+// which a type could contain itself without end.
 func (f *Filler) wants(m *typeinfo.Field, depth int) bool {
 	if m.Required && (depth < f.MaxDepth || !m.Pointer && m.Type.Elem == nil) {
 		return true
@@ -154,7 +154,8 @@ func (f *Filler) list(t *typeinfo.Type, field *typeinfo.Field, v reflect.Value, 
 	}
 }
 
-// identity returns what must be unique about an element of a list, "" if nothing must.
+// identity returns the part of an element that must be unique in its list: the keys, or the element
+// of a set; "" if nothing must be unique.
 func identity(t *typeinfo.Type, field *typeinfo.Field, elem reflect.Value) string {
 	if field == nil || field.Type != t {
 		return ""
@@ -185,7 +186,7 @@ func (f *Filler) label() string {
 	return string(b)
 }
 
-// odd are strings that test the quoting of the wire formats.
+// odd are strings that must be quoted or escaped in JSON or YAML.
 var odd = []string{
 	"ä ü", `q"\`, "<a&b>", "line\nline", "\u2028",
 	"yes", "1e3", "null", "~", "0x10", "a: b", "- x", "# c", "é",

@@ -2,8 +2,8 @@
 // policies, and the match conditions of webhooks. The variables that they may name, the types that
 // they must have, and the error texts are those of Kubernetes 1.36.
 //
-// Words: a Scope holds what the expressions of one policy may name; Uses are the optional parts of
-// that.
+// Words: a Scope holds what the expressions of one policy may name. Uses says which optional
+// variables, types and functions are among these.
 //
 // Laws: an Env is made when the first expression needs it. Expressions without variables of a
 // policy share one Env per Uses, for the whole process.
@@ -52,7 +52,7 @@ const variablesType = "kubernetes.variables"
 func New(ctx context.Context) *Scope { return &Scope{ctx: ctx} }
 
 // WithVariables returns a Scope for a policy with variables. Declare adds them one by one, in the
-// order of the policy, so that each sees those before it.
+// order of the policy, so that each expression sees the variables before its own.
 func WithVariables(ctx context.Context) *Scope {
 	return &Scope{ctx: ctx, variables: cel.Structs{variablesType: {}}, envs: map[Uses]*cel.Env{}}
 }

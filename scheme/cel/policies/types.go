@@ -109,9 +109,9 @@ func isObject(name string) bool {
 	return name == ObjectType.TypeName() || strings.HasPrefix(name, ObjectType.TypeName()+".")
 }
 
-// declared returns the type by which later expressions know a variable whose expression has type t.
-// It keeps the basic types, and lists and maps of them; every other type becomes dynamic, and so
-// does nil, which means an error.
+// declared returns the type of a variable, in later expressions, whose own expression has type t.
+// Basic types, and lists and maps of them, stay as they are. Every other type becomes dynamic, and
+// so does nil, which stands for an expression that does not compile.
 func declared(t *types.Type) *types.Type {
 	switch t {
 	case nil:

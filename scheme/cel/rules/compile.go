@@ -52,18 +52,18 @@ func (r *rule) text() string {
 	return strings.TrimSpace(r.Rule.Rule)
 }
 
-// environments are the Envs for the rules about one value: plain for most, perhaps for rules with
-// optionalOldSelf. Each is made when it is first needed.
+// environments are the Envs for the rules about one value: plain for most rules, optional for rules
+// with optionalOldSelf. Each is made when it is first needed.
 type environments struct {
-	shape          *shape
-	plain, perhaps *cel.Env
+	shape           *shape
+	plain, optional *cel.Env
 }
 
 // of returns the Env for a rule.
 func (e *environments) of(r *rule) (_ *cel.Env, err error) {
 	env := &e.plain
 	if r.optional() {
-		env = &e.perhaps
+		env = &e.optional
 	}
 	if *env == nil {
 		*env, err = environment(e.shape, r.optional())
@@ -85,7 +85,8 @@ func environment(sh *shape, optional bool) (*cel.Env, error) {
 }
 
 // compile compiles the rules of the schema s, whose shape is sh, and estimates them if estimate is
-// set. The error is for all rules; what is wrong with one rule is in the rule.
+// set. The error concerns all rules. What is wrong with a single rule is in its fields err and
+// messageErr.
 func compile(sh *shape, s *schema.Schema, estimate bool) ([]rule, error) {
 	if !sh.exposed {
 		return nil, errors.New("failed to convert to declType for CEL validation rules")

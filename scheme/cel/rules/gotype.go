@@ -30,7 +30,8 @@ func OfType(t *typeinfo.Type) *TypeRules {
 	}
 	root := inlined(schema.FromType(t), nil)
 	root.Resource = true
-	// Expressions see the names in metadata of every resource without a schema.
+	// Of every resource, expressions see apiVersion, kind and the names in metadata: no schema is
+	// needed for these.
 	for _, head := range []string{"apiVersion", "kind", "metadata"} {
 		delete(root.Properties, head)
 	}

@@ -113,8 +113,8 @@ func (c *Scope) Entries() *Scope {
 	return c.below(c.schema.AdditionalProperties, c.shape.inside())
 }
 
-// inside returns the shape of elements or entries. nil means that rules there need a shape of their
-// own.
+// inside returns the shape of elements or entries. If it is nil, newScope makes a shape for the
+// first schema inside that has rules.
 func (sh *shape) inside() *shape {
 	if sh == nil || !sh.exposed {
 		return sh

@@ -19,8 +19,9 @@ import (
 )
 
 // Running rules: a walk visits a value and its parts together with the nodes of their schemas, and
-// runs the rules of each node. Rules.Validate is called for custom resources after the validation
-// by their schema, TypeRules.Validate for kinds with rules in their tags.
+// runs the rules of each node. Definitions call Rules.Validate for custom resources, after the
+// validation by their schema. Package kind calls TypeRules.Validate for kinds with rules in their
+// tags.
 
 // maxMessage is the length in bytes of the longest message that a messageExpression may make.
 const maxMessage = 5 << 10
@@ -66,7 +67,7 @@ type walk struct {
 	meter   *meter.Meter // ends when ctx does
 	budget  *cel.Budget
 	warn    func(string)
-	ratchet bool // what has not changed is no error
+	ratchet bool // a rule that an unchanged value breaks is a warning
 	errs    field.ErrorList
 	over    bool      // no more rules are run
 	vars    variables // those of the rule that is being run
@@ -84,8 +85,8 @@ func (w *walk) stop(err *field.Error) {
 	w.over = true
 }
 
-// value validates a value and its parts. old is the value that oldSelf shows, nil if there is none.
-// at answers whether the value has changed.
+// value validates a value and its parts. old is the value of oldSelf, nil if there is none. at is
+// the position of the value, which can tell whether the value has changed.
 func (w *walk) value(n *node, path *field.Path, v, old any, at *position) {
 	if v == nil || w.over || w.meter.Step(stepsPerValue) != nil {
 		return
@@ -158,7 +159,8 @@ func (w *walk) rules(n *node, path *field.Path, v, old any, at *position) {
 	}
 }
 
-// rule runs one rule on a value. A rule with an error is broken, and some errors end the walk.
+// rule runs one rule on a value. A rule whose expression fails counts as broken; if the expression
+// costs too much, the walk ends.
 func (w *walk) rule(r *rule, n *node, path *field.Path, v any, at *position) {
 	result, err := r.program.Run(w.ctx, &w.vars, w.budget)
 	switch {

@@ -11,8 +11,8 @@ import (
 )
 
 // value returns the CEL value of a tree. Nothing is converted before an expression reads it. A tree
-// that does not have the type of the schema is an error value; validation by the schema has refused
-// it before, unless it was stored earlier.
+// that does not have the type of the schema is an error value; only objects that were stored under
+// an older schema contain such a tree, because validation by the schema comes first.
 func (sh *shape) value(tree any) ref.Val {
 	if tree == nil {
 		if sh.schema.Nullable {

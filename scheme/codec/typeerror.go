@@ -13,6 +13,7 @@ type typeError struct {
 	in, field string       // the innermost struct, and the dotted path of field names
 }
 
+// Error returns the text of encoding/json, with the type names of Kubernetes.
 func (e *typeError) Error() string {
 	if e.in == "" && e.field == "" {
 		return "json: cannot unmarshal " + e.value + " into Go value of type " + wireName(e.want)
