@@ -27,7 +27,7 @@ func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logge
 			began := time.Since(x.info.Received)
 			decision, reason, err := may.Authorize(r.Context(), &x.info.Attributes)
 			metrics.count(decision, err, time.Since(x.info.Received)-began)
-			x.info.Judged(decision, reason, err)
+			x.info.RecordDecision(decision, reason, err)
 			if err := x.refusalOf(&x.info.Attributes, decision, reason, err); err != nil {
 				fail(w, r, err)
 				return

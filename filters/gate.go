@@ -14,9 +14,9 @@ type Gate interface {
 	// the request's context, ends. A request that needs no seat gets nil. The error is the answer
 	// to the client, with the time after which to try again.
 	Seat(ctx context.Context, info *request.Info, phase Phase) (Seat, error)
-	// Apart returns a Gate for requests that wait for one other server, with seats of its own. A
+	// Separate returns a Gate for requests that wait for one other server, with seats of its own. A
 	// request that gets a seat there gives back the seats that it has here.
-	Apart() Gate
+	Separate() Gate
 }
 
 // Seat is what a request holds of a Gate while it runs.
@@ -62,12 +62,12 @@ func TakeSeat(gate Gate, long func(*request.Info) bool, fail ErrorWriter) Filter
 	}
 }
 
-// Apart returns the Filter around a handler that waits for one other server. A request takes a seat
-// of gate.Apart() and then gives back the seats that it holds of gate, so that requests to a slow
-// server do not keep others from running here.
+// Separate returns the Filter around a handler that waits for one other server. A request takes a
+// seat of gate.Separate() and then gives back the seats that it holds of gate, so that requests to
+// a slow server do not keep others from running here.
 // Order: behind the whole chain, around the handler.
-func Apart(gate Gate, long func(*http.Request) bool, fail ErrorWriter) Filter {
-	gate, fail = gate.Apart(), new(refusals).bound(fail)
+func Separate(gate Gate, long func(*http.Request) bool, fail ErrorWriter) Filter {
+	gate, fail = gate.Separate(), new(refusals).bound(fail)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			phase := Short

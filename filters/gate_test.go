@@ -47,7 +47,7 @@ func (j *journal) Seat(ctx context.Context, info *request.Info, phase Phase) (Se
 	return noted(func() { j.note("left " + what) }), nil
 }
 
-func (j *journal) Apart() Gate { return &journal{name: "apart: ", log: j.log, refuses: j.refuses} }
+func (j *journal) Separate() Gate { return &journal{name: "apart: ", log: j.log, refuses: j.refuses} }
 
 type noted func()
 
@@ -99,7 +99,7 @@ func TestSeats(t *testing.T) {
 				log = append(log, "answer")
 			}
 			if tt.apart {
-				h = Apart(c.Gate, func(r *http.Request) bool { return r.URL.RawQuery != "" }, fail)(h)
+				h = Separate(c.Gate, func(r *http.Request) bool { return r.URL.RawQuery != "" }, fail)(h)
 			}
 			w := serve(c, h, "alice-token", "GET", tt.target)
 			if w.Code != tt.code || (w.Header().Get("Retry-After") == "7") != (tt.code == http.StatusTooManyRequests) {

@@ -53,8 +53,8 @@ func NewInFlight(limits Limits, reg prometheus.Registerer) *InFlight {
 	return f
 }
 
-// Apart implements Gate. The other gate has as many seats as this one.
-func (f *InFlight) Apart() Gate { return &InFlight{limits: f.limits} }
+// Separate implements Gate. The other gate has as many seats as this one.
+func (f *InFlight) Separate() Gate { return &InFlight{limits: f.limits} }
 
 // Seat implements Gate. It never waits. Cost: an atomic add, and another when the seat is left.
 func (f *InFlight) Seat(_ context.Context, info *request.Info, phase Phase) (Seat, error) {

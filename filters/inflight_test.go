@@ -63,7 +63,7 @@ func TestApart(t *testing.T) {
 		c.Gate = NewInFlight(Limits{Reads: 2, Writes: 1, Long: 1}, nil)
 		c.Authorizer = authz.AlwaysAllow()
 		release := make(chan struct{})
-		one, other := Apart(c.Gate, longPath, fail), Apart(c.Gate, longPath, fail)
+		one, other := Separate(c.Gate, longPath, fail), Separate(c.Gate, longPath, fail)
 		hold := one(func(w http.ResponseWriter, r *http.Request) { <-release; ok(w, r) })
 		var wg sync.WaitGroup
 		for _, what := range []string{"GET /api/v1/pods", "GET /long", "GET /api/v1/pods", "POST /api/v1/pods"} {

@@ -39,6 +39,6 @@
 // Read: strategy.go, typed.go, store.go, keys.go; reader.go and forms.go; write.go, create.go,
 // identity.go, own.go, versions.go, update.go, delete.go, door.go; list.go and selector.go;
 // action.go, errors.go; read.go, view.go, memo.go and listmemo.go, for reads in process; follow.go
-// and place.go, for callers that want every change; discard.go and handmade.go, for objects that
+// and position.go, for callers that want every change; discard.go and handmade.go, for objects that
 // were stored past the API; then admission/ and core/.
 package registry

@@ -300,7 +300,7 @@ func (s *Scheme) checkNeeds() {
 		return cmp.Compare(a.String(), b.String())
 	})
 	for _, goType := range types {
-		if t := typeinfo.Known(goType); t != nil && t.Kind == typeinfo.Struct {
+		if t := typeinfo.Compiled(goType); t != nil && t.Kind == typeinfo.Struct {
 			if _, _, err := s.parseNeeds(t); err != nil {
 				s.fail("AddDefaulting: %w", err)
 			}

@@ -161,7 +161,7 @@ func (a *assembly) makeHandler() error {
 	}
 	a.handler = filters.Chain(a.behind, filters.Config{
 		Fail:           router.WriteError,
-		Authenticator:  connections.Acquaint(a.authenticator),
+		Authenticator:  connections.MarkAuthenticated(a.authenticator),
 		Authorizer:     a.authorizers,
 		Log:            a.Log,
 		Registry:       a.registry,
@@ -186,7 +186,7 @@ func (a *assembly) makeClient() (err error) {
 
 // makeListeners makes the listeners. They open no port before Run.
 func (a *assembly) makeListeners() (err error) {
-	cfg := a.Serving.connections(a.identity.TLSConfig(a.Serving.protocols()), a.Limits.longest(), a.life.crowd,
+	cfg := a.Serving.connections(a.identity.TLSConfig(a.Serving.protocols()), a.Limits.longest(), a.life.bursts,
 		filters.LimitLog(a.Log))
 	a.listeners, err = connections.New(cfg, a.registry)
 	return err

@@ -38,7 +38,7 @@ func (c *completed) needs(group string) bool {
 	case rbacv1.GroupVersion.Group:
 		return c.access.Has(access.RBAC)
 	case authenticationv1.GroupVersion.Group, authorizationv1.GroupVersion.Group:
-		return c.access.Judges()
+		return c.access.CanDeny()
 	}
 	return false
 }

@@ -23,9 +23,9 @@ type life struct {
 	health      *health.Health
 	preShutdown *health.Hooks
 	drain       *filters.Drain
-	crowd       *connections.Crowd // told of bursts: connections, watches, documents, the start
-	work        *generic.Work      // what Server.Go runs
-	controllers *generic.Work      // loops that are clients of the server: stopped before requests are refused
+	bursts      *connections.Bursts // told of bursts: connections, watches, documents, the start
+	work        *generic.Work       // what Server.Go runs
+	controllers *generic.Work       // loops that are clients of the server: stopped before requests are refused
 
 	ends     *ends         // what Close ends
 	used     atomic.Bool   // Run or Close has been called
@@ -37,10 +37,10 @@ type life struct {
 // newLife makes the life of a server. controllers is a part of work, so it also ends with work.
 func newLife(c ShutdownConfig, h *health.Health, work *generic.Work, e *ends) *life {
 	drain := filters.NewDrain()
-	crowd := &connections.Crowd{}
-	drain.Spread, drain.Stays = c.WatchGrace, crowd.Came
+	bursts := &connections.Bursts{}
+	drain.Spread, drain.Stays = c.WatchGrace, bursts.Arrived
 	return &life{
-		shutdown: c, health: h, preShutdown: &health.Hooks{}, drain: drain, crowd: crowd,
+		shutdown: c, health: h, preShutdown: &health.Hooks{}, drain: drain, bursts: bursts,
 		work: work, controllers: work.Part(), ends: e, ready: make(chan struct{}),
 	}
 }
@@ -70,7 +70,7 @@ func (s *Server) Run(ctx context.Context) error {
 	hookFailed := make(chan error, 1)
 	s.Go(func(ctx context.Context) {
 		if s.life.health.RunHooks(ctx, first(hookFailed)) {
-			s.life.crowd.Burst() // the start
+			s.life.bursts.Burst() // the start
 			close(s.life.ready)
 		}
 	})

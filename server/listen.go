@@ -13,7 +13,7 @@ import (
 )
 
 // connections returns the configuration of the listeners.
-func (c *ServingConfig) connections(tls *tls.Config, longest time.Duration, crowd *connections.Crowd,
+func (c *ServingConfig) connections(tls *tls.Config, longest time.Duration, bursts *connections.Bursts,
 	log *zap.Logger) connections.Config {
 	port := func(n int) *int {
 		switch n {
@@ -27,7 +27,7 @@ func (c *ServingConfig) connections(tls *tls.Config, longest time.Duration, crow
 	return connections.Config{
 		Address: c.BindAddress, Secure: port(c.SecurePort), Plain: port(c.HTTPPort), TLS: tls,
 		SharePort: c.SharePort, ShareAddress: c.ShareAddress,
-		Streams: c.HTTP.MaxStreams, AnswerTimeout: longest, Crowd: crowd, Log: log,
+		Streams: c.HTTP.MaxStreams, AnswerTimeout: longest, Bursts: bursts, Log: log,
 	}
 }
 

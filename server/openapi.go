@@ -21,7 +21,7 @@ func (a *assembly) makeOpenAPI() error {
 		Kinds:   func(model string) []meta.GroupVersionKind { return kinds()[model] },
 	}
 	schemas := router.NewOpenAPI(info, a.codecs, a.discovery, describedPaths(&a.completed)...)
-	schemas.AskRemote, schemas.Made = a.behind.AskV2, a.life.crowd.Burst
+	schemas.AskRemote, schemas.Made = a.behind.AskV2, a.life.bursts.Burst
 	return installOpenAPI(a.on.Core, schemas)
 }
 

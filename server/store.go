@@ -30,7 +30,7 @@ import (
 func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.Encryption,
 	accept generic.Acceptor) *backing.Store {
 	cfg := backing.Config{Keys: t, Metrics: m, Encryption: e}
-	cfg.Place = c.placeOf(c.Storage, accept)
+	cfg.Location = c.placeOf(c.Storage, accept)
 	for _, other := range c.Storage.others() {
 		place := c.placeOf(other.StorageConfig, accept)
 		place.Keeps = other.keeps
@@ -41,8 +41,8 @@ func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.En
 
 // placeOf returns the place of a StorageConfig for package backing: its engine, or the function
 // that opens it.
-func (c *completed) placeOf(storing StorageConfig, accept generic.Acceptor) backing.Place {
-	p := backing.Place{Engine: storing.Store, Open: func(ctx context.Context) (storage.Store, error) {
+func (c *completed) placeOf(storing StorageConfig, accept generic.Acceptor) backing.Location {
+	p := backing.Location{Engine: storing.Store, Open: func(ctx context.Context) (storage.Store, error) {
 		store, err := c.openEngine(ctx, &storing, accept)
 		if err != nil {
 			return nil, fmt.Errorf("server: open the %s store: %w", storing.Engine, err)
@@ -111,7 +111,7 @@ const defaultInitTimeout = 5 * time.Second
 // standIn is a process that listens at etcd's URL and names the folder of an embedded store, which
 // the server then opens itself.
 type standIn struct {
-	*standin.Place
+	*standin.Location
 	url string
 }
 

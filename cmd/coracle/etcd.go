@@ -85,7 +85,7 @@ func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) erro
 }
 
 // place makes the data folder, for the one who will keep data there.
-func (o *etcdOptions) place() (standin.Place, error) {
+func (o *etcdOptions) place() (standin.Location, error) {
 	dir := o.dataDir
 	if dir == "" {
 		dir = o.name + ".etcd"
@@ -94,7 +94,7 @@ func (o *etcdOptions) place() (standin.Place, error) {
 	if err == nil {
 		err = os.MkdirAll(dir, 0o700)
 	}
-	return standin.Place{Dir: dir, NoSync: o.noSync}, err
+	return standin.Location{Dir: dir, NoSync: o.noSync}, err
 }
 
 // listen opens the ports. Nobody else's machine may come: the data is here.

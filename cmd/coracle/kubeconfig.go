@@ -12,7 +12,7 @@ import (
 )
 
 func kubeconfigCommand() *cobra.Command {
-	var h identity.Handout
+	var h identity.KubeconfigMaker
 	var user, account string
 	var groups []string
 	cmd := &cobra.Command{

@@ -126,9 +126,9 @@ func (i *Info) Authorization(add func(key, value string)) {
 	add(ReasonAnnotation, i.Reason)
 }
 
-// Judged records the authorizer's decision about the request. A decision with an error that is not
-// Allow does not count as decided, and the text of err stays out of the audit record.
-func (i *Info) Judged(decision Decision, reason string, err error) {
+// RecordDecision records the authorizer's decision about the request. A decision with an error that
+// is not Allow does not count as decided, and the text of err stays out of the audit record.
+func (i *Info) RecordDecision(decision Decision, reason string, err error) {
 	i.Decision, i.Decided, i.Reason = decision, decision == Allow || err == nil, reason
 	if !i.Decided {
 		i.Reason = reasonError

@@ -65,7 +65,7 @@ func TestAuthorization(t *testing.T) {
 	} {
 		info := new(Info)
 		if tt.judged {
-			info.Judged(tt.decision, tt.reason, tt.err)
+			info.RecordDecision(tt.decision, tt.reason, tt.err)
 		}
 		got := ""
 		info.Authorization(func(key, value string) { got += key + "=" + value + " " })

@@ -202,7 +202,7 @@ type claim struct {
 // demand is everything that outer objects want to know about a value.
 type demand struct {
 	claims []claim
-	needs  []typeinfo.Need // with the part of Place that leads on from this value
+	needs  []typeinfo.Need // with the part of At that leads on from this value
 }
 
 // none reports whether nothing is wanted.
@@ -217,8 +217,8 @@ func (d demand) below(is func(typeinfo.Step) bool) (below demand) {
 		}
 	}
 	for _, n := range d.needs {
-		if len(n.Place) > 0 && is(n.Place[0]) {
-			n.Place = n.Place[1:]
+		if len(n.At) > 0 && is(n.At[0]) {
+			n.At = n.At[1:]
 			below.needs = append(below.needs, n)
 		}
 	}
@@ -243,7 +243,7 @@ func (c *needCompiler) node(t *typeinfo.Type, want demand, depth int) *needNode 
 	}
 	own, known := c.own(t)
 	for _, need := range want.needs {
-		if len(need.Place) == 0 {
+		if len(need.At) == 0 {
 			own = append(own, need)
 		}
 	}
@@ -308,7 +308,7 @@ type needFrame struct {
 
 // add adds one need. If the need has a place, it is passed on to the members.
 func (f *needFrame) add(need typeinfo.Need) {
-	if len(need.Place) > 0 {
+	if len(need.At) > 0 {
 		f.want.needs = append(f.want.needs, need)
 		return
 	}
@@ -403,7 +403,7 @@ func (c *needCompiler) member(f *needFrame, t *typeinfo.Type, m *typeinfo.Field)
 		want = demand{slices.Clone(f.want.claims), slices.Clone(f.want.needs)}
 		elsewhere := func(s []typeinfo.Step) bool { return len(s) == 0 || memberWith(t, s[0].Name) != m }
 		want.claims = slices.DeleteFunc(want.claims, func(c claim) bool { return elsewhere(c.path) })
-		want.needs = slices.DeleteFunc(want.needs, func(n typeinfo.Need) bool { return elsewhere(n.Place) })
+		want.needs = slices.DeleteFunc(want.needs, func(n typeinfo.Need) bool { return elsewhere(n.At) })
 	} else {
 		want = f.want.below(func(s typeinfo.Step) bool { return s.Name == m.Name })
 	}

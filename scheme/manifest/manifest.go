@@ -44,8 +44,8 @@ type Object struct {
 	JSON []byte
 }
 
-// Place returns the file and document of the object, for messages: "ships.yaml: document 2".
-func (o *Object) Place() string { return position(o.File, o.Document) }
+// Position returns the file and document of the object, for messages: "ships.yaml: document 2".
+func (o *Object) Position() string { return position(o.File, o.Document) }
 
 // position returns the position of a document, for messages.
 func position(file string, document int) string {

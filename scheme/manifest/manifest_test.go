@@ -91,7 +91,7 @@ func TestReadPath(t *testing.T) {
 		t.Errorf("the folder: got %s, %v, want %s", shown(objects), err, want)
 	}
 	objects, err = manifest.ReadPath(filepath.Join(dir, "b.yaml"))
-	if err != nil || len(objects) != 1 || objects[0].Place() != filepath.Join(dir, "b.yaml")+": document 1" {
+	if err != nil || len(objects) != 1 || objects[0].Position() != filepath.Join(dir, "b.yaml")+": document 1" {
 		t.Errorf("a file: got %v, %v", objects, err)
 	}
 	for name, text := range map[string]string{"d.yaml": "resources: [b.yaml]", "f.yaml": "- of a tool", "g.yaml": "kind: List\napiVersion: v1\nitems: [{kind: B, apiVersion: v1}, {}]"} {

@@ -50,9 +50,9 @@ func Of(t reflect.Type) *Type {
 // For returns the descriptor of T: Of(reflect.TypeFor[T]()).
 func For[T any]() *Type { return Of(reflect.TypeFor[T]()) }
 
-// Known returns the Type of a Go type if it has been compiled already, else nil. It compiles
+// Compiled returns the Type of a Go type if it has been compiled already, else nil. It compiles
 // nothing, so it is cheap for a type that nobody uses.
-func Known(t reflect.Type) *Type {
+func Compiled(t reflect.Type) *Type {
 	found, _ := compiled.Load(t)
 	known, _ := found.(*Type)
 	return known

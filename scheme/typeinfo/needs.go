@@ -31,7 +31,7 @@ import (
 // fulfilled. A pointer is empty only if it is nil. A negative number counts as empty, because some
 // defaulting functions replace it. A need with milli, within, is or label has one term only.
 type Need struct {
-	Place []Step
+	At    []Step
 	Terms []Term
 }
 
@@ -72,7 +72,7 @@ func ParseNeed(t *Type, text string) (Need, error) {
 	if place, rest, ok := strings.Cut(text, ": "); ok {
 		terms, placed = rest, true
 		var err error
-		if n.Place, at, err = parsePath(t, place, true); err != nil {
+		if n.At, at, err = parsePath(t, place, true); err != nil {
 			return n, fmt.Errorf("need %q of %s: %w", text, t.Go, err)
 		}
 	}

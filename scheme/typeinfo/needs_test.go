@@ -62,7 +62,7 @@ func TestParseNeed(t *testing.T) {
 		{"milli(part.limits)", need{Terms: []term{{Op: typeinfo.NeedMilli, Path: path("part", "limits")}}}, ""},
 		{"labels within more", need{Terms: []term{{Op: typeinfo.NeedWithin, Path: path("labels"), Other: "more"}}}, ""},
 		{"name is other", need{Terms: []term{{Op: typeinfo.NeedSame, Path: path("name"), Other: "other"}}}, ""},
-		{"object: label a.b/c is the name", need{Place: path("object"), Terms: []term{{Op: typeinfo.NeedNamed, Text: "a.b/c"}}}, ""},
+		{"object: label a.b/c is the name", need{At: path("object"), Terms: []term{{Op: typeinfo.NeedNamed, Text: "a.b/c"}}}, ""},
 		{"label a is the name", need{}, "no label of an object"},
 		{"object: label a is no name", need{}, "no label of an object"},
 		{"name is names[0]", need{Terms: []term{{Op: typeinfo.NeedFirst, Path: path("name"), Other: "names"}}}, ""},
@@ -70,9 +70,9 @@ func TestParseNeed(t *testing.T) {
 		{"name | !part | other=x", need{Terms: []term{
 			{Op: typeinfo.NeedThere, Path: path("name")}, {Op: typeinfo.NeedAbsent, Path: path("part")}, {Op: typeinfo.NeedEqual, Path: path("other"), Text: "x"},
 		}}, ""},
-		{"part: name", need{Place: path("part"), Terms: []term{{Op: typeinfo.NeedThere, Path: path("name")}}}, ""},
+		{"part: name", need{At: path("part"), Terms: []term{{Op: typeinfo.NeedThere, Path: path("name")}}}, ""},
 		{"part.parts[].pointers[]: name is other", need{
-			Place: path("part", "parts", "@", "pointers", "@"), Terms: []term{{Op: typeinfo.NeedSame, Path: path("name"), Other: "other"}},
+			At: path("part", "parts", "@", "pointers", "@"), Terms: []term{{Op: typeinfo.NeedSame, Path: path("name"), Other: "other"}},
 		}, ""},
 
 		{"", need{}, `has no member ""`},

@@ -105,9 +105,9 @@ func (c *Completed) Has(mode string) bool {
 	return slices.ContainsFunc(c.asked.Authorizers, is)
 }
 
-// Judges reports whether a request can be denied: the configuration has a mode other than
+// CanDeny reports whether a request can be denied: the configuration has a mode other than
 // AlwaysAllow.
-func (c *Completed) Judges() bool {
+func (c *Completed) CanDeny() bool {
 	for i := range c.asked.Authorizers {
 		if c.asked.Authorizers[i].Type != AlwaysAllow {
 			return true

@@ -34,7 +34,7 @@ var errNoRoles = errors.New("server: authorization mode RBAC needs the roles and
 type roleSource [len(roleResources)]*registry.Store
 
 // roleMark is how far the authorizer has read each store.
-type roleMark [len(roleResources)]registry.Place
+type roleMark [len(roleResources)]registry.Position
 
 // newRoles returns the RBAC authorizer, or nil if the server does not serve one of the resources.
 func newRoles(stores registry.Stores) *rbac.Authorizer {
@@ -109,7 +109,7 @@ func (s *roleSource) since(
 		if err != nil {
 			return nil, false, err
 		}
-		lost = lost || whole && at[kind] != (registry.Place{})
+		lost = lost || whole && at[kind] != (registry.Position{})
 		at[kind] = next
 		for _, ch := range changes {
 			change := rbac.Change{Kind: rbac.Kind(kind), Namespace: ch.Namespace, Name: ch.Name}

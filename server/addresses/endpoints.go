@@ -44,7 +44,7 @@ type slicesByName map[string]*discoveryv1.EndpointSlice
 // slicesRead are the slices of one Service at one place in the history of all slices. It does not
 // change.
 type slicesRead struct {
-	place  registry.Place
+	place  registry.Position
 	slices slicesByName
 }
 

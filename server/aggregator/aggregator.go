@@ -64,7 +64,7 @@ type Needs struct {
 	// moment, or nil for none. It is called for each request.
 	Certificate func() *tls.Certificate
 	// Gate is the gate of this server. Each route gets a gate with as many seats, which shares none
-	// with it (filters.Gate.Apart).
+	// with it (filters.Gate.Separate).
 	Gate filters.Gate
 	// Flawed is told of each request to a server behind whose certificate has a flaw.
 	Flawed  func(callout.Flaw)

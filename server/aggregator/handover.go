@@ -24,7 +24,7 @@ import (
 )
 
 // This file hands one request to a server behind, and the answer to the client. ServeHTTP of a
-// remote comes here after the request has a seat (filters.Apart).
+// remote comes here after the request has a seat (filters.Separate).
 
 // discoveryTime bounds how long a server behind may take for the discovery document of a group
 // version, which every client asks for.

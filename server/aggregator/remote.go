@@ -73,7 +73,7 @@ func (h *reach) newRemote(service *apiregistrationv1.APIService, before *remote)
 	if before != nil && sameTarget(&before.target, &target) {
 		r.route = before.route
 	} else {
-		r.route = &route{reach: h, target: target, seated: filters.Apart(h.gate, lasts, router.WriteError)}
+		r.route = &route{reach: h, target: target, seated: filters.Separate(h.gate, lasts, router.WriteError)}
 	}
 	r.Handler = r.seated(r.handOn)
 	return r

@@ -29,7 +29,7 @@ type open struct{}
 func (open) Seat(context.Context, *request.Info, filters.Phase) (filters.Seat, error) {
 	return nil, nil
 }
-func (open) Apart() filters.Gate { return open{} }
+func (open) Separate() filters.Gate { return open{} }
 
 // behind starts a server with handler h behind the group version boats.example.com/v1, and returns
 // its remote.

@@ -18,8 +18,8 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// Place is an engine, and the resources that it keeps.
-type Place struct {
+// Location is an engine, and the resources that it keeps.
+type Location struct {
 	// Engine is the engine, if it is open already.
 	Engine storage.Store
 	// Open opens the engine if Engine is nil. ctx bounds the opening, not the engine.
@@ -31,11 +31,11 @@ type Place struct {
 	Keeps []meta.GroupResource
 }
 
-// Config is what New takes. The embedded Place is the main one.
+// Config is what New takes. The embedded Location is the main one.
 type Config struct {
-	Place
+	Location
 	// Others are the places that keep single resources.
-	Others []Place
+	Others []Location
 
 	Keys    Keys
 	Metrics *Metrics
@@ -70,7 +70,7 @@ func New(cfg Config) *Store {
 	}
 	for _, place := range cfg.Others {
 		other := cfg
-		other.Place, other.Others = place, nil
+		other.Location, other.Others = place, nil
 		s.Others = append(s.Others, New(other))
 	}
 	return s

@@ -153,10 +153,10 @@ func settled(o *manifest.Object, def *apiextensionsv1.CustomResourceDefinition, 
 	case extensions.Is(def, apiextensionsv1.Established):
 		return true, nil
 	case !served && accepted != nil && accepted.Status == apiextensionsv1.ConditionFalse:
-		return true, fmt.Errorf("%s: the names of %s are not accepted: %s", o.Place(), o.Name, accepted.Message)
+		return true, fmt.Errorf("%s: the names of %s are not accepted: %s", o.Position(), o.Name, accepted.Message)
 	case extensions.Distrusted(def):
 		return true, fmt.Errorf("%s: %s cannot be established: the caBundle of its conversion webhook has no certificates",
-			o.Place(), o.Name)
+			o.Position(), o.Name)
 	}
 	return false, nil
 }
@@ -165,7 +165,7 @@ func settled(o *manifest.Object, def *apiextensionsv1.CustomResourceDefinition, 
 func (m *manifests) apply(ctx context.Context, o *manifest.Object) (applied *meta.PartialObjectMetadata, err error) {
 	objects, err := m.resource(o)
 	if err == nil {
-		err = m.retry(ctx, o.Place(), func() error {
+		err = m.retry(ctx, o.Position(), func() error {
 			applied, err = objects.Patch(ctx, o.Name, client.ApplyPatch, o.JSON, meta.PatchOptions{
 				FieldManager: manifestManager, Force: new(true), FieldValidation: meta.FieldValidationStrict,
 			})
@@ -173,7 +173,7 @@ func (m *manifests) apply(ctx context.Context, o *manifest.Object) (applied *met
 		})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s %q: %w", o.Place(), o.Kind.Kind, o.Name, err)
+		return nil, fmt.Errorf("%s: %s %q: %w", o.Position(), o.Kind.Kind, o.Name, err)
 	}
 	return applied, nil
 }

@@ -152,7 +152,7 @@ func (w *written) forget(t testing.TB) {
 // pullIsFresh proves what RBAC relies on: when a write has been answered, a place before it does
 // not hold any more, and Since has it, whatever revision is asked for.
 func (w *written) pullIsFresh(t *testing.T, store *registry.Store) {
-	_, _, place, err := store.Since(t.Context(), registry.Place{}, 0)
+	_, _, place, err := store.Since(t.Context(), registry.Position{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,13 +177,13 @@ func (w *written) pullIsFresh(t *testing.T, store *registry.Store) {
 // pulled is the pull form of following as a Source: it asks again and again.
 type pulled struct {
 	store  *registry.Store
-	places sync.Map // registry.Place by the revision that was told there
+	places sync.Map // registry.Position by the revision that was told there
 }
 
 type pulledStream struct {
 	*pulled
 	ctx   context.Context
-	place registry.Place
+	place registry.Position
 	begun bool
 	rest  []follow.Change[request.Encoded]
 }
@@ -196,7 +196,7 @@ func (p *pulled) Open(ctx context.Context, after string) (follow.Stream[request.
 		if !ok {
 			return nil, meta.NewResourceExpired("no such place")
 		}
-		s.place, s.begun = place.(registry.Place), true
+		s.place, s.begun = place.(registry.Position), true
 	}
 	return s, nil
 }

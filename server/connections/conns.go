@@ -48,16 +48,16 @@ type conns struct {
 	warned   bool     // the log says that the bound is reached; reset when half is free
 	waiting  [2]queue // idle connections: 0 of strangers, 1 of others; the longest idle first
 	hijacked queue    // hijacked connections, which net/http has forgotten
-	crowd    *Crowd
+	bursts   *Bursts
 
 	strangers budget // of the HTTP/2 streams of all strangers
 }
 
-func newConns(bound, streams int, crowd *Crowd, log *zap.Logger) *conns {
+func newConns(bound, streams int, bursts *Bursts, log *zap.Logger) *conns {
 	cs := &conns{
 		bound:     bound,
 		streams:   streams,
-		crowd:     crowd,
+		bursts:    bursts,
 		log:       log,
 		strangers: newBudget(strangerStreams, strangerRate),
 	}
@@ -121,7 +121,7 @@ func (l *bounded) admit(c *conn) bool {
 		return false
 	}
 	cs.open++
-	cs.crowd.Came()
+	cs.bursts.Arrived()
 	cs.waiting[0].push(c)
 	return true
 }
@@ -172,7 +172,7 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	c.unlink()
 	if !c.used {
 		c.used = true
-		cs.crowd.moved()
+		cs.bursts.moved()
 	}
 	switch {
 	case state == http.StateActive:
@@ -233,11 +233,11 @@ func connOf(nc net.Conn) *conn {
 	return nc.(*conn)
 }
 
-// Acquaint wraps the authenticator a. When a finds a user that is not anonymous, the connection of
-// the request is marked, and is from then on no stranger's.
-func Acquaint(a request.Authenticator) request.Authenticator { return marking{a} }
+// MarkAuthenticated wraps the authenticator a. When a finds a user that is not anonymous, the
+// connection of the request is marked, and is from then on no stranger's.
+func MarkAuthenticated(a request.Authenticator) request.Authenticator { return marking{a} }
 
-// marking is the authenticator that Acquaint returns.
+// marking is the authenticator that MarkAuthenticated returns.
 type marking struct{ request.Authenticator }
 
 // Authenticate implements request.Authenticator.
@@ -281,7 +281,7 @@ func (c *conn) Close() error {
 	c.closed = true
 	c.unlink()
 	cs.open--
-	cs.crowd.moved()
+	cs.bursts.moved()
 	if cs.open < cs.bound/2 {
 		cs.warned = false
 	}

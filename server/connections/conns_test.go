@@ -160,7 +160,7 @@ func TestKnownByHTTP2(t *testing.T) {
 func TestCloseWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := connectionstest.NewPipes()
-		cs := newConns(1, MaxStreams, &Crowd{}, zap.NewNop())
+		cs := newConns(1, MaxStreams, &Bursts{}, zap.NewNop())
 		l := cs.wrap(p)
 		ended := make(chan error)
 		go func() {
@@ -200,7 +200,7 @@ func (failing) Accept() (net.Conn, error) {
 // TestNoDescriptors: if the process has no descriptors left an idle connection is closed, and
 // net/http accepts again.
 func TestNoDescriptors(t *testing.T) {
-	cs := newConns(10, MaxStreams, &Crowd{}, zap.NewNop())
+	cs := newConns(10, MaxStreams, &Bursts{}, zap.NewNop())
 	client, end := net.Pipe()
 	defer client.Close()
 	c := &conn{Conn: end, all: cs}
@@ -223,7 +223,7 @@ func TestNoDescriptors(t *testing.T) {
 // TestChangesAllocateNothing: changes of a connection's state allocate nothing, since each request
 // has some.
 func TestChangesAllocateNothing(t *testing.T) {
-	cs := newConns(10, MaxStreams, &Crowd{}, zap.NewNop())
+	cs := newConns(10, MaxStreams, &Bursts{}, zap.NewNop())
 	client, end := net.Pipe()
 	defer client.Close()
 	c := &conn{Conn: end, all: cs}

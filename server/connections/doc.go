@@ -4,7 +4,7 @@
 // Words: a stranger is a client that has not been authenticated yet, or that is anonymous; a
 // connection is a stranger's until an authenticated request has come by it. A stream is a request
 // of HTTP/2, or an answer of HTTP/1.1 that goes on (a watch), which apart.go takes from net/http. A
-// crowd is a burst of arrivals whose memory is given back to the system when they have settled.
+// burst is many arrivals whose memory is given back to the system when they have settled.
 //
 // Laws: the number of open connections has a bound. At the bound an idle connection, first one of a
 // stranger, is closed for a new one; a connection in use is never closed. All strangers share one
@@ -12,10 +12,10 @@
 // watch by HTTP/1.1 holds no buffer. The size of headers, the time to send them, and idle time are
 // bounded. Close returns when every connection has ended, also those that handlers have hijacked.
 //
-// Use: New, Open, Serve and Close, in that order; Serve and Close once. Acquaint wraps the
+// Use: New, Open, Serve and Close, in that order; Serve and Close once. MarkAuthenticated wraps the
 // authenticator of the server, so that connections learn about their clients.
 //
 // Not here: limits of requests and bodies (filters), certificates (server/identity).
 //
-// Read: listeners.go, conns.go, streams.go, apart.go, crowd.go.
+// Read: listeners.go, conns.go, streams.go, apart.go, burst.go.
 package connections

@@ -34,10 +34,10 @@ func overPipes(t *testing.T, bound int, f func(t *testing.T, p *served)) {
 	cert.StartTLS()
 	cert.Close()
 	synctest.Test(t, func(t *testing.T) {
-		crowd := &Crowd{}
+		bursts := &Bursts{}
 		l, err := New(Config{
 			TLS:   &tls.Config{Certificates: cert.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}},
-			Bound: bound, Streams: MaxStreams, AnswerTimeout: 30 * time.Second, Crowd: crowd, Log: zap.NewNop(),
+			Bound: bound, Streams: MaxStreams, AnswerTimeout: 30 * time.Second, Bursts: bursts, Log: zap.NewNop(),
 		}, prometheus.NewRegistry())
 		if err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func (known) Authenticate(r *http.Request) (*request.User, error) {
 
 // answer answers a watch when its client leaves, and everything else at once.
 func answer(w http.ResponseWriter, r *http.Request) {
-	if _, err := Acquaint(known{}).Authenticate(r); err != nil {
+	if _, err := MarkAuthenticated(known{}).Authenticate(r); err != nil {
 		panic(err)
 	}
 	if r.URL.Query().Get("watch") == "" {

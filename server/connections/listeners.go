@@ -61,9 +61,9 @@ type Config struct {
 	Streams int
 	// AnswerTimeout bounds a request and its answer. Watches lift the bound for themselves.
 	AnswerTimeout time.Duration
-	// Crowd counts the connections. It is required.
-	Crowd *Crowd
-	Log   *zap.Logger
+	// Bursts counts the connections. It is required.
+	Bursts *Bursts
+	Log    *zap.Logger
 }
 
 // Listeners are the ports of a server, and the http.Servers that serve on them. All methods may be
@@ -85,7 +85,7 @@ func New(cfg Config, reg prometheus.Registerer) (*Listeners, error) {
 		cfg.Bound = maxConns(maxFiles())
 	}
 	l := &Listeners{
-		cfg: cfg, conns: newConns(cfg.Bound, cfg.Streams, cfg.Crowd, cfg.Log),
+		cfg: cfg, conns: newConns(cfg.Bound, cfg.Streams, cfg.Bursts, cfg.Log),
 		handshakes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "apiserver_tls_handshake_errors_total", Help: "Handshakes of TLS that failed."}),
 	}
@@ -242,7 +242,7 @@ func (l *Listeners) Close(ctx context.Context) error {
 	closed()
 	idle.Wait()
 	errs = append(errs, l.conns.seeOut(ctx))
-	l.conns.crowd.end()
+	l.conns.bursts.end()
 	l.wg.Wait()
 	return errors.Join(errs...)
 }

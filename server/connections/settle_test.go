@@ -14,7 +14,7 @@ import (
 // and only then.
 func TestCrowdSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, cs := connectionstest.NewPipes(), newConns(10*crowdSize, MaxStreams, &Crowd{}, zap.NewNop())
+		p, cs := connectionstest.NewPipes(), newConns(10*burstSize, MaxStreams, &Bursts{}, zap.NewNop())
 		l := cs.wrap(p)
 		come := func(n int) {
 			for range n {
@@ -31,7 +31,7 @@ func TestCrowdSettles(t *testing.T) {
 			return forced()
 		}
 		before := given()
-		come(crowdSize - 1)
+		come(burstSize - 1)
 		time.Sleep(time.Hour)
 		if given() != before {
 			t.Error("a collection for a few")
@@ -40,9 +40,9 @@ func TestCrowdSettles(t *testing.T) {
 			if i%2 == 0 {
 				come(1)
 			} else {
-				cs.crowd.Came() // a watch
+				cs.bursts.Arrived() // a watch
 			}
-			time.Sleep(crowdRest - 1)
+			time.Sleep(burstRest - 1)
 		}
 		if given() != before {
 			t.Error("a collection while they still come")
@@ -57,7 +57,7 @@ func TestCrowdSettles(t *testing.T) {
 		if runtime.ReadMemStats(&is); is.HeapReleased < was.HeapReleased+32<<20 {
 			t.Errorf("given back: got %d bytes", is.HeapReleased-was.HeapReleased)
 		}
-		cs.crowd.Burst()
+		cs.bursts.Burst()
 		time.Sleep(time.Hour)
 		if got := given(); got != before+2 {
 			t.Errorf("got %d collections after a burst, want one more", got-before)

@@ -209,7 +209,7 @@ func TestKnownTakeBack(t *testing.T) {
 
 // TestConfiguredStreams: a connection may have as many streams at a time as the configuration says.
 func TestConfiguredStreams(t *testing.T) {
-	l, err := New(Config{Streams: 7, Crowd: &Crowd{}, Log: zap.NewNop()}, prometheus.NewRegistry())
+	l, err := New(Config{Streams: 7, Bursts: &Bursts{}, Log: zap.NewNop()}, prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}

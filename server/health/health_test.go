@@ -43,7 +43,7 @@ func newHealth(t *testing.T, store storage.Store, log *zap.Logger) subject {
 	t.Helper()
 	t.Cleanup(func() { store.Close() })
 	h, err := New(Needs{
-		Paths: router.NewPrefixMux(), Store: backing.New(backing.Config{Place: backing.Place{Engine: store}}),
+		Paths: router.NewPrefixMux(), Store: backing.New(backing.Config{Location: backing.Location{Engine: store}}),
 		Timeouts: Timeouts{DefaultTimeout, DefaultTimeout}, Started: time.Now(), Log: log,
 	})
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // The server's own certificate authority, whose files live in the folder pki, and the self-signed
-// certificate of a server that has no authority. New opens both; NewUser and Handout sign with the
-// authority.
+// certificate of a server that has no authority. New opens both; NewUser and KubeconfigMaker sign
+// with the authority.
 
 // The lifetimes of self-made certificates. A start renews a certificate that ends within
 // renewBefore.

@@ -11,15 +11,15 @@
 // configuration names are read again when they change; a new content that is invalid leaves the old
 // one in force.
 //
-// New makes an Identity, which any goroutine may use. Authenticators is called once. A Handout
-// needs no server: commands use it on a data folder.
+// New makes an Identity, which any goroutine may use. Authenticators is called once. A
+// KubeconfigMaker needs no server: commands use it on a data folder.
 //
 // Not here: how one credential is verified (filters/authn), the protocol of issuers
 // (filters/authn/jwt), certificates as such (filters/authn/pki), what users may do (server/access).
 //
 // Read: config.go, identity.go, authority.go, named.go, credentials.go; accounts.go,
 // externalsigner.go, issuers.go, openid.go, authenticators.go; then trust.go, which publishes the
-// CAs for other servers of the cluster, and handout.go.
+// CAs for other servers of the cluster, and kubeconfigmaker.go.
 package identity
 
 import (

@@ -40,7 +40,7 @@ func newIssuerMetrics() *issuerMetrics {
 	}
 }
 
-// tokenJudged implements jwt.Options.Judged: it observes one verification.
+// tokenJudged implements jwt.Options.Observe: it observes one verification.
 func (m *issuerMetrics) tokenJudged(issuer string, took time.Duration, err error) {
 	m.judged.WithLabelValues(reload.Result(err), reload.HashLabel(issuer)).Observe(took.Seconds())
 }

@@ -76,7 +76,7 @@ func openIssuers(c *Config, run Run, reg prometheus.Registerer, meter authn.Cach
 	if err := reg.Register(s.told); err != nil {
 		return nil, err
 	}
-	s.options.Judged, s.options.Keys = s.told.tokenJudged, s.told.keysFetched
+	s.options.Observe, s.options.Keys = s.told.tokenJudged, s.told.keysFetched
 	s.options.Failed = func(issuer string, err error) {
 		s.log.Warn("cannot reach an issuer of tokens yet", zap.String("issuer", issuer), zap.Error(err))
 	}

@@ -44,7 +44,7 @@ func installed(paths []string, definitions []any, hooks *Webhooks) ([]manifest.O
 		}
 		text, err := hooks.call(&objects[i])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", objects[i].Place(), err)
+			return nil, fmt.Errorf("%s: %w", objects[i].Position(), err)
 		}
 		objects[i].JSON = text
 	}

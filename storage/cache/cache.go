@@ -22,8 +22,8 @@
 // is the watchers that the same changes concern, and a cell is one wait that the group shares. A
 // stretch is a part of the store's history from before the window. A snapshot is a past state kept
 // for the next pages of a list. A form is an object in another version or encoding. The shelf
-// counts the forms. A Place is a position of a reader that derives something from all objects. A
-// Tap shows all keys of the prefix.
+// counts the forms. A Position marks how far a reader has come that derives something from all
+// objects. A Tap shows all keys of the prefix.
 //
 // Laws, tests in laws_test.go:
 //   - A consistent read sees every write acknowledged before it began; Any sees a state the store
@@ -48,7 +48,7 @@
 //
 // Not here: what the bytes mean (DecodeFunc), API errors, resourceVersion strings (registry). Read:
 // config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go,
-// list.go, cold.go, watch.go, history.go, past.go, write.go, own.go, tap.go, place.go.
+// list.go, cold.go, watch.go, history.go, past.go, write.go, own.go, tap.go, position.go.
 package cache
 
 import (

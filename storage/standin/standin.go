@@ -12,9 +12,9 @@
 //   - Because the folder has to be on the same machine, Find looks for stand-ins at loopback
 //     addresses only, and without TLS.
 //
-// The stand-in's process serves Handler. The API server calls Find at its start and Place.Answers
-// in its health checks. All functions may be called at once. The package starts no goroutine that
-// outlives a call.
+// The stand-in's process serves Handler. The API server calls Find at its start and
+// Location.Answers in its health checks. All functions may be called at once. The package starts no
+// goroutine that outlives a call.
 //
 // Not here: the embedded store (package embedded), and the flags of the process.
 package standin
@@ -36,12 +36,12 @@ import (
 	"go.etcd.io/etcd/api/v3/version"
 )
 
-// path is the URL path at which a stand-in describes its Place. An etcd answers it with 404.
+// path is the URL path at which a stand-in describes its Location. An etcd answers it with 404.
 const path = "/coracle/stand-in"
 
-// Place says where the API server is to open the embedded store in place of the etcd that the
+// Location says where the API server is to open the embedded store in place of the etcd that the
 // stand-in imitates. Its JSON is the answer at path.
-type Place struct {
+type Location struct {
 	Dir    string `json:"dataDir"`       // absolute path of the data folder
 	NoSync bool   `json:"unsafeNoFsync"` // the API server need not wait for the disk (etcd's --unsafe-no-fsync)
 }
@@ -49,7 +49,7 @@ type Place struct {
 // Handler answers the requests to a stand-in: its health and version as an etcd does, and p at a
 // path of its own. It refuses the gRPC calls of etcd clients with the status Unimplemented and an
 // explanation.
-func Handler(p Place) http.Handler {
+func Handler(p Location) http.Handler {
 	mux := http.NewServeMux()
 	answer := func(path, contentType string, body []byte) {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
@@ -106,7 +106,7 @@ const noticeAfter = 500 * time.Millisecond
 // a single loopback URL without TLS, and otherwise returns nil. While the connection is refused,
 // Find waits, until ctx ends, because both processes may have been started at once. It calls away
 // once if that takes longer than half a second.
-func Find(ctx context.Context, urls []string, away func()) *Place {
+func Find(ctx context.Context, urls []string, away func()) *Location {
 	if len(urls) != 1 || !mayStandIn(urls[0]) {
 		return nil
 	}
@@ -146,7 +146,7 @@ func Loopback(host string) bool {
 var errOther = errors.New("another process answers at the address of the stand-in for etcd")
 
 // Answers returns nil if the stand-in at url answers and still stands for p.
-func (p *Place) Answers(ctx context.Context, url string) error {
+func (p *Location) Answers(ctx context.Context, url string) error {
 	now, err := ask(ctx, url)
 	if err == nil && *now != *p {
 		err = errOther
@@ -158,7 +158,7 @@ func (p *Place) Answers(ctx context.Context, url string) error {
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 // ask returns what the stand-in at url says of its store.
-func ask(ctx context.Context, url string) (*Place, error) {
+func ask(ctx context.Context, url string) (*Location, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(url, "/")+path, nil)
 	if err != nil {
 		return nil, err
@@ -171,6 +171,6 @@ func ask(ctx context.Context, url string) (*Place, error) {
 	if resp.StatusCode != http.StatusOK {
 		return nil, errOther
 	}
-	p := new(Place)
+	p := new(Location)
 	return p, json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(p)
 }

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 }
 
 // serve runs a stand-in and returns its URL.
-func serve(t *testing.T, p standin.Place) string {
+func serve(t *testing.T, p standin.Location) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(standin.Handler(p))
 	s.Config.Protocols = new(http.Protocols)
@@ -34,7 +34,7 @@ func serve(t *testing.T, p standin.Place) string {
 	return s.URL
 }
 
-var place = standin.Place{Dir: "/data", NoSync: true}
+var place = standin.Location{Dir: "/data", NoSync: true}
 
 func TestFind(t *testing.T) {
 	here := serve(t, place)
@@ -72,7 +72,7 @@ func TestFind(t *testing.T) {
 // TestAnswers asks a stand-in as long as it is there, when another has taken its place, and when
 // none has.
 func TestAnswers(t *testing.T) {
-	first, second := httptest.NewServer(standin.Handler(place)), serve(t, standin.Place{Dir: "/other"})
+	first, second := httptest.NewServer(standin.Handler(place)), serve(t, standin.Location{Dir: "/other"})
 	if err := place.Answers(t.Context(), first.URL); err != nil {
 		t.Error(err)
 	}
@@ -125,7 +125,7 @@ func TestFindWaits(t *testing.T) {
 	}
 	address := l.Addr().String()
 	l.Close()
-	found := make(chan *standin.Place)
+	found := make(chan *standin.Location)
 	go func() { found <- standin.Find(t.Context(), []string{"http://" + address}, func() {}) }()
 	select {
 	case p := <-found:
@@ -135,7 +135,7 @@ func TestFindWaits(t *testing.T) {
 	if l, err = net.Listen("tcp", address); err != nil {
 		t.Fatal(err)
 	}
-	srv := &http.Server{Handler: standin.Handler(standin.Place{Dir: "/somewhere"})}
+	srv := &http.Server{Handler: standin.Handler(standin.Location{Dir: "/somewhere"})}
 	go srv.Serve(l)
 	defer srv.Close()
 	if p := <-found; p == nil || p.Dir != "/somewhere" {

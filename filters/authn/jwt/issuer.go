@@ -38,9 +38,9 @@ type Options struct {
 	Disallowed []string
 	// Failed, if set, is called when discovery of an issuer has failed. It will be tried again.
 	Failed func(issuer string, err error)
-	// Judged, if set, is called for each token of an issuer with the time that authentication took
+	// Observe, if set, is called for each token of an issuer with the time that authentication took
 	// and its error.
-	Judged func(issuer string, took time.Duration, err error)
+	Observe func(issuer string, took time.Duration, err error)
 	// Keys, if set, is called for each request for an issuer's keys with the response.
 	Keys func(issuer string, keys []byte, err error)
 }
@@ -117,8 +117,8 @@ func (a *Authenticators) AuthenticateToken(
 	}
 	began := time.Now()
 	user, err := it.user(ctx, token)
-	if a.options.Judged != nil {
-		a.options.Judged(it.Issuer.Issuer.URL, time.Since(began), err)
+	if a.options.Observe != nil {
+		a.options.Observe(it.Issuer.Issuer.URL, time.Since(began), err)
 	}
 	return user, nil, err
 }

@@ -258,7 +258,7 @@ func TestTold(t *testing.T) {
 		told = append(told, fmt.Sprint(what, " ", issuer == p.URL, " ", err == nil))
 	}
 	a := open(t, trusting(p), Options{
-		Judged: func(issuer string, _ time.Duration, err error) { tell("judged", issuer, err) },
+		Observe: func(issuer string, _ time.Duration, err error) { tell("judged", issuer, err) },
 		Keys: func(issuer string, keys []byte, err error) {
 			if err == nil && !bytes.Contains(keys, []byte(`"kty"`)) {
 				t.Errorf("told of the keys %s", keys)

@@ -21,7 +21,7 @@ import (
 // TestHandout makes kubeconfigs for others, and asks the server with them who they are.
 func TestHandout(t *testing.T) {
 	s := servertest.Start(t, server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{}})
-	h := identity.Handout{DataDir: filepath.Dir(s.Kubeconfig), Lasts: time.Hour}
+	h := identity.KubeconfigMaker{DataDir: filepath.Dir(s.Kubeconfig), Lasts: time.Hour}
 	accounts := client.For[*corev1.ServiceAccount](s.Server.Client(), corev1.GroupVersion.WithResource("serviceaccounts")).In("default")
 	bot, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: meta.ObjectMeta{Name: "bot"}}, meta.CreateOptions{})
 	if err != nil {
@@ -78,7 +78,7 @@ func TestHandout(t *testing.T) {
 	if _, err := h.ServiceAccount(t.Context(), "default", "bot"); !meta.IsNotFound(err) {
 		t.Errorf("an account that is gone: got %v", err)
 	}
-	for name, h := range map[string]identity.Handout{
+	for name, h := range map[string]identity.KubeconfigMaker{
 		"no server":     {DataDir: t.TempDir(), Lasts: time.Hour},
 		"no time":       {DataDir: h.DataDir},
 		"after the end": {DataDir: h.DataDir, Lasts: 100 * 365 * 24 * time.Hour},

@@ -8,9 +8,9 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Place is a position in the history of a Store's objects, from which Since reads on. A caller that
-// keeps an index of all objects remembers it. See cache.Place.
-type Place = cache.Place
+// Position is a position in the history of a Store's objects, from which Since reads on. A caller
+// that keeps an index of all objects remembers it. See cache.Position.
+type Position = cache.Position
 
 // Changed is one changed object. Encoded is nil if the object was deleted or cannot be read.
 type Changed struct {
@@ -20,17 +20,17 @@ type Changed struct {
 
 // Holds reports whether nothing has changed after p, as far as this server has seen the store or
 // answered writes itself. It is cheap, so that it can be called at each request.
-func (s *Store) Holds(p Place) bool { return s.objects.Holds(p) }
+func (s *Store) Holds(p Position) bool { return s.objects.Holds(p) }
 
 // Reloads reports whether the cache is loading its objects again, so that Since cannot return more
 // than the caller knows at p.
-func (s *Store) Reloads(p Place) bool { return s.objects.Reloads(p) }
+func (s *Store) Reloads(p Position) bool { return s.objects.Reloads(p) }
 
 // Since returns the changes after p in order, up to at least the revision least, and the place
 // behind them. If whole is set, changes lists all objects instead, because p is too old or zero.
 func (s *Store) Since(
-	ctx context.Context, p Place, least storage.Revision,
-) (changes []Changed, whole bool, next Place, err error) {
+	ctx context.Context, p Position, least storage.Revision,
+) (changes []Changed, whole bool, next Position, err error) {
 	list, whole, next, err := s.objects.Since(ctx, p, least)
 	if err != nil {
 		return nil, false, p, s.apiError(err, "")

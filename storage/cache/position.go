@@ -6,10 +6,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Place is a position in the history of a resource. It serves a reader that derives something from
-// all objects and checks whether the derived thing is still up to date each time it uses it. A
-// Place costs nothing between two checks. The zero Place is before everything.
-type Place struct {
+// Position is a position in the history of a resource. It serves a reader that derives something
+// from all objects and checks whether the derived thing is still up to date each time it uses it. A
+// Position costs nothing between two checks. The zero Position is before everything.
+type Position struct {
 	epoch *epoch
 	seq   uint64           // sequence number of the next change to take in
 	rev   storage.Revision // every change up to here has been taken in
@@ -17,7 +17,7 @@ type Place struct {
 
 // Revision returns a revision up to which the reader has taken in every change, and after which it
 // has taken in none.
-func (p Place) Revision() storage.Revision { return p.rev }
+func (p Position) Revision() storage.Revision { return p.rev }
 
 // Changed is the newest state of the object at a key. Object is nil if the object has been deleted.
 type Changed struct {
@@ -27,7 +27,7 @@ type Changed struct {
 
 // Holds reports whether a reader at p has taken in every change that this server has seen, and
 // every write that this server has answered. It takes no lock.
-func (r *Resource) Holds(p Place) bool {
+func (r *Resource) Holds(p Position) bool {
 	e := r.epoch.Load()
 	if e == nil || e != p.epoch {
 		return false
@@ -39,23 +39,23 @@ func (r *Resource) Holds(p Place) bool {
 // Reloads reports whether the resource has to be loaded again, because the watch on the store was
 // lost, while a reader at p has taken in every write that this server has answered. If so, it
 // starts the load and does not wait for it.
-func (r *Resource) Reloads(p Place) bool {
+func (r *Resource) Reloads(p Position) bool {
 	return p.epoch != nil && r.epoch.Load() == nil && uint64(p.rev) >= r.answered.Load() && r.warm()
 }
 
-// Since returns the changes after p, in order, and the Place behind them. If whole is true, p is
+// Since returns the changes after p, in order, and the Position behind them. If whole is true, p is
 // before the window, or of an earlier load, and the result is all objects instead. Objects that
 // cannot be read are included; see Object.Err.
 //
 // It waits until this server has seen revision least and every write that it has answered.
 func (r *Resource) Since(
-	ctx context.Context, p Place, least storage.Revision,
-) (changes []Changed, whole bool, next Place, err error) {
+	ctx context.Context, p Position, least storage.Revision,
+) (changes []Changed, whole bool, next Position, err error) {
 	s, rev, err := r.at(ctx, Want{Match: NotOlderThan, Rev: max(least, storage.Revision(r.answered.Load()))})
 	if err != nil {
 		return nil, false, p, err
 	}
-	next = Place{s.epoch, s.end(), rev}
+	next = Position{s.epoch, s.end(), rev}
 	if s.epoch == p.epoch && p.seq >= s.first {
 		for _, ch := range s.events[p.seq-s.first:] {
 			changes = append(changes, Changed{ch.key, ch.obj})

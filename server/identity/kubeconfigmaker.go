@@ -19,12 +19,12 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Handout makes kubeconfigs for users and service accounts from the files in a server's data
-// folder. Anybody who can read that folder can become any user, so a Handout checks no permissions.
-// The command kubeconfig uses it.
-type Handout struct {
+// KubeconfigMaker makes kubeconfigs for users and service accounts from the files in a server's
+// data folder. Anybody who can read that folder can become any user, so a KubeconfigMaker checks no
+// permissions. The command kubeconfig uses it.
+type KubeconfigMaker struct {
 	// DataDir is the data folder of the server. The server must have written the administrator's
-	// kubeconfig into it, from which Handout takes the server's address and CAs.
+	// kubeconfig into it, from which KubeconfigMaker takes the server's address and CAs.
 	DataDir string
 	// URL is the URL of the server in the kubeconfigs that are made; "" takes the URL of the
 	// administrator's kubeconfig.
@@ -35,7 +35,7 @@ type Handout struct {
 
 // User returns a kubeconfig with a client certificate for a user who is a member of groups. It
 // signs with the key of the server's own authority; the server need not run.
-func (h Handout) User(name string, groups []string) ([]byte, error) {
+func (h KubeconfigMaker) User(name string, groups []string) ([]byte, error) {
 	if h.Lasts <= 0 {
 		return nil, fmt.Errorf("credentials cannot last for %v", h.Lasts)
 	}
@@ -57,7 +57,7 @@ func (h Handout) User(name string, groups []string) ([]byte, error) {
 
 // ServiceAccount returns a kubeconfig with a token of a service account. It requests the token from
 // the running server, as the administrator. The service account must exist.
-func (h Handout) ServiceAccount(ctx context.Context, namespace, name string) ([]byte, error) {
+func (h KubeconfigMaker) ServiceAccount(ctx context.Context, namespace, name string) ([]byte, error) {
 	url, trusted, err := h.cluster()
 	if err != nil {
 		return nil, err
@@ -83,10 +83,12 @@ func (h Handout) ServiceAccount(ctx context.Context, namespace, name string) ([]
 }
 
 // adminKubeconfig returns the path of the kubeconfig that the server has written.
-func (h Handout) adminKubeconfig() string { return filepath.Join(h.DataDir, "admin.kubeconfig") }
+func (h KubeconfigMaker) adminKubeconfig() string {
+	return filepath.Join(h.DataDir, "admin.kubeconfig")
+}
 
 // cluster returns the URL of the server and the CAs, as PEM, that clients must trust to reach it.
-func (h Handout) cluster() (url string, trusted []byte, err error) {
+func (h KubeconfigMaker) cluster() (url string, trusted []byte, err error) {
 	target, err := callout.ReadKubeconfig(h.adminKubeconfig())
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("no server with a secure port has run with the data directory %s: %w", h.DataDir, err)
@@ -96,7 +98,7 @@ func (h Handout) cluster() (url string, trusted []byte, err error) {
 
 // client returns a client of the server, as its administrator, and the function that closes its
 // connections.
-func (h Handout) client() (*client.Client, func(), error) {
+func (h KubeconfigMaker) client() (*client.Client, func(), error) {
 	target, err := callout.ReadKubeconfig(h.adminKubeconfig())
 	if err != nil {
 		return nil, nil, err

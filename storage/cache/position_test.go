@@ -14,7 +14,7 @@ import (
 )
 
 // since reads what has changed after p, as "key=value" or "-key".
-func since(t *testing.T, r *cache.Resource, p cache.Place) (string, bool, cache.Place) {
+func since(t *testing.T, r *cache.Resource, p cache.Position) (string, bool, cache.Position) {
 	t.Helper()
 	changes, whole, next, err := r.Since(t.Context(), p, 0)
 	if err != nil {
@@ -34,7 +34,7 @@ func since(t *testing.T, r *cache.Resource, p cache.Place) (string, bool, cache.
 func TestPlace(t *testing.T) {
 	r, store, _ := open(t, cache.Config{WindowEvents: 5})
 	put(t, store, things+"ns/a", "1", nil)
-	var p cache.Place
+	var p cache.Position
 	if r.Holds(p) || r.Reloads(p) {
 		t.Error("a reader that has read nothing is up to date")
 	}
@@ -76,7 +76,7 @@ func TestPlaceOfOwnWrites(t *testing.T) {
 		defer store.Close()
 		r, _, _ := openOn(t, &lateStore{Store: store}, cache.Config{})
 		ctx := t.Context()
-		_, _, p := since(t, r, cache.Place{})
+		_, _, p := since(t, r, cache.Position{})
 		for _, write := range []struct {
 			do   func() error
 			want string
