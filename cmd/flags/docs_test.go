@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/flags.md anew")
 
-// TestDocs holds docs/flags.md against the flags, the plugins and the gates that there are.
+// TestDocs compares docs/flags.md with the flags, plugins and gates of the code. With -update it
+// writes the file.
 func TestDocs(t *testing.T) {
 	const path = "../../docs/flags.md"
 	want := document()
@@ -63,7 +64,7 @@ and so it cannot be a file that is needed twice, such as the serving certificate
 Underscores in names count as dashes. --help and --version are there as well.
 `
 
-// document is docs/flags.md.
+// document returns the text of docs/flags.md.
 func document() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, introduction, strings.Join(absentByDefault(), ", "), server.KubernetesVersion)
@@ -79,8 +80,8 @@ func document() []byte {
 	return b.Bytes()
 }
 
-// absentByDefault are the admission plugins that kube-apiserver has by default and this server has
-// not.
+// absentByDefault returns the admission plugins that are on by default in kube-apiserver and absent
+// here.
 func absentByDefault() (names []string) {
 	for _, p := range plugins.Table() {
 		if p.Default && !p.Here {
@@ -90,9 +91,9 @@ func absentByDefault() (names []string) {
 	return names
 }
 
-// TestPluginsInDocs: the pages that tell which admission plugins are absent name each of them and
-// no other, the one that tells which are here likewise, and none that has come is said to have no
-// effect.
+// TestPluginsInDocs checks the pages that name admission plugins: lists of absent plugins are
+// complete and name no other plugin, and so is the list of plugins that are here. No plugin that is
+// here is said to have no effect.
 func TestPluginsInDocs(t *testing.T) {
 	absent := absentByDefault()
 	var here []string
@@ -130,7 +131,8 @@ func TestPluginsInDocs(t *testing.T) {
 	}
 }
 
-// defaultsOf are the defaults of both commands.
+// defaultsOf returns a flag's default in `coracle kube-apiserver`, and in `coracle serve` if it
+// differs.
 func defaultsOf(f, serve *pflag.Flag) string {
 	_, value := helpOf(f)
 	_, other := helpOf(serve)
@@ -148,7 +150,7 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// fate is what becomes of a flag.
+// fate returns what becomes of a flag, for the column "here".
 func fate(f *pflag.Flag) string {
 	text := "honoured"
 	if why := note(f, ignored); why != "" {
@@ -199,7 +201,7 @@ Of an object of the resources in the last column, clients are warned that it has
 	}
 }
 
-// gateFates say what becomes of gates.
+// gateFates are the words of docs/flags.md for the values of gate.here.
 var gateFates = map[string]string{
 	gateOn:        "always on",
 	gateOff:       "never on",

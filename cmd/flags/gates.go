@@ -10,15 +10,22 @@ import (
 	"sync"
 )
 
-// gate is a feature gate: a switch of Kubernetes for what is new, or on its way out.
+// Feature gates (--feature-gates). kube-apiserver knows 242; gates.txt lists each with its
+// stage, its default, and what becomes of it here. This file reads the flag as kube-apiserver does,
+// with the same mistakes, and then compares the result with what this server does. Options.Finish
+// calls finishGates before all else, because other checks ask enabled.
+
+// gate is a line of gates.txt: a feature gate of Kubernetes, a switch for a feature that is new or
+// about to be removed.
 type gate struct {
-	name, stage string
-	on          bool   // by default
-	here        string // what becomes of it, see gates.txt
-	locked      bool
-	needs       []string // gates that must be on if it is
+	name, stage string   // the stage is alpha, beta, ga or deprecated
+	on          bool     // the default
+	here        string   // one of the gate... constants
+	locked      bool     // it cannot be other than its default
+	needs       []string // gates that must be on while this gate is on
 }
 
+// The values of gate.here. The head of gates.txt says what each means.
 // What becomes of gates here.
 const (
 	gateOn, gateOff = "on", "off"
@@ -30,7 +37,7 @@ const (
 //go:embed gates.txt
 var gatesText string
 
-// knownGates reads gates.txt, once somebody gives a gate.
+// knownGates returns the gates of gates.txt by name. The file is read at the first call.
 var knownGates = sync.OnceValue(func() map[string]gate {
 	known := map[string]gate{}
 	for line := range strings.Lines(gatesText) {
@@ -51,28 +58,32 @@ var knownGates = sync.OnceValue(func() map[string]gate {
 	return known
 })
 
+// The gates that set all gates of a stage. An entry for a single gate counts before them, wherever
+// it stands.
 // The gates that stand for all of a stage. What is said of single ones counts before them.
 const (
 	allAlpha = "AllAlpha"
 	allBeta  = "AllBeta"
 )
 
-// guards are gates whose being ignored would leave something unguarded, with the value that asks
-// for the guard and the reason.
+// guards are the gates that cannot be ignored, because they ask for a protection that this server
+// does not have. asked is the value that asks for the protection; why says what would be
+// unprotected.
 var guards = map[string]struct {
 	asked bool
 	why   string
 }{
-	"AllowServiceExternalIPs":             {false, "nothing here keeps externalIPs out of services"},
-	"ConstrainedImpersonation":            {false, "who has rights to impersonate with constraints would go on to have them"},
+	"AllowServiceExternalIPs": {false, "nothing here keeps externalIPs out of services"},
+	"ConstrainedImpersonation": {false,
+		"who has rights to impersonate with constraints would go on to have them"},
 	"ManifestBasedAdmissionControlConfig": {true, "no policies or webhooks are read from files"},
 }
 
-// gates is what --feature-gates asks for: components, or "" where none is named, with what is said
-// of their gates, unread.
+// gates is the flag --feature-gates. It keeps the entries as text until finishGates reads them:
+// kube-apiserver, too, reports an unknown gate only after all flags have been parsed.
 type gates struct {
-	asked map[string][]string
-	on    map[string]bool // what comes of it, for gates that are not as they are by default
+	asked map[string][]string // entries Name=bool by component; "" where an entry names no component
+	on    map[string]bool     // what the flag sets, AllAlpha and AllBeta resolved; set by finishGates
 }
 
 // String implements pflag.Value.
@@ -108,7 +119,7 @@ func (g *gates) Set(s string) error {
 // Type implements pflag.Value.
 func (*gates) Type() string { return "colonSeparatedMultimapStringString" }
 
-// enabled reports whether a gate is on.
+// enabled reports whether a gate is on, by the flag or by default. An unknown gate is off.
 func (g *gates) enabled(name string) bool {
 	if on, said := g.on[name]; said {
 		return on
@@ -116,10 +127,12 @@ func (g *gates) enabled(name string) bool {
 	return knownGates()[name].on
 }
 
-// component is the one whose gates these are.
+// component is the component that kube-apiserver's gates and versions belong to. An entry
+// kube:Name=true is the same as Name=true.
 const component = "kube"
 
-// finishGates reads the versions and the gates.
+// finishGates reads the versions, then the gates, and reports the first mistake. Gates whose value
+// makes a difference that this server does not make are refused or logged.
 func (o *Options) finishGates() error {
 	if err := o.generic.versions.read(); err != nil {
 		return err
@@ -144,7 +157,7 @@ func (o *Options) finishGates() error {
 	return nil
 }
 
-// readGates reads entries Name=bool. Of several about one gate the last counts.
+// readGates reads entries Name=bool. The last entry for a gate counts.
 func readGates(list []string) (map[string]bool, error) {
 	asked := map[string]bool{}
 	for entry := range strings.SplitSeq(strings.Join(list, ","), ",") {
@@ -165,7 +178,9 @@ func readGates(list []string) (map[string]bool, error) {
 	return asked, nil
 }
 
-// take turns gates on and off.
+// take sets g.on, and checks it as kube-apiserver does: each gate exists, a locked gate keeps its
+// default, and a gate that is on has all the gates on that it needs. An unknown gate ends the
+// check.
 func (g *gates) take(asked map[string]bool) error {
 	known := knownGates()
 	g.on = maps.Clone(asked)
@@ -202,8 +217,8 @@ func (g *gates) take(asked map[string]bool) error {
 	return m.err()
 }
 
-// judgeGates refuses gates that ask for a guard that is not here, and says which others make no
-// difference.
+// judgeGates refuses each gate of guards that asks for its protection, and adds one line for the
+// log that names all gates whose value this server does not follow.
 func (o *Options) judgeGates(asked map[string]bool) {
 	var without []string
 	for _, name := range slices.Sorted(maps.Keys(o.generic.gates.on)) {
@@ -222,7 +237,8 @@ func (o *Options) judgeGates(asked map[string]bool) {
 	}
 }
 
-// follows reports whether a gate that is asked to be so is so, or concerns others.
+// follows reports whether the server behaves as a gate asks. A gate that concerns other programs,
+// or that the server reads, is always followed.
 func (g gate) follows(on bool) bool {
 	switch g.here {
 	case gateOn:

@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// otherValues are for flags that not every value of their type will do for.
+// otherValues are valid values of flags that do not accept every value of their type.
 var otherValues = map[string]string{
 	"vmodule":                             "a=1",
 	"coordinated-leadership-retry-period": "3s",
 	"watch-cache-sizes":                   "pods#0",
 }
 
-// otherValue returns another value than the default of a flag.
+// otherValue returns a valid value of a flag that is not its default.
 func otherValue(f *pflag.Flag) string {
 	if value, special := otherValues[f.Name]; special {
 		return value
@@ -32,8 +32,9 @@ func otherValue(f *pflag.Flag) string {
 	return "x"
 }
 
-// TestLines gives each flag that is not honoured another value than its default. Those that make no difference cost one line of the log,
-// the others are refused. With its default neither happens.
+// TestLines gives each ignored or refused flag another value than its default. An ignored flag must
+// cost one line of the log, and a refused flag must be an error. A flag that repeats its default
+// must cause neither.
 func TestLines(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("a,b: c\n"), 0o600); err != nil {
@@ -72,7 +73,8 @@ func TestLines(t *testing.T) {
 	t.Logf("%d flags make no difference, %d are refused", tried[0], tried[1])
 }
 
-// outcome returns what is said of a command line.
+// outcome returns the lines for the log, and the error, that a command line of `coracle serve`
+// causes.
 func outcome(args []string) ([]string, error) {
 	o := Serve()
 	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -85,7 +87,8 @@ func outcome(args []string) ([]string, error) {
 	return o.warnings, err
 }
 
-// TestValueLines: values of flags that are honoured otherwise.
+// TestValueLines checks values of honoured flags that are ignored or refused although the flag is
+// not.
 func TestValueLines(t *testing.T) {
 	for _, tt := range []struct{ args, line, err string }{
 		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
@@ -120,7 +123,7 @@ func TestValueLines(t *testing.T) {
 	}
 }
 
-// text is what an error says.
+// text returns the text of an error, "" for nil.
 func text(err error) string {
 	if err == nil {
 		return ""

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestMistakes words several mistakes as kube-apiserver does: each once, those among others between them.
+// TestMistakes checks that several mistakes are worded as kube-apiserver words them: each once, and
+// lists within lists in place.
 func TestMistakes(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	for _, tt := range []struct {
@@ -28,7 +29,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestOrder: what ends it at once, what is said together, what shows later, what is refused.
+// TestOrder checks the order in which Finish finds mistakes: those that end it at once, those that
+// are reported together, those that are found late, and refusals.
 func TestOrder(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	const refusal = "--egress-selector-config-file=f"
