@@ -113,7 +113,6 @@ func (o *Options) finishAuditing() error {
 }
 
 // auditModes are the ways in which events can be handed to a backend.
-// auditModes are how events can go to a sink.
 var auditModes = []string{"batch", "blocking", "blocking-strict"}
 
 // check returns what is wrong with the flags of a backend. A backend that is not used has no

@@ -102,7 +102,6 @@ func bindFrontProxy(s *section, proxy *identity.FrontProxy) {
 }
 
 // The bounds of --service-account-max-token-expiration, as in kube-apiserver.
-// The bounds of --service-account-max-token-expiration.
 const (
 	leastExpiration = time.Hour
 	mostExpiration  = (1 << 32) * time.Second

@@ -34,7 +34,6 @@ func (o *Options) bindAuthorization(s *section) {
 }
 
 // authorizationModes are the valid values of --authorization-mode.
-// authorizationModes are the modes that there are.
 var authorizationModes = []string{
 	access.AlwaysAllow, access.AlwaysDeny, access.ABAC, access.Webhook, access.RBAC, access.Node,
 }

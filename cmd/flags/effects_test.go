@@ -17,7 +17,6 @@ import (
 )
 
 // The flags that each flag about OpenID Connect needs beside it, and their effect.
-// OpenID Connect needs a provider.
 const (
 	withProvider = " --oidc-issuer-url=https://i --oidc-client-id=c"
 	provider     = "Authentication.OIDC.IssuerURL=https://i, Authentication.OIDC.ClientID=c"
@@ -164,8 +163,6 @@ var effects = map[string]struct{ value, effect string }{
 
 // checked are honoured flags that have one valid value only, so that no value changes the Config.
 // Each has a wrong value and the mistake that it gets.
-// checked are flags whose values are judged, and that there is but one right value of: what is said
-// of a wrong one.
 var checked = map[string]struct{ value, err string }{
 	"emulated-version":                            {"1.37", "[emulation version 1.37 is not between [1.33, 1.36.0]]"},
 	"emulation-forward-compatible":                {"true", "ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version is the same as the binary version"},

@@ -11,7 +11,6 @@ import (
 )
 
 // The values of --storage-media-type.
-// The forms in which objects are stored.
 const (
 	mediaJSON     = "application/json"
 	mediaYAML     = "application/yaml" // accepted by kube-apiserver; stored as JSON, which is YAML

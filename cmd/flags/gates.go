@@ -26,7 +26,6 @@ type gate struct {
 }
 
 // The values of gate.here. The head of gates.txt says what each means.
-// What becomes of gates here.
 const (
 	gateOn, gateOff = "on", "off"
 	gateAsked       = "asked"
@@ -60,7 +59,6 @@ var knownGates = sync.OnceValue(func() map[string]gate {
 
 // The gates that set all gates of a stage. An entry for a single gate counts before them, wherever
 // it stands.
-// The gates that stand for all of a stage. What is said of single ones counts before them.
 const (
 	allAlpha = "AllAlpha"
 	allBeta  = "AllBeta"

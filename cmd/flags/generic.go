@@ -91,7 +91,6 @@ func (o *Options) finishGeneric() error {
 }
 
 // forever stands for "no end" where the Config wants a duration. No server runs as long.
-// forever is longer than any server runs.
 const forever = 100 * 365 * 24 * time.Hour
 
 // takeGates hands the gates that this server reads ("asked" in gates.txt) to the Config. Without

@@ -111,7 +111,6 @@ func linesTo(file *os.File) zapcore.WriteSyncer {
 }
 
 // maxBuffer is the largest buffer of the log in bytes, as in kube-apiserver.
-// maxBuffer bounds the buffer of the log, in bytes, as in kube-apiserver.
 const maxBuffer = 2 << 30
 
 // checkLogs returns what is wrong with the section. As in kube-apiserver, buffers and split streams

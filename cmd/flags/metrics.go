@@ -34,7 +34,6 @@ func (o *Options) bindMetrics(s *section) {
 }
 
 // Patterns of the names of metrics and their labels, as Prometheus defines them.
-// The forms of names of metrics and labels.
 const (
 	labelPattern  = `[a-zA-Z_][a-zA-Z0-9_]*`
 	metricPattern = `[a-zA-Z_:][a-zA-Z0-9_:]*`

@@ -111,7 +111,6 @@ func bindKubelets(s *section) {
 }
 
 // The bounds of --service-cluster-ip-range.
-// The ranges that services can have.
 const (
 	leastServiceBits = 3 // bits that number the addresses of the first range: 8 addresses at least
 	fixedServiceBits = 2 // least prefix length of the first range; kube-apiserver cannot count larger ones

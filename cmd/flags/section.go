@@ -23,8 +23,6 @@ func newSection(name string) *section {
 // The keys of a flag's annotations. Their values are sentences without a full stop, which
 // docs/flags.md shows in the column "here". A flag has at most one of the three; a flag that has
 // none is honoured as it is.
-// The annotations of a flag: why it is not honoured, or, of one that is, what there is to say of
-// its values.
 const (
 	ignored   = "ignored"
 	refused   = "refused"

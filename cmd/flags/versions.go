@@ -34,8 +34,6 @@ func (r release) before(other release) bool {
 
 // The releases that kube-apiserver 1.36 can emulate or be compatible with are those from
 // oldestRelease to thisRelease. By default it is compatible with otherRelease, the one before this.
-// The releases that kube-apiserver can emulate or be compatible with, and the one that it is
-// compatible with by default.
 var (
 	thisRelease   = release{1, 36}
 	oldestRelease = release{1, 33}
@@ -61,7 +59,6 @@ func (o *Options) bindVersions(s *section) {
 }
 
 // whyOneRelease is the reason why no older release is emulated.
-// whyOneRelease is why no older release is emulated.
 const whyOneRelease = "this server always has the versions, fields and features of 1.36, some of which the older releases lack"
 
 // read sets emulates and worksWith. Without --min-compatibility-version, worksWith is the release
@@ -120,7 +117,6 @@ func (v *versions) refusal() error {
 
 // versionText matches the numbers at the beginning of a version. The rest of the text, such as
 // "-alpha.1", is ignored, as Kubernetes' version.ParseGeneric does.
-// versionText is a version: numbers, and anything behind them.
 var versionText = regexp.MustCompile(`^\s*v?([0-9]+(?:\.[0-9]+)*)`)
 
 // readVersion reads the values of one flag, each VERSION or COMPONENT=VERSION. There can be one
