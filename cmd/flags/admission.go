@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"go.uber.org/zap"
+
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
@@ -23,7 +25,7 @@ func (o *Options) bindAdmission(s *section) {
 	s.deprecate("admission-control",
 		"Use --enable-admission-plugins or --disable-admission-plugins instead. Will be removed in a future version.")
 	s.String("admission-control-config-file", "", "AdmissionConfiguration file: what plugins are to know")
-	s.refuse("no plugin that it can be about is here, and those guard something", "admission-control-config-file")
+	s.refuse("it configures plugins that guard something, and this server has none of them", "admission-control-config-file")
 	s.Int64Var(&p.notReady, "default-not-ready-toleration-seconds", 300,
 		"how long pods that do not say stay on a node that is not ready")
 	s.Int64Var(&p.unreachable, "default-unreachable-toleration-seconds", 300,
@@ -34,11 +36,11 @@ func (o *Options) bindAdmission(s *section) {
 // lists all plugins to run: every other plugin that is on by default, or that is here, is turned
 // off.
 func (o *Options) finishAdmission() error {
-	known := map[string]plugins.Entry{}
+	byName := map[string]plugins.Entry{}
 	for _, p := range plugins.Table() {
-		known[p.Name] = p
+		byName[p.Name] = p
 	}
-	if err := o.checkPlugins(known); err != nil {
+	if err := o.checkPlugins(byName); err != nil {
 		return err
 	}
 	p, c := &o.admission, &o.config.Admission
@@ -52,19 +54,19 @@ func (o *Options) finishAdmission() error {
 		}
 	}
 	for _, name := range enable {
-		if known[name].Here {
+		if byName[name].Here {
 			c.Enable = append(c.Enable, name)
 		} else {
-			o.judgeAbsent(known[name])
+			o.reportAbsent(byName[name])
 		}
 	}
-	c.Disable = append(c.Disable, disable...) // takeGates may have disabled plugins before
+	c.Disable = append(c.Disable, disable...) // applyGates may have disabled plugins before
 	c.NotReadySeconds, c.UnreachableSeconds = &p.notReady, &p.unreachable
 	return nil
 }
 
 // checkPlugins returns what is wrong with the lists of plugins.
-func (o *Options) checkPlugins(known map[string]plugins.Entry) error {
+func (o *Options) checkPlugins(byName map[string]plugins.Entry) error {
 	p := &o.admission
 	var m mistakes
 	if o.given("admission-control") && (o.given("enable-admission-plugins") || o.given("disable-admission-plugins")) {
@@ -75,7 +77,7 @@ func (o *Options) checkPlugins(known map[string]plugins.Entry) error {
 		names []string
 	}{{"admission-control", p.only}, {"enable-admission-plugins", p.enable}, {"disable-admission-plugins", p.disable}} {
 		for _, name := range list.names {
-			if _, is := known[name]; !is {
+			if _, is := byName[name]; !is {
 				m.add("%s plugin %q is unknown", list.flag, name)
 			}
 		}
@@ -88,13 +90,13 @@ func (o *Options) checkPlugins(known map[string]plugins.Entry) error {
 	return m.err()
 }
 
-// judgeAbsent handles a plugin that the command line enables and this server does not have. It
+// reportAbsent handles a plugin that the command line enables and this server does not have. It
 // refuses a plugin that guards something. For any other it adds a line for the log.
-func (o *Options) judgeAbsent(p plugins.Entry) {
+func (o *Options) reportAbsent(p plugins.Entry) {
 	if p.Guards {
 		o.refusals = append(o.refusals,
 			fmt.Errorf("the admission plugin %s is refused: it is not here, so %s", p.Name, p.Without))
 		return
 	}
-	o.warnings = append(o.warnings, p.Absence())
+	o.warn("admission plugin is absent", zap.String("plugin", p.Name), zap.String("consequence", p.Without))
 }

@@ -36,7 +36,7 @@ type auditSink struct {
 // bindAuditing declares the flags with kube-apiserver's defaults, which differ between the two
 // backends.
 func (o *Options) bindAuditing(s *section) {
-	const unrecorded = "nothing is audited, and who gives it relies on a record"
+	const unrecorded = "nothing is audited, and this flag asks for a record"
 	s.String("audit-policy-file", "", "AuditPolicy file: what is recorded of which requests")
 	s.refuse(unrecorded, "audit-policy-file")
 

@@ -143,11 +143,11 @@ func (o *Options) finishAuthentication() error {
 	return m.err()
 }
 
-// noAnonymous turns anonymous requests off where the authorizer AlwaysAllow would let them do
+// turnOffAnonymous turns anonymous requests off where the authorizer AlwaysAllow would let them do
 // everything, as kube-apiserver does. It does nothing if an AuthenticationConfiguration file
 // decides about anonymous requests. It does nothing for `coracle serve` either: AlwaysAllow is not
 // its default, so it is on the command line on purpose.
-func (o *Options) noAnonymous() {
+func (o *Options) turnOffAnonymous() {
 	if !o.defaults.strict || !o.authentication.anonymous {
 		return
 	}
@@ -156,8 +156,8 @@ func (o *Options) noAnonymous() {
 	}
 	o.authentication.anonymous = false
 	o.config.Authentication.Anonymous = &o.authentication.anonymous
-	o.warnings = append(o.warnings,
-		"AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")
+	o.warn("AnonymousAuth is not allowed with the AlwaysAllow authorizer. " +
+		"Resetting AnonymousAuth to false. You should use a different authorizer")
 }
 
 // configuresAnonymous reports whether an AuthenticationConfiguration file has the field anonymous.

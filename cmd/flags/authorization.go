@@ -59,7 +59,7 @@ func (o *Options) finishAuthorization() error {
 		c.Modes = []string{access.AlwaysAllow}
 	}
 	if slices.Contains(c.Modes, access.AlwaysAllow) {
-		o.noAnonymous()
+		o.turnOffAnonymous()
 	}
 	return o.checkModes()
 }

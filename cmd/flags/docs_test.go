@@ -153,11 +153,11 @@ func code(s string) string {
 // fate returns what becomes of a flag, for the column "here".
 func fate(f *pflag.Flag) string {
 	text := "honoured"
-	if why := note(f, ignored); why != "" {
+	if why := annotation(f, ignored); why != "" {
 		text = "no difference: " + why
-	} else if why := note(f, refused); why != "" {
+	} else if why := annotation(f, refused); why != "" {
 		text = "refused: " + why
-	} else if what := note(f, explained); what != "" {
+	} else if what := annotation(f, explained); what != "" {
 		text += ": " + what
 	}
 	if f.Hidden {
@@ -173,8 +173,8 @@ func documentPlugins(b *bytes.Buffer) {
 Names for --enable-admission-plugins, --disable-admission-plugins and --admission-control, in the order in which plugins run. All that are
 here are on by default, but for NodeRestriction, which is on where --authorization-mode has Node.
 
-Of an object of the resources in the last column, clients are warned that it has no effect; of a namespace, if it has a label
-` + "`pod-security.kubernetes.io/*`" + ` other than ` + "`privileged`" + `.
+A client that writes an object of a resource in the last column is warned that the object has no effect. For a namespace this holds only
+if it has a label ` + "`pod-security.kubernetes.io/*`" + ` other than ` + "`privileged`" + `.
 
 | plugin | by default in kube-apiserver | here | warned of |
 |---|---|---|---|
@@ -214,8 +214,8 @@ func documentGates(b *bytes.Buffer) {
 	b.WriteString(`
 ## Feature gates
 
-All that kube-apiserver knows. One line of the log names those that are asked to be other than they are here. Gates of the stages alpha
-and beta are those in kube-apiserver's help; a locked one cannot be other than its default, in either.
+All gates that kube-apiserver knows. One line of the log names the gates whose given value this server does not follow. kube-apiserver's
+help has the gates of the stages alpha and beta. A locked gate cannot be other than its default, in either program.
 
 | gate | stage | default | here |
 |---|---|---|---|

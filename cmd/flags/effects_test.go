@@ -174,7 +174,7 @@ var checked = map[string]struct{ value, err string }{
 	"log-json-split-stream":                       {"true", "options.json.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled"},
 	"log-text-info-buffer-size":                   {"1", "options.text.infoBufferSize: Forbidden: Feature LoggingAlphaOptions is disabled"},
 	"log-text-split-stream":                       {"true", "options.text.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled"},
-	"log-level":                                   {"loud", `--log-level: unrecognized level: "loud"`},
+	"log-level":                                   {"loud", `--log-level: unrecognized level: "loud": give debug, info, warn or error`},
 	"v":                                           {"-1", `invalid argument "-1" for "-v, --v" flag: strconv.ParseUint: parsing "-1": invalid syntax`},
 }
 
@@ -193,7 +193,7 @@ func TestEffects(t *testing.T) {
 	names := 0
 	for _, s := range Serve().sections {
 		s.VisitAll(func(f *pflag.Flag) {
-			if note(f, ignored) != "" || note(f, refused) != "" {
+			if annotation(f, ignored) != "" || annotation(f, refused) != "" {
 				return
 			}
 			names++
@@ -394,9 +394,12 @@ func TestAnonymous(t *testing.T) {
 		if got := anonymous(parse(t, o, append(strings.Fields(args), needed...)...)); got != want {
 			t.Errorf("%s: got %s, want %s", args, got, want)
 		}
-		warned := slices.Contains(o.warnings, "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")
+		warned := slices.ContainsFunc(o.warnings, func(w warning) bool {
+			return w.message == "AnonymousAuth is not allowed with the AlwaysAllow authorizer. "+
+				"Resetting AnonymousAuth to false. You should use a different authorizer"
+		})
 		if warned != (want == "false") {
-			t.Errorf("%s: got lines %q", args, o.warnings)
+			t.Errorf("%s: got lines %v", args, o.warnings)
 		}
 	}
 	if got := anonymous(parse(t, Serve(), "--authorization-mode=AlwaysAllow")); got != "nothing" {

@@ -41,6 +41,6 @@ func (o *Options) finishEnablement() error {
 func (o *Options) bindEgress(s *section) {
 	s.String("egress-selector-config-file", "",
 		"EgressSelectorConfiguration file: the proxies by which the server reaches others")
-	s.refuse("connections to others are made without a proxy, and would leave the network that it stands for",
+	s.refuse("the server connects without a proxy, so its connections would leave the network that the proxy stands for",
 		"egress-selector-config-file")
 }

@@ -54,7 +54,7 @@ func (o *Options) bindEtcd(s *section) {
 	s.Duration("etcd-count-metric-poll-period", time.Minute, "how often the objects of each resource are counted")
 	s.ignore("objects are counted as they change", "etcd-count-metric-poll-period")
 	s.Duration("etcd-db-metric-poll-interval", 30*time.Second, "how often the size of the database is asked for")
-	s.ignore("the size is asked for when somebody asks for metrics", "etcd-db-metric-poll-interval")
+	s.ignore("the size is read for each request for metrics", "etcd-db-metric-poll-interval")
 
 	s.BoolVar(&o.etcd.garbageCollector, "enable-garbage-collector", true,
 		"delete what has no owner any more, as deletions ask for it")

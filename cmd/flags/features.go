@@ -43,9 +43,9 @@ func (o *Options) finishFeatures() error {
 	return nil
 }
 
-// finishPages turns the pages /statusz and /flagz on, as their feature gates say (KEP-4827,
+// finishStatusPages turns the pages /statusz and /flagz on, as their feature gates say (KEP-4827,
 // KEP-4828).
-func (o *Options) finishPages() {
+func (o *Options) finishStatusPages() {
 	debug, gates := &o.config.Serving.Debug, &o.generic.gates
 	debug.NoStatus = !gates.enabled("ComponentStatusz")
 	if gates.enabled("ComponentFlagz") {

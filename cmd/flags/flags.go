@@ -34,6 +34,7 @@ import (
 	"io"
 
 	"github.com/spf13/pflag"
+	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/access"
@@ -45,8 +46,8 @@ type Options struct {
 	defaults defaults
 	config   server.Config
 	sections []*section
-	warnings []string // lines for the log: each names an ignored flag, gate or plugin, and says why it is ignored
-	refusals []error  // errors about gates, plugins and versions that must not be ignored; flags have annotations
+	warnings []warning // what is ignored, and why
+	refusals []error   // errors about gates, plugins and versions that must not be ignored; flags have annotations
 
 	own            own
 	generic        generic
@@ -61,6 +62,13 @@ type Options struct {
 	features       features
 	logs           logs
 	misc           misc
+}
+
+// warning is a line for the log about something that the command line asks for and this server
+// ignores. It is kept until the whole command line has been read: only then is the log used.
+type warning struct {
+	message string // one of a few constant phrases
+	fields  []zap.Field
 }
 
 // defaults are the values in which `coracle serve` and `coracle kube-apiserver` differ.
@@ -166,14 +174,19 @@ func (o *Options) Finish() (server.Config, error) {
 			return server.Config{}, err
 		}
 	}
-	o.finishPages()
+	o.finishStatusPages()
 	for _, s := range o.sections {
-		o.warnings = append(o.warnings, s.without()...)
+		o.warnings = append(o.warnings, s.ignoredFlags()...)
 	}
-	for _, text := range o.warnings {
-		o.config.Log.Warn(text)
+	for _, w := range o.warnings {
+		o.config.Log.Warn(w.message, w.fields...)
 	}
 	return o.config, nil
+}
+
+// warn adds a line to those that Finish writes to the log.
+func (o *Options) warn(message string, fields ...zap.Field) {
+	o.warnings = append(o.warnings, warning{message, fields})
 }
 
 // refusal returns an error if the command line asks for something that would be dangerous to

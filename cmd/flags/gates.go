@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"go.uber.org/zap"
 )
 
 // Feature gates (--feature-gates). kube-apiserver knows 242; gates.txt lists each with its
@@ -38,7 +40,7 @@ var gatesText string
 
 // knownGates returns the gates of gates.txt by name. The file is read at the first call.
 var knownGates = sync.OnceValue(func() map[string]gate {
-	known := map[string]gate{}
+	byName := map[string]gate{}
 	for line := range strings.Lines(gatesText) {
 		words := strings.Fields(line)
 		if len(words) == 0 || words[0] == "#" {
@@ -52,9 +54,9 @@ var knownGates = sync.OnceValue(func() map[string]gate {
 				g.locked = true
 			}
 		}
-		known[g.name] = g
+		byName[g.name] = g
 	}
-	return known
+	return byName
 })
 
 // The gates that set all gates of a stage. An entry for a single gate counts before them, wherever
@@ -73,7 +75,7 @@ var guards = map[string]struct {
 }{
 	"AllowServiceExternalIPs": {false, "nothing here keeps externalIPs out of services"},
 	"ConstrainedImpersonation": {false,
-		"who has rights to impersonate with constraints would go on to have them"},
+		"users who hold rights to constrained impersonation would keep them"},
 	"ManifestBasedAdmissionControlConfig": {true, "no policies or webhooks are read from files"},
 }
 
@@ -145,12 +147,12 @@ func (o *Options) finishGates() error {
 		}
 		asked, err := readGates(g.asked[name])
 		if err == nil {
-			err = g.take(asked)
+			err = g.resolve(asked)
 		}
 		if err != nil {
 			return err
 		}
-		o.judgeGates(asked)
+		o.reportGates(asked)
 	}
 	return nil
 }
@@ -176,15 +178,15 @@ func readGates(list []string) (map[string]bool, error) {
 	return asked, nil
 }
 
-// take sets g.on, and checks it as kube-apiserver does: each gate exists, a locked gate keeps its
-// default, and a gate that is on has all the gates on that it needs. An unknown gate ends the
+// resolve sets g.on, and checks it as kube-apiserver does: each gate exists, a locked gate keeps
+// its default, and a gate that is on has all the gates on that it needs. An unknown gate ends the
 // check.
-func (g *gates) take(asked map[string]bool) error {
-	known := knownGates()
+func (g *gates) resolve(asked map[string]bool) error {
+	byName := knownGates()
 	g.on = maps.Clone(asked)
 	var m mistakes
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		on, one := asked[name], known[name]
+		on, one := asked[name], byName[name]
 		switch {
 		case one.name == "":
 			m.add("unrecognized feature gate: %s", name)
@@ -198,26 +200,26 @@ func (g *gates) take(asked map[string]bool) error {
 	}
 	for all, stage := range map[string]string{allAlpha: "alpha", allBeta: "beta"} {
 		on, said := asked[all]
-		for name, one := range known {
+		for name, one := range byName {
 			if _, itself := g.on[name]; said && !itself && one.stage == stage && name != allAlpha && name != allBeta {
 				g.on[name] = on
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(known)) {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if !g.enabled(name) {
 			continue
 		}
-		if off := slices.DeleteFunc(slices.Clone(known[name].needs), g.enabled); len(off) > 0 {
+		if off := slices.DeleteFunc(slices.Clone(byName[name].needs), g.enabled); len(off) > 0 {
 			m.add("%s is enabled, but depends on features that are disabled: %v", name, off)
 		}
 	}
 	return m.err()
 }
 
-// judgeGates refuses each gate of guards that asks for its protection, and adds one line for the
+// reportGates refuses each gate of guards that asks for its protection, and adds one line for the
 // log that names all gates whose value this server does not follow.
-func (o *Options) judgeGates(asked map[string]bool) {
+func (o *Options) reportGates(asked map[string]bool) {
 	var without []string
 	for _, name := range slices.Sorted(maps.Keys(o.generic.gates.on)) {
 		on := o.generic.gates.on[name]
@@ -231,7 +233,7 @@ func (o *Options) judgeGates(asked map[string]bool) {
 		}
 	}
 	if len(without) > 0 {
-		o.warnings = append(o.warnings, "these feature gates make no difference here: "+strings.Join(without, ", "))
+		o.warn("feature gates have no effect", zap.Strings("gates", without))
 	}
 }
 

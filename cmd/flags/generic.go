@@ -86,16 +86,16 @@ func (o *Options) finishGeneric() error {
 	noneAtZero(&c.Limits.MaxWrites, -1)
 	c.Limits.MinWatch = time.Duration(o.generic.minWatch) * time.Second
 	noneAtZero(&c.Limits.MinWatch, forever)
-	o.takeGates()
+	o.applyGates()
 	return m.err()
 }
 
 // forever stands for "no end" where the Config wants a duration. No server runs as long.
 const forever = 100 * 365 * 24 * time.Hour
 
-// takeGates hands the gates that this server reads ("asked" in gates.txt) to the Config. Without
+// applyGates hands the gates that this server reads ("asked" in gates.txt) to the Config. Without
 // --feature-gates the Config's defaults hold.
-func (o *Options) takeGates() {
+func (o *Options) applyGates() {
 	if o.generic.gates.on == nil {
 		return
 	}

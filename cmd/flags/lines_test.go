@@ -1,12 +1,14 @@
 package flags
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
 )
 
 // otherValues are valid values of flags that do not accept every value of their type.
@@ -43,7 +45,7 @@ func TestLines(t *testing.T) {
 	var tried [2]int
 	for _, s := range Serve().sections {
 		s.VisitAll(func(f *pflag.Flag) {
-			why, never := note(f, ignored), note(f, refused)
+			why, never := annotation(f, ignored), annotation(f, refused)
 			if why == "" && never == "" {
 				return
 			}
@@ -52,7 +54,7 @@ func TestLines(t *testing.T) {
 			switch {
 			case why != "":
 				tried[0]++
-				if want := "--" + f.Name + " makes no difference here: " + why; err != nil || len(lines) != 1 || lines[0] != want {
+				if want := "flag has no effect flag=--" + f.Name + " reason=" + why; err != nil || len(lines) != 1 || lines[0] != want {
 					t.Errorf("%q: got lines %q, error %v, want %q", args, lines, err, want)
 				}
 			default:
@@ -84,7 +86,22 @@ func outcome(args []string) ([]string, error) {
 	if err == nil {
 		_, err = o.Finish()
 	}
-	return o.warnings, err
+	var lines []string
+	for _, w := range o.warnings {
+		lines = append(lines, lineOf(w))
+	}
+	return lines, err
+}
+
+// lineOf returns a line for the log as text: the message, then key=value for each field.
+func lineOf(w warning) string {
+	line := w.message
+	for _, f := range w.fields {
+		fields := zapcore.NewMapObjectEncoder()
+		f.AddTo(fields)
+		line += fmt.Sprintf(" %s=%v", f.Key, fields.Fields[f.Key])
+	}
+	return line
 }
 
 // TestValueLines checks values of honoured flags that are ignored or refused although the flag is
@@ -92,15 +109,15 @@ func outcome(args []string) ([]string, error) {
 func TestValueLines(t *testing.T) {
 	for _, tt := range []struct{ args, line, err string }{
 		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
-		{"--enable-admission-plugins=RuntimeClass", "the admission plugin RuntimeClass is not here, so RuntimeClasses do not change pods, and pods may name any", ""},
+		{"--enable-admission-plugins=RuntimeClass", "admission plugin is absent plugin=RuntimeClass consequence=RuntimeClasses do not change pods, and pods may name any", ""},
 		{"--enable-admission-plugins=PodSecurity", "", "the admission plugin PodSecurity is refused: it is not here, so pods may do what the labels of their namespace forbid"},
 		{"--admission-control=ImagePolicyWebhook", "", "the admission plugin ImagePolicyWebhook is refused: it is not here, so nobody is asked about images"},
 		{"--disable-admission-plugins=PodSecurity,ServiceAccount", "", ""},
-		{"--feature-gates=CBORServingAndStorage=true,OpenAPIEnums=false", "these feature gates make no difference here: CBORServingAndStorage=true, OpenAPIEnums=false", ""},
+		{"--feature-gates=CBORServingAndStorage=true,OpenAPIEnums=false", "feature gates have no effect gates=[CBORServingAndStorage=true OpenAPIEnums=false]", ""},
 		{"--feature-gates=CBORServingAndStorage=false,OpenAPIEnums=true", "", ""},
 		{"--feature-gates=KubeletInUserNamespace=true", "", ""},
 		{"--feature-gates=AtomicFIFO=true", "", ""},
-		{"--feature-gates=ListFromCacheSnapshot=false", "these feature gates make no difference here: ListFromCacheSnapshot=false", ""},
+		{"--feature-gates=ListFromCacheSnapshot=false", "feature gates have no effect gates=[ListFromCacheSnapshot=false]", ""},
 		{"--feature-gates=WatchList=false,APIResponseCompression=false", "", ""},
 		{"--feature-gates=AllowServiceExternalIPs=false", "", "--feature-gates AllowServiceExternalIPs=false is refused: nothing here keeps externalIPs out of services"},
 		{"--feature-gates=AllowServiceExternalIPs=true", "", ""},

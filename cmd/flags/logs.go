@@ -65,7 +65,7 @@ func (o *Options) finishLogs() error {
 	}
 	level, err := zapcore.ParseLevel(o.own.logLevel)
 	if err != nil {
-		return fmt.Errorf("--log-level: %w", err)
+		return fmt.Errorf("--log-level: %w: give debug, info, warn or error", err)
 	}
 	if o.logs.verbosity >= debugVerbosity {
 		level = zapcore.DebugLevel

@@ -63,7 +63,7 @@ func (o *Options) bindServices(s *section) {
 		"how the endpoints of the service kubernetes are kept: lease or master-count, which is the same here, or none")
 	s.IntVar(&o.misc.servers, "apiserver-count", 1, "how many API servers there are")
 	s.hide("apiserver-count", "apiserver-count is deprecated and will be removed in a future version.")
-	s.ignore("the servers of a store know of each other", "apiserver-count")
+	s.ignore("the servers that share a store find each other", "apiserver-count")
 }
 
 // bindServers declares the flags about other API servers: those behind this one, which APIServices
@@ -105,7 +105,7 @@ func bindKubelets(s *section) {
 	s.hide("kubelet-port", "kubelet-port is deprecated and will be removed.")
 	s.hide("kubelet-read-only-port", "kubelet-read-only-port is deprecated and will be removed.")
 	s.Int64("max-connection-bytes-per-sec", 0, "bytes a second of a connection to a pod; 0 for no bound")
-	s.ignore("no kubelet is ever connected to", "kubelet-certificate-authority", "kubelet-client-certificate",
+	s.ignore("this server connects to no kubelet", "kubelet-certificate-authority", "kubelet-client-certificate",
 		"kubelet-client-key",
 		"kubelet-preferred-address-types", "kubelet-timeout", "kubelet-port", "kubelet-read-only-port", "max-connection-bytes-per-sec")
 }

@@ -39,7 +39,7 @@ func TestOrder(t *testing.T) {
 		"the service cluster IP range must be at least 8 IP addresses"
 	const wrong = "--apiserver-count=0 --request-timeout=-1s --request-timeout=-2s"
 	for _, tt := range []struct{ args, want string }{
-		{refusal, "--egress-selector-config-file is refused: connections to others are made without a proxy, and would leave the network that it stands for"},
+		{refusal, "--egress-selector-config-file is refused: the server connects without a proxy, so its connections would leave the network that the proxy stands for"},
 		{refusal + " " + late, `unknown tls version "VersionTLS09"`},
 		{refusal + " " + late + " " + wrong, "[--request-timeout can not be negative value, --apiserver-count should be a positive number, but value '0' provided]"},
 		{wrong + " --watch-cache-sizes=x", "invalid value of watch cache size: x"},

@@ -44,17 +44,17 @@ func (o *Options) finishOwn() error {
 		c.Controllers = []string{}
 	}
 	if o.defaults.strict && c.DataDir == "" {
-		if what := o.kept(); what != "" {
+		if what := o.keptByFlag(); what != "" {
 			o.refusals = append(o.refusals, fmt.Errorf("%s needs --data-dir", what))
 		}
 	}
 	return nil
 }
 
-// kept names the flag that has the server keep something in its data folder; "" if nothing is kept
-// there. `coracle serve` keeps it in ./.coracle. In kube-apiserver's place nobody expects a new
-// folder in the directory where the program was started, so the flag must come with --data-dir.
-func (o *Options) kept() string {
+// keptByFlag names the flag that has the server keep something in its data folder; "" if nothing is
+// kept there. `coracle serve` keeps it in ./.coracle. In kube-apiserver's place nobody expects a
+// new folder in the directory where the program was started, so the flag must come with --data-dir.
+func (o *Options) keptByFlag() string {
 	switch engine := o.config.Storage.Engine; {
 	case engine == server.StorageEmbedded || engine == server.StorageFile:
 		return "--storage=" + engine

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"go.uber.org/zap"
 )
 
 // section is the flags under one heading of the help.
@@ -69,7 +70,7 @@ func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 }
 
 // note returns the text of an annotation, or "" if the flag does not have it.
-func note(f *pflag.Flag, key string) string {
+func annotation(f *pflag.Flag, key string) string {
 	if a := f.Annotations[key]; len(a) > 0 {
 		return a[0]
 	}
@@ -84,19 +85,21 @@ func differs(f *pflag.Flag) bool { return f.Changed && f.Value.String() != f.Def
 // value than its default.
 func (s *section) refusal() (err error) {
 	s.VisitAll(func(f *pflag.Flag) {
-		if why := note(f, refused); why != "" && differs(f) && err == nil {
+		if why := annotation(f, refused); why != "" && differs(f) && err == nil {
 			err = fmt.Errorf("--%s is refused: %s", f.Name, why)
 		}
 	})
 	return err
 }
 
-// without returns a line for the log about each ignored flag of the section that has another value
-// than its default.
-func (s *section) without() (lines []string) {
+// ignoredFlags returns a line for the log about each ignored flag of the section that has another
+// value than its default.
+func (s *section) ignoredFlags() (lines []warning) {
 	s.VisitAll(func(f *pflag.Flag) {
-		if why := note(f, ignored); why != "" && differs(f) {
-			lines = append(lines, fmt.Sprintf("--%s makes no difference here: %s", f.Name, why))
+		if why := annotation(f, ignored); why != "" && differs(f) {
+			lines = append(lines, warning{"flag has no effect", []zap.Field{
+				zap.String("flag", "--"+f.Name), zap.String("reason", why),
+			}})
 		}
 	})
 	return lines

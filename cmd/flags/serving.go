@@ -63,7 +63,7 @@ func (o *Options) finishServing() error {
 func (o *Options) applyServing() error {
 	c := &o.config.Serving
 	for _, name := range o.serving.suites {
-		id, known := suite(name)
+		id, known := cipherSuite(name)
 		if !known {
 			//lint:ignore ST1005 these are kube-apiserver's words
 			return fmt.Errorf("Cipher suite %s not supported or doesn't exist", name)
@@ -97,9 +97,9 @@ func (o *Options) applyServing() error {
 	return nil
 }
 
-// suite returns the number of a cipher suite by its name in crypto/tls. Two suites also have an
-// older name, without _SHA256.
-func suite(name string) (uint16, bool) {
+// cipherSuite returns the number of a cipher suite by its name in crypto/tls. Two suites also have
+// an older name, without _SHA256.
+func cipherSuite(name string) (uint16, bool) {
 	switch name {
 	case "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305":
 		name += "_SHA256"

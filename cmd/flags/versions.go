@@ -33,11 +33,12 @@ func (r release) before(other release) bool {
 }
 
 // The releases that kube-apiserver 1.36 can emulate or be compatible with are those from
-// oldestRelease to thisRelease. By default it is compatible with otherRelease, the one before this.
+// oldestRelease to thisRelease. By default it is compatible with defaultCompatible, the one before
+// this.
 var (
-	thisRelease   = release{1, 36}
-	oldestRelease = release{1, 33}
-	otherRelease  = release{1, 35}
+	thisRelease       = release{1, 36}
+	oldestRelease     = release{1, 33}
+	defaultCompatible = release{1, 35}
 )
 
 // bindVersions declares the flags. They belong to the section "Generic".
@@ -64,7 +65,7 @@ const whyOneRelease = "this server always has the versions, fields and features 
 // read sets emulates and worksWith. Without --min-compatibility-version, worksWith is the release
 // before emulates, but not older than oldestRelease.
 func (v *versions) read() (err error) {
-	v.emulates, v.worksWith = thisRelease, otherRelease
+	v.emulates, v.worksWith = thisRelease, defaultCompatible
 	emulated, err := readVersion(v.emulated)
 	if err != nil {
 		return err
