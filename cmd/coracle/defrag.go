@@ -10,6 +10,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// defragCommand returns the command that defragments the embedded store, through a running server
+// or on the data folder.
 func defragCommand() *cobra.Command {
 	var kubeconfig, dataDir string
 	cmd := &cobra.Command{
@@ -27,7 +29,8 @@ func defragCommand() *cobra.Command {
 			var err error
 			switch {
 			case dataDir != "" && cmd.Flags().Changed("kubeconfig"):
-				return withHint(cmd, errors.New("--kubeconfig names a running server, --data-dir the folder of one that does not run: give one of them"))
+				return withHint(cmd,
+					errors.New("--kubeconfig names a running server, --data-dir the folder of one that does not run: give one of them"))
 			case dataDir != "":
 				done, err = upkeep.DefragmentStore(ctx, dataDir)
 			default:

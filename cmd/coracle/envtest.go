@@ -14,9 +14,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// assetsVariable names the folder in which envtest looks for programs.
+// The command envtest. It fills a folder for $KUBEBUILDER_ASSETS, in which controller-runtime's
+// envtest looks for kube-apiserver, etcd and kubectl. The first two are this program under other
+// names.
+
+// assetsVariable is the environment variable that names the folder in which envtest looks for
+// programs.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
+// envtestCommand returns the command that fills such a folder, and prints a line for the shell.
 func envtestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "envtest DIR",
@@ -40,7 +46,8 @@ func envtestCommand() *cobra.Command {
 	}
 }
 
-// layOut makes the folder be what envtest needs.
+// layOut puts the programs into dir. A missing kubectl is only reported on log, because most tests
+// do not call it.
 func layOut(dir string, log io.Writer) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -66,8 +73,8 @@ func layOut(dir string, log io.Writer) error {
 	return place(kubectl, filepath.Join(dir, filepath.Base(kubectl)))
 }
 
-// findKubectl looks where envtest has looked so far, in the PATH, and in the folder itself, in this
-// order.
+// findKubectl looks for kubectl in the present $KUBEBUILDER_ASSETS, then in the PATH, then in dir,
+// where an earlier run has put it.
 func findKubectl(dir string) (string, error) {
 	for _, at := range []string{os.Getenv(assetsVariable), "", dir} {
 		if path, err := exec.LookPath(filepath.Join(at, "kubectl")); err == nil {
@@ -77,8 +84,9 @@ func findKubectl(dir string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// place makes a file be another program, under its own name: by a link, or as a copy where the two
-// cannot be one file.
+// place makes file the same program as program: a hard link, or a copy if the two are on different
+// file systems. It does nothing if file is that program already. It makes the new file in a folder
+// beside the old one and renames it, so file always exists and is whole.
 func place(program, file string) error {
 	want, err := os.Stat(program)
 	if err != nil {
@@ -98,9 +106,10 @@ func place(program, file string) error {
 			return err
 		}
 	}
-	return os.Rename(made, file) // whoever runs the old one goes on doing so
+	return os.Rename(made, file) // a process that runs the old program keeps its file
 }
 
+// copyProgram copies a program into a new file, which the owner may execute.
 func copyProgram(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -115,10 +124,11 @@ func copyProgram(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// shellQuoted is one word for a shell.
+// shellQuoted returns s as one word for a POSIX shell, quoted if it needs to be.
 func shellQuoted(s string) string {
 	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-+=:,@%", r)
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			strings.ContainsRune("/._-+=:,@%", r)
 	}
 	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s

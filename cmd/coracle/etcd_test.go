@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// TestEtcdFlags reads command lines of etcd.
+// TestEtcdFlags checks command lines of etcd that the stand-in accepts and refuses.
 func TestEtcdFlags(t *testing.T) {
 	for _, tt := range []struct{ args, wrong string }{
 		{"--listen-peer-urls=http://localhost:0 --initial-cluster=a=http://localhost:1 --snapshot-count=5 -name a --pre-vote --cert-file= --auto-tls=false", ""},
@@ -42,7 +42,7 @@ func TestEtcdFlags(t *testing.T) {
 	}
 }
 
-// TestEtcdHelp asks as envtest does whether there is a flag: at the beginning of a line.
+// TestEtcdHelp searches the help for flags as envtest does: at the beginning of a line.
 func TestEtcdHelp(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(t.Context(), &out, "etcd", "--help"); err != nil {
@@ -81,8 +81,8 @@ func told(t *testing.T, conn *net.UnixConn) string {
 	return string(buf[:n])
 }
 
-// TestNotify starts what stands in for etcd, and a server, as services: each says when it is ready and that it stops. One socket is a
-// file, the other abstract.
+// TestNotify starts what stands in for etcd, and a server, as services: each says when it is ready
+// and that it stops. One socket is a file, the other abstract.
 func TestNotify(t *testing.T) {
 	dir := t.TempDir()
 	for name, args := range map[string][]string{
@@ -137,7 +137,8 @@ func TestNotifyNobody(t *testing.T) {
 	}
 }
 
-// TestStandIn runs a server on what stands in for etcd: data is kept where that says, and nowhere else.
+// TestStandIn runs a server on what stands in for etcd: data is kept where that says, and nowhere
+// else.
 func TestStandIn(t *testing.T) {
 	dir := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
@@ -182,7 +183,8 @@ func TestStandIn(t *testing.T) {
 	}
 }
 
-// TestEnvtestLayout lays out programs in a folder, and again: what is there stays, what is another is replaced.
+// TestEnvtestLayout lays out programs in a folder, and again: what is there stays, what is another
+// is replaced.
 func TestEnvtestLayout(t *testing.T) {
 	bin, dir := t.TempDir(), filepath.Join(t.TempDir(), "some", "where")
 	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte("#!/bin/sh\n"), 0o755); err != nil {

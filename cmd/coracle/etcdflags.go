@@ -9,16 +9,20 @@ import (
 	"strings"
 )
 
-// etcdOptions are what flags of etcd say to what stands in for it.
+// The flags of etcd, as the stand-in takes them. The stand-in stores nothing, so a flag that
+// tunes etcd's performance or its cluster is ignored. A flag whose effect somebody relies on, such
+// as TLS, is refused. standInForEtcd calls parseEtcdFlags.
+
+// etcdOptions are the values of the flags that the stand-in honours.
 type etcdOptions struct {
 	name, dataDir, clientURLs string
 	noSync, version           bool
 }
 
-// Flags of etcd that what stands in for it takes, and what is wrong with those that it cannot take:
-// who gives them relies on them.
+// The other flags of etcd. etcdTuning and etcdSwitches (boolean flags) are ignored. etcdRefused and
+// etcdRefusedSwitches are refused, for the reason given: whoever gives one relies on it.
 var (
-	// There is one member, and nobody else to agree with.
+	// Ignored: there is one member, which has no peers and no log of its own.
 	etcdTuning = []string{
 		"advertise-client-urls", "auth-token", "auth-token-ttl", "auto-compaction-mode", "auto-compaction-retention", "backend-batch-interval", "backend-batch-limit",
 		"backend-bbolt-freelist-type", "bcrypt-cost", "bootstrap-defrag-threshold-megabytes", "compact-hash-check-time", "compaction-batch-limit",
@@ -46,17 +50,21 @@ var (
 	}
 )
 
+// noEtcdTLS is the reason why flags about TLS are refused.
 const noEtcdTLS = "it speaks to this machine alone, and in the clear"
 
-// parseEtcdFlags reads a command line. It returns nil if what was asked for has been printed.
+// parseEtcdFlags reads a command line of etcd. For -help and -version it prints the answer to out
+// and returns nil.
 func parseEtcdFlags(args []string, out io.Writer) (*etcdOptions, error) {
 	o := new(etcdOptions)
 	f := flag.NewFlagSet(etcdName, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.StringVar(&o.name, "name", "default", "name of the data folder, with .etcd behind it, if --data-dir names none")
 	f.StringVar(&o.dataDir, "data-dir", "", "folder for the data, which the kube-apiserver keeps")
-	f.StringVar(&o.clientURLs, "listen-client-urls", "http://localhost:2379", "URLs to listen on, with commas between them")
-	f.BoolVar(&o.noSync, "unsafe-no-fsync", false, "do not wait for the disk: a crash of the machine may lose or spoil all data")
+	f.StringVar(&o.clientURLs, "listen-client-urls", "http://localhost:2379",
+		"URLs to listen on, with commas between them")
+	f.BoolVar(&o.noSync, "unsafe-no-fsync", false,
+		"do not wait for the disk: a crash of the machine may lose or spoil all data")
 	f.BoolVar(&o.version, "version", false, "print the version")
 	cluster := f.String("initial-cluster", "", "the member itself, as NAME=URL")
 	for _, name := range etcdTuning {
@@ -86,6 +94,7 @@ func parseEtcdFlags(args []string, out io.Writer) (*etcdOptions, error) {
 	return o, nil
 }
 
+// refusal returns an error with the reason if a refused flag has another value than its default.
 func refusal(given bool, why string) error {
 	if given {
 		return errors.New(why)
@@ -93,7 +102,8 @@ func refusal(given bool, why string) error {
 	return nil
 }
 
-// printEtcdUsage lists the flags, each at the beginning of a line.
+// printEtcdUsage prints the flags. Each is at the beginning of a line, after two blanks: envtest
+// searches etcd's help for flags that way.
 func printEtcdUsage(f *flag.FlagSet, out io.Writer) error {
 	text := []byte("Stand in for etcd before a kube-apiserver that is Coracle, which keeps the data itself.\n\nUsage:\n  etcd [flags]\n\n")
 	var names []string

@@ -11,6 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
+// kubeconfigCommand returns the command that prints credentials for a user, which it signs itself,
+// or for a service account, whose token it requests from the running server.
 func kubeconfigCommand() *cobra.Command {
 	var h identity.Handout
 	var user, account string
@@ -48,6 +50,7 @@ func kubeconfigCommand() *cobra.Command {
 	f.StringVar(&account, "service-account", "", "service account, as NAMESPACE/NAME")
 	f.DurationVar(&h.Lasts, "expires", 24*time.Hour, "how long the credentials are good")
 	f.StringVar(&h.DataDir, "data-dir", ".coracle", "data directory of the server")
-	f.StringVar(&h.URL, "server", "", "URL of the server for whom the kubeconfig is; by default the one that the administrator uses")
+	f.StringVar(&h.URL, "server", "",
+		"URL of the server for whom the kubeconfig is; by default the one that the administrator uses")
 	return cmd
 }

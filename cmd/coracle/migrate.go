@@ -9,6 +9,8 @@ import (
 	"github.com/coracle-project/coracle/server/upkeep"
 )
 
+// migrateCommand returns the command that stores all objects of a resource again, in the version
+// that the server stores. A definition can drop an old version only after that.
 func migrateCommand() *cobra.Command {
 	var m upkeep.Migration
 	cmd := &cobra.Command{
@@ -26,7 +28,8 @@ func migrateCommand() *cobra.Command {
 			defer stop()
 			m.Resource = args[0]
 			m.Progress = func(p upkeep.Progress) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d objects, %d stored again; to go on from here: --after %s\n", m.Resource, p.Objects, p.Stored, p.Last)
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d objects, %d stored again; to go on from here: --after %s\n",
+					m.Resource, p.Objects, p.Stored, p.Last)
 			}
 			m.Unreadable = func(name, why string) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s cannot be read: %s\n", m.Resource, name, why)
@@ -43,12 +46,14 @@ func migrateCommand() *cobra.Command {
 				return &exitError{err, exitFailed}
 			}
 			if n := done.Unreadable; n > 0 {
-				return &exitError{fmt.Errorf("%s: %d objects cannot be read; coracle fsck lists them: mend or delete them, and migrate again", m.Resource, n), exitUnreadable}
+				return &exitError{fmt.Errorf("%s: %d objects cannot be read; coracle fsck lists them: mend or delete them, and migrate again", m.Resource, n),
+					exitUnreadable}
 			}
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&m.Kubeconfig, "kubeconfig", usualKubeconfig(), "file that says where the server is")
-	cmd.Flags().StringVar(&m.After, "after", "", "object up to which all are stored already: namespace/name, or just a name")
+	cmd.Flags().StringVar(&m.After, "after", "",
+		"object up to which all are stored already: namespace/name, or just a name")
 	return cmd
 }
