@@ -26,16 +26,19 @@ const assetsVariable = "KUBEBUILDER_ASSETS"
 func envtestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "envtest DIR",
-		Short: "Lay out the programs that controller-runtime's envtest starts: kube-apiserver, etcd and kubectl",
-		Long: "Lay out the programs that controller-runtime's envtest starts, in a folder: kube-apiserver and etcd, which are this\n" +
-			"program by other names, and kubectl if there is one in the PATH. What it prints is for the shell:\n\n" +
-			"  eval \"$(coracle envtest DIR)\" && go test ./...\n\n" +
-			"It may be done again, with the same folder too.",
+		Short: "Put kube-apiserver, etcd and kubectl into a folder for controller-runtime's envtest",
+		Long: "Put the programs that controller-runtime's envtest starts into a folder: kube-apiserver and etcd,\n" +
+			"which are this program under other names, and kubectl if there is one in the PATH. The output is a\n" +
+			"command for the shell:\n" +
+			"\n" +
+			"  eval \"$(coracle envtest DIR)\" && go test ./...\n" +
+			"\n" +
+			"The command can be run again with the same folder.",
 		Args: oneArgument("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := filepath.Abs(args[0])
 			if err == nil {
-				err = layOut(dir, cmd.ErrOrStderr())
+				err = fillAssets(dir, cmd.ErrOrStderr())
 			}
 			if err != nil {
 				return err
@@ -46,9 +49,9 @@ func envtestCommand() *cobra.Command {
 	}
 }
 
-// layOut puts the programs into dir. A missing kubectl is only reported on log, because most tests
-// do not call it.
-func layOut(dir string, log io.Writer) error {
+// fillAssets puts the programs into dir. A missing kubectl is only reported on log, because most
+// tests do not call it.
+func fillAssets(dir string, log io.Writer) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -61,16 +64,16 @@ func layOut(dir string, log io.Writer) error {
 		suffix = ".exe"
 	}
 	for _, name := range []string{kubeAPIServer, etcdName} {
-		if err := place(self, filepath.Join(dir, name+suffix)); err != nil {
+		if err := linkProgram(self, filepath.Join(dir, name+suffix)); err != nil {
 			return err
 		}
 	}
 	kubectl, err := findKubectl(dir)
 	if err != nil {
-		fmt.Fprintln(log, "there is no kubectl in the PATH: envtest can do without, and tests that call it cannot")
+		fmt.Fprintln(log, "no kubectl in the PATH: tests that call it will fail; install kubectl and run this command again")
 		return nil
 	}
-	return place(kubectl, filepath.Join(dir, filepath.Base(kubectl)))
+	return linkProgram(kubectl, filepath.Join(dir, filepath.Base(kubectl)))
 }
 
 // findKubectl looks for kubectl in the present $KUBEBUILDER_ASSETS, then in the PATH, then in dir,
@@ -84,10 +87,10 @@ func findKubectl(dir string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// place makes file the same program as program: a hard link, or a copy if the two are on different
-// file systems. It does nothing if file is that program already. It makes the new file in a folder
-// beside the old one and renames it, so file always exists and is whole.
-func place(program, file string) error {
+// linkProgram makes file the same program as program: a hard link, or a copy if the two are on
+// different file systems. It does nothing if file is that program already. It makes the new file in
+// a folder beside the old one and renames it, so file always exists and is whole.
+func linkProgram(program, file string) error {
 	want, err := os.Stat(program)
 	if err != nil {
 		return err

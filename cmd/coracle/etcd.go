@@ -37,7 +37,7 @@ const etcdName = "etcd"
 func etcdCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                etcdName,
-		Short:              "Stand in for etcd before a kube-apiserver of this program's, which keeps the data itself",
+		Short:              "Stand in for etcd before a kube-apiserver that is this program and keeps the data",
 		DisableFlagParsing: true,
 		SilenceUsage:       true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,28 +55,28 @@ func etcdCommand() *cobra.Command {
 // standInForEtcd serves the stand-in until ctx ends, the process gets a signal, or a listener
 // fails.
 func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) error {
-	ctx, stop := untilTold(ctx)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
 	o, err := parseEtcdFlags(args, out)
 	if err != nil || o == nil {
 		return err
 	}
-	place, err := o.place()
+	store, err := o.makeDataDir()
 	if err != nil {
 		return err
 	}
-	ports, err := o.listen()
+	ports, err := o.openListeners()
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: standin.Handler(place), ReadHeaderTimeout: headerTimeout,
+	srv := &http.Server{Handler: standin.Handler(store), ReadHeaderTimeout: headerTimeout,
 		Protocols: new(http.Protocols)}
 	srv.Protocols.SetHTTP1(true)
 	srv.Protocols.SetUnencryptedHTTP2(true) // gRPC clients of etcd come over HTTP/2, and get an error that explains
 	failed := make(chan error, len(ports))
 	var serving sync.WaitGroup
 	for _, port := range ports {
-		fmt.Fprintf(log, "coracle stands in for etcd at http://%s, for the data in %s\n", port.Addr(), place.Dir)
+		fmt.Fprintf(log, "coracle stands in for etcd at http://%s, for the data in %s\n", port.Addr(), store.Dir)
 		serving.Go(func() { failed <- srv.Serve(port) })
 	}
 	notify(readyState)
@@ -92,9 +92,9 @@ func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) erro
 	return err
 }
 
-// place makes the data folder, which the API server will use, and returns its description. Without
-// --data-dir it is NAME.etcd in the working directory, as with etcd.
-func (o *etcdOptions) place() (standin.Place, error) {
+// makeDataDir makes the data folder, which the API server will use, and returns its description.
+// Without --data-dir it is NAME.etcd in the working directory, as with etcd.
+func (o *etcdOptions) makeDataDir() (standin.Place, error) {
 	dir := o.dataDir
 	if dir == "" {
 		dir = o.name + ".etcd"
@@ -106,9 +106,9 @@ func (o *etcdOptions) place() (standin.Place, error) {
 	return standin.Place{Dir: dir, NoSync: o.noSync}, err
 }
 
-// listen opens a listener for each URL of --listen-client-urls. Only loopback addresses are
+// openListeners opens a listener for each URL of --listen-client-urls. Only loopback addresses are
 // allowed: the answer is a path of this machine. If one fails, those before it are closed.
-func (o *etcdOptions) listen() (ports []net.Listener, err error) {
+func (o *etcdOptions) openListeners() (ports []net.Listener, err error) {
 	defer func() {
 		if err != nil {
 			for _, port := range ports {
@@ -122,7 +122,7 @@ func (o *etcdOptions) listen() (ports []net.Listener, err error) {
 		case err != nil:
 			return ports, err
 		case u.Scheme != "http" || u.Port() == "" || !standin.Loopback(u.Hostname()):
-			return ports, fmt.Errorf("--listen-client-urls %q: what stands in for etcd listens at http://127.0.0.1:PORT, or another address of this machine alone",
+			return ports, fmt.Errorf("--listen-client-urls %q: give http://127.0.0.1:PORT or another loopback address",
 				text)
 		}
 		port, err := net.Listen("tcp", u.Host)

@@ -35,7 +35,7 @@ func TestEtcdFlags(t *testing.T) {
 		}
 	}
 	for _, urls := range []string{"https://127.0.0.1:1", "http://0.0.0.0:1", "http://127.0.0.1", "unix://x:1", "http://127.0.0.1:0,http://192.0.2.1:1"} {
-		ports, err := (&etcdOptions{clientURLs: urls}).listen()
+		ports, err := (&etcdOptions{clientURLs: urls}).openListeners()
 		if err == nil || !strings.Contains(err.Error(), "listen-client-urls") {
 			t.Errorf("%s: got %v, %v", urls, ports, err)
 		}
@@ -71,7 +71,7 @@ func service(t *testing.T, name string) *net.UnixConn {
 	return conn
 }
 
-func told(t *testing.T, conn *net.UnixConn) string {
+func notified(t *testing.T, conn *net.UnixConn) string {
 	t.Helper()
 	buf := make([]byte, 64)
 	n, err := conn.Read(buf)
@@ -91,13 +91,13 @@ func TestNotify(t *testing.T) {
 	} {
 		conn := service(t, name)
 		p := start(t, "NOTIFY_SOCKET='"+name+"'; export NOTIFY_SOCKET; ", args...)
-		if got := told(t, conn); got != "READY=1" {
+		if got := notified(t, conn); got != "READY=1" {
 			t.Errorf("%s: got %q", args[0], got)
 		}
 		if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		if got := told(t, conn); got != "STOPPING=1" {
+		if got := notified(t, conn); got != "STOPPING=1" {
 			t.Errorf("%s: got %q", args[0], got)
 		}
 		if err := p.Wait(); err != nil {
@@ -132,7 +132,7 @@ func TestNotifyNobody(t *testing.T) {
 	manager := service(t, filepath.Join(dir, "manager"))
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(dir, "manager"))
 	notify(readyState)
-	if got := told(t, manager); got != readyState {
+	if got := notified(t, manager); got != readyState {
 		t.Errorf("the manager was told %q", got)
 	}
 }

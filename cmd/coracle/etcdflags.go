@@ -24,34 +24,46 @@ type etcdOptions struct {
 var (
 	// Ignored: there is one member, which has no peers and no log of its own.
 	etcdTuning = []string{
-		"advertise-client-urls", "auth-token", "auth-token-ttl", "auto-compaction-mode", "auto-compaction-retention", "backend-batch-interval", "backend-batch-limit",
-		"backend-bbolt-freelist-type", "bcrypt-cost", "bootstrap-defrag-threshold-megabytes", "compact-hash-check-time", "compaction-batch-limit",
-		"compaction-sleep-interval", "corrupt-check-time", "downgrade-check-time", "election-timeout", "feature-gates", "grpc-keepalive-interval",
-		"grpc-keepalive-min-time", "grpc-keepalive-timeout", "heartbeat-interval", "initial-advertise-peer-urls", "initial-cluster-state",
-		"initial-cluster-token", "listen-peer-urls", "log-format", "log-level", "log-outputs", "logger", "max-concurrent-streams", "max-learners",
-		"max-request-bytes", "max-snapshots", "max-txn-ops", "max-wals", "metrics", "quota-backend-bytes", "raft-read-timeout", "raft-write-timeout",
-		"snapshot-catchup-entries", "snapshot-count", "v2-deprecation", "warning-apply-duration", "warning-unary-request-duration", "watch-progress-notify-interval",
+		"advertise-client-urls", "auth-token", "auth-token-ttl", "auto-compaction-mode", "auto-compaction-retention",
+		"backend-batch-interval", "backend-batch-limit",
+		"backend-bbolt-freelist-type", "bcrypt-cost", "bootstrap-defrag-threshold-megabytes", "compact-hash-check-time",
+		"compaction-batch-limit",
+		"compaction-sleep-interval", "corrupt-check-time", "downgrade-check-time", "election-timeout", "feature-gates",
+		"grpc-keepalive-interval",
+		"grpc-keepalive-min-time", "grpc-keepalive-timeout", "heartbeat-interval", "initial-advertise-peer-urls",
+		"initial-cluster-state",
+		"initial-cluster-token", "listen-peer-urls", "log-format", "log-level", "log-outputs", "logger",
+		"max-concurrent-streams", "max-learners",
+		"max-request-bytes", "max-snapshots", "max-txn-ops", "max-wals", "metrics", "quota-backend-bytes",
+		"raft-read-timeout", "raft-write-timeout",
+		"snapshot-catchup-entries", "snapshot-count", "v2-deprecation", "warning-apply-duration",
+		"warning-unary-request-duration", "watch-progress-notify-interval",
 	}
 	etcdSwitches = []string{
-		"enable-grpc-gateway", "enable-log-rotation", "enable-pprof", "initial-election-tick-advance", "memory-mlock", "pre-vote", "socket-reuse-address",
+		"enable-grpc-gateway", "enable-log-rotation", "enable-pprof", "initial-election-tick-advance", "memory-mlock",
+		"pre-vote", "socket-reuse-address",
 		"socket-reuse-port", "strict-reconfig-check",
 	}
 	etcdRefused = map[string]string{
-		"config-file": "flags alone say what it does", "wal-dir": "the log is kept under --data-dir",
-		"listen-client-http-urls": "there is one kind of client", "listen-metrics-urls": "there are no metrics",
-		"discovery": "there are no other members", "discovery-srv": "there are no other members", "discovery-endpoints": "there are no other members",
-		"cert-file": noEtcdTLS, "key-file": noEtcdTLS, "trusted-ca-file": noEtcdTLS, "client-crl-file": noEtcdTLS, "client-cert-allowed-hostname": noEtcdTLS,
-		"cipher-suites": noEtcdTLS, "tls-min-version": noEtcdTLS, "tls-max-version": noEtcdTLS,
+		"config-file": "the stand-in reads flags only", "wal-dir": "the API server keeps its log under --data-dir",
+		"listen-client-http-urls": "the listeners of --listen-client-urls serve all clients",
+		"listen-metrics-urls":     "the stand-in has no metrics",
+		"discovery":               "there are no other members", "discovery-srv": "there are no other members",
+		"discovery-endpoints": "there are no other members",
+		"cert-file":           noEtcdTLS, "key-file": noEtcdTLS, "trusted-ca-file": noEtcdTLS, "client-crl-file": noEtcdTLS,
+		"client-cert-allowed-hostname": noEtcdTLS,
+		"cipher-suites":                noEtcdTLS, "tls-min-version": noEtcdTLS, "tls-max-version": noEtcdTLS,
 		"peer-cert-file": noEtcdTLS, "peer-key-file": noEtcdTLS, "peer-trusted-ca-file": noEtcdTLS,
 	}
 	etcdRefusedSwitches = map[string]string{
-		"client-cert-auth": noEtcdTLS, "auto-tls": noEtcdTLS, "peer-client-cert-auth": noEtcdTLS, "peer-auto-tls": noEtcdTLS,
+		"client-cert-auth": noEtcdTLS, "auto-tls": noEtcdTLS, "peer-client-cert-auth": noEtcdTLS,
+		"peer-auto-tls":     noEtcdTLS,
 		"force-new-cluster": "there are no other members",
 	}
 )
 
 // noEtcdTLS is the reason why flags about TLS are refused.
-const noEtcdTLS = "it speaks to this machine alone, and in the clear"
+const noEtcdTLS = "the stand-in listens on loopback addresses only, in the clear"
 
 // parseEtcdFlags reads a command line of etcd. For -help and -version it prints the answer to out
 // and returns nil.
@@ -87,7 +99,7 @@ func parseEtcdFlags(args []string, out io.Writer) (*etcdOptions, error) {
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("%q is not a valid flag", f.Arg(0))
 	case strings.Contains(*cluster, ","):
-		return nil, errors.New("--initial-cluster: there can be one member only")
+		return nil, errors.New("--initial-cluster: there can be one member only, so give one NAME=URL")
 	case o.version:
 		return nil, printEtcdVersion(out)
 	}

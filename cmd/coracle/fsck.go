@@ -39,13 +39,14 @@ func fsckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fsck",
 		Short: "List the stored objects that cannot be read",
-		Long: "List the stored objects that cannot be read, one on a line: its key, the version that it is stored in (or ?), and\n" +
-			"the reason. Every object is looked at, and nothing is written. A running server is asked with --kubeconfig; with\n" +
-			"--data-dir or --etcd-servers a store is read as the server would read it. No server may run on the data folder.\n" +
-			"The program exits with 0 if all objects can be read, 1 if some cannot be read, and 2 after an error.",
+		Long: "List the stored objects that cannot be read, one on a line: the key, the version in which the\n" +
+			"object is stored (? if unknown), and the reason. All objects are read, and nothing is written.\n" +
+			"--kubeconfig names a running server. --data-dir or --etcd-servers names a store, which is read as\n" +
+			"the server would read it; no server may run on the data folder.\n" +
+			"The exit code is 0 if all objects can be read, 1 if some cannot, and 2 after an error.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := untilTold(cmd.Context())
+			ctx, stop := untilSignal(cmd.Context())
 			defer stop()
 			var found upkeep.Checked
 			var err error

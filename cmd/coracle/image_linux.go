@@ -29,7 +29,8 @@ func forgetStart() {
 			continue
 		}
 		if strings.HasSuffix(line, " "+program+"\n") &&
-			!strings.Contains(mode, "w") { // pages that can be written may differ from the file, so dropping them would lose data
+			!strings.Contains(mode,
+				"w") { // pages that can be written may differ from the file, so dropping them would lose data
 			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED)
 		}
 	}

@@ -38,7 +38,7 @@ import (
 )
 
 func main() {
-	keepPrivate()
+	setUmask()
 	if err := commandCalled(filepath.Base(os.Args[0])).Execute(); err != nil {
 		os.Exit(exitCode(err)) // cobra has printed the error
 	}

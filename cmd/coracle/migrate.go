@@ -15,16 +15,18 @@ func migrateCommand() *cobra.Command {
 	var m upkeep.Migration
 	cmd := &cobra.Command{
 		Use:   "migrate RESOURCE",
-		Short: "Store all objects of a resource again, in the version that is stored now",
-		Long: "Store all objects of a resource again, in the version that is stored now: RESOURCE is its plural name and\n" +
-			"group, such as widgets.example.com. After that, status.storedVersions of its definition names that version\n" +
-			"alone, so that others can be taken out of the definition. What has been cut short can be run again, or goes\n" +
-			"on after the last object that it has told of. An object that cannot be read is told of and passed over; then\n" +
-			"the definition stays as it is. The program exits with 0 if all objects are stored in that version, 1 if some\n" +
-			"cannot be read, and 2 after an error.",
+		Short: "Store all objects of a resource again, in the current storage version",
+		Long: "Store all objects of a resource again, in the version in which the server stores them. RESOURCE is\n" +
+			"the plural name and the group, such as widgets.example.com. After that, status.storedVersions of the\n" +
+			"definition names this version only, so that other versions can be removed from the definition.\n" +
+			"A migration that was interrupted can be run again; --after continues it after the last object that\n" +
+			"it reported. An object that cannot be read is reported and skipped, and status.storedVersions\n" +
+			"then stays as it is.\n" +
+			"The exit code is 0 if all objects are stored in the version, 1 if some cannot be read, and 2 after\n" +
+			"an error.",
 		Args: oneArgument("RESOURCE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := untilTold(cmd.Context())
+			ctx, stop := untilSignal(cmd.Context())
 			defer stop()
 			m.Resource = args[0]
 			m.Progress = func(p upkeep.Progress) {

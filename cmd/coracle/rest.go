@@ -21,8 +21,8 @@ const (
 	burstBytes = 32 << 20    // bytes allocated since the last release that make another worth its cost
 )
 
-// rests decides when to give memory back. due is called every restTime.
-type rests struct {
+// restDetector decides when to give memory back. due is called every restTime.
+type restDetector struct {
 	last, given uint64 // bytes allocated since the start: at the last call, and when memory was last given back
 	quiet       int    // for how many calls in a row the server has been at rest
 	again       bool   // memory was given back early in this rest, and is due again at longRest
@@ -30,7 +30,7 @@ type rests struct {
 
 // due reports whether to give memory back at this call. allocated is the number of bytes that the
 // heap has allocated since the start; it never falls.
-func (r *rests) due(allocated uint64) bool {
+func (r *restDetector) due(allocated uint64) bool {
 	r.quiet++
 	if allocated-r.last > restBytes {
 		r.quiet = 0
@@ -49,12 +49,12 @@ func (r *rests) due(allocated uint64) bool {
 	return false
 }
 
-// giveBackAtRest gives memory back whenever it is due, until ctx ends. debug.FreeOSMemory first
+// freeMemoryAtRest gives memory back whenever it is due, until ctx ends. debug.FreeOSMemory first
 // runs a collection, which runs concurrently with requests.
-func giveBackAtRest(ctx context.Context) {
+func freeMemoryAtRest(ctx context.Context) {
 	tick := time.NewTicker(restTime)
 	defer tick.Stop()
-	var r rests
+	var r restDetector
 	for {
 		select {
 		case <-ctx.Done():

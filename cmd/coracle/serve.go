@@ -25,8 +25,8 @@ func serveCommand() *cobra.Command {
 	return runCommand(o, &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
-		Long: "Run the server. Without flags it stores in ./.coracle, makes its own certificates, and writes an admin\n" +
-			"kubeconfig to ./.coracle/admin.kubeconfig.",
+		Long: "Run the server. Without flags it stores its data in ./.coracle, makes its own certificates, and\n" +
+			"writes a kubeconfig for the administrator to ./.coracle/admin.kubeconfig.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := o.Finish()
@@ -55,9 +55,9 @@ func runCommand(o *flags.Options, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// untilTold returns a context that ends with ctx, or when the process gets SIGINT or SIGTERM. A
+// untilSignal returns a context that ends with ctx, or when the process gets SIGINT or SIGTERM. A
 // second signal has its usual effect: it ends the process.
-func untilTold(ctx context.Context) (until context.Context, stop func()) {
+func untilSignal(ctx context.Context) (until context.Context, stop func()) {
 	until, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(until, stop) // the next signal has its default effect
 	return until, stop
@@ -67,7 +67,7 @@ func untilTold(ctx context.Context) (until context.Context, stop func()) {
 // prints how to use it on out, and tells the service manager. It returns when the server has shut
 // down and all goroutines that it started have ended.
 func serve(ctx context.Context, config server.Config, out io.Writer) error {
-	ctx, stop := untilTold(ctx)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
 	defer config.Log.Sync() // writes what the log's buffer holds, if it has one
 	tuned := tuneMemory()
@@ -85,7 +85,7 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 			tuned()
 			// The controllers' first rounds use code that is not needed later either.
 			defer time.AfterFunc(startTime, forgetStart).Stop()
-			telling.Go(func() { giveBackAtRest(ctx) })
+			telling.Go(func() { freeMemoryAtRest(ctx) })
 		case <-ctx.Done():
 		}
 		<-ctx.Done()
@@ -145,7 +145,7 @@ func greet(out io.Writer, s *server.Server) {
 		if path := s.Kubeconfig(); path != "" {
 			fmt.Fprintf(&b, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
 		} else {
-			b.WriteString("there is no administrator's kubeconfig: who is one is up to --client-ca-file\n")
+			b.WriteString("there is no administrator's kubeconfig: use a certificate by a CA of --client-ca-file\n")
 		}
 	}
 	if addr := s.PlainAddress(); addr != nil {

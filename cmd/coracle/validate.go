@@ -20,11 +20,11 @@ func validateCommand() *cobra.Command {
 	var files, definitions []string
 	cmd := &cobra.Command{
 		Use:   "validate -f FILE...",
-		Short: "Judge objects as the server would, without one",
-		Long: "Judge objects as the server would that is asked to create them: by their definitions, which stand in the\n" +
-			"same files or where --definitions says, or by the rules for built-in kinds. Fields that nobody knows are\n" +
-			"mistakes. What needs to know other objects, as admission does, is not looked at. A file may have 16 MiB; after\n" +
-			"100,000 objects it stops.",
+		Short: "Check objects as the server would, without a server",
+		Long: "Check objects as the server would check them when they are created: by their definitions, which are\n" +
+			"in the same files or in those of --definitions, or by the rules for built-in kinds. Unknown fields\n" +
+			"are mistakes. Rules that need other objects, such as admission, are not checked. A file may have up\n" +
+			"to 16 MiB, and all files together up to 100,000 objects.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := &validation{stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), errors: cmd.ErrOrStderr()}
