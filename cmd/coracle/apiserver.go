@@ -9,15 +9,18 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// kubeAPIServerCommand runs a server as kube-apiserver is run, by flags alone.
+// kubeAPIServerCommand returns the command that runs a server in kube-apiserver's place: it has its
+// flags, their defaults, and its --version.
 func kubeAPIServerCommand() *cobra.Command {
 	o := flags.KubeAPIServer()
 	cmd := runCommand(o, &cobra.Command{
 		Use:   kubeAPIServer,
 		Short: "Run the server in kube-apiserver's place: with its flags and their defaults",
-		Long: "Run the server in kube-apiserver's place. It takes the flags of kube-apiserver " + server.KubernetesVersion + ", and has their defaults.\n" +
+		Long: "Run the server in kube-apiserver's place. It takes the flags of kube-apiserver " +
+			server.KubernetesVersion + ", and has their defaults.\n" +
 			"So does this program when it is called " + kubeAPIServer + ".",
-		// Empty arguments are none: scripts write them where a variable is empty.
+		// An empty argument counts as none, as in kube-apiserver: scripts pass one where a variable
+		// is empty.
 		Args: func(cmd *cobra.Command, args []string) error {
 			for _, arg := range args {
 				if arg != "" {

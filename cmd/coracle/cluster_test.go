@@ -23,7 +23,7 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// clusterPKI is what `kubeadm init phase certs` makes, in a folder.
+// clusterPKI is a folder with the files that `kubeadm init phase certs` makes.
 type clusterPKI struct {
 	t   *testing.T
 	dir string
@@ -53,7 +53,7 @@ func newPKI(t *testing.T) *clusterPKI {
 	return p
 }
 
-// path is where a file is.
+// path returns the path of a file in the folder.
 func (p *clusterPKI) path(name string) string { return filepath.Join(p.dir, name) }
 
 func (p *clusterPKI) write(name string, text []byte) {
@@ -64,7 +64,7 @@ func (p *clusterPKI) write(name string, text []byte) {
 	pkitest.Write(p.t, p.path(name), text)
 }
 
-// issue makes a certificate for the local machine, and writes it with its key.
+// issue makes a certificate for the local machine and writes it with its key.
 func (p *clusterPKI) issue(name, ca string, subject pkix.Name) *tls.Certificate {
 	p.t.Helper()
 	template := pki.ForServer("", "127.0.0.1")
@@ -76,7 +76,8 @@ func (p *clusterPKI) issue(name, ca string, subject pkix.Name) *tls.Certificate 
 	return &shown
 }
 
-// etcd starts an etcd that only clients with certificates of its CA reach, and returns its URL.
+// etcd starts an etcd that accepts only clients with certificates of its own CA, and returns its
+// URL.
 func (p *clusterPKI) etcd() string {
 	plain := strings.TrimPrefix(etcdproc.Start(p.t), "http://")
 	serving := p.issue("etcd/server", "etcd/ca", pkix.Name{CommonName: "etcd"})
@@ -100,7 +101,7 @@ func (p *clusterPKI) etcd() string {
 	return "https://" + listener.Addr().String()
 }
 
-// pass sends bytes both ways until one side ends.
+// pass copies bytes in both directions until one side ends.
 func pass(from net.Conn, address string) {
 	defer from.Close()
 	to, err := net.Dial("tcp", address)
@@ -115,7 +116,8 @@ func pass(from net.Conn, address string) {
 	back.Wait()
 }
 
-// kubeadm is the command line of the static pod that kubeadm makes (getAPIServerCommand, 1.36), in its order.
+// kubeadm returns the command line of the static pod that kubeadm makes (getAPIServerCommand,
+// 1.36), in the same order.
 func (p *clusterPKI) kubeadm(address, port, serviceSubnet string) []string {
 	return []string{
 		"--advertise-address=" + address,
@@ -148,13 +150,15 @@ func (p *clusterPKI) kubeadm(address, port, serviceSubnet string) []string {
 	}
 }
 
-// kind is the command line that kind has kubeadm make (its ConfigTemplateBetaV3): a runtime-config, which is mostly empty, and the feature
-// gates of the whole cluster, here those of a rootless one.
+// kind returns the command line that kind has kubeadm make (its ConfigTemplateBetaV3): a
+// runtime-config, which is mostly empty, and the feature gates of the whole cluster, here those of
+// a rootless one.
 func (p *clusterPKI) kind(address, port, serviceSubnet string) []string {
 	return append(p.kubeadm(address, port, serviceSubnet), "--feature-gates=KubeletInUserNamespace=true", "--runtime-config=")
 }
 
-// TestClusterCommandLines starts a server as kubeadm and kind start theirs, and asks it as those would who come to it there.
+// TestClusterCommandLines starts a server with the command lines of kubeadm and of kind, and sends
+// it the requests of the clients that such a cluster has.
 func TestClusterCommandLines(t *testing.T) {
 	for name, line := range map[string]func(p *clusterPKI, address, port, serviceSubnet string) []string{"kubeadm": (*clusterPKI).kubeadm, "kind": (*clusterPKI).kind} {
 		t.Run(name, func(t *testing.T) {
@@ -219,7 +223,7 @@ func TestClusterCommandLines(t *testing.T) {
 	}
 }
 
-// client trusts the cluster, and is who the certificate says.
+// client returns a client that trusts the cluster's CA and has the identity of a certificate.
 func (p *clusterPKI) client(cert *tls.Certificate) *http.Client {
 	config := &tls.Config{RootCAs: p.cas["ca"].Pool}
 	if cert != nil {
@@ -230,7 +234,8 @@ func (p *clusterPKI) client(cert *tls.Certificate) *http.Client {
 	return c
 }
 
-// ask sends a request; if it comes from a front proxy, for jane.
+// ask sends a request, with the headers of a front proxy for the user jane. Only a front proxy's
+// certificate makes them count.
 func ask(c *http.Client, method, url, body string) (int, string) {
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
@@ -250,7 +255,7 @@ func ask(c *http.Client, method, url, body string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// freePort is one that nobody listens on.
+// freePort returns a port on which nobody listens.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,24 +10,27 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
+// defragCommand returns the command that defragments the embedded store, through a running server
+// or on the data folder.
 func defragCommand() *cobra.Command {
 	var kubeconfig, dataDir string
 	cmd := &cobra.Command{
 		Use:   "defrag",
-		Short: "Make the database file of the embedded store as small as what is in it",
-		Long: "Make the database file of the embedded store as small as what is in it. A running server is asked with --kubeconfig,\n" +
-			"and goes on serving; --data-dir is for the data folder of a server that does not run. The disk needs room for what\n" +
-			"is in use once more. A server does the same by itself when three quarters of the file and 256 MiB are free. What is\n" +
-			"stored in etcd is defragmented by `etcdctl defrag`.",
+		Short: "Shrink the database file of the embedded store to what is in use",
+		Long: "Shrink the database file of the embedded store to what is in use. --kubeconfig names a running\n" +
+			"server, which goes on serving; --data-dir names the data folder of a server that does not run.\n" +
+			"The disk needs free space for a second copy of what is in use. A server does this by itself when\n" +
+			"three quarters of the file and 256 MiB are free. An etcd is defragmented by `etcdctl defrag`.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := untilTold(cmd.Context())
+			ctx, stop := untilSignal(cmd.Context())
 			defer stop()
 			var done storage.Defragmented
 			var err error
 			switch {
 			case dataDir != "" && cmd.Flags().Changed("kubeconfig"):
-				return withHint(cmd, errors.New("--kubeconfig names a running server, --data-dir the folder of one that does not run: give one of them"))
+				return withHint(cmd,
+					errors.New("--kubeconfig names a running server, --data-dir the folder of one that does not run: give one of them"))
 			case dataDir != "":
 				done, err = upkeep.DefragmentStore(ctx, dataDir)
 			default:

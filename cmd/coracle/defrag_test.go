@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestDefrag defragments the store of a server that runs, and of one that does not.
+// TestDefrag defragments the store of a running server, and a store without a server.
 func TestDefrag(t *testing.T) {
 	t.Parallel()
 	defrag := func(args ...string) (before, after int, err error) {

@@ -14,22 +14,31 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// assetsVariable names the folder in which envtest looks for programs.
+// The command envtest. It fills a folder for $KUBEBUILDER_ASSETS, in which controller-runtime's
+// envtest looks for kube-apiserver, etcd and kubectl. The first two are this program under other
+// names.
+
+// assetsVariable is the environment variable that names the folder in which envtest looks for
+// programs.
 const assetsVariable = "KUBEBUILDER_ASSETS"
 
+// envtestCommand returns the command that fills such a folder, and prints a line for the shell.
 func envtestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "envtest DIR",
-		Short: "Lay out the programs that controller-runtime's envtest starts: kube-apiserver, etcd and kubectl",
-		Long: "Lay out the programs that controller-runtime's envtest starts, in a folder: kube-apiserver and etcd, which are this\n" +
-			"program by other names, and kubectl if there is one in the PATH. What it prints is for the shell:\n\n" +
-			"  eval \"$(coracle envtest DIR)\" && go test ./...\n\n" +
-			"It may be done again, with the same folder too.",
+		Short: "Put kube-apiserver, etcd and kubectl into a folder for controller-runtime's envtest",
+		Long: "Put the programs that controller-runtime's envtest starts into a folder: kube-apiserver and etcd,\n" +
+			"which are this program under other names, and kubectl if there is one in the PATH. The output is a\n" +
+			"command for the shell:\n" +
+			"\n" +
+			"  eval \"$(coracle envtest DIR)\" && go test ./...\n" +
+			"\n" +
+			"The command can be run again with the same folder.",
 		Args: oneArgument("DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := filepath.Abs(args[0])
 			if err == nil {
-				err = layOut(dir, cmd.ErrOrStderr())
+				err = fillAssets(dir, cmd.ErrOrStderr())
 			}
 			if err != nil {
 				return err
@@ -40,8 +49,9 @@ func envtestCommand() *cobra.Command {
 	}
 }
 
-// layOut makes the folder be what envtest needs.
-func layOut(dir string, log io.Writer) error {
+// fillAssets puts the programs into dir. A missing kubectl is only reported on log, because most
+// tests do not call it.
+func fillAssets(dir string, log io.Writer) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -54,20 +64,20 @@ func layOut(dir string, log io.Writer) error {
 		suffix = ".exe"
 	}
 	for _, name := range []string{kubeAPIServer, etcdName} {
-		if err := place(self, filepath.Join(dir, name+suffix)); err != nil {
+		if err := linkProgram(self, filepath.Join(dir, name+suffix)); err != nil {
 			return err
 		}
 	}
 	kubectl, err := findKubectl(dir)
 	if err != nil {
-		fmt.Fprintln(log, "there is no kubectl in the PATH: envtest can do without, and tests that call it cannot")
+		fmt.Fprintln(log, "no kubectl in the PATH: tests that call it will fail; install kubectl and run this command again")
 		return nil
 	}
-	return place(kubectl, filepath.Join(dir, filepath.Base(kubectl)))
+	return linkProgram(kubectl, filepath.Join(dir, filepath.Base(kubectl)))
 }
 
-// findKubectl looks where envtest has looked so far, in the PATH, and in the folder itself, in this
-// order.
+// findKubectl looks for kubectl in the present $KUBEBUILDER_ASSETS, then in the PATH, then in dir,
+// where an earlier run has put it.
 func findKubectl(dir string) (string, error) {
 	for _, at := range []string{os.Getenv(assetsVariable), "", dir} {
 		if path, err := exec.LookPath(filepath.Join(at, "kubectl")); err == nil {
@@ -77,9 +87,10 @@ func findKubectl(dir string) (string, error) {
 	return "", fs.ErrNotExist
 }
 
-// place makes a file be another program, under its own name: by a link, or as a copy where the two
-// cannot be one file.
-func place(program, file string) error {
+// linkProgram makes file the same program as program: a hard link, or a copy if the two are on
+// different file systems. It does nothing if file is that program already. It makes the new file in
+// a folder beside the old one and renames it, so file always exists and is whole.
+func linkProgram(program, file string) error {
 	want, err := os.Stat(program)
 	if err != nil {
 		return err
@@ -98,9 +109,10 @@ func place(program, file string) error {
 			return err
 		}
 	}
-	return os.Rename(made, file) // whoever runs the old one goes on doing so
+	return os.Rename(made, file) // a process that runs the old program keeps its file
 }
 
+// copyProgram copies a program into a new file, which the owner may execute.
 func copyProgram(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -115,10 +127,11 @@ func copyProgram(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// shellQuoted is one word for a shell.
+// shellQuoted returns s as one word for a POSIX shell, quoted if it needs to be.
 func shellQuoted(s string) string {
 	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("/._-+=:,@%", r)
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			strings.ContainsRune("/._-+=:,@%", r)
 	}
 	if strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
 		return s

@@ -21,17 +21,23 @@ import (
 	"github.com/coracle-project/coracle/storage/standin"
 )
 
-// headerTimeout is how long a client of the stand-in may take to send a request's headers.
+// The command etcd. Tools such as envtest start an etcd, and then a kube-apiserver with the URL of
+// that etcd. If both are this program, no etcd is needed: the stand-in answers at its URL with the
+// path of its data folder, and the server, which has asked it (storage/standin), keeps its embedded
+// store in that folder. The stand-in itself stores nothing. etcdflags.go reads its flags.
+
+// headerTimeout is how long a client may take to send the headers of a request.
 const headerTimeout = 10 * time.Second
 
-// etcdName is a name by which this program is called in another's place.
+// etcdName is the name of a command, and a name of the program file that selects it.
 const etcdName = "etcd"
 
-// etcdCommand stands in for etcd, whose flags are not written as other commands' are.
+// etcdCommand returns the command that stands in for etcd. It parses its flags itself, because etcd
+// also takes flags with one dash: -name.
 func etcdCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                etcdName,
-		Short:              "Stand in for etcd before a kube-apiserver of this program's, which keeps the data itself",
+		Short:              "Stand in for etcd before a kube-apiserver that is this program and keeps the data",
 		DisableFlagParsing: true,
 		SilenceUsage:       true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,33 +52,35 @@ func etcdCommand() *cobra.Command {
 	return cmd
 }
 
-// standInForEtcd runs until ctx ends, or the process is told to.
+// standInForEtcd serves the stand-in until ctx ends, the process gets a signal, or a listener
+// fails.
 func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) error {
-	ctx, stop := untilTold(ctx)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
 	o, err := parseEtcdFlags(args, out)
 	if err != nil || o == nil {
 		return err
 	}
-	place, err := o.place()
+	store, err := o.makeDataDir()
 	if err != nil {
 		return err
 	}
-	ports, err := o.listen()
+	ports, err := o.openListeners()
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: standin.Handler(place), ReadHeaderTimeout: headerTimeout, Protocols: new(http.Protocols)}
+	srv := &http.Server{Handler: standin.Handler(store), ReadHeaderTimeout: headerTimeout,
+		Protocols: new(http.Protocols)}
 	srv.Protocols.SetHTTP1(true)
-	srv.Protocols.SetUnencryptedHTTP2(true) // for those who take it for an etcd
+	srv.Protocols.SetUnencryptedHTTP2(true) // gRPC clients of etcd come over HTTP/2, and get an error that explains
 	failed := make(chan error, len(ports))
 	var serving sync.WaitGroup
 	for _, port := range ports {
-		fmt.Fprintf(log, "coracle stands in for etcd at http://%s, for the data in %s\n", port.Addr(), place.Dir)
+		fmt.Fprintf(log, "coracle stands in for etcd at http://%s, for the data in %s\n", port.Addr(), store.Dir)
 		serving.Go(func() { failed <- srv.Serve(port) })
 	}
 	notify(readyState)
-	defer time.AfterFunc(startTime, forgetStart).Stop() // who waits for this one is answered first
+	defer time.AfterFunc(startTime, forgetStart).Stop() // not at once: a client that waits for the stand-in is answered first
 	select {
 	case <-ctx.Done():
 		err = nil
@@ -84,8 +92,9 @@ func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) erro
 	return err
 }
 
-// place makes the data folder, for the one who will keep data there.
-func (o *etcdOptions) place() (standin.Location, error) {
+// makeDataDir makes the data folder, which the API server will use, and returns its description.
+// Without --data-dir it is NAME.etcd in the working directory, as with etcd.
+func (o *etcdOptions) makeDataDir() (standin.Location, error) {
 	dir := o.dataDir
 	if dir == "" {
 		dir = o.name + ".etcd"
@@ -97,8 +106,9 @@ func (o *etcdOptions) place() (standin.Location, error) {
 	return standin.Location{Dir: dir, NoSync: o.noSync}, err
 }
 
-// listen opens the ports. Nobody else's machine may come: the data is here.
-func (o *etcdOptions) listen() (ports []net.Listener, err error) {
+// openListeners opens a listener for each URL of --listen-client-urls. Only loopback addresses are
+// allowed: the answer is a path of this machine. If one fails, those before it are closed.
+func (o *etcdOptions) openListeners() (ports []net.Listener, err error) {
 	defer func() {
 		if err != nil {
 			for _, port := range ports {
@@ -112,7 +122,8 @@ func (o *etcdOptions) listen() (ports []net.Listener, err error) {
 		case err != nil:
 			return ports, err
 		case u.Scheme != "http" || u.Port() == "" || !standin.Loopback(u.Hostname()):
-			return ports, fmt.Errorf("--listen-client-urls %q: what stands in for etcd listens at http://127.0.0.1:PORT, or another address of this machine alone", text)
+			return ports, fmt.Errorf("--listen-client-urls %q: give http://127.0.0.1:PORT or another loopback address",
+				text)
 		}
 		port, err := net.Listen("tcp", u.Host)
 		if err != nil {
@@ -123,7 +134,8 @@ func (o *etcdOptions) listen() (ports []net.Listener, err error) {
 	return ports, nil
 }
 
-// printEtcdVersion prints what etcd prints, as the data is that of such a version.
+// printEtcdVersion prints the version of the etcd whose data format the embedded store has, as etcd
+// prints it.
 func printEtcdVersion(out io.Writer) error {
 	_, err := fmt.Fprintf(out, "etcd Version: %s\nGit SHA: %s\nGo Version: %s\nGo OS/Arch: %s/%s\n",
 		version.Version, version.GitSHA, runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// TestEtcdFlags reads command lines of etcd.
+// TestEtcdFlags checks command lines of etcd that the stand-in accepts and refuses.
 func TestEtcdFlags(t *testing.T) {
 	for _, tt := range []struct{ args, wrong string }{
 		{"--listen-peer-urls=http://localhost:0 --initial-cluster=a=http://localhost:1 --snapshot-count=5 -name a --pre-vote --cert-file= --auto-tls=false", ""},
@@ -35,14 +35,14 @@ func TestEtcdFlags(t *testing.T) {
 		}
 	}
 	for _, urls := range []string{"https://127.0.0.1:1", "http://0.0.0.0:1", "http://127.0.0.1", "unix://x:1", "http://127.0.0.1:0,http://192.0.2.1:1"} {
-		ports, err := (&etcdOptions{clientURLs: urls}).listen()
+		ports, err := (&etcdOptions{clientURLs: urls}).openListeners()
 		if err == nil || !strings.Contains(err.Error(), "listen-client-urls") {
 			t.Errorf("%s: got %v, %v", urls, ports, err)
 		}
 	}
 }
 
-// TestEtcdHelp asks as envtest does whether there is a flag: at the beginning of a line.
+// TestEtcdHelp searches the help for flags as envtest does: at the beginning of a line.
 func TestEtcdHelp(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(t.Context(), &out, "etcd", "--help"); err != nil {
@@ -71,7 +71,7 @@ func service(t *testing.T, name string) *net.UnixConn {
 	return conn
 }
 
-func told(t *testing.T, conn *net.UnixConn) string {
+func notified(t *testing.T, conn *net.UnixConn) string {
 	t.Helper()
 	buf := make([]byte, 64)
 	n, err := conn.Read(buf)
@@ -81,8 +81,8 @@ func told(t *testing.T, conn *net.UnixConn) string {
 	return string(buf[:n])
 }
 
-// TestNotify starts what stands in for etcd, and a server, as services: each says when it is ready and that it stops. One socket is a
-// file, the other abstract.
+// TestNotify starts what stands in for etcd, and a server, as services: each says when it is ready
+// and that it stops. One socket is a file, the other abstract.
 func TestNotify(t *testing.T) {
 	dir := t.TempDir()
 	for name, args := range map[string][]string{
@@ -91,13 +91,13 @@ func TestNotify(t *testing.T) {
 	} {
 		conn := service(t, name)
 		p := start(t, "NOTIFY_SOCKET='"+name+"'; export NOTIFY_SOCKET; ", args...)
-		if got := told(t, conn); got != "READY=1" {
+		if got := notified(t, conn); got != "READY=1" {
 			t.Errorf("%s: got %q", args[0], got)
 		}
 		if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		if got := told(t, conn); got != "STOPPING=1" {
+		if got := notified(t, conn); got != "STOPPING=1" {
 			t.Errorf("%s: got %q", args[0], got)
 		}
 		if err := p.Wait(); err != nil {
@@ -132,12 +132,13 @@ func TestNotifyNobody(t *testing.T) {
 	manager := service(t, filepath.Join(dir, "manager"))
 	t.Setenv("NOTIFY_SOCKET", filepath.Join(dir, "manager"))
 	notify(readyState)
-	if got := told(t, manager); got != readyState {
+	if got := notified(t, manager); got != readyState {
 		t.Errorf("the manager was told %q", got)
 	}
 }
 
-// TestStandIn runs a server on what stands in for etcd: data is kept where that says, and nowhere else.
+// TestStandIn runs a server on what stands in for etcd: data is kept where that says, and nowhere
+// else.
 func TestStandIn(t *testing.T) {
 	dir := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
@@ -182,7 +183,8 @@ func TestStandIn(t *testing.T) {
 	}
 }
 
-// TestEnvtestLayout lays out programs in a folder, and again: what is there stays, what is another is replaced.
+// TestEnvtestLayout lays out programs in a folder, and again: what is there stays, what is another
+// is replaced.
 func TestEnvtestLayout(t *testing.T) {
 	bin, dir := t.TempDir(), filepath.Join(t.TempDir(), "some", "where")
 	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte("#!/bin/sh\n"), 0o755); err != nil {

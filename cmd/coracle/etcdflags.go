@@ -9,54 +9,74 @@ import (
 	"strings"
 )
 
-// etcdOptions are what flags of etcd say to what stands in for it.
+// The flags of etcd, as the stand-in takes them. The stand-in stores nothing, so a flag that
+// tunes etcd's performance or its cluster is ignored. A flag whose effect somebody relies on, such
+// as TLS, is refused. standInForEtcd calls parseEtcdFlags.
+
+// etcdOptions are the values of the flags that the stand-in honours.
 type etcdOptions struct {
 	name, dataDir, clientURLs string
 	noSync, version           bool
 }
 
-// Flags of etcd that what stands in for it takes, and what is wrong with those that it cannot take:
-// who gives them relies on them.
+// The other flags of etcd. etcdTuning and etcdSwitches (boolean flags) are ignored. etcdRefused and
+// etcdRefusedSwitches are refused, for the reason given: whoever gives one relies on it.
 var (
-	// There is one member, and nobody else to agree with.
+	// Ignored: there is one member, which has no peers and no log of its own.
 	etcdTuning = []string{
-		"advertise-client-urls", "auth-token", "auth-token-ttl", "auto-compaction-mode", "auto-compaction-retention", "backend-batch-interval", "backend-batch-limit",
-		"backend-bbolt-freelist-type", "bcrypt-cost", "bootstrap-defrag-threshold-megabytes", "compact-hash-check-time", "compaction-batch-limit",
-		"compaction-sleep-interval", "corrupt-check-time", "downgrade-check-time", "election-timeout", "feature-gates", "grpc-keepalive-interval",
-		"grpc-keepalive-min-time", "grpc-keepalive-timeout", "heartbeat-interval", "initial-advertise-peer-urls", "initial-cluster-state",
-		"initial-cluster-token", "listen-peer-urls", "log-format", "log-level", "log-outputs", "logger", "max-concurrent-streams", "max-learners",
-		"max-request-bytes", "max-snapshots", "max-txn-ops", "max-wals", "metrics", "quota-backend-bytes", "raft-read-timeout", "raft-write-timeout",
-		"snapshot-catchup-entries", "snapshot-count", "v2-deprecation", "warning-apply-duration", "warning-unary-request-duration", "watch-progress-notify-interval",
+		"advertise-client-urls", "auth-token", "auth-token-ttl", "auto-compaction-mode", "auto-compaction-retention",
+		"backend-batch-interval", "backend-batch-limit",
+		"backend-bbolt-freelist-type", "bcrypt-cost", "bootstrap-defrag-threshold-megabytes", "compact-hash-check-time",
+		"compaction-batch-limit",
+		"compaction-sleep-interval", "corrupt-check-time", "downgrade-check-time", "election-timeout", "feature-gates",
+		"grpc-keepalive-interval",
+		"grpc-keepalive-min-time", "grpc-keepalive-timeout", "heartbeat-interval", "initial-advertise-peer-urls",
+		"initial-cluster-state",
+		"initial-cluster-token", "listen-peer-urls", "log-format", "log-level", "log-outputs", "logger",
+		"max-concurrent-streams", "max-learners",
+		"max-request-bytes", "max-snapshots", "max-txn-ops", "max-wals", "metrics", "quota-backend-bytes",
+		"raft-read-timeout", "raft-write-timeout",
+		"snapshot-catchup-entries", "snapshot-count", "v2-deprecation", "warning-apply-duration",
+		"warning-unary-request-duration", "watch-progress-notify-interval",
 	}
 	etcdSwitches = []string{
-		"enable-grpc-gateway", "enable-log-rotation", "enable-pprof", "initial-election-tick-advance", "memory-mlock", "pre-vote", "socket-reuse-address",
+		"enable-grpc-gateway", "enable-log-rotation", "enable-pprof", "initial-election-tick-advance", "memory-mlock",
+		"pre-vote", "socket-reuse-address",
 		"socket-reuse-port", "strict-reconfig-check",
 	}
 	etcdRefused = map[string]string{
-		"config-file": "flags alone say what it does", "wal-dir": "the log is kept under --data-dir",
-		"listen-client-http-urls": "there is one kind of client", "listen-metrics-urls": "there are no metrics",
-		"discovery": "there are no other members", "discovery-srv": "there are no other members", "discovery-endpoints": "there are no other members",
-		"cert-file": noEtcdTLS, "key-file": noEtcdTLS, "trusted-ca-file": noEtcdTLS, "client-crl-file": noEtcdTLS, "client-cert-allowed-hostname": noEtcdTLS,
-		"cipher-suites": noEtcdTLS, "tls-min-version": noEtcdTLS, "tls-max-version": noEtcdTLS,
+		"config-file": "the stand-in reads flags only", "wal-dir": "the API server keeps its log under --data-dir",
+		"listen-client-http-urls": "the listeners of --listen-client-urls serve all clients",
+		"listen-metrics-urls":     "the stand-in has no metrics",
+		"discovery":               "there are no other members", "discovery-srv": "there are no other members",
+		"discovery-endpoints": "there are no other members",
+		"cert-file":           noEtcdTLS, "key-file": noEtcdTLS, "trusted-ca-file": noEtcdTLS, "client-crl-file": noEtcdTLS,
+		"client-cert-allowed-hostname": noEtcdTLS,
+		"cipher-suites":                noEtcdTLS, "tls-min-version": noEtcdTLS, "tls-max-version": noEtcdTLS,
 		"peer-cert-file": noEtcdTLS, "peer-key-file": noEtcdTLS, "peer-trusted-ca-file": noEtcdTLS,
 	}
 	etcdRefusedSwitches = map[string]string{
-		"client-cert-auth": noEtcdTLS, "auto-tls": noEtcdTLS, "peer-client-cert-auth": noEtcdTLS, "peer-auto-tls": noEtcdTLS,
+		"client-cert-auth": noEtcdTLS, "auto-tls": noEtcdTLS, "peer-client-cert-auth": noEtcdTLS,
+		"peer-auto-tls":     noEtcdTLS,
 		"force-new-cluster": "there are no other members",
 	}
 )
 
-const noEtcdTLS = "it speaks to this machine alone, and in the clear"
+// noEtcdTLS is the reason why flags about TLS are refused.
+const noEtcdTLS = "the stand-in listens on loopback addresses only, in the clear"
 
-// parseEtcdFlags reads a command line. It returns nil if what was asked for has been printed.
+// parseEtcdFlags reads a command line of etcd. For -help and -version it prints the answer to out
+// and returns nil.
 func parseEtcdFlags(args []string, out io.Writer) (*etcdOptions, error) {
 	o := new(etcdOptions)
 	f := flag.NewFlagSet(etcdName, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.StringVar(&o.name, "name", "default", "name of the data folder, with .etcd behind it, if --data-dir names none")
 	f.StringVar(&o.dataDir, "data-dir", "", "folder for the data, which the kube-apiserver keeps")
-	f.StringVar(&o.clientURLs, "listen-client-urls", "http://localhost:2379", "URLs to listen on, with commas between them")
-	f.BoolVar(&o.noSync, "unsafe-no-fsync", false, "do not wait for the disk: a crash of the machine may lose or spoil all data")
+	f.StringVar(&o.clientURLs, "listen-client-urls", "http://localhost:2379",
+		"URLs to listen on, with commas between them")
+	f.BoolVar(&o.noSync, "unsafe-no-fsync", false,
+		"do not wait for the disk: a crash of the machine may lose or spoil all data")
 	f.BoolVar(&o.version, "version", false, "print the version")
 	cluster := f.String("initial-cluster", "", "the member itself, as NAME=URL")
 	for _, name := range etcdTuning {
@@ -79,13 +99,14 @@ func parseEtcdFlags(args []string, out io.Writer) (*etcdOptions, error) {
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("%q is not a valid flag", f.Arg(0))
 	case strings.Contains(*cluster, ","):
-		return nil, errors.New("--initial-cluster: there can be one member only")
+		return nil, errors.New("--initial-cluster: there can be one member only, so give one NAME=URL")
 	case o.version:
 		return nil, printEtcdVersion(out)
 	}
 	return o, nil
 }
 
+// refusal returns an error with the reason if a refused flag has another value than its default.
 func refusal(given bool, why string) error {
 	if given {
 		return errors.New(why)
@@ -93,7 +114,8 @@ func refusal(given bool, why string) error {
 	return nil
 }
 
-// printEtcdUsage lists the flags, each at the beginning of a line.
+// printEtcdUsage prints the flags. Each is at the beginning of a line, after two blanks: envtest
+// searches etcd's help for flags that way.
 func printEtcdUsage(f *flag.FlagSet, out io.Writer) error {
 	text := []byte("Stand in for etcd before a kube-apiserver that is Coracle, which keeps the data itself.\n\nUsage:\n  etcd [flags]\n\n")
 	var names []string

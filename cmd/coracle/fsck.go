@@ -11,19 +11,19 @@ import (
 	"github.com/coracle-project/coracle/server/upkeep"
 )
 
-// The codes that fsck and migrate exit with.
+// The exit codes of fsck and migrate, beside 0.
 const (
-	exitUnreadable = 1 // there are objects that cannot be read
-	exitFailed     = 2 // nobody knows whether there are, or something else has failed
+	exitUnreadable = 1 // some objects cannot be read
+	exitFailed     = 2 // the command failed, so it is unknown whether some cannot be read
 )
 
-// exitError is an error with the code that the program exits with.
+// exitError is an error that decides the exit code of the program.
 type exitError struct {
 	error
 	code int
 }
 
-// exitCode is what the program exits with after an error.
+// exitCode returns the exit code for an error of a command: that of an exitError, else 1.
 func exitCode(err error) int {
 	if e := (*exitError)(nil); errors.As(err, &e) {
 		return e.code
@@ -31,25 +31,29 @@ func exitCode(err error) int {
 	return 1
 }
 
+// fsckCommand returns the command that lists the stored objects that cannot be read. It asks a
+// running server, or opens a store as a server would.
 func fsckCommand() *cobra.Command {
 	var kubeconfig string
 	cfg := server.Config{}
 	cmd := &cobra.Command{
 		Use:   "fsck",
 		Short: "List the stored objects that cannot be read",
-		Long: "List the stored objects that cannot be read, one on a line: its key, the version that it is stored in (or ?), and\n" +
-			"the reason. Every object is looked at, and nothing is written. A running server is asked with --kubeconfig; with\n" +
-			"--data-dir or --etcd-servers a store is read as the server would read it. No server may run on the data folder.\n" +
-			"The program exits with 0 if all objects can be read, 1 if some cannot be read, and 2 after an error.",
+		Long: "List the stored objects that cannot be read, one on a line: the key, the version in which the\n" +
+			"object is stored (? if unknown), and the reason. All objects are read, and nothing is written.\n" +
+			"--kubeconfig names a running server. --data-dir or --etcd-servers names a store, which is read as\n" +
+			"the server would read it; no server may run on the data folder.\n" +
+			"The exit code is 0 if all objects can be read, 1 if some cannot, and 2 after an error.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := untilTold(cmd.Context())
+			ctx, stop := untilSignal(cmd.Context())
 			defer stop()
 			var found upkeep.Checked
 			var err error
 			switch stored := cfg.DataDir != "" || len(cfg.Storage.Etcd.Servers) > 0; {
 			case stored && cmd.Flags().Changed("kubeconfig"):
-				err = withHint(cmd, errors.New("--kubeconfig names a running server, --data-dir and --etcd-servers name a store: give one of them"))
+				err = withHint(cmd,
+					errors.New("--kubeconfig names a running server, --data-dir and --etcd-servers name a store: give one of them"))
 			case stored:
 				found, err = server.CheckStore(ctx, cfg)
 			default:
@@ -77,17 +81,21 @@ func fsckCommand() *cobra.Command {
 	f, s := cmd.Flags(), &cfg.Storage
 	f.StringVar(&kubeconfig, "kubeconfig", usualKubeconfig(), "file that says where the server is")
 	f.StringVar(&cfg.DataDir, "data-dir", "", "data folder of a server that does not run")
-	f.StringVar(&s.Engine, "storage", "", "store: embedded, etcd or file (default embedded, or etcd with --etcd-servers)")
-	f.StringSliceVar(&s.Etcd.Servers, "etcd-servers", nil, "etcd servers that the objects are stored in, as comma-separated URLs")
+	f.StringVar(&s.Engine, "storage", "",
+		"store: embedded, etcd or file (default embedded, or etcd with --etcd-servers)")
+	f.StringSliceVar(&s.Etcd.Servers, "etcd-servers", nil,
+		"etcd servers that the objects are stored in, as comma-separated URLs")
 	f.StringVar(&s.Etcd.CAFile, "etcd-cafile", "", "CA of the etcd servers")
 	f.StringVar(&s.Etcd.CertFile, "etcd-certfile", "", "client certificate for etcd")
 	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for etcd")
 	f.StringVar(&s.Prefix, "etcd-prefix", "", "prefix of all keys in the store (default /registry)")
-	f.StringVar(&s.EncryptionConfigFile, "encryption-provider-config", "", "EncryptionConfiguration file that objects were encrypted by")
+	f.StringVar(&s.EncryptionConfigFile, "encryption-provider-config", "",
+		"EncryptionConfiguration file that objects were encrypted by")
 	return cmd
 }
 
-// usualKubeconfig is the kubeconfig of commands that are given none.
+// usualKubeconfig returns the default of --kubeconfig: $KUBECONFIG, or the administrator's file
+// that `coracle serve` writes.
 func usualKubeconfig() string {
 	if file := os.Getenv("KUBECONFIG"); file != "" {
 		return file

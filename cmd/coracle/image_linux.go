@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forgetStart gives back the parts of the program that have been read until now: most of them are
-// needed at the start only, and would count as resident for as long as the process lives, with all
-// that the kernel has mapped around them. What is needed again comes from the page cache. Where
-// that cannot be done, memory is all that is lost.
+// forgetStart lets the kernel drop the pages of the program file that have been read so far. Most
+// of them hold code and data that only the start needs, and they would count as resident memory for
+// as long as the process lives, together with the pages around them that the kernel has mapped in
+// advance. A page that is needed again is mapped from the page cache. Errors are ignored: the pages
+// then just stay.
 func forgetStart() {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -27,7 +28,9 @@ func forgetStart() {
 		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &mode); err != nil {
 			continue
 		}
-		if strings.HasSuffix(line, " "+program+"\n") && !strings.Contains(mode, "w") { // what was written is nowhere else
+		if strings.HasSuffix(line, " "+program+"\n") &&
+			!strings.Contains(mode,
+				"w") { // pages that can be written may differ from the file, so dropping them would lose data
 			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED)
 		}
 	}

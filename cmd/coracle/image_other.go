@@ -2,5 +2,6 @@
 
 package main
 
-// forgetStart does nothing: what of the program is in memory is up to the system.
+// forgetStart does nothing: on other systems the kernel decides which pages of the program stay in
+// memory.
 func forgetStart() {}

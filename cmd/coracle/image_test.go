@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestForgetStart: what has been read of the program is not resident any more, and comes again when it is needed.
+// TestForgetStart checks that pages of the program that have been read leave memory, and that they
+// come back when they are needed.
 func TestForgetStart(t *testing.T) {
 	before := resident(t)
 	forgetStart()
@@ -18,7 +19,7 @@ func TestForgetStart(t *testing.T) {
 	}
 }
 
-// resident returns how much of files is resident, in KiB.
+// resident returns how much memory of mapped files is resident, in KiB.
 func resident(t *testing.T) (kib int) {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")

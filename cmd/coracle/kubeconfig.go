@@ -11,6 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
+// kubeconfigCommand returns the command that prints credentials for a user, which it signs itself,
+// or for a service account, whose token it requests from the running server.
 func kubeconfigCommand() *cobra.Command {
 	var h identity.KubeconfigMaker
 	var user, account string
@@ -18,13 +20,13 @@ func kubeconfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kubeconfig {--user NAME [--group GROUP...] | --service-account NAMESPACE/NAME}",
 		Short: "Print a kubeconfig for a user or a service account",
-		Long: "Print a kubeconfig for somebody else than the administrator: with a certificate of a user, signed by the\n" +
-			"server's own authority, or with a token of a service account, which the running server is asked for. What they\n" +
-			"may do is said by roles and their bindings. Nobody can take the credentials back before they expire, a token\n" +
-			"apart, which ends with its account.",
+		Long: "Print a kubeconfig for a user or a service account. A user gets a certificate that the server's own\n" +
+			"authority has signed. A service account gets a token, for which the running server is asked.\n" +
+			"Roles and their bindings say what either may do. A certificate cannot be revoked before it expires;\n" +
+			"a token also ends when its service account is deleted.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text, err := []byte(nil), errors.New("either --user or --service-account must be given")
+			text, err := []byte(nil), errors.New("give either --user or --service-account")
 			switch namespace, name, ok := strings.Cut(account, "/"); {
 			case user != "" && account == "":
 				text, err = h.User(user, groups)
@@ -48,6 +50,7 @@ func kubeconfigCommand() *cobra.Command {
 	f.StringVar(&account, "service-account", "", "service account, as NAMESPACE/NAME")
 	f.DurationVar(&h.Lasts, "expires", 24*time.Hour, "how long the credentials are good")
 	f.StringVar(&h.DataDir, "data-dir", ".coracle", "data directory of the server")
-	f.StringVar(&h.URL, "server", "", "URL of the server for whom the kubeconfig is; by default the one that the administrator uses")
+	f.StringVar(&h.URL, "server", "",
+		"URL of the server for whom the kubeconfig is; by default the one that the administrator uses")
 	return cmd
 }

@@ -1,21 +1,31 @@
 // Command coracle is a Kubernetes-style API server in one binary.
 //
-//	coracle serve      run the server; works without any flag
-//	coracle kubeconfig print a kubeconfig for a user or a service account
-//	coracle migrate    store the objects of a resource again, in the version that is stored now
-//	coracle fsck       list the stored objects that cannot be read
-//	coracle defrag     make the database file of the embedded store as small as what is in it
-//	coracle validate   judge objects by their definitions, without a server
-//	coracle version    print what this is
-//	coracle kube-apiserver   run the server by kube-apiserver's flags alone
-//	coracle etcd       stand in for etcd before a kube-apiserver of this program's
-//	coracle envtest    lay out the programs that envtest starts
+//	coracle serve            run the server; every flag has a default that works
+//	coracle kube-apiserver   run the server with kube-apiserver's flags and their defaults
+//	coracle etcd             stand in for etcd before a kube-apiserver that is this program
+//	coracle envtest          put the programs that envtest starts into a folder
+//	coracle kubeconfig       print a kubeconfig for a user or a service account
+//	coracle migrate          store the objects of a resource again, in the current storage version
+//	coracle fsck             list the stored objects that cannot be read
+//	coracle defrag           shrink the database file of the embedded store to what is in use
+//	coracle validate         check objects as the server would, without a server
+//	coracle version          print the version
 //
-// Called kube-apiserver or etcd, it is that command. Flags fill a server.Config and nothing else:
-// see cmd/flags.
+// A program file of the name kube-apiserver or etcd runs the command of that name: os.Args[0]
+// decides.
 //
-// Read: main.go, serve.go, rest.go, apiserver.go, version.go, notify.go, umask_unix.go, etcd.go,
-// etcdflags.go, envtest.go, kubeconfig.go, migrate.go, fsck.go, defrag.go, validate.go.
+// Laws:
+//
+//   - Flags fill a server.Config and nothing else (cmd/flags). What a command does is in server and
+//     its packages; a file here declares the command and words its results.
+//   - Each command that runs for long ends at SIGINT or SIGTERM, in order; a second signal ends the
+//     process at once.
+//   - No file that the process makes is readable by other users (umask_unix.go).
+//   - The exit code is 0 or 1. fsck and migrate also have 2: see fsck.go.
+//
+// Read: main.go, serve.go, rest.go, apiserver.go, version.go, notify.go, umask_unix.go,
+// image_linux.go, etcd.go, etcdflags.go, envtest.go, kubeconfig.go, migrate.go, fsck.go, defrag.go,
+// validate.go.
 package main
 
 import (
@@ -28,18 +38,19 @@ import (
 )
 
 func main() {
-	keepPrivate()
+	setUmask()
 	if err := commandCalled(filepath.Base(os.Args[0])).Execute(); err != nil {
 		os.Exit(exitCode(err)) // cobra has printed the error
 	}
 }
 
-// withHint says where to read on after a mistake in how a command is called.
+// withHint adds to an error about the command line where its usage is explained.
 func withHint(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w\nSee '%s --help' for usage.", err, cmd.CommandPath())
 }
 
-// oneArgument is for a command that needs one argument, and says what is missing.
+// oneArgument checks that a command gets exactly one argument. name is the argument's name in the
+// usage, which the error repeats.
 func oneArgument(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -49,7 +60,8 @@ func oneArgument(name string) cobra.PositionalArgs {
 	}
 }
 
-// helpCommand is cobra's, but that help about what there is not is an error.
+// helpCommand returns the command "help". It differs from cobra's own in that help about a command
+// that does not exist is an error.
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -69,10 +81,12 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// kubeAPIServer is a name by which this program is called in another's place.
+// kubeAPIServer is the name of a command, and a name of the program file that selects it.
 const kubeAPIServer = "kube-apiserver"
 
-// commandCalled returns the command of a program with that name.
+// commandCalled returns the command for a program file of the given name. Under the name
+// kube-apiserver or etcd the program has that command only, so that its flags follow the name
+// directly, as scripts write them.
 func commandCalled(name string) *cobra.Command {
 	var cmd *cobra.Command
 	switch strings.TrimSuffix(name, ".exe") {
@@ -87,6 +101,7 @@ func commandCalled(name string) *cobra.Command {
 	return cmd
 }
 
+// newCommand returns the command coracle with all its subcommands.
 func newCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:               "coracle",

@@ -37,7 +37,8 @@ func run(ctx context.Context, out io.Writer, args ...string) error {
 	return cmd.ExecuteContext(ctx)
 }
 
-// TestHelp asks what the program is and what it does. What there is not is an error, which says where to read on.
+// TestHelp checks the help, and that an unknown command or flag is an error that says where to read
+// on.
 func TestHelp(t *testing.T) {
 	version := "coracle " + server.Version + " (Kubernetes API " + server.KubernetesVersion
 	for _, tt := range []struct{ args, out, err string }{
@@ -73,7 +74,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestRawVersion prints all that is known of the version as kube-apiserver does.
+// TestRawVersion checks that --version=raw prints the version as kube-apiserver prints it.
 func TestRawVersion(t *testing.T) {
 	var out bytes.Buffer
 	if err := run(t.Context(), &out, "kube-apiserver", "--version=raw"); err != nil {
@@ -117,10 +118,10 @@ func TestBadFlags(t *testing.T) {
 	}
 }
 
-// anyPort is the value of a flag for a port that is free.
+// anyPort is the value of a port's flag that takes a free port.
 var anyPort = strconv.Itoa(server.AnyPort)
 
-// TestServe starts the server as a user does, waits for its greeting and stops it.
+// TestServe starts the server as a user does, waits for its greeting, and stops it.
 func TestServe(t *testing.T) {
 	dir := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())

@@ -60,7 +60,8 @@ func versions(stored string, names ...string) string {
 	return strings.Join(list, ",")
 }
 
-// TestMigrate kills a migration when it has told of its first page, and goes on from there. Then the old version can go.
+// TestMigrate kills a migration when it has told of its first page, and goes on from there. Then
+// the old version can go.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	const objects, page = 600, 500

@@ -6,17 +6,19 @@ import (
 	"strings"
 )
 
-// The states of a service, as sd_notify(3) has them.
+// States of a service, in the words of sd_notify(3).
 const (
 	readyState    = "READY=1"
 	stoppingState = "STOPPING=1"
 )
 
-// notify tells the service manager that started the process about its state, if there is one that
-// wants to know. What cannot be told is not worth an end.
+// notify tells the service manager, such as systemd, the state of the process. It does nothing if
+// no manager asks for it ($NOTIFY_SOCKET). It ignores errors, because a server that works must not
+// end when its manager cannot be told.
 func notify(state string) {
 	name := os.Getenv("NOTIFY_SOCKET")
-	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "@") { // which stands for a zero byte: an abstract socket
+	if !strings.HasPrefix(name, "/") &&
+		!strings.HasPrefix(name, "@") { // "@" begins the name of an abstract socket
 		return
 	}
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: name, Net: "unixgram"})

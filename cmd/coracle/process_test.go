@@ -31,7 +31,7 @@ type process struct {
 	output *bufio.Scanner
 }
 
-// start runs the command after what the shell does first.
+// start starts the command in a shell, after the shell commands in first.
 func start(t *testing.T, first string, args ...string) *process {
 	t.Helper()
 	cmd := exec.Command("sh", append([]string{"-c", first + `exec "$0" "$@"`, os.Args[0]}, args...)...)
@@ -51,7 +51,8 @@ func start(t *testing.T, first string, args ...string) *process {
 	return &process{Cmd: cmd, log: bufio.NewScanner(stderr), output: bufio.NewScanner(stdout)}
 }
 
-// TestInterruptedStart interrupts a server that waits for its etcd: it ends and says what it waited for, in few words.
+// TestInterruptedStart interrupts a server that waits for its etcd. The server must end, and say
+// briefly what it waited for.
 func TestInterruptedStart(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", "serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--etcd-servers", "http://127.0.0.1:1")
@@ -75,7 +76,8 @@ func TestInterruptedStart(t *testing.T) {
 	}
 }
 
-// TestToldTwice tells a server to stop that takes its time: it ends at once when it is told again.
+// TestToldTwice sends a second signal to a server that shuts down slowly. The process must end at
+// once.
 func TestToldTwice(t *testing.T) {
 	t.Parallel()
 	p := start(t, "", "serve", "--data-dir", t.TempDir(), "--storage=memory", "--secure-port", anyPort, "--shutdown-delay-duration=1h")
@@ -102,8 +104,8 @@ func TestToldTwice(t *testing.T) {
 	}
 }
 
-// TestFewDescriptors serves with fewer descriptors than there are connections. Strangers that keep idle ones lose them to
-// others; the store has what it needs, and nobody else notices.
+// TestFewDescriptors gives a server fewer file descriptors than it has connections. It must close
+// idle connections of strangers; the store and authenticated clients must not notice.
 func TestFewDescriptors(t *testing.T) {
 	t.Parallel()
 	const files, strangers = 200, 400
@@ -163,7 +165,8 @@ func TestFewDescriptors(t *testing.T) {
 	if err := idle.get("/api/v1/namespaces"); err != nil || idle.dials.Load() != 1 {
 		t.Errorf("somebody known who was idle: %v, after %d connections", err, idle.dials.Load())
 	}
-	// The server has closed all but as many as it keeps, those first that have been idle for longest.
+	// The server has closed all but as many as it keeps, those first that have been idle for
+	// longest.
 	left := 0
 	for i, c := range conns {
 		if i < strangers-files/2 {
@@ -198,7 +201,8 @@ func TestFewDescriptors(t *testing.T) {
 	}
 }
 
-// dialStranger opens a connection that says nothing, only speaks TLS, or has asked something.
+// dialStranger opens a connection without a client certificate. By i, it is silent, has made a TLS
+// handshake, or has sent a request.
 func dialStranger(t *testing.T, address string, i int) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", address)
@@ -226,7 +230,7 @@ func dialStranger(t *testing.T, address string, i int) net.Conn {
 	return s
 }
 
-// admin is a client whom the server knows.
+// admin is an authenticated client.
 type admin struct {
 	*http.Client
 	url   string

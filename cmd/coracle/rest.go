@@ -7,26 +7,30 @@ import (
 	"time"
 )
 
-// After a burst the heap keeps its greatest size: the ballast has the runtime think that as much
-// will soon be needed again. So the memory that is free is given back when the server has rested
-// for a while. It is given back once more after a longer rest: until then the windows of changes
-// and the past states hold what the burst has left in them, and the pools what they lend.
+// Giving memory back to the system. Go's runtime returns free memory slowly, and keeps as much as
+// it expects to need again, which with the ballast of tuneMemory is a lot. A server that had a
+// burst of requests would stay large for ever. serve starts freeing once the server is ready.
+
+// The server is at rest if it allocates little for a while. After a burst, memory is given back at
+// the first rest. It is given back once more at a longer rest: until then the windows of changes
+// and the past states still hold objects of the burst, and the pools still hold buffers.
 const (
-	restTime   = time.Minute
-	longRest   = 6        // restTimes, more than past states last
-	restBytes  = 8 << 20  // allocated in that time at most by a server that rests
-	burstBytes = 32 << 20 // allocated since the last time at least, so that there may be something to give back
+	restTime   = time.Minute // how long the server must be at rest; also the interval of the checks
+	longRest   = 6           // in restTimes; longer than past states are kept
+	restBytes  = 8 << 20     // bytes that a server at rest allocates at most in restTime
+	burstBytes = 32 << 20    // bytes allocated since the last release that make another worth its cost
 )
 
-// rests looks at the bytes that have been allocated since the start, each restTime.
-type rests struct {
-	last, given uint64
-	quiet       int  // restTimes at rest until now
-	again       bool // memory is to be given back once more after a long rest
+// restDetector decides when to give memory back. due is called every restTime.
+type restDetector struct {
+	last, given uint64 // bytes allocated since the start: at the last call, and when memory was last given back
+	quiet       int    // for how many calls in a row the server has been at rest
+	again       bool   // memory was given back early in this rest, and is due again at longRest
 }
 
-// due reports whether it is time to give memory back.
-func (r *rests) due(allocated uint64) bool {
+// due reports whether to give memory back at this call. allocated is the number of bytes that the
+// heap has allocated since the start; it never falls.
+func (r *restDetector) due(allocated uint64) bool {
 	r.quiet++
 	if allocated-r.last > restBytes {
 		r.quiet = 0
@@ -45,12 +49,12 @@ func (r *rests) due(allocated uint64) bool {
 	return false
 }
 
-// giveBackAtRest gives memory back whenever the server rests after a burst, until ctx ends. A
-// collection goes before that, which runs beside what requests there are.
-func giveBackAtRest(ctx context.Context) {
+// freeMemoryAtRest gives memory back whenever it is due, until ctx ends. debug.FreeOSMemory first
+// runs a collection, which runs concurrently with requests.
+func freeMemoryAtRest(ctx context.Context) {
 	tick := time.NewTicker(restTime)
 	defer tick.Stop()
-	var r rests
+	var r restDetector
 	for {
 		select {
 		case <-ctx.Done():
@@ -64,7 +68,8 @@ func giveBackAtRest(ctx context.Context) {
 	}
 }
 
-// allocated returns how many bytes of the heap have been allocated since the start.
+// allocated returns how many bytes the heap has allocated since the start of the process. Reading
+// the metric does not stop the world.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

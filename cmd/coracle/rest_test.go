@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestRests says when memory is given back: once after each burst, in the first minute in which
-// little is allocated, and once more in the sixth in a row.
+// TestRests checks when memory is given back: once after each burst, in the first minute in which
+// little is allocated, and once more in the sixth such minute in a row.
 func TestRests(t *testing.T) {
-	var r rests
+	var r restDetector
 	for i, minute := range []struct {
 		allocated uint64
 		due       bool

@@ -19,13 +19,14 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
+// serveCommand returns the command that runs a server with Coracle's own defaults.
 func serveCommand() *cobra.Command {
 	o := flags.Serve()
 	return runCommand(o, &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
-		Long: "Run the server. Without flags it stores in ./.coracle, makes its own certificates, and writes an admin\n" +
-			"kubeconfig to ./.coracle/admin.kubeconfig.",
+		Long: "Run the server. Without flags it stores its data in ./.coracle, makes its own certificates, and\n" +
+			"writes a kubeconfig for the administrator to ./.coracle/admin.kubeconfig.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := o.Finish()
@@ -37,7 +38,8 @@ func serveCommand() *cobra.Command {
 	})
 }
 
-// runCommand gives a command that runs a server its flags, and help that groups them.
+// runCommand gives a command that runs a server its flags, and a help that groups them as
+// kube-apiserver's help does.
 func runCommand(o *flags.Options, cmd *cobra.Command) *cobra.Command {
 	cmd.SilenceUsage = true
 	o.Bind(cmd.Flags())
@@ -53,20 +55,21 @@ func runCommand(o *flags.Options, cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// untilTold returns a context that ends with ctx, or when the process is told to. Told twice, that
-// ends at once.
-func untilTold(ctx context.Context) (until context.Context, stop func()) {
+// untilSignal returns a context that ends with ctx, or when the process gets SIGINT or SIGTERM. A
+// second signal has its usual effect: it ends the process.
+func untilSignal(ctx context.Context) (until context.Context, stop func()) {
 	until, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(until, stop) // the next signal does what it does to others
+	context.AfterFunc(until, stop) // the next signal has its default effect
 	return until, stop
 }
 
-// serve runs a server until ctx ends, or the process is told to, and says how to use it once it is
-// ready.
+// serve runs a server until ctx ends or the process gets a signal. When the server is ready it
+// prints how to use it on out, and tells the service manager. It returns when the server has shut
+// down and all goroutines that it started have ended.
 func serve(ctx context.Context, config server.Config, out io.Writer) error {
-	ctx, stop := untilTold(ctx)
+	ctx, stop := untilSignal(ctx)
 	defer stop()
-	defer config.Log.Sync() // its buffer, if it has one
+	defer config.Log.Sync() // writes what the log's buffer holds, if it has one
 	tuned := tuneMemory()
 	defer tuned()
 	s, err := server.New(ctx, config)
@@ -80,9 +83,9 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 			greet(out, s)
 			notify(readyState)
 			tuned()
-			// The first rounds of the controllers belong to the start, too.
+			// The controllers' first rounds use code that is not needed later either.
 			defer time.AfterFunc(startTime, forgetStart).Stop()
-			telling.Go(func() { giveBackAtRest(ctx) })
+			telling.Go(func() { freeMemoryAtRest(ctx) })
 		case <-ctx.Done():
 		}
 		<-ctx.Done()
@@ -93,30 +96,34 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 	return s.Run(ctx)
 }
 
-// What a start that is quick takes at most: more is left to the collector.
+// The bounds of the start, after which the garbage collector runs normally even if the server is
+// not ready.
 const (
 	startTime   = time.Second
-	startMemory = 256 << 20 // the ballast included
+	startMemory = 256 << 20 // bytes, ballast included
 )
 
-// tuneMemory weighs collection against memory, unless the user has an opinion: most of what the
-// server holds is long-lived bytes and watchers that wait, so a heap may grow by a fifth before it
-// is collected.
+// tuneMemory sets the garbage collector for this program, unless the environment sets it (GOGC,
+// GOMEMLIMIT). The heap may grow by a fifth between two collections, where Go's default is to
+// double: most of what the server holds is long-lived objects and waiting watchers, so a larger
+// heap would hold garbage for long and save little work.
 //
-// The ballast is never touched, so it costs no memory: it only counts as live, which lets 16 MiB of
-// garbage come together even on a small heap, where the collector would otherwise run hundreds of
-// times a second under load.
+// A fifth of a small heap is very little, and under load the collector would run hundreds of times
+// a second. Therefore there is a ballast: 80 MiB that are allocated and never touched. They cost
+// address space but no memory, and count as live, so at least 16 MiB of garbage come together
+// between two collections.
 //
-// While the server starts nothing is collected: that would take longer than all else that it does.
-// The start ends with the call of started, and at its bounds, as there may be a large store to be
-// read.
+// While the server starts, nothing is collected, because collecting would take longer than the rest
+// of the start. The start ends when started is called, after startTime, or at startMemory, because
+// a large store may have to be read. started may be called several times; its closure also keeps
+// the ballast alive.
 func tuneMemory() (started func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
 	debug.SetGCPercent(-1)
 	limit := debug.SetMemoryLimit(startMemory)
-	ballast := make([]byte, 80<<20) // of memory that is fresh, and so is not cleared
+	ballast := make([]byte, 80<<20) // fresh from the system, so Go does not clear it, which would touch it
 	settle := sync.OnceFunc(func() {
 		debug.SetMemoryLimit(limit)
 		debug.SetGCPercent(20)
@@ -129,7 +136,8 @@ func tuneMemory() (started func()) {
 	}
 }
 
-// greet says how to use a server that is ready, at once: who waits for it reads all of it.
+// greet prints on out how to use a server that is ready. It makes one write, so that a program that
+// waits for the greeting, such as envtest, reads it whole.
 func greet(out io.Writer, s *server.Server) {
 	var b strings.Builder
 	if addr := s.Address(); addr != nil {
@@ -137,7 +145,7 @@ func greet(out io.Writer, s *server.Server) {
 		if path := s.Kubeconfig(); path != "" {
 			fmt.Fprintf(&b, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
 		} else {
-			b.WriteString("there is no administrator's kubeconfig: who is one is up to --client-ca-file\n")
+			b.WriteString("there is no administrator's kubeconfig: use a certificate by a CA of --client-ca-file\n")
 		}
 	}
 	if addr := s.PlainAddress(); addr != nil {

@@ -2,5 +2,5 @@
 
 package main
 
-// keepPrivate does nothing where there is no umask.
-func keepPrivate() {}
+// setUmask does nothing on systems without a umask.
+func setUmask() {}

@@ -18,7 +18,8 @@ import (
 	"testing"
 )
 
-// TestSnapshotsArePrivate runs the program with an umask that forbids nothing, and writes until etcd has made a snapshot.
+// TestSnapshotsArePrivate runs the program with an umask that forbids nothing, and writes until
+// etcd has made a snapshot.
 func TestSnapshotsArePrivate(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "serve", "--data-dir", dir, "--secure-port=0", "--http-port", anyPort,

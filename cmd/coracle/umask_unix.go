@@ -4,8 +4,8 @@ package main
 
 import "syscall"
 
-// keepPrivate has everything that the process makes be for its owner alone. The server asks for
-// that itself wherever it makes a file. Only the snapshots of the embedded etcd, which hold no
-// objects and lie in a folder of mode 0700, are as open as the umask lets them be: etcd writes
-// them, and asks nobody.
-func keepPrivate() { syscall.Umask(0o077) }
+// setUmask sets the umask so that only the owner can read the files that the process makes. The
+// server already asks for such modes wherever it makes a file. The umask is for files that
+// libraries make, such as the snapshots of the embedded etcd; those hold no objects and are in a
+// folder of mode 0700 anyway.
+func setUmask() { syscall.Umask(0o077) }

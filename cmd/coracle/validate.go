@@ -15,39 +15,42 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
+// validateCommand returns the command that checks objects without a server.
 func validateCommand() *cobra.Command {
 	var files, definitions []string
 	cmd := &cobra.Command{
 		Use:   "validate -f FILE...",
-		Short: "Judge objects as the server would, without one",
-		Long: "Judge objects as the server would that is asked to create them: by their definitions, which stand in the\n" +
-			"same files or where --definitions says, or by the rules for built-in kinds. Fields that nobody knows are\n" +
-			"mistakes. What needs to know other objects, as admission does, is not looked at. A file may have 16 MiB; after\n" +
-			"100,000 objects it stops.",
+		Short: "Check objects as the server would, without a server",
+		Long: "Check objects as the server would check them when they are created: by their definitions, which are\n" +
+			"in the same files or in those of --definitions, or by the rules for built-in kinds. Unknown fields\n" +
+			"are mistakes. Rules that need other objects, such as admission, are not checked. A file may have up\n" +
+			"to 16 MiB, and all files together up to 100,000 objects.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := &validation{stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), errors: cmd.ErrOrStderr()}
 			return v.run(cmd.Context(), files, definitions)
 		},
 	}
-	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil, "files of objects in YAML or JSON, or folders of them; - for standard input")
+	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil,
+		"files of objects in YAML or JSON, or folders of them; - for standard input")
 	cmd.Flags().StringSliceVarP(&definitions, "definitions", "d", nil, "files of definitions, or folders of them")
 	if err := cmd.MarkFlagRequired("filename"); err != nil {
-		panic(err) // there is no such flag
+		panic(err) // a mistake above: the command has no flag of that name
 	}
 	return cmd
 }
 
-// validation is one run of validate.
+// validation is one run of the command validate.
 type validation struct {
 	stdin       io.Reader
 	out, errors io.Writer
 
 	judge *server.Judge
-	bad   int // objects, and files that cannot be read
+	bad   int // objects with mistakes, and files that cannot be read
 }
 
-// run judges the objects in some files. Definitions come first, wherever they stand.
+// run checks the objects in files. It reads all files before it checks anything, and adds the
+// definitions first: an object may stand before its definition.
 func (v *validation) run(ctx context.Context, files, definitions []string) (err error) {
 	if v.judge, err = server.NewJudge(ctx, server.APIConfig{}); err != nil {
 		return err
@@ -65,6 +68,7 @@ func (v *validation) run(ctx context.Context, files, definitions []string) (err 
 	return err
 }
 
+// rank sorts definitions before all other objects.
 func rank(o *manifest.Object) int {
 	if o.Kind.Kind == "CustomResourceDefinition" {
 		return 0
@@ -72,7 +76,8 @@ func rank(o *manifest.Object) int {
 	return 1
 }
 
-// read returns what can be read of some files, and prints why the rest cannot.
+// read returns the objects in files. It prints an error for each file that cannot be read, and
+// counts it in v.bad.
 func (v *validation) read(files []string) []manifest.Object {
 	var objects []manifest.Object
 	for _, name := range files {
@@ -96,6 +101,7 @@ func (v *validation) read(files []string) []manifest.Object {
 	return objects
 }
 
+// readStdin returns the objects in the standard input, up to configfile.Max bytes.
 func (v *validation) readStdin() ([]manifest.Object, error) {
 	const name = "-"
 	data, err := io.ReadAll(io.LimitReader(v.stdin, configfile.Max+1))
@@ -108,7 +114,8 @@ func (v *validation) readStdin() ([]manifest.Object, error) {
 	return manifest.Read(name, data)
 }
 
-// check judges an object and prints what is wrong with it, a line for each field.
+// check checks an object, and prints its warnings and mistakes: a line for each field that is
+// wrong, or one line for an error that is not about fields.
 func (v *validation) check(ctx context.Context, o *manifest.Object) {
 	about := fmt.Sprintf("%s: %s %q", o.File, o.Kind.Kind, o.Name)
 	warnings, err := v.judge.Check(ctx, o)

@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
+// versionCommand returns the command that prints the version.
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -26,19 +27,22 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// versionText says what this is.
+// versionText returns the versions of the program, of the Kubernetes API that it serves and of Go,
+// and the platform.
 func versionText() string {
 	return fmt.Sprintf("coracle %s (Kubernetes API %s, %s, %s/%s)",
 		server.Version, server.KubernetesVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// versionFlag is kube-apiserver's --version: alone or with the value "raw" it prints what this is,
-// and the program ends; a version is what /version says from now on.
+// versionFlag is kube-apiserver's --version. --version and --version=raw print the version, and the
+// program ends. --version=vX.Y.Z-SUFFIX has the server run and report that version at /version;
+// X.Y.Z must be the real one.
 type versionFlag struct {
-	show     string // "", "true" or "raw"
+	show     string // what to print: "" for nothing, "true" or "raw"
 	reported string
 }
 
+// addVersionFlag adds the flag to those of a command.
 func addVersionFlag(f *pflag.FlagSet) *versionFlag {
 	v := &versionFlag{reported: server.KubernetesVersion}
 	f.Var(v, "version", "print the version, or with =raw all that is known of it; =vX.Y.Z... sets what the server says")
@@ -46,7 +50,7 @@ func addVersionFlag(f *pflag.FlagSet) *versionFlag {
 	return v
 }
 
-// semantic is a version after its "v", as semver.org defines it.
+// semantic matches a version without its "v", as semver.org defines it.
 var semantic = regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
 
 // Set implements pflag.Value.
@@ -56,7 +60,8 @@ func (v *versionFlag) Set(s string) error {
 			return fmt.Errorf("could not parse %q as version", s)
 		}
 		if number, _, _ = strings.Cut(number, "+"); strings.SplitN(number, "-", 2)[0] != server.KubernetesVersion[1:] {
-			return fmt.Errorf("version %q must match major/minor/patch of default version %q", s, server.KubernetesVersion)
+			return fmt.Errorf("version %q must match major/minor/patch of default version %q", s,
+				server.KubernetesVersion)
 		}
 		v.reported = s
 		return nil
@@ -84,13 +89,14 @@ func (v *versionFlag) String() string {
 // Type implements pflag.Value.
 func (*versionFlag) Type() string { return "version" }
 
-// print prints the version if that is asked for.
+// print prints the version, if the flag asks for it, and reports whether it did.
 func (v *versionFlag) print(out io.Writer) bool {
 	switch v.show {
 	case "true":
 		fmt.Fprintf(out, "Kubernetes %s\n", v.reported)
 	case "raw":
-		fmt.Fprintln(out, strings.Replace(fmt.Sprintf("%#v", server.VersionInfo(v.reported)), "meta.VersionInfo", "version.Info", 1))
+		fmt.Fprintln(out,
+			strings.Replace(fmt.Sprintf("%#v", server.VersionInfo(v.reported)), "meta.VersionInfo", "version.Info", 1))
 	}
 	return v.show != ""
 }

@@ -4,33 +4,43 @@ import (
 	"fmt"
 	"slices"
 
+	"go.uber.org/zap"
+
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// admission is what flags about admission say.
+// admission holds the values of the section "Admission".
 type admission struct {
-	enable, disable, only []string
-	notReady, unreachable int64
+	enable, disable, only []string // plugins of --enable-..., --disable-admission-plugins and --admission-control
+	notReady, unreachable int64    // seconds
 }
 
+// bindAdmission declares the flags about admission plugins.
 func (o *Options) bindAdmission(s *section) {
 	p := &o.admission
-	s.StringSliceVar(&p.enable, "enable-admission-plugins", nil, "admission plugins to have beside those that are there by default")
+	s.StringSliceVar(&p.enable, "enable-admission-plugins", nil,
+		"admission plugins to have beside those that are there by default")
 	s.StringSliceVar(&p.disable, "disable-admission-plugins", nil, "admission plugins not to have")
 	s.StringSliceVar(&p.only, "admission-control", nil, "the only admission plugins to have")
-	s.deprecate("admission-control", "Use --enable-admission-plugins or --disable-admission-plugins instead. Will be removed in a future version.")
+	s.deprecate("admission-control",
+		"Use --enable-admission-plugins or --disable-admission-plugins instead. Will be removed in a future version.")
 	s.String("admission-control-config-file", "", "AdmissionConfiguration file: what plugins are to know")
-	s.refuse("no plugin that it can be about is here, and those guard something", "admission-control-config-file")
-	s.Int64Var(&p.notReady, "default-not-ready-toleration-seconds", 300, "how long pods that do not say stay on a node that is not ready")
-	s.Int64Var(&p.unreachable, "default-unreachable-toleration-seconds", 300, "how long pods that do not say stay on a node that cannot be reached")
+	s.refuse("it configures plugins that guard something, and this server has none of them", "admission-control-config-file")
+	s.Int64Var(&p.notReady, "default-not-ready-toleration-seconds", 300,
+		"how long pods that do not say stay on a node that is not ready")
+	s.Int64Var(&p.unreachable, "default-unreachable-toleration-seconds", 300,
+		"how long pods that do not say stay on a node that cannot be reached")
 }
 
+// finishAdmission turns plugins on and off in the Config. --admission-control is an older flag that
+// lists all plugins to run: every other plugin that is on by default, or that is here, is turned
+// off.
 func (o *Options) finishAdmission() error {
-	known := map[string]plugins.Entry{}
+	byName := map[string]plugins.Entry{}
 	for _, p := range plugins.Table() {
-		known[p.Name] = p
+		byName[p.Name] = p
 	}
-	if err := o.checkPlugins(known); err != nil {
+	if err := o.checkPlugins(byName); err != nil {
 		return err
 	}
 	p, c := &o.admission, &o.config.Admission
@@ -44,19 +54,19 @@ func (o *Options) finishAdmission() error {
 		}
 	}
 	for _, name := range enable {
-		if known[name].Here {
+		if byName[name].Here {
 			c.Enable = append(c.Enable, name)
 		} else {
-			o.judgeAbsent(known[name])
+			o.reportAbsent(byName[name])
 		}
 	}
-	c.Disable = append(c.Disable, disable...) // gates may have left some out
+	c.Disable = append(c.Disable, disable...) // applyGates may have disabled plugins before
 	c.NotReadySeconds, c.UnreachableSeconds = &p.notReady, &p.unreachable
 	return nil
 }
 
-// checkPlugins returns what is wrong with what is said of plugins.
-func (o *Options) checkPlugins(known map[string]plugins.Entry) error {
+// checkPlugins returns what is wrong with the lists of plugins.
+func (o *Options) checkPlugins(byName map[string]plugins.Entry) error {
 	p := &o.admission
 	var m mistakes
 	if o.given("admission-control") && (o.given("enable-admission-plugins") || o.given("disable-admission-plugins")) {
@@ -67,24 +77,26 @@ func (o *Options) checkPlugins(known map[string]plugins.Entry) error {
 		names []string
 	}{{"admission-control", p.only}, {"enable-admission-plugins", p.enable}, {"disable-admission-plugins", p.disable}} {
 		for _, name := range list.names {
-			if _, is := known[name]; !is {
+			if _, is := byName[name]; !is {
 				m.add("%s plugin %q is unknown", list.flag, name)
 			}
 		}
 	}
-	both := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(p.enable))), func(name string) bool { return !slices.Contains(p.disable, name) })
+	both := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(p.enable))),
+		func(name string) bool { return !slices.Contains(p.disable, name) })
 	if len(both) > 0 {
 		m.add("%v in enable-admission-plugins and disable-admission-plugins overlapped", both)
 	}
 	return m.err()
 }
 
-// judgeAbsent refuses a plugin that guards something and is not here, and says of others that they
-// are not.
-func (o *Options) judgeAbsent(p plugins.Entry) {
+// reportAbsent handles a plugin that the command line enables and this server does not have. It
+// refuses a plugin that guards something. For any other it adds a line for the log.
+func (o *Options) reportAbsent(p plugins.Entry) {
 	if p.Guards {
-		o.refusals = append(o.refusals, fmt.Errorf("the admission plugin %s is refused: it is not here, so %s", p.Name, p.Without))
+		o.refusals = append(o.refusals,
+			fmt.Errorf("the admission plugin %s is refused: it is not here, so %s", p.Name, p.Without))
 		return
 	}
-	o.warnings = append(o.warnings, p.Absence())
+	o.warn("admission plugin is absent", zap.String("plugin", p.Name), zap.String("consequence", p.Without))
 }

@@ -6,31 +6,37 @@ import (
 	"time"
 )
 
-// auditing is what flags about the record of requests say. Nothing is recorded, but what is wrong
-// is said.
+// The section "Auditing". This server records no audit events. The flags that ask for a record are
+// refused, because somebody relies on it, and the flags that only say how to record are ignored.
+// All are checked as kube-apiserver checks them.
+
+// auditing holds the values of the flags about audit events. They are only checked.
 type auditing struct {
 	log, webhook auditSink
 }
 
-// auditSink is where events go.
+// auditSink holds the flags of one backend that audit events go to: the log file or the webhook.
+// Both have the flags up to eventBytes; the prefix of their names is "audit-" and the sink's name.
 type auditSink struct {
-	name                   string
-	destination            string
+	name                   string // "log" or "webhook"
+	destination            string // a file; "" for a backend that is not used
 	mode, version          string
-	buffer, batch, burst   int
-	wait                   time.Duration
+	buffer, batch, burst   int           // events, events, batches
+	wait                   time.Duration // longest time until a batch is sent
 	throttle               bool
-	qps                    float32
-	cut                    bool
-	batchBytes, eventBytes int64
-	age, backups, size     int // of log files
+	qps                    float32 // batches a second
+	cut                    bool    // --...-truncate-enabled
+	batchBytes, eventBytes int64   // bounds that truncation keeps
+	age, backups, size     int     // of log files: days, number of files, megabytes
 	format                 string
 	compress               bool
-	backoff                time.Duration // of a webhook
+	backoff                time.Duration // the webhook's, after the first failure
 }
 
+// bindAuditing declares the flags with kube-apiserver's defaults, which differ between the two
+// backends.
 func (o *Options) bindAuditing(s *section) {
-	const unrecorded = "nothing is audited, and who gives it relies on a record"
+	const unrecorded = "nothing is audited, and this flag asks for a record"
 	s.String("audit-policy-file", "", "AuditPolicy file: what is recorded of which requests")
 	s.refuse(unrecorded, "audit-policy-file")
 
@@ -43,22 +49,27 @@ func (o *Options) bindAuditing(s *section) {
 	s.IntVar(&log.size, "audit-log-maxsize", log.size, "megabytes of a file before it is put aside")
 	s.BoolVar(&log.compress, "audit-log-compress", false, "compress old files")
 	s.StringVar(&log.format, "audit-log-format", log.format, "form of the events: json or legacy")
-	s.ignore(unaudited, "audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize", "audit-log-compress", "audit-log-format")
+	s.ignore(unaudited, "audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize", "audit-log-compress",
+		"audit-log-format")
 
 	hook := &o.auditing.webhook
-	*hook = auditSink{name: "webhook", mode: "batch", batch: 400, burst: 15, wait: 30 * time.Second, throttle: true, qps: 10}
+	*hook = auditSink{
+		name: "webhook", mode: "batch", batch: 400, burst: 15, wait: 30 * time.Second, throttle: true, qps: 10,
+	}
 	hook.bind(s)
 	s.StringVar(&hook.destination, "audit-webhook-config-file", "", "kubeconfig of the server that events are sent to")
-	s.DurationVar(&hook.backoff, "audit-webhook-initial-backoff", 10*time.Second, "how long to wait after the first failure")
+	s.DurationVar(&hook.backoff, "audit-webhook-initial-backoff", 10*time.Second,
+		"how long to wait after the first failure")
 	s.DurationVar(&hook.backoff, "audit-webhook-batch-initial-backoff", 10*time.Second, "the same")
 	s.hide("audit-webhook-batch-initial-backoff", "Deprecated, use --audit-webhook-initial-backoff instead.")
 	s.ignore(unaudited, "audit-webhook-initial-backoff", "audit-webhook-batch-initial-backoff")
 	s.refuse(unrecorded, "audit-log-path", "audit-webhook-config-file")
 }
 
+// unaudited is the reason why flags about the recording of events are ignored.
 const unaudited = "nothing is audited"
 
-// bind declares what log and webhook have in common.
+// bind declares the flags that both backends have.
 func (a *auditSink) bind(s *section) {
 	prefix := "audit-" + a.name + "-"
 	s.StringVar(&a.mode, prefix+"mode", a.mode, "how events go there: batch, blocking or blocking-strict")
@@ -72,12 +83,14 @@ func (a *auditSink) bind(s *section) {
 	s.BoolVar(&a.cut, prefix+"truncate-enabled", false, "cut events and batches that are too large")
 	s.Int64Var(&a.batchBytes, prefix+"truncate-max-batch-size", 10<<20, "bytes of a batch at most")
 	s.Int64Var(&a.eventBytes, prefix+"truncate-max-event-size", 100<<10, "bytes of an event at most")
-	for _, name := range []string{"mode", "version", "batch-buffer-size", "batch-max-size", "batch-max-wait", "batch-throttle-enable",
+	for _, name := range []string{"mode", "version", "batch-buffer-size", "batch-max-size", "batch-max-wait",
+		"batch-throttle-enable",
 		"batch-throttle-qps", "batch-throttle-burst", "truncate-enabled", "truncate-max-batch-size", "truncate-max-event-size"} {
 		s.ignore(unaudited, prefix+name)
 	}
 }
 
+// finishAuditing checks both backends. It writes nothing into the Config.
 func (o *Options) finishAuditing() error {
 	log, hook := &o.auditing.log, &o.auditing.webhook
 	var m mistakes
@@ -99,10 +112,11 @@ func (o *Options) finishAuditing() error {
 	return m.err()
 }
 
-// auditModes are how events can go to a sink.
+// auditModes are the ways in which events can be handed to a backend.
 var auditModes = []string{"batch", "blocking", "blocking-strict"}
 
-// check returns what is wrong with a sink that is used.
+// check returns what is wrong with the flags of a backend. A backend that is not used has no
+// mistakes.
 func (a *auditSink) check() error {
 	if a.destination == "" {
 		return nil
@@ -113,7 +127,8 @@ func (a *auditSink) check() error {
 	case a.eventBytes <= 0:
 		m.add("invalid audit truncate %s max event size %d, must be a positive number", a.name, a.eventBytes)
 	case a.batchBytes < a.eventBytes:
-		m.add("invalid audit truncate %s max batch size %d, must be greater than max event size (%d)", a.name, a.batchBytes, a.eventBytes)
+		m.add("invalid audit truncate %s max batch size %d, must be greater than max event size (%d)", a.name,
+			a.batchBytes, a.eventBytes)
 	}
 	switch parts := strings.Split(a.version, "/"); {
 	case len(parts) > 2:
@@ -124,6 +139,8 @@ func (a *auditSink) check() error {
 	return m.err()
 }
 
+// checkBatches returns the first mistake in the flags about batches. They count in the mode "batch"
+// only.
 func (a *auditSink) checkBatches() error {
 	var m mistakes
 	switch {

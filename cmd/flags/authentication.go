@@ -14,71 +14,101 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// authentication is what flags about who is let in say in a way of their own.
+// The section "Authentication": who a request's user is. Options.Finish calls
+// completeAuthentication before the checks of all sections, and finishAuthentication and
+// finishTokens among them.
+
+// authentication holds the values of the section "Authentication" that do not go into the Config as
+// they are.
 type authentication struct {
 	anonymous bool
-	lookup    bool // of tokens in secrets
-	extend    bool // tokens of pods
-	claims    pairs
+	lookup    bool  // look whether the secret of a legacy token still exists
+	extend    bool  // let tokens of pods be good for a year
+	claims    pairs // claims that the token of an OpenID Connect provider must have
 }
 
+// bindAuthentication declares the flags of the section.
 func (o *Options) bindAuthentication(s *section) {
 	c := &o.config.Authentication
 	s.StringVar(&c.ClientCAFile, "client-ca-file", "", "CAs of client certificates, beside the server's own")
 	s.StringVar(&c.TokenAuthFile, "token-auth-file", "", "CSV file of static tokens: token,user,uid,\"group1,group2\"")
-	s.BoolVar(&o.authentication.anonymous, "anonymous-auth", true, "let requests without credentials in as system:anonymous")
-	s.StringVar(&c.File, "authentication-config", "", "AuthenticationConfiguration file: issuers whose tokens count, and who may come without credentials")
-	s.StringSliceVar(&c.Audiences, "api-audiences", nil, "what tokens for this server are meant for; by default the issuers of service account tokens")
-	s.BoolVar(&c.BootstrapTokens, "enable-bootstrap-token-auth", false, "let nodes join by bootstrap tokens, which stand in secrets of kube-system")
+	s.BoolVar(&o.authentication.anonymous, "anonymous-auth", true,
+		"let requests without credentials in as system:anonymous")
+	s.StringVar(&c.File, "authentication-config", "",
+		"AuthenticationConfiguration file: issuers whose tokens count, and who may come without credentials")
+	s.StringSliceVar(&c.Audiences, "api-audiences", nil,
+		"what tokens for this server are meant for; by default the issuers of service account tokens")
+	s.BoolVar(&c.BootstrapTokens, "enable-bootstrap-token-auth", false,
+		"let nodes join by bootstrap tokens, which stand in secrets of kube-system")
 	o.bindServiceAccounts(s, &c.ServiceAccounts)
 	bindFrontProxy(s, &c.FrontProxy)
 
 	hook := &c.Webhook
-	s.StringVar(&hook.File, "authentication-token-webhook-config-file", "", "kubeconfig of a webhook that is asked whose a token is")
-	s.StringVar(&hook.Version, "authentication-token-webhook-version", "v1beta1", "version of the TokenReview that it is sent: v1 or v1beta1")
-	s.DurationVar(&hook.CacheTTL, "authentication-token-webhook-cache-ttl", 2*time.Minute, "how long its answers are believed; 0 for not at all")
+	s.StringVar(&hook.File, "authentication-token-webhook-config-file", "",
+		"kubeconfig of a webhook that is asked whose a token is")
+	s.StringVar(&hook.Version, "authentication-token-webhook-version", "v1beta1",
+		"version of the TokenReview that it is sent: v1 or v1beta1")
+	s.DurationVar(&hook.CacheTTL, "authentication-token-webhook-cache-ttl", 2*time.Minute,
+		"how long its answers are believed; 0 for not at all")
 
 	oidc := &c.OIDC
 	s.StringVar(&oidc.IssuerURL, "oidc-issuer-url", "", "OpenID Connect provider whose tokens count, as an https URL")
 	s.StringVar(&oidc.ClientID, "oidc-client-id", "", "whom its tokens must be for")
 	s.StringVar(&oidc.CAFile, "oidc-ca-file", "", "who signs for its servers; by default those whom the system trusts")
 	s.StringVar(&oidc.UsernameClaim, "oidc-username-claim", "sub", "claim with the user's name")
-	s.StringVar(&oidc.UsernamePrefix, "oidc-username-prefix", "", "what goes before the name: - for nothing; by default the issuer, unless the claim is email")
-	s.StringVar(&oidc.GroupsClaim, "oidc-groups-claim", "", "claim with the user's groups: a string or a list of strings")
+	s.StringVar(&oidc.UsernamePrefix, "oidc-username-prefix", "",
+		"what goes before the name: - for nothing; by default the issuer, unless the claim is email")
+	s.StringVar(&oidc.GroupsClaim, "oidc-groups-claim", "",
+		"claim with the user's groups: a string or a list of strings")
 	s.StringVar(&oidc.GroupsPrefix, "oidc-groups-prefix", "", "what goes before each group")
-	s.StringSliceVar(&oidc.SigningAlgs, "oidc-signing-algs", []string{"RS256"}, "algorithms that tokens may be signed with")
+	s.StringSliceVar(&oidc.SigningAlgs, "oidc-signing-algs", []string{"RS256"},
+		"algorithms that tokens may be signed with")
 	o.authentication.claims.whole = true
-	s.Var(&o.authentication.claims, "oidc-required-claim", "claim that must be in a token, as name=value; may be repeated")
+	s.Var(&o.authentication.claims, "oidc-required-claim",
+		"claim that must be in a token, as name=value; may be repeated")
 }
 
+// bindServiceAccounts declares the flags about service account tokens.
 func (o *Options) bindServiceAccounts(s *section, sa *identity.ServiceAccounts) {
 	s.StringArrayVar(&sa.Issuers, "service-account-issuer", o.defaults.issuers,
 		"issuer of service account tokens, as a URL; of several, which are all accepted, the first signs")
-	s.StringArrayVar(&sa.KeyFiles, "service-account-key-file", nil, "file of further keys, or certificates, to verify service account tokens with")
-	s.StringVar(&sa.KeysURL, "service-account-jwks-uri", "", "URL of the keys that verify service account tokens; by default this server's")
-	s.DurationVar(&sa.Longest, "service-account-max-token-expiration", 0, "longest that a service account token may be asked to be good; 0 for no bound")
+	s.StringArrayVar(&sa.KeyFiles, "service-account-key-file", nil,
+		"file of further keys, or certificates, to verify service account tokens with")
+	s.StringVar(&sa.KeysURL, "service-account-jwks-uri", "",
+		"URL of the keys that verify service account tokens; by default this server's")
+	s.DurationVar(&sa.Longest, "service-account-max-token-expiration", 0,
+		"longest that a service account token may be asked to be good; 0 for no bound")
 	s.BoolVar(&o.authentication.extend, "service-account-extend-token-expiration", true,
 		"let service account tokens of pods be good for a year, for programs that do not read new ones")
-	s.BoolVar(&o.authentication.lookup, "service-account-lookup", true, "look whether service account tokens of secrets still stand there")
+	s.BoolVar(&o.authentication.lookup, "service-account-lookup", true,
+		"look whether service account tokens of secrets still stand there")
 }
 
+// bindFrontProxy declares the flags about front proxies (authenticating proxies in Kubernetes'
+// documentation).
 func bindFrontProxy(s *section, proxy *identity.FrontProxy) {
-	s.StringVar(&proxy.ClientCAFile, "requestheader-client-ca-file", "", "CAs of the certificates of front proxies, which say in headers whom they speak for")
-	s.StringSliceVar(&proxy.AllowedNames, "requestheader-allowed-names", nil, "common names of front proxies; if none is given, every certificate of their CAs will do")
-	s.StringSliceVar(&proxy.Headers.Names, "requestheader-username-headers", nil, "headers in which front proxies give the user's name, such as X-Remote-User")
-	s.StringSliceVar(&proxy.Headers.UIDs, "requestheader-uid-headers", nil, "headers in which front proxies give the user's uid, such as X-Remote-Uid")
-	s.StringSliceVar(&proxy.Headers.Groups, "requestheader-group-headers", nil, "headers in which front proxies give the user's groups, such as X-Remote-Group")
+	s.StringVar(&proxy.ClientCAFile, "requestheader-client-ca-file", "",
+		"CAs of the certificates of front proxies, which say in headers whom they speak for")
+	s.StringSliceVar(&proxy.AllowedNames, "requestheader-allowed-names", nil,
+		"common names of front proxies; if none is given, every certificate of their CAs will do")
+	s.StringSliceVar(&proxy.Headers.Names, "requestheader-username-headers", nil,
+		"headers in which front proxies give the user's name, such as X-Remote-User")
+	s.StringSliceVar(&proxy.Headers.UIDs, "requestheader-uid-headers", nil,
+		"headers in which front proxies give the user's uid, such as X-Remote-Uid")
+	s.StringSliceVar(&proxy.Headers.Groups, "requestheader-group-headers", nil,
+		"headers in which front proxies give the user's groups, such as X-Remote-Group")
 	s.StringSliceVar(&proxy.Headers.ExtraPrefixes, "requestheader-extra-headers-prefix", nil,
 		"beginnings of headers in which front proxies give extras, such as X-Remote-Extra-")
 }
 
-// The bounds of --service-account-max-token-expiration.
+// The bounds of --service-account-max-token-expiration, as in kube-apiserver.
 const (
 	leastExpiration = time.Hour
 	mostExpiration  = (1 << 32) * time.Second
 )
 
-// completeAuthentication looks at what signs tokens.
+// completeAuthentication checks what signs service account tokens: a key file or a plugin, not
+// both. It looks at the key file only if there is an issuer, as kube-apiserver does.
 func (o *Options) completeAuthentication() error {
 	sa := &o.config.Authentication.ServiceAccounts
 	if sa.Longest != 0 && (sa.Longest < leastExpiration || sa.Longest > mostExpiration) {
@@ -96,6 +126,8 @@ func (o *Options) completeAuthentication() error {
 	return nil
 }
 
+// finishAuthentication checks the section and writes it into the Config. Config.Anonymous stays nil
+// unless --anonymous-auth was given, so that an AuthenticationConfiguration file may decide.
 func (o *Options) finishAuthentication() error {
 	c := &o.config.Authentication
 	var m mistakes
@@ -111,9 +143,11 @@ func (o *Options) finishAuthentication() error {
 	return m.err()
 }
 
-// noAnonymous lets nobody in without credentials, because everybody may do everything. Who serves
-// it so means it.
-func (o *Options) noAnonymous() {
+// turnOffAnonymous turns anonymous requests off where the authorizer AlwaysAllow would let them do
+// everything, as kube-apiserver does. It does nothing if an AuthenticationConfiguration file
+// decides about anonymous requests. It does nothing for `coracle serve` either: AlwaysAllow is not
+// its default, so it is on the command line on purpose.
+func (o *Options) turnOffAnonymous() {
 	if !o.defaults.strict || !o.authentication.anonymous {
 		return
 	}
@@ -122,11 +156,12 @@ func (o *Options) noAnonymous() {
 	}
 	o.authentication.anonymous = false
 	o.config.Authentication.Anonymous = &o.authentication.anonymous
-	o.warnings = append(o.warnings, "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")
+	o.warn("AnonymousAuth is not allowed with the AlwaysAllow authorizer. " +
+		"Resetting AnonymousAuth to false. You should use a different authorizer")
 }
 
-// configuresAnonymous reports whether an AuthenticationConfiguration says who may come without
-// credentials. What is wrong with it is for the server to say.
+// configuresAnonymous reports whether an AuthenticationConfiguration file has the field anonymous.
+// It returns false if the file cannot be read: the server reports that when it loads the file.
 func configuresAnonymous(file string) bool {
 	text, err := configfile.Read(file)
 	if err != nil {
@@ -136,9 +171,12 @@ func configuresAnonymous(file string) bool {
 	return yaml.Unmarshal(text, &configuration) == nil && configuration.Anonymous != nil
 }
 
+// checkOIDC checks that the flags about an OpenID Connect provider are complete, and that no
+// AuthenticationConfiguration file configures providers as well.
 func (o *Options) checkOIDC() error {
 	c := &o.config.Authentication
-	given := slices.ContainsFunc([]string{"issuer-url", "client-id", "ca-file", "username-claim", "username-prefix", "groups-claim", "groups-prefix",
+	given := slices.ContainsFunc([]string{"issuer-url", "client-id", "ca-file", "username-claim", "username-prefix",
+		"groups-claim", "groups-prefix",
 		"signing-algs", "required-claim"}, func(name string) bool { return o.given("oidc-" + name) })
 	switch {
 	case given && c.File != "":
@@ -149,6 +187,7 @@ func (o *Options) checkOIDC() error {
 	return nil
 }
 
+// checkServiceAccounts checks the issuers of service account tokens and the URL of their keys.
 func (o *Options) checkServiceAccounts() error {
 	sa := &o.config.Authentication.ServiceAccounts
 	var m mistakes
@@ -179,6 +218,8 @@ func (o *Options) checkServiceAccounts() error {
 	return m.err()
 }
 
+// checkFrontProxy checks the names of headers in which a front proxy passes the user on. A server
+// behind this one reads the uid from X-Remote-Uid, so that name must be among those of the uid.
 func (o *Options) checkFrontProxy() error {
 	c := &o.config.Authentication.FrontProxy
 	var m mistakes
@@ -187,7 +228,8 @@ func (o *Options) checkFrontProxy() error {
 		values []string
 	}{
 		{"requestheader-username-headers", c.Headers.Names}, {"requestheader-group-headers", c.Headers.Groups},
-		{"requestheader-extra-headers-prefix", c.Headers.ExtraPrefixes}, {"requestheader-allowed-names", c.AllowedNames},
+		{"requestheader-extra-headers-prefix", c.Headers.ExtraPrefixes},
+		{"requestheader-allowed-names", c.AllowedNames},
 	} {
 		m.addErr(checkFilled(list.flag, list.values))
 	}
@@ -206,7 +248,7 @@ func (o *Options) checkFrontProxy() error {
 	return m.err()
 }
 
-// checkFilled refuses values of a flag that are empty.
+// checkFilled returns an error if a value of the flag is empty.
 func checkFilled(flag string, values []string) error {
 	if slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) == "" }) {
 		return fmt.Errorf("empty value in %q", flag)
@@ -214,7 +256,8 @@ func checkFilled(flag string, values []string) error {
 	return nil
 }
 
-// finishTokens wants the flags that kube-apiserver cannot do without to make tokens.
+// finishTokens checks, in kube-apiserver's place, that the flags are given without which no service
+// account token can be signed.
 func (o *Options) finishTokens() error {
 	c := &o.config.Authentication
 	sa := &c.ServiceAccounts

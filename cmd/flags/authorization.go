@@ -9,54 +9,62 @@ import (
 	"github.com/coracle-project/coracle/server/access"
 )
 
-// authorization is what flags about who may do what say in a way of their own.
+// authorization holds the values of the section "Authorization" that do not go into the Config as
+// they are.
 type authorization struct {
 	modes []string
 }
 
+// bindAuthorization declares the flags of the section.
 func (o *Options) bindAuthorization(s *section) {
 	c := &o.config.Authorization
-	s.StringSliceVar(&o.authorization.modes, "authorization-mode", o.defaults.modes, "who decides, in this order: RBAC, Node, ABAC, Webhook, AlwaysAllow or AlwaysDeny")
+	s.StringSliceVar(&o.authorization.modes, "authorization-mode", o.defaults.modes,
+		"who decides, in this order: RBAC, Node, ABAC, Webhook, AlwaysAllow or AlwaysDeny")
 	s.StringVar(&c.PolicyFile, "authorization-policy-file", "", "policies of the mode ABAC, each a line of JSON")
-	s.StringVar(&c.ConfigFile, "authorization-config", "", "AuthorizationConfiguration file, in place of the modes and the webhook")
-	s.StringVar(&c.Webhook.ConfigFile, "authorization-webhook-config-file", "", "kubeconfig of the webhook that the mode Webhook asks")
-	s.StringVar(&c.Webhook.Version, "authorization-webhook-version", "v1beta1", "version of the SubjectAccessReviews that the webhook is asked with: v1 or v1beta1")
+	s.StringVar(&c.ConfigFile, "authorization-config", "",
+		"AuthorizationConfiguration file, in place of the modes and the webhook")
+	s.StringVar(&c.Webhook.ConfigFile, "authorization-webhook-config-file", "",
+		"kubeconfig of the webhook that the mode Webhook asks")
+	s.StringVar(&c.Webhook.Version, "authorization-webhook-version", "v1beta1",
+		"version of the SubjectAccessReviews that the webhook is asked with: v1 or v1beta1")
 	s.DurationVar(&c.Webhook.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", 5*time.Minute,
 		"how long an answer of the webhook that allows counts; 0 to ask each time")
 	s.DurationVar(&c.Webhook.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", 30*time.Second,
 		"how long any other answer of the webhook counts; 0 to ask each time")
 }
 
-// authorizationModes are the modes that there are.
+// authorizationModes are the valid values of --authorization-mode.
 var authorizationModes = []string{
 	access.AlwaysAllow, access.AlwaysDeny, access.ABAC, access.Webhook, access.RBAC, access.Node,
 }
 
-// finishAuthorization leaves to an AuthorizationConfiguration what no flag was given for: their
-// defaults are no word against it.
+// finishAuthorization writes the modes and the webhook into the Config, or, if there is an
+// AuthorizationConfiguration file, neither: the file excludes these flags, but their defaults are
+// no conflict with it.
 func (o *Options) finishAuthorization() error {
 	c := &o.config.Authorization
 	noneAtZero(&c.Webhook.AuthorizedTTL, -1)
 	noneAtZero(&c.Webhook.UnauthorizedTTL, -1)
 	if c.ConfigFile != "" {
-		if slices.ContainsFunc([]string{"authorization-mode", "authorization-webhook-config-file", "authorization-webhook-version",
+		if slices.ContainsFunc([]string{"authorization-mode", "authorization-webhook-config-file",
+			"authorization-webhook-version",
 			"authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl"}, o.given) {
 			return errors.New("--authorization-config can not be specified when --authorization-mode or --authorization-webhook-* flags are defined")
 		}
 		c.Modes, c.Webhook = nil, access.WebhookConfig{}
-		return configfile.Check(c.ConfigFile) // what is in it is for the server to judge
+		return configfile.Check(c.ConfigFile) // the server reads and validates it
 	}
 	c.Modes = o.authorization.modes
 	if len(c.Modes) == 0 {
 		c.Modes = []string{access.AlwaysAllow}
 	}
 	if slices.Contains(c.Modes, access.AlwaysAllow) {
-		o.noAnonymous()
+		o.turnOffAnonymous()
 	}
 	return o.checkModes()
 }
 
-// checkModes returns what is wrong with the modes, and with what they need.
+// checkModes returns what is wrong with the modes, and with the files that they need.
 func (o *Options) checkModes() error {
 	c := &o.config.Authorization
 	var m mistakes

@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/flags.md anew")
 
-// TestDocs holds docs/flags.md against the flags, the plugins and the gates that there are.
+// TestDocs compares docs/flags.md with the flags, plugins and gates of the code. With -update it
+// writes the file.
 func TestDocs(t *testing.T) {
 	const path = "../../docs/flags.md"
 	want := document()
@@ -63,7 +64,7 @@ and so it cannot be a file that is needed twice, such as the serving certificate
 Underscores in names count as dashes. --help and --version are there as well.
 `
 
-// document is docs/flags.md.
+// document returns the text of docs/flags.md.
 func document() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, introduction, strings.Join(absentByDefault(), ", "), server.KubernetesVersion)
@@ -79,8 +80,8 @@ func document() []byte {
 	return b.Bytes()
 }
 
-// absentByDefault are the admission plugins that kube-apiserver has by default and this server has
-// not.
+// absentByDefault returns the admission plugins that are on by default in kube-apiserver and absent
+// here.
 func absentByDefault() (names []string) {
 	for _, p := range plugins.Table() {
 		if p.Default && !p.Here {
@@ -90,9 +91,9 @@ func absentByDefault() (names []string) {
 	return names
 }
 
-// TestPluginsInDocs: the pages that tell which admission plugins are absent name each of them and
-// no other, the one that tells which are here likewise, and none that has come is said to have no
-// effect.
+// TestPluginsInDocs checks the pages that name admission plugins: lists of absent plugins are
+// complete and name no other plugin, and so is the list of plugins that are here. No plugin that is
+// here is said to have no effect.
 func TestPluginsInDocs(t *testing.T) {
 	absent := absentByDefault()
 	var here []string
@@ -130,7 +131,8 @@ func TestPluginsInDocs(t *testing.T) {
 	}
 }
 
-// defaultsOf are the defaults of both commands.
+// defaultsOf returns a flag's default in `coracle kube-apiserver`, and in `coracle serve` if it
+// differs.
 func defaultsOf(f, serve *pflag.Flag) string {
 	_, value := helpOf(f)
 	_, other := helpOf(serve)
@@ -148,14 +150,14 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// fate is what becomes of a flag.
+// fate returns what becomes of a flag, for the column "here".
 func fate(f *pflag.Flag) string {
 	text := "honoured"
-	if why := note(f, ignored); why != "" {
+	if why := annotation(f, ignored); why != "" {
 		text = "no difference: " + why
-	} else if why := note(f, refused); why != "" {
+	} else if why := annotation(f, refused); why != "" {
 		text = "refused: " + why
-	} else if what := note(f, explained); what != "" {
+	} else if what := annotation(f, explained); what != "" {
 		text += ": " + what
 	}
 	if f.Hidden {
@@ -171,8 +173,8 @@ func documentPlugins(b *bytes.Buffer) {
 Names for --enable-admission-plugins, --disable-admission-plugins and --admission-control, in the order in which plugins run. All that are
 here are on by default, but for NodeRestriction, which is on where --authorization-mode has Node.
 
-Of an object of the resources in the last column, clients are warned that it has no effect; of a namespace, if it has a label
-` + "`pod-security.kubernetes.io/*`" + ` other than ` + "`privileged`" + `.
+A client that writes an object of a resource in the last column is warned that the object has no effect. For a namespace this holds only
+if it has a label ` + "`pod-security.kubernetes.io/*`" + ` other than ` + "`privileged`" + `.
 
 | plugin | by default in kube-apiserver | here | warned of |
 |---|---|---|---|
@@ -199,7 +201,7 @@ Of an object of the resources in the last column, clients are warned that it has
 	}
 }
 
-// gateFates say what becomes of gates.
+// gateFates are the words of docs/flags.md for the values of gate.here.
 var gateFates = map[string]string{
 	gateOn:        "always on",
 	gateOff:       "never on",
@@ -212,8 +214,8 @@ func documentGates(b *bytes.Buffer) {
 	b.WriteString(`
 ## Feature gates
 
-All that kube-apiserver knows. One line of the log names those that are asked to be other than they are here. Gates of the stages alpha
-and beta are those in kube-apiserver's help; a locked one cannot be other than its default, in either.
+All gates that kube-apiserver knows. One line of the log names the gates whose given value this server does not follow. kube-apiserver's
+help has the gates of the stages alpha and beta. A locked gate cannot be other than its default, in either program.
 
 | gate | stage | default | here |
 |---|---|---|---|

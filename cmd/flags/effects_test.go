@@ -16,13 +16,14 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// OpenID Connect needs a provider.
+// The flags that each flag about OpenID Connect needs beside it, and their effect.
 const (
 	withProvider = " --oidc-issuer-url=https://i --oidc-client-id=c"
 	provider     = "Authentication.OIDC.IssuerURL=https://i, Authentication.OIDC.ClientID=c"
 )
 
-// effects are what flags that are honoured change in the Config, each by a value that is not its default.
+// effects are the honoured flags, each with a value that is not its default and the fields of the
+// Config that this value changes.
 var effects = map[string]struct{ value, effect string }{
 	"advertise-address":                       {"192.0.2.7", "Serving.AdvertiseAddress=192.0.2.7"},
 	"cors-allowed-origins":                    {"^https://a$,//b:", "Serving.CORSOrigins=[^https://a$ //b:]"},
@@ -160,7 +161,8 @@ var effects = map[string]struct{ value, effect string }{
 	"tls-san":              {"a,b", "Serving.TLS.SANs=[a b]"},
 }
 
-// checked are flags whose values are judged, and that there is but one right value of: what is said of a wrong one.
+// checked are honoured flags that have one valid value only, so that no value changes the Config.
+// Each has a wrong value and the mistake that it gets.
 var checked = map[string]struct{ value, err string }{
 	"emulated-version":                            {"1.37", "[emulation version 1.37 is not between [1.33, 1.36.0]]"},
 	"emulation-forward-compatible":                {"true", "ServerRunOptions.EmulationForwardCompatible cannot be set to true if the emulation version is the same as the binary version"},
@@ -172,12 +174,12 @@ var checked = map[string]struct{ value, err string }{
 	"log-json-split-stream":                       {"true", "options.json.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled"},
 	"log-text-info-buffer-size":                   {"1", "options.text.infoBufferSize: Forbidden: Feature LoggingAlphaOptions is disabled"},
 	"log-text-split-stream":                       {"true", "options.text.splitStream: Forbidden: Feature LoggingAlphaOptions is disabled"},
-	"log-level":                                   {"loud", `--log-level: unrecognized level: "loud"`},
+	"log-level":                                   {"loud", `--log-level: unrecognized level: "loud": give debug, info, warn or error`},
 	"v":                                           {"-1", `invalid argument "-1" for "-v, --v" flag: strconv.ParseUint: parsing "-1": invalid syntax`},
 }
 
-// TestEffects gives each flag that is honoured another value, and looks what is different in the Config. A flag without an effect here
-// fails.
+// TestEffects gives each honoured flag another value than its default, and compares the fields of
+// the Config that change with effects. A flag that has no entry fails.
 func TestEffects(t *testing.T) {
 	file, labels := filepath.Join(t.TempDir(), "file"), filepath.Join(t.TempDir(), "labels")
 	for path, text := range map[string]string{file: "", labels: "a,b: c,d\n"} {
@@ -191,7 +193,7 @@ func TestEffects(t *testing.T) {
 	names := 0
 	for _, s := range Serve().sections {
 		s.VisitAll(func(f *pflag.Flag) {
-			if note(f, ignored) != "" || note(f, refused) != "" {
+			if annotation(f, ignored) != "" || annotation(f, refused) != "" {
 				return
 			}
 			names++
@@ -214,7 +216,8 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestRemoteUIDs: the gate says whether servers behind this one are told the uids of users.
+// TestRemoteUIDs checks that the gate RemoteRequestHeaderUID says whether servers behind this one
+// are told the uids of users.
 func TestRemoteUIDs(t *testing.T) {
 	for args, want := range map[string]bool{"": false, "--feature-gates=RemoteRequestHeaderUID=false": true, "--feature-gates=WatchList=false": false} {
 		if got := parse(t, Serve(), strings.Fields(args+" --log-level=error")...).API.Aggregation.NoUIDs; got != want {
@@ -223,7 +226,8 @@ func TestRemoteUIDs(t *testing.T) {
 	}
 }
 
-// TestPluginGate: a plugin that a gate leaves out stays out, whatever flags about plugins say.
+// TestPluginGate checks that a plugin that a gate turns off stays off, whatever the flags about
+// plugins say.
 func TestPluginGate(t *testing.T) {
 	c := parse(t, Serve(), "--feature-gates=PodTopologyLabelsAdmission=false", "--disable-admission-plugins=Priority", "--log-level=error")
 	if got := strings.Join(c.Admission.Disable, " "); got != "PodTopologyLabels Priority" {
@@ -231,7 +235,7 @@ func TestPluginGate(t *testing.T) {
 	}
 }
 
-// TestPages: gates say whether the server tells of itself and of its flags.
+// TestPages checks that gates turn on the pages about the server and its flags.
 func TestPages(t *testing.T) {
 	for args, want := range map[string]struct{ status, flags bool }{
 		"": {true, true}, "--feature-gates=ComponentFlagz=false": {true, false}, "--feature-gates=ComponentStatusz=false": {false, true},
@@ -250,7 +254,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// changes returns the fields that differ, as path=value. The log is not looked into, nor are functions.
+// changes returns the fields that differ, each as path=value. It does not look into logs and
+// functions.
 func changes(path string, was, is reflect.Value) (list []string) {
 	for i := range was.NumField() {
 		name := strings.TrimPrefix(path+"."+was.Type().Field(i).Name, ".")
@@ -266,7 +271,7 @@ func changes(path string, was, is reflect.Value) (list []string) {
 	return list
 }
 
-// TestLogLevel: both flags that say how much is logged.
+// TestLogLevel checks --log-level and -v together.
 func TestLogLevel(t *testing.T) {
 	for args, want := range map[string]zapcore.Level{
 		"":                  zapcore.InfoLevel,
@@ -283,7 +288,8 @@ func TestLogLevel(t *testing.T) {
 	}
 }
 
-// TestLogStreams: errors and other lines go to streams of their own if that is asked for, and the others may wait in a buffer.
+// TestLogStreams checks that errors and other lines go to different streams if the flags say so,
+// and that the other lines can wait in a buffer.
 func TestLogStreams(t *testing.T) {
 	const alpha = "--feature-gates=LoggingAlphaOptions=true --logging-format="
 	for _, tt := range []struct {
@@ -316,7 +322,8 @@ func TestLogStreams(t *testing.T) {
 	}
 }
 
-// captured has the standard streams be files until the test ends, and returns how many lines they have.
+// captured replaces the standard streams by files until the test ends. lines returns how many lines
+// each file has.
 func captured(t *testing.T) (lines func() (out, errors int)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -341,14 +348,15 @@ func captured(t *testing.T) (lines func() (out, errors int)) {
 	return func() (int, int) { return count("out"), count("err") }
 }
 
-// TestUnderscores reads them as dashes.
+// TestUnderscores checks that underscores in names of flags are read as dashes.
 func TestUnderscores(t *testing.T) {
 	if c := parse(t, Serve(), "--etcd_prefix=/a", "--max_requests-inflight=3"); c.Storage.Prefix != "/a" || c.Limits.MaxReads != 3 {
 		t.Errorf("got %+v", c)
 	}
 }
 
-// TestRequired: what kube-apiserver does not start without, in its words, and `coracle serve` does.
+// TestRequired checks the error about the flags without which kube-apiserver does not start.
+// `coracle serve` starts without them.
 func TestRequired(t *testing.T) {
 	want := "[--etcd-servers must be specified, service-account-issuer is a required flag, either `--service-account-key-file` or `--service-account-signing-endpoint` must be set, " +
 		"--service-account-signing-key-file and --service-account-issuer are required flags]"
@@ -359,8 +367,8 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// TestAnonymous: where everybody may do everything, only those may whom somebody knows, unless a file says otherwise. `coracle serve` leaves
-// that to who starts it.
+// TestAnonymous checks that the authorizer AlwaysAllow turns anonymous requests off, unless an
+// AuthenticationConfiguration file decides about them. `coracle serve` leaves them on.
 func TestAnonymous(t *testing.T) {
 	dir := t.TempDir()
 	says, silent := filepath.Join(dir, "says"), filepath.Join(dir, "silent")
@@ -386,9 +394,12 @@ func TestAnonymous(t *testing.T) {
 		if got := anonymous(parse(t, o, append(strings.Fields(args), needed...)...)); got != want {
 			t.Errorf("%s: got %s, want %s", args, got, want)
 		}
-		warned := slices.Contains(o.warnings, "AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer")
+		warned := slices.ContainsFunc(o.warnings, func(w warning) bool {
+			return w.message == "AnonymousAuth is not allowed with the AlwaysAllow authorizer. "+
+				"Resetting AnonymousAuth to false. You should use a different authorizer"
+		})
 		if warned != (want == "false") {
-			t.Errorf("%s: got lines %q", args, o.warnings)
+			t.Errorf("%s: got lines %v", args, o.warnings)
 		}
 	}
 	if got := anonymous(parse(t, Serve(), "--authorization-mode=AlwaysAllow")); got != "nothing" {
@@ -396,7 +407,7 @@ func TestAnonymous(t *testing.T) {
 	}
 }
 
-// anonymous is what a Config says of those who come without credentials.
+// anonymous returns Config.Authentication.Anonymous as text.
 func anonymous(c server.Config) string {
 	if a := c.Authentication.Anonymous; a != nil {
 		return fmt.Sprint(*a)

@@ -7,17 +7,21 @@ import (
 	"github.com/coracle-project/coracle/server/choice"
 )
 
-// enablement is what is served.
+// enablement holds the value of --runtime-config.
 type enablement struct {
 	runtime pairs
 }
 
+// bindEnablement declares the flag that says which API versions and resources are served.
 func (o *Options) bindEnablement(s *section) {
 	o.enablement.runtime.bare = true
-	s.Var(&o.enablement.runtime, "runtime-config", "API versions and resources to turn on or off: apps/v1=false, apps/v1/deployments=true, /v1/pods=false, api/all=false")
+	s.Var(&o.enablement.runtime, "runtime-config",
+		"API versions and resources to turn on or off: apps/v1=false, apps/v1/deployments=true, /v1/pods=false, api/all=false")
 }
 
-// finishEnablement hands over what is served. The legacy group has more than one name.
+// finishEnablement hands the switches to the Config. kube-apiserver accepts several names for the
+// version v1 of the legacy group: v1 and api/v1, whatever follows after a slash, are /v1 here.
+// api/legacy does nothing.
 func (o *Options) finishEnablement() error {
 	runtime := maps.Clone(o.enablement.runtime.values)
 	for key, value := range o.enablement.runtime.values {
@@ -33,7 +37,10 @@ func (o *Options) finishEnablement() error {
 	return choice.CheckRuntime(runtime)
 }
 
+// bindEgress declares the section "Egress selector", which has one flag.
 func (o *Options) bindEgress(s *section) {
-	s.String("egress-selector-config-file", "", "EgressSelectorConfiguration file: the proxies by which the server reaches others")
-	s.refuse("connections to others are made without a proxy, and would leave the network that it stands for", "egress-selector-config-file")
+	s.String("egress-selector-config-file", "",
+		"EgressSelectorConfiguration file: the proxies by which the server reaches others")
+	s.refuse("the server connects without a proxy, so its connections would leave the network that the proxy stands for",
+		"egress-selector-config-file")
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// The forms in which objects are stored.
+// The values of --storage-media-type.
 const (
 	mediaJSON     = "application/json"
-	mediaYAML     = "application/yaml" // JSON is YAML
+	mediaYAML     = "application/yaml" // accepted by kube-apiserver; stored as JSON, which is YAML
 	mediaProtobuf = "application/vnd.kubernetes.protobuf"
 )
 
-// etcd is what flags about the store say in a way of their own.
+// etcd holds the values of the section "Etcd" that do not go into the Config as they are.
 type etcd struct {
 	media, backend   string
 	watchCache       bool
@@ -26,39 +26,54 @@ type etcd struct {
 	overrides        []string
 }
 
+// bindEtcd declares the flags about the store, its caches, and encryption at rest.
 func (o *Options) bindEtcd(s *section) {
 	c := &o.config.Storage
-	s.StringSliceVar(&c.Etcd.Servers, "etcd-servers", nil, "etcd servers to store in, as comma-separated URLs; or one that stands in for etcd: see coracle etcd")
+	s.StringSliceVar(&c.Etcd.Servers, "etcd-servers", nil,
+		"etcd servers to store in, as comma-separated URLs; or one that stands in for etcd: see coracle etcd")
 	s.StringVar(&c.Etcd.CAFile, "etcd-cafile", "", "CA of the etcd servers")
 	s.StringVar(&c.Etcd.CertFile, "etcd-certfile", "", "client certificate for etcd")
 	s.StringVar(&c.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for etcd")
 	s.StringVar(&c.Prefix, "etcd-prefix", "/registry", "prefix of all keys in the store")
-	s.DurationVar(&c.CompactionInterval, "etcd-compaction-interval", 5*time.Minute, "how long the history of objects is kept; 0 for ever")
-	s.StringVar(&o.etcd.media, "storage-media-type", o.defaults.mediaType, "how objects are stored: application/json or application/vnd.kubernetes.protobuf")
-	s.StringVar(&c.EncryptionConfigFile, "encryption-provider-config", "", "EncryptionConfiguration file for encryption at rest")
-	s.BoolVar(&c.EncryptionReload, "encryption-provider-config-automatic-reload", false, "take that file up again when it changes")
+	s.DurationVar(&c.CompactionInterval, "etcd-compaction-interval", 5*time.Minute,
+		"how long the history of objects is kept; 0 for ever")
+	s.StringVar(&o.etcd.media, "storage-media-type", o.defaults.mediaType,
+		"how objects are stored: application/json or application/vnd.kubernetes.protobuf")
+	s.StringVar(&c.EncryptionConfigFile, "encryption-provider-config", "",
+		"EncryptionConfiguration file for encryption at rest")
+	s.BoolVar(&c.EncryptionReload, "encryption-provider-config-automatic-reload", false,
+		"take that file up again when it changes")
 	s.StringSliceVar(&o.etcd.overrides, "etcd-servers-overrides", nil,
 		"other etcd servers for some resources, as group/resource#servers, with semicolons between the servers")
-	s.DurationVar(&c.HealthTimeout, "etcd-healthcheck-timeout", 2*time.Second, "how long the store may take to answer for the server to be healthy")
-	s.DurationVar(&c.ReadyTimeout, "etcd-readycheck-timeout", 2*time.Second, "how long the store may take to answer for the server to be ready")
-	s.IntVar(&o.config.Limits.DeleteWorkers, "delete-collection-workers", 1, "objects of a collection that are deleted at a time")
+	s.DurationVar(&c.HealthTimeout, "etcd-healthcheck-timeout", 2*time.Second,
+		"how long the store may take to answer for the server to be healthy")
+	s.DurationVar(&c.ReadyTimeout, "etcd-readycheck-timeout", 2*time.Second,
+		"how long the store may take to answer for the server to be ready")
+	s.IntVar(&o.config.Limits.DeleteWorkers, "delete-collection-workers", 1,
+		"objects of a collection that are deleted at a time")
 	s.Duration("etcd-count-metric-poll-period", time.Minute, "how often the objects of each resource are counted")
 	s.ignore("objects are counted as they change", "etcd-count-metric-poll-period")
 	s.Duration("etcd-db-metric-poll-interval", 30*time.Second, "how often the size of the database is asked for")
-	s.ignore("the size is asked for when somebody asks for metrics", "etcd-db-metric-poll-interval")
+	s.ignore("the size is read for each request for metrics", "etcd-db-metric-poll-interval")
 
-	s.BoolVar(&o.etcd.garbageCollector, "enable-garbage-collector", true, "delete what has no owner any more, as deletions ask for it")
+	s.BoolVar(&o.etcd.garbageCollector, "enable-garbage-collector", true,
+		"delete what has no owner any more, as deletions ask for it")
 	s.StringVar(&o.etcd.backend, "storage-backend", "", "kind of --etcd-servers: etcd3, or nothing, which is the same")
 	s.Int64("lease-reuse-duration-seconds", 60, "seconds for which events share a lease of etcd")
-	s.ignore("objects that end at about the same time share leases: within a minute at most", "lease-reuse-duration-seconds")
+	s.ignore("objects that end at about the same time share leases: within a minute at most",
+		"lease-reuse-duration-seconds")
 	s.BoolVar(&o.etcd.watchCache, "watch-cache", true, "keep what is watched in memory")
-	s.StringSliceVar(&o.etcd.cacheSizes, "watch-cache-sizes", nil, "sizes of the watch caches of resources, as resource.group#size")
+	s.StringSliceVar(&o.etcd.cacheSizes, "watch-cache-sizes", nil,
+		"sizes of the watch caches of resources, as resource.group#size")
 	s.Int("default-watch-cache-size", 100, "size of other watch caches")
-	s.hide("default-watch-cache-size", "watch caches are sized automatically and this flag will be removed in a future version")
-	s.ignore("every resource that is used is kept in memory, with as much history as is needed", "watch-cache", "watch-cache-sizes", "default-watch-cache-size")
+	s.hide("default-watch-cache-size",
+		"watch caches are sized automatically and this flag will be removed in a future version")
+	s.ignore("every resource that is used is kept in memory, with as much history as is needed", "watch-cache",
+		"watch-cache-sizes", "default-watch-cache-size")
 }
 
-// completeEtcd reads the sizes of caches.
+// completeEtcd checks --watch-cache-sizes, and reports the first mistake. The sizes themselves are
+// ignored.
 func (o *Options) completeEtcd() error {
 	if !o.etcd.watchCache {
 		return nil
@@ -78,6 +93,7 @@ func (o *Options) completeEtcd() error {
 	return nil
 }
 
+// finishEtcd checks the section and writes it into the Config.
 func (o *Options) finishEtcd() error {
 	c := &o.config.Storage
 	var m mistakes

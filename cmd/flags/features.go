@@ -6,22 +6,27 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// features is what flags about features say in a way of their own.
+// features holds the values of flags about features that do not go into the Config as they are.
 type features struct {
 	fairness bool
 }
 
+// bindFeatures declares the flags about profiles, and about priority and fairness.
 func (o *Options) bindFeatures(s *section) {
-	s.BoolVar(&o.config.Serving.Debug.Profiles.Contention, "contention-profiling", false, "fill the profiles block and mutex, at some cost")
-	s.StringVar(&o.config.Serving.Debug.Profiles.Socket, "debug-socket-path", "", "Unix socket that serves profiles to whoever may open it")
+	s.BoolVar(&o.config.Serving.Debug.Profiles.Contention, "contention-profiling", false,
+		"fill the profiles block and mutex, at some cost")
+	s.StringVar(&o.config.Serving.Debug.Profiles.Socket, "debug-socket-path", "",
+		"Unix socket that serves profiles to whoever may open it")
 	s.BoolVar(&o.config.Serving.Debug.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/")
-	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true, "keep the status of FlowSchemas, which do not share out requests yet")
+	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true,
+		"keep the status of FlowSchemas, which do not share out requests yet")
 	s.explain("false leaves the status of FlowSchemas alone. --max-requests-inflight and --max-mutating-requests-inflight bound requests "+
 		"either way", "enable-priority-and-fairness")
 }
 
-// finishFeatures takes in what is left out. It refuses fairness without the API that says what is
-// fair.
+// finishFeatures returns an error if priority and fairness is on, but --runtime-config turns the
+// API off that configures it. The first of the three names that --runtime-config has decides: a
+// version counts before api/ga, and that before api/all.
 func (o *Options) finishFeatures() error {
 	o.config.API.Without.PriorityAndFairness = !o.features.fairness
 	if !o.features.fairness {
@@ -38,8 +43,9 @@ func (o *Options) finishFeatures() error {
 	return nil
 }
 
-// finishPages has the server tell of itself, and of its flags.
-func (o *Options) finishPages() {
+// finishStatusPages turns the pages /statusz and /flagz on, as their feature gates say (KEP-4827,
+// KEP-4828).
+func (o *Options) finishStatusPages() {
 	debug, gates := &o.config.Serving.Debug, &o.generic.gates
 	debug.NoStatus = !gates.enabled("ComponentStatusz")
 	if gates.enabled("ComponentFlagz") {
@@ -47,7 +53,7 @@ func (o *Options) finishPages() {
 	}
 }
 
-// values are all flags with what they say.
+// values returns the value of each flag by its name. The page /flagz shows them.
 func (o *Options) values() map[string]string {
 	values := map[string]string{}
 	for _, s := range o.sections {

@@ -18,7 +18,8 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// TestDefaults holds the flags' defaults against those of the zero Config: serve without flags is New(Config{}).
+// TestDefaults checks that `coracle serve` without flags is the server of the zero Config: each
+// default is the same.
 func TestDefaults(t *testing.T) {
 	c := parse(t, Serve())
 	for name, tt := range map[string]struct{ got, want any }{
@@ -44,7 +45,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestKubeAPIServerDefaults checks what is another default in kube-apiserver's place: no controllers run there, as none run in it.
+// TestKubeAPIServerDefaults checks the defaults that differ in kube-apiserver's place, such as that
+// no controllers run.
 func TestKubeAPIServerDefaults(t *testing.T) {
 	file := pkitest.KeyFile(t)
 	required := []string{"--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=https://a", "--service-account-key-file=" + file, "--service-account-signing-key-file=" + file}
@@ -74,7 +76,7 @@ func TestKubeAPIServerDefaults(t *testing.T) {
 	}
 }
 
-// TestMeanings checks the flags that do not go into the Config as they are.
+// TestMeanings checks flags whose value is translated before it goes into the Config.
 func TestMeanings(t *testing.T) {
 	c := parse(t, Serve(), "--secure-port=0", "--max-requests-inflight=0", "--controllers=", "--anonymous-auth=false",
 		"--runtime-config=v1,apps/v1/deployments=false", "--runtime-config=api/all=true", "--profile=crd-only",
@@ -91,7 +93,7 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// TestAuthenticationFlags checks that each flag about authentication goes where it belongs.
+// TestAuthenticationFlags checks that each flag about authentication sets its own field.
 func TestAuthenticationFlags(t *testing.T) {
 	got := parse(t, Serve(), "--client-ca-file=a", "--token-auth-file=b", "--basic-auth-file=c",
 		"--requestheader-client-ca-file=d", "--requestheader-allowed-names=e,f", "--requestheader-username-headers=g",
@@ -115,7 +117,7 @@ func TestAuthenticationFlags(t *testing.T) {
 	}
 }
 
-// parse returns what a command line says.
+// parse returns the Config of a command line, which must have no mistake.
 func parse(t *testing.T, o *Options, args ...string) server.Config {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -130,7 +132,8 @@ func parse(t *testing.T, o *Options, args ...string) server.Config {
 	return c
 }
 
-// TestAuthorizationFlags: a configuration file stands in place of modes, unless these are given as well, which the server refuses.
+// TestAuthorizationFlags checks that an AuthorizationConfiguration file replaces the modes and the
+// webhook.
 func TestAuthorizationFlags(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

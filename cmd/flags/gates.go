@@ -8,18 +8,26 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"go.uber.org/zap"
 )
 
-// gate is a feature gate: a switch of Kubernetes for what is new, or on its way out.
+// Feature gates (--feature-gates). kube-apiserver knows 242; gates.txt lists each with its
+// stage, its default, and what becomes of it here. This file reads the flag as kube-apiserver does,
+// with the same mistakes, and then compares the result with what this server does. Options.Finish
+// calls finishGates before all else, because other checks ask enabled.
+
+// gate is a line of gates.txt: a feature gate of Kubernetes, a switch for a feature that is new or
+// about to be removed.
 type gate struct {
-	name, stage string
-	on          bool   // by default
-	here        string // what becomes of it, see gates.txt
-	locked      bool
-	needs       []string // gates that must be on if it is
+	name, stage string   // the stage is alpha, beta, ga or deprecated
+	on          bool     // the default
+	here        string   // one of the gate... constants
+	locked      bool     // it cannot be other than its default
+	needs       []string // gates that must be on while this gate is on
 }
 
-// What becomes of gates here.
+// The values of gate.here. The head of gates.txt says what each means.
 const (
 	gateOn, gateOff = "on", "off"
 	gateAsked       = "asked"
@@ -30,9 +38,9 @@ const (
 //go:embed gates.txt
 var gatesText string
 
-// knownGates reads gates.txt, once somebody gives a gate.
+// knownGates returns the gates of gates.txt by name. The file is read at the first call.
 var knownGates = sync.OnceValue(func() map[string]gate {
-	known := map[string]gate{}
+	byName := map[string]gate{}
 	for line := range strings.Lines(gatesText) {
 		words := strings.Fields(line)
 		if len(words) == 0 || words[0] == "#" {
@@ -46,33 +54,36 @@ var knownGates = sync.OnceValue(func() map[string]gate {
 				g.locked = true
 			}
 		}
-		known[g.name] = g
+		byName[g.name] = g
 	}
-	return known
+	return byName
 })
 
-// The gates that stand for all of a stage. What is said of single ones counts before them.
+// The gates that set all gates of a stage. An entry for a single gate counts before them, wherever
+// it stands.
 const (
 	allAlpha = "AllAlpha"
 	allBeta  = "AllBeta"
 )
 
-// guards are gates whose being ignored would leave something unguarded, with the value that asks
-// for the guard and the reason.
+// guards are the gates that cannot be ignored, because they ask for a protection that this server
+// does not have. asked is the value that asks for the protection; why says what would be
+// unprotected.
 var guards = map[string]struct {
 	asked bool
 	why   string
 }{
-	"AllowServiceExternalIPs":             {false, "nothing here keeps externalIPs out of services"},
-	"ConstrainedImpersonation":            {false, "who has rights to impersonate with constraints would go on to have them"},
+	"AllowServiceExternalIPs": {false, "nothing here keeps externalIPs out of services"},
+	"ConstrainedImpersonation": {false,
+		"users who hold rights to constrained impersonation would keep them"},
 	"ManifestBasedAdmissionControlConfig": {true, "no policies or webhooks are read from files"},
 }
 
-// gates is what --feature-gates asks for: components, or "" where none is named, with what is said
-// of their gates, unread.
+// gates is the flag --feature-gates. It keeps the entries as text until finishGates reads them:
+// kube-apiserver, too, reports an unknown gate only after all flags have been parsed.
 type gates struct {
-	asked map[string][]string
-	on    map[string]bool // what comes of it, for gates that are not as they are by default
+	asked map[string][]string // entries Name=bool by component; "" where an entry names no component
+	on    map[string]bool     // what the flag sets, AllAlpha and AllBeta resolved; set by finishGates
 }
 
 // String implements pflag.Value.
@@ -108,7 +119,7 @@ func (g *gates) Set(s string) error {
 // Type implements pflag.Value.
 func (*gates) Type() string { return "colonSeparatedMultimapStringString" }
 
-// enabled reports whether a gate is on.
+// enabled reports whether a gate is on, by the flag or by default. An unknown gate is off.
 func (g *gates) enabled(name string) bool {
 	if on, said := g.on[name]; said {
 		return on
@@ -116,10 +127,12 @@ func (g *gates) enabled(name string) bool {
 	return knownGates()[name].on
 }
 
-// component is the one whose gates these are.
+// component is the component that kube-apiserver's gates and versions belong to. An entry
+// kube:Name=true is the same as Name=true.
 const component = "kube"
 
-// finishGates reads the versions and the gates.
+// finishGates reads the versions, then the gates, and reports the first mistake. Gates whose value
+// makes a difference that this server does not make are refused or logged.
 func (o *Options) finishGates() error {
 	if err := o.generic.versions.read(); err != nil {
 		return err
@@ -134,17 +147,17 @@ func (o *Options) finishGates() error {
 		}
 		asked, err := readGates(g.asked[name])
 		if err == nil {
-			err = g.take(asked)
+			err = g.resolve(asked)
 		}
 		if err != nil {
 			return err
 		}
-		o.judgeGates(asked)
+		o.reportGates(asked)
 	}
 	return nil
 }
 
-// readGates reads entries Name=bool. Of several about one gate the last counts.
+// readGates reads entries Name=bool. The last entry for a gate counts.
 func readGates(list []string) (map[string]bool, error) {
 	asked := map[string]bool{}
 	for entry := range strings.SplitSeq(strings.Join(list, ","), ",") {
@@ -165,13 +178,15 @@ func readGates(list []string) (map[string]bool, error) {
 	return asked, nil
 }
 
-// take turns gates on and off.
-func (g *gates) take(asked map[string]bool) error {
-	known := knownGates()
+// resolve sets g.on, and checks it as kube-apiserver does: each gate exists, a locked gate keeps
+// its default, and a gate that is on has all the gates on that it needs. An unknown gate ends the
+// check.
+func (g *gates) resolve(asked map[string]bool) error {
+	byName := knownGates()
 	g.on = maps.Clone(asked)
 	var m mistakes
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		on, one := asked[name], known[name]
+		on, one := asked[name], byName[name]
 		switch {
 		case one.name == "":
 			m.add("unrecognized feature gate: %s", name)
@@ -185,26 +200,26 @@ func (g *gates) take(asked map[string]bool) error {
 	}
 	for all, stage := range map[string]string{allAlpha: "alpha", allBeta: "beta"} {
 		on, said := asked[all]
-		for name, one := range known {
+		for name, one := range byName {
 			if _, itself := g.on[name]; said && !itself && one.stage == stage && name != allAlpha && name != allBeta {
 				g.on[name] = on
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(known)) {
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		if !g.enabled(name) {
 			continue
 		}
-		if off := slices.DeleteFunc(slices.Clone(known[name].needs), g.enabled); len(off) > 0 {
+		if off := slices.DeleteFunc(slices.Clone(byName[name].needs), g.enabled); len(off) > 0 {
 			m.add("%s is enabled, but depends on features that are disabled: %v", name, off)
 		}
 	}
 	return m.err()
 }
 
-// judgeGates refuses gates that ask for a guard that is not here, and says which others make no
-// difference.
-func (o *Options) judgeGates(asked map[string]bool) {
+// reportGates refuses each gate of guards that asks for its protection, and adds one line for the
+// log that names all gates whose value this server does not follow.
+func (o *Options) reportGates(asked map[string]bool) {
 	var without []string
 	for _, name := range slices.Sorted(maps.Keys(o.generic.gates.on)) {
 		on := o.generic.gates.on[name]
@@ -218,11 +233,12 @@ func (o *Options) judgeGates(asked map[string]bool) {
 		}
 	}
 	if len(without) > 0 {
-		o.warnings = append(o.warnings, "these feature gates make no difference here: "+strings.Join(without, ", "))
+		o.warn("feature gates have no effect", zap.Strings("gates", without))
 	}
 }
 
-// follows reports whether a gate that is asked to be so is so, or concerns others.
+// follows reports whether the server behaves as a gate asks. A gate that concerns other programs,
+// or that the server reads, is always followed.
 func (g gate) follows(on bool) bool {
 	switch g.here {
 	case gateOn:

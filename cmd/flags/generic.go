@@ -7,36 +7,49 @@ import (
 	"time"
 )
 
-// generic is what flags about requests say in a way of their own.
+// generic holds the values of the section "Generic" that do not go into the Config as they are.
 type generic struct {
 	minWatch int // seconds
 	gates    gates
 	versions versions
 }
 
+// bindGeneric declares the flags about requests, shutdown, gates and versions.
 func (o *Options) bindGeneric(s *section) {
 	c := &o.config
-	s.Var(address{&c.Serving.AdvertiseAddress}, "advertise-address", "IP address under which the service kubernetes knows the server; by default --bind-address, or that of the default route's interface")
-	s.StringSliceVar(&c.Serving.CORSOrigins, "cors-allowed-origins", nil, "patterns of web origins that may call the API")
-	s.StringVar(&c.Serving.ExternalHostname, "external-hostname", "", "host name by which documents name the server to others; by default --advertise-address")
+	s.Var(address{&c.Serving.AdvertiseAddress}, "advertise-address",
+		"IP address under which the service kubernetes knows the server; by default --bind-address, or that of the default route's interface")
+	s.StringSliceVar(&c.Serving.CORSOrigins, "cors-allowed-origins", nil,
+		"patterns of web origins that may call the API")
+	s.StringVar(&c.Serving.ExternalHostname, "external-hostname", "",
+		"host name by which documents name the server to others; by default --advertise-address")
 	s.IntVar(&c.Limits.MaxReads, "max-requests-inflight", 400, "reading requests served at once; 0 for no bound")
-	s.IntVar(&c.Limits.MaxWrites, "max-mutating-requests-inflight", 200, "writing requests served at once; 0 for no bound")
+	s.IntVar(&c.Limits.MaxWrites, "max-mutating-requests-inflight", 200,
+		"writing requests served at once; 0 for no bound")
 	s.DurationVar(&c.Limits.RequestTimeout, "request-timeout", time.Minute, "bound on a request other than a watch")
-	s.IntVar(&o.generic.minWatch, "min-request-timeout", 1800, "least seconds that a watch without a timeout lasts; 0 for ever")
-	s.DurationVar(&c.Serving.LivezGrace, "livez-grace-period", 0, "how long after the start /livez takes what still has to be done then for done")
-	s.DurationVar(&c.Shutdown.Delay, "shutdown-delay-duration", 0, "how long requests are served on after readiness has failed")
+	s.IntVar(&o.generic.minWatch, "min-request-timeout", 1800,
+		"least seconds that a watch without a timeout lasts; 0 for ever")
+	s.DurationVar(&c.Serving.LivezGrace, "livez-grace-period", 0,
+		"how long after the start /livez takes what still has to be done then for done")
+	s.DurationVar(&c.Shutdown.Delay, "shutdown-delay-duration", 0,
+		"how long requests are served on after readiness has failed")
 	s.BoolVar(&c.Shutdown.RefuseNew, "shutdown-send-retry-after", false,
 		"go on listening until all running requests but watches have been served, and answer new ones with 429")
-	s.DurationVar(&c.Shutdown.WatchGrace, "shutdown-watch-termination-grace-period", 0, "time over which watches are ended")
+	s.DurationVar(&c.Shutdown.WatchGrace, "shutdown-watch-termination-grace-period", 0,
+		"time over which watches are ended")
 	s.Float64Var(&c.Serving.HTTP.GoawayChance, "goaway-chance", 0,
 		"chance that a request of HTTP/2 ends its connection, so that the client may find another server: at most 0.02")
 	s.StringSliceVar(&c.Serving.HTTP.HSTS, "strict-transport-security-directives", nil,
 		"directives of the header Strict-Transport-Security: max-age=SECONDS, includeSubDomains, preload")
-	s.DurationVar(&c.Storage.InitTimeout, "storage-initialization-timeout", time.Minute, "how long the server waits for its etcd servers at the start")
-	s.Var(&o.generic.gates, "feature-gates", "features of Kubernetes to turn on or off, as Name=true or kube:Name=false, with commas between them: see docs/flags.md")
+	s.DurationVar(&c.Storage.InitTimeout, "storage-initialization-timeout", time.Minute,
+		"how long the server waits for its etcd servers at the start")
+	s.Var(&o.generic.gates, "feature-gates",
+		"features of Kubernetes to turn on or off, as Name=true or kube:Name=false, with commas between them: see docs/flags.md")
 	o.bindVersions(s)
 }
 
+// finishGeneric checks the section in kube-apiserver's order, which is the order of
+// ServerRunOptions.Validate.
 func (o *Options) finishGeneric() error {
 	c := &o.config
 	var m mistakes
@@ -51,7 +64,7 @@ func (o *Options) finishGeneric() error {
 	notNegative("max-requests-inflight", c.Limits.MaxReads)
 	notNegative("max-mutating-requests-inflight", c.Limits.MaxWrites)
 	notNegative("request-timeout", int(c.Limits.RequestTimeout))
-	if chance := c.Serving.HTTP.GoawayChance; !(chance >= 0 && chance <= 0.02) { // nor is what is no number
+	if chance := c.Serving.HTTP.GoawayChance; !(chance >= 0 && chance <= 0.02) { // written so that NaN fails
 		m.add("--goaway-chance can not be less than 0 or greater than 0.02")
 	}
 	notNegative("min-request-timeout", o.generic.minWatch)
@@ -73,15 +86,16 @@ func (o *Options) finishGeneric() error {
 	noneAtZero(&c.Limits.MaxWrites, -1)
 	c.Limits.MinWatch = time.Duration(o.generic.minWatch) * time.Second
 	noneAtZero(&c.Limits.MinWatch, forever)
-	o.takeGates()
+	o.applyGates()
 	return m.err()
 }
 
-// forever is longer than any server runs.
+// forever stands for "no end" where the Config wants a duration. No server runs as long.
 const forever = 100 * 365 * 24 * time.Hour
 
-// takeGates hands over what the gates ask for that are as they are asked.
-func (o *Options) takeGates() {
+// applyGates hands the gates that this server reads ("asked" in gates.txt) to the Config. Without
+// --feature-gates the Config's defaults hold.
+func (o *Options) applyGates() {
 	if o.generic.gates.on == nil {
 		return
 	}
@@ -95,20 +109,21 @@ func (o *Options) takeGates() {
 	}
 }
 
-// originsHelp is what kube-apiserver adds to its errors about patterns of origins.
+// originsHelp is the help that kube-apiserver adds to its errors about --cors-allowed-origins.
 const originsHelp = `List of allowed origins for CORS, comma separated. An allowed origin can be a regular expression to support subdomain matching. ` +
 	`If this list is empty CORS will not be enabled. Please ensure each expression matches the entire hostname by anchoring to the start with '^' or including the '//' prefix, ` +
 	`and by anchoring to the end with '$' or including the ':' port separator suffix. Examples of valid expressions are '//example\.com(:|$)' and '^https://example\.com(:|$)'`
 
-// checkOrigins returns what is wrong with a pattern of origins. One that is not held at both ends
-// would let in others as well.
+// checkOrigins returns what is wrong with a pattern of origins. A pattern must be anchored at both
+// ends of the host: "example.com" would also match "example.com.attacker.net".
 func checkOrigins(pattern string) error {
 	var m mistakes
 	_, err := regexp.Compile(pattern)
 	switch {
 	case pattern == "":
 		m.add("empty value in --cors-allowed-origins, help: %s", originsHelp)
-	case err == nil && (!strings.Contains(pattern, "^") && !strings.Contains(pattern, "//") || !strings.ContainsAny(pattern, "$:")):
+	case err == nil &&
+		(!strings.Contains(pattern, "^") && !strings.Contains(pattern, "//") || !strings.ContainsAny(pattern, "$:")):
 		err = errors.New("regular expression does not pin to start/end of host in the origin header")
 		fallthrough
 	case err != nil:
@@ -117,8 +132,8 @@ func checkOrigins(pattern string) error {
 	return m.err()
 }
 
-// checkTransportSecurity says what is wrong with directives of the header
-// Strict-Transport-Security.
+// checkTransportSecurity returns what is wrong with directives of the header
+// Strict-Transport-Security (RFC 6797, section 6.1).
 func checkTransportSecurity(directives []string) error {
 	var m mistakes
 	for _, d := range directives {

@@ -1,22 +1,24 @@
 package flags
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
 )
 
-// otherValues are for flags that not every value of their type will do for.
+// otherValues are valid values of flags that do not accept every value of their type.
 var otherValues = map[string]string{
 	"vmodule":                             "a=1",
 	"coordinated-leadership-retry-period": "3s",
 	"watch-cache-sizes":                   "pods#0",
 }
 
-// otherValue returns another value than the default of a flag.
+// otherValue returns a valid value of a flag that is not its default.
 func otherValue(f *pflag.Flag) string {
 	if value, special := otherValues[f.Name]; special {
 		return value
@@ -32,8 +34,9 @@ func otherValue(f *pflag.Flag) string {
 	return "x"
 }
 
-// TestLines gives each flag that is not honoured another value than its default. Those that make no difference cost one line of the log,
-// the others are refused. With its default neither happens.
+// TestLines gives each ignored or refused flag another value than its default. An ignored flag must
+// cost one line of the log, and a refused flag must be an error. A flag that repeats its default
+// must cause neither.
 func TestLines(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("a,b: c\n"), 0o600); err != nil {
@@ -42,7 +45,7 @@ func TestLines(t *testing.T) {
 	var tried [2]int
 	for _, s := range Serve().sections {
 		s.VisitAll(func(f *pflag.Flag) {
-			why, never := note(f, ignored), note(f, refused)
+			why, never := annotation(f, ignored), annotation(f, refused)
 			if why == "" && never == "" {
 				return
 			}
@@ -51,7 +54,7 @@ func TestLines(t *testing.T) {
 			switch {
 			case why != "":
 				tried[0]++
-				if want := "--" + f.Name + " makes no difference here: " + why; err != nil || len(lines) != 1 || lines[0] != want {
+				if want := "flag has no effect flag=--" + f.Name + " reason=" + why; err != nil || len(lines) != 1 || lines[0] != want {
 					t.Errorf("%q: got lines %q, error %v, want %q", args, lines, err, want)
 				}
 			default:
@@ -72,7 +75,8 @@ func TestLines(t *testing.T) {
 	t.Logf("%d flags make no difference, %d are refused", tried[0], tried[1])
 }
 
-// outcome returns what is said of a command line.
+// outcome returns the lines for the log, and the error, that a command line of `coracle serve`
+// causes.
 func outcome(args []string) ([]string, error) {
 	o := Serve()
 	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
@@ -82,22 +86,38 @@ func outcome(args []string) ([]string, error) {
 	if err == nil {
 		_, err = o.Finish()
 	}
-	return o.warnings, err
+	var lines []string
+	for _, w := range o.warnings {
+		lines = append(lines, lineOf(w))
+	}
+	return lines, err
 }
 
-// TestValueLines: values of flags that are honoured otherwise.
+// lineOf returns a line for the log as text: the message, then key=value for each field.
+func lineOf(w warning) string {
+	line := w.message
+	for _, f := range w.fields {
+		fields := zapcore.NewMapObjectEncoder()
+		f.AddTo(fields)
+		line += fmt.Sprintf(" %s=%v", f.Key, fields.Fields[f.Key])
+	}
+	return line
+}
+
+// TestValueLines checks values of honoured flags that are ignored or refused although the flag is
+// not.
 func TestValueLines(t *testing.T) {
 	for _, tt := range []struct{ args, line, err string }{
 		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
-		{"--enable-admission-plugins=RuntimeClass", "the admission plugin RuntimeClass is not here, so RuntimeClasses do not change pods, and pods may name any", ""},
+		{"--enable-admission-plugins=RuntimeClass", "admission plugin is absent plugin=RuntimeClass consequence=RuntimeClasses do not change pods, and pods may name any", ""},
 		{"--enable-admission-plugins=PodSecurity", "", "the admission plugin PodSecurity is refused: it is not here, so pods may do what the labels of their namespace forbid"},
 		{"--admission-control=ImagePolicyWebhook", "", "the admission plugin ImagePolicyWebhook is refused: it is not here, so nobody is asked about images"},
 		{"--disable-admission-plugins=PodSecurity,ServiceAccount", "", ""},
-		{"--feature-gates=CBORServingAndStorage=true,OpenAPIEnums=false", "these feature gates make no difference here: CBORServingAndStorage=true, OpenAPIEnums=false", ""},
+		{"--feature-gates=CBORServingAndStorage=true,OpenAPIEnums=false", "feature gates have no effect gates=[CBORServingAndStorage=true OpenAPIEnums=false]", ""},
 		{"--feature-gates=CBORServingAndStorage=false,OpenAPIEnums=true", "", ""},
 		{"--feature-gates=KubeletInUserNamespace=true", "", ""},
 		{"--feature-gates=AtomicFIFO=true", "", ""},
-		{"--feature-gates=ListFromCacheSnapshot=false", "these feature gates make no difference here: ListFromCacheSnapshot=false", ""},
+		{"--feature-gates=ListFromCacheSnapshot=false", "feature gates have no effect gates=[ListFromCacheSnapshot=false]", ""},
 		{"--feature-gates=WatchList=false,APIResponseCompression=false", "", ""},
 		{"--feature-gates=AllowServiceExternalIPs=false", "", "--feature-gates AllowServiceExternalIPs=false is refused: nothing here keeps externalIPs out of services"},
 		{"--feature-gates=AllowServiceExternalIPs=true", "", ""},
@@ -120,7 +140,7 @@ func TestValueLines(t *testing.T) {
 	}
 }
 
-// text is what an error says.
+// text returns the text of an error, "" for nil.
 func text(err error) string {
 	if err == nil {
 		return ""

@@ -15,23 +15,28 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// logs is what flags about the log say.
+// The section "Logs". It is the only section that acts: finishLogs opens the log that all others
+// write to. Options.Finish calls finishLogs right after the feature gates, on which the forms of
+// the log depend.
+
+// logs holds the values of the flags about the log.
 type logs struct {
-	format    string
-	flush     time.Duration
-	verbosity level
-	files     levels
+	format    string        // "text" or "json"
+	flush     time.Duration // longest time that a line stays in a buffer
+	verbosity level         // -v
+	files     levels        // --vmodule, which is ignored
 	text      stream
 	json      stream
 }
 
-// stream is how a form of the log goes out.
+// stream says how the log is written in one format.
 type stream struct {
-	name   string
-	split  bool
-	buffer quantity
+	name   string   // the format
+	split  bool     // errors go to standard error, all other lines to standard output
+	buffer quantity // bytes of these other lines that are collected before a write; 0 for no buffer
 }
 
+// bindLogs declares the flags of the section. Each format has flags of its own.
 func (o *Options) bindLogs(s *section) {
 	l := &o.logs
 	s.StringVar(&l.format, "logging-format", "text", "form of the log: text or json")
@@ -41,23 +46,26 @@ func (o *Options) bindLogs(s *section) {
 	s.ignore("the files that it names are not here", "vmodule")
 	l.text.name, l.json.name = "text", "json"
 	for _, form := range []*stream{&l.text, &l.json} {
-		s.BoolVar(&form.split, "log-"+form.name+"-split-stream", false, "write errors to standard error, and all other lines to standard output")
-		s.Var(&form.buffer, "log-"+form.name+"-info-buffer-size", "bytes that these other lines are put together to; 0 for each at once")
+		s.BoolVar(&form.split, "log-"+form.name+"-split-stream", false,
+			"write errors to standard error, and all other lines to standard output")
+		s.Var(&form.buffer, "log-"+form.name+"-info-buffer-size",
+			"bytes that these other lines are put together to; 0 for each at once")
 	}
 }
 
-// debugVerbosity is from which verbosity on Kubernetes has a line for each request, which here is
-// what only those want to know who look for a mistake.
+// debugVerbosity is the least -v that turns debug lines on. Kubernetes logs a line for each request
+// from -v=3 on; here such lines have the level debug.
 const debugVerbosity = 3
 
-// finishLogs opens the log.
+// finishLogs checks the section and opens the log. Of --log-level and -v the one that asks for more
+// counts.
 func (o *Options) finishLogs() error {
 	if err := o.checkLogs(); err != nil {
 		return err
 	}
 	level, err := zapcore.ParseLevel(o.own.logLevel)
 	if err != nil {
-		return fmt.Errorf("--log-level: %w", err)
+		return fmt.Errorf("--log-level: %w: give debug, info, warn or error", err)
 	}
 	if o.logs.verbosity >= debugVerbosity {
 		level = zapcore.DebugLevel
@@ -66,8 +74,9 @@ func (o *Options) finishLogs() error {
 	return nil
 }
 
-// open returns the log of what is of a level or above. Of lines that are the same, a second has a
-// hundred, and then each hundredth.
+// open returns a log of the lines of the given level and above. It samples: of lines with the same
+// level and message it writes the first hundred in a second, and then each hundredth, so that a
+// line per request cannot flood the disk.
 func (l *logs) open(level zapcore.Level) *zap.Logger {
 	encoder, form := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), &l.json
 	if l.format == "text" {
@@ -85,8 +94,8 @@ func (l *logs) open(level zapcore.Level) *zap.Logger {
 	return zap.New(zapcore.NewSamplerWithOptions(core, time.Second, 100, 100), zap.ErrorOutput(errors))
 }
 
-// infos is where lines go that tell of no error. Those in its buffer are written when the log is
-// synced.
+// infos returns the writer of lines below the level error, if the streams are split. Lines in its
+// buffer are written when the buffer is full, when flush has passed, or when the log is synced.
 func (f *stream) infos(flush time.Duration) zapcore.WriteSyncer {
 	out := linesTo(os.Stdout)
 	if size := f.buffer.Value(); size > 0 {
@@ -95,14 +104,17 @@ func (f *stream) infos(flush time.Duration) zapcore.WriteSyncer {
 	return out
 }
 
-// linesTo writes to a stream. What is written need not be on a disk, if that is where it goes.
+// linesTo returns a writer to a standard stream that may be used concurrently. It hides the file's
+// Sync, which fails for a terminal or a pipe, and which is too slow for a line of the log.
 func linesTo(file *os.File) zapcore.WriteSyncer {
 	return zapcore.Lock(zapcore.AddSync(struct{ io.Writer }{file}))
 }
 
-// maxBuffer bounds the buffer of the log, in bytes, as in kube-apiserver.
+// maxBuffer is the largest buffer of the log in bytes, as in kube-apiserver.
 const maxBuffer = 2 << 30
 
+// checkLogs returns what is wrong with the section. As in kube-apiserver, buffers and split streams
+// are alpha features, and JSON a beta feature.
 func (o *Options) checkLogs() error {
 	l, enabled := &o.logs, o.generic.gates.enabled
 	var m mistakes
@@ -113,7 +125,8 @@ func (o *Options) checkLogs() error {
 	case l.format != "text" && l.format != "json":
 		m.addErr(field.Invalid(field.NewPath("format"), l.format, "Unsupported log format"))
 	case l.format == "json" && !enabled("LoggingBetaOptions"):
-		m.addErr(field.Forbidden(field.NewPath("format"), "Log format json is disabled, see LoggingBetaOptions feature"))
+		m.addErr(field.Forbidden(field.NewPath("format"),
+			"Log format json is disabled, see LoggingBetaOptions feature"))
 	}
 	if len(l.files) > 0 && l.format != "text" && l.format != "" {
 		m.addErr(field.Forbidden(field.NewPath("vmodule"), "Only supported for text log format"))
@@ -131,7 +144,7 @@ func (o *Options) checkLogs() error {
 	return m.err()
 }
 
-// level is a flag that says how much is logged.
+// level is the flag -v: a number, of which a larger one logs more.
 type level int32
 
 // String implements pflag.Value.
@@ -149,7 +162,8 @@ func (l *level) Set(s string) error {
 // Type implements pflag.Value.
 func (*level) Type() string { return "Level" }
 
-// levels is a flag that says how much is logged by which files: entries pattern=N.
+// levels is the flag --vmodule: a verbosity for each file of the source that a pattern matches, as
+// PATTERN=N with commas between the entries.
 type levels []string
 
 // String implements pflag.Value.
@@ -176,7 +190,7 @@ func (l *levels) Set(s string) error {
 // Type implements pflag.Value.
 func (*levels) Type() string { return "pattern=N,..." }
 
-// quantity is a flag that is a quantity, such as 4Mi.
+// quantity is a flag that holds a resource.Quantity, such as 4Mi.
 type quantity struct{ meta.Quantity }
 
 // String implements pflag.Value.

@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/inspect"
 )
 
-// metrics is what flags about metrics say in a way of their own.
+// metrics holds the values of the section "Metrics". Its JSON names are those of kube-apiserver's
+// options, because an error prints the struct.
 type metrics struct {
 	Hidden   string            `json:"showHiddenMetricsForVersion,omitempty"`
 	Disabled []string          `json:"disabledMetrics,omitempty"`
@@ -21,15 +22,18 @@ type metrics struct {
 	Manifest string            `json:"allowListMappingManifest,omitempty"`
 }
 
+// bindMetrics declares the flags of the section.
 func (o *Options) bindMetrics(s *section) {
 	m := &o.metrics
 	s.StringSliceVar(&m.Disabled, "disabled-metrics", nil, "metrics that are not shown at /metrics")
-	s.StringVar(&m.Hidden, "show-hidden-metrics-for-version", "", "release before this one whose metrics are to be shown though they are on their way out")
-	s.StringToStringVar(&m.Allowed, "allow-metric-labels", nil, "values that labels of metrics may have, as metric,label='value,value'")
+	s.StringVar(&m.Hidden, "show-hidden-metrics-for-version", "",
+		"release before this one whose metrics are to be shown though they are on their way out")
+	s.StringToStringVar(&m.Allowed, "allow-metric-labels", nil,
+		"values that labels of metrics may have, as metric,label='value,value'")
 	s.StringVar(&m.Manifest, "allow-metric-labels-manifest", "", "YAML file of the same")
 }
 
-// The forms of names of metrics and labels.
+// Patterns of the names of metrics and their labels, as Prometheus defines them.
 const (
 	labelPattern  = `[a-zA-Z_][a-zA-Z0-9_]*`
 	metricPattern = `[a-zA-Z_:][a-zA-Z0-9_:]*`
@@ -40,12 +44,15 @@ var (
 	metricLabel = regexp.MustCompile(`^` + metricPattern + `,` + labelPattern + `$`)
 )
 
+// finishMetrics checks the section, reads the manifest, and writes both into the Config.
 func (o *Options) finishMetrics() error {
 	c, path := &o.metrics, field.NewPath("metrics")
 	var m mistakes
-	if previous := fmt.Sprintf("%d.%d", thisRelease.major, thisRelease.minor-1); c.Hidden != "" && c.Hidden != previous {
+	if previous := fmt.Sprintf("%d.%d", thisRelease.major, thisRelease.minor-1); c.Hidden != "" &&
+		c.Hidden != previous {
 		m.addErr(field.Invalid(path.Child("showHiddenMetricsForVersion"), c.Hidden,
-			fmt.Sprintf("must be omitted or have the value '%v'; only the previous minor version is allowed", previous)))
+			fmt.Sprintf("must be omitted or have the value '%v'; only the previous minor version is allowed",
+				previous)))
 	}
 	for _, name := range c.Disabled {
 		if !metricName.MatchString(name) {
@@ -68,12 +75,14 @@ func (o *Options) finishMetrics() error {
 		allowed = c.Allowed
 	}
 	if len(m) == 0 {
-		o.config.Serving.Debug.Metrics = inspect.Metrics{Disabled: c.Disabled, LabelValues: labelValues(allowed), Hidden: c.Hidden != ""}
+		o.config.Serving.Debug.Metrics = inspect.Metrics{Disabled: c.Disabled, LabelValues: labelValues(allowed),
+			Hidden: c.Hidden != ""}
 	}
 	return m.err()
 }
 
-// labelValues reads values that labels may have, whose names have been judged.
+// labelValues turns {"metric,label": "value,value"} into the values by metric and label.
+// checkLabels has accepted the keys.
 func labelValues(allowed map[string]string) map[string]map[string][]string {
 	if len(allowed) == 0 {
 		return nil
@@ -89,7 +98,7 @@ func labelValues(allowed map[string]string) map[string]map[string][]string {
 	return values
 }
 
-// checkLabels judges the names of labels.
+// checkLabels returns an error if a key of allowed is not METRIC,LABEL.
 func checkLabels(path *field.Path, allowed map[string]string) *field.Error {
 	for name := range allowed {
 		if !metricLabel.MatchString(name) {
@@ -100,7 +109,8 @@ func checkLabels(path *field.Path, allowed map[string]string) *field.Error {
 	return nil
 }
 
-// readManifest reads and judges the file, if there is one.
+// readManifest reads and checks the file of --allow-metric-labels-manifest. It returns nil if the
+// flag is not given.
 func (m *metrics) readManifest(path *field.Path) (allowed map[string]string, wrong *field.Error) {
 	if m.Manifest == "" {
 		return nil, nil

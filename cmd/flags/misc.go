@@ -14,19 +14,25 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// misc is what flags under no heading say in a way of their own.
+// The section "Misc": flags that kube-apiserver declares outside of any heading. They are about
+// services, API servers behind and beside this one, kubelets, and the signing of service account
+// tokens. Options.Finish calls completeMisc before the checks of all sections, finishMisc among
+// them, and applyMisc after them.
+
+// misc holds the values of the section "Misc" that do not go into the Config as they are.
 type misc struct {
 	clusterIPRange        string
-	ranges                []netip.Prefix // of clusterIPRange
+	ranges                []netip.Prefix // the first two of clusterIPRange, masked; set by completeMisc
 	nodePorts             portRange
 	reconciler            string
 	servers               int
-	lease, renewal, retry time.Duration // of coordinated leadership
+	lease, renewal, retry time.Duration // of coordinated leader election (KEP-4355), only checked
 	proxyCert, proxyKey   string
 	refuseRedirects       bool
 	logFiles              bool
 }
 
+// bindMisc declares the flags of the section.
 func (o *Options) bindMisc(s *section) {
 	c := &o.config
 	s.BoolVar(&c.API.AllowPrivileged, "allow-privileged", false, "let containers of pods be privileged")
@@ -43,46 +49,55 @@ func (o *Options) bindMisc(s *section) {
 	s.deprecate("enable-logs-handler", "Log handler functionality is deprecated")
 }
 
-// bindServices declares what is about services.
+// bindServices declares the flags about services.
 func (o *Options) bindServices(s *section) {
 	services := &o.config.API.Services
 	s.StringVar(&o.misc.clusterIPRange, "service-cluster-ip-range", o.defaults.clusterIPRange,
 		"ranges that the cluster IPs of services come from: one, or two of different families")
 	o.misc.nodePorts = portRange{30000, 32767}
-	s.Var(&o.misc.nodePorts, "service-node-port-range", "ports that services of the types NodePort and LoadBalancer get: first-last or first+more")
-	s.IntVar(&services.KubernetesNodePort, "kubernetes-service-node-port", 0, "port of all nodes that leads to the service kubernetes; 0 for none")
+	s.Var(&o.misc.nodePorts, "service-node-port-range",
+		"ports that services of the types NodePort and LoadBalancer get: first-last or first+more")
+	s.IntVar(&services.KubernetesNodePort, "kubernetes-service-node-port", 0,
+		"port of all nodes that leads to the service kubernetes; 0 for none")
 	s.StringVar(&o.misc.reconciler, "endpoint-reconciler-type", "lease",
 		"how the endpoints of the service kubernetes are kept: lease or master-count, which is the same here, or none")
 	s.IntVar(&o.misc.servers, "apiserver-count", 1, "how many API servers there are")
 	s.hide("apiserver-count", "apiserver-count is deprecated and will be removed in a future version.")
-	s.ignore("the servers of a store know of each other", "apiserver-count")
+	s.ignore("the servers that share a store find each other", "apiserver-count")
 }
 
-// bindServers declares what is about other API servers, behind this one or beside it.
+// bindServers declares the flags about other API servers: those behind this one, which APIServices
+// name, and those beside it on the same store.
 func (o *Options) bindServers(s *section) {
 	s.StringVar(&o.misc.proxyCert, "proxy-client-cert-file", "", "certificate to show to API servers behind this one")
 	s.StringVar(&o.misc.proxyKey, "proxy-client-key-file", "", "its key")
 	s.BoolVar(&o.config.API.Aggregation.ByEndpoints, "enable-aggregator-routing", false,
 		"reach API servers behind this one, and webhooks, by the endpoints of their services")
-	s.BoolVar(&o.misc.refuseRedirects, "aggregator-reject-forwarding-redirect", true, "refuse redirects of API servers behind this one")
+	s.BoolVar(&o.misc.refuseRedirects, "aggregator-reject-forwarding-redirect", true,
+		"refuse redirects of API servers behind this one")
 
 	s.String("peer-ca-file", "", "CAs of other API servers on the same store")
 	s.String("peer-advertise-ip", "", "IP address at which these find this one")
 	s.String("peer-advertise-port", "", "port at which they do")
 	s.ignore("requests are not passed to other servers of the store: all serve the same", peerFlags...)
 
-	s.DurationVar(&o.misc.lease, "coordinated-leadership-lease-duration", 15*time.Second, "how long a leader that is elected here leads without a word")
-	s.DurationVar(&o.misc.renewal, "coordinated-leadership-renew-deadline", 10*time.Second, "how long a leader tries to go on")
-	s.DurationVar(&o.misc.retry, "coordinated-leadership-retry-period", 2*time.Second, "how long it waits between tries")
-	s.ignore("no leaders are elected here", "coordinated-leadership-lease-duration", "coordinated-leadership-renew-deadline", "coordinated-leadership-retry-period")
+	s.DurationVar(&o.misc.lease, "coordinated-leadership-lease-duration", 15*time.Second,
+		"how long a leader that is elected here leads without a word")
+	s.DurationVar(&o.misc.renewal, "coordinated-leadership-renew-deadline", 10*time.Second,
+		"how long a leader tries to go on")
+	s.DurationVar(&o.misc.retry, "coordinated-leadership-retry-period", 2*time.Second,
+		"how long it waits between tries")
+	s.ignore("no leaders are elected here", "coordinated-leadership-lease-duration",
+		"coordinated-leadership-renew-deadline", "coordinated-leadership-retry-period")
 }
 
-// bindKubelets declares what is about connections to kubelets.
+// bindKubelets declares the flags about connections to kubelets.
 func bindKubelets(s *section) {
 	s.String("kubelet-certificate-authority", "", "CAs of kubelets")
 	s.String("kubelet-client-certificate", "", "certificate to show to kubelets")
 	s.String("kubelet-client-key", "", "its key")
-	s.StringSlice("kubelet-preferred-address-types", []string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"},
+	s.StringSlice("kubelet-preferred-address-types",
+		[]string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"},
 		"which addresses of nodes lead to kubelets")
 	s.Duration("kubelet-timeout", 5*time.Second, "how long kubelets may take")
 	s.Uint("kubelet-port", 10250, "port of kubelets")
@@ -90,18 +105,20 @@ func bindKubelets(s *section) {
 	s.hide("kubelet-port", "kubelet-port is deprecated and will be removed.")
 	s.hide("kubelet-read-only-port", "kubelet-read-only-port is deprecated and will be removed.")
 	s.Int64("max-connection-bytes-per-sec", 0, "bytes a second of a connection to a pod; 0 for no bound")
-	s.ignore("no kubelet is ever connected to", "kubelet-certificate-authority", "kubelet-client-certificate", "kubelet-client-key",
+	s.ignore("this server connects to no kubelet", "kubelet-certificate-authority", "kubelet-client-certificate",
+		"kubelet-client-key",
 		"kubelet-preferred-address-types", "kubelet-timeout", "kubelet-port", "kubelet-read-only-port", "max-connection-bytes-per-sec")
 }
 
-// The ranges that services can have.
+// The bounds of --service-cluster-ip-range.
 const (
-	leastServiceBits = 3 // that addresses of the first differ in
-	fixedServiceBits = 2 // that addresses of the first share: to kube-apiserver, larger ranges have no size
-	mostRanges       = 2
+	leastServiceBits = 3 // bits that number the addresses of the first range: 8 addresses at least
+	fixedServiceBits = 2 // least prefix length of the first range; kube-apiserver cannot count larger ones
+	mostRanges       = 2 // one for each IP family
 )
 
-// completeMisc reads the ranges of cluster IPs.
+// completeMisc reads the ranges of cluster IPs. A range that is not one ends Finish here, as in
+// kube-apiserver; a third range is reported by checkRanges.
 func (o *Options) completeMisc() error {
 	if o.misc.clusterIPRange == "" {
 		return nil
@@ -116,13 +133,15 @@ func (o *Options) completeMisc() error {
 		case len(wrong) > 0:
 			return fmt.Errorf("service-cluster-ip-range[%d] is not an ip net", i)
 		case i == 0 && (p.Addr().BitLen()-p.Bits() < leastServiceBits || p.Bits() < fixedServiceBits):
-			return fmt.Errorf("error determining service IP ranges for primary service cidr: the service cluster IP range must be at least %d IP addresses", 1<<leastServiceBits)
+			return fmt.Errorf("error determining service IP ranges for primary service cidr: the service cluster IP range must be at least %d IP addresses",
+				1<<leastServiceBits)
 		}
 		o.misc.ranges = append(o.misc.ranges, p.Masked())
 	}
 	return nil
 }
 
+// finishMisc checks the section and writes it into the Config.
 func (o *Options) finishMisc() error {
 	services := &o.config.API.Services
 	var m mistakes
@@ -132,13 +151,15 @@ func (o *Options) finishMisc() error {
 	m.addErr(o.checkRanges())
 	port := services.KubernetesNodePort
 	if port < 0 || port > 65535 {
-		m.add("--kubernetes-service-node-port %d must be between 0 and 65535, inclusive. If 0, the Kubernetes master service will be of type ClusterIP", port)
+		m.add("--kubernetes-service-node-port %d must be between 0 and 65535, inclusive. If 0, the Kubernetes master service will be of type ClusterIP",
+			port)
 	}
 	if port > 0 && !o.misc.nodePorts.contains(port) {
 		m.add("kubernetes service node port range %v doesn't contain %d", &o.misc.nodePorts, port)
 	}
-	if o.misc.nodePorts.contains(0) { // which kube-apiserver takes, and may hand out
-		m.add("--service-node-port-range %v must be between 1 and 65535, inclusive: 0 is no node port", &o.misc.nodePorts)
+	if o.misc.nodePorts.contains(0) { // kube-apiserver accepts port 0, and may then allocate it
+		m.add("--service-node-port-range %v must be between 1 and 65535, inclusive: 0 is no node port",
+			&o.misc.nodePorts)
 	}
 	m.addErr(o.checkFamilies())
 	if o.misc.servers <= 0 {
@@ -154,8 +175,8 @@ func (o *Options) finishMisc() error {
 	return m.err()
 }
 
-// finishAggregation says how API servers behind this one are reached. As with kube-apiserver, a
-// certificate without a key, or a key without one, is none.
+// finishAggregation tells the Config how to reach the API servers behind this one. As in
+// kube-apiserver, a certificate without a key, or a key without a certificate, counts as neither.
 func (o *Options) finishAggregation() {
 	a := &o.config.API.Aggregation
 	if o.misc.proxyCert != "" && o.misc.proxyKey != "" {
@@ -164,23 +185,28 @@ func (o *Options) finishAggregation() {
 	a.ForwardRedirects = !o.misc.refuseRedirects
 }
 
-// abstractSocket is the name of a socket that is no file.
+// abstractSocket matches the name of an abstract Unix socket, which is no file: unix(7).
 var abstractSocket = regexp.MustCompile(`^@([a-zA-Z0-9_-]+\.)*[a-zA-Z0-9_-]+$`)
 
+// checkSigningEndpoint checks the flags about the plugin that signs service account tokens
+// (KEP-740).
 func checkSigningEndpoint(sa *identity.ServiceAccounts) error {
 	var m mistakes
 	if sa.SigningEndpoint != "" && (sa.SigningKeyFile != "" || len(sa.KeyFiles) > 0) {
 		m.add("can't set `--service-account-signing-key-file` and/or `--service-account-key-file` with `--service-account-signing-endpoint` (They are mutually exclusive)")
 	}
 	if strings.HasPrefix(sa.SigningEndpoint, "@") && !abstractSocket.MatchString(sa.SigningEndpoint) {
-		m.add("invalid value %q passed for `--service-account-signing-endpoint`, when prefixed with @ must be a valid abstract socket name", sa.SigningEndpoint)
+		m.add("invalid value %q passed for `--service-account-signing-endpoint`, when prefixed with @ must be a valid abstract socket name",
+			sa.SigningEndpoint)
 	}
 	return m.err()
 }
 
-// peerFlags are about other servers of the store, to which requests can be passed.
+// peerFlags are the flags about other servers of the store. kube-apiserver passes requests for API
+// versions that it does not serve to them (KEP-4020).
 var peerFlags = []string{"peer-ca-file", "peer-advertise-ip", "peer-advertise-port"}
 
+// checkPeers refuses peerFlags without the feature gate that they belong to.
 func (o *Options) checkPeers() error {
 	const gate = "UnknownVersionInteroperabilityProxy"
 	var m mistakes
@@ -192,6 +218,8 @@ func (o *Options) checkPeers() error {
 	return m.err()
 }
 
+// checkCoordination checks that a leader's lease is longer than its attempts to renew it, and those
+// longer than the wait between two attempts.
 func (o *Options) checkCoordination() error {
 	var m mistakes
 	if o.misc.lease <= o.misc.renewal {
@@ -203,6 +231,7 @@ func (o *Options) checkCoordination() error {
 	return m.err()
 }
 
+// checkRanges checks that there are at most two ranges of cluster IPs, of different families.
 func (o *Options) checkRanges() error {
 	var m mistakes
 	if len(o.config.API.Services.ClusterIPRanges) > mostRanges {
@@ -214,8 +243,10 @@ func (o *Options) checkRanges() error {
 	return m.err()
 }
 
-// checkFamilies refuses a server that the service kubernetes cannot lead to, as far as flags say
-// where it is.
+// checkFamilies checks that the address of the server is of the same IP family as the first range
+// of cluster IPs. The endpoint of the service kubernetes is that address, and a service of one
+// family cannot lead to an endpoint of the other. If the flags do not say the address, because it
+// is unspecified, nothing is checked.
 func (o *Options) checkFamilies() error {
 	c := &o.config
 	if !o.defaults.strict || o.misc.reconciler == "none" {
@@ -238,8 +269,8 @@ func (o *Options) checkFamilies() error {
 	return nil
 }
 
-// applyMisc reads what would be shown to API servers behind this one, as kube-apiserver does when
-// it starts.
+// applyMisc checks what kube-apiserver looks at only when it starts: the kind of endpoint
+// reconciler, and the certificate that is shown to API servers behind this one.
 func (o *Options) applyMisc() error {
 	if !slices.Contains([]string{"lease", "master-count", "none"}, o.misc.reconciler) {
 		return fmt.Errorf("unknown endpoint reconciler type: %s", o.misc.reconciler)

@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
-// mistakes are what is wrong with a command line, in the order in which kube-apiserver finds it.
-// They are one error, which says each thing once.
+// mistakes are all that is wrong with a command line, in the order in which kube-apiserver finds
+// it. As one error it prints like utilerrors.Aggregate of Kubernetes: "a" if there is one text,
+// "[a, b]" if there are several, and each text once.
 type mistakes []error
 
+// add adds a mistake that fmt.Errorf words.
 func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
 
 // addErr adds an error that may be nil.
@@ -19,7 +21,8 @@ func (m *mistakes) addErr(err error) {
 	}
 }
 
-// err returns the mistakes as an error, nil if there are none.
+// err returns m as an error. It is nil, not an empty list in an interface, if there are no
+// mistakes.
 func (m mistakes) err() error {
 	if len(m) == 0 {
 		return nil
@@ -27,7 +30,7 @@ func (m mistakes) err() error {
 	return m
 }
 
-// Error implements error, as kube-apiserver words several at once.
+// Error implements error.
 func (m mistakes) Error() string {
 	texts := m.texts(nil)
 	if len(texts) == 1 {
@@ -36,7 +39,8 @@ func (m mistakes) Error() string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// texts appends what is not in list yet. Mistakes among mistakes stand between those around them.
+// texts appends to list the texts that it does not contain yet. Mistakes within mistakes are
+// flattened in place, so the order is kept.
 func (m mistakes) texts(list []string) []string {
 	for _, err := range m {
 		if more, are := err.(mistakes); are {
@@ -48,5 +52,5 @@ func (m mistakes) texts(list []string) []string {
 	return list
 }
 
-// Unwrap returns the mistakes one by one.
+// Unwrap returns the mistakes for errors.Is and errors.As.
 func (m mistakes) Unwrap() []error { return m }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestMistakes words several mistakes as kube-apiserver does: each once, those among others between them.
+// TestMistakes checks that several mistakes are worded as kube-apiserver words them: each once, and
+// lists within lists in place.
 func TestMistakes(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	for _, tt := range []struct {
@@ -28,7 +29,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestOrder: what ends it at once, what is said together, what shows later, what is refused.
+// TestOrder checks the order in which Finish finds mistakes: those that end it at once, those that
+// are reported together, those that are found late, and refusals.
 func TestOrder(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	const refusal = "--egress-selector-config-file=f"
@@ -37,7 +39,7 @@ func TestOrder(t *testing.T) {
 		"the service cluster IP range must be at least 8 IP addresses"
 	const wrong = "--apiserver-count=0 --request-timeout=-1s --request-timeout=-2s"
 	for _, tt := range []struct{ args, want string }{
-		{refusal, "--egress-selector-config-file is refused: connections to others are made without a proxy, and would leave the network that it stands for"},
+		{refusal, "--egress-selector-config-file is refused: the server connects without a proxy, so its connections would leave the network that the proxy stands for"},
 		{refusal + " " + late, `unknown tls version "VersionTLS09"`},
 		{refusal + " " + late + " " + wrong, "[--request-timeout can not be negative value, --apiserver-count should be a positive number, but value '0' provided]"},
 		{wrong + " --watch-cache-sizes=x", "invalid value of watch cache size: x"},

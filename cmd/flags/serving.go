@@ -12,48 +12,58 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// serving is what flags about the secure port say in a way of their own.
+// serving holds the values of the section "Secure serving" that do not go into the Config as they
+// are.
 type serving struct {
 	suites     []string
 	curves     []int32
 	minVersion string
 }
 
+// bindServing declares the flags about the listener and its TLS.
 func (o *Options) bindServing(s *section) {
 	c := &o.config.Serving
 	c.BindAddress = o.defaults.bindAddress
 	s.Var(address{&c.BindAddress}, "bind-address", "IP address to listen on")
 	s.IntVar(&c.SecurePort, "secure-port", 6443, "port for HTTPS; 0 for none")
 	s.BoolVar(&c.SharePort, "permit-port-sharing", false, "let other processes listen on the same address and port")
-	s.BoolVar(&c.ShareAddress, "permit-address-sharing", false, "let other processes listen on all addresses, or single ones, of the port")
+	s.BoolVar(&c.ShareAddress, "permit-address-sharing", false,
+		"let other processes listen on all addresses, or single ones, of the port")
 	s.BoolVar(&c.HTTP.HTTP1Only, "disable-http2-serving", false, "offer no HTTP/2")
-	s.IntVar(&c.HTTP.MaxStreams, "http2-max-streams-per-connection", 0, "requests of one HTTP/2 connection at a time; 0 for 250")
+	s.IntVar(&c.HTTP.MaxStreams, "http2-max-streams-per-connection", 0,
+		"requests of one HTTP/2 connection at a time; 0 for 250")
 	s.StringVar(&c.TLS.CertDir, "cert-dir", o.defaults.certDir,
 		"folder with apiserver.crt and apiserver.key, which are made if neither is there; if empty, the server is an authority of its own, under the data directory")
 	s.StringVar(&c.TLS.CertFile, "tls-cert-file", "", "serving certificate with its chain; in --cert-dir if not given")
 	s.StringVar(&c.TLS.KeyFile, "tls-private-key-file", "", "key of the serving certificate")
 	s.Var((*namedCertificates)(&c.TLS.ByName), "tls-sni-cert-key",
 		"certificate for clients that ask for a name: cert.pem,key.pem, or with other names than those in it cert.pem,key.pem:*.example.com,10.0.0.1; may be repeated")
-	s.StringSliceVar(&o.serving.suites, "tls-cipher-suites", nil, "cipher suites of TLS 1.2, by the names of Go's crypto/tls; by default those that Go has by default")
+	s.StringSliceVar(&o.serving.suites, "tls-cipher-suites", nil,
+		"cipher suites of TLS 1.2, by the names of Go's crypto/tls; by default those that Go has by default")
 	s.Int32SliceVar(&o.serving.curves, "tls-curve-preferences", nil,
 		"mechanisms of key exchange, by the numbers of Go's crypto/tls; by default those that Go has by default")
-	s.StringVar(&o.serving.minVersion, "tls-min-version", "", "least version of TLS: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13; by default VersionTLS12")
+	s.StringVar(&o.serving.minVersion, "tls-min-version", "",
+		"least version of TLS: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13; by default VersionTLS12")
 }
 
+// finishServing checks the port. In kube-apiserver's place HTTPS cannot be turned off.
 func (o *Options) finishServing() error {
 	c := &o.config.Serving
 	if o.defaults.strict && (c.SecurePort < 1 || c.SecurePort > 65535) && c.SecurePort != server.AnyPort {
-		return fmt.Errorf("--secure-port %d must be between 1 and 65535, inclusive. It cannot be turned off with 0", c.SecurePort)
+		return fmt.Errorf("--secure-port %d must be between 1 and 65535, inclusive. It cannot be turned off with 0",
+			c.SecurePort)
 	}
 	portAtZero(&c.SecurePort)
 	return nil
 }
 
-// applyServing hands over what TLS is to be.
+// applyServing translates the names of cipher suites, curves and the version of TLS. kube-apiserver
+// does this only when it opens the listener, so their mistakes are reported after those of all
+// sections.
 func (o *Options) applyServing() error {
 	c := &o.config.Serving
 	for _, name := range o.serving.suites {
-		id, known := suite(name)
+		id, known := cipherSuite(name)
 		if !known {
 			//lint:ignore ST1005 these are kube-apiserver's words
 			return fmt.Errorf("Cipher suite %s not supported or doesn't exist", name)
@@ -67,7 +77,7 @@ func (o *Options) applyServing() error {
 			return fmt.Errorf("curve preference %d is out of range (must be 1-%d)", id, math.MaxUint16)
 		case slices.Contains(c.TLS.Curves, curve):
 			return fmt.Errorf("duplicate curve preference %d", id)
-		case strings.HasPrefix(curve.String(), "CurveID("): // it has no name
+		case strings.HasPrefix(curve.String(), "CurveID("): // Go prints a curve so that it has no name for
 			return fmt.Errorf("curve preference %d is not supported by the current Go version", id)
 		}
 		c.TLS.Curves = append(c.TLS.Curves, curve)
@@ -87,8 +97,9 @@ func (o *Options) applyServing() error {
 	return nil
 }
 
-// suite finds a cipher suite by its name. Two have older names as well.
-func suite(name string) (uint16, bool) {
+// cipherSuite returns the number of a cipher suite by its name in crypto/tls. Two suites also have
+// an older name, without _SHA256.
+func cipherSuite(name string) (uint16, bool) {
 	switch name {
 	case "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305", "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305":
 		name += "_SHA256"
@@ -101,10 +112,11 @@ func suite(name string) (uint16, bool) {
 	return 0, false
 }
 
-// portAtZero gives a port of which 0 means none the Config's word for that.
+// portAtZero replaces port 0, which turns a listener off, by the Config's value for that.
 func portAtZero(port *int) { noneAtZero(port, server.NoPort) }
 
-// namedCertificates is a flag that adds a certificate each time it is given.
+// namedCertificates is the flag --tls-sni-cert-key. Each use adds a certificate: CERT,KEY or
+// CERT,KEY:NAME,NAME.
 type namedCertificates []identity.NamedCertificate
 
 // String implements pflag.Value.

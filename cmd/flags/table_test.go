@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// theirFlag is a flag as kube-apiserver's help has it.
+// theirFlag is a flag as kube-apiserver's help shows it.
 type theirFlag struct{ section, name, kind, value string }
 
-// theirs reads testdata/kube-apiserver.txt.
+// theirs reads the flags and gates of kube-apiserver from testdata/kube-apiserver.txt.
 func theirs(t *testing.T) (flags []theirFlag, gates []string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/kube-apiserver.txt")
@@ -36,10 +36,10 @@ func theirs(t *testing.T) (flags []theirFlag, gates []string) {
 	return flags, gates
 }
 
-// shownDefault is what the help says at the end of a flag.
+// shownDefault matches the default at the end of a flag's help.
 var shownDefault = regexp.MustCompile(`\(default "?(.*?)"?\)( \(DEPRECATED: .*\))?\n$`)
 
-// helpOf returns type and default as the help shows them.
+// helpOf returns the type and the default of a flag as the help shows them.
 func helpOf(f *pflag.Flag) (kind, value string) {
 	alone := pflag.NewFlagSet("", pflag.ContinueOnError)
 	alone.AddFlag(f)
@@ -52,8 +52,8 @@ func helpOf(f *pflag.Flag) (kind, value string) {
 	return kind, value
 }
 
-// TestTable holds the flags against those of kube-apiserver: sections, names, types and defaults. It has two more, help and version, which
-// are the command's.
+// TestTable compares the flags with those of kube-apiserver: sections, names, types and defaults.
+// kube-apiserver's help also has --help and --version, which the command adds.
 func TestTable(t *testing.T) {
 	theirs, _ := theirs(t)
 	if len(theirs) != 170 {
@@ -86,7 +86,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestGateTable holds the gates against those in kube-apiserver's help.
+// TestGateTable compares gates.txt with the gates in kube-apiserver's help.
 func TestGateTable(t *testing.T) {
 	_, gates := theirs(t)
 	if len(gates) != 150 {

@@ -1,5 +1,7 @@
 package flags
 
+// bindTraces declares the section "Traces", which has one flag. The server reads the file.
 func (o *Options) bindTraces(s *section) {
-	s.StringVar(&o.config.Serving.Debug.TracingFile, "tracing-config-file", "", "TracingConfiguration file: where traces of requests go, a span for each")
+	s.StringVar(&o.config.Serving.Debug.TracingFile, "tracing-config-file", "",
+		"TracingConfiguration file: where traces of requests go, a span for each")
 }

@@ -11,12 +11,18 @@ import (
 	"time"
 )
 
-// pairs is a flag of entries key=value, which may be repeated, or hold several with commas between
-// them. Blanks around keys and values are cut off.
+// This file has the types of flags that pflag lacks and several sections need: key=value pairs, an
+// IP address, a range of ports. Each reads and prints its value, and words its mistakes, as its
+// counterpart in kube-apiserver's libraries (k8s.io/component-base/cli/flag,
+// k8s.io/apimachinery/pkg/util/net). The help shows the result of Type.
+
+// pairs is a flag of entries key=value. It may be given several times, and one value may hold
+// several entries with commas between them. Blanks around keys and values are cut off. A later
+// entry replaces an earlier one with the same key.
 type pairs struct {
 	values map[string]string
-	bare   bool // an entry may be a key alone
-	whole  bool // commas belong to the value
+	bare   bool // an entry may be a key without "=", whose value is then ""
+	whole  bool // a comma is part of the value, so each use of the flag holds one entry
 }
 
 // String implements pflag.Value.
@@ -51,7 +57,7 @@ func (p *pairs) Set(s string) error {
 // Type implements pflag.Value.
 func (p *pairs) Type() string { return "mapStringString" }
 
-// address is a flag that is an IP address, in the form of a configuration.
+// address is a flag that holds an IP address. It writes to a string of the Config. "" sets nothing.
 type address struct{ value *string }
 
 // String implements pflag.Value.
@@ -78,17 +84,18 @@ func (a address) Set(s string) error {
 // Type implements pflag.Value.
 func (address) Type() string { return "ip" }
 
-// noneAtZero gives a flag of which 0 means none or no bound the Config's word for that, where 0 is
-// the default.
+// noneAtZero replaces 0 by none. For some flags 0 means "no bound" or "off", but in the Config 0
+// means the default; none is what the Config has instead, such as -1.
 func noneAtZero[T int | time.Duration](value *T, none T) {
 	if *value == 0 {
 		*value = none
 	}
 }
 
-// portRange is a flag that is a range of ports: first-last, first+more, or one alone; "" is the
-// empty one. Mistakes are worded as kube-apiserver's.
-type portRange struct{ first, last int }
+// portRange is a flag that holds a range of ports: first-last, first+more (8000+10 is 8000-8010),
+// or a single port. The zero value is the empty range, as is the text "". Mistakes are worded as
+// kube-apiserver words them.
+type portRange struct{ first, last int } // both included; 0 <= first <= last <= 65535
 
 // String implements pflag.Value.
 func (r *portRange) String() string {
@@ -98,7 +105,7 @@ func (r *portRange) String() string {
 	return fmt.Sprintf("%d-%d", r.first, r.last)
 }
 
-// contains reports whether a port is of the range.
+// contains reports whether the range has a port. The empty range has none, not even port 0.
 func (r *portRange) contains(port int) bool {
 	return *r != portRange{} && r.first <= port && port <= r.last
 }

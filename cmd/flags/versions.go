@@ -7,36 +7,47 @@ import (
 	"strings"
 )
 
-// versions is which release the server is asked to behave as, and the oldest release that is to
-// read what it stores.
-type versions struct {
-	emulated, compatible []string
-	forward, runtime     bool
+// --emulated-version and --min-compatibility-version (KEP-4330, compatibility versions). This file
+// reads and checks them as kube-apiserver does; finishGates and finishGeneric call it. An older
+// emulated version is refused: this server has one set of APIs and features.
 
+// versions holds both versions, as given and as read.
+type versions struct {
+	emulated, compatible []string // the values of the flags
+	forward, runtime     bool     // --emulation-forward-compatible; the same for what --runtime-config names
+
+	// emulates is the release whose behaviour is asked for; worksWith is the oldest release that
+	// must be able to read the stored objects.
 	emulates, worksWith release
 }
 
-// release is a minor release of Kubernetes.
+// release is a minor release of Kubernetes, such as 1.36.
 type release struct{ major, minor uint64 }
 
+// String returns the release as kube-apiserver prints it, such as "1.36".
 func (r release) String() string { return fmt.Sprintf("%d.%d", r.major, r.minor) }
 
+// before reports whether r is older than other.
 func (r release) before(other release) bool {
 	return r.major < other.major || r.major == other.major && r.minor < other.minor
 }
 
-// The releases that kube-apiserver can emulate or be compatible with, and the one that it is
-// compatible with by default.
+// The releases that kube-apiserver 1.36 can emulate or be compatible with are those from
+// oldestRelease to thisRelease. By default it is compatible with defaultCompatible, the one before
+// this.
 var (
-	thisRelease   = release{1, 36}
-	oldestRelease = release{1, 33}
-	otherRelease  = release{1, 35}
+	thisRelease       = release{1, 36}
+	oldestRelease     = release{1, 33}
+	defaultCompatible = release{1, 35}
 )
 
+// bindVersions declares the flags. They belong to the section "Generic".
 func (o *Options) bindVersions(s *section) {
 	v := &o.generic.versions
-	s.StringSliceVar(&v.emulated, "emulated-version", nil, "release of Kubernetes to behave as, as 1.36 or kube=1.36; 1.33 to 1.35 are refused")
-	s.StringSliceVar(&v.compatible, "min-compatibility-version", nil, "oldest release of kube-apiserver that can read what is stored, from 1.33 to 1.36, as 1.35 or kube=1.35, which is the default")
+	s.StringSliceVar(&v.emulated, "emulated-version", nil,
+		"release of Kubernetes to behave as, as 1.36 or kube=1.36; 1.33 to 1.35 are refused")
+	s.StringSliceVar(&v.compatible, "min-compatibility-version", nil,
+		"oldest release of kube-apiserver that can read what is stored, from 1.33 to 1.36, as 1.35 or kube=1.35, which is the default")
 	s.BoolVar(&v.forward, "emulation-forward-compatible", false,
 		"with --emulated-version of an older release, serve newer versions of its APIs as well: refused with that release")
 	s.BoolVar(&v.runtime, "runtime-config-emulation-forward-compatible", false,
@@ -48,12 +59,13 @@ func (o *Options) bindVersions(s *section) {
 		"nothing else in kube-apiserver 1.36 depends on it", "min-compatibility-version")
 }
 
-// whyOneRelease is why no older release is emulated.
+// whyOneRelease is the reason why no older release is emulated.
 const whyOneRelease = "this server always has the versions, fields and features of 1.36, some of which the older releases lack"
 
-// read takes in both versions.
+// read sets emulates and worksWith. Without --min-compatibility-version, worksWith is the release
+// before emulates, but not older than oldestRelease.
 func (v *versions) read() (err error) {
-	v.emulates, v.worksWith = thisRelease, otherRelease
+	v.emulates, v.worksWith = thisRelease, defaultCompatible
 	emulated, err := readVersion(v.emulated)
 	if err != nil {
 		return err
@@ -74,7 +86,7 @@ func (v *versions) read() (err error) {
 	return err
 }
 
-// check returns what is wrong with the versions in kube-apiserver's eyes.
+// check returns the mistakes that kube-apiserver finds in the versions.
 func (v *versions) check() error {
 	var m mistakes
 	if thisRelease.before(v.emulates) || v.emulates.before(oldestRelease) {
@@ -88,13 +100,15 @@ func (v *versions) check() error {
 		on   bool
 	}{{"EmulationForwardCompatible", v.forward}, {"RuntimeConfigEmulationForwardCompatible", v.runtime}} {
 		if flag.on && v.emulates == thisRelease {
-			m.add("ServerRunOptions.%s cannot be set to true if the emulation version is the same as the binary version", flag.name)
+			m.add("ServerRunOptions.%s cannot be set to true if the emulation version is the same as the binary version",
+				flag.name)
 		}
 	}
 	return m.err()
 }
 
-// refusal is the error of an emulated version that kube-apiserver would take; nil if there is none.
+// refusal returns an error if the emulated version is one that kube-apiserver would take and this
+// server does not. nil: the version is this release.
 func (v *versions) refusal() error {
 	if v.emulates != thisRelease {
 		return fmt.Errorf("--emulated-version %s is refused: %s", v.emulates, whyOneRelease)
@@ -102,10 +116,13 @@ func (v *versions) refusal() error {
 	return nil
 }
 
-// versionText is a version: numbers, and anything behind them.
+// versionText matches the numbers at the beginning of a version. The rest of the text, such as
+// "-alpha.1", is ignored, as Kubernetes' version.ParseGeneric does.
 var versionText = regexp.MustCompile(`^\s*v?([0-9]+(?:\.[0-9]+)*)`)
 
-// readVersion reads entries kube=version, or just versions, of which there can be one.
+// readVersion reads the values of one flag, each VERSION or COMPONENT=VERSION. There can be one
+// value for each component, and kube is the only component. It returns the zero release if list is
+// empty.
 func readVersion(list []string) (r release, err error) {
 	seen := map[string]string{}
 	for _, text := range list {
@@ -138,7 +155,7 @@ func readVersion(list []string) (r release, err error) {
 	return r, nil
 }
 
-// parseVersion returns the numbers of a version, two at least.
+// parseVersion returns the numbers of a version. There are at least two.
 func parseVersion(text string) (numbers []uint64, err error) {
 	match := versionText.FindStringSubmatch(text)
 	if match == nil {
@@ -161,7 +178,7 @@ func parseVersion(text string) (numbers []uint64, err error) {
 	return numbers, nil
 }
 
-// dotted is a version as text.
+// dotted writes the numbers of a version as text: [1 36 0] is "1.36.0".
 func dotted(numbers []uint64) string {
 	var b []byte
 	for i, n := range numbers {

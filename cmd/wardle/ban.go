@@ -12,23 +12,24 @@ import (
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// banFlunder is an admission plugin: it refuses Flunders whose names a Fischer disallows.
+// banFlunder is an admission plugin. It refuses to create a Flunder whose name a Fischer disallows.
 type banFlunder struct{ resources registry.Stores }
 
-// banFlunders is the plugin's row in the table of admission plugins. Kubernetes' own plugins are
-// asked before it, policies and webhooks after it.
+// banFlunders is the plugin's row in the table of admission plugins. It runs after Kubernetes' own
+// plugins, and before those that call policies and webhooks.
 var banFlunders = plugins.Plugin{Name: "BanFlunder", Make: func(resources registry.Stores) (admission.Plugin, error) {
 	return &banFlunder{resources}, nil
 }}
 
-// Name is the plugin's name.
+// Name returns the plugin's name, by which flags turn it on and off.
 func (*banFlunder) Name() string { return "BanFlunder" }
 
-// Handles is true for creations only: what has its name keeps it.
+// Handles selects creations. An update cannot change a name, so a name that was disallowed later
+// stays in use.
 func (*banFlunder) Handles(op admission.Operation) bool { return op == admission.Create }
 
-// Validate makes the plugin an admission.Validator: the name, which may be a generated one, is
-// final.
+// Validate makes the plugin an admission.Validator. It runs after mutation, so the name is final
+// even if it was generated from generateName.
 func (b *banFlunder) Validate(ctx context.Context, a *admission.Attributes) error {
 	if a.Resource.GroupResource() != flunderResource {
 		return nil
@@ -43,7 +44,8 @@ func (b *banFlunder) Validate(ctx context.Context, a *admission.Attributes) erro
 	}
 	for _, f := range list {
 		if slices.Contains(f.DisallowedFlunders, a.Name) {
-			return meta.NewForbidden(flunderResource, a.Name, errors.New("this name may not be used, please change the resource name"))
+			return meta.NewForbidden(flunderResource, a.Name,
+				errors.New("this name may not be used, please change the resource name"))
 		}
 	}
 	return nil

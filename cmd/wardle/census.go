@@ -9,8 +9,9 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// addCensus serves the number of Flunders in each namespace at a path of its own, beside the API
-// resources.
+// addCensus serves the number of Flunders in each namespace at /wardle/census, as a JSON object.
+// The path is authenticated and authorized like all others: RBAC knows it as a non-resource URL.
+// The server calls addCensus once, before it listens (Config.Setup).
 func addCensus(s *server.Server) error {
 	flunders, err := registry.ViewOf[*hub.Flunder](s.Store(flunderResource))
 	if err != nil {

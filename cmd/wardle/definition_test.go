@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestDefinitions has another server serve the resources by their definitions. It judges objects as this one does, as far as tags say
-// how.
+// TestDefinitions serves the resources by their definitions on another server, and checks that it
+// validates objects as this one does, as far as tags say how.
 func TestDefinitions(t *testing.T) {
 	manifests := t.TempDir()
 	file, err := os.Create(filepath.Join(manifests, "wardle.yaml"))

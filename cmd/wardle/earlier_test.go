@@ -72,7 +72,8 @@ func TestEarlierFolder(t *testing.T) {
 
 const pond = beta + "/namespaces/pond/flunders"
 
-// seesWhole reads the objects in all the ways that there are: nothing says that they are old.
+// seesWhole reads the objects in every way that there is, and checks that nothing shows that they
+// are old.
 func seesWhole(t *testing.T, s *wardleServer) {
 	t.Helper()
 	for name, want := range map[string]map[string]any{
@@ -108,7 +109,8 @@ func sameSpec(t *testing.T, what string, got any, want map[string]any) {
 	}
 }
 
-// changes writes the objects: what only adds a default is no change of a field that cannot be changed.
+// changes updates the objects. A default that an update adds does not count as a change of a field
+// that cannot be changed.
 func changes(t *testing.T, s *wardleServer) {
 	t.Helper()
 	const merge = "application/merge-patch+json"
@@ -127,7 +129,8 @@ func changes(t *testing.T, s *wardleServer) {
 	}
 }
 
-// storesWhole looks at the files: a write has stored all of an object, in the version of today.
+// storesWhole checks in the files that a write has stored all of an object, in the current storage
+// version.
 func storesWhole(t *testing.T, dir string) {
 	t.Helper()
 	for _, name := range []string{"one", "three", "four"} {

@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// fischers declares the resource fischers: without namespace, and with nothing to decide.
+// fischers declares the resource fischers. It is cluster-scoped and has no strategy, because the
+// tags of its type say everything.
 func fischers() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*v1alpha1.Fischer]{
 		GroupResource: fischerResource,

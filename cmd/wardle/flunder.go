@@ -9,7 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// flunders declares the resource flunders: namespaced, with a status of its own.
+// flunders declares the resource flunders. It is namespaced and has a status subresource.
 func flunders() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*hub.Flunder]{
 		GroupResource: flunderResource,
@@ -32,23 +32,25 @@ func flunders() registry.Resource {
 	})
 }
 
-// target is kind/name of what a Flunder refers to, "" for nothing.
+// target returns the kind and name of the object that a Flunder refers to, as KIND/NAME, or "" if
+// there is none.
 func target(spec *hub.FlunderSpec) string {
-	if name := spec.FlunderReference + spec.FischerReference; name != "" { // one of them is empty
+	if name := spec.FlunderReference + spec.FischerReference; name != "" { // at most one is set
 		return string(spec.ReferenceType) + "/" + name
 	}
 	return ""
 }
 
-// checkFlunder says what the tags cannot: how the fields depend on each other. Unknown types are
-// reported by the tags.
+// checkFlunder checks how the fields depend on each other, which tags cannot express. The tag enum
+// already reports an unknown referenceType.
 func checkFlunder(f, _ *hub.Flunder) field.ErrorList {
 	var errs field.ErrorList
 	spec := &f.Spec
 	flunder, fischer := field.NewPath("spec", "flunderReference"), field.NewPath("spec", "fischerReference")
 	switch {
 	case spec.FlunderReference != "" && spec.FischerReference != "":
-		errs = append(errs, field.Invalid(fischer, spec.FischerReference, "cannot be set with flunderReference at the same time"))
+		errs = append(errs,
+			field.Invalid(fischer, spec.FischerReference, "cannot be set with flunderReference at the same time"))
 	case spec.ReferenceType == hub.FlunderReference && spec.FlunderReference == "":
 		errs = append(errs, field.Required(flunder, "referenceType is Flunder"))
 	case spec.ReferenceType == hub.FischerReference && spec.FischerReference == "":

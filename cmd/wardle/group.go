@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
+// groupName is the API group. It must be a domain of yours in a copy.
 const groupName = "wardle.example.com"
 
 // The resources of the group.
@@ -18,7 +19,8 @@ var (
 	fischerResource = meta.GroupResource{Group: groupName, Resource: "fischers"}
 )
 
-// wardle is the API group: its types and its resources.
+// wardle declares the API group: its types, the hub of Flunders, the order in which discovery
+// prefers its versions, and its resources.
 func wardle() server.Group {
 	return server.Group{
 		Name: groupName,

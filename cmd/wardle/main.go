@@ -1,9 +1,16 @@
-// Command wardle is an API server of one's own, built on this library: the example to copy.
+// Command wardle is a small API server built on this library, made to be copied: README.md says
+// how.
 //
-// It serves the group wardle.example.com, which Kubernetes's sample-apiserver has made known:
-// Flunders in two versions that differ, with defaults, validation, a status and printed columns;
-// Fischers, which forbid Flunder names by an admission plugin; and a path that is no API resource.
-// Nothing is generated.
+// It serves the group wardle.example.com of Kubernetes' sample-apiserver. Flunders have two
+// versions that differ, with defaults, validation, a status subresource and printed columns.
+// Fischers forbid names of Flunders, through an admission plugin. /wardle/census is a path that is
+// no API resource. No code is generated.
+//
+// main fills a server.Config from flags and runs the server. Tests start the same Config in their
+// own process (wardle_test.go).
+//
+// Not here: Kubernetes' own kinds, which server.Config can serve beside the group; the flags of
+// kube-apiserver (cmd/flags).
 //
 // Read: main.go, group.go, v1beta1, v1alpha1, hub, flunder.go, fischer.go, ban.go, census.go,
 // definition.go.
@@ -31,11 +38,13 @@ func main() {
 	flag.IntVar(&cfg.Serving.SecurePort, "secure-port", 6443, "port for HTTPS; -1 for none")
 	flag.IntVar(&cfg.Serving.HTTPPort, "http-port", 0, "port for plain HTTP; 0 for none")
 	mode := flag.String("authorization-mode", access.RBAC, "RBAC, AlwaysAllow or AlwaysDeny")
-	for name, list := range map[string]*[]string{"enable-admission-plugins": &cfg.Admission.Enable, "disable-admission-plugins": &cfg.Admission.Disable} {
-		flag.Func(name, "names of admission plugins, such as BanFlunder, with commas between them", func(names string) error {
-			*list = strings.Split(names, ",")
-			return nil
-		})
+	for name, list := range map[string]*[]string{"enable-admission-plugins": &cfg.Admission.Enable,
+		"disable-admission-plugins": &cfg.Admission.Disable} {
+		flag.Func(name, "names of admission plugins, such as BanFlunder, with commas between them",
+			func(names string) error {
+				*list = strings.Split(names, ",")
+				return nil
+			})
 	}
 	print := flag.Bool("definitions", false, "print the resources as CustomResourceDefinitions, and end")
 	flag.Parse()
@@ -53,7 +62,8 @@ func main() {
 	}
 }
 
-// config is what makes a server this one; flags say the rest.
+// config returns what every wardle has: the group, the admission plugin and the census. Flags set
+// the rest.
 func config() server.Config {
 	return server.Config{
 		API:       server.APIConfig{Groups: []server.Group{wardle()}},
@@ -62,7 +72,7 @@ func config() server.Config {
 	}
 }
 
-// run serves until ctx ends.
+// run serves until ctx ends, and prints how to use the server when it is ready.
 func run(ctx context.Context, cfg server.Config) error {
 	s, err := server.New(ctx, cfg)
 	if err != nil {

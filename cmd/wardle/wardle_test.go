@@ -30,7 +30,7 @@ const (
 	beta  = "/apis/wardle.example.com/v1beta1"
 )
 
-// wardleServer is a running server with what the tests say to it.
+// wardleServer is a running server and the test that it belongs to.
 type wardleServer struct {
 	*servertest.Server
 	t *testing.T
@@ -81,7 +81,7 @@ func decode(t *testing.T, d *json.Decoder) func(path string) any {
 	}
 }
 
-// must makes a request that succeeds.
+// must sends a request that has to succeed.
 func (s *wardleServer) must(method, path, body string, header ...string) func(path string) any {
 	s.t.Helper()
 	code, at := s.do(method, path, body, header...)
@@ -186,8 +186,8 @@ func TestBan(t *testing.T) {
 	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("bad", ""))
 }
 
-// TestBanSwitchedOff: the plugin is a row in the table of admission plugins, and is switched by its
-// name.
+// TestBanSwitchedOff checks that flags turn the plugin off by its name, like any row of the table
+// of admission plugins.
 func TestBanSwitchedOff(t *testing.T) {
 	cfg := config()
 	cfg.Admission.Disable = []string{"BanFlunder"}
@@ -353,7 +353,8 @@ func TestRoundTrip(t *testing.T) {
 	schemetest.RoundTrip(t, s, nil)
 }
 
-// TestDeprecated declares the older version deprecated: whoever uses it is warned, and counted.
+// TestDeprecated declares the older version deprecated, and checks that its clients are warned and
+// counted.
 func TestDeprecated(t *testing.T) {
 	cfg := config()
 	group := &cfg.API.Groups[0]

@@ -5,21 +5,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 )
 
-// AutoUpdate is the annotation that says whether the server keeps the spec of a schema or level as
-// it makes it: true or false.
+// AutoUpdate is the annotation that says who owns the spec of a schema or level: "true" lets the
+// server restore its own version of the spec, "false" leaves the spec to the administrator.
 const AutoUpdate = "apf.kubernetes.io/autoupdate-spec"
 
-// Set is a set of priority levels and of the flow schemas that refer to them.
+// Set is a set of priority levels and flow schemas. Its schemas may refer to levels of another Set.
 type Set struct {
 	Levels  []*flowcontrolv1.PriorityLevelConfiguration
 	Schemas []*flowcontrolv1.FlowSchema
 }
 
-// Mandatory returns the schemas and levels that cannot be otherwise, as they are made. The caller
-// may change them.
+// Mandatory returns the mandatory schemas and levels, as they are created. The caller owns them: no
+// two calls share anything.
 func Mandatory() Set {
 	exempt := scheme.DeepCopy(*mandatoryLevels[flowcontrolv1.NameExempt])
-	exempt.Exempt = &flowcontrolv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: new(int32(0)), LendablePercent: new(int32(0))}
+	exempt.Exempt = &flowcontrolv1.ExemptPriorityLevelConfiguration{NominalConcurrencyShares: new(int32(0)),
+		LendablePercent: new(int32(0))}
 	return Set{
 		Levels: []*flowcontrolv1.PriorityLevelConfiguration{
 			newLevel(flowcontrolv1.NameExempt, exempt),
@@ -32,11 +33,12 @@ func Mandatory() Set {
 	}
 }
 
-// Suggested returns the other schemas and levels of a new cluster, as they are made: those of
-// Kubernetes 1.36. Administrators may change them. Those of one call share what they have in
-// common.
+// Suggested returns the suggested schemas and levels, as they are created: those of Kubernetes
+// 1.36. The caller owns them, but the objects of one call share slices of subjects and rules, so it
+// must copy an object before it changes such parts.
 func Suggested() Set {
-	const byUser, byNamespace = flowcontrolv1.FlowDistinguisherMethodByUserType, flowcontrolv1.FlowDistinguisherMethodByNamespaceType
+	const byUser, byNamespace = flowcontrolv1.FlowDistinguisherMethodByUserType,
+		flowcontrolv1.FlowDistinguisherMethodByNamespaceType
 	all := []string{flowcontrolv1.All}
 	nodes, everybody := groups("system:nodes"), groups(unauthenticated, authenticated)
 	managers, schedulers := users("system:kube-controller-manager"), users("system:kube-scheduler")
@@ -63,7 +65,8 @@ func Suggested() Set {
 			sorted("system-node-high", "node-high", 400, byUser, flowcontrolv1.PolicyRulesWithSubjects{
 				Subjects: nodes,
 				ResourceRules: []flowcontrolv1.ResourcePolicyRule{
-					{Verbs: all, APIGroups: []string{""}, Resources: []string{"nodes", "nodes/status"}, Namespaces: all, ClusterScope: true},
+					{Verbs: all, APIGroups: []string{""}, Resources: []string{"nodes", "nodes/status"}, Namespaces: all,
+						ClusterScope: true},
 					leases(all...),
 				},
 			}),
@@ -79,14 +82,16 @@ func Suggested() Set {
 			}),
 			sorted("kube-controller-manager", "workload-high", 800, byNamespace, everything(managers)),
 			sorted("kube-scheduler", "workload-high", 800, byNamespace, everything(schedulers)),
-			sorted("kube-system-service-accounts", "workload-high", 900, byNamespace, everything([]flowcontrolv1.Subject{systemAccounts})),
+			sorted("kube-system-service-accounts", "workload-high", 900, byNamespace,
+				everything([]flowcontrolv1.Subject{systemAccounts})),
 			sorted("service-accounts", "workload-low", 9000, byUser, everything(groups("system:serviceaccounts"))),
 			sorted("global-default", "global-default", 9900, byUser, everything(everybody)),
 		},
 	}
 }
 
-// queued makes a limited level whose requests wait.
+// queued returns a level of the type Limited whose requests wait. shares is its weight, lendable is
+// in percent, and hand is the number of queues that a flow uses. A queue holds 50 requests.
 func queued(name string, shares, lendable, queues, hand int32) *flowcontrolv1.PriorityLevelConfiguration {
 	return newLevel(name, flowcontrolv1.PriorityLevelConfigurationSpec{
 		Type: flowcontrolv1.PriorityLevelEnablementLimited,
@@ -100,13 +105,15 @@ func queued(name string, shares, lendable, queues, hand int32) *flowcontrolv1.Pr
 	})
 }
 
-func newLevel(name string, spec flowcontrolv1.PriorityLevelConfigurationSpec) *flowcontrolv1.PriorityLevelConfiguration {
+// newLevel returns a level whose spec the server keeps.
+func newLevel(name string,
+	spec flowcontrolv1.PriorityLevelConfigurationSpec) *flowcontrolv1.PriorityLevelConfiguration {
 	l := &flowcontrolv1.PriorityLevelConfiguration{Spec: spec}
 	l.Name, l.Annotations = name, map[string]string{AutoUpdate: "true"}
 	return l
 }
 
-// sorted makes a schema. Without a method all its requests are one flow.
+// sorted returns a schema with one rule. "" as method makes all its requests one flow.
 func sorted(name, level string, precedence int32, method flowcontrolv1.FlowDistinguisherMethodType,
 	rules flowcontrolv1.PolicyRulesWithSubjects) *flowcontrolv1.FlowSchema {
 	spec := flowcontrolv1.FlowSchemaSpec{
@@ -119,6 +126,7 @@ func sorted(name, level string, precedence int32, method flowcontrolv1.FlowDisti
 	return newSchema(name, spec)
 }
 
+// newSchema returns a schema whose spec the server keeps.
 func newSchema(name string, spec flowcontrolv1.FlowSchemaSpec) *flowcontrolv1.FlowSchema {
 	fs := &flowcontrolv1.FlowSchema{Spec: spec}
 	fs.Name, fs.Annotations = name, map[string]string{AutoUpdate: "true"}

@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/flowcontrolv1"
 )
 
-// TestBootstrap: what a new cluster has is valid, complete without defaults, and refers to levels
-// that exist.
+// TestBootstrap checks that the mandatory and suggested objects are valid, that defaults change
+// nothing in them, and that each schema refers to a level that exists.
 func TestBootstrap(t *testing.T) {
 	mandatory, suggested := Mandatory(), Suggested()
 	levels := slices.Concat(mandatory.Levels, suggested.Levels)
@@ -55,8 +55,8 @@ func encoded(t *testing.T, obj any) string {
 	return string(text)
 }
 
-// TestMandatoryIsCopied: a change of the objects of one call is not seen in those of the next, nor
-// where objects are validated.
+// TestMandatoryIsCopied checks that a change of the objects of one call changes neither those of
+// the next call nor validation.
 func TestMandatoryIsCopied(t *testing.T) {
 	first := Mandatory()
 	first.Schemas[0].Spec.Rules[0].Subjects[0].Group.Name = "others"

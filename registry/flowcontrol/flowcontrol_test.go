@@ -21,13 +21,13 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// schema makes a flow schema whose spec has what is given beside a priority level.
+// schema returns a flow schema whose spec has a priority level and the given fields.
 func schema(t *testing.T, name, spec string) meta.Object {
 	t.Helper()
 	return checktest.Decode[flowcontrolv1.FlowSchema](t, `{"metadata":{"name":"`+name+`"},"spec":{"priorityLevelConfiguration":{"name":"a.b"},`+spec+`}}`)
 }
 
-// TestFlowSchemas has schemas right and wrong. In want, $ is the path of the spec.
+// TestFlowSchemas checks the validation of specs. In want, $ is the path of the spec.
 func TestFlowSchemas(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "FlowSchema").Strategy
 	const precedence = `$.matchingPrecedence: Invalid value: `
@@ -51,7 +51,7 @@ $.rules[0]: Required value: at least one of resourceRules and nonResourceRules h
 	}
 }
 
-// TestWithoutDefaults: what defaults have not completed is told, too.
+// TestWithoutDefaults checks the validation of specs that lack what defaults fill in.
 func TestWithoutDefaults(t *testing.T) {
 	checktest.Want(t, checkPrecedence(nil, "exempt", 0), "<nil>: Invalid value: 0: must be a positive value")
 	checktest.Want(t, checkPrecedence(nil, "exempt", 1), "")
@@ -61,7 +61,7 @@ q.queues: Invalid value: 0: must be positive
 q.handSize: Invalid value: 0: must be positive`)
 }
 
-// TestSubjects has subjects right and wrong. In want, $ is the path of the subject.
+// TestSubjects checks the validation of subjects. In want, $ is the path of the subject.
 func TestSubjects(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "FlowSchema").Strategy
 	const (
@@ -93,7 +93,8 @@ $.serviceAccount.namespace: Invalid value: "A": ` + checktest.Label,
 	}
 }
 
-// TestRules has rules right and wrong. In want, $ is the path of the first rule for resources, & of that for others.
+// TestRules has rules right and wrong. In want, $ is the path of the first rule for resources, & of
+// that for others.
 func TestRules(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "FlowSchema").Strategy
 	const member = "each member of this list must be '*' or a DNS-1123 label; "
@@ -168,7 +169,8 @@ func level(t *testing.T, name, spec string) meta.Object {
 	return checktest.Decode[flowcontrolv1.PriorityLevelConfiguration](t, `{"metadata":{"name":"`+name+`"},"spec":{`+spec+`}}`)
 }
 
-// TestPriorityLevels has levels right and wrong. In want, $ is the path of the spec, & that of the queues.
+// TestPriorityLevels has levels right and wrong. In want, $ is the path of the spec, & that of the
+// queues.
 func TestPriorityLevels(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "PriorityLevelConfiguration").Strategy
 	const reject = `"limitResponse":{"type":"Reject"}`
@@ -214,7 +216,8 @@ $.limited: Forbidden: must be nil if the type is not Limited`,
 	checktest.Want(t, s.Validate(odd, nil), "metadata.annotations: Forbidden: annotation 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares' is forbidden")
 }
 
-// TestMandatoryLevels: the levels of every cluster are what they are, but for what the exempt one counts for.
+// TestMandatoryLevels: the levels of every cluster are what they are, but for what the exempt one
+// counts for.
 func TestMandatoryLevels(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "PriorityLevelConfiguration").Strategy
 	for _, tt := range []struct{ name, spec, want string }{

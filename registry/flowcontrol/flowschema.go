@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// flowSchemas makes the resource flowschemas.
+// flowSchemas declares the resource flowschemas. Its status subresource writes nothing but the
+// status.
 func flowSchemas() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*flowcontrolv1.FlowSchema]{
 		GroupResource: resource("flowschemas"),
@@ -29,7 +30,8 @@ func flowSchemas() registry.Resource {
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
 				registry.Column("PriorityLevel", "The priority level of the requests.", 0),
-				registry.Column("MatchingPrecedence", "Of several schemas about a request, the one with the lowest number counts.", 0),
+				registry.Column("MatchingPrecedence",
+					"Of several schemas about a request, the one with the lowest number counts.", 0),
 				registry.Column("DistinguisherMethod", "How the requests are divided into flows.", 0),
 				registry.AgeColumn,
 				registry.Column("MissingPL", "Whether the priority level does not exist.", 0),
@@ -39,6 +41,8 @@ func flowSchemas() registry.Resource {
 	})
 }
 
+// flowSchemaCells returns the cells of a table's row. MissingPL is the status of the condition
+// Dangling, "?" if the schema does not have it yet.
 func flowSchemaCells(fs *flowcontrolv1.FlowSchema, now time.Time) []any {
 	method, missing := registry.None, "?"
 	if m := fs.Spec.DistinguisherMethod; m != nil {
@@ -56,10 +60,14 @@ func flowSchemaCells(fs *flowcontrolv1.FlowSchema, now time.Time) []any {
 	}
 }
 
+// checkFlowSchema validates a schema. The old object does not matter: a mandatory schema cannot be
+// changed because its spec is fixed.
 func checkFlowSchema(fs, _ *flowcontrolv1.FlowSchema) field.ErrorList {
 	return append(checkFlowSchemaSpec(fs.Name, &fs.Spec), checkMandatorySchema(fs)...)
 }
 
+// checkFlowSchemaStatus validates the status.
 func checkFlowSchemaStatus(fs, _ *flowcontrolv1.FlowSchema) field.ErrorList {
-	return checkConditions(fs.Status.Conditions, func(c *flowcontrolv1.FlowSchemaCondition) string { return string(c.Type) })
+	return checkConditions(fs.Status.Conditions,
+		func(c *flowcontrolv1.FlowSchemaCondition) string { return string(c.Type) })
 }

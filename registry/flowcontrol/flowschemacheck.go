@@ -12,11 +12,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// distinguishers are how requests may be divided into flows.
+// The validation of the spec of a FlowSchema: its precedence, and rules of three sorts (subjects,
+// resource rules, non-resource rules). flowschema.go calls checkFlowSchemaSpec. The texts are those
+// of Kubernetes' pkg/apis/flowcontrol/validation.
+
+// distinguishers are the ways in which the requests of a schema can be divided into flows, in the
+// order in which the error lists them.
 var distinguishers = []flowcontrolv1.FlowDistinguisherMethodType{
 	flowcontrolv1.FlowDistinguisherMethodByNamespaceType, flowcontrolv1.FlowDistinguisherMethodByUserType,
 }
 
+// checkFlowSchemaSpec validates the spec of the schema of that name. The priority level need not
+// exist: then the schema has the condition Dangling.
 func checkFlowSchemaSpec(name string, spec *flowcontrolv1.FlowSchemaSpec) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := checkPrecedence(p.Child("matchingPrecedence"), name, spec.MatchingPrecedence)
@@ -35,18 +42,22 @@ func checkFlowSchemaSpec(name string, spec *flowcontrolv1.FlowSchemaSpec) field.
 	return errs
 }
 
+// checkPrecedence checks that the precedence is from 1 to MaxMatchingPrecedence, and that only the
+// schema "exempt" comes first.
 func checkPrecedence(p *field.Path, name string, n int32) field.ErrorList {
 	switch {
 	case n <= 0:
 		return field.ErrorList{field.Invalid(p, n, "must be a positive value")}
 	case n > flowcontrolv1.MaxMatchingPrecedence:
-		return field.ErrorList{field.Invalid(p, n, fmt.Sprintf("must not be greater than %d", flowcontrolv1.MaxMatchingPrecedence))}
+		return field.ErrorList{field.Invalid(p, n,
+			fmt.Sprintf("must not be greater than %d", flowcontrolv1.MaxMatchingPrecedence))}
 	case n == 1 && name != flowcontrolv1.NameExempt:
 		return field.ErrorList{field.Invalid(p, n, "only the schema named 'exempt' may have matchingPrecedence 1")}
 	}
 	return nil
 }
 
+// checkRule checks that a rule has subjects, and requests that it is about.
 func checkRule(p *field.Path, rule *flowcontrolv1.PolicyRulesWithSubjects) field.ErrorList {
 	var errs field.ErrorList
 	if len(rule.Subjects) == 0 {
@@ -67,14 +78,15 @@ func checkRule(p *field.Path, rule *flowcontrolv1.PolicyRulesWithSubjects) field
 	return errs
 }
 
-// checkSubject checks that what the kind of a subject says is set, and nothing else.
+// checkSubject checks that exactly the field is set that belongs to the subject's kind.
 func checkSubject(p *field.Path, s *flowcontrolv1.Subject) field.ErrorList {
 	var errs field.ErrorList
 	switch account := p.Child("serviceAccount"); {
 	case s.Kind == flowcontrolv1.SubjectKindServiceAccount && s.ServiceAccount != nil:
 		errs = checkAccount(account, s.ServiceAccount)
 	case s.Kind == flowcontrolv1.SubjectKindServiceAccount:
-		errs = field.ErrorList{field.Required(account, "serviceAccount is required when subject kind is 'ServiceAccount'")}
+		errs = field.ErrorList{field.Required(account,
+			"serviceAccount is required when subject kind is 'ServiceAccount'")}
 	case s.Kind == flowcontrolv1.SubjectKindUser && s.User != nil:
 		errs = check.Required(p.Child("user", "name"), s.User.Name)
 	case s.Kind == flowcontrolv1.SubjectKindUser:
@@ -104,6 +116,8 @@ func checkSubject(p *field.Path, s *flowcontrolv1.Subject) field.ErrorList {
 	return errs
 }
 
+// checkAccount checks the name and namespace of a service account. The name may be "*", the
+// namespace may not.
 func checkAccount(p *field.Path, a *flowcontrolv1.ServiceAccountSubject) field.ErrorList {
 	var errs field.ErrorList
 	if a.Name != flowcontrolv1.All {
@@ -115,13 +129,15 @@ func checkAccount(p *field.Path, a *flowcontrolv1.ServiceAccountSubject) field.E
 	return append(errs, check.DNSLabel(p.Child("namespace"), a.Namespace)...)
 }
 
-// verbs are those of requests.
+// verbs are the verbs of requests that a rule can name, in the order in which the error lists them.
 var verbs = []string{"create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"}
 
+// checkVerbs checks the verbs of a rule. With "*" among them the others are not looked at.
 func checkVerbs(p *field.Path, list []string) field.ErrorList {
 	errs := checkList(p, list, "verbs must contain at least one value", "verbs")
 	known := func(verb string) bool { return slices.Contains(verbs, verb) }
-	if !slices.Contains(list, flowcontrolv1.All) && slices.ContainsFunc(list, func(v string) bool { return !known(v) }) {
+	if !slices.Contains(list, flowcontrolv1.All) &&
+		slices.ContainsFunc(list, func(v string) bool { return !known(v) }) {
 		errs = append(errs, field.NotSupported(p, list, verbs))
 	}
 	return errs
@@ -138,6 +154,8 @@ func checkList(p *field.Path, list []string, missing, what string) field.ErrorLi
 	return nil
 }
 
+// checkResourceRule checks a rule about resources. It must be about namespaces, about
+// cluster-scoped requests, or about both.
 func checkResourceRule(p *field.Path, r *flowcontrolv1.ResourcePolicyRule) field.ErrorList {
 	errs := checkVerbs(p.Child("verbs"), r.Verbs)
 	errs = append(errs, checkList(p.Child("apiGroups"), r.APIGroups,
@@ -155,16 +173,20 @@ func checkResourceRule(p *field.Path, r *flowcontrolv1.ResourcePolicyRule) field
 	}
 	for i, ns := range field.Each(&errs, r.Namespaces) {
 		for _, msg := range names.IsDNS1123Label(*ns) {
-			errs = append(errs, field.Invalid(namespaces.Index(i), *ns, "each member of this list must be '*' or a DNS-1123 label; "+msg))
+			errs = append(errs,
+				field.Invalid(namespaces.Index(i), *ns,
+					"each member of this list must be '*' or a DNS-1123 label; "+msg))
 		}
 	}
 	return errs
 }
 
+// checkNonResourceRule checks a rule about paths that are no resources.
 func checkNonResourceRule(p *field.Path, r *flowcontrolv1.NonResourcePolicyRule) field.ErrorList {
 	errs := checkVerbs(p.Child("verbs"), r.Verbs)
 	urls := p.Child("nonResourceURLs")
-	errs = append(errs, checkList(urls, r.NonResourceURLs, "nonResourceURLs must contain at least one value", "non-resource URLs")...)
+	errs = append(errs,
+		checkList(urls, r.NonResourceURLs, "nonResourceURLs must contain at least one value", "non-resource URLs")...)
 	if slices.Contains(r.NonResourceURLs, flowcontrolv1.All) {
 		return errs
 	}
@@ -176,8 +198,8 @@ func checkNonResourceRule(p *field.Path, r *flowcontrolv1.NonResourcePolicyRule)
 	return errs
 }
 
-// badPath says what is wrong with a path, "" for nothing. Only its last segment may be "*", which
-// stands for any rest.
+// badPath returns what is wrong with a path, or "". A path may end with "/*", which matches all
+// paths below it; any other "*" is a mistake.
 func badPath(path string) string {
 	switch {
 	case path == "":

@@ -7,8 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// mandatorySchemas are, by name, the schemas that cannot be otherwise: requests of administrators
-// are never limited, and what no other schema is about has a place.
+// mandatorySchemas are the fixed specs of the mandatory schemas, by name. "exempt" has the requests
+// of administrators, which are never limited. "catch-all" has all requests that no other schema
+// matches. They are shared and must not be changed.
 var mandatorySchemas = map[string]*flowcontrolv1.FlowSchemaSpec{
 	flowcontrolv1.NameExempt: {
 		PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: flowcontrolv1.NameExempt},
@@ -18,15 +19,19 @@ var mandatorySchemas = map[string]*flowcontrolv1.FlowSchemaSpec{
 	flowcontrolv1.NameCatchAll: {
 		PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: flowcontrolv1.NameCatchAll},
 		MatchingPrecedence:         flowcontrolv1.MaxMatchingPrecedence,
-		DistinguisherMethod:        &flowcontrolv1.FlowDistinguisherMethod{Type: flowcontrolv1.FlowDistinguisherMethodByUserType},
-		Rules:                      []flowcontrolv1.PolicyRulesWithSubjects{everything(groups(unauthenticated, authenticated))},
+		DistinguisherMethod: &flowcontrolv1.FlowDistinguisherMethod{
+			Type: flowcontrolv1.FlowDistinguisherMethodByUserType,
+		},
+		Rules: []flowcontrolv1.PolicyRulesWithSubjects{
+			everything(groups(unauthenticated, authenticated)),
+		},
 	},
 }
 
-// The groups that everybody belongs to one of.
+// The two groups that together have every user: each user is in exactly one.
 const unauthenticated, authenticated = "system:unauthenticated", "system:authenticated"
 
-// everything matches all requests of some subjects.
+// everything returns a rule that matches all requests of the subjects.
 func everything(subjects []flowcontrolv1.Subject) flowcontrolv1.PolicyRulesWithSubjects {
 	all := []string{flowcontrolv1.All}
 	return flowcontrolv1.PolicyRulesWithSubjects{
@@ -38,6 +43,7 @@ func everything(subjects []flowcontrolv1.Subject) flowcontrolv1.PolicyRulesWithS
 	}
 }
 
+// groups returns subjects that are groups.
 func groups(names ...string) (subjects []flowcontrolv1.Subject) {
 	for _, name := range names {
 		subjects = append(subjects, flowcontrolv1.Subject{
@@ -47,6 +53,7 @@ func groups(names ...string) (subjects []flowcontrolv1.Subject) {
 	return subjects
 }
 
+// users returns subjects that are users.
 func users(names ...string) (subjects []flowcontrolv1.Subject) {
 	for _, name := range names {
 		subjects = append(subjects, flowcontrolv1.Subject{
@@ -56,6 +63,7 @@ func users(names ...string) (subjects []flowcontrolv1.Subject) {
 	return subjects
 }
 
+// checkMandatorySchema refuses any spec of a mandatory schema but the fixed one.
 func checkMandatorySchema(fs *flowcontrolv1.FlowSchema) field.ErrorList {
 	fixed := mandatorySchemas[fs.Name]
 	if fixed == nil || scheme.Equal(&fs.Spec, fixed) {
@@ -65,7 +73,8 @@ func checkMandatorySchema(fs *flowcontrolv1.FlowSchema) field.ErrorList {
 		"spec of '"+fs.Name+"' must equal the fixed value")}
 }
 
-// mandatoryLevels are, by name, the levels that cannot be otherwise.
+// mandatoryLevels are the fixed specs of the mandatory levels, by name. They are shared and must
+// not be changed.
 var mandatoryLevels = map[string]*flowcontrolv1.PriorityLevelConfigurationSpec{
 	flowcontrolv1.NameExempt: {Type: flowcontrolv1.PriorityLevelEnablementExempt},
 	flowcontrolv1.NameCatchAll: {
@@ -77,8 +86,8 @@ var mandatoryLevels = map[string]*flowcontrolv1.PriorityLevelConfigurationSpec{
 	},
 }
 
-// checkMandatoryLevel lets administrators say what the level "exempt" counts for beside others, and
-// no more.
+// checkMandatoryLevel refuses another spec of a mandatory level. Administrators may only change the
+// field exempt of the level "exempt": its shares, and how much of them other levels may borrow.
 func checkMandatoryLevel(pl *flowcontrolv1.PriorityLevelConfiguration) field.ErrorList {
 	spec, fixed, but := pl.Spec, mandatoryLevels[pl.Name], ""
 	if pl.Name == flowcontrolv1.NameExempt {

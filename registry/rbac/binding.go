@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// roleBindings makes the resource rolebindings.
+// roleBindings declares the resource rolebindings.
 func roleBindings(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*rbacv1.RoleBinding]{
 		GroupResource: resource("rolebindings"),
@@ -35,7 +35,7 @@ func roleBindings(c Config) registry.Resource {
 	})
 }
 
-// clusterRoleBindings makes the resource clusterrolebindings.
+// clusterRoleBindings declares the resource clusterrolebindings.
 func clusterRoleBindings(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*rbacv1.ClusterRoleBinding]{
 		GroupResource: resource("clusterrolebindings"),
@@ -57,6 +57,8 @@ func clusterRoleBindings(c Config) registry.Resource {
 	})
 }
 
+// bindingColumns are the columns of both resources of bindings. Priority 1: shown by `kubectl get
+// -o wide` only.
 var bindingColumns = []meta.TableColumnDefinition{
 	registry.NameColumn,
 	registry.Column("Role", "Kind and name of the role whose rights are given.", 0),
@@ -66,6 +68,7 @@ var bindingColumns = []meta.TableColumnDefinition{
 	registry.Column("ServiceAccounts", "Service accounts that get the rights.", 1),
 }
 
+// bindingCells returns the cells of a table's row.
 func bindingCells(m *meta.ObjectMeta, ref *rbacv1.RoleRef, subjects []rbacv1.Subject, now time.Time) []any {
 	var users, groups, accounts []string
 	for _, s := range subjects {
@@ -84,6 +87,8 @@ func bindingCells(m *meta.ObjectMeta, ref *rbacv1.RoleRef, subjects []rbacv1.Sub
 	}
 }
 
+// checkRoleBinding validates a role binding. It may refer to a role of its namespace, or to a
+// cluster role, whose rights it gives in its namespace only.
 func checkRoleBinding(b, old *rbacv1.RoleBinding) field.ErrorList {
 	errs := checkRoleRef(&b.RoleRef, "Role", "ClusterRole")
 	errs = append(errs, checkSubjects(b.Subjects, true)...)
@@ -93,6 +98,7 @@ func checkRoleBinding(b, old *rbacv1.RoleBinding) field.ErrorList {
 	return errs
 }
 
+// checkClusterRoleBinding validates a cluster role binding.
 func checkClusterRoleBinding(b, old *rbacv1.ClusterRoleBinding) field.ErrorList {
 	errs := checkRoleRef(&b.RoleRef, "ClusterRole")
 	errs = append(errs, checkSubjects(b.Subjects, false)...)
@@ -102,7 +108,7 @@ func checkClusterRoleBinding(b, old *rbacv1.ClusterRoleBinding) field.ErrorList 
 	return errs
 }
 
-// checkRoleRef checks the name of a role, which is of one of some kinds.
+// checkRoleRef checks a reference to a role of one of the kinds. The role need not exist.
 func checkRoleRef(ref *rbacv1.RoleRef, kinds ...string) field.ErrorList {
 	p := field.NewPath("roleRef")
 	errs := check.Supported(p.Child("apiGroup"), ref.APIGroup, rbacv1.GroupVersion.Group)
@@ -110,8 +116,8 @@ func checkRoleRef(ref *rbacv1.RoleRef, kinds ...string) field.ErrorList {
 	return append(errs, check.Needed(p.Child("name"), ref.Name, check.PathSegment)...)
 }
 
-// sameRole refuses another role: whoever may hand out the rights of one need not have those of the
-// other.
+// sameRole refuses to change the role of a binding. So a user can be allowed to edit a binding's
+// subjects without being able to choose which rights they get.
 func sameRole(ref, old *rbacv1.RoleRef) field.ErrorList {
 	if *ref == *old {
 		return nil
@@ -119,6 +125,7 @@ func sameRole(ref, old *rbacv1.RoleRef) field.ErrorList {
 	return field.ErrorList{field.Invalid(field.NewPath("roleRef"), govalue.JSON(ref), "cannot change roleRef")}
 }
 
+// checkSubjects validates the subjects of a binding. There may be none.
 func checkSubjects(subjects []rbacv1.Subject, namespaced bool) field.ErrorList {
 	var errs field.ErrorList
 	for i, s := range field.Each(&errs, subjects) {
@@ -127,8 +134,8 @@ func checkSubjects(subjects []rbacv1.Subject, namespaced bool) field.ErrorList {
 	return errs
 }
 
-// checkSubject checks a subject. In a binding with a namespace, a service account without one is of
-// that.
+// checkSubject validates a subject. In a binding with a namespace a service account may leave its
+// namespace out; it is then one of the binding's namespace.
 func checkSubject(p *field.Path, s *rbacv1.Subject, namespaced bool) field.ErrorList {
 	errs := check.Required(p.Child("name"), s.Name)
 	switch s.Kind {

@@ -9,23 +9,27 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// bootstrap is read by Bootstrap; its head says how.
+// The roles and bindings that every cluster has from its start. bootstrap.txt lists them, in a form
+// that its head explains; this file reads it. server/bootstrap creates the objects, and repairs
+// them after an upgrade.
+
+// bootstrap is the text of bootstrap.txt.
 //
 //go:embed bootstrap.txt
 var bootstrap string
 
-// What roles and bindings say of themselves that come with the server.
+// The labels and annotations of roles and bindings from bootstrap.txt.
 const (
-	// AutoUpdate is the annotation by which an administrator keeps a role or binding as it is:
-	// "false".
+	// AutoUpdate is the annotation that, with the value "false", keeps the server from repairing a
+	// role or binding at its start.
 	AutoUpdate = "rbac.authorization.kubernetes.io/autoupdate"
 
-	bootstrapping = "kubernetes.io/bootstrapping"
-	aggregateTo   = "rbac.authorization.k8s.io/aggregate-to-"
-	controllers   = "system:controller:"
+	bootstrapping = "kubernetes.io/bootstrapping"             // the label of all of them
+	aggregateTo   = "rbac.authorization.k8s.io/aggregate-to-" // with a role's name: the label that the role selects
+	controllers   = "system:controller:"                      // prefix of the names of controllers' roles
 )
 
-// Policy is roles and bindings.
+// Policy is a set of roles and bindings.
 type Policy struct {
 	ClusterRoles        []*rbacv1.ClusterRole
 	ClusterRoleBindings []*rbacv1.ClusterRoleBinding
@@ -33,8 +37,8 @@ type Policy struct {
 	RoleBindings        []*rbacv1.RoleBinding
 }
 
-// Bootstrap returns the roles and bindings that a cluster has from the start. They are the
-// caller's.
+// Bootstrap returns the roles and bindings that a cluster has from its start: those of Kubernetes
+// 1.36. The caller owns them. Each call reads the text again; a server calls it once.
 func Bootstrap() *Policy {
 	p := new(Policy)
 	for part := range strings.SplitSeq(strings.ReplaceAll(bootstrap, "\n      ", " "), "\n\n") {
@@ -51,6 +55,7 @@ func Bootstrap() *Policy {
 	return p
 }
 
+// addClusterRole adds a cluster role, and its binding if a line has subjects.
 func (p *Policy) addClusterRole(name string, traits, lines []string) {
 	role := &rbacv1.ClusterRole{ObjectMeta: fromStart("", name)}
 	if slices.Contains(traits, "gathers") {
@@ -72,6 +77,7 @@ func (p *Policy) addClusterRole(name string, traits, lines []string) {
 	}
 }
 
+// addRole adds a role and its binding in a namespace.
 func (p *Policy) addRole(namespace, name, binding string, lines []string) {
 	rules, subjects, _ := readLines(lines)
 	p.Roles = append(p.Roles, &rbacv1.Role{ObjectMeta: fromStart(namespace, name), Rules: rules})
@@ -80,6 +86,7 @@ func (p *Policy) addRole(namespace, name, binding string, lines []string) {
 	})
 }
 
+// fromStart returns the metadata of an object from bootstrap.txt.
 func fromStart(namespace, name string) meta.ObjectMeta {
 	return meta.ObjectMeta{
 		Namespace: namespace, Name: name,
@@ -87,11 +94,13 @@ func fromStart(namespace, name string) meta.ObjectMeta {
 	}
 }
 
+// refTo returns a reference to a role.
 func refTo(kind, name string) rbacv1.RoleRef {
 	return rbacv1.RoleRef{APIGroup: rbacv1.GroupVersion.Group, Kind: kind, Name: name}
 }
 
-// readLines reads what a role allows, and to whom. bound: there is a binding, maybe to nobody.
+// readLines reads the lines below a role's head: rules, and "to" with subjects. bound reports
+// whether there is such a line; it may list no subject, because some bindings exist without any.
 func readLines(lines []string) (rules []rbacv1.PolicyRule, subjects []rbacv1.Subject, bound bool) {
 	for _, line := range lines {
 		what, things, _ := strings.Cut(strings.TrimSpace(line), ": ")
@@ -121,6 +130,7 @@ func readLines(lines []string) (rules []rbacv1.PolicyRule, subjects []rbacv1.Sub
 	return rules, subjects, bound
 }
 
+// subjectOf reads a subject: u/NAME, g/NAME or s/NAMESPACE/NAME.
 func subjectOf(who string) rbacv1.Subject {
 	kind, name, _ := strings.Cut(who, "/")
 	switch kind {

@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestBootstrap: the text is whole, and all that it says is valid and said once. What it should say the differential tests know.
+// TestBootstrap checks that bootstrap.txt is read whole, and that its objects are valid and none
+// repeats. test/differential compares them with Kubernetes' own.
 func TestBootstrap(t *testing.T) {
 	p := Bootstrap()
 	if got, want := []int{len(p.ClusterRoles), len(p.ClusterRoleBindings), len(p.Roles), len(p.RoleBindings)}, []int{69, 50, 7, 7}; !slices.Equal(got, want) {

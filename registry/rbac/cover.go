@@ -10,16 +10,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// all stands for everything in rules.
+// Comparing rights: does a list of rules allow all that another list allows? A rule is taken apart
+// into single rights, and each must be covered by one of the rules that are held. This is the
+// algorithm of Kubernetes' pkg/registry/rbac/validation (Covers). guard.go and server/bootstrap
+// call Missing.
+
+// all is the wildcard of verbs, groups, resources and paths in rules.
 const all = "*"
 
-// maxMissing bounds what Missing returns: what a client sends can stand for more than anybody could
-// read.
+// maxMissing bounds what Missing returns. A rule of some kilobytes can stand for millions of
+// rights, and an error with all of them would help nobody.
 const maxMissing = 1 << 14
 
-// Missing returns what rules allow and held do not, in rules of one verb, one group and resource,
-// or path, and at most one name each. There may be more than are returned, and the error is that of
-// ctx.
+// Missing returns the rights that rules allow and held does not, each as a rule with one verb, one
+// group and resource (or one path), and at most one name. It returns at most maxMissing of them,
+// and an error only if ctx ends: comparing takes len(held) steps for each right, and a client can
+// send many.
 func Missing(ctx context.Context, held, rules []rbacv1.PolicyRule) ([]rbacv1.PolicyRule, error) {
 	var missing []rbacv1.PolicyRule
 	m := meter.New(ctx)
@@ -39,16 +45,18 @@ func Missing(ctx context.Context, held, rules []rbacv1.PolicyRule) ([]rbacv1.Pol
 	return missing, nil
 }
 
-// single is a right that cannot be taken apart.
+// single is one right. It may hold a wildcard, such as the verb "*", which only a rule with a
+// wildcard covers.
 type single struct {
 	verb, group, resource string
-	name                  string
-	named                 bool
+	name                  string // of the object, if named
+	named                 bool   // the right is about one object, not all
 	path                  string
 	isPath                bool
 }
 
-// singles yields the rights that a rule consists of.
+// singles yields the rights that a rule consists of. A rule without verbs, or without resources and
+// paths, has none.
 func singles(r *rbacv1.PolicyRule) func(yield func(single) bool) {
 	return func(yield func(single) bool) {
 		for _, group := range r.APIGroups {
@@ -76,6 +84,7 @@ func singles(r *rbacv1.PolicyRule) func(yield func(single) bool) {
 	}
 }
 
+// rule returns the right as a rule.
 func (s *single) rule() rbacv1.PolicyRule {
 	if s.isPath {
 		return rbacv1.PolicyRule{Verbs: []string{s.verb}, NonResourceURLs: []string{s.path}}
@@ -87,7 +96,8 @@ func (s *single) rule() rbacv1.PolicyRule {
 	return r
 }
 
-// coveredBy reports whether one rule gives the right.
+// coveredBy reports whether the rule r gives the right. A rule with names gives no right to all
+// objects.
 func (s *single) coveredBy(r *rbacv1.PolicyRule) bool {
 	switch {
 	case !slices.Contains(r.Verbs, all) && !slices.Contains(r.Verbs, s.verb):
@@ -96,14 +106,16 @@ func (s *single) coveredBy(r *rbacv1.PolicyRule) bool {
 		return false
 	case s.isPath:
 		return slices.ContainsFunc(r.NonResourceURLs, func(path string) bool {
-			return path == s.path || strings.HasSuffix(path, all) && strings.HasPrefix(s.path, strings.TrimRight(path, all))
+			return path == s.path || strings.HasSuffix(path, all) &&
+				strings.HasPrefix(s.path, strings.TrimRight(path, all))
 		})
 	}
-	return (slices.Contains(r.APIGroups, all) || slices.Contains(r.APIGroups, s.group)) && coversResource(r.Resources, s.resource)
+	return (slices.Contains(r.APIGroups, all) || slices.Contains(r.APIGroups, s.group)) &&
+		coversResource(r.Resources, s.resource)
 }
 
-// coversResource reports whether a resource is among some, or its subresource is among those of
-// all.
+// coversResource reports whether a list of resources in a rule includes resource. "*/scale"
+// includes the subresource scale of every resource; "pods" does not include "pods/scale".
 func coversResource(resources []string, resource string) bool {
 	if slices.Contains(resources, all) || slices.Contains(resources, resource) {
 		return true
@@ -112,8 +124,8 @@ func coversResource(resources []string, resource string) bool {
 	return ok && slices.Contains(resources, "*/"+sub)
 }
 
-// describe is how people are told of what Missing returns: rights that differ in the verb alone
-// together, one in a line.
+// describe returns the rights of Missing as text: a rule on each line, in which rights that differ
+// only in the verb are merged. The lines are sorted, as Kubernetes sorts them.
 func describe(missing []rbacv1.PolicyRule) string {
 	type thing struct{ group, resource, name string }
 	verbs := map[thing]*rbacv1.PolicyRule{}
@@ -140,7 +152,8 @@ func describe(missing []rbacv1.PolicyRule) string {
 	return strings.Join(slices.Compact(lines), "\n")
 }
 
-// text is a rule in one line, as Kubernetes writes it.
+// text returns a rule in one line, as Kubernetes prints it: {APIGroups:["apps"],
+// Resources:["deployments"], Verbs:["get"]}.
 func text(r *rbacv1.PolicyRule) string {
 	var parts []string
 	for _, part := range []struct {

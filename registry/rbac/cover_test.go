@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
-// TestMissingIsBounded: a rule can stand for more rights than anybody could write down, and whoever asks may go away.
+// TestMissingIsBounded checks that Missing returns at most maxMissing rights, and that it stops
+// when its context ends.
 func TestMissingIsBounded(t *testing.T) {
 	var words []string
 	for i := range 5000 {

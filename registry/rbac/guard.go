@@ -12,23 +12,32 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// The guards of roles and bindings: the step of a write that refuses escalation. The write pipeline
+// (registry/write.go) calls a guard after validation, with the object as it would be stored. role
+// and binding keep the laws of the package; cover.go compares rights. The texts are those of
+// Kubernetes' pkg/registry/rbac.
+
 // Nobody can give away what they have not: who writes a role must hold all that is in it, or may
 // "escalate" it, and who writes a binding must hold all that its role gives there, or may "bind"
 // it. Members of system:masters may do anything.
 
-// guard is what the guards of the resources ask.
+// guard is the Config with the methods that check a write.
 type guard struct{ Config }
 
-// everything is what aggregation rules need, which can gather anything.
+// everything are the rules that allow everything. Who writes a cluster role with an aggregation
+// rule must hold them, because the role can collect the rules of any other.
 var everything = []rbacv1.PolicyRule{
 	{Verbs: []string{all}, APIGroups: []string{all}, Resources: []string{all}},
 	{Verbs: []string{all}, NonResourceURLs: []string{all}},
 }
 
+// errAggregates is the reason of that refusal.
 var errAggregates = errors.New("must have cluster-admin privileges to use the aggregationRule")
 
-// role is the guard of a resource of roles.
-func (g guard) role(ctx context.Context, r *registry.Request, of meta.GroupResource, name string, rules []rbacv1.PolicyRule, aggregates bool) error {
+// role checks a write of a role. of and name are the resource and the object that errors name, and
+// aggregates says whether the role has, or had, an aggregation rule.
+func (g guard) role(ctx context.Context, r *registry.Request, of meta.GroupResource, name string,
+	rules []rbacv1.PolicyRule, aggregates bool) error {
 	may := request.Attributes{
 		User: r.User, Verb: "escalate", IsResource: true, Group: of.Group, Version: all, Resource: of.Resource,
 		Namespace: r.Namespace, Name: r.Name,
@@ -46,8 +55,10 @@ func (g guard) role(ctx context.Context, r *registry.Request, of meta.GroupResou
 	return err
 }
 
-// binding is the guard of a resource of bindings.
-func (g guard) binding(ctx context.Context, r *registry.Request, of meta.GroupResource, name string, ref *rbacv1.RoleRef) error {
+// binding checks a write of a binding to the role ref. Rights of a cluster role in a RoleBinding
+// count in the binding's namespace only, so that is where the user must hold them.
+func (g guard) binding(ctx context.Context, r *registry.Request, of meta.GroupResource, name string,
+	ref *rbacv1.RoleRef) error {
 	roles, namespace := "clusterroles", ""
 	switch ref.Kind {
 	case "ClusterRole":
@@ -65,7 +76,7 @@ func (g guard) binding(ctx context.Context, r *registry.Request, of meta.GroupRe
 	}
 	rules, err := g.rulesOf(ctx, resource(roles), namespace, ref.Name)
 	if meta.IsNotFound(err) {
-		return meta.NewNotFound(of, ref.Name) // it names the resource that was asked for
+		return meta.NewNotFound(of, ref.Name) // as in Kubernetes: the resource of the request with the name of the role
 	}
 	if err != nil {
 		return err
@@ -73,8 +84,10 @@ func (g guard) binding(ctx context.Context, r *registry.Request, of meta.GroupRe
 	return g.holds(ctx, r, of, name, rules)
 }
 
-// rulesOf returns what is in a role.
-func (g guard) rulesOf(ctx context.Context, roles meta.GroupResource, namespace, name string) ([]rbacv1.PolicyRule, error) {
+// rulesOf returns the rules of a role or cluster role. It reads the newest state: a role that has
+// just got more rights counts with them.
+func (g guard) rulesOf(ctx context.Context, roles meta.GroupResource, namespace, name string) ([]rbacv1.PolicyRule,
+	error) {
 	obj, err := registry.Read[meta.Object](ctx, g.Stores, roles, namespace, name, request.Consistent)
 	if err != nil {
 		return nil, err
@@ -85,9 +98,11 @@ func (g guard) rulesOf(ctx context.Context, roles meta.GroupResource, namespace,
 	return obj.(*rbacv1.ClusterRole).Rules, nil
 }
 
-// holds returns the refusal if the user does not hold all that some rules allow. What they hold is
-// not older than the request: it may have been taken from them through another server.
-func (g guard) holds(ctx context.Context, r *registry.Request, of meta.GroupResource, name string, rules []rbacv1.PolicyRule) error {
+// holds returns a Forbidden error if the user does not hold all rights of rules in the namespace of
+// the request. It first waits until the cache is as new as the request: a role may have been taken
+// from the user through another server.
+func (g guard) holds(ctx context.Context, r *registry.Request, of meta.GroupResource, name string,
+	rules []rbacv1.PolicyRule) error {
 	if err := g.Stores.Store(of).CatchUp(ctx); err != nil {
 		return err
 	}
@@ -99,21 +114,26 @@ func (g guard) holds(ctx context.Context, r *registry.Request, of meta.GroupReso
 	return meta.NewForbidden(of, name, err)
 }
 
-// Refusal returns why a user may not give away what rules allow, nil if they may. heldErr is why
-// more may be held than is known.
-func Refusal(ctx context.Context, user *request.User, held []rbacv1.PolicyRule, heldErr error, rules []rbacv1.PolicyRule) error {
+// Refusal returns an error that lists the rights of rules that are not among held, or nil if there
+// are none. heldErr, which may be nil, says why held may be incomplete; the error repeats it. The
+// error has no kind: the caller makes it Forbidden, unless ctx has ended.
+func Refusal(ctx context.Context, user *request.User, held []rbacv1.PolicyRule, heldErr error,
+	rules []rbacv1.PolicyRule) error {
 	missing, err := Missing(ctx, held, rules)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	msg := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s", user.Name, user.Groups, describe(missing))
+	msg := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s", user.Name,
+		user.Groups, describe(missing))
 	if heldErr != nil {
 		msg += fmt.Sprintf("; resolution errors: [%v]", heldErr)
 	}
 	return errors.New(msg)
 }
 
-// guarded makes the guard of a resource of a check of its objects.
+// guarded turns a check of objects into the Guard of their resource. It returns nil, which is no
+// guard, if there is no authorizer. The check is skipped for members of system:masters, and for
+// updates that give no rights.
 func guarded[T any, P interface {
 	*T
 	meta.Object
@@ -129,7 +149,8 @@ func guarded[T any, P interface {
 	}
 }
 
-// onlyCollects reports whether an update changes nothing but what the garbage collector needs to.
+// onlyCollects reports whether an update changes only the metadata that the garbage collector
+// writes. Such an update must succeed although the collector holds few rights.
 func onlyCollects[T any, P interface {
 	*T
 	meta.Object
@@ -139,26 +160,35 @@ func onlyCollects[T any, P interface {
 	}
 	c := *obj
 	m, om := P(&c).GetObjectMeta(), old.GetObjectMeta()
-	m.OwnerReferences, m.Finalizers, m.SelfLink, m.ManagedFields = om.OwnerReferences, om.Finalizers, om.SelfLink, om.ManagedFields
+	m.OwnerReferences, m.Finalizers, m.SelfLink, m.ManagedFields =
+		om.OwnerReferences, om.Finalizers, om.SelfLink, om.ManagedFields
 	return scheme.Equal(&c, (*T)(old))
 }
 
+// guardRole is the guard of roles.
 func guardRole(g guard, ctx context.Context, r *registry.Request, obj, _ *rbacv1.Role) error {
 	return g.role(ctx, r, resource("roles"), obj.Name, obj.Rules, false)
 }
 
+// guardClusterRole is the guard of cluster roles. As in Kubernetes, an aggregation rule of the old
+// object counts as well.
 func guardClusterRole(g guard, ctx context.Context, r *registry.Request, obj, old *rbacv1.ClusterRole) error {
-	return g.role(ctx, r, resource("clusterroles"), obj.Name, obj.Rules, aggregates(obj) || old != nil && aggregates(old))
+	return g.role(ctx, r, resource("clusterroles"), obj.Name, obj.Rules, aggregates(obj) || old != nil &&
+		aggregates(old))
 }
 
+// aggregates reports whether the rules of a cluster role are collected from others.
 func aggregates(r *rbacv1.ClusterRole) bool {
 	return r.AggregationRule != nil && len(r.AggregationRule.ClusterRoleSelectors) > 0
 }
 
+// guardRoleBinding is the guard of role bindings.
 func guardRoleBinding(g guard, ctx context.Context, r *registry.Request, obj, _ *rbacv1.RoleBinding) error {
 	return g.binding(ctx, r, resource("rolebindings"), obj.Name, &obj.RoleRef)
 }
 
-func guardClusterRoleBinding(g guard, ctx context.Context, r *registry.Request, obj, _ *rbacv1.ClusterRoleBinding) error {
+// guardClusterRoleBinding is the guard of cluster role bindings.
+func guardClusterRoleBinding(g guard, ctx context.Context, r *registry.Request, obj,
+	_ *rbacv1.ClusterRoleBinding) error {
 	return g.binding(ctx, r, resource("clusterrolebindings"), obj.Name, &obj.RoleRef)
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// granted is what one user may do and holds: rights as "verb resource/namespace/name", and rules.
+// granted is an authorizer for one user: what the user may do, as "verb resource/namespace/name",
+// and the rules that the user holds.
 type granted struct {
 	rights []string
 	rules  []rbacv1.PolicyRule
@@ -38,7 +39,7 @@ func (g granted) RulesFor(context.Context, *request.User, string) ([]rbacv1.Poli
 	return g.rules, false, errors.New("a role is missing")
 }
 
-// stored are the resources of the group, without guards.
+// stored are the stores of the group's resources, without guards.
 type stored map[meta.GroupResource]*registry.Store
 
 func (s stored) Store(gr meta.GroupResource) *registry.Store { return s[gr] }
@@ -77,9 +78,9 @@ func (s stored) create(t *testing.T, resourceName, namespace string, obj meta.Ob
 	}
 }
 
-// TestEachGuard walks what a user needs to write roles and bindings that give more than the user
-// holds. With the verb for the object the write is allowed; with the verbs for anything else it
-// is refused.
+// TestEachGuard writes roles and bindings that give more than the user holds. With the verb
+// escalate or bind on the object the write is allowed. With the verbs on anything else it is
+// refused.
 func TestEachGuard(t *testing.T) {
 	all := newStored(t)
 	const secrets = `"rules":[{"verbs":["get"],"apiGroups":[""],"resources":["secrets"]}]`

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestDeclarations: whatever rights there are, clients can PUT them, with a version or without.
+// TestDeclarations checks that clients can create all resources by PUT, and update them with a
+// resourceVersion or without.
 func TestDeclarations(t *testing.T) {
 	for _, r := range Resources(Config{}) {
 		s := &r.Strategy

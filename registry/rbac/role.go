@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// roles makes the resource roles.
+// roles declares the resource roles.
 func roles(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*rbacv1.Role]{
 		GroupResource: resource("roles"),
@@ -24,7 +24,7 @@ func roles(c Config) registry.Resource {
 	})
 }
 
-// clusterRoles makes the resource clusterroles.
+// clusterRoles declares the resource clusterroles.
 func clusterRoles(c Config) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*rbacv1.ClusterRole]{
 		GroupResource: resource("clusterroles"),
@@ -40,6 +40,9 @@ func clusterRoles(c Config) registry.Resource {
 	})
 }
 
+// checkClusterRole validates a cluster role. Its rules may be about paths. An aggregation rule has
+// at least one selector: its rules are then collected from the cluster roles that a selector
+// matches.
 func checkClusterRole(r, _ *rbacv1.ClusterRole) field.ErrorList {
 	errs := checkRules(r.Rules, false)
 	if r.AggregationRule == nil {
@@ -47,7 +50,8 @@ func checkClusterRole(r, _ *rbacv1.ClusterRole) field.ErrorList {
 	}
 	p := field.NewPath("aggregationRule", "clusterRoleSelectors")
 	if len(r.AggregationRule.ClusterRoleSelectors) == 0 {
-		errs = append(errs, field.Required(p, "at least one clusterRoleSelector required if aggregationRule is non-nil"))
+		errs = append(errs,
+			field.Required(p, "at least one clusterRoleSelector required if aggregationRule is non-nil"))
 	}
 	for i, s := range field.Each(&errs, r.AggregationRule.ClusterRoleSelectors) {
 		errs = append(errs, meta.ValidateLabelSelector(s, p.Index(i))...)
@@ -58,6 +62,7 @@ func checkClusterRole(r, _ *rbacv1.ClusterRole) field.ErrorList {
 	return errs
 }
 
+// checkRules validates the rules of a role.
 func checkRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
 	var errs field.ErrorList
 	for i, rule := range field.Each(&errs, rules) {
@@ -66,7 +71,8 @@ func checkRules(rules []rbacv1.PolicyRule, namespaced bool) field.ErrorList {
 	return errs
 }
 
-// checkRule checks a rule, which is about resources or about paths that are none.
+// checkRule validates a rule. It is about resources or about paths (non-resource URLs), never both.
+// A role with a namespace cannot be about paths, which are in no namespace.
 func checkRule(p *field.Path, rule *rbacv1.PolicyRule, namespaced bool) field.ErrorList {
 	var errs field.ErrorList
 	if len(rule.Verbs) == 0 {
@@ -74,7 +80,8 @@ func checkRule(p *field.Path, rule *rbacv1.PolicyRule, namespaced bool) field.Er
 	}
 	if urls := rule.NonResourceURLs; len(urls) > 0 {
 		if namespaced {
-			errs = append(errs, field.Invalid(p.Child("nonResourceURLs"), urls, "namespaced rules cannot apply to non-resource URLs"))
+			errs = append(errs,
+				field.Invalid(p.Child("nonResourceURLs"), urls, "namespaced rules cannot apply to non-resource URLs"))
 		}
 		if len(rule.APIGroups) > 0 || len(rule.Resources) > 0 || len(rule.ResourceNames) > 0 {
 			errs = append(errs, field.Invalid(p.Child("nonResourceURLs"), urls,

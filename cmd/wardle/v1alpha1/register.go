@@ -29,6 +29,7 @@ func init() {
 	typeinfo.Package("github.com/coracle-project/coracle/cmd/wardle/v1alpha1", "com.example.wardle.v1alpha1", source)
 }
 
+// setDefaults makes Flunder the type of a reference that has none.
 func setDefaults(spec *FlunderSpec) {
 	if spec.Reference != "" && (spec.ReferenceType == nil || *spec.ReferenceType == "") {
 		t := ReferenceType(hub.FlunderReference)
@@ -36,8 +37,8 @@ func setDefaults(spec *FlunderSpec) {
 	}
 }
 
-// toHub puts the reference where its type says. That the type is a known one is checked later, with
-// all the rest.
+// toHub puts the reference into the hub's field for its type. It accepts an unknown type, which
+// validation reports together with all other mistakes.
 func toHub(in *FlunderSpec, out *hub.FlunderSpec) error {
 	if in.ReferenceType != nil {
 		out.ReferenceType = hub.ReferenceType(*in.ReferenceType)
@@ -51,6 +52,7 @@ func toHub(in *FlunderSpec, out *hub.FlunderSpec) error {
 	return nil
 }
 
+// fromHub is the reverse of toHub. The hub has at most one reference, so nothing is lost.
 func fromHub(in *hub.FlunderSpec, out *FlunderSpec) error {
 	out.Reference = in.FlunderReference
 	if in.ReferenceType == hub.FischerReference {

@@ -26,6 +26,7 @@ func init() {
 	typeinfo.Package("github.com/coracle-project/coracle/cmd/wardle/v1beta1", "com.example.wardle.v1beta1", source)
 }
 
+// setDefaults sets the type that follows from the reference that is set.
 func setDefaults(spec *FlunderSpec) {
 	switch {
 	case spec.ReferenceType != "":
