@@ -20,8 +20,8 @@
 // that run. They rest while a kube-controller-manager lives on the same store, which has the same
 // controllers.
 //
-// Not here: bound tokens (server/identity), the bootstrap roles that aggregate (server/bootstrap),
-// and admission, which gives pods their account (registry/admission).
+// Not here: bound tokens (server/identity), and the bootstrap roles that aggregate
+// (server/bootstrap). No part of this server gives an account to pods that name none.
 //
 // Read: namespaces.go, rootca.go, serviceaccount.go, accounttokens.go, clusterroleaggregation.go.
 package accounts

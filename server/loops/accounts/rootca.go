@@ -15,7 +15,7 @@ import (
 
 // RootCA keeps the ConfigMap kube-root-ca.crt in every active namespace, as Kubernetes'
 // root-ca-cert-publisher does. Its key ca.crt holds the certificates that pods must trust to reach
-// the server: the volume with a pod's service account token projects it.
+// the server: a pod's volume with the service account token projects that key too.
 type RootCA struct {
 	Informers *controller.Informers
 	// CA returns the certificates to trust, as PEM. Run calls it once. A serving certificate may be

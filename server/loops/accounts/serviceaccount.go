@@ -13,8 +13,9 @@ import (
 )
 
 // ServiceAccount keeps the service account "default" in every active namespace, as Kubernetes'
-// serviceaccount-controller does. Admission gives that account to each pod that names none, and
-// rejects the pod while the account does not exist.
+// serviceaccount-controller does. Clients wait for the account before they use a new namespace:
+// Kubernetes' admission plugin ServiceAccount, which this server does not have, rejects pods until
+// the account exists.
 type ServiceAccount struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
