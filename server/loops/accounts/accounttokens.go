@@ -80,7 +80,7 @@ func (s *tokenSecret) of(name string, uid meta.UID) bool {
 func (c *AccountTokens) Run(ctx context.Context) {
 	ca, err := c.CA()
 	if err != nil {
-		c.Log.Error("cannot read whom clients should trust", zap.Error(err))
+		c.Log.Error("cannot read the CA certificates of the server, no token secret is filled", zap.Error(err))
 		return
 	}
 	secrets := controller.InformerOf(c.Informers, secretsResource, newTokenSecret)

@@ -28,8 +28,9 @@ type RootCA struct {
 const (
 	rootCAName            = "kube-root-ca.crt"
 	descriptionAnnotation = "kubernetes.io/description"
-	rootCADescription     = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the " +
-		"internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+	rootCADescription     = "Contains a CA bundle that can be used to verify the kube-apiserver " +
+		"when using internal endpoints such as the internal service IP or kubernetes.default.svc. " +
+		"No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 
 // namespacedWorkers is the number of namespaces that RootCA, or ServiceAccount, works on at once.
@@ -41,7 +42,8 @@ const namespacedWorkers = 4
 func (c *RootCA) Run(ctx context.Context) {
 	pem, err := c.CA()
 	if err != nil {
-		c.Log.Error("cannot read whom clients should trust", zap.Error(err))
+		c.Log.Error("cannot read the CA certificates of the server, no namespace gets the config map",
+			zap.String("configmap", rootCAName), zap.Error(err))
 		return
 	}
 	data := map[string]string{"ca.crt": string(pem)}
