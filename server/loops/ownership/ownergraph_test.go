@@ -60,7 +60,8 @@ func TestGraphForgets(t *testing.T) {
 	}
 }
 
-// TestGraphFindsLooseDependents: an owner that waits does not go before those are asked whose resource has come just now.
+// TestGraphFindsLooseDependents: an owner that waits does not go before those are asked whose
+// resource has come just now.
 func TestGraphFindsLooseDependents(t *testing.T) {
 	away := true
 	g := newOwnerGraph(mapsOnly{&away})
@@ -75,8 +76,8 @@ func TestGraphFindsLooseDependents(t *testing.T) {
 	}
 }
 
-// TestGraphAllocates wants nothing allocated for those who own nobody and are owned by nobody, nor for a change of those
-// who are that changes no owner.
+// TestGraphAllocates wants nothing allocated for those who own nobody and are owned by nobody, nor
+// for a change of those who are that changes no owner.
 func TestGraphAllocates(t *testing.T) {
 	g := newOwnerGraph(mapsOnly{})
 	g.synced()
