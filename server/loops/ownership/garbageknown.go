@@ -10,22 +10,30 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// known is what the graph knows of an object that has nothing special about it and no owner that
-// keeps it: enough to do what is to be done with one request, in the revision in which it was seen.
+// This file is the fast path of the garbage collector: settleKnown deletes or patches an object
+// with one request and without a read. It is for the mass case, a plain object whose owners are all
+// gone or wait, such as the pods of a deleted ReplicaSet. The write names the revision that the
+// graph has seen. If that revision is old, the write conflicts, and the slow path (garbageitem.go)
+// decides. garbagekill_test.go and garbagemodel_test.go hold both paths to the same result.
+
+// known is what the graph knows of a plain object: enough to decide about it without a read. An
+// object is plain if nobody has deleted it, it has no finalizer of the collector, all its
+// references have edges, and none of its owners keeps it.
 type known struct {
-	rev     uint64 // 0 if there is no such object: somebody has to look at it
-	owns    bool   // there are objects that depend on it
-	waiting []waitingOwner
+	rev     uint64         // the revision that the graph has seen; 0: the object is not plain
+	owns    bool           // it has dependents
+	waiting []waitingOwner // its owners that wait; its other owners are gone
 }
 
-// waitingOwner is an owner that waits for its dependents. Its other owners are gone.
+// waitingOwner is an owner that waits for its dependents, as the graph has seen it.
 type waitingOwner struct {
 	key   string
 	uid   identity
 	waits wait
 }
 
-// known returns what is known of n.
+// known returns what the graph knows of the object at n, or a known without a revision if the
+// object is not plain.
 func (g *ownerGraph) known(n *node) (k known) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -44,8 +52,12 @@ func (g *ownerGraph) known(n *node) (k known) {
 	return k
 }
 
-// settleKnown does for the object what is known to be to do. It reports whether that was all: if
-// not, one has to look.
+// settleKnown deletes a plain object, or removes its references if an owner waits with the
+// finalizer orphan. done is false if the object must be read first: it is not plain, an owner does
+// not wait as the graph says, or the object has changed.
+//
+// A patch removes all references at once: the owners that do not wait are gone. An object that has
+// dependents and an owner that waits in the foreground is deleted in the foreground too.
 func (i *garbageItem) settleKnown(ctx context.Context) (done bool, err error) {
 	k := i.graph.known(i.node)
 	if k.rev == 0 {
@@ -72,16 +84,18 @@ func (i *garbageItem) settleKnown(ctx context.Context) (done bool, err error) {
 	return !meta.IsConflict(err), err
 }
 
-// owners that were looked at lately, and how they waited.
+// ownerLooks remembers when each owner was last seen to wait, and how it waited. The workers of a
+// garbagePass share it.
 type ownerLooks struct {
 	sync.Mutex
-	last map[waitingOwner]time.Time
+	last map[waitingOwner]time.Time // guarded by the mutex, at most maxLooks entries
 }
 
 const (
-	// lately is how long a look at an owner counts for all its dependents.
+	// lately is how long one read of an owner counts for all its dependents: an owner of thousands
+	// of objects is read twenty times a second instead of once for each.
 	lately = 50 * time.Millisecond
-	// maxLooks bounds the looks that are remembered.
+	// maxLooks is the number of owners that are remembered. At one more, all are forgotten.
 	maxLooks = 256
 )
 
