@@ -14,7 +14,7 @@ import (
 // with one request and without a read. It is for the mass case, a plain object whose owners are all
 // gone or wait, such as the pods of a deleted ReplicaSet. The write names the revision that the
 // graph has seen. If that revision is old, the write conflicts, and the slow path (garbageitem.go)
-// decides. garbagekill_test.go and garbagemodel_test.go hold both paths to the same result.
+// decides. TestRandomGraphs (garbagekill_test.go) holds both paths to a plain model.
 
 // known is what the graph knows of a plain object: enough to decide about it without a read. An
 // object is plain if nobody has deleted it, it has no finalizer of the collector, all its
