@@ -70,9 +70,9 @@ func newTokenSecret(s *corev1.Secret) *tokenSecret {
 	}
 }
 
-// of reports whether the secret is for the account with this name and UID. An account that was
+// isFor reports whether the secret is for the account with this name and UID. An account that was
 // deleted and created again has another UID: a secret whose annotation has the old UID is not its.
-func (s *tokenSecret) of(name string, uid meta.UID) bool {
+func (s *tokenSecret) isFor(name string, uid meta.UID) bool {
 	return s.Account == name && (s.AccountUID == "" || s.AccountUID == uid)
 }
 
@@ -102,7 +102,7 @@ func (c *AccountTokens) Run(ctx context.Context) {
 					return nil
 				}
 				secrets.Each(name.Namespace, func(secret controller.Name, s *tokenSecret) {
-					if s.of(name.Name, before.UID) {
+					if s.isFor(name.Name, before.UID) {
 						left = append(left, secret)
 					}
 				})
@@ -143,7 +143,7 @@ func (f *fillTokens) reconcile(ctx context.Context, name controller.Name) (time.
 	if err != nil && !meta.IsNotFound(err) {
 		return 0, err
 	}
-	if err != nil || !wants.of(account.Name, account.UID) {
+	if err != nil || !wants.isFor(account.Name, account.UID) {
 		err := secrets.Delete(ctx, name.Name, meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &s.UID}})
 		if meta.IsConflict(err) { // another secret has the name by now, and the watch adds it
 			return 0, nil

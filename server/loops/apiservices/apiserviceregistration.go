@@ -126,7 +126,7 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 	todo := c.Local.All()
 	maps.DeleteFunc(todo, func(gv meta.GroupVersion, v LocalVersion) bool { return !v.Stays || done[gv] })
 	if c.stale == nil {
-		c.note(there, todo)
+		c.noteStart(there, todo)
 	}
 	// An APIService that cannot be read exists, but nobody can write it: the server must not wait
 	// for it.
@@ -154,9 +154,9 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 	return errors.Join(errs...)
 }
 
-// note fills stale and missing when the server starts. there are the APIServices by name, todo the
-// versions that Begin must register.
-func (c *APIServiceRegistration) note(
+// noteStart fills stale and missing when the server starts. there are the APIServices by name, todo
+// the versions that Begin must register.
+func (c *APIServiceRegistration) noteStart(
 	there map[string]*apiregistrationv1.APIService, todo map[meta.GroupVersion]LocalVersion,
 ) {
 	c.stale, c.unserved, c.awaited = map[string]bool{}, map[string]time.Time{}, map[string]time.Time{}
@@ -193,12 +193,12 @@ func (c *APIServiceRegistration) complete(
 			return err
 		}
 	}
-	c.see(s)
+	c.noteAvailable(s)
 	return nil
 }
 
-// see removes an APIService from missing if it is available.
-func (c *APIServiceRegistration) see(s *apiregistrationv1.APIService) {
+// noteAvailable removes an APIService from missing if it is available.
+func (c *APIServiceRegistration) noteAvailable(s *apiregistrationv1.APIService) {
 	if scheme.OrZero(apiregistrationv1.Condition(s, apiregistrationv1.Available)).Status ==
 		apiregistrationv1.ConditionTrue {
 		c.stopMissing(s.Name)
@@ -256,7 +256,7 @@ func (c *APIServiceRegistration) changed(ctx context.Context, add func(controlle
 			case ch.Gone || !c.settled(ch.New):
 				add(ch.Name)
 			default:
-				c.see(ch.New)
+				c.noteAvailable(ch.New)
 			}
 		}
 	}
@@ -347,8 +347,8 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 		delete(c.awaited, name)
 	}
 	switch {
-	case local && !v.Stays && s == nil && c.Yields() && left(c.awaited, name) > 0:
-		return left(c.awaited, name), nil
+	case local && !v.Stays && s == nil && c.Yields() && learnTimeLeft(c.awaited, name) > 0:
+		return learnTimeLeft(c.awaited, name), nil
 	case local && !v.Stays && (s == nil || c.keeps(s)):
 		if s, err = c.register(ctx, gv, v, s); err == nil {
 			delete(c.stale, name)
@@ -368,9 +368,9 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 	return 0, controller.IgnoreOvertaken(err)
 }
 
-// left returns how much of learnTime is left for a name. If the name is not in since, its time
-// begins now.
-func left(since map[string]time.Time, name string) time.Duration {
+// learnTimeLeft returns how much of learnTime is left for a name. If the name is not in since, its
+// time begins now.
+func learnTimeLeft(since map[string]time.Time, name string) time.Duration {
 	begin, waits := since[name]
 	if !waits {
 		begin = time.Now()
@@ -409,7 +409,8 @@ func (c *APIServiceRegistration) register(
 			Spec:       spec,
 		}, meta.CreateOptions{})
 		if meta.IsInvalid(err) {
-			c.Log.Warn("a group version cannot be registered", zap.Stringer("version", gv), zap.Error(err))
+			c.Log.Warn("the APIService of a group version is invalid, the version is not registered",
+				zap.Stringer("version", gv), zap.Error(err))
 			return nil, nil
 		}
 		if !meta.IsAlreadyExists(err) {
@@ -433,7 +434,7 @@ func (c *APIServiceRegistration) register(
 func (c *APIServiceRegistration) drop(
 	ctx context.Context, s *apiregistrationv1.APIService,
 ) (again time.Duration, err error) {
-	if left := left(c.unserved, s.Name); left > 0 {
+	if left := learnTimeLeft(c.unserved, s.Name); left > 0 {
 		return left, nil
 	}
 	delete(c.unserved, s.Name)

@@ -57,18 +57,18 @@ type GarbageCollector struct {
 // kube-controller-manager (--concurrent-gc-syncs).
 const garbageWorkers = 20
 
-// anew is the pause after a Stream has ended, before the graph is built from another one.
-const anew = time.Second
+// rebuildPause is the pause after a Stream has ended, before the graph is built from another one.
+const rebuildPause = time.Second
 
 // Run collects garbage until ctx ends.
 func (c *GarbageCollector) Run(ctx context.Context) {
 	c.Log = cmp.Or(c.Log, zap.NewNop())
 	for ctx.Err() == nil {
 		if err := c.follow(ctx); err != nil && ctx.Err() == nil {
-			c.Log.Warn("the graph of owners is built anew", zap.Error(err))
+			c.Log.Warn("cannot follow the store, the graph of owners is built again", zap.Error(err))
 		}
 		select {
-		case <-time.After(anew):
+		case <-time.After(rebuildPause):
 		case <-ctx.Done():
 		}
 	}
@@ -146,13 +146,13 @@ func (p *garbagePass) objects(
 	return client.For[*meta.PartialObjectMetadata](p.Client, gvr).In(namespace)
 }
 
-// soon is the pause before an object is looked at again whose write failed because the object had
-// changed since the read.
-const soon = 10 * time.Millisecond
+// conflictPause is the pause before an object is looked at again whose write failed because the
+// object had changed since the read.
+const conflictPause = 10 * time.Millisecond
 
-// lookElsewhere is the pause before an owner on another server is looked at again while something
-// depends on it. It makes up for resources that cannot be watched.
-const lookElsewhere = time.Minute
+// remoteOwnerPause is the pause before an owner on another server is looked at again while
+// something depends on it. It makes up for resources that cannot be watched.
+const remoteOwnerPause = time.Minute
 
 // reconcile looks at the object of a node and takes the one step that is due for it. The change
 // comes back by the stream, which queues the node again for the next step.
@@ -166,12 +166,12 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 		return 0, nil
 	}
 	item := &garbageItem{garbagePass: p, node: n, place: place, objects: p.objects(place.Resource, place.Namespace)}
-	if done, err := item.settleKnown(ctx); done {
+	if done, err := item.settlePlain(ctx); done {
 		return 0, ignoreAbsent(err)
 	}
 	item.live, err = item.objects.Get(ctx, place.Name, meta.GetOptions{})
 	if place.Elsewhere && p.graph.found(n, item.live, err) {
-		again = lookElsewhere
+		again = remoteOwnerPause
 	}
 	if isAbsent(err) {
 		p.graph.missing(n)
@@ -182,7 +182,7 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 		err = item.settle(ctx)
 	}
 	if meta.IsConflict(err) {
-		return soon, nil
+		return conflictPause, nil
 	}
 	return again, ignoreAbsent(err)
 }

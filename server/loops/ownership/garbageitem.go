@@ -99,7 +99,7 @@ func (i *garbageItem) classify(ctx context.Context) (owners, error) {
 
 // errLost says that an owner cannot be looked up at present: its kind is not served, its name is no
 // valid name, or its kind is namespaced and the dependent has no namespace. It never reaches a log.
-var errLost = errors.New("a reference leads nowhere")
+var errLost = errors.New("the owner of a reference cannot be looked up")
 
 // owner returns the owner that a reference means, or nil if no object with that UID exists there.
 // It asks the server unless the graph has seen the owner go.

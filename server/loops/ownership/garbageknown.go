@@ -10,16 +10,16 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// This file is the fast path of the garbage collector: settleKnown deletes or patches an object
+// This file is the fast path of the garbage collector: settlePlain deletes or patches an object
 // with one request and without a read. It is for the mass case, a plain object whose owners are all
 // gone or wait, such as the pods of a deleted ReplicaSet. The write names the revision that the
 // graph has seen. If that revision is old, the write conflicts, and the slow path (garbageitem.go)
 // decides. TestRandomGraphs (garbagekill_test.go) holds both paths to a plain model.
 
-// known is what the graph knows of a plain object: enough to decide about it without a read. An
-// object is plain if nobody has deleted it, it has no finalizer of the collector, all its
+// plainObject is what the graph knows of a plain object: enough to decide about it without a read.
+// An object is plain if nobody has deleted it, it has no finalizer of the collector, all its
 // references have edges, and none of its owners keeps it.
-type known struct {
+type plainObject struct {
 	rev     uint64         // the revision that the graph has seen; 0: the object is not plain
 	owns    bool           // it has dependents
 	waiting []waitingOwner // its owners that wait; its other owners are gone
@@ -32,18 +32,18 @@ type waitingOwner struct {
 	waits wait
 }
 
-// known returns what the graph knows of the object at n, or a known without a revision if the
+// plain returns what the graph knows of the object at n, or a plainObject without a revision if the
 // object is not plain.
-func (g *ownerGraph) known(n *node) (k known) {
+func (g *ownerGraph) plain(n *node) (k plainObject) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, isLoose := g.mu.loose[n]; isLoose || n.owners == nil || n.state != present {
-		return known{}
+		return plainObject{}
 	}
 	for e := n.owners; e != nil; e = e.also {
 		switch o := e.owner; {
 		case o.uid != e.uid(), o.state == unknown, o.state == present && o.waits == nothing:
-			return known{}
+			return plainObject{}
 		case o.state == present:
 			k.waiting = append(k.waiting, waitingOwner{o.key, o.uid, o.waits})
 		}
@@ -52,14 +52,14 @@ func (g *ownerGraph) known(n *node) (k known) {
 	return k
 }
 
-// settleKnown deletes a plain object, or removes its references if an owner waits with the
+// settlePlain deletes a plain object, or removes its references if an owner waits with the
 // finalizer orphan. done is false if the object must be read first: it is not plain, an owner does
 // not wait as the graph says, or the object has changed.
 //
 // A patch removes all references at once: the owners that do not wait are gone. An object that has
 // dependents and an owner that waits in the foreground is deleted in the foreground too.
-func (i *garbageItem) settleKnown(ctx context.Context) (done bool, err error) {
-	k := i.graph.known(i.node)
+func (i *garbageItem) settlePlain(ctx context.Context) (done bool, err error) {
+	k := i.graph.plain(i.node)
 	if k.rev == 0 {
 		return false, nil
 	}
@@ -92,9 +92,9 @@ type ownerLooks struct {
 }
 
 const (
-	// lately is how long one read of an owner counts for all its dependents: an owner of thousands
-	// of objects is read twenty times a second instead of once for each.
-	lately = 50 * time.Millisecond
+	// lookLasts is how long one read of an owner counts for all its dependents: an owner of
+	// thousands of objects is read twenty times a second instead of once for each.
+	lookLasts = 50 * time.Millisecond
 	// maxLooks is the number of owners that are remembered. At one more, all are forgotten.
 	maxLooks = 256
 )
@@ -107,7 +107,7 @@ func (p *garbagePass) stillWaits(ctx context.Context, o waitingOwner) bool {
 	p.looks.Lock()
 	last := p.looks.last[o]
 	p.looks.Unlock()
-	if now.Sub(last) < lately {
+	if now.Sub(last) < lookLasts {
 		return true
 	}
 	place, ok := p.Resources.Place(o.key)

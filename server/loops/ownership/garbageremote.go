@@ -44,23 +44,23 @@ type remoteFollower struct {
 // on.
 func (r *remotes) update(ctx context.Context) {
 	homes, unknown := r.pass.Resources.Elsewhere()
-	known := map[Home]bool{}
+	kept := map[Home]bool{}
 	var come []Home
 	for _, home := range homes {
-		if known[home] = true; r.followed[home] == nil {
+		if kept[home] = true; r.followed[home] == nil {
 			come = append(come, home)
 		}
 	}
 	for _, gv := range unknown {
 		for home := range r.followed {
-			known[home] = known[home] || home.Resource.GroupVersion() == gv
+			kept[home] = kept[home] || home.Resource.GroupVersion() == gv
 		}
 	}
 	// Before followers end: if another version of the same objects comes, hold must already wait
 	// for it when the objects of the old version are forgotten.
 	r.unseen.Add(int64(len(come)))
 	for home, f := range r.followed {
-		if !known[home] {
+		if !kept[home] {
 			f.cancel()
 			<-f.done
 			delete(r.followed, home)
@@ -147,7 +147,7 @@ func (g *ownerGraph) applyRemote(key string, obj *meta.PartialObjectMetadata) {
 func (g *ownerGraph) vanish(key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n := g.mu.nodes[g.place(key)]; n != nil {
+	if n := g.mu.nodes[g.keyHash(key)]; n != nil {
 		g.vanishLocked(n)
 	}
 }

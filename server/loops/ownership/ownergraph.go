@@ -72,7 +72,7 @@ type status struct {
 	waits wait
 }
 
-// set stores the revision of a plain object, or 0 for any other object; see ownerGraph.known.
+// set stores the revision of a plain object, or 0 for any other object; see ownerGraph.plain.
 func (s *status) set(rev uint64) {
 	for i := range s.rev {
 		s.rev[i] = byte(rev >> (8 * i))
@@ -165,10 +165,10 @@ func newOwnerGraph(resources Resources) *ownerGraph {
 
 func (g *ownerGraph) identity(uid string) identity { return identity(maphash.String(g.seed, uid) &^ 1) }
 
-func (g *ownerGraph) place(key string) uint64 { return maphash.String(g.seed, key) }
+func (g *ownerGraph) keyHash(key string) uint64 { return maphash.String(g.seed, key) }
 
 // mark returns a hash of a key together with a UID: the entry of one object in seen.
-func (g *ownerGraph) mark(key string, uid identity) uint64 { return g.place(key) ^ uint64(uid) }
+func (g *ownerGraph) mark(key string, uid identity) uint64 { return g.keyHash(key) ^ uint64(uid) }
 
 // apply takes in the present value at a key with its revision; value is nil if the object is gone.
 // If the value cannot be decoded, its references are not known, so the node stays as it was.
@@ -180,7 +180,7 @@ func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 	defer g.mu.Unlock()
 	if value != nil {
 		g.takeLocked(key, &g.peek, rev)
-	} else if n := g.mu.nodes[g.place(key)]; n != nil {
+	} else if n := g.mu.nodes[g.keyHash(key)]; n != nil {
 		g.goneLocked(n)
 	}
 }
@@ -188,7 +188,7 @@ func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 // takeLocked takes in the state of an object. rev is 0 for an object on another server. It stores
 // the revision only of a plain object, which the fast path may write without a read.
 func (g *ownerGraph) takeLocked(key string, obj *codec.Ownership, rev uint64) {
-	n := g.mu.nodes[g.place(key)]
+	n := g.mu.nodes[g.keyHash(key)]
 	uid, waits := g.identity(obj.UID), waitOf(obj.Deleting, obj.Finalizers)
 	if g.mu.seen != nil {
 		g.mu.seen[g.mark(key, uid)] = true
@@ -273,10 +273,10 @@ func (g *ownerGraph) addDependentsLocked(n *node) {
 
 // nodeLocked returns the node of a key, and makes it if there is none.
 func (g *ownerGraph) nodeLocked(key string) *node {
-	n := g.mu.nodes[g.place(key)]
+	n := g.mu.nodes[g.keyHash(key)]
 	if n == nil {
 		n = &node{key: key}
-		g.mu.nodes[g.place(key)] = n
+		g.mu.nodes[g.keyHash(key)] = n
 	}
 	return n
 }
@@ -287,8 +287,8 @@ func (g *ownerGraph) dropLocked(n *node) {
 	if n.owners != nil || n.dependents != nil || n.waits != nothing {
 		return
 	}
-	if _, isLoose := g.mu.loose[n]; !isLoose && g.mu.nodes[g.place(n.key)] == n {
-		delete(g.mu.nodes, g.place(n.key))
+	if _, isLoose := g.mu.loose[n]; !isLoose && g.mu.nodes[g.keyHash(n.key)] == n {
+		delete(g.mu.nodes, g.keyHash(n.key))
 		delete(g.mu.parked, n)
 	}
 }
@@ -454,7 +454,7 @@ type outlook struct {
 func (g *ownerGraph) has(n *node) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.mu.nodes[g.place(n.key)] == n
+	return g.mu.nodes[g.keyHash(n.key)] == n
 }
 
 // look returns what the graph knows about the object at n, which a read has just returned with this
@@ -512,7 +512,7 @@ func (g *ownerGraph) found(n *node, live *meta.PartialObjectMetadata, err error)
 func (g *ownerGraph) isGone(key, uid string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := g.mu.nodes[g.place(key)]
+	n := g.mu.nodes[g.keyHash(key)]
 	return n != nil && n.state == absent && n.uid != 0 && n.uid == g.identity(uid)
 }
 
@@ -521,7 +521,7 @@ func (g *ownerGraph) isGone(key, uid string) bool {
 func (g *ownerGraph) lacks(key, uid string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n := g.mu.nodes[g.place(key)]; n != nil && n.state == absent && n.uid == 0 {
+	if n := g.mu.nodes[g.keyHash(key)]; n != nil && n.state == absent && n.uid == 0 {
 		n.uid = g.identity(uid)
 	}
 }
@@ -530,7 +530,7 @@ func (g *ownerGraph) lacks(key, uid string) {
 func (g *ownerGraph) park(n *node) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mu.nodes[g.place(n.key)] == n {
+	if g.mu.nodes[g.keyHash(n.key)] == n {
 		g.mu.parked[n] = true
 	}
 }

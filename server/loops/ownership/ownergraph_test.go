@@ -71,7 +71,7 @@ func TestGraphFindsLooseDependents(t *testing.T) {
 	g.apply(key, []byte(waits), 7)
 	g.synced()
 	away = false
-	if view := g.look(g.mu.nodes[g.place(key)], "uid-of-owner"); view.waits != orphaning || !view.held || !view.owns {
+	if view := g.look(g.mu.nodes[g.keyHash(key)], "uid-of-owner"); view.waits != orphaning || !view.held || !view.owns {
 		t.Errorf("got %+v, want an owner that is held by its dependent", view)
 	}
 }

@@ -35,9 +35,9 @@ type waiting struct {
 	}
 }
 
-// gather is the pause between two calls of Next: a namespace that loses many objects at once is
-// woken for all of them together.
-const gather = 20 * time.Millisecond
+// removalsPause is the pause between two calls of Next: a namespace that loses many objects at once
+// is woken for all of them together.
+const removalsPause = 20 * time.Millisecond
 
 // add puts a namespace into the set: it is woken when an object of it is removed after the call. If
 // no follower runs, add starts one, which ends with ctx.
@@ -91,7 +91,7 @@ func (w *waiting) follow(ctx context.Context, removals Removals) {
 		if !more {
 			return
 		}
-		if !controller.Pause(ctx, gather) {
+		if !controller.Pause(ctx, removalsPause) {
 			return
 		}
 	}
