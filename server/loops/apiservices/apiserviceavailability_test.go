@@ -46,7 +46,7 @@ func inAvailability(t *testing.T, f func(r *remotes)) {
 	})
 }
 
-// follow runs the controller until the test ends, or what it returns is called.
+// follow runs the loop until the test ends or stop is called.
 func (r *remotes) follow() (stop func()) {
 	ctx, cancel := context.WithCancel(r.T.Context())
 	ended := make(chan struct{})
@@ -238,8 +238,8 @@ func TestAvailabilityFollows(t *testing.T) {
 	})
 }
 
-// TestAvailabilityOfOtherServices: of those that have no address of the cluster, only who is behind
-// them is asked.
+// TestAvailabilityOfOtherServices has services of other types than ClusterIP: neither their ports
+// nor their endpoint slices are checked, only the server behind.
 func TestAvailabilityOfOtherServices(t *testing.T) {
 	for _, typ := range []corev1.ServiceType{corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer} {
 		t.Run(string(typ), func(t *testing.T) {
@@ -368,8 +368,8 @@ func TestAvailabilityAttempts(t *testing.T) {
 	}
 }
 
-// TestAvailabilityGoesOn where another left off: what is so already is not written, what is not so
-// any more is.
+// TestAvailabilityGoesOn finds statuses that another server has written: those that are still right
+// are not written again, the others are.
 func TestAvailabilityGoesOn(t *testing.T) {
 	inAvailability(t, func(r *remotes) {
 		r.complete()

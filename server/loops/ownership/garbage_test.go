@@ -212,8 +212,8 @@ func TestCycle(t *testing.T) {
 	})
 }
 
-// TestAbsentOwners: owners that are not there, or not where they are said to be, or others than is
-// said.
+// TestAbsentOwners has references to owners that do not exist, that exist in another namespace, and
+// whose name another object has.
 func TestAbsentOwners(t *testing.T) {
 	onEngines(t, func(t *testing.T, w *world) {
 		w.thing("namespaces", "", "m", nil)
@@ -264,7 +264,8 @@ func (w *world) hasEvent(namespace, want string) bool {
 	})
 }
 
-// TestOwnerComesAnew: an object of the same name is not the owner.
+// TestOwnerComesAnew creates an object with the name of a deleted owner: its UID differs, so it is
+// not the owner.
 func TestOwnerComesAnew(t *testing.T) {
 	onEngines(t, func(t *testing.T, w *world) {
 		a := w.thing("configmaps", "n", "a", nil)

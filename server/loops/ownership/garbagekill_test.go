@@ -276,7 +276,8 @@ func (m *modelRun) compare(l *life, g, first, last modelGraph) (wrong []string) 
 	return wrong
 }
 
-// barrier lasts until the collector has gone through what it had to do when it began.
+// barrier returns when the collector has handled everything that was queued when barrier was
+// called.
 func (m *modelRun) barrier(ctx context.Context, l *life) {
 	m.t.Helper()
 	maps := l.objects("ConfigMap", "n")
@@ -299,8 +300,9 @@ func (m *modelRun) barrier(ctx context.Context, l *life) {
 	}
 }
 
-// TestRandomGraphs lets random graphs come to their end, with servers killed at random moments, and
-// wants the end that a slow plain model says. GRAPHS says how many there are, SEED which.
+// TestRandomGraphs lets the collector work on random graphs, kills servers at random moments, and
+// expects the final objects that a slow plain model gives. GRAPHS is the number of graphs, SEED the
+// seed of their generator.
 func TestRandomGraphs(t *testing.T) {
 	graphs, seed := 20, uint64(1)
 	if n, err := strconv.Atoi(os.Getenv("GRAPHS")); err == nil {
