@@ -14,28 +14,42 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// AccountTokens fills in the secrets that ask for a token of a service account, and deletes them
-// with it.
+// This file is the loop for legacy tokens: it fills secrets of the type
+// kubernetes.io/service-account-token, deletes them when their account is gone, and removes
+// references to deleted secrets from accounts. The server runs it unless its account key is in an
+// external signer. Bound tokens, which TokenRequest issues, are not stored and not its business.
+
+// AccountTokens writes a legacy token, the namespace and the trusted certificates into each secret
+// of the type kubernetes.io/service-account-token whose annotation names a service account, and
+// deletes the secret when the account does not exist. It decides as Kubernetes'
+// serviceaccount-token-controller does, with one exception: a ca.crt that a client replaces, but
+// does not empty, is put back when the loop starts or another part of the secret is removed, not at
+// once.
 type AccountTokens struct {
 	Informers *controller.Informers
-	// CA returns the certificates to trust, as PEM; none if the server shows none.
+	// CA returns the certificates to trust, as PEM, or nil if the server has no secure port. Run
+	// calls it once.
 	CA func() ([]byte, error)
-	// Sign makes the token of an account that stands in a secret.
+	// Sign returns the token that goes into a secret: a JWT that names the account and the secret,
+	// and that never expires.
 	Sign func(namespace, account string, uid meta.UID, secret string) (string, error)
 	Log  *zap.Logger
 }
 
-// tokenSecret is what is to be known of a secret with a token.
+// tokenSecret is the part of a token secret that the loop keeps in memory. It holds no token: the
+// loop reads the secret before it writes it.
 type tokenSecret struct {
-	Account    string
-	AccountUID meta.UID // "": any of the name
-	Full       bool     // nothing has been taken out
+	Account    string   // from the annotation; "" if the secret has none, and then the loop leaves the secret
+	AccountUID meta.UID // from the annotation; "": any account of that name
+	// Full says that none of the three keys is empty. When a client empties one, Full changes, and
+	// so the Informer adds the secret.
+	Full bool
 }
 
-// tokenAccount is what is to be known of a service account.
+// tokenAccount is the part of a service account that the loop keeps in memory.
 type tokenAccount struct {
 	UID     meta.UID
-	Secrets []string
+	Secrets []string // names in the field secrets, for which forget looks
 }
 
 var (
@@ -43,27 +57,30 @@ var (
 	accountsResource = corev1.GroupVersion.WithResource("serviceaccounts")
 )
 
+// newTokenSecret returns nil for secrets of other types, so that the Informer keeps none of them.
 func newTokenSecret(s *corev1.Secret) *tokenSecret {
 	if s.Type != corev1.SecretTypeServiceAccountToken {
 		return nil
 	}
 	return &tokenSecret{
-		Account: s.Annotations[corev1.ServiceAccountNameKey], AccountUID: meta.UID(s.Annotations[corev1.ServiceAccountUIDKey]),
+		Account:    s.Annotations[corev1.ServiceAccountNameKey],
+		AccountUID: meta.UID(s.Annotations[corev1.ServiceAccountUIDKey]),
 		Full: len(s.Data[corev1.ServiceAccountTokenKey]) > 0 && len(s.Data[corev1.ServiceAccountNamespaceKey]) > 0 &&
 			len(s.Data[corev1.ServiceAccountRootCAKey]) > 0,
 	}
 }
 
-// of reports whether the secret is for an account.
-func (s *tokenSecret) of(name string, uid meta.UID) bool {
+// isFor reports whether the secret is for the account with this name and UID. An account that was
+// deleted and created again has another UID: a secret whose annotation has the old UID is not its.
+func (s *tokenSecret) isFor(name string, uid meta.UID) bool {
 	return s.Account == name && (s.AccountUID == "" || s.AccountUID == uid)
 }
 
-// Run works until ctx ends.
+// Run fills and deletes secrets until ctx ends. If CA fails, Run logs the error and returns.
 func (c *AccountTokens) Run(ctx context.Context) {
 	ca, err := c.CA()
 	if err != nil {
-		c.Log.Error("cannot read whom clients should trust", zap.Error(err))
+		c.Log.Error("cannot read the CA certificates of the server, no token secret is filled", zap.Error(err))
 		return
 	}
 	secrets := controller.InformerOf(c.Informers, secretsResource, newTokenSecret)
@@ -76,17 +93,22 @@ func (c *AccountTokens) Run(ctx context.Context) {
 	})
 	f := &fillTokens{AccountTokens: c, ca: ca, secrets: secrets, accounts: accounts}
 	controller.Loop{
-		Source: controller.Join(secrets.Own(), accounts.Source(func(name controller.Name, before, now *tokenAccount) (left []controller.Name) {
-			if before == nil || now != nil && now.UID == before.UID {
-				return nil
-			}
-			secrets.Each(name.Namespace, func(secret controller.Name, s *tokenSecret) {
-				if s.of(name.Name, before.UID) {
-					left = append(left, secret)
+		// The secrets themselves, and those of an account that was deleted, or deleted and created
+		// again. A new account adds none: while it did not exist, its secrets were deleted.
+		Source: controller.Join(
+			secrets.Own(),
+			accounts.Source(func(name controller.Name, before, now *tokenAccount) (left []controller.Name) {
+				if before == nil || now != nil && now.UID == before.UID {
+					return nil
 				}
-			})
-			return left
-		})),
+				secrets.Each(name.Namespace, func(secret controller.Name, s *tokenSecret) {
+					if s.isFor(name.Name, before.UID) {
+						left = append(left, secret)
+					}
+				})
+				return left
+			}),
+		),
 		Reconcile: f.reconcile, After: []controller.Syncer{secrets, accounts}, Log: c.Log,
 	}.Run(ctx)
 }
@@ -94,11 +116,15 @@ func (c *AccountTokens) Run(ctx context.Context) {
 // fillTokens is one run of AccountTokens.
 type fillTokens struct {
 	*AccountTokens
-	ca       []byte
+	ca       []byte // what CA returned when Run began; empty: ca.crt is not written
 	secrets  *controller.Informer[tokenSecret]
 	accounts *controller.Informer[tokenAccount]
 }
 
+// reconcile brings one secret to where it should be. If the Informer has no such token secret, the
+// secret was deleted: the accounts that name it forget it. Otherwise reconcile reads the secret and
+// its account, deletes the secret if that account does not exist, and fills it if something is
+// missing.
 func (f *fillTokens) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	if f.secrets.Get(name) == nil {
 		return 0, f.forget(ctx, name)
@@ -112,13 +138,14 @@ func (f *fillTokens) reconcile(ctx context.Context, name controller.Name) (time.
 	if wants == nil || wants.Account == "" {
 		return 0, nil
 	}
-	account, err := client.For[*corev1.ServiceAccount](f.Informers.Client(), accountsResource).In(name.Namespace).Get(ctx, wants.Account, meta.GetOptions{})
+	account, err := client.For[*corev1.ServiceAccount](f.Informers.Client(), accountsResource).In(name.Namespace).
+		Get(ctx, wants.Account, meta.GetOptions{})
 	if err != nil && !meta.IsNotFound(err) {
 		return 0, err
 	}
-	if err != nil || !wants.of(account.Name, account.UID) {
+	if err != nil || !wants.isFor(account.Name, account.UID) {
 		err := secrets.Delete(ctx, name.Name, meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &s.UID}})
-		if meta.IsConflict(err) { // it is another one
+		if meta.IsConflict(err) { // another secret has the name by now, and the watch adds it
 			return 0, nil
 		}
 		return 0, controller.IgnoreNotFound(err)
@@ -127,13 +154,15 @@ func (f *fillTokens) reconcile(ctx context.Context, name controller.Name) (time.
 		return 0, err
 	}
 	_, err = secrets.Update(ctx, s, meta.UpdateOptions{})
-	if meta.IsConflict(err) { // the watch tells of what it is now
+	if meta.IsConflict(err) { // the secret has changed since it was read
 		return 0, nil
 	}
 	return 0, controller.IgnoreNotFound(err)
 }
 
-// fill completes a secret, and reports whether something was missing.
+// fill writes into s what is missing of ca.crt, namespace and token, and reports whether it wrote
+// anything. A ca.crt with other certificates counts as missing; a token and a namespace only if
+// they are empty. Other keys stay.
 func (f *fillTokens) fill(s *corev1.Secret, account *corev1.ServiceAccount) (changed bool, err error) {
 	data := map[string][]byte{}
 	if len(f.ca) > 0 && !bytes.Equal(s.Data[corev1.ServiceAccountRootCAKey], f.ca) {
@@ -158,11 +187,13 @@ func (f *fillTokens) fill(s *corev1.Secret, account *corev1.ServiceAccount) (cha
 		}
 	}
 	s.Data = data
-	s.Annotations[corev1.ServiceAccountNameKey], s.Annotations[corev1.ServiceAccountUIDKey] = account.Name, string(account.UID)
+	s.Annotations[corev1.ServiceAccountNameKey], s.Annotations[corev1.ServiceAccountUIDKey] =
+		account.Name, string(account.UID)
 	return true, nil
 }
 
-// forget takes a secret that is gone off the accounts that name it.
+// forget removes a deleted secret from the field secrets of all accounts of its namespace that
+// name it.
 func (f *fillTokens) forget(ctx context.Context, secret controller.Name) error {
 	var named []string
 	f.accounts.Each(secret.Namespace, func(name controller.Name, a *tokenAccount) {
@@ -174,7 +205,9 @@ func (f *fillTokens) forget(ctx context.Context, secret controller.Name) error {
 	for _, name := range named {
 		account, err := accounts.Get(ctx, name, meta.GetOptions{})
 		if err == nil {
-			account.Secrets = slices.DeleteFunc(account.Secrets, func(ref corev1.ObjectReference) bool { return ref.Name == secret.Name })
+			account.Secrets = slices.DeleteFunc(account.Secrets, func(ref corev1.ObjectReference) bool {
+				return ref.Name == secret.Name
+			})
 			_, err = accounts.Update(ctx, account, meta.UpdateOptions{})
 		}
 		if controller.IgnoreNotFound(err) != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// TestAccountTokens has secrets for tokens come before and after their account, go with it, and lose what they hold.
+// TestAccountTokens creates token secrets before and after their account, removes their data, and
+// deletes the account: secrets are filled, filled again, and deleted.
 func TestAccountTokens(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")

@@ -17,41 +17,51 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// ClusterRoleAggregation fills in the rules of cluster roles that have an aggregation rule: those
-// of all that it selects.
+// ClusterRoleAggregation writes the rules of each ClusterRole that has an aggregationRule, such as
+// admin, edit and view: the union of the rules of all ClusterRoles that its selectors match.
+//
+// Kubernetes' clusterrole-aggregation-controller keeps one queue entry for each aggregating role,
+// and adds all of them at every change. Here one entry stands for all roles. While some role cannot
+// be read, the loop adds rules but removes none.
 type ClusterRoleAggregation struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
 }
 
-// aggregationManager owns the rules that are filled in.
+// aggregationManager is the field manager that owns the aggregated rules. It has Kubernetes' name,
+// so that a kube-controller-manager on the same store owns the same fields.
 const aggregationManager = "clusterrole-aggregation-controller"
 
 var clusterRoleResource = rbacv1.GroupVersion.WithResource("clusterroles")
 
-// clusterRole is what there is to know of one.
+// clusterRole is the part of a ClusterRole that aggregation needs.
 type clusterRole struct {
 	Labels     map[string]string
 	Rules      []rbacv1.PolicyRule
-	Aggregates *rbacv1.AggregationRule
+	Aggregates *rbacv1.AggregationRule // nil: the rules are the user's own, and the loop leaves them
 }
 
-// Run works until ctx ends.
+// Run keeps the rules until ctx ends.
 func (c *ClusterRoleAggregation) Run(ctx context.Context) {
 	roles := controller.InformerOf(c.Informers, clusterRoleResource, func(r *rbacv1.ClusterRole) *clusterRole {
 		return &clusterRole{Labels: r.Labels, Rules: r.Rules, Aggregates: r.AggregationRule}
 	})
-	// Roles are few, and who depends on whom is for labels to say: all are looked at whenever one
-	// changes.
-	source := roles.Source(func(controller.Name, *clusterRole, *clusterRole) []controller.Name { return []controller.Name{{}} })
+	// Any change may alter which labels match, so each change adds the same empty name: the queue
+	// merges them, and fill looks at all roles. Roles are few, and most changes need no write.
+	source := roles.Source(
+		func(controller.Name, *clusterRole, *clusterRole) []controller.Name { return []controller.Name{{}} })
 	controller.Loop{
-		Source:    source,
-		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) { return 0, c.fill(ctx, roles) },
-		After:     []controller.Syncer{roles}, Log: c.Log,
+		Source: source,
+		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
+			return 0, c.fill(ctx, roles)
+		},
+		After: []controller.Syncer{roles}, Log: c.Log,
 	}.Run(ctx)
 }
 
-// fill brings all roles that aggregate up to date with what is known.
+// fill writes the rules of every aggregating role whose rules differ from the union. A role whose
+// write fails does not keep the others from theirs. A role that aggregates another aggregating role
+// gets that role's new rules in the next call, which the write of the other role causes.
 func (c *ClusterRoleAggregation) fill(ctx context.Context, roles *controller.Informer[clusterRole]) error {
 	all := roles.Snapshot()
 	names := make([]controller.Name, 0, len(all))
@@ -66,7 +76,8 @@ func (c *ClusterRoleAggregation) fill(ctx context.Context, roles *controller.Inf
 			continue
 		}
 		rules, err := selectRules(role.Aggregates, name, names, all)
-		if roles.HiddenErr() != nil { // a role that cannot be read may be one of those selected: what came from it stays
+		if roles.HiddenErr() != nil {
+			// The selectors may match the hidden role, and any rule may come from it.
 			rules = addRules(rules, role.Rules)
 		}
 		if err == nil && !sameRules(rules, role.Rules) {
@@ -79,9 +90,12 @@ func (c *ClusterRoleAggregation) fill(ctx context.Context, roles *controller.Inf
 	return errors.Join(errs...)
 }
 
-// selectRules returns the rules of the other roles that an aggregation rule selects, each rule
-// once, by selector and name.
-func selectRules(of *rbacv1.AggregationRule, self controller.Name, names []controller.Name, all map[controller.Name]*clusterRole) ([]rbacv1.PolicyRule, error) {
+// selectRules returns the rules of the roles that an aggregationRule selects, without those of the
+// aggregating role self. The order is that of Kubernetes, so that two servers never write by turns:
+// selector after selector, within one by the role's name, and each rule only the first time.
+func selectRules(
+	of *rbacv1.AggregationRule, self controller.Name, names []controller.Name, all map[controller.Name]*clusterRole,
+) ([]rbacv1.PolicyRule, error) {
 	var rules []rbacv1.PolicyRule
 	for i := range of.ClusterRoleSelectors {
 		selector, err := meta.SelectorFrom(&of.ClusterRoleSelectors[i])
@@ -98,7 +112,7 @@ func selectRules(of *rbacv1.AggregationRule, self controller.Name, names []contr
 	return rules, nil
 }
 
-// addRules adds more rules, except those that are there.
+// addRules appends to rules each rule of more that rules does not contain yet.
 func addRules(rules, more []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 	for i := range more {
 		if !slices.ContainsFunc(rules, func(other rbacv1.PolicyRule) bool { return scheme.Equal(&other, &more[i]) }) {
@@ -112,10 +126,13 @@ func sameRules(a, b []rbacv1.PolicyRule) bool {
 	return slices.EqualFunc(a, b, func(a, b rbacv1.PolicyRule) bool { return scheme.Equal(&a, &b) })
 }
 
-// apply makes rules those of a role. Whoever else has set them loses them.
+// apply replaces the rules of a role by server-side apply. It forces: the field is atomic, so
+// another manager that has set the rules loses them. Without rules the field is left out of the
+// applied configuration, which removes it.
 func (c *ClusterRoleAggregation) apply(ctx context.Context, name controller.Name, rules []rbacv1.PolicyRule) error {
 	config := map[string]any{
-		"apiVersion": rbacv1.GroupVersion.String(), "kind": "ClusterRole", "metadata": map[string]string{"name": name.Name},
+		"apiVersion": rbacv1.GroupVersion.String(), "kind": "ClusterRole",
+		"metadata": map[string]string{"name": name.Name},
 	}
 	if len(rules) > 0 {
 		config["rules"] = rules
@@ -125,7 +142,8 @@ func (c *ClusterRoleAggregation) apply(ctx context.Context, name controller.Name
 		return err
 	}
 	force := true
-	_, err = client.For[*rbacv1.ClusterRole](c.Informers.Client(), clusterRoleResource).Patch(ctx, name.Name, client.ApplyPatch, body,
-		meta.PatchOptions{FieldManager: aggregationManager, Force: &force})
+	_, err = client.For[*rbacv1.ClusterRole](c.Informers.Client(), clusterRoleResource).
+		Patch(ctx, name.Name, client.ApplyPatch, body,
+			meta.PatchOptions{FieldManager: aggregationManager, Force: &force})
 	return err
 }

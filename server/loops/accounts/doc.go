@@ -1,9 +1,27 @@
-// Package accounts gives each namespace its default service account and the certificates to trust,
-// fills in secrets that ask for tokens of accounts, and cluster roles that are made of others.
+// Package accounts has four loops, which give pods and users their identity, their rights and the
+// certificates to trust. In brackets is the controller of kube-controller-manager that does the
+// same:
 //
-// It guarantees that the account and the certificates are made again when somebody deletes them,
-// that the certificates and the rules of such roles are written again when somebody changes them,
-// and that nothing is made in namespaces that are being deleted.
+//	ServiceAccount          the account "default" (serviceaccount-controller)
+//	RootCA                  kube-root-ca.crt (root-ca-certificate-publisher-controller)
+//	AccountTokens           secrets of legacy tokens (serviceaccount-token-controller)
+//	ClusterRoleAggregation  rules of aggregating roles (clusterrole-aggregation-controller)
 //
-// Read: namespaces.go, rootca.go, accounttokens.go.
+// Words. A namespace is active if nobody has deleted it. A legacy token is a service account token
+// in a secret; it never expires. An aggregating role is a ClusterRole whose rules are the union of
+// the rules of others.
+//
+// Laws. A default account or a ConfigMap that somebody deletes is created again, and a ConfigMap or
+// aggregated rules that somebody changes are written again. Nothing is created in a namespace that
+// is being deleted. A token secret is deleted only after a read has shown that its account does not
+// exist, and with the secret's UID as a precondition.
+//
+// The server makes one of each loop per run and calls Run once; the loops share the Informers of
+// that run. They rest while a kube-controller-manager lives on the same store, which has the same
+// controllers.
+//
+// Not here: bound tokens (server/identity), and the bootstrap roles that aggregate
+// (server/bootstrap). No part of this server gives an account to pods that name none.
+//
+// Read: namespaces.go, rootca.go, serviceaccount.go, accounttokens.go, clusterroleaggregation.go.
 package accounts

@@ -16,7 +16,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// TestRootCA publishes an authority in all namespaces, and puts back what is changed or deleted.
+// TestRootCA expects the ConfigMap in all namespaces, and that it is written again after it was
+// changed or deleted, except for a description that is only replaced.
 func TestRootCA(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		maps := looptest.Of[*corev1.ConfigMap](w, "configmaps")
@@ -61,7 +62,8 @@ func TestRootCA(t *testing.T) {
 	})
 }
 
-// TestServiceAccount makes the default account everywhere, and only where things can be made.
+// TestServiceAccount expects a default account in active namespaces, and none in a namespace that
+// is being deleted.
 func TestServiceAccount(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		made := looptest.Of[*corev1.ServiceAccount](w, "serviceaccounts")
@@ -81,7 +83,7 @@ func TestServiceAccount(t *testing.T) {
 		looptest.Delete(w, made, "mine")
 		looptest.Delete(w, made, "default")
 		is("default")
-		looptest.Delete(w, looptest.Of[*corev1.Namespace](w, "namespaces"), "n") // which nobody empties here
+		looptest.Delete(w, looptest.Of[*corev1.Namespace](w, "namespaces"), "n") // no namespace controller runs, so n stays Terminating
 		looptest.Delete(w, made, "default")
 		is("")
 	})

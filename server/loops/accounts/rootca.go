@@ -13,32 +13,37 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// RootCA publishes whom clients in the cluster must trust to reach the server: the config map
-// kube-root-ca.crt in every namespace.
+// RootCA keeps the ConfigMap kube-root-ca.crt in every active namespace, as Kubernetes'
+// root-ca-cert-publisher does. Its key ca.crt holds the certificates that pods must trust to reach
+// the server: a pod's volume with the service account token projects that key too.
 type RootCA struct {
 	Informers *controller.Informers
-	// CA returns the certificates to trust, as PEM. It is called once: a serving certificate of
-	// somebody else's that is replaced while the server runs has an authority behind it.
+	// CA returns the certificates to trust, as PEM. Run calls it once. A serving certificate may be
+	// replaced while the server runs, but the authority that signed it stays the same.
 	CA  func() ([]byte, error)
 	Log *zap.Logger
 }
 
+// The name, the annotation and its value are part of Kubernetes' API: clients read them.
 const (
 	rootCAName            = "kube-root-ca.crt"
 	descriptionAnnotation = "kubernetes.io/description"
-	rootCADescription     = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the " +
-		"internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."
+	rootCADescription     = "Contains a CA bundle that can be used to verify the kube-apiserver " +
+		"when using internal endpoints such as the internal service IP or kubernetes.default.svc. " +
+		"No other usage is guaranteed across distributions of Kubernetes clusters."
 )
 
-// namespacedWorkers is how many namespaces are given an object at once: those that are there at the
-// start are many.
+// namespacedWorkers is the number of namespaces that RootCA, or ServiceAccount, works on at once.
+// It is more than one because a server that starts must look at all namespaces, and each look waits
+// for one or two requests.
 const namespacedWorkers = 4
 
-// Run works until ctx ends.
+// Run keeps the ConfigMaps until ctx ends. If CA fails, Run logs the error and returns.
 func (c *RootCA) Run(ctx context.Context) {
 	pem, err := c.CA()
 	if err != nil {
-		c.Log.Error("cannot read whom clients should trust", zap.Error(err))
+		c.Log.Error("cannot read the CA certificates of the server, no namespace gets the config map",
+			zap.String("configmap", rootCAName), zap.Error(err))
 		return
 	}
 	data := map[string]string{"ca.crt": string(pem)}
@@ -55,7 +60,9 @@ func (c *RootCA) maps() client.Resource[*corev1.ConfigMap] {
 	return client.For[*corev1.ConfigMap](c.Informers.Client(), corev1.GroupVersion.WithResource("configmaps"))
 }
 
-// publish makes or mends the config map of a namespace.
+// publish creates the ConfigMap of a namespace, or writes its data and its description again. The
+// whole data counts: a key that a user has added goes. A description that a user has replaced with
+// another one stays, as in Kubernetes.
 func (c *RootCA) publish(ctx context.Context, name controller.Name, data map[string]string) error {
 	if !active(namespacesOf(c.Informers), name.Namespace) {
 		return nil
@@ -66,7 +73,8 @@ func (c *RootCA) publish(ctx context.Context, name controller.Name, data map[str
 	case meta.IsNotFound(err):
 		_, err = objects.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: meta.ObjectMeta{
-				Namespace: name.Namespace, Name: name.Name, Annotations: map[string]string{descriptionAnnotation: rootCADescription},
+				Namespace: name.Namespace, Name: name.Name,
+				Annotations: map[string]string{descriptionAnnotation: rootCADescription},
 			},
 			Data: data,
 		}, meta.CreateOptions{})
@@ -77,7 +85,8 @@ func (c *RootCA) publish(ctx context.Context, name controller.Name, data map[str
 		m.Data, m.Annotations[descriptionAnnotation] = data, rootCADescription
 		_, err = objects.Update(ctx, m, meta.UpdateOptions{})
 	}
-	if controller.NamespaceEnds(err) || meta.IsAlreadyExists(err) { // the watch tells of what is there
+	// If another client was faster, the watch adds the name again with that client's object.
+	if controller.NamespaceEnds(err) || meta.IsAlreadyExists(err) {
 		return nil
 	}
 	return err

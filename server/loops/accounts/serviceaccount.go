@@ -12,16 +12,20 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// ServiceAccount makes the service account "default" in every namespace, for pods that name none.
+// ServiceAccount keeps the service account "default" in every active namespace, as Kubernetes'
+// serviceaccount-controller does. Clients wait for the account before they use a new namespace:
+// Kubernetes' admission plugin ServiceAccount, which this server does not have, rejects pods until
+// the account exists.
 type ServiceAccount struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
 }
 
-// Run works until ctx ends.
+// Run keeps the accounts until ctx ends.
 func (c *ServiceAccount) Run(ctx context.Context) {
 	controller.Loop{
-		Source: inEveryNamespace(c.Informers, c.accounts(), "default"), Reconcile: c.reconcile, After: []controller.Syncer{namespacesOf(c.Informers)},
+		Source: inEveryNamespace(c.Informers, c.accounts(), "default"), Reconcile: c.reconcile,
+		After:   []controller.Syncer{namespacesOf(c.Informers)},
 		Workers: namespacedWorkers, Log: c.Log,
 	}.Run(ctx)
 }
@@ -30,6 +34,8 @@ func (c *ServiceAccount) accounts() client.Resource[*corev1.ServiceAccount] {
 	return client.For[*corev1.ServiceAccount](c.Informers.Client(), corev1.GroupVersion.WithResource("serviceaccounts"))
 }
 
+// reconcile creates the account if it does not exist. It never changes an account: labels and
+// secrets that users have given it stay.
 func (c *ServiceAccount) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	if !active(namespacesOf(c.Informers), name.Namespace) {
 		return 0, nil

@@ -15,57 +15,63 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// APIServiceAvailability says in the status of each APIService that stands for another server
-// whether that server can be reached. It looks when the APIService, its service or its endpoints
-// change, and every 30 s; soon again while the server does not answer.
+// This file decides when an APIService with a service is checked, and writes the result into its
+// status. apiservicecheck.go has the checks. server/aggregator calls Run.
+
+// APIServiceAvailability keeps the condition Available of each APIService that has a service in its
+// spec. It checks the APIService when its spec, its service or its endpoint slices change, and 30 s
+// after the last check; while the server behind does not answer, it checks sooner.
 //
-// Every server runs it, as in Kubernetes: requests are handed on by each of them, and its metrics
-// are about what it finds itself. That needs no agreement: a status is written only if it says
-// something else than what was found, and against the state that was read. Where servers find
-// different things, each writes its own when it looks next; that another has written is no reason
-// to look.
+// Each server of a cluster runs it, as in Kubernetes: each server passes requests on, and its
+// metrics are about its own connections. The servers need not agree on a writer, as report writes
+// only if the stored condition differs from the result, and against the revision that was read. If
+// two servers find different results, each writes its own after its next check. A status that
+// another server has written causes no check, so they do not chase each other.
 type APIServiceAvailability struct {
 	Client *client.Client
-	// Check asks the server behind an APIService once whether it has the version.
+	// Check sends one request to the server behind an APIService and returns nil if that server
+	// serves the version. It is called from several goroutines at once.
 	Check func(ctx context.Context, s *apiregistrationv1.APIService) error
-	// Lost is told of each that was available and is so no more, with the reason, when that is
-	// written down. nil: nobody is.
+	// Lost is called with the name of an APIService and a reason when the condition Available has
+	// been written that is not True and was True before. It may be nil.
 	Lost func(name, reason string)
-	Log  *zap.Logger
+	Log  *zap.Logger // nil for none
 
 	failures failures
 }
 
-// availabilityWorkers is how many APIServices are looked at at once, as many as in Kubernetes: one
-// that does not answer keeps a worker for some seconds.
+// availabilityWorkers is the number of APIServices that are checked at once, as many as in
+// Kubernetes. A server behind that does not answer keeps one worker for some seconds.
 const availabilityWorkers = 5
 
-// Pauses between looks at an APIService: at most this long, and as short as the first after a
-// failed check, from where they double.
+// The pause before the next check: checkInterval after a success, firstCheckPause after the first
+// failure, twice as long after each more failure, up to checkInterval.
 const (
 	checkInterval   = 30 * time.Second
 	firstCheckPause = 5 * time.Millisecond
 )
 
-// Run works until ctx ends.
+// Run checks APIServices until ctx ends.
 func (c *APIServiceAvailability) Run(ctx context.Context) {
 	controller.Loop{Source: c.source, Reconcile: c.reconcile, Workers: availabilityWorkers, Log: c.Log}.Run(ctx)
 }
 
 func (c *APIServiceAvailability) apiServices() client.Resource[*apiregistrationv1.APIService] {
-	return client.For[*apiregistrationv1.APIService](c.Client, apiregistrationv1.GroupVersion.WithResource("apiservices"))
+	return client.For[*apiregistrationv1.APIService](
+		c.Client, apiregistrationv1.GroupVersion.WithResource("apiservices"))
 }
 
-// backed is an APIService whose service is followed.
+// backed is an APIService whose service and endpoint slices are followed.
 type backed struct {
 	uid  meta.UID
 	spec *apiregistrationv1.APIServiceSpec
-	end  func() // of following
+	end  func() // stops following them, and returns when that is done
 }
 
-// source has the APIServices that stand for other servers when their specs change, or their
-// services and endpoints. What their statuses say is for others to read. Those that stand for this
-// server itself are not its business.
+// source is the Source of APIServices with a service. It adds a name when the spec changes, when
+// the APIService is gone, and when its service or an endpoint slice of the service changes. A
+// change of the status adds nothing, and an APIService without a service is left to
+// APIServiceRegistration.
 func (c *APIServiceAvailability) source(ctx context.Context, add func(controller.Name), failed func(error)) {
 	known := map[string]*backed{}
 	forget := func(name string) {
@@ -96,14 +102,14 @@ func (c *APIServiceAvailability) source(ctx context.Context, add func(controller
 	}
 	for b := range follow.Changes(ctx, c.apiServices().Source(meta.ListOptions{}), follow.Options{Failed: failed}) {
 		for _, ch := range b.Changes {
-			if ch.Unread == nil { // else what was known of it counts
+			if ch.Unread == nil { // if the APIService cannot be read, its last spec stays in force
 				observe(ch.Name, ch.New)
 			}
 		}
 	}
 }
 
-// reconcile looks at an APIService and writes down what it finds.
+// reconcile checks an APIService, writes the result and returns the pause before the next check.
 func (c *APIServiceAvailability) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	s, err := c.apiServices().Get(ctx, name.Name, meta.GetOptions{})
 	if err != nil || s.Spec.Service == nil {
@@ -111,14 +117,17 @@ func (c *APIServiceAvailability) reconcile(ctx context.Context, name controller.
 		return 0, controller.IgnoreNotFound(err)
 	}
 	found, unanswered := c.look(ctx, s)
-	if ctx.Err() != nil { // what did not answer was not given its time
+	if ctx.Err() != nil { // the check was cut short, so its result says nothing
 		return 0, nil
 	}
 	return c.failures.pause(name.Name, unanswered), controller.IgnoreNotFound(c.report(ctx, s, found))
 }
 
-// report writes a condition down if it says something new.
-func (c *APIServiceAvailability) report(ctx context.Context, s *apiregistrationv1.APIService, found apiregistrationv1.APIServiceCondition) error {
+// report writes the condition into the status of s, if its status, reason or message differs from
+// the stored one. After the write it logs the change and calls Lost.
+func (c *APIServiceAvailability) report(
+	ctx context.Context, s *apiregistrationv1.APIService, found apiregistrationv1.APIServiceCondition,
+) error {
 	was := scheme.OrZero(apiregistrationv1.Condition(s, found.Type))
 	if was.Status == found.Status && was.Reason == found.Reason && was.Message == found.Message {
 		return nil
@@ -129,9 +138,11 @@ func (c *APIServiceAvailability) report(ctx context.Context, s *apiregistrationv
 	}
 	if c.Log != nil {
 		c.Log.Info("availability of an API service changed", zap.String("name", s.Name),
-			zap.String("available", string(found.Status)), zap.String("reason", found.Reason), zap.String("message", found.Message))
+			zap.String("available", string(found.Status)), zap.String("reason", found.Reason),
+			zap.String("message", found.Message))
 	}
-	if was.Status == apiregistrationv1.ConditionTrue && found.Status != apiregistrationv1.ConditionTrue && c.Lost != nil {
+	if was.Status == apiregistrationv1.ConditionTrue && found.Status != apiregistrationv1.ConditionTrue &&
+		c.Lost != nil {
 		c.Lost(s.Name, found.Reason)
 	}
 	return nil
@@ -141,10 +152,10 @@ func (c *APIServiceAvailability) report(ctx context.Context, s *apiregistrationv
 // called at once.
 type failures struct {
 	mu     sync.Mutex
-	counts map[string]int
+	counts map[string]int // by name; no entry: the last check did not fail
 }
 
-// pause counts a check, and returns how long to wait with the next one.
+// pause counts a check of an APIService and returns the pause before the next one.
 func (f *failures) pause(name string, failed bool) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,6 +171,7 @@ func (f *failures) pause(name string, failed bool) time.Duration {
 	return min(firstCheckPause<<min(n, 20), checkInterval)
 }
 
+// forget drops the count of an APIService that is gone or has no service.
 func (f *failures) forget(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

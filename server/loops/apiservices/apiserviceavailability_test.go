@@ -46,7 +46,7 @@ func inAvailability(t *testing.T, f func(r *remotes)) {
 	})
 }
 
-// follow runs the controller until the test ends, or what it returns is called.
+// follow runs the loop until the test ends or stop is called.
 func (r *remotes) follow() (stop func()) {
 	ctx, cancel := context.WithCancel(r.T.Context())
 	ended := make(chan struct{})
@@ -137,7 +137,8 @@ func (r *remotes) set(change func(s *apiregistrationv1.APIService)) {
 	}
 }
 
-// service makes the service n/back with a port 443 named "https", and has it be what change makes it.
+// service makes the service n/back with a port 443 named "https", and has it be what change makes
+// it.
 func (r *remotes) service(change func(s *corev1.ServiceSpec)) {
 	r.T.Helper()
 	s := &corev1.Service{ObjectMeta: meta.ObjectMeta{Name: "back"}, Spec: corev1.ServiceSpec{
@@ -153,7 +154,8 @@ func (r *remotes) slices() client.Resource[*discoveryv1.EndpointSlice] {
 	return looptest.InGroup[*discoveryv1.EndpointSlice](r.Fake, discoveryv1.GroupVersion.WithResource("endpointslices"))
 }
 
-// slice makes an endpoint slice of the service with an address, ready or not, and a port of some name.
+// slice makes an endpoint slice of the service with an address, ready or not, and a port of some
+// name.
 func (r *remotes) slice(name, port string, ready *bool) {
 	r.T.Helper()
 	number := int32(6443)
@@ -173,7 +175,8 @@ func (r *remotes) complete() {
 	r.register(nil)
 }
 
-// available compares what is said of the APIService, as "status reason: message", after all that is to happen at once has.
+// available compares what is said of the APIService, as "status reason: message", after all that is
+// to happen at once has.
 func (r *remotes) available(want string) {
 	r.T.Helper()
 	r.Sleep(0)
@@ -194,7 +197,8 @@ func (r *remotes) said() string {
 
 const passed = "True Passed: all checks passed"
 
-// TestAvailabilityFollows what stands behind an APIService, step by step, without waiting for its next look.
+// TestAvailabilityFollows what stands behind an APIService, step by step, without waiting for its
+// next look.
 func TestAvailabilityFollows(t *testing.T) {
 	yes, no := true, false
 	inAvailability(t, func(r *remotes) {
@@ -234,7 +238,8 @@ func TestAvailabilityFollows(t *testing.T) {
 	})
 }
 
-// TestAvailabilityOfOtherServices: of those that have no address of the cluster, only who is behind them is asked.
+// TestAvailabilityOfOtherServices has services of other types than ClusterIP: neither their ports
+// nor their endpoint slices are checked, only the server behind.
 func TestAvailabilityOfOtherServices(t *testing.T) {
 	for _, typ := range []corev1.ServiceType{corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer} {
 		t.Run(string(typ), func(t *testing.T) {
@@ -268,7 +273,8 @@ func TestAvailabilityOfNoService(t *testing.T) {
 	}
 }
 
-// TestAvailabilityIsLookedAtAgain: every 30 s, and soon while nobody answers. Nothing is written that is there.
+// TestAvailabilityIsLookedAtAgain: every 30 s, and soon while nobody answers. Nothing is written
+// that is there.
 func TestAvailabilityIsLookedAtAgain(t *testing.T) {
 	inAvailability(t, func(r *remotes) {
 		r.complete()
@@ -305,7 +311,8 @@ func TestAvailabilityIsLookedAtAgain(t *testing.T) {
 
 const checkAttempts = 5
 
-// TestAvailabilityAttempts: one answer of several is enough, and who is slow does not keep others from being asked.
+// TestAvailabilityAttempts: one answer of several is enough, and who is slow does not keep others
+// from being asked.
 func TestAvailabilityAttempts(t *testing.T) {
 	var n int
 	var mu sync.Mutex
@@ -361,7 +368,8 @@ func TestAvailabilityAttempts(t *testing.T) {
 	}
 }
 
-// TestAvailabilityGoesOn where another left off: what is so already is not written, what is not so any more is.
+// TestAvailabilityGoesOn finds statuses that another server has written: those that are still right
+// are not written again, the others are.
 func TestAvailabilityGoesOn(t *testing.T) {
 	inAvailability(t, func(r *remotes) {
 		r.complete()
@@ -379,7 +387,8 @@ func TestAvailabilityGoesOn(t *testing.T) {
 	})
 }
 
-// TestAvailabilityTellsAtMostOncePerLook, where one server reaches what another does not: neither looks because the other has written.
+// TestAvailabilityTellsAtMostOncePerLook, where one server reaches what another does not: neither
+// looks because the other has written.
 func TestAvailabilityTellsAtMostOncePerLook(t *testing.T) {
 	inAvailability(t, func(r *remotes) {
 		r.complete()
@@ -397,7 +406,8 @@ func TestAvailabilityTellsAtMostOncePerLook(t *testing.T) {
 	})
 }
 
-// TestAvailabilityEnds: who stands behind an APIService that is gone is asked no more, and nobody when the controller ends.
+// TestAvailabilityEnds: who stands behind an APIService that is gone is asked no more, and nobody
+// when the controller ends.
 func TestAvailabilityEnds(t *testing.T) {
 	inAvailability(t, func(r *remotes) {
 		r.complete()

@@ -16,30 +16,37 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// What is found of an APIService, in the order in which it is looked at: the service is there,
-// listens on the port, has endpoints for it, and who is behind it answers. The words are those of
-// Kubernetes.
+// This file checks one APIService: its service exists, the service listens on the port, the service
+// has ready endpoints for the port, and the server behind answers. The first check that fails gives
+// the condition. APIServiceAvailability.reconcile calls look; source calls behind. Reasons and
+// messages are Kubernetes'.
 
-// availability is a condition that was found.
-func availability(status apiregistrationv1.ConditionStatus, reason, format string, args ...any) apiregistrationv1.APIServiceCondition {
+// availability returns the condition Available with a status, a reason and a message.
+func availability(
+	status apiregistrationv1.ConditionStatus, reason, format string, args ...any,
+) apiregistrationv1.APIServiceCondition {
 	return apiregistrationv1.APIServiceCondition{
 		Type: apiregistrationv1.Available, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...),
 	}
 }
 
-// look finds out whether the server behind an APIService can be reached. unanswered says that all
-// else is as it should be, but that it does not answer: nobody will tell when it does.
-func (c *APIServiceAvailability) look(ctx context.Context, s *apiregistrationv1.APIService) (found apiregistrationv1.APIServiceCondition, unanswered bool) {
+// look finds out whether the server behind an APIService can be reached. unanswered says that no
+// watch will tell when the answer changes: the server behind did not answer, or this server could
+// not read the service or its endpoints. Such an APIService is checked again soon.
+func (c *APIServiceAvailability) look(
+	ctx context.Context, s *apiregistrationv1.APIService,
+) (found apiregistrationv1.APIServiceCondition, unanswered bool) {
 	to := s.Spec.Service
 	service, err := c.service(ctx, to)
 	if meta.IsNotFound(err) {
-		return availability(apiregistrationv1.ConditionFalse, "ServiceNotFound", "service/%s in %q is not present", to.Name, to.Namespace), false
+		return availability(apiregistrationv1.ConditionFalse, "ServiceNotFound",
+			"service/%s in %q is not present", to.Name, to.Namespace), false
 	}
 	if err != nil {
 		return availability(apiregistrationv1.ConditionUnknown, "ServiceAccessError",
 			"service/%s in %q cannot be checked due to: %v", to.Name, to.Namespace, err), true
 	}
-	if service.Spec.Type == corev1.ServiceTypeClusterIP { // of others nothing is known here
+	if service.Spec.Type == corev1.ServiceTypeClusterIP { // Kubernetes checks no other type
 		if found, ok := c.lookBehind(ctx, to, service); !ok {
 			return found, found.Status == apiregistrationv1.ConditionUnknown
 		}
@@ -50,16 +57,19 @@ func (c *APIServiceAvailability) look(ctx context.Context, s *apiregistrationv1.
 	return availability(apiregistrationv1.ConditionTrue, "Passed", "all checks passed"), false
 }
 
-// lookBehind looks at the endpoints of a service with an address. If there is none, that is what is
-// found.
-func (c *APIServiceAvailability) lookBehind(ctx context.Context, to *apiregistrationv1.ServiceReference, service *corev1.Service) (found apiregistrationv1.APIServiceCondition, ok bool) {
+// lookBehind checks the port and the endpoint slices of a service of type ClusterIP. If ok is
+// false, found says what is wrong.
+func (c *APIServiceAvailability) lookBehind(
+	ctx context.Context, to *apiregistrationv1.ServiceReference, service *corev1.Service,
+) (found apiregistrationv1.APIServiceCondition, ok bool) {
 	port := scheme.OrZero(to.Port)
 	at := slices.IndexFunc(service.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == port })
 	if at < 0 {
 		return availability(apiregistrationv1.ConditionFalse, "ServicePortError",
 			"service/%s in %q is not listening on port %d", to.Name, to.Namespace, port), false
 	}
-	list, err := slicesBehind[*discoveryv1.EndpointSlice](c.Client, to).List(ctx, meta.ListOptions{LabelSelector: behindSelector(to)})
+	list, err := slicesBehind[*discoveryv1.EndpointSlice](c.Client, to).
+		List(ctx, meta.ListOptions{LabelSelector: behindSelector(to)})
 	switch name := service.Spec.Ports[at].Name; {
 	case err != nil:
 		return availability(apiregistrationv1.ConditionUnknown, "EndpointsAccessError",
@@ -69,39 +79,46 @@ func (c *APIServiceAvailability) lookBehind(ctx context.Context, to *apiregistra
 			"cannot find endpointslices for service/%s in %q", to.Name, to.Namespace), false
 	case !slices.ContainsFunc(list.Items, func(s *discoveryv1.EndpointSlice) bool { return serves(s, name) }):
 		return availability(apiregistrationv1.ConditionFalse, "MissingEndpoints",
-			"endpointslices for service/%s in %q have no addresses with port name %q", to.Name, to.Namespace, name), false
+			"endpointslices for service/%s in %q have no addresses with port name %q",
+			to.Name, to.Namespace, name), false
 	}
 	return found, true
 }
 
-// serves reports whether a slice has an endpoint that is ready, and a port of that name.
+// serves reports whether a slice has a ready endpoint and a port with this name. An endpoint
+// without the condition counts as ready, as the API says.
 func serves(s *discoveryv1.EndpointSlice, port string) bool {
 	ready := func(e discoveryv1.Endpoint) bool { return e.Conditions.Ready == nil || *e.Conditions.Ready }
 	named := func(p discoveryv1.EndpointPort) bool { return p.Name != nil && *p.Name == port && p.Port != nil }
 	return slices.ContainsFunc(s.Endpoints, ready) && slices.ContainsFunc(s.Ports, named)
 }
 
-// service reads the service that is referred to.
-func (c *APIServiceAvailability) service(ctx context.Context, to *apiregistrationv1.ServiceReference) (*corev1.Service, error) {
+// service reads the service that an APIService leads to.
+func (c *APIServiceAvailability) service(
+	ctx context.Context, to *apiregistrationv1.ServiceReference,
+) (*corev1.Service, error) {
 	if !nameable(to) {
 		return nil, meta.NewNotFound(corev1.GroupVersion.WithResource("services").GroupResource(), to.Name)
 	}
 	return servicesBehind[*corev1.Service](c.Client, to).Get(ctx, to.Name, meta.GetOptions{})
 }
 
-// behind is the Source of the service that is referred to and of its endpoint slices.
+// behind is the Source of changes of the service that an APIService leads to, and of its endpoint
+// slices. The names that it adds are theirs, not the APIService's.
 func behind(c *client.Client, to *apiregistrationv1.ServiceReference) controller.Source {
 	if !nameable(to) {
 		return func(ctx context.Context, _ func(controller.Name), _ func(error)) { <-ctx.Done() }
 	}
 	return controller.Join(
-		controller.Watch(servicesBehind[*meta.PartialObjectMetadata](c, to), meta.ListOptions{FieldSelector: "metadata.name=" + to.Name}),
-		controller.Watch(slicesBehind[*meta.PartialObjectMetadata](c, to), meta.ListOptions{LabelSelector: behindSelector(to)}),
+		controller.Watch(servicesBehind[*meta.PartialObjectMetadata](c, to),
+			meta.ListOptions{FieldSelector: "metadata.name=" + to.Name}),
+		controller.Watch(slicesBehind[*meta.PartialObjectMetadata](c, to),
+			meta.ListOptions{LabelSelector: behindSelector(to)}),
 	)
 }
 
-// nameable reports whether there can be a service as it is referred to: APIServices may name
-// anything.
+// nameable reports whether a service can have this namespace and name. Validation of APIServices
+// only asks that they are not empty, and a request with another name could mean something else.
 func nameable(to *apiregistrationv1.ServiceReference) bool {
 	return len(names.IsDNS1123Label(to.Namespace))+len(names.IsDNS1123Label(to.Name)) == 0
 }
@@ -118,17 +135,17 @@ func behindSelector(to *apiregistrationv1.ServiceReference) string {
 	return discoveryv1.LabelServiceName + "=" + to.Name
 }
 
-// A service leads to any of the machines behind it, and one that is dead may not be known to be
-// yet: one answer out of several is enough. All but the first are asked for only if that does not
-// come soon.
+// Each attempt of ask may reach another endpoint of the service, and the endpoint of a dead machine
+// counts as ready for a while. So one answer out of checkAttempts is enough, as in Kubernetes.
+// There all attempts begin at once; here the first has checkPatience before the others begin.
 const (
 	checkAttempts = 5
 	checkPatience = time.Second
-	checkTimeout  = 6 * time.Second // of each; a Check has a shorter one of its own
+	checkTimeout  = 6 * time.Second // of one attempt; Check itself gives up earlier
 )
 
-// ask asks the server behind an APIService until it answers. The error is that of the last attempt
-// that failed.
+// ask calls Check until one attempt succeeds, checkAttempts times at most. If all fail, it returns
+// the error of the attempt that ended last. It returns only when all attempts have ended.
 func (c *APIServiceAvailability) ask(ctx context.Context, s *apiregistrationv1.APIService) error {
 	ctx, cancel := context.WithCancel(ctx)
 	answers := make(chan error, checkAttempts)

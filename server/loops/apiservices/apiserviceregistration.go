@@ -20,51 +20,61 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// APIServiceRegistration registers the group versions that a server has itself: there is an
-// APIService of each, which names no service. A label says who looks after it:
+// APIServiceRegistration keeps an APIService without a service for each local version. The value of
+// the label kube-aggregator.kubernetes.io/automanaged says how long:
 //
-//   - onstart: the version is there as long as the server is. Its APIService is made, or given its
-//     spec, when the server starts, and then left alone; one whose version is gone goes.
-//   - true: it comes and goes, as definitions of custom resources do. Its APIService is kept while
-//     it is there, whatever others do to it.
+//   - onstart, for a version that stays: Begin creates the APIService or restores its spec. After
+//     that a user may change or delete it. If its version was gone when the server started, Run
+//     deletes it.
+//   - true, for a version that comes and goes: Run creates the APIService when the version comes,
+//     restores its spec after each change, and deletes it when the version goes.
 //
-// What has neither is somebody else's. Any APIService without a service is available. Every server
-// runs its own.
+// An APIService without the label, or with another value, belongs to a user: its spec stays. Each
+// APIService without a service gets the condition Available, whoever it belongs to. Each server of
+// a cluster registers its own versions, as in Kubernetes; there, autoregister works on all
+// APIServices in one queue.
 type APIServiceRegistration struct {
 	Client *client.Client
 	Local  LocalVersions
-	// Yields reports whether a kube-apiserver lives on the store, which registers the same
-	// versions. One that knows nothing of a version yet deletes its APIService: what comes and goes
-	// is left to it for learnTime.
+	// Yields reports whether a kube-apiserver lives on the same store. It registers the same
+	// versions, and deletes the APIService of a version that it has not heard of yet. Therefore
+	// Run leaves it learnTime to create the APIService of a version that comes and goes.
 	Yields func() bool
 	Log    *zap.Logger
 
-	stale    map[string]bool      // onstart when the server started, of versions that it does not have for good
-	unserved map[string]time.Time // since when there has been no version for an APIService
-	awaited  map[string]time.Time // since when there has been no APIService for a version
+	// The maps are by the name of an APIService. Begin makes them; then they belong to the worker
+	// of Run.
+	stale    map[string]bool      // had onstart when the server started, for a version that does not stay
+	unserved map[string]time.Time // there is an APIService, but no version since then
+	awaited  map[string]time.Time // there is a version, but no APIService since then
 
 	mu      sync.Mutex
-	missing map[string]bool // of versions that stay, those that have not been seen available
+	missing map[string]bool // names for versions that stay and were not seen available; nil before Begin
 }
 
-// LocalVersions are the group versions that a server has itself, as they are at the moment of each
-// call.
+// LocalVersions tells which group versions this server serves itself. Each call answers for its
+// moment. All methods may be called at once.
 type LocalVersions interface {
+	// All returns the local versions, in a map that belongs to the caller.
 	All() map[meta.GroupVersion]LocalVersion
-	// Changed returns channels that are closed when versions come or go after the call.
+	// Changed returns a channel that is closed when a version of the server's own comes or goes
+	// after the call, and one that is closed when a version of custom resources does.
 	Changed() (own, custom <-chan struct{})
-	// Hidden reports whether a group may have versions that All does not have, because a definition
-	// cannot be read.
+	// Hidden reports whether a group may have versions that All lacks, because a definition cannot
+	// be read.
 	Hidden(group string) bool
 }
 
-// LocalVersion is a group version that a server has itself.
+// LocalVersion is a group version that this server serves itself.
 type LocalVersion struct {
+	// GroupPriority and VersionPriority become groupPriorityMinimum and versionPriority in the
+	// spec.
 	GroupPriority, VersionPriority int32
-	Stays                          bool // as long as the server runs
+	// Stays says that the version is there as long as the server runs.
+	Stays bool
 }
 
-// The label of APIServices that are registered, and its values.
+// The label of managed APIServices, and its values. They are part of Kubernetes' API.
 const (
 	automanagedLabel = "kube-aggregator.kubernetes.io/automanaged"
 	managedOnStart   = "onstart"
@@ -72,21 +82,22 @@ const (
 )
 
 const (
-	// registrationWriters is how many APIServices are made at once when a server starts: those that
-	// come together share a write to the disk.
+	// registrationWriters is the number of APIServices that Begin writes at once. Writes at the
+	// same time share a sync to disk.
 	registrationWriters = 8
-	// gatherVersions is how long versions are given to come together, as those of definitions do
-	// that are made one after the other.
+	// gatherVersions is the pause after a change of versions: the versions of definitions that are
+	// created one after the other are handled together.
 	gatherVersions = 20 * time.Millisecond
-	// lookHidden is after which time a version is looked for again whose definition may be one that
-	// cannot be read.
+	// lookHidden is the pause before a version is looked for again that may come from an unreadable
+	// definition.
 	lookHidden = 5 * time.Second
-	// learnTime is how long a server may take to learn of a version that another server has
-	// registered.
+	// learnTime is how long a server may take to learn of a definition that another server has
+	// served already. Until then neither deletes an APIService of the other.
 	learnTime = time.Second
 )
 
-// Begin registers the versions that stay. It tries until it has.
+// Begin registers the versions that stay. It tries, with growing pauses, until it has registered
+// all of them or ctx ends.
 func (c *APIServiceRegistration) Begin(ctx context.Context) {
 	done := map[meta.GroupVersion]bool{}
 	for after := 50 * time.Millisecond; ctx.Err() == nil; after = min(2*after, 5*time.Second) {
@@ -101,7 +112,8 @@ func (c *APIServiceRegistration) Begin(ctx context.Context) {
 	}
 }
 
-// begin tries once to register those that are not done, and says which of them are.
+// begin tries once to register the versions that stay and are not in done, and adds those that it
+// has registered to done.
 func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupVersion]bool) error {
 	list, err := c.services().List(meta.WithUnread(ctx), meta.ListOptions{})
 	if err != nil {
@@ -114,9 +126,11 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 	todo := c.Local.All()
 	maps.DeleteFunc(todo, func(gv meta.GroupVersion, v LocalVersion) bool { return !v.Stays || done[gv] })
 	if c.stale == nil {
-		c.note(there, todo)
+		c.noteStart(there, todo)
 	}
-	for _, u := range list.Unread { // it is there: nothing can be made of it, and the server is not to wait for that
+	// An APIService that cannot be read exists, but nobody can write it: the server must not wait
+	// for it.
+	for _, u := range list.Unread {
 		c.stopMissing(u.Name)
 		maps.DeleteFunc(todo, func(gv meta.GroupVersion, _ LocalVersion) bool { return serviceName(gv) == u.Name })
 	}
@@ -140,8 +154,11 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 	return errors.Join(errs...)
 }
 
-// note takes down what there was at the start, and which versions are to be registered.
-func (c *APIServiceRegistration) note(there map[string]*apiregistrationv1.APIService, todo map[meta.GroupVersion]LocalVersion) {
+// noteStart fills stale and missing when the server starts. there are the APIServices by name, todo
+// the versions that Begin must register.
+func (c *APIServiceRegistration) noteStart(
+	there map[string]*apiregistrationv1.APIService, todo map[meta.GroupVersion]LocalVersion,
+) {
 	c.stale, c.unserved, c.awaited = map[string]bool{}, map[string]time.Time{}, map[string]time.Time{}
 	for name, s := range there {
 		if s.Labels[automanagedLabel] == managedOnStart {
@@ -158,8 +175,11 @@ func (c *APIServiceRegistration) note(there map[string]*apiregistrationv1.APISer
 	c.missing = missing
 }
 
-// complete registers a version that stays.
-func (c *APIServiceRegistration) complete(ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService) error {
+// complete registers a version that stays and makes its APIService available. s is the APIService
+// that exists, or nil.
+func (c *APIServiceRegistration) complete(
+	ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService,
+) error {
 	s, err := c.register(ctx, gv, v, s)
 	if err != nil {
 		return err
@@ -173,27 +193,29 @@ func (c *APIServiceRegistration) complete(ctx context.Context, gv meta.GroupVers
 			return err
 		}
 	}
-	c.see(s)
+	c.noteAvailable(s)
 	return nil
 }
 
-// see takes in that an APIService is available, if it is.
-func (c *APIServiceRegistration) see(s *apiregistrationv1.APIService) {
-	if scheme.OrZero(apiregistrationv1.Condition(s, apiregistrationv1.Available)).Status == apiregistrationv1.ConditionTrue {
+// noteAvailable removes an APIService from missing if it is available.
+func (c *APIServiceRegistration) noteAvailable(s *apiregistrationv1.APIService) {
+	if scheme.OrZero(apiregistrationv1.Condition(s, apiregistrationv1.Available)).Status ==
+		apiregistrationv1.ConditionTrue {
 		c.stopMissing(s.Name)
 	}
 }
 
-// stopMissing ends the wait for an APIService.
+// stopMissing removes a name from missing.
 func (c *APIServiceRegistration) stopMissing(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.missing, name)
 }
 
-// Missing returns nil when the APIServices of all versions that stay have been seen available, and
-// before an error that names the others: that of somebody else may name a server that does not
-// answer. It may be called at any time.
+// Missing returns nil if the APIServices of all versions that stay have been seen available, and
+// otherwise an error that names the rest. A user's APIService may be one of them: it may lead to a
+// server behind that does not answer. The health check autoregister-completion calls Missing at any
+// time.
 func (c *APIServiceRegistration) Missing() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,8 +228,9 @@ func (c *APIServiceRegistration) Missing() error {
 	return nil
 }
 
-// Run works until ctx ends, after Begin. All definitions that were there at the start have to be
-// known by then.
+// Run keeps the APIServices of local versions until ctx ends. Begin must have returned, and Local
+// must have the versions of all definitions that existed when the server started: Run deletes the
+// APIServices of versions that Local lacks.
 func (c *APIServiceRegistration) Run(ctx context.Context) {
 	controller.Loop{
 		Source: controller.Join(c.changed, c.changes),
@@ -219,26 +242,28 @@ func (c *APIServiceRegistration) Run(ctx context.Context) {
 }
 
 func (c *APIServiceRegistration) services() client.Resource[*apiregistrationv1.APIService] {
-	return client.For[*apiregistrationv1.APIService](c.Client, apiregistrationv1.GroupVersion.WithResource("apiservices"))
+	return client.For[*apiregistrationv1.APIService](
+		c.Client, apiregistrationv1.GroupVersion.WithResource("apiservices"))
 }
 
-// changed is the Source of APIServices that are not as they should be, or gone. Of most there is
-// nothing to do.
+// changed is the Source of APIServices that are gone or not settled. It adds no settled APIService,
+// as each name that it adds costs a read.
 func (c *APIServiceRegistration) changed(ctx context.Context, add func(controller.Name), failed func(error)) {
 	for b := range follow.Changes(ctx, c.services().Source(meta.ListOptions{}), follow.Options{Failed: failed}) {
 		for _, ch := range b.Changes {
 			switch {
-			case ch.Unread != nil: // it is there, and nobody can say what is wrong with it
+			case ch.Unread != nil: // nobody can say whether it is settled, or write it
 			case ch.Gone || !c.settled(ch.New):
 				add(ch.Name)
 			default:
-				c.see(ch.New)
+				c.noteAvailable(ch.New)
 			}
 		}
 	}
 }
 
-// settled reports whether there is nothing to do about an APIService.
+// settled reports whether reconcile would do nothing for an APIService: it is available if it has
+// no service, and if it is managed, its version is local and its spec needs no change.
 func (c *APIServiceRegistration) settled(s *apiregistrationv1.APIService) bool {
 	gv, v, local := c.local(s.Name)
 	want := v.spec(gv)
@@ -251,7 +276,7 @@ func (c *APIServiceRegistration) settled(s *apiregistrationv1.APIService) bool {
 	return local && s.Labels[automanagedLabel] == managedAlways && scheme.Equal(&s.Spec, &want)
 }
 
-// changes is the Source of versions that come and go.
+// changes is the Source of local versions that come and go: it adds the names of their APIServices.
 func (c *APIServiceRegistration) changes(ctx context.Context, add func(controller.Name), _ func(error)) {
 	var known map[meta.GroupVersion]LocalVersion
 	for ctx.Err() == nil {
@@ -278,24 +303,34 @@ func (c *APIServiceRegistration) changes(ctx context.Context, add func(controlle
 	}
 }
 
-// serviceName is the name of the APIService of a version.
+// serviceName returns the name of the APIService of a version: "v1.apps", "v1." for the legacy
+// group.
 func serviceName(gv meta.GroupVersion) string { return gv.Version + "." + gv.Group }
 
-// local returns the version that an APIService is about, and whether this server has it.
+// local returns the version that an APIService with this name stands for; ok says that it is local.
 func (c *APIServiceRegistration) local(name string) (gv meta.GroupVersion, v LocalVersion, ok bool) {
 	gv.Version, gv.Group, _ = strings.Cut(name, ".")
 	v, ok = c.Local.All()[gv]
 	return gv, v, ok
 }
 
-// spec is that of the APIService of a version.
+// spec returns the spec that the APIService of gv must have.
 func (v LocalVersion) spec(gv meta.GroupVersion) apiregistrationv1.APIServiceSpec {
 	return apiregistrationv1.APIServiceSpec{
-		Group: gv.Group, Version: gv.Version, GroupPriorityMinimum: v.GroupPriority, VersionPriority: v.VersionPriority,
+		Group: gv.Group, Version: gv.Version,
+		GroupPriorityMinimum: v.GroupPriority, VersionPriority: v.VersionPriority,
 	}
 }
 
-// reconcile brings the APIService of a name to where it should be.
+// reconcile creates, restores or deletes the APIService with a name, and makes it available if it
+// has no service:
+//
+//   - The version is local and comes and goes, and no APIService exists: create it, but beside a
+//     kube-apiserver only after learnTime.
+//   - The version is local and comes and goes, and Run keeps the APIService: restore the spec.
+//   - The version is not local, and Run keeps the APIService: delete it after learnTime. Put that
+//     off while an unreadable definition may have the version.
+//   - Otherwise: leave the spec alone.
 func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (again time.Duration, err error) {
 	s, err := c.services().Get(ctx, name, meta.GetOptions{})
 	if controller.IgnoreNotFound(err) != nil {
@@ -312,8 +347,8 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 		delete(c.awaited, name)
 	}
 	switch {
-	case local && !v.Stays && s == nil && c.Yields() && left(c.awaited, name) > 0:
-		return left(c.awaited, name), nil
+	case local && !v.Stays && s == nil && c.Yields() && learnTimeLeft(c.awaited, name) > 0:
+		return learnTimeLeft(c.awaited, name), nil
 	case local && !v.Stays && (s == nil || c.keeps(s)):
 		if s, err = c.register(ctx, gv, v, s); err == nil {
 			delete(c.stale, name)
@@ -333,8 +368,9 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 	return 0, controller.IgnoreOvertaken(err)
 }
 
-// left returns how much of learnTime is left for a name, which begins to wait if it does not yet.
-func left(since map[string]time.Time, name string) time.Duration {
+// learnTimeLeft returns how much of learnTime is left for a name. If the name is not in since, its
+// time begins now.
+func learnTimeLeft(since map[string]time.Time, name string) time.Duration {
 	begin, waits := since[name]
 	if !waits {
 		begin = time.Now()
@@ -343,22 +379,25 @@ func left(since map[string]time.Time, name string) time.Duration {
 	return learnTime - time.Since(begin)
 }
 
-// isManaged reports whether an APIService is looked after by the servers that have its version.
+// isManaged reports whether the servers that serve its version look after an APIService.
 func isManaged(s *apiregistrationv1.APIService) bool {
 	label := s.Labels[automanagedLabel]
 	return label == managedOnStart || label == managedAlways
 }
 
-// keeps reports whether an APIService comes and goes with its version. A kube-apiserver that lives
-// may have a version for good that this server does not have.
+// keeps reports whether Run restores or deletes an APIService: it has the label true, or it is
+// stale. While a kube-apiserver lives on the store no APIService is stale, as that server may serve
+// a version that this one does not have.
 func (c *APIServiceRegistration) keeps(s *apiregistrationv1.APIService) bool {
 	return isManaged(s) && (s.Labels[automanagedLabel] == managedAlways || c.stale[s.Name] && !c.Yields())
 }
 
-// register makes the APIService of a version, or gives its spec to s, the one that is there, unless
-// that is somebody else's. It returns what is there then, nil if the version can never be
-// registered.
-func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService) (*apiregistrationv1.APIService, error) {
+// register creates the APIService of a version or restores the spec of s, the APIService that
+// exists. It leaves s alone if s is not managed. It returns the APIService after that, or nil
+// without an error if validation rejects it, as no later try would succeed.
+func (c *APIServiceRegistration) register(
+	ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService,
+) (*apiregistrationv1.APIService, error) {
 	spec := v.spec(gv)
 	if s == nil {
 		managed := managedAlways
@@ -366,16 +405,19 @@ func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVers
 			managed = managedOnStart
 		}
 		made, err := c.services().Create(ctx, &apiregistrationv1.APIService{
-			ObjectMeta: meta.ObjectMeta{Name: serviceName(gv), Labels: map[string]string{automanagedLabel: managed}}, Spec: spec,
+			ObjectMeta: meta.ObjectMeta{Name: serviceName(gv), Labels: map[string]string{automanagedLabel: managed}},
+			Spec:       spec,
 		}, meta.CreateOptions{})
 		if meta.IsInvalid(err) {
-			c.Log.Warn("a group version cannot be registered", zap.Stringer("version", gv), zap.Error(err))
+			c.Log.Warn("the APIService of a group version is invalid, the version is not registered",
+				zap.Stringer("version", gv), zap.Error(err))
 			return nil, nil
 		}
 		if !meta.IsAlreadyExists(err) {
 			return made, err
 		}
-		if s, err = c.services().Get(ctx, serviceName(gv), meta.GetOptions{}); err != nil { // another server was faster
+		// Another server has created it since the read.
+		if s, err = c.services().Get(ctx, serviceName(gv), meta.GetOptions{}); err != nil {
 			return nil, err
 		}
 	}
@@ -386,18 +428,24 @@ func (c *APIServiceRegistration) register(ctx context.Context, gv meta.GroupVers
 	return c.services().Update(ctx, s, meta.UpdateOptions{})
 }
 
-// drop deletes an APIService whose version this server does not have. Another server may have
-// registered it, and this one not know of it yet.
-func (c *APIServiceRegistration) drop(ctx context.Context, s *apiregistrationv1.APIService) (again time.Duration, err error) {
-	if left := left(c.unserved, s.Name); left > 0 {
+// drop deletes an APIService whose version is not local and has not been for learnTime. Another
+// server may have registered the version a moment ago, because it has learned of a definition
+// earlier.
+func (c *APIServiceRegistration) drop(
+	ctx context.Context, s *apiregistrationv1.APIService,
+) (again time.Duration, err error) {
+	if left := learnTimeLeft(c.unserved, s.Name); left > 0 {
 		return left, nil
 	}
 	delete(c.unserved, s.Name)
-	err = c.services().Delete(ctx, s.Name, meta.DeleteOptions{Preconditions: &meta.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion}})
+	err = c.services().Delete(ctx, s.Name, meta.DeleteOptions{
+		Preconditions: &meta.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion},
+	})
 	return 0, controller.IgnoreOvertaken(err)
 }
 
-// setAvailable says that a version which this server has itself is available.
+// setAvailable writes the condition Available, reason Local, into the status of an APIService
+// without a service.
 func (c *APIServiceRegistration) setAvailable(ctx context.Context, s *apiregistrationv1.APIService) error {
 	if isAvailable(s) {
 		return nil

@@ -51,7 +51,8 @@ func (l *localVersions) learn(gv meta.GroupVersion) {
 	l.changed = make(chan struct{})
 }
 
-// TestMissing: a version that stays is missed until its APIService has been available, whoever looks after that.
+// TestMissing expects a version that stays among the missing until its APIService is available,
+// also if the APIService belongs to a user.
 func TestMissing(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		services := client.For[*apiregistrationv1.APIService](w.S.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
@@ -131,7 +132,8 @@ func TestMissing(t *testing.T) {
 	})
 }
 
-// TestRegisteredByAnother: a version that another server has registered stays, if this one learns of it soon.
+// TestRegisteredByAnother: a version that another server has registered stays, if this one learns
+// of it soon.
 func TestRegisteredByAnother(t *testing.T) {
 	s, err := servertest.New(t, server.Config{ // which does not run, and so registers nothing itself
 		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},

@@ -1,8 +1,24 @@
-// Package apiservices registers the versions that a server serves as APIServices, and tells in
-// their statuses whether the servers behind the others can be reached.
+// Package apiservices has the two loops that look after APIServices. APIServiceRegistration creates
+// an APIService for each group version that this server serves itself, and deletes it when the
+// version goes (kube-apiserver's autoregister controller). APIServiceAvailability writes into the
+// status of the other APIServices whether the server behind them can be reached (kube-aggregator's
+// remote available controller).
 //
-// It guarantees that a version that is served is registered, that an APIService that somebody
-// manages themselves is left alone, and that a status is written only when it changes.
+// Words. A version is a group version. A version is local if this server serves it itself; a local
+// version stays if it is there as long as the server runs, and comes and goes if a custom resource
+// definition brings it. An APIService is managed if its label says that servers look after it;
+// otherwise it belongs to a user. A server behind is the server that an APIService leads to, by the
+// service in its spec.
 //
-// Read: apiserviceregistration.go, apiserviceavailability.go.
+// Laws. Each local version has an APIService. The spec of an APIService that is not managed is
+// never changed. A status is written only if it says something else than before, and against the
+// revision that was read. An APIService is deleted only in the revision that was read.
+//
+// Each server of a cluster runs both loops; of most loops, one server runs each for all. Only
+// server/aggregator calls them: Begin once, then Run once, and Missing at any time.
+//
+// Not here: which versions are local, the requests that go to servers behind, and what those serve
+// (server/aggregator).
+//
+// Read: apiserviceregistration.go; apiserviceavailability.go, apiservicecheck.go.
 package apiservices

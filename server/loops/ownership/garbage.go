@@ -14,28 +14,38 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Change is one step of a Stream: what is at a key of the store now, or that everything has been
-// shown.
+// This file has the life of the garbage collector: it follows the store, starts the workers, and
+// hands each due object to a garbageItem. Only the server calls Run.
+
+// Change is one step of a Stream: the value at one key of the store, or the end of the scan.
 type Change struct {
-	Key    string
-	Value  []byte // as it is stored; nil if the object is gone
-	Rev    uint64 // its resourceVersion
-	Synced bool   // nothing has changed: what comes from now on has happened since
+	Key string
+	// Value is the object as it is stored, nil if it is gone. The graph keeps no part of it.
+	Value []byte
+	Rev   uint64 // the object's resourceVersion
+	// Synced marks the end of the scan: the other fields are zero, and later steps are changes that
+	// happened after the Stream began.
+	Synced bool
 }
 
-// Stream yields every object of a store, then a Change that is Synced, and then every change, in
-// order, until ctx ends. An error is the last thing that it yields: who goes on has to begin anew.
+// Stream yields every object of a store, then one Change that is Synced, and then every change, in
+// order, until ctx ends. After an error it yields nothing: changes may have been missed, so the
+// caller begins another Stream and builds its state again.
 type Stream func(ctx context.Context) iter.Seq2[Change, error]
 
-// GarbageCollector ends what has been deleted: it deletes objects whose owners are all gone, lets
-// go those that wait for their dependents to go first (the finalizer foregroundDeletion), and has
-// dependents forget owners that go without them (orphan).
+// GarbageCollector deletes objects whose owners are all gone. It removes the finalizer
+// foregroundDeletion from an owner whose blocking dependents are gone. For an owner with the
+// finalizer orphan, it removes the owner's references from the dependents, and then the finalizer.
 //
-// It keeps a graph of who depends on whom, which says what is worth a look. What to do is decided
-// by what the server says then, and every change names what was looked at: the revision of an
-// object with its owners. The graph alone is believed what that revision holds, and that an owner
-// is gone, which never changes. All that has to be remembered is in the store, so it goes on after
-// a crash wherever it was.
+// It keeps a graph of owners and dependents. The graph says which objects are worth a look; the
+// server, asked at that moment, says what to do. Each write carries the revision that was looked
+// at, so a change of the object's owners meanwhile makes the write fail. The graph is believed
+// without a read in two cases: what a revision that it saw holds, if the write names that revision,
+// and that an owner with some UID is gone, which never changes.
+//
+// Kubernetes' collector keeps the same graph, but fills it from one metadata watch for each
+// resource of discovery. Here one Stream shows all stored objects; only resources of servers behind
+// this one are watched (garbageremote.go).
 type GarbageCollector struct {
 	Client    *client.Client
 	Stream    Stream
@@ -43,33 +53,35 @@ type GarbageCollector struct {
 	Log       *zap.Logger // of what fails; nil for none
 }
 
-// garbageWorkers is how many objects are looked at at once, as many as in kube-controller-manager.
+// garbageWorkers is the number of objects that are looked at at once, as many as in
+// kube-controller-manager (--concurrent-gc-syncs).
 const garbageWorkers = 20
 
-// anew is the pause before the graph is built anew.
-const anew = time.Second
+// rebuildPause is the pause after a Stream has ended, before the graph is built from another one.
+const rebuildPause = time.Second
 
-// Run works until ctx ends.
+// Run collects garbage until ctx ends.
 func (c *GarbageCollector) Run(ctx context.Context) {
 	c.Log = cmp.Or(c.Log, zap.NewNop())
 	for ctx.Err() == nil {
 		if err := c.follow(ctx); err != nil && ctx.Err() == nil {
-			c.Log.Warn("the graph of owners is built anew", zap.Error(err))
+			c.Log.Warn("cannot follow the store, the graph of owners is built again", zap.Error(err))
 		}
 		select {
-		case <-time.After(anew):
+		case <-time.After(rebuildPause):
 		case <-ctx.Done():
 		}
 	}
 }
 
-// follow builds a graph and works on it until the stream ends. Nobody works before everything has
-// been seen: what nobody seems to depend on could have dependents.
+// follow builds a graph and works on it until the stream ends. No worker starts before the scan is
+// complete: an object that seems to have no dependents might have one that was not shown yet.
 func (c *GarbageCollector) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	pass := &garbagePass{
-		GarbageCollector: c, graph: newOwnerGraph(c.Resources), recorder: controller.NewRecorder(c.Client, "garbage-collector-controller", c.Log),
-		looks: ownerLooks{last: map[waitingOwner]time.Time{}},
+		GarbageCollector: c, graph: newOwnerGraph(c.Resources),
+		recorder: controller.NewRecorder(c.Client, "garbage-collector-controller", c.Log),
+		looks:    ownerLooks{last: map[waitingOwner]time.Time{}},
 	}
 	pass.remotes = &remotes{pass: pass, followed: map[Home]*remoteFollower{}}
 	var workers sync.WaitGroup
@@ -82,7 +94,7 @@ func (c *GarbageCollector) follow(ctx context.Context) error {
 			return err
 		case change.Synced:
 			pass.graph.synced()
-			pass.remotes.update(ctx) // before the workers begin: see hold
+			pass.remotes.update(ctx) // before the workers begin: remotes.hold needs the count of unseen resources
 			workers.Go(func() { pass.reconsider(ctx) })
 			for range garbageWorkers {
 				workers.Go(func() { controller.Work(ctx, pass.graph.todo, pass.reconcile, pass.failed) })
@@ -94,7 +106,7 @@ func (c *GarbageCollector) follow(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// garbagePass is the work on one graph.
+// garbagePass is the work on one graph, from one Stream. Its workers share it.
 type garbagePass struct {
 	*GarbageCollector
 	graph    *ownerGraph
@@ -103,7 +115,9 @@ type garbagePass struct {
 	remotes  *remotes
 }
 
-// reconsider follows the resources that come and go, and has those of other servers followed.
+// reconsider follows the resources that come and go until ctx ends. After each change it updates
+// which resources of other servers are followed, and queues the objects that no resource was served
+// for before.
 func (p *garbagePass) reconsider(ctx context.Context) {
 	for ctx.Err() == nil {
 		stored, elsewhere := p.Resources.Changed()
@@ -119,26 +133,29 @@ func (p *garbagePass) reconsider(ctx context.Context) {
 
 func (p *garbagePass) failed(n *node, err error) {
 	level := zap.WarnLevel
-	if meta.IsUnreadable(err) { // the server has named the object, once
+	if meta.IsUnreadable(err) { // the server logs each unreadable object once
 		level = zap.DebugLevel
 	}
 	p.Log.Log(level, "reconcile failed", zap.String("key", n.key), zap.Error(err))
 }
 
-// objects are what the collector reads and writes: nothing but metadata.
-func (p *garbagePass) objects(gvr meta.GroupVersionResource, namespace string) client.Resource[*meta.PartialObjectMetadata] {
+// objects returns the client for a resource. The collector reads and writes metadata only.
+func (p *garbagePass) objects(
+	gvr meta.GroupVersionResource, namespace string,
+) client.Resource[*meta.PartialObjectMetadata] {
 	return client.For[*meta.PartialObjectMetadata](p.Client, gvr).In(namespace)
 }
 
-// soon is when an object is looked at again that has changed in between.
-const soon = 10 * time.Millisecond
+// conflictPause is the pause before an object is looked at again whose write failed because the
+// object had changed since the read.
+const conflictPause = 10 * time.Millisecond
 
-// lookElsewhere is when an owner that another server keeps is looked at again, as not every
-// resource can be watched.
-const lookElsewhere = time.Minute
+// remoteOwnerPause is the pause before an owner on another server is looked at again while
+// something depends on it. It makes up for resources that cannot be watched.
+const remoteOwnerPause = time.Minute
 
-// reconcile looks at the object of a node and does for it what is to be done now. Whatever that
-// changes comes back by the stream, and whatever is to be done after it then.
+// reconcile looks at the object of a node and takes the one step that is due for it. The change
+// comes back by the stream, which queues the node again for the next step.
 func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Duration, err error) {
 	if !p.graph.has(n) {
 		return 0, nil
@@ -149,12 +166,12 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 		return 0, nil
 	}
 	item := &garbageItem{garbagePass: p, node: n, place: place, objects: p.objects(place.Resource, place.Namespace)}
-	if done, err := item.settleKnown(ctx); done {
+	if done, err := item.settlePlain(ctx); done {
 		return 0, ignoreAbsent(err)
 	}
 	item.live, err = item.objects.Get(ctx, place.Name, meta.GetOptions{})
 	if place.Elsewhere && p.graph.found(n, item.live, err) {
-		again = lookElsewhere
+		again = remoteOwnerPause
 	}
 	if isAbsent(err) {
 		p.graph.missing(n)
@@ -165,18 +182,18 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 		err = item.settle(ctx)
 	}
 	if meta.IsConflict(err) {
-		return soon, nil
+		return conflictPause, nil
 	}
 	return again, ignoreAbsent(err)
 }
 
-// isWaiting is waitOf an object.
+// isWaiting returns what an object waits for: waitOf its deletionTimestamp and finalizers.
 func isWaiting(obj *meta.PartialObjectMetadata) wait {
 	return waitOf(obj.DeletionTimestamp != nil, obj.Finalizers)
 }
 
-// ignoreAbsent drops the errors of objects that are gone, and of those whose resource does not let
-// them go.
+// ignoreAbsent returns nil if err says that the object is gone, or that its resource has no such
+// verb: no later try would succeed then.
 func ignoreAbsent(err error) error {
 	if isAbsent(err) || meta.IsMethodNotSupported(err) {
 		return nil
@@ -184,8 +201,8 @@ func ignoreAbsent(err error) error {
 	return err
 }
 
-// isAbsent reports whether there is no such object. That there is no such resource is something
-// else.
+// isAbsent reports whether err says that there is no object of this name. A 404 for a resource that
+// is not served does not name an object, and says nothing about objects.
 func isAbsent(err error) bool {
 	return meta.IsNotFound(err) && meta.StatusOf(err).Details != nil && meta.StatusOf(err).Details.Name != ""
 }

@@ -24,7 +24,8 @@ func ref(owner *meta.PartialObjectMetadata, flags ...string) meta.OwnerReference
 	return r
 }
 
-// thing makes an object of the core group in a namespace, "" for that of w, and returns what a reference to it needs.
+// thing makes an object of the core group in a namespace, "" for that of w, and returns what a
+// reference to it needs.
 func (w *world) thing(resource, namespace, name string, owners []meta.OwnerReference, finalizers ...string) *meta.PartialObjectMetadata {
 	w.T.Helper()
 	m := meta.ObjectMeta{Name: name, Namespace: namespace, OwnerReferences: owners, Finalizers: finalizers}
@@ -211,7 +212,8 @@ func TestCycle(t *testing.T) {
 	})
 }
 
-// TestAbsentOwners: owners that are not there, or not where they are said to be, or others than is said.
+// TestAbsentOwners has references to owners that do not exist, that exist in another namespace, and
+// whose name another object has.
 func TestAbsentOwners(t *testing.T) {
 	onEngines(t, func(t *testing.T, w *world) {
 		w.thing("namespaces", "", "m", nil)
@@ -248,7 +250,8 @@ func TestAbsentOwners(t *testing.T) {
 	})
 }
 
-// hasEvent reports whether there is an event OwnerRefInvalidNamespace: the kind and name that it is about, and the message.
+// hasEvent reports whether there is an event OwnerRefInvalidNamespace: the kind and name that it is
+// about, and the message.
 func (w *world) hasEvent(namespace, want string) bool {
 	w.T.Helper()
 	events, err := client.For[*corev1.Event](w.S.Client(), corev1.GroupVersion.WithResource("events")).In(namespace).List(w.T.Context(), meta.ListOptions{})
@@ -261,7 +264,8 @@ func (w *world) hasEvent(namespace, want string) bool {
 	})
 }
 
-// TestOwnerComesAnew: an object of the same name is not the owner.
+// TestOwnerComesAnew creates an object with the name of a deleted owner: its UID differs, so it is
+// not the owner.
 func TestOwnerComesAnew(t *testing.T) {
 	onEngines(t, func(t *testing.T, w *world) {
 		a := w.thing("configmaps", "n", "a", nil)

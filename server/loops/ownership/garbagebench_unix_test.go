@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// BenchmarkCollect measures how long the dependents of one owner take to go, and how much processor time each costs.
+// BenchmarkCollect measures how long the dependents of one owner take to go, and how much processor
+// time each costs.
 func BenchmarkCollect(b *testing.B) {
 	const dependents = 10_000
 	for _, storage := range []string{server.StorageMemory, server.StorageEmbedded} {
@@ -52,7 +53,8 @@ func BenchmarkCollect(b *testing.B) {
 	}
 }
 
-// isEmpty reports whether n has no objects of a resource but the config map that each namespace has.
+// isEmpty reports whether n has no objects of a resource but the config map that each namespace
+// has.
 func (w *world) isEmpty(resource string) bool {
 	list, err := w.partial(resource, "n").List(w.T.Context(), meta.ListOptions{Limit: 1, FieldSelector: "metadata.name!=kube-root-ca.crt"})
 	if err != nil {

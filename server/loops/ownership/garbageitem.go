@@ -14,17 +14,28 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// garbageItem is one look at one object.
+// This file decides about one object of the garbage collector: it looks for the object's owners,
+// and deletes the object, removes references or removes a finalizer. garbagePass.reconcile makes
+// one garbageItem for each look. The decisions are those of attemptToDeleteItem and
+// processDeletingDependentsItem in Kubernetes' garbagecollector.go.
+
+// garbageItem is one look at one object. It belongs to one worker.
 type garbageItem struct {
 	*garbagePass
 	node    *node
-	view    outlook
+	view    outlook // what the graph says
 	place   Place
 	objects client.Resource[*meta.PartialObjectMetadata]
-	live    *meta.PartialObjectMetadata // as it is now
+	live    *meta.PartialObjectMetadata // what the server says; patch replaces it
 }
 
-// settle does what is to be done.
+// settle takes the step that is due for the object:
+//
+//   - If nobody has deleted it and all its owners are known, collect decides.
+//   - If it is being deleted, or an owner cannot be looked up, it only drops references to owners
+//     with the finalizer orphan, which wait for that.
+//   - If it waits for its own dependents and none holds it, it loses the finalizer for which it
+//     waits. If it takes part in a circle of waiting objects, it first stops blocking its owners.
 func (i *garbageItem) settle(ctx context.Context) error {
 	deleting := i.live.DeletionTimestamp != nil
 	if len(i.live.OwnerReferences) > 0 && (!deleting || i.view.released) {
@@ -41,7 +52,9 @@ func (i *garbageItem) settle(ctx context.Context) error {
 	}
 	switch {
 	case i.view.waits == nothing:
-		return nil // the graph has not seen it wait yet: there may be some who depend on it that it has not seen either
+		// The graph has not seen the object wait yet, so it may lack dependents that are older than
+		// that.
+		return nil
 	case i.view.holdsItself:
 		return i.unblock(ctx)
 	case i.view.held, i.remotes.hold(i.node):
@@ -50,16 +63,17 @@ func (i *garbageItem) settle(ctx context.Context) error {
 	return i.finalize(ctx, i.view.waits.finalizer())
 }
 
-// owners are the uids of an object's owners, by what they are.
+// owners are the UIDs of an object's owners, by state. The words solid, dangling and waiting are
+// Kubernetes'.
 type owners struct {
-	solid    []meta.UID
-	dangling []meta.UID // not there
-	waiting  []meta.UID // for their dependents to go
-	released []meta.UID // they wait for their dependents to forget them
-	lost     bool       // there are others, which nobody can look for: the object stays
+	solid    []meta.UID // exist, and do not wait
+	dangling []meta.UID // do not exist
+	waiting  []meta.UID // exist with foregroundDeletion: they wait until dependents are gone
+	released []meta.UID // exist with orphan: they wait until dependents do not name them
+	lost     bool       // some owner cannot be looked up, so the object must not be deleted
 }
 
-// classify looks for the owners of the object.
+// classify looks up each owner of the object.
 func (i *garbageItem) classify(ctx context.Context) (owners, error) {
 	var found owners
 	for _, ref := range i.live.OwnerReferences {
@@ -83,11 +97,12 @@ func (i *garbageItem) classify(ctx context.Context) (owners, error) {
 	return found, nil
 }
 
-// errLost says that an owner cannot be looked for as things are: no resource has such a kind, or no
-// object such a name, or it would be in a namespace and the object is not.
-var errLost = errors.New("a reference leads nowhere")
+// errLost says that an owner cannot be looked up at present: its kind is not served, its name is no
+// valid name, or its kind is namespaced and the dependent has no namespace. It never reaches a log.
+var errLost = errors.New("the owner of a reference cannot be looked up")
 
-// owner returns the owner that a reference means, nil if it does not exist.
+// owner returns the owner that a reference means, or nil if no object with that UID exists there.
+// It asks the server unless the graph has seen the owner go.
 func (i *garbageItem) owner(ctx context.Context, ref *meta.OwnerReference) (*meta.PartialObjectMetadata, error) {
 	home, ok := i.Resources.Home(ref.APIVersion, ref.Kind)
 	if !ok || len(names.IsPathSegmentName(ref.Name)) > 0 {
@@ -117,7 +132,10 @@ func (i *garbageItem) owner(ctx context.Context, ref *meta.OwnerReference) (*met
 	return nil, nil
 }
 
-// collect deletes an object without owners, or takes those off that are none any more.
+// collect handles an object that nobody has deleted and whose owners were all looked up. If one of
+// them does not wait for the object to go, the object stays and loses the references to the rest.
+// Otherwise collect deletes it. The policy is foreground if an owner waits in the foreground and
+// the object has dependents of its own; else the object's finalizers choose; else background.
 func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 	switch {
 	case len(owners.solid)+len(owners.released) > 0:
@@ -132,8 +150,9 @@ func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 	return i.delete(ctx, meta.DeletePropagationBackground)
 }
 
-// delete deletes the object as it was looked at. If it has changed, but not its owners, its
-// revision does not count: else one that changes all the time would never go.
+// delete deletes the object in the revision that was looked at. If the object has changed since,
+// but has the same ownerReferences, delete tries once more with the UID as its only precondition:
+// otherwise an object whose status changes all the time would never be deleted.
 func (i *garbageItem) delete(ctx context.Context, policy meta.DeletionPropagation) error {
 	opts := meta.DeleteOptions{PropagationPolicy: &policy,
 		Preconditions: &meta.Preconditions{UID: &i.live.UID, ResourceVersion: &i.live.ResourceVersion}}
@@ -145,23 +164,27 @@ func (i *garbageItem) delete(ctx context.Context, policy meta.DeletionPropagatio
 	if getErr != nil {
 		return getErr
 	}
-	if now.UID != i.live.UID || now.ResourceVersion == i.live.ResourceVersion || !reflect.DeepEqual(now.OwnerReferences, i.live.OwnerReferences) {
+	if now.UID != i.live.UID || now.ResourceVersion == i.live.ResourceVersion ||
+		!reflect.DeepEqual(now.OwnerReferences, i.live.OwnerReferences) {
 		return err
 	}
 	opts.Preconditions.ResourceVersion = nil
 	return i.objects.Delete(ctx, i.place.Name, opts)
 }
 
-// forget takes references off the object.
+// forget removes the references to the owners with these UIDs from the object.
 func (i *garbageItem) forget(ctx context.Context, uids []meta.UID) error {
 	if len(uids) == 0 {
 		return nil
 	}
-	kept := slices.DeleteFunc(slices.Clone(i.live.OwnerReferences), func(r meta.OwnerReference) bool { return slices.Contains(uids, r.UID) })
+	kept := slices.DeleteFunc(slices.Clone(i.live.OwnerReferences), func(r meta.OwnerReference) bool {
+		return slices.Contains(uids, r.UID)
+	})
 	return i.patch(ctx, map[string]any{"ownerReferences": kept})
 }
 
-// unblock has the object's references not block the deletion of its owners.
+// unblock sets blockOwnerDeletion to false in all references of the object, which breaks a circle
+// of objects that wait for each other in the foreground.
 func (i *garbageItem) unblock(ctx context.Context) error {
 	refs, blocks, no := slices.Clone(i.live.OwnerReferences), false, false
 	for at := range refs {
@@ -175,7 +198,7 @@ func (i *garbageItem) unblock(ctx context.Context) error {
 	return i.patch(ctx, map[string]any{"ownerReferences": refs})
 }
 
-// finalize takes a finalizer off the object.
+// finalize removes a finalizer from the object.
 func (i *garbageItem) finalize(ctx context.Context, finalizer string) error {
 	if !slices.Contains(i.live.Finalizers, finalizer) {
 		return nil
@@ -184,7 +207,8 @@ func (i *garbageItem) finalize(ctx context.Context, finalizer string) error {
 	return i.patch(ctx, map[string]any{"finalizers": kept})
 }
 
-// patch changes the metadata of the object as it was looked at.
+// patch merges metadata into the object if it still has the UID and the revision that was looked
+// at. metadata is patch's from then on. On success i.live is the new state.
 func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error {
 	metadata["uid"], metadata["resourceVersion"] = i.live.UID, i.live.ResourceVersion
 	body, err := json.Marshal(map[string]any{"metadata": metadata})
@@ -198,16 +222,19 @@ func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error 
 	return err
 }
 
-// misplaced reports whether the owner that a reference means is in another namespace, where it is
-// nobody's owner here, and records an event then.
+// misplaced reports whether the object that a reference means exists in another namespace. Such an
+// object is no owner, as owners are in the namespace of their dependents or in none. misplaced then
+// records Kubernetes' event OwnerRefInvalidNamespace for the dependent.
 func (i *garbageItem) misplaced(ctx context.Context, home Home, ref *meta.OwnerReference) bool {
-	elsewhere := i.garbagePass.objects(home.Resource, "").All(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + ref.Name})
+	elsewhere := i.garbagePass.objects(home.Resource, "").
+		All(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + ref.Name})
 	for other, err := range elsewhere {
 		if err == nil && other.UID == ref.UID && other.Namespace != i.place.Namespace {
 			i.recorder.Event(ctx, corev1.ObjectReference{
 				Kind: i.place.Kind, APIVersion: i.place.Resource.GroupVersion().String(),
 				Namespace: i.place.Namespace, Name: i.live.Name, UID: i.live.UID,
-			}, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", fmt.Sprintf("ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
+			}, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", fmt.Sprintf(
+				"ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
 				ref.APIVersion, ref.Kind, i.place.Namespace, ref.Name, ref.UID, i.place.Namespace))
 			return true
 		}

@@ -160,8 +160,8 @@ func (l *life) release(ctx context.Context, o *modelObject) error {
 	return err
 }
 
-// kill lets a server work until one of its operations on the store is its last, which may have happened or not. Meanwhile boats
-// come and go, and objects are let go.
+// kill lets a server work until one of its operations on the store is its last, which may have
+// happened or not. Meanwhile boats come and go, and objects are let go.
 func (m *modelRun) kill(g modelGraph) {
 	m.t.Helper()
 	l := m.live("garbage-collector-controller")
@@ -210,7 +210,8 @@ func (m *modelRun) kill(g modelGraph) {
 	}
 }
 
-// finish lets a server do what is left, and wants what the model says, as far as it says the same in whatever order.
+// finish lets a server do what is left, and wants what the model says, as far as it says the same
+// in whatever order.
 func (m *modelRun) finish(g modelGraph) {
 	m.t.Helper()
 	l := m.live("garbage-collector-controller")
@@ -275,7 +276,8 @@ func (m *modelRun) compare(l *life, g, first, last modelGraph) (wrong []string) 
 	return wrong
 }
 
-// barrier lasts until the collector has gone through what it had to do when it began.
+// barrier returns when the collector has handled everything that was queued when barrier was
+// called.
 func (m *modelRun) barrier(ctx context.Context, l *life) {
 	m.t.Helper()
 	maps := l.objects("ConfigMap", "n")
@@ -298,8 +300,9 @@ func (m *modelRun) barrier(ctx context.Context, l *life) {
 	}
 }
 
-// TestRandomGraphs lets random graphs come to their end, with servers killed at random moments, and wants the end that a slow plain
-// model says. GRAPHS says how many there are, SEED which.
+// TestRandomGraphs lets the collector work on random graphs, kills servers at random moments, and
+// expects the final objects that a slow plain model gives. GRAPHS is the number of graphs, SEED the
+// seed of their generator.
 func TestRandomGraphs(t *testing.T) {
 	graphs, seed := 20, uint64(1)
 	if n, err := strconv.Atoi(os.Getenv("GRAPHS")); err == nil {

@@ -10,32 +10,40 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// known is what the graph knows of an object that has nothing special about it and no owner that
-// keeps it: enough to do what is to be done with one request, in the revision in which it was seen.
-type known struct {
-	rev     uint64 // 0 if there is no such object: somebody has to look at it
-	owns    bool   // there are objects that depend on it
-	waiting []waitingOwner
+// This file is the fast path of the garbage collector: settlePlain deletes or patches an object
+// with one request and without a read. It is for the mass case, a plain object whose owners are all
+// gone or wait, such as the pods of a deleted ReplicaSet. The write names the revision that the
+// graph has seen. If that revision is old, the write conflicts, and the slow path (garbageitem.go)
+// decides. TestRandomGraphs (garbagekill_test.go) holds both paths to a plain model.
+
+// plainObject is what the graph knows of a plain object: enough to decide about it without a read.
+// An object is plain if nobody has deleted it, it has no finalizer of the collector, all its
+// references have edges, and none of its owners keeps it.
+type plainObject struct {
+	rev     uint64         // the revision that the graph has seen; 0: the object is not plain
+	owns    bool           // it has dependents
+	waiting []waitingOwner // its owners that wait; its other owners are gone
 }
 
-// waitingOwner is an owner that waits for its dependents. Its other owners are gone.
+// waitingOwner is an owner that waits for its dependents, as the graph has seen it.
 type waitingOwner struct {
 	key   string
 	uid   identity
 	waits wait
 }
 
-// known returns what is known of n.
-func (g *ownerGraph) known(n *node) (k known) {
+// plain returns what the graph knows of the object at n, or a plainObject without a revision if the
+// object is not plain.
+func (g *ownerGraph) plain(n *node) (k plainObject) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, isLoose := g.mu.loose[n]; isLoose || n.owners == nil || n.state != present {
-		return known{}
+		return plainObject{}
 	}
 	for e := n.owners; e != nil; e = e.also {
 		switch o := e.owner; {
 		case o.uid != e.uid(), o.state == unknown, o.state == present && o.waits == nothing:
-			return known{}
+			return plainObject{}
 		case o.state == present:
 			k.waiting = append(k.waiting, waitingOwner{o.key, o.uid, o.waits})
 		}
@@ -44,10 +52,14 @@ func (g *ownerGraph) known(n *node) (k known) {
 	return k
 }
 
-// settleKnown does for the object what is known to be to do. It reports whether that was all: if
-// not, one has to look.
-func (i *garbageItem) settleKnown(ctx context.Context) (done bool, err error) {
-	k := i.graph.known(i.node)
+// settlePlain deletes a plain object, or removes its references if an owner waits with the
+// finalizer orphan. done is false if the object must be read first: it is not plain, an owner does
+// not wait as the graph says, or the object has changed.
+//
+// A patch removes all references at once: the owners that do not wait are gone. An object that has
+// dependents and an owner that waits in the foreground is deleted in the foreground too.
+func (i *garbageItem) settlePlain(ctx context.Context) (done bool, err error) {
+	k := i.graph.plain(i.node)
 	if k.rev == 0 {
 		return false, nil
 	}
@@ -72,16 +84,18 @@ func (i *garbageItem) settleKnown(ctx context.Context) (done bool, err error) {
 	return !meta.IsConflict(err), err
 }
 
-// owners that were looked at lately, and how they waited.
+// ownerLooks remembers when each owner was last seen to wait, and how it waited. The workers of a
+// garbagePass share it.
 type ownerLooks struct {
 	sync.Mutex
-	last map[waitingOwner]time.Time
+	last map[waitingOwner]time.Time // guarded by the mutex, at most maxLooks entries
 }
 
 const (
-	// lately is how long a look at an owner counts for all its dependents.
-	lately = 50 * time.Millisecond
-	// maxLooks bounds the looks that are remembered.
+	// lookLasts is how long one read of an owner counts for all its dependents: an owner of
+	// thousands of objects is read twenty times a second instead of once for each.
+	lookLasts = 50 * time.Millisecond
+	// maxLooks is the number of owners that are remembered. At one more, all are forgotten.
 	maxLooks = 256
 )
 
@@ -93,7 +107,7 @@ func (p *garbagePass) stillWaits(ctx context.Context, o waitingOwner) bool {
 	p.looks.Lock()
 	last := p.looks.last[o]
 	p.looks.Unlock()
-	if now.Sub(last) < lately {
+	if now.Sub(last) < lookLasts {
 		return true
 	}
 	place, ok := p.Resources.Place(o.key)

@@ -37,8 +37,8 @@ func modelVersion(kind string) string {
 	return "v1"
 }
 
-// randomGraph makes the objects of a graph whose names begin with a prefix: some have been deleted, in every way, and many refer
-// to each other, in every wrong way too.
+// randomGraph makes the objects of a graph whose names begin with a prefix: some have been deleted,
+// in every way, and many refer to each other, in every wrong way too.
 func randomGraph(r *rand.Rand, prefix string) modelGraph {
 	g := modelGraph{}
 	var list []*modelObject
@@ -101,7 +101,8 @@ func (o *modelObject) refer(r *rand.Rand, owner *modelObject) {
 	}
 }
 
-// owner returns the owner that a reference of o means, nil if it is not there. lost says that nobody can know.
+// owner returns the owner that a reference of o means, nil if it is not there. lost says that
+// nobody can know.
 func (g modelGraph) owner(o *modelObject, ref *meta.OwnerReference) (owner *modelObject, lost bool) {
 	namespaced := ref.Kind != modelNode
 	if ref.Kind == modelUnheard || namespaced && o.namespace == "" {
@@ -114,9 +115,10 @@ func (g modelGraph) owner(o *modelObject, ref *meta.OwnerReference) (owner *mode
 	return owner, false
 }
 
-// settle lets the graph come to its end, by the plainest of ways. Some outcomes depend on what happens first: that dependents
-// forget an owner, or that their other owners go, are of a known resource, or wait for nobody here any more; that an owner which
-// nobody blocks goes, or that its dependents go in the foreground like it. Eagerly, everything goes that ever can; else it stays.
+// settle repeats the steps of the collector until nothing changes. Some results depend on the order
+// of steps: dependents forget an owner before or after their other owners go; an owner without
+// blocking dependents goes before or after its dependents are deleted in the foreground. With eager
+// an object goes if any order lets it go; without, only if every order does.
 func (g modelGraph) settle(eager bool) {
 	for changed := true; changed; {
 		forgets := func() bool { return g.each(func(o *modelObject) bool { return g.forget(o, eager) }) }
@@ -182,7 +184,8 @@ func (g modelGraph) drop(o *modelObject, which func(owner *modelObject, blocks b
 	return len(o.refs) < before
 }
 
-// forget takes owners off that go without their dependents, and with them those that are none any more.
+// forget removes references to owners that are being orphaned, together with those to owners that
+// do not exist.
 func (g modelGraph) forget(o *modelObject, eager bool) bool {
 	found := g.classify(o)
 	if eager && slices.ContainsFunc(o.refs, func(ref meta.OwnerReference) bool { return ref.Kind == modelBoat }) {
@@ -202,7 +205,7 @@ func (g modelGraph) forget(o *modelObject, eager bool) bool {
 	})
 }
 
-// collect takes off owners that are none any more, or deletes what has no other.
+// collect removes references to owners that do not exist, or deletes the object if it has no other.
 func (g modelGraph) collect(o *modelObject, eager bool) bool {
 	found := g.classify(o)
 	switch {
@@ -253,8 +256,9 @@ func (g modelGraph) finish(o *modelObject, eager bool) bool {
 	return true
 }
 
-// stuck reports whether an object never goes: it is not deleted because nobody knows its owners, or it waits for such a one.
-// Of those who wait for each other any may be the one that blocks the others no more: eagerly, all are.
+// stuck reports whether an object never goes: it is not deleted because nobody knows its owners, or
+// it waits for such a one. Of those who wait for each other any may be the one that blocks the
+// others no more: eagerly, all are.
 func (g modelGraph) stuck(o *modelObject, eager bool, seen map[*modelObject]bool) bool {
 	if o.policy == "" {
 		return true // as things are; finish comes again

@@ -13,18 +13,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// remotes tell the graph of the objects that other servers keep. Each resource that can be listed,
-// watched and deleted is followed from when it is known until its server says that it has no such
-// resource, or nothing leads to the server any more. As long as the server cannot be reached, the
-// graph keeps what it knows: that an object is gone has to be said by its server.
+// This file brings objects of servers behind this one into the graph of owners. The Stream shows
+// only the store of this server, so each resource of another server has a follower that lists and
+// watches its metadata. garbagePass calls update, settle calls hold, and the rest runs in
+// followers.
+
+// remotes follows the resources of other servers. A resource is followed from the moment when its
+// server first says that it can be listed, watched and deleted. It is no longer followed when the
+// server says that it has no such resource, or no API service leads to the server.
 //
-// Nobody needs to trust a watch of another server for that: an owner that it says is gone is asked
-// for once more.
+// While a server cannot be reached, the graph keeps the objects of that server: only an answer of
+// the server says that an object is gone. A watch event of deletion is not enough either. If the
+// deleted object has dependents, it is read before they go, because a wrong event would delete
+// data.
 type remotes struct {
 	pass      *garbagePass
 	followers sync.WaitGroup
-	unseen    atomic.Int64             // of the resources: neither listed yet nor failed to be
-	followed  map[Home]*remoteFollower // belongs to update
+	unseen    atomic.Int64             // followed resources whose first list has neither ended nor failed
+	followed  map[Home]*remoteFollower // belongs to update, which is never called twice at once
 }
 
 // remoteFollower follows one resource.
@@ -33,25 +39,28 @@ type remoteFollower struct {
 	done   chan struct{} // closed when the graph has forgotten the objects
 }
 
-// update begins to follow the resources that have come, and ends it for those that have gone. Calls
-// come one after the other.
+// update starts a follower for each resource that has come, and ends the followers of resources
+// that have gone. If it is unknown which resources a version has, the followers of that version go
+// on.
 func (r *remotes) update(ctx context.Context) {
 	homes, unknown := r.pass.Resources.Elsewhere()
-	known := map[Home]bool{}
+	kept := map[Home]bool{}
 	var come []Home
 	for _, home := range homes {
-		if known[home] = true; r.followed[home] == nil {
+		if kept[home] = true; r.followed[home] == nil {
 			come = append(come, home)
 		}
 	}
 	for _, gv := range unknown {
 		for home := range r.followed {
-			known[home] = known[home] || home.Resource.GroupVersion() == gv
+			kept[home] = kept[home] || home.Resource.GroupVersion() == gv
 		}
 	}
-	r.unseen.Add(int64(len(come))) // first: the version that goes may be of the same objects as one that comes
+	// Before followers end: if another version of the same objects comes, hold must already wait
+	// for it when the objects of the old version are forgotten.
+	r.unseen.Add(int64(len(come)))
 	for home, f := range r.followed {
-		if !known[home] {
+		if !kept[home] {
 			f.cancel()
 			<-f.done
 			delete(r.followed, home)
@@ -68,7 +77,9 @@ func (r *remotes) update(ctx context.Context) {
 	}
 }
 
-// follow tells the graph of the objects of a resource until ctx ends. Then the graph forgets them.
+// follow gives the objects of a resource to the graph until ctx ends. Then the graph forgets them.
+// The resource counts as seen after its first complete list, or after the first failure: a server
+// that does not answer must not keep owners from being deleted for ever.
 func (r *remotes) follow(ctx context.Context, home Home) {
 	seen := sync.OnceFunc(func() {
 		if r.unseen.Add(-1) == 0 {
@@ -76,7 +87,7 @@ func (r *remotes) follow(ctx context.Context, home Home) {
 		}
 	})
 	defer seen()
-	level := zap.WarnLevel // of the next failure: the first in a row is worth a line
+	level := zap.WarnLevel // of the next failure; only the first of a row is a warning
 	failed := func(err error) {
 		r.pass.Log.Log(level, "watch failed", zap.Stringer("resource", home.Resource.GroupResource()), zap.Error(err))
 		level = zap.DebugLevel
@@ -100,21 +111,25 @@ func (r *remotes) follow(ctx context.Context, home Home) {
 	r.pass.graph.forget(home.Prefix)
 }
 
-// hold reports whether n has to wait, because there may be objects that depend on it and have not
-// been seen yet. It is looked at again when all have been. A server that does not answer holds
-// nobody for longer than its first request.
+// hold reports whether an owner must keep waiting, because some resource of another server was not
+// listed yet and may have dependents of it. hold parks the owner, and the last follower to be seen
+// queues it again. A server that does not answer holds owners for its first request only.
 func (r *remotes) hold(n *node) bool {
 	if r.unseen.Load() == 0 {
 		return false
 	}
 	r.pass.graph.park(n)
-	return r.unseen.Load() > 0 // second: who sees the last may have looked at what is parked just before
+	// Again, after park: the last follower may have queued the parked nodes before n was among
+	// them.
+	return r.unseen.Load() > 0
 }
 
-// applyRemote is apply for an object that another server keeps.
+// applyRemote takes in the present state of an object on another server. Its revision is not kept
+// (0): the fast path is for stored objects only.
 func (g *ownerGraph) applyRemote(key string, obj *meta.PartialObjectMetadata) {
 	seen := codec.Ownership{
-		UID: string(obj.UID), Namespace: obj.Namespace, Deleting: obj.DeletionTimestamp != nil, Finalizers: obj.Finalizers,
+		UID: string(obj.UID), Namespace: obj.Namespace,
+		Deleting: obj.DeletionTimestamp != nil, Finalizers: obj.Finalizers,
 	}
 	for i := range obj.OwnerReferences {
 		ref := &obj.OwnerReferences[i]
@@ -128,16 +143,17 @@ func (g *ownerGraph) applyRemote(key string, obj *meta.PartialObjectMetadata) {
 	g.takeLocked(key, &seen, 0)
 }
 
-// vanish notes that a watch of another server does not show an object any more.
+// vanish notes that a watch of another server has reported the deletion of the object at key.
 func (g *ownerGraph) vanish(key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n := g.mu.nodes[g.place(key)]; n != nil {
+	if n := g.mu.nodes[g.keyHash(key)]; n != nil {
 		g.vanishLocked(n)
 	}
 }
 
-// forget is vanish for all keys with a prefix.
+// forget notes that a resource is not followed: it treats all objects whose key has the prefix as
+// vanish does. It goes through all nodes, as resources go rarely.
 func (g *ownerGraph) forget(prefix string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -148,8 +164,8 @@ func (g *ownerGraph) forget(prefix string) {
 	}
 }
 
-// vanishLocked notes that a watch has reported the deletion of n. No owner waits for n any more. If
-// something depends on n, n is queued: a GET confirms that it has gone.
+// vanishLocked makes the object at n unknown and removes its references, so that no owner waits for
+// it. If n has dependents, n is queued: a read must say that the object is gone before they go.
 func (g *ownerGraph) vanishLocked(n *node) {
 	n.state, n.waits = unknown, nothing
 	old := n.owners

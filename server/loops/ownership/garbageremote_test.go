@@ -76,9 +76,8 @@ func (r *withBoats) leave() {
 	r.followed, r.changed = false, make(chan struct{})
 }
 
-// answers are those of a server, by method and path; a body of "" is an answer that does not come,
-// "late" a 503 after half a minute, and no answer at all is 404. What has been deleted is not there
-// any more.
+// answers are the bodies that a server behind sends, by method and path. "" means that no answer
+// comes, "late" a 503 after half a minute, and a missing entry a 404. A deleted object answers 404.
 type answers struct {
 	mu    sync.Mutex
 	says  map[string]string
@@ -199,8 +198,8 @@ func TestRemoteOwnerGoesLater(t *testing.T) {
 	})
 }
 
-// TestRemoteWatchIsNotTrusted: an owner that only the watch shows as gone keeps its dependents; one
-// that is gone does not.
+// TestRemoteWatchIsNotTrusted sends a deletion event for an owner that a GET still finds: its
+// dependents stay. They go when the GET finds none.
 func TestRemoteWatchIsNotTrusted(t *testing.T) {
 	const owner, dependent, list = "GET " + boatsPath + "namespaces/default/boats/b", "DELETE " + mapsPath + "d", boatsPath + "boats"
 	event := `{"type":"DELETED","object":` + boat("b", "") + `}`
@@ -221,9 +220,8 @@ func TestRemoteWatchIsNotTrusted(t *testing.T) {
 	})
 }
 
-// TestRemoteDependentsUnavailable: as long as boats cannot be listed they are asked for with
-// growing pauses. Then those without an owner go. When there is no such resource any more, nobody
-// watches it.
+// TestRemoteDependentsUnavailable expects lists of boats with growing pauses while they fail, and
+// the deletion of ownerless boats when one succeeds. When the resource is gone, the watch ends.
 func TestRemoteDependentsUnavailable(t *testing.T) {
 	const list, dependent = boatsPath + "boats", boatsPath + "namespaces/default/boats/x"
 	owned := boat("x", `,"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"gone","uid":"uid-of-gone"}]`)

@@ -17,48 +17,53 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Namespace empties namespaces that are being deleted, and lets them go when nothing is left: it
-// deletes what is in them, resource by resource, tells in the status what remains, and takes the
-// finalizer "kubernetes" off at the end.
+// This file empties namespaces that are being deleted. The server calls Run; waiting.go wakes a
+// namespace when an object of it is removed, and namespaceelsewhere.go has the part for servers
+// behind this one.
+
+// Namespace empties namespaces that are being deleted: it deletes their objects, resource by
+// resource, writes into the status what remains, and removes the finalizer "kubernetes" when
+// nothing does.
 //
-// What a namespace holds, the store says, each time: that is cheaper than to count along with every
-// change there ever is, and nothing has to be loaded of resources that have nothing there. What is
-// left looks again when something of it has gone.
+// Kubernetes' namespace-controller lists every resource of discovery in each namespace, and looks
+// again after an estimated time. Here Holds asks the store which resources have objects there, so
+// a resource without any costs no request, and Removals says when to look again.
 type Namespace struct {
 	Client *client.Client
-	// Contents returns the resources whose objects live in namespaces and can be deleted, pods
-	// first. It is called for each namespace, as resources come and go, and for several at once.
+	// Contents returns the namespaced resources whose objects can be deleted, pods first. It is
+	// called for each pass over a namespace, as resources come and go, and by several workers at
+	// once.
 	Contents func() []meta.GroupVersionResource
-	// Elsewhere returns what other servers keep in namespaces.
+	// Elsewhere returns the namespaced resources of servers behind this one.
 	Elsewhere func() Elsewhere
-	// Holds asks the store whether a namespace has objects of a resource.
+	// Holds reports whether the store has an object of a resource in a namespace.
 	Holds func(ctx context.Context, resource meta.GroupResource, namespace string) (bool, error)
-	// Hidden returns what a namespace holds of resources about which nothing can be known: their
-	// definitions cannot be read.
+	// Hidden returns the objects that the store has in a namespace of resources that are not
+	// served, because their definitions cannot be read. Nobody can delete these objects.
 	Hidden func(ctx context.Context, namespace string) ([]Hidden, error)
-	// Removals tells of everything that goes after the call.
+	// Removals begins a feed of all removals after the call.
 	Removals func(ctx context.Context) (Removals, error)
 	Log      *zap.Logger // of what fails; nil for none
 
 	waiting waiting
 }
 
-// Hidden are the objects of a resource that nobody can look at, because of an error.
+// Hidden counts the objects of one resource in a namespace that nobody can look at.
 type Hidden struct {
 	Resource meta.GroupResource
 	Objects  int
-	Why      error
+	Why      error // why the resource is not served
 }
 
-// namespaceWorkers is how many namespaces are emptied at once, as many as in
-// kube-controller-manager.
+// namespaceWorkers is the number of namespaces that are emptied at once, as many as in
+// kube-controller-manager (--concurrent-namespace-syncs).
 const namespaceWorkers = 10
 
-// retryRemaining is how soon a namespace is looked at again whose objects take their time to go, if
-// none of them goes: their finalizers may be others by then, which the status tells.
+// retryRemaining is the pause before a namespace is looked at again in which objects remain, if
+// none of them is removed meanwhile. Their finalizers may have changed, and the status lists them.
 const retryRemaining = 8 * time.Second
 
-// Run works until ctx ends.
+// Run empties namespaces until ctx ends.
 func (c *Namespace) Run(ctx context.Context) {
 	controller.Loop{Source: c.source, Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log}.Run(ctx)
 	c.waiting.followers.Wait()
@@ -68,24 +73,24 @@ func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
 	return client.For[*corev1.Namespace](c.Client, corev1.GroupVersion.WithResource("namespaces"))
 }
 
-// source is the Source of the namespaces that are being deleted, and of those in which something
-// that they wait for has gone.
+// source is the Source of the namespaces that are being deleted. It adds each of them when
+// deletions does, and when waiting or followElsewhere wakes it.
 func (c *Namespace) source(ctx context.Context, add func(controller.Name), failed func(error)) {
 	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { add(controller.Name{Name: namespace}) }
 	c.waiting.followers.Go(func() { c.followElsewhere(ctx) })
 	c.deletions(ctx, add, failed)
 }
 
-// deletion is what is kept of a namespace that is being deleted, and nothing of others.
+// deletion is the part of a namespace that deletions follows; zero if nobody has deleted the
+// namespace.
 type deletion struct {
 	uid        meta.UID
-	finalizers int
+	finalizers int // number of spec.finalizers
 }
 
-// deletions is the Source of the namespaces that are being deleted. It adds a name when the
-// deletion begins, and again when other finalizers are in the spec or the namespace is gone. No
-// other change is a reason to look again, least of all the status that c writes itself: that would
-// end the pause after a failure.
+// deletions adds the name of a namespace when its deletion begins, when the number of its
+// spec.finalizers changes, and when it is gone. It does not add the name for another change: the
+// status that report writes would add it each time, and end the pause after a failure.
 func (c *Namespace) deletions(ctx context.Context, add func(controller.Name), failed func(error)) {
 	states := follow.Map(c.namespaces().Source(meta.ListOptions{}), func(ns *corev1.Namespace) deletion {
 		if ns.Status.Phase != corev1.NamespaceTerminating {
@@ -102,6 +107,9 @@ func (c *Namespace) deletions(ctx context.Context, add func(controller.Name), fa
 	}
 }
 
+// reconcile makes one attempt to empty a namespace, writes the status, and removes the finalizer if
+// nothing remains. It joins the waiting set before it looks, so that no removal after the look is
+// missed.
 func (c *Namespace) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	ns, err := c.namespaces().Get(ctx, name.Name, meta.GetOptions{})
 	if err != nil {
@@ -112,7 +120,7 @@ func (c *Namespace) reconcile(ctx context.Context, name controller.Name) (time.D
 		c.waiting.remove(name.Name)
 		return 0, nil
 	}
-	if err := c.waiting.add(ctx, name.Name); err != nil { // before looking: nothing goes unnoticed
+	if err := c.waiting.add(ctx, name.Name); err != nil {
 		return 0, err
 	}
 	left := c.empty(ctx, name.Name)
@@ -132,18 +140,18 @@ func (c *Namespace) reconcile(ctx context.Context, name controller.Name) (time.D
 	return 0, controller.IgnoreNotFound(c.release(ctx, ns))
 }
 
-// remains is what a pass over a namespace has left.
+// remains says what is in a namespace after a pass over it.
 type remains struct {
-	objects    int
-	resources  map[meta.GroupResource]int // objects by resource
-	finalizers map[string]int             // objects by finalizer
-	unknown    []meta.GroupVersion        // which may hold more, sorted
-	errs       []error
+	objects    int                        // number of objects
+	resources  map[meta.GroupResource]int // number of objects by resource
+	finalizers map[string]int             // number of objects by finalizer
+	unknown    []meta.GroupVersion        // versions whose resources are not known and may have objects, sorted
+	errs       []error                    // why more objects may be there than were counted
 }
 
-// empty deletes everything in a namespace and counts what stays. Pods go first: as long as any is
-// left, nothing else is touched, so that they can still use it while they end. That nothing stays
-// is true if the store had nothing to begin with.
+// empty deletes everything in a namespace and returns what remains. It makes passes until one finds
+// nothing to delete, as an object may be created in a resource that a pass has left behind. It
+// stops earlier when objects or errors remain.
 func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 	for {
 		left, found := c.pass(ctx, namespace)
@@ -153,7 +161,9 @@ func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 	}
 }
 
-// pass goes through the resources once. found says that the store had something.
+// pass deletes the objects of each resource once. found says that some server had objects, even if
+// all are gone after the pass. Pods are first: while a pod remains, pass touches nothing else, so
+// that the pod can use its ConfigMaps, secrets and claims until it ends (as in Kubernetes).
 func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, found bool) {
 	elsewhere := c.Elsewhere()
 	left = &remains{resources: map[meta.GroupResource]int{}, finalizers: map[string]int{}, unknown: elsewhere.Unknown}
@@ -185,9 +195,9 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 	return left, c.emptyElsewhere(ctx, elsewhere.Resources, namespace, left) || found
 }
 
-// clear deletes the objects of one resource, and counts what is left of them. What nothing holds
-// should be gone. An object that cannot be read cannot be deleted either: it stays, and the error
-// names it.
+// clear deletes the objects of one resource and counts in left which remain. It is an error if some
+// remain and nothing holds them. An object that cannot be read cannot be deleted either: it
+// remains, and the error names it. The texts of errors are Kubernetes', as the status shows them.
 func (c *Namespace) clear(ctx context.Context, gvr meta.GroupVersionResource, namespace string, left *remains) error {
 	content := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace)
 	if err := deleteAll(meta.WithUnread(ctx), content); err != nil {
@@ -195,16 +205,17 @@ func (c *Namespace) clear(ctx context.Context, gvr meta.GroupVersionResource, na
 	}
 	free, err := left.count(meta.WithUnread(ctx), gvr.GroupResource(), content)
 	if err == nil && free {
-		err = fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %s/%s, Resource=%s", namespace, gvr.Group, gvr.Version, gvr.Resource)
+		err = fmt.Errorf("unexpected items still remain in namespace: %s for gvr: %s/%s, Resource=%s",
+			namespace, gvr.Group, gvr.Version, gvr.Resource)
 	}
 	return err
 }
 
-// maxUnread is how many objects that cannot be read a condition names.
+// maxUnread is the number of unreadable objects that an error names, and so the condition with it.
 const maxUnread = 10
 
-// withUnread adds to the error of a list which objects cannot be read: nothing of the resource goes
-// before they do.
+// withUnread adds to err the keys of unreadable objects, if err says that there are some. An
+// administrator must remove these objects before the namespace can go.
 func withUnread(err error) error {
 	status := meta.StatusOf(err)
 	if status.Reason != meta.StatusReasonStoreReadError || status.Details == nil {
@@ -221,13 +232,15 @@ func withUnread(err error) error {
 	return fmt.Errorf("%w: %s", err, strings.Join(keys, ", "))
 }
 
-// pods come first among the contents.
+// pods is the first resource of Contents.
 var pods = meta.GroupResource{Resource: "pods"}
 
-// deleteBatch is how many objects are deleted with one request, which has only so much time.
+// deleteBatch is the number of objects that one request deletes. All in one request could take
+// longer than the request timeout.
 const deleteBatch = 500
 
-// deleteAll deletes the objects of a resource, or marks them.
+// deleteAll deletes the objects of a resource in the background. An object with finalizers or a
+// grace period remains, with a deletionTimestamp.
 func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectMetadata]) error {
 	background := meta.DeletePropagationBackground
 	page := meta.ListOptions{Limit: deleteBatch}
@@ -245,9 +258,11 @@ func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectM
 	}
 }
 
-// count adds what is left of one resource. free says that nothing is known to hold them: neither
-// finalizers nor the time that one of them has to end.
-func (r *remains) count(ctx context.Context, resource meta.GroupResource, content client.Resource[*meta.PartialObjectMetadata]) (free bool, err error) {
+// count adds the objects of one resource to r. free says that there are some and that nothing holds
+// any of them: no finalizer, and no grace period that has not ended.
+func (r *remains) count(
+	ctx context.Context, resource meta.GroupResource, content client.Resource[*meta.PartialObjectMetadata],
+) (free bool, err error) {
 	some, held := false, false
 	var unread []string
 	for obj, err := range content.All(ctx, meta.ListOptions{}) {
@@ -271,14 +286,17 @@ func (r *remains) count(ctx context.Context, resource meta.GroupResource, conten
 	if len(unread) > maxUnread {
 		unread = append(unread[:maxUnread], "...")
 	}
-	return false, meta.NewStoreReadError(fmt.Sprintf("failed to read one or more %s from the storage: %s", resource, strings.Join(unread, ", ")), nil)
+	return false, meta.NewStoreReadError(fmt.Sprintf(
+		"failed to read one or more %s from the storage: %s", resource, strings.Join(unread, ", ")), nil)
 }
 
-// report shows in the status what holds the namespace, and returns it as it is then. It writes
-// nothing if the status says so already.
+// report writes into the status what keeps the namespace, and returns the namespace after that. It
+// writes nothing if the status has the conditions already.
 func (c *Namespace) report(ctx context.Context, ns *corev1.Namespace, left *remains) (*corev1.Namespace, error) {
 	conditions := left.conditions()
-	if !slices.ContainsFunc(conditions, func(want corev1.NamespaceCondition) bool { return !hasCondition(ns, want) }) {
+	if !slices.ContainsFunc(conditions, func(want corev1.NamespaceCondition) bool {
+		return !hasCondition(ns, want)
+	}) {
 		return ns, nil
 	}
 	return c.update(ctx, ns, "status", func(ns *corev1.Namespace) {
@@ -288,8 +306,9 @@ func (c *Namespace) report(ctx context.Context, ns *corev1.Namespace, left *rema
 	})
 }
 
-// conditions describes what is left, in the words of Kubernetes. The second cannot fail here: the
-// server knows its versions.
+// conditions returns the five conditions of a namespace that is being deleted, with Kubernetes'
+// types, reasons and messages. NamespaceDeletionGroupVersionParsingFailure is always False: the
+// server parses no group versions, as it has them.
 func (r *remains) conditions() []corev1.NamespaceCondition {
 	parsing := corev1.NamespaceCondition{
 		Type: "NamespaceDeletionGroupVersionParsingFailure", Status: "False", Reason: "ParsedGroupVersions",
@@ -301,7 +320,8 @@ func (r *remains) conditions() []corev1.NamespaceCondition {
 	}
 	if len(r.errs) > 0 {
 		failure.Status, failure.Reason = "True", "ContentDeletionFailed"
-		failure.Message = fmt.Sprintf("Failed to delete all resource types, %d remaining: %s", len(r.errs), texts(r.errs))
+		failure.Message = fmt.Sprintf(
+			"Failed to delete all resource types, %d remaining: %s", len(r.errs), texts(r.errs))
 	}
 	content := corev1.NamespaceCondition{
 		Type: "NamespaceContentRemaining", Status: "False", Reason: "ContentRemoved",
@@ -309,7 +329,8 @@ func (r *remains) conditions() []corev1.NamespaceCondition {
 	}
 	if r.objects > 0 {
 		content.Status, content.Reason = "True", "SomeResourcesRemain"
-		content.Message = "Some resources are remaining: " + counts(r.resources, resourceName, "has %d resource instances")
+		content.Message = "Some resources are remaining: " +
+			counts(r.resources, resourceName, "has %d resource instances")
 	}
 	finalizers := corev1.NamespaceCondition{
 		Type: "NamespaceFinalizersRemaining", Status: "False", Reason: "ContentHasNoFinalizers",
@@ -317,12 +338,13 @@ func (r *remains) conditions() []corev1.NamespaceCondition {
 	}
 	if len(r.finalizers) > 0 {
 		finalizers.Status, finalizers.Reason = "True", "SomeFinalizersRemain"
-		finalizers.Message = "Some content in the namespace has finalizers remaining: " + counts(r.finalizers, strings.Clone, "in %d resource instances")
+		finalizers.Message = "Some content in the namespace has finalizers remaining: " +
+			counts(r.finalizers, strings.Clone, "in %d resource instances")
 	}
 	return []corev1.NamespaceCondition{r.discovery(), parsing, failure, content, finalizers}
 }
 
-// texts lists errors, sorted.
+// texts joins the texts of errors, sorted, so that the same errors give the same message.
 func texts(errs []error) string {
 	var list []string
 	for _, err := range errs {
@@ -332,10 +354,11 @@ func texts(errs []error) string {
 	return strings.Join(list, ", ")
 }
 
-// resourceName spells a resource with its group, also if that is the legacy one: "pods.".
+// resourceName spells a resource with its group as Kubernetes' message does: "jobs.batch", and
+// "pods." for the legacy group.
 func resourceName(gr meta.GroupResource) string { return gr.Resource + "." + gr.Group }
 
-// counts lists names with their numbers, sorted.
+// counts lists keys with their numbers, sorted: "pods. has 2 resource instances, ...".
 func counts[K comparable](m map[K]int, name func(K) string, format string) string {
 	var parts []string
 	for k, n := range m {
@@ -345,7 +368,7 @@ func counts[K comparable](m map[K]int, name func(K) string, format string) strin
 	return strings.Join(parts, ", ")
 }
 
-// hasCondition reports whether the status has a condition, whatever its time.
+// hasCondition reports whether the status has a condition that equals want but for its time.
 func hasCondition(ns *corev1.Namespace, want corev1.NamespaceCondition) bool {
 	return slices.ContainsFunc(ns.Status.Conditions, func(have corev1.NamespaceCondition) bool {
 		want.LastTransitionTime = have.LastTransitionTime
@@ -353,7 +376,8 @@ func hasCondition(ns *corev1.Namespace, want corev1.NamespaceCondition) bool {
 	})
 }
 
-// setCondition adds or replaces a condition. Its time changes only with its status.
+// setCondition adds or replaces a condition. lastTransitionTime changes only if the status of the
+// condition does, as the API conventions ask.
 func setCondition(ns *corev1.Namespace, want corev1.NamespaceCondition) {
 	want.LastTransitionTime = meta.Now()
 	for i := range ns.Status.Conditions {
@@ -368,17 +392,23 @@ func setCondition(ns *corev1.Namespace, want corev1.NamespaceCondition) {
 	ns.Status.Conditions = append(ns.Status.Conditions, want)
 }
 
-// release takes the finalizer off, which ends the namespace unless somebody else has one there.
+// release removes the finalizer "kubernetes" from the spec. The server then deletes the namespace,
+// unless another finalizer is there.
 func (c *Namespace) release(ctx context.Context, ns *corev1.Namespace) error {
 	_, err := c.update(ctx, ns, "finalize", func(ns *corev1.Namespace) {
-		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool { return f == corev1.FinalizerKubernetes })
+		ns.Spec.Finalizers = slices.DeleteFunc(ns.Spec.Finalizers, func(f corev1.FinalizerName) bool {
+			return f == corev1.FinalizerKubernetes
+		})
 	})
 	return err
 }
 
-// update changes a namespace through one of its subresources, again if it has changed meanwhile,
-// and returns the result. One that has gone and come anew is left alone.
-func (c *Namespace) update(ctx context.Context, ns *corev1.Namespace, door string, change func(*corev1.Namespace)) (*corev1.Namespace, error) {
+// update changes a namespace through the subresource door and returns the result. After a conflict
+// it reads the namespace and tries again. It returns a NotFound error if the namespace is gone or
+// another one has its name.
+func (c *Namespace) update(
+	ctx context.Context, ns *corev1.Namespace, door string, change func(*corev1.Namespace),
+) (*corev1.Namespace, error) {
 	uid := ns.UID
 	for {
 		change(ns)

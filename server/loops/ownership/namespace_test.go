@@ -122,7 +122,8 @@ func TestFullNamespace(t *testing.T) {
 	w.configMap("again")
 }
 
-// TestFinalizersHold sees the conditions while something has a finalizer, and the end when it has none.
+// TestFinalizersHold sees the conditions while something has a finalizer, and the end when it has
+// none.
 func TestFinalizersHold(t *testing.T) {
 	w := start(t, server.Config{Controllers: []string{"namespace"}})
 	w.CreateNamespace()
@@ -156,7 +157,8 @@ func TestFinalizersHold(t *testing.T) {
 	w.await("the end", gone)
 }
 
-// TestUnreadableHolds: an object that cannot be read holds its namespace, which says so, until it is deleted unread.
+// TestUnreadableHolds: an object that cannot be read holds its namespace, which says so, until it
+// is deleted unread.
 func TestUnreadableHolds(t *testing.T) {
 	store := memory.New(memory.Config{})
 	w := start(t, server.Config{Storage: server.StorageConfig{Store: store}})
@@ -316,8 +318,8 @@ func TestControllerLeftOut(t *testing.T) {
 	}
 }
 
-// TestWokenByWhatGoes: a namespace that waits goes as soon as the last of its objects does, long before it is looked at again
-// for other reasons, and so it is while several wait.
+// TestWokenByWhatGoes: a namespace that waits goes as soon as the last of its objects does, long
+// before it is looked at again for other reasons, and so it is while several wait.
 func TestWokenByWhatGoes(t *testing.T) {
 	w := start(t, server.Config{})
 	names := []string{"n", "m", "o"}

@@ -12,25 +12,24 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Elsewhere is what servers behind this one keep in namespaces.
+// Elsewhere describes the namespaced resources of servers behind this one at one moment.
 type Elsewhere struct {
-	// Resources are those whose objects can be deleted, each in its preferred version.
+	// Resources are the resources with the verb delete, each in its preferred version.
 	Resources []meta.GroupVersionResource
-	// Unknown are the versions of which nobody knows what they have. No namespace goes before that
-	// is known.
+	// Unknown are the versions whose server has not said which resources they have. While there are
+	// some, no namespace is released.
 	Unknown []meta.GroupVersion
-	// Changed is closed when it may be something else.
+	// Changed is closed when Resources or Unknown may have changed.
 	Changed <-chan struct{}
 }
 
-// wakeRest is the pause after the namespaces that wait were woken because of what is known of other
-// servers.
+// wakeRest is the shortest pause between two wakes of all waiting namespaces by followElsewhere.
 const wakeRest = 500 * time.Millisecond
 
-// followElsewhere wakes the namespaces that wait when something else is known of other servers:
-// that earlier looks at them failed does not say when the next one would succeed. After it has
-// woken them it rests. The rest grows while there are changes in it, to the longest pause of the
-// queue: where API services come and go all the time, namespaces are woken once a minute for that.
+// followElsewhere wakes all waiting namespaces when Elsewhere changes. Without it they would wait
+// out the pause that their failures have earned, although a server that answers again lets them go.
+// The pause between two wakes doubles while changes come within it, up to controller.MaxPause: API
+// services that come and go all the time wake the namespaces only that often.
 func (c *Namespace) followElsewhere(ctx context.Context) {
 	rest, changed := wakeRest, c.Elsewhere().Changed
 	for {
@@ -53,11 +52,15 @@ func (c *Namespace) followElsewhere(ctx context.Context) {
 	}
 }
 
-// emptyElsewhere deletes what other servers keep in a namespace. found says that they had
-// something: they are asked each time, as their stores cannot be looked into.
-func (c *Namespace) emptyElsewhere(ctx context.Context, gvrs []meta.GroupVersionResource, namespace string, left *remains) (found bool) {
+// emptyElsewhere deletes the objects that other servers have in a namespace. found says that they
+// had some. It sends a list of one object per resource first, because Holds cannot look into the
+// stores of other servers.
+func (c *Namespace) emptyElsewhere(
+	ctx context.Context, gvrs []meta.GroupVersionResource, namespace string, left *remains,
+) (found bool) {
 	for _, gvr := range gvrs {
-		some, err := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace).List(ctx, meta.ListOptions{Limit: 1})
+		some, err := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace).
+			List(ctx, meta.ListOptions{Limit: 1})
 		if err == nil && len(some.Items) > 0 {
 			found = true
 			err = c.clear(ctx, gvr, namespace, left)
@@ -69,7 +72,7 @@ func (c *Namespace) emptyElsewhere(ctx context.Context, gvrs []meta.GroupVersion
 	return found
 }
 
-// deleteEach is deleteAll for resources that cannot delete many objects at once.
+// deleteEach is deleteAll for resources without the verb deletecollection: one request per object.
 func deleteEach(ctx context.Context, content client.Resource[*meta.PartialObjectMetadata]) error {
 	background := meta.DeletePropagationBackground
 	for obj, err := range content.All(ctx, meta.ListOptions{}) {
@@ -77,7 +80,8 @@ func deleteEach(ctx context.Context, content client.Resource[*meta.PartialObject
 			continue
 		}
 		if err == nil {
-			err = controller.IgnoreNotFound(content.Delete(ctx, obj.Name, meta.DeleteOptions{PropagationPolicy: &background}))
+			err = controller.IgnoreNotFound(
+				content.Delete(ctx, obj.Name, meta.DeleteOptions{PropagationPolicy: &background}))
 		}
 		if err != nil {
 			return err
@@ -86,7 +90,7 @@ func deleteEach(ctx context.Context, content client.Resource[*meta.PartialObject
 	return nil
 }
 
-// discovery says whether it is known what a namespace may hold.
+// discovery returns the condition that says whether all resources are known.
 func (r *remains) discovery() corev1.NamespaceCondition {
 	c := corev1.NamespaceCondition{
 		Type: "NamespaceDeletionDiscoveryFailure", Status: "False", Reason: "ResourcesDiscovered",
@@ -99,8 +103,8 @@ func (r *remains) discovery() corev1.NamespaceCondition {
 	return c
 }
 
-// unknownErr says which versions nobody knows of what they have, in the words of client-go; nil for
-// none.
+// unknownErr returns an error that lists the versions in unknown, in the words of client-go's
+// discovery, or nil if there are none.
 func (r *remains) unknownErr() error {
 	if len(r.unknown) == 0 {
 		return nil

@@ -12,58 +12,67 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// ownerGraph is who depends on whom among the objects of a store. It is built from what is stored
-// and follows it, change by change, and says who is worth a look; it decides nothing: whoever looks
-// asks the server what is true.
+// This file is the graph of owners and dependents: how it takes in changes, and what it answers to
+// the workers. follow (garbage.go) feeds it from the store, and remotes (garbageremote.go) from
+// other servers. garbageknown.go has its answer for the fast path.
+
+// ownerGraph holds the references among objects, and queues the objects that are worth a look. It
+// decides nothing: a worker asks the server before it acts, or names the revision that the graph
+// has seen.
 //
-// A node is a place, named by the key of the store where an object is or should be. There is one
-// for each object that has owners or is held by a finalizer of the collector, and for each place
-// that a reference names; whoever neither owns nor is owned costs nothing. An edge is one
-// reference. It names the owner's uid as well, which the object at that place has, or has not: then
-// there is no such owner.
+// A node is a place for one object, named by the object's key. A key has a node if its object has
+// ownerReferences or waits for its dependents, or if some reference names the key; all other
+// objects cost nothing. An edge is one reference, from a dependent to the node that it names. The
+// edge has the UID that the reference asks for. If the object at the node has another UID, the
+// owner does not exist.
 //
-// The nodes that are worth a look are in todo. The stream of changes calls apply, in order, and
-// synced once; workers call the rest.
+// Example: ReplicaSet r, Pod p with a reference to r. Each has a node, and one edge goes from p to
+// r. When r is deleted, the Stream shows it; goneLocked marks r absent and queues p. A worker finds
+// no owner of p and deletes p. The Stream shows that as well; the edge goes, and with it both
+// nodes.
+//
+// todo holds the nodes that are worth a look. The goroutine of the Stream calls apply, in order,
+// and synced once. All other methods may be called at once, and those that end in Locked need mu.
 type ownerGraph struct {
 	resources Resources
 	todo      *controller.Queue[*node]
 	seed      maphash.Seed
-	peek      codec.Ownership // of the change in hand
+	peek      codec.Ownership // reused by apply, so it belongs to the goroutine of the Stream
 
 	mu struct {
 		sync.Mutex
-		// nodes are found by the hash of their key, which takes less room. If two had the same, in
-		// a process in a million, what is looked at would be looked at for nothing: the graph
-		// decides nothing.
+		// nodes are found by the hash of their key, which takes less memory than the key. If two
+		// keys have the same hash, which happens in one process of a million, workers look at
+		// objects for nothing: the graph decides nothing.
 		nodes map[uint64]*node
-		// loose are the objects with references that lead nowhere, because no resource has such a
-		// kind now.
+		// loose are the nodes with a reference to a kind that is not served at present, with copies
+		// of all their references. reconsider links them again.
 		loose map[*node]looseRefs
-		// parked are nodes that wait for resources to come or go.
+		// parked are nodes that workers put off until resources come or go.
 		parked map[*node]bool
-		// seen are the objects that were there when the stream began, each by its key and uid; nil
-		// from synced on.
+		// seen has the mark of each object that the scan has shown; nil from synced on. It says
+		// whether an owner without a node of its own exists.
 		seen map[uint64]bool
 	}
 }
 
-// node is a place for an object.
+// node is a place for an object: the object may exist or not.
 type node struct {
 	key        string
-	uid        identity // of the object that is there or, if it is gone, that was
-	owners     *edge    // its references, in order
-	dependents *edge    // the references to it
+	uid        identity // of the object that is there, or of the last one that was; 0: none was seen
+	owners     *edge    // the references of the object, in order, linked by edge.also
+	dependents *edge    // the references to this node, the newest first, linked by next and prev
 	status
 }
 
-// status is packed, as there may be many nodes.
+// status is packed into 8 bytes, as a store may have a million nodes.
 type status struct {
-	rev   [6]byte // of the object that is there, little endian: enough for all revisions there will ever be
+	rev   [6]byte // revision of a plain object, little endian, else 0; 48 bits are enough for ever
 	state presence
 	waits wait
 }
 
-// set notes the revision of a plain object; 0 of others: see ownerGraph.known.
+// set stores the revision of a plain object, or 0 for any other object; see ownerGraph.plain.
 func (s *status) set(rev uint64) {
 	for i := range s.rev {
 		s.rev[i] = byte(rev >> (8 * i))
@@ -77,28 +86,28 @@ func (s *status) get() (rev uint64) {
 	return rev
 }
 
-// identity is a hash of a uid. Its lowest bit is 0.
+// identity is a hash of a UID. Its lowest bit is 0, so that edge.packed has room for a flag.
 type identity uint64
 
 // presence is what is known about the object of a node.
 type presence uint8
 
 const (
-	unknown presence = iota // nobody has looked
-	present
-	absent
+	unknown presence = iota // neither the stream nor a read has said whether the object exists
+	present                 // the object exists, with the node's uid
+	absent                  // no object exists at the key
 )
 
-// wait is what an object that is being deleted waits for.
+// wait is what an object that is being deleted waits for before the collector lets it go.
 type wait uint8
 
 const (
-	nothing    wait = iota
-	foreground      // for those who depend on it to go, as far as they block it
-	orphaning       // for those who depend on it to forget it
+	nothing    wait = iota // it is not being deleted, or has no finalizer of the collector
+	foreground             // until its dependents with blockOwnerDeletion are gone
+	orphaning              // until no dependent names it
 )
 
-// finalizer is what keeps an object that waits.
+// finalizer returns the finalizer that keeps an object that waits. w is not nothing.
 func (w wait) finalizer() string {
 	if w == orphaning {
 		return meta.FinalizerOrphanDependents
@@ -106,7 +115,7 @@ func (w wait) finalizer() string {
 	return meta.FinalizerDeleteDependents
 }
 
-// waitOf says what an object waits for.
+// waitOf returns what an object waits for. The finalizer orphan wins if the object has both.
 func waitOf(deleting bool, finalizers []string) wait {
 	switch {
 	case !deleting:
@@ -119,28 +128,29 @@ func waitOf(deleting bool, finalizers []string) wait {
 	return nothing
 }
 
-// ofCollector reports whether a finalizer is one that the collector works on.
+// ofCollector reports whether a finalizer is one of the two that the collector removes.
 func ofCollector(finalizer string) bool {
 	return finalizer == meta.FinalizerOrphanDependents || finalizer == meta.FinalizerDeleteDependents
 }
 
-// edge is one reference.
+// edge is one reference. It is in two lists: the dependents of its owner (next, prev) and the
+// references of its dependent (also).
 type edge struct {
 	owner, dependent *node
 	next, prev       *edge    // among the owner's dependents
 	also             *edge    // the dependent's next reference
-	packed           identity // of the owner that is meant; the lowest bit says that the reference blocks its deletion
+	packed           identity // the UID that the reference asks for; the lowest bit is blockOwnerDeletion
 }
 
 func (e *edge) uid() identity { return e.packed &^ 1 }
 func (e *edge) blocks() bool  { return e.packed&1 != 0 }
 
-// holds reports whether e keeps its owner from what it waits for.
+// holds reports whether the dependent of e is something that the owner of e waits for.
 func (e *edge) holds() bool {
 	return e.uid() == e.owner.uid && (e.owner.waits == orphaning || e.owner.waits == foreground && e.blocks())
 }
 
-// looseRefs are references that are to be looked up again.
+// looseRefs are all references of an object, copied, to be linked again when resources have come.
 type looseRefs struct {
 	namespace string
 	refs      []codec.OwnerRef
@@ -148,19 +158,20 @@ type looseRefs struct {
 
 func newOwnerGraph(resources Resources) *ownerGraph {
 	g := &ownerGraph{resources: resources, todo: controller.NewQueue[*node](), seed: maphash.MakeSeed()}
-	g.mu.nodes, g.mu.loose, g.mu.parked, g.mu.seen = map[uint64]*node{}, map[*node]looseRefs{}, map[*node]bool{}, map[uint64]bool{}
+	g.mu.nodes, g.mu.loose, g.mu.parked, g.mu.seen =
+		map[uint64]*node{}, map[*node]looseRefs{}, map[*node]bool{}, map[uint64]bool{}
 	return g
 }
 
 func (g *ownerGraph) identity(uid string) identity { return identity(maphash.String(g.seed, uid) &^ 1) }
 
-func (g *ownerGraph) place(key string) uint64 { return maphash.String(g.seed, key) }
+func (g *ownerGraph) keyHash(key string) uint64 { return maphash.String(g.seed, key) }
 
-// mark stands for an object at a place.
-func (g *ownerGraph) mark(key string, uid identity) uint64 { return g.place(key) ^ uint64(uid) }
+// mark returns a hash of a key together with a UID: the entry of one object in seen.
+func (g *ownerGraph) mark(key string, uid identity) uint64 { return g.keyHash(key) ^ uint64(uid) }
 
-// apply takes in the present value at a key, with its revision; nil if it is gone. Of what cannot
-// be read nobody knows whose it is: it is left as it was.
+// apply takes in the present value at a key with its revision; value is nil if the object is gone.
+// If the value cannot be decoded, its references are not known, so the node stays as it was.
 func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 	if value != nil && codec.PeekOwners(value, &g.peek) != nil {
 		return
@@ -169,14 +180,15 @@ func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 	defer g.mu.Unlock()
 	if value != nil {
 		g.takeLocked(key, &g.peek, rev)
-	} else if n := g.mu.nodes[g.place(key)]; n != nil {
+	} else if n := g.mu.nodes[g.keyHash(key)]; n != nil {
 		g.goneLocked(n)
 	}
 }
 
-// takeLocked takes in an object, with its revision; 0 for one that another server keeps.
+// takeLocked takes in the state of an object. rev is 0 for an object on another server. It stores
+// the revision only of a plain object, which the fast path may write without a read.
 func (g *ownerGraph) takeLocked(key string, obj *codec.Ownership, rev uint64) {
-	n := g.mu.nodes[g.place(key)]
+	n := g.mu.nodes[g.keyHash(key)]
 	uid, waits := g.identity(obj.UID), waitOf(obj.Deleting, obj.Finalizers)
 	if g.mu.seen != nil {
 		g.mu.seen[g.mark(key, uid)] = true
@@ -196,7 +208,9 @@ func (g *ownerGraph) takeLocked(key string, obj *codec.Ownership, rev uint64) {
 	g.dropLocked(n)
 }
 
-// synced ends the scan: from now on, whoever has not been seen is not there, unless it came later.
+// synced ends the scan. A node whose object was not shown with a reference or a finalizer is
+// unknown until then. If seen has the UID that one of its dependents asks for, the object is
+// present; otherwise a worker looks.
 func (g *ownerGraph) synced() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -217,8 +231,9 @@ func (g *ownerGraph) synced() {
 	g.mu.seen = nil
 }
 
-// thereLocked notes which object is at n. Those who mean another are worth a look, and so are all
-// who depend on one that begins to wait for them.
+// thereLocked notes that the object at n has this UID and waits so. It queues the dependents that
+// ask for another UID, as that owner does not exist. If the object begins to wait, or waits for
+// something else, thereLocked queues the object and all its dependents.
 func (g *ownerGraph) thereLocked(n *node, uid identity, waits wait) {
 	if n.state != present || n.uid != uid {
 		n.state, n.uid, n.waits = present, uid, nothing
@@ -237,7 +252,8 @@ func (g *ownerGraph) thereLocked(n *node, uid identity, waits wait) {
 	}
 }
 
-// goneLocked notes that the object at n is gone.
+// goneLocked notes that the object at n is gone: its dependents are queued, and its references no
+// longer hold its owners.
 func (g *ownerGraph) goneLocked(n *node) {
 	n.state, n.waits = absent, nothing
 	n.set(0)
@@ -255,27 +271,30 @@ func (g *ownerGraph) addDependentsLocked(n *node) {
 	}
 }
 
+// nodeLocked returns the node of a key, and makes it if there is none.
 func (g *ownerGraph) nodeLocked(key string) *node {
-	n := g.mu.nodes[g.place(key)]
+	n := g.mu.nodes[g.keyHash(key)]
 	if n == nil {
 		n = &node{key: key}
-		g.mu.nodes[g.place(key)] = n
+		g.mu.nodes[g.keyHash(key)] = n
 	}
 	return n
 }
 
-// dropLocked forgets a node that is of no use.
+// dropLocked removes a node from the graph if its object has no references and no dependents, and
+// waits for nothing.
 func (g *ownerGraph) dropLocked(n *node) {
 	if n.owners != nil || n.dependents != nil || n.waits != nothing {
 		return
 	}
-	if _, isLoose := g.mu.loose[n]; !isLoose && g.mu.nodes[g.place(n.key)] == n {
-		delete(g.mu.nodes, g.place(n.key))
+	if _, isLoose := g.mu.loose[n]; !isLoose && g.mu.nodes[g.keyHash(n.key)] == n {
+		delete(g.mu.nodes, g.keyHash(n.key))
 		delete(g.mu.parked, n)
 	}
 }
 
-// relinkLocked gives n the edges for its references, unless it has them.
+// relinkLocked replaces the edges of n by edges for refs, unless it has just those. If one of refs
+// has no edge, because its kind is not served, n is loose.
 func (g *ownerGraph) relinkLocked(n *node, namespace string, refs []codec.OwnerRef) {
 	if g.linkedLocked(n, namespace, refs) {
 		return
@@ -293,20 +312,24 @@ func (g *ownerGraph) relinkLocked(n *node, namespace string, refs []codec.OwnerR
 	if _, isLoose := g.mu.loose[n]; isLoose {
 		g.mu.loose[n] = looseRefs{strings.Clone(namespace), cloneRefs(refs)}
 	}
-	g.unlinkLocked(old) // after the new ones, so that their owners are not forgotten in between
+	g.unlinkLocked(old) // after the new edges are there: otherwise an owner with both would be dropped
 }
 
-// cloneRefs copies references together with their text, which is part of a stored value.
+// cloneRefs copies references with their text. The text of refs is part of a stored value, which it
+// would keep in memory.
 func cloneRefs(refs []codec.OwnerRef) []codec.OwnerRef {
 	refs = slices.Clone(refs)
 	for i, r := range refs {
-		refs[i] = codec.OwnerRef{APIVersion: strings.Clone(r.APIVersion), Kind: strings.Clone(r.Kind), Name: strings.Clone(r.Name),
-			UID: strings.Clone(r.UID), Blocks: r.Blocks}
+		refs[i] = codec.OwnerRef{
+			APIVersion: strings.Clone(r.APIVersion), Kind: strings.Clone(r.Kind), Name: strings.Clone(r.Name),
+			UID: strings.Clone(r.UID), Blocks: r.Blocks,
+		}
 	}
 	return refs
 }
 
-// linkedLocked reports whether n's edges are for these references. It allocates nothing.
+// linkedLocked reports whether n's edges are for these references, in this order. It allocates
+// nothing: most changes of an object do not touch its references.
 func (g *ownerGraph) linkedLocked(n *node, namespace string, refs []codec.OwnerRef) bool {
 	e := n.owners
 	for i := range refs {
@@ -330,7 +353,9 @@ func (g *ownerGraph) pack(ref *codec.OwnerRef) identity {
 	return packed
 }
 
-// linkLocked makes the edge for a reference; nil if it leads nowhere.
+// linkLocked makes the edge for a reference and queues the node that is worth a look because of it:
+// the owner if nobody knows whether it exists, n if the owner is gone, is another or waits. It
+// returns nil if the kind of the reference is not served.
 func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) *edge {
 	home, ok := g.resources.Home(ref.APIVersion, ref.Kind)
 	if !ok {
@@ -338,7 +363,7 @@ func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) 
 	}
 	owner := g.nodeLocked(home.key(namespace, ref.Name))
 	if home.Namespaced && namespace == "" {
-		owner.state = absent // an object of the whole cluster has no owner in a namespace
+		owner.state = absent // a cluster-scoped object cannot have a namespaced owner
 	}
 	e := &edge{owner: owner, dependent: n, next: owner.dependents, packed: g.pack(ref)}
 	if e.next != nil {
@@ -356,8 +381,8 @@ func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) 
 	return e
 }
 
-// unlinkLocked takes away the edges of a dependent, from the first one on. An owner that nothing
-// holds any more is worth a look.
+// unlinkLocked removes a list of edges of one dependent from their owners. It queues each owner
+// that waits and that no dependent holds.
 func (g *ownerGraph) unlinkLocked(first *edge) {
 	for e := first; e != nil; e = e.also {
 		if e.next != nil {
@@ -375,7 +400,7 @@ func (g *ownerGraph) unlinkLocked(first *edge) {
 	}
 }
 
-// held reports whether any dependent keeps n from what it waits for.
+// held reports whether n waits and some dependent is something that it waits for.
 func (n *node) held() bool {
 	if n.waits == nothing {
 		return false
@@ -388,7 +413,7 @@ func (n *node) held() bool {
 	return false
 }
 
-// owns reports whether there are objects that depend on the one at n.
+// owns reports whether some reference means the object at n, by its UID.
 func (n *node) owns() bool {
 	for e := n.dependents; e != nil; e = e.next {
 		if e.uid() == n.uid {
@@ -398,7 +423,8 @@ func (n *node) owns() bool {
 	return false
 }
 
-// holdsItself reports whether n waits for some that wait for n: they would wait for ever.
+// holdsItself reports whether n is in a circle of objects that wait for each other in the
+// foreground. Without help they would wait for ever: unblock breaks the circle.
 func (n *node) holdsItself() bool {
 	seen := map[*node]bool{}
 	var leads func(from *node) bool
@@ -415,24 +441,25 @@ func (n *node) holdsItself() bool {
 	return n.waits == foreground && leads(n)
 }
 
-// outlook is what the graph knows about an object.
+// outlook is what the graph knows about an object when a worker looks at it.
 type outlook struct {
 	waits       wait
-	held        bool // by others, while it waits
-	holdsItself bool // they wait for it in turn
-	released    bool // one of its owners waits to be forgotten
-	owns        bool // there are objects that depend on it
+	held        bool // it waits, and a dependent holds it
+	holdsItself bool // it waits in a circle
+	released    bool // one of its owners waits with the finalizer orphan
+	owns        bool // it has dependents
 }
 
-// has reports whether a node is in the graph still.
+// has reports whether n is in the graph. A queued node may have been dropped since.
 func (g *ownerGraph) has(n *node) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.mu.nodes[g.place(n.key)] == n
+	return g.mu.nodes[g.keyHash(n.key)] == n
 }
 
-// look returns what is known about an object that the server has just now at n; nothing if the
-// stream has shown that another one is there by now, or none.
+// look returns what the graph knows about the object at n, which a read has just returned with this
+// UID. If the stream has shown another object at n, or none, look returns a zero outlook: then
+// settle does nothing that needs the graph, and the newer state is queued anyway.
 func (g *ownerGraph) look(n *node, uid string) (o outlook) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -444,7 +471,8 @@ func (g *ownerGraph) look(n *node, uid string) (o outlook) {
 		return o
 	}
 	if n.waits != nothing {
-		g.relinkLooseLocked() // its resource may have come just now, and those who mean it were not told yet
+		// The kind of n may have come a moment ago, and loose nodes that name n have no edge yet.
+		g.relinkLooseLocked()
 	}
 	o = outlook{waits: n.waits, held: n.held(), holdsItself: n.holdsItself()}
 	for e := n.owners; e != nil; e = e.also {
@@ -454,7 +482,8 @@ func (g *ownerGraph) look(n *node, uid string) (o outlook) {
 	return o
 }
 
-// missing notes that the server has no object at n. What the stream has shown meanwhile is newer.
+// missing notes that a read has found no object at n. If the stream has said something about n,
+// that is newer and counts.
 func (g *ownerGraph) missing(n *node) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -464,8 +493,8 @@ func (g *ownerGraph) missing(n *node) {
 	}
 }
 
-// found takes in what another server has at n now. An error that is not about the object says
-// nothing. It reports whether anything depends on n.
+// found takes in the result of a read at another server: live if err is nil. An error that does not
+// say that the object is absent changes nothing. found reports whether n has dependents.
 func (g *ownerGraph) found(n *node, live *meta.PartialObjectMetadata, err error) (owns bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -478,33 +507,35 @@ func (g *ownerGraph) found(n *node, live *meta.PartialObjectMetadata, err error)
 	return n.dependents != nil
 }
 
-// isGone reports whether an owner is known to be gone. A uid never comes back.
+// isGone reports whether the graph has seen that the owner with this UID is gone. A UID never comes
+// back, so that stays true.
 func (g *ownerGraph) isGone(key, uid string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := g.mu.nodes[g.place(key)]
+	n := g.mu.nodes[g.keyHash(key)]
 	return n != nil && n.state == absent && n.uid != 0 && n.uid == g.identity(uid)
 }
 
-// lacks notes that an owner is not where it is said to be. It will not be there later either.
+// lacks notes that a read has found no object with this UID at key: isGone answers for it from then
+// on. A UID is never given to an object that is created later.
 func (g *ownerGraph) lacks(key, uid string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n := g.mu.nodes[g.place(key)]; n != nil && n.state == absent && n.uid == 0 {
+	if n := g.mu.nodes[g.keyHash(key)]; n != nil && n.state == absent && n.uid == 0 {
 		n.uid = g.identity(uid)
 	}
 }
 
-// park puts n off until resources come or go.
+// park puts n off until resources come or go: reconsider queues it then.
 func (g *ownerGraph) park(n *node) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mu.nodes[g.place(n.key)] == n {
+	if g.mu.nodes[g.keyHash(n.key)] == n {
 		g.mu.parked[n] = true
 	}
 }
 
-// reconsider looks again at what no resource was there for.
+// reconsider links the loose nodes again and queues the parked ones, after resources came or went.
 func (g *ownerGraph) reconsider() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

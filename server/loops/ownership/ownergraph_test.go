@@ -60,7 +60,8 @@ func TestGraphForgets(t *testing.T) {
 	}
 }
 
-// TestGraphFindsLooseDependents: an owner that waits does not go before those are asked whose resource has come just now.
+// TestGraphFindsLooseDependents: an owner that waits does not go before those are asked whose
+// resource has come just now.
 func TestGraphFindsLooseDependents(t *testing.T) {
 	away := true
 	g := newOwnerGraph(mapsOnly{&away})
@@ -70,13 +71,13 @@ func TestGraphFindsLooseDependents(t *testing.T) {
 	g.apply(key, []byte(waits), 7)
 	g.synced()
 	away = false
-	if view := g.look(g.mu.nodes[g.place(key)], "uid-of-owner"); view.waits != orphaning || !view.held || !view.owns {
+	if view := g.look(g.mu.nodes[g.keyHash(key)], "uid-of-owner"); view.waits != orphaning || !view.held || !view.owns {
 		t.Errorf("got %+v, want an owner that is held by its dependent", view)
 	}
 }
 
-// TestGraphAllocates wants nothing allocated for those who own nobody and are owned by nobody, nor for a change of those
-// who are that changes no owner.
+// TestGraphAllocates wants nothing allocated for those who own nobody and are owned by nobody, nor
+// for a change of those who are that changes no owner.
 func TestGraphAllocates(t *testing.T) {
 	g := newOwnerGraph(mapsOnly{})
 	g.synced()

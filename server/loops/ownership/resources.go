@@ -6,40 +6,47 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Resources are the resources that exist, as they are at the moment of each call.
+// Resources tells the collector which resources are served. Each call answers for the moment of the
+// call, as definitions and API services come and go. All methods may be called at once.
+//
+// A key names an object as the store does: a prefix for the resource, the namespace if the resource
+// has any, the name. Objects on other servers have keys of the same form, which no store has.
 type Resources interface {
-	// Place returns where the object at a key of the store is served; false if it is not.
+	// Place returns the resource, kind, namespace and name of the object at a key. It returns false
+	// if no served resource has the key.
 	Place(key string) (Place, bool)
-	// Home returns where objects of a kind live, as an apiVersion of it names them; false if no
-	// resource is served so.
+	// Home returns the resource that an ownerReference with this apiVersion and kind means. It
+	// returns false if no such kind is served.
 	Home(apiVersion, kind string) (Home, bool)
-	// Ignored reports whether the object at a key is nobody's dependent, whatever it says.
+	// Ignored reports whether the object at a key is never a dependent, even if it has
+	// ownerReferences. Events are ignored, as in Kubernetes.
 	Ignored(key string) bool
-	// Elsewhere returns where the objects of other servers live that can be listed, watched and
-	// deleted, and the versions of which it is not known now what they have.
+	// Elsewhere returns the resources of servers behind this one whose objects can be listed,
+	// watched and deleted. unknown are the versions whose server has not said which resources they
+	// have.
 	Elsewhere() (homes []Home, unknown []meta.GroupVersion)
-	// Changed returns channels that are closed when resources come or go after the call, those with
-	// a store and those of other servers.
+	// Changed returns a channel that is closed when a stored resource comes or goes after the call,
+	// and one that is closed when a resource of another server does.
 	Changed() (stored, elsewhere <-chan struct{})
 }
 
-// Place is where an object is served, and as what.
+// Place is an object as requests name it.
 type Place struct {
 	Resource        meta.GroupVersionResource
 	Kind            string
-	Namespace, Name string
-	Elsewhere       bool // another server keeps it
+	Namespace, Name string // Namespace is "" for an object of the whole cluster
+	Elsewhere       bool   // a server behind this one stores the object
 }
 
-// Home is where the objects of a resource live.
+// Home is a resource as keys name it.
 type Home struct {
 	Resource   meta.GroupVersionResource
-	Prefix     string // of their keys, ends in "/"
+	Prefix     string // of the keys of its objects, ends in "/"
 	Namespaced bool
 }
 
-// key returns the key of an object. A namespace counts if the resource has any; then, with the
-// namespace "", the key is one that no object has.
+// key returns the key of an object. If the resource is not namespaced, key ignores the namespace.
+// If it is, and namespace is "", the key is one that no object has.
 func (h *Home) key(namespace, name string) string {
 	if h.Namespaced {
 		return h.Prefix + namespace + "/" + name
@@ -47,7 +54,8 @@ func (h *Home) key(namespace, name string) string {
 	return h.Prefix + name
 }
 
-// has reports whether key is that of an object. It allocates nothing.
+// has reports whether key equals h.key(namespace, name). It allocates nothing, because linkedLocked
+// calls it for each reference of each change.
 func (h *Home) has(key, namespace, name string) bool {
 	key, ok := strings.CutPrefix(key, h.Prefix)
 	if ok && h.Namespaced {

@@ -10,32 +10,37 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Removals tell where objects go. They belong to one goroutine.
+// Removals is a feed of the namespaces in which objects are removed from the store. It belongs to
+// one goroutine.
 type Removals interface {
-	// Next waits for removals and returns the namespaces of all so far. An error says that some
-	// have been missed, or that ctx has ended.
+	// Next waits for removals and returns the namespaces of all removals since the last call. An
+	// error says that some removals were missed, or that ctx has ended; no call may follow.
 	Next(ctx context.Context) (namespaces []string, err error)
+	// Close ends the feed.
 	Close()
 }
 
-// waiting are the namespaces that wait for what is left in them to go. Somebody follows what goes
-// in the store while there are any, and otherwise nobody.
+// waiting is the set of namespaces that are being deleted and may hold objects. While it is not
+// empty, one goroutine follows the removals in the store, and wakes a namespace when an object of
+// it was removed. While it is empty, nothing follows it, which would be work at each removal.
 type waiting struct {
-	open func(ctx context.Context) (Removals, error)
-	wake func(namespace string)
+	open func(ctx context.Context) (Removals, error) // begins a feed
+	wake func(namespace string)                      // queues a namespace
 
-	followers sync.WaitGroup
+	followers sync.WaitGroup // of followers, and of followElsewhere
 	mu        struct {
 		sync.Mutex
-		names     map[string]bool
-		following bool
+		names     map[string]bool // never false
+		following bool            // a follower runs, or is about to
 	}
 }
 
-// gather is how long removals are gathered before those who wait for them are woken.
-const gather = 20 * time.Millisecond
+// removalsPause is the pause between two calls of Next: a namespace that loses many objects at once
+// is woken for all of them together.
+const removalsPause = 20 * time.Millisecond
 
-// add has a namespace woken when something in it goes after the call. The follower ends with ctx.
+// add puts a namespace into the set: it is woken when an object of it is removed after the call. If
+// no follower runs, add starts one, which ends with ctx.
 func (w *waiting) add(ctx context.Context, namespace string) error {
 	if w.join(namespace, false) {
 		return nil
@@ -44,7 +49,7 @@ func (w *waiting) add(ctx context.Context, namespace string) error {
 	if err != nil {
 		return err
 	}
-	if w.join(namespace, true) { // another one was faster
+	if w.join(namespace, true) { // another worker has started a follower meanwhile
 		removals.Close()
 		return nil
 	}
@@ -52,8 +57,8 @@ func (w *waiting) add(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// join adds a namespace and reports whether somebody follows what goes; with follow, the caller
-// will.
+// join puts a namespace into the set and reports whether a follower ran before the call. With
+// follow, and if none ran, the caller must start one.
 func (w *waiting) join(namespace string, follow bool) (followed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,15 +71,15 @@ func (w *waiting) join(namespace string, follow bool) (followed bool) {
 	return followed
 }
 
-// remove forgets a namespace.
+// remove takes a namespace out of the set. The follower ends by itself if the set is empty.
 func (w *waiting) remove(namespace string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.mu.names, namespace)
 }
 
-// follow wakes those who wait, until nobody does. If it misses removals it wakes all of them: they
-// will be back.
+// follow wakes namespaces until the set is empty. If it has missed removals it wakes all namespaces
+// of the set and ends: each of them calls add again, which starts another follower.
 func (w *waiting) follow(ctx context.Context, removals Removals) {
 	defer removals.Close()
 	for {
@@ -86,13 +91,13 @@ func (w *waiting) follow(ctx context.Context, removals Removals) {
 		if !more {
 			return
 		}
-		if !controller.Pause(ctx, gather) {
+		if !controller.Pause(ctx, removalsPause) {
 			return
 		}
 	}
 }
 
-// wakeAll wakes all who wait.
+// wakeAll wakes all namespaces of the set.
 func (w *waiting) wakeAll() {
 	w.mu.Lock()
 	all := slices.Collect(maps.Keys(w.mu.names))
@@ -102,8 +107,8 @@ func (w *waiting) wakeAll() {
 	}
 }
 
-// awaited returns those of the namespaces that wait, or all that do. more is false if nobody
-// follows from now on.
+// awaited returns those of the namespaces gone that are in the set, or the whole set with all. If
+// more is false, the follower must end: awaited has noted that none runs.
 func (w *waiting) awaited(gone []string, all bool) (list []string, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

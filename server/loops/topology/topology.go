@@ -1,10 +1,24 @@
-// Package topology gives the endpoints of a service hints by how much of the cluster's CPU each
-// zone has. A hint names the zone whose clients should use an endpoint. An endpoint serves its own
-// zone, unless that zone has more endpoints than its share and another zone has fewer. If no
-// endpoint can be kept from getting much more traffic than the others, there are no hints.
+// Package topology computes topology hints: for each ready endpoint of a service the zone whose
+// clients should use it (topology aware routing, KEP-2433). It assumes that a zone causes as much
+// traffic as its nodes have CPU. An endpoint serves its own zone, unless that zone has more
+// endpoints than its share and another zone has fewer.
 //
-// The package knows no store and no clock. It decides as k8s.io/endpointslice/topologycache does.
-// If zones are equal, it takes the first by name, and Kubernetes takes any of them.
+// Words. The share of a zone is its part of the cluster's allocatable CPU, between 0 and 1. An
+// endpoint is overloaded if it gets more than 1.2 times the traffic of the average endpoint. The
+// minimum of a zone is the number of endpoints below which its endpoints are overloaded.
+//
+// Laws. Either every ready endpoint of a service has a hint, or none has. A slice whose hints still
+// fit is not written.
+//
+// Example. Zones a and b have 3 and 1 of 4 CPUs, and there are 4 endpoints, 2 in each zone. Zone a
+// should have 3 of them, so one endpoint of b gets a hint for a.
+//
+// server/loops/endpoints calls the package: Measure when nodes change, Overloads and Hint for each
+// service. A value belongs to its caller; the package has no state, no store and no clock. It
+// decides as k8s.io/endpointslice/topologycache does. If zones are equal, it takes the first by
+// name, where Kubernetes takes any of them.
+//
+// Not here: which services ask for hints, and which nodes count (server/loops/endpoints).
 package topology
 
 import (
@@ -22,10 +36,10 @@ import (
 // overload is how much more traffic than the average an endpoint may get, as a part of the average.
 const overload float64 = 0.2
 
-// Node is a node whose CPU counts.
+// Node is the part of a node that Measure needs.
 type Node struct {
-	Zone     string
-	MilliCPU int64 // that pods may use
+	Zone     string // the label topology.kubernetes.io/zone, "" if the node has none
+	MilliCPU int64  // allocatable CPU in thousandths of a core
 }
 
 // Shares are the parts of the cluster's CPU that its zones have, by zone. They add up to 1. Nil:
@@ -52,8 +66,8 @@ func Measure(nodes iter.Seq[Node]) Shares {
 	return shares
 }
 
-// minimum is how many of n endpoints a zone with a share needs at least, so that none of them is
-// overloaded.
+// minimum returns how many of n endpoints a zone with this share needs, so that none of them is
+// overloaded. The zone causes n*share average loads, and an endpoint may take 1+overload of them.
 func minimum(n, share float64) int { return int(math.Ceil(n * share * (1 / (1 + overload)))) }
 
 // Overloads reports whether a service with hints has too few endpoints for one of the zones. If the
@@ -76,12 +90,12 @@ func (s Shares) Overloads(hints Counts) bool {
 
 // need is how many endpoints a zone should have.
 type need struct {
-	most    int // if a zone has more, another zone gets less than its minimum
-	desired float64
+	most    int     // with more in this zone, some other zone would get less than its minimum
+	desired float64 // the share of all endpoints, at least the minimum; no whole number
 }
 
-// needs divides n endpoints among the zones. problem says why that is not possible; it is "" if it
-// is possible.
+// needs divides n endpoints among the zones. problem says why that is not possible, in Kubernetes'
+// words, as the event for the service shows it; it is "" if it is possible.
 func (s Shares) needs(n int) (needs map[string]need, problem string) {
 	if s == nil {
 		return nil, "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes"
@@ -95,7 +109,8 @@ func (s Shares) needs(n int) (needs map[string]need, problem string) {
 		spare -= minimum(float64(n), share)
 	}
 	if spare < 0 {
-		return nil, "Unable to allocate minimum required endpoints to each zone without exceeding overload threshold" + numbers
+		return nil, "Unable to allocate minimum required endpoints to each zone without exceeding overload threshold" +
+			numbers
 	}
 	needs = map[string]need{}
 	for zone, share := range s {
@@ -250,7 +265,9 @@ func hintFor(zone string) *discoveryv1.EndpointHints {
 }
 
 // transfers returns how many endpoints each zone gives to others, and how many each zone takes from
-// others, to come near to what is desired. The sums are equal.
+// others, to come near to what is desired. The sums are equal. Each step moves one endpoint from
+// the zone with the largest surplus to the zone with the largest lack. It stops when that would not
+// help: one of the two is below a half, or both are below one.
 func transfers(needs map[string]need, hints Counts) (give, take Counts) {
 	zones := slices.Sorted(maps.Keys(needs))
 	surplus, lack := map[string]float64{}, map[string]float64{}

@@ -14,8 +14,9 @@ import (
 	"github.com/coracle-project/coracle/server/loops/pods"
 )
 
-// ClaimProtection keeps persistent volume claims that are being deleted as long as pods on nodes
-// use them.
+// ClaimProtection keeps the finalizer kubernetes.io/pvc-protection on PersistentVolumeClaims. A
+// claim that is being deleted loses the finalizer when no pod that is scheduled to a node uses the
+// claim, as in Kubernetes' persistentvolumeclaim-protection-controller.
 type ClaimProtection struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
@@ -25,14 +26,17 @@ const claimFinalizer = "kubernetes.io/pvc-protection"
 
 var claimsResource = corev1.GroupVersion.WithResource("persistentvolumeclaims")
 
-// claimView is what controllers need to know of a claim.
+// claimView is the part of a claim that the loops of this package need.
 type claimView struct {
 	protected
-	Classes []string // of volume attributes, that it has, had, or is to have
+	// Classes are the VolumeAttributesClasses that the claim asks for, has now, or is being changed
+	// to: the spec's, the status' current one, and the target of status.modifyVolumeStatus. A class
+	// may be in it twice.
+	Classes []string
 }
 
-// claimsOf returns the Informer of claims, which all controllers of a run share. It knows of those
-// about which there is something to do or to say.
+// claimsOf returns the Informer of claims, which ClaimProtection and ClassProtection share. Most
+// claims of a cluster have the finalizer and no class: the Informer keeps nothing of them.
 func claimsOf(in *controller.Informers) *controller.Informer[claimView] {
 	return controller.InformerOf(in, claimsResource, func(c *corev1.PersistentVolumeClaim) *claimView {
 		v := &claimView{protected: newProtected(&c.ObjectMeta, claimFinalizer)}
@@ -51,11 +55,12 @@ func claimsOf(in *controller.Informers) *controller.Informer[claimView] {
 	})
 }
 
-// Run works until ctx ends.
+// Run keeps the finalizers of claims until ctx ends.
 func (c *ClaimProtection) Run(ctx context.Context) {
 	claims, pods := claimsOf(c.Informers), pods.Of(c.Informers)
 	p := &protection[*corev1.PersistentVolumeClaim]{
-		objects: client.For[*corev1.PersistentVolumeClaim](c.Informers.Client(), claimsResource), finalizer: claimFinalizer, used: c.used,
+		objects:   client.For[*corev1.PersistentVolumeClaim](c.Informers.Client(), claimsResource),
+		finalizer: claimFinalizer, used: c.used,
 	}
 	controller.Loop{
 		Source: controller.Join(
@@ -71,7 +76,9 @@ func (c *ClaimProtection) Run(ctx context.Context) {
 	}.Run(ctx)
 }
 
-// freedClaims are the claims that a pod may have ceased to use.
+// freedClaims returns the claims that a pod may have ceased to use: all of them when the pod is
+// gone, when another pod has its name, and when the pod begins to be shut down, which frees the
+// claims that were made for it. The volumes of a pod never change.
 func freedClaims(pod controller.Name, before, now *pods.View) []controller.Name {
 	if before == nil || now != nil && now.UID == before.UID && now.ShutDown == before.ShutDown {
 		return nil
@@ -83,15 +90,19 @@ func freedClaims(pod controller.Name, before, now *pods.View) []controller.Name 
 	return claims
 }
 
-// used asks the informer, which knows most of it, before all pods of the namespace are read to be
-// sure.
+// used looks among the pods of the Informer first, which costs no request. If none of them uses the
+// claim, used lists the pods of the namespace: the Informer may not have seen the newest pod, and a
+// claim that loses its finalizer too early takes the pod's data with it.
 func (c *ClaimProtection) used(ctx context.Context, claim *corev1.PersistentVolumeClaim) (bool, error) {
 	used := false
-	pods.Of(c.Informers).Each(claim.Namespace, func(_ controller.Name, pod *pods.View) { used = used || uses(pod, claim) })
+	pods.Of(c.Informers).Each(claim.Namespace, func(_ controller.Name, pod *pods.View) {
+		used = used || uses(pod, claim)
+	})
 	if used {
 		return true, nil
 	}
-	inNamespace := client.For[*corev1.Pod](c.Informers.Client(), corev1.GroupVersion.WithResource("pods")).In(claim.Namespace)
+	inNamespace := client.For[*corev1.Pod](c.Informers.Client(), corev1.GroupVersion.WithResource("pods")).
+		In(claim.Namespace)
 	list, err := inNamespace.List(ctx, meta.ListOptions{})
 	if err != nil {
 		return false, err
@@ -99,7 +110,10 @@ func (c *ClaimProtection) used(ctx context.Context, claim *corev1.PersistentVolu
 	return slices.ContainsFunc(list.Items, func(pod *corev1.Pod) bool { return uses(pods.ViewOf(pod), claim) }), nil
 }
 
-// uses reports whether a pod is on a node, and a claim is one of its volumes.
+// uses reports whether a pod is scheduled to a node and has the claim as a volume. A pod that waits
+// for a node does not count: no kubelet has mounted anything for it. A claim that was made for an
+// ephemeral volume counts only if the pod controls it, and until the pod is shut down: the claim
+// must be able to go before its pod has.
 func uses(p *pods.View, claim *corev1.PersistentVolumeClaim) bool {
 	if p.Node == "" {
 		return false

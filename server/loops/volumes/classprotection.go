@@ -12,8 +12,10 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// ClassProtection keeps classes of volume attributes that are being deleted as long as volumes or
-// claims name them.
+// ClassProtection keeps the finalizer kubernetes.io/vac-protection on VolumeAttributesClasses. A
+// class that is being deleted loses the finalizer when no claim and no volume names it, as in
+// Kubernetes' volumeattributesclass-protection-controller. Unlike there, a class also keeps it
+// while some claim or volume cannot be read, which might name the class.
 type ClassProtection struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
@@ -21,7 +23,7 @@ type ClassProtection struct {
 
 const classFinalizer = "kubernetes.io/vac-protection"
 
-// Run works until ctx ends.
+// Run keeps the finalizers of classes until ctx ends.
 func (c *ClassProtection) Run(ctx context.Context) {
 	resource := storagev1.GroupVersion.WithResource("volumeattributesclasses")
 	classes := controller.InformerOf(c.Informers, resource, func(class *storagev1.VolumeAttributesClass) *protected {
@@ -30,7 +32,8 @@ func (c *ClassProtection) Run(ctx context.Context) {
 	})
 	claims, volumes := claimsOf(c.Informers), volumesOf(c.Informers)
 	p := &protection[*storagev1.VolumeAttributesClass]{
-		objects: client.For[*storagev1.VolumeAttributesClass](c.Informers.Client(), resource), finalizer: classFinalizer, used: c.used,
+		objects:   client.For[*storagev1.VolumeAttributesClass](c.Informers.Client(), resource),
+		finalizer: classFinalizer, used: c.used,
 	}
 	controller.Loop{
 		Source: controller.Join(
@@ -51,17 +54,23 @@ func (c *ClassProtection) Run(ctx context.Context) {
 	}.Run(ctx)
 }
 
+// used asks only the Informers. They may lag, so a class can go although a new claim names it: that
+// claim then waits for a class of that name, but no data is lost. A hidden claim or volume may name
+// the class, so it is an error.
 func (c *ClassProtection) used(_ context.Context, class *storagev1.VolumeAttributesClass) (bool, error) {
-	if err := errors.Join(volumesOf(c.Informers).HiddenErr(), claimsOf(c.Informers).HiddenErr()); err != nil { // they may name the class
+	if err := errors.Join(volumesOf(c.Informers).HiddenErr(), claimsOf(c.Informers).HiddenErr()); err != nil {
 		return false, err
 	}
 	used := false
 	volumesOf(c.Informers).All(func(_ controller.Name, v *volumeView) { used = used || v.Class == class.Name })
-	claimsOf(c.Informers).All(func(_ controller.Name, v *claimView) { used = used || slices.Contains(v.Classes, class.Name) })
+	claimsOf(c.Informers).All(func(_ controller.Name, v *claimView) {
+		used = used || slices.Contains(v.Classes, class.Name)
+	})
 	return used, nil
 }
 
-// freedClasses are the classes that an object has ceased to name.
+// freedClasses returns the classes that an object named before and does not name now. now is empty
+// if the object is gone.
 func freedClasses(before, now []string) []controller.Name {
 	var names []controller.Name
 	for _, class := range before {

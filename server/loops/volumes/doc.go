@@ -1,9 +1,23 @@
-// Package volumes keeps claims, volumes and their classes from being deleted while something uses
-// them.
+// Package volumes has three loops that keep claims, volumes and VolumeAttributesClasses from being
+// deleted while something uses them. In brackets is the controller of kube-controller-manager that
+// does the same:
 //
-// It guarantees that an object gets its finalizer as soon as it is seen, and loses it only after
-// its users have been looked for and none has been found. A class keeps it while a claim or volume
-// cannot be read.
+//	ClaimProtection   while a pod on a node uses the claim (persistentvolumeclaim-protection)
+//	VolumeProtection  while the volume is bound (persistentvolume-protection)
+//	ClassProtection   while a claim or volume names it (volumeattributesclass-protection)
 //
-// Read: protection.go, claimprotection.go.
+// Words. To protect an object is to keep a finalizer on it. A user of an object is another object
+// because of which it must stay. An object is due if its finalizer is missing, or may be removed.
+//
+// Laws. Each object that nobody has deleted has its finalizer soon after the loop has seen it. An
+// object that is being deleted loses the finalizer only after its users were looked for and none
+// was found; an object that nobody could look up counts as a user. Finalizers of others stay.
+//
+// The server makes one of each loop per run and calls Run once; the loops share the Informers of
+// that run. They rest while a kube-controller-manager lives on the same store.
+//
+// Not here: admission, which adds the same finalizers when an object is created
+// (registry/admission), and the binding of claims to volumes, which this server does not do.
+//
+// Read: protection.go, claimprotection.go, volumeprotection.go, classprotection.go.
 package volumes

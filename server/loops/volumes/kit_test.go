@@ -6,7 +6,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// fakeWorld is a server in fake time with claims and volumes.
+// fakeWorld is a server in fake time with helpers for claims and volumes.
 type fakeWorld struct{ *looptest.Fake }
 
 // inFakeTime runs f with a server that works in fake time, and has no controllers.

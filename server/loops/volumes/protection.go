@@ -10,15 +10,18 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// protection keeps a finalizer on the objects of a resource while they are not being deleted, and
-// on those being deleted while they are used.
+// protection is the Reconcile of the three loops. An object that nobody has deleted gets the
+// finalizer; an object that is being deleted loses it as soon as nothing uses it.
 type protection[T meta.Object] struct {
 	objects   client.Resource[T]
 	finalizer string
-	used      func(ctx context.Context, obj T) (bool, error)
+	// used reports whether something still uses obj, which is being deleted. If used fails, the
+	// object keeps the finalizer and is tried again.
+	used func(ctx context.Context, obj T) (bool, error)
 }
 
-// protected is what is known of the protection of an object.
+// protected is the part of an object that says whether its finalizer is right: whether it has a
+// deletionTimestamp, and whether it has the finalizer of its loop.
 type protected struct {
 	Deleting, Finalizer bool
 }
@@ -27,10 +30,13 @@ func newProtected(m *meta.ObjectMeta, finalizer string) protected {
 	return protected{Deleting: m.DeletionTimestamp != nil, Finalizer: slices.Contains(m.Finalizers, finalizer)}
 }
 
-// due reports whether the finalizer may be missing, or not be needed any more.
+// due reports whether the loop must look at the object: nobody has deleted it and it lacks the
+// finalizer, or it is being deleted and has the finalizer.
 func (p protected) due() bool { return p.Deleting == p.Finalizer }
 
-// reconcile adds the finalizer, or takes it off.
+// reconcile adds the finalizer, or removes it from an object that nothing uses. The update carries
+// the resourceVersion of the read, so a conflict brings reconcile back instead of losing a change.
+// A used object needs no later call from here: the sources add it when a user ceases to use it.
 func (p *protection[T]) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	objects := p.objects.In(name.Namespace)
 	obj, err := objects.Get(ctx, name.Name, meta.GetOptions{})

@@ -17,10 +17,10 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// quantities of a claim or volume.
+// oneGi is the size of each claim and volume of these tests.
 var oneGi = corev1.ResourceList{"storage": meta.MustParse("1Gi")}
 
-// inProtection runs f beside the three controllers, in a namespace.
+// inProtection runs f beside the three loops. The namespace is n.
 func inProtection(t *testing.T, f func(w *fakeWorld)) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		w.CreateNamespace("n")
@@ -68,7 +68,7 @@ func claimVolume(name string) corev1.VolumeSource {
 	return corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: name}}
 }
 
-// kill deletes a pod at once.
+// kill deletes a pod with a grace period of 0 s.
 func (w *fakeWorld) kill(name string) {
 	w.T.Helper()
 	if err := w.Pods().Delete(w.T.Context(), name, meta.DeleteOptions{GracePeriodSeconds: new(int64)}); err != nil {
@@ -110,7 +110,7 @@ func TestClaimProtection(t *testing.T) {
 	})
 }
 
-// TestProtectionIsAdded to what has lost it.
+// TestProtectionIsAdded removes the finalizer from a claim, and expects it again.
 func TestProtectionIsAdded(t *testing.T) {
 	inProtection(t, func(w *fakeWorld) {
 		w.claim("c", nil)

@@ -11,8 +11,10 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// VolumeProtection keeps persistent volumes that are being deleted as long as they are bound to a
-// claim.
+// VolumeProtection keeps the finalizer kubernetes.io/pv-protection on PersistentVolumes. A volume
+// that is being deleted loses the finalizer when its phase is not Bound, as in Kubernetes'
+// persistentvolume-protection-controller. The phase is set by the volume binder of a
+// kube-controller-manager, not by this server.
 type VolumeProtection struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
@@ -22,19 +24,20 @@ const volumeFinalizer = "kubernetes.io/pv-protection"
 
 var volumesResource = corev1.GroupVersion.WithResource("persistentvolumes")
 
-// volumeView is what controllers need to know of a volume.
+// volumeView is the part of a volume that the loops of this package need.
 type volumeView struct {
 	protected
-	Bound bool
-	Class string // of volume attributes
+	Bound bool   // nobody reads it: when it changes, the Informer adds the volume again
+	Class string // the VolumeAttributesClass of the spec, "" for none
 }
 
-// volumesOf returns the Informer of volumes, which all controllers of a run share. It knows of
-// those about which there is something to do or to say.
+// volumesOf returns the Informer of volumes, which VolumeProtection and ClassProtection share. It
+// keeps nothing of a volume whose finalizer is right and that has no class.
 func volumesOf(in *controller.Informers) *controller.Informer[volumeView] {
 	return controller.InformerOf(in, volumesResource, func(pv *corev1.PersistentVolume) *volumeView {
 		v := &volumeView{
-			protected: newProtected(&pv.ObjectMeta, volumeFinalizer), Bound: bound(pv), Class: scheme.OrZero(pv.Spec.VolumeAttributesClassName),
+			protected: newProtected(&pv.ObjectMeta, volumeFinalizer), Bound: bound(pv),
+			Class: scheme.OrZero(pv.Spec.VolumeAttributesClassName),
 		}
 		if !v.due() && v.Class == "" {
 			return nil
@@ -45,11 +48,12 @@ func volumesOf(in *controller.Informers) *controller.Informer[volumeView] {
 
 func bound(pv *corev1.PersistentVolume) bool { return pv.Status.Phase == corev1.VolumeBound }
 
-// Run works until ctx ends.
+// Run keeps the finalizers of volumes until ctx ends.
 func (c *VolumeProtection) Run(ctx context.Context) {
 	p := &protection[*corev1.PersistentVolume]{
-		objects: client.For[*corev1.PersistentVolume](c.Informers.Client(), volumesResource), finalizer: volumeFinalizer,
-		used: func(_ context.Context, pv *corev1.PersistentVolume) (bool, error) { return bound(pv), nil },
+		objects:   client.For[*corev1.PersistentVolume](c.Informers.Client(), volumesResource),
+		finalizer: volumeFinalizer,
+		used:      func(_ context.Context, pv *corev1.PersistentVolume) (bool, error) { return bound(pv), nil },
 	}
 	controller.Loop{
 		Source: volumesOf(c.Informers).Source(func(name controller.Name, _, now *volumeView) []controller.Name {
