@@ -14,11 +14,11 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// mortal is a store whose server dies when it has written a number of times what definitions are
-// made of: from then on it writes nothing. The last write may be one that it has not heard of.
+// mortal is a store that stands for a server that dies after a number of writes to definitions and
+// instances: all later writes fail. If unheard, the last write happens but is reported in doubt.
 type mortal struct {
 	quaytest.Distant
-	left    atomic.Int64
+	left    atomic.Int64 // writes until the server dies
 	unheard bool
 }
 
@@ -26,7 +26,7 @@ var errDead = &storage.Error{Op: "write", Kind: storage.Unavailable}
 
 func (m *mortal) dead() bool { return m.left.Load() <= 0 }
 
-// write lets a write happen, if that may be.
+// write calls do, unless the server is dead. Keys of other resources are always written.
 func (m *mortal) write(key string, do func() error) error {
 	if !strings.Contains(key, "/apiextensions.k8s.io/") && !strings.Contains(key, "/quay.example.com/") {
 		return do()
@@ -53,10 +53,13 @@ func (m *mortal) Delete(ctx context.Context, key string, pre storage.Pre) (rev s
 	return rev, err
 }
 
-// TestDefinitionKilled ends a server after each of the writes that the life of a definition takes.
-// Another one completes what it finds: the definition is established, or gone with its instances.
+// TestDefinitionKilled stops a server after each of the writes that the life of a definition takes.
+// Another server completes the work: it establishes the definition, or deletes it with its
+// instances.
 func TestDefinitionKilled(t *testing.T) {
-	const writes = 10 // two of the definition, two instances, its deletion and beginning, two more, its end, and nothing
+	// Two writes of the definition, two of instances, the definition's deletion and its condition
+	// Terminating, two deletions of instances, the definition's end, and one to spare.
+	const writes = 10
 	for n := range writes + 1 {
 		t.Run(fmt.Sprint("writes=", n), func(t *testing.T) {
 			t.Parallel()
@@ -70,14 +73,14 @@ func TestDefinitionKilled(t *testing.T) {
 	}
 }
 
-// quietly is a server with a store and no controllers.
+// quietly returns the configuration of a server on a store, without controllers.
 func quietly(store storage.Store) server.Config {
 	return server.Config{Storage: server.StorageConfig{Store: store}, Controllers: []string{}}
 }
 
 const shipsName = quaytest.Definitions + "/ships.quay.example.com"
 
-// live takes a definition through its life, which may end early.
+// live creates and deletes a definition and its instances, until all is done or the server dies.
 func live(q *quaytest.Quay, m *mortal) {
 	wait := func(what string, done func() bool) {
 		for end := time.Now().Add(20 * time.Second); !m.dead() && !done(); time.Sleep(time.Millisecond) {
@@ -95,7 +98,8 @@ func live(q *quaytest.Quay, m *mortal) {
 	wait("the definition does not go", func() bool { code, _ := q.Raw("GET", shipsName, ""); return code == 404 })
 }
 
-// completed waits until the definition is what it is going to be.
+// completed deletes the definition that it finds, if any, and waits until the definition and the
+// instances are gone. Then it defines the same resource again, which must be empty.
 func completed(q *quaytest.Quay) {
 	code, tree := q.Do("GET", shipsName, "")
 	if code == 200 && quaytest.Value(tree, "metadata.deletionTimestamp") == nil {
