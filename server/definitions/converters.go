@@ -20,12 +20,12 @@ type converters struct {
 	metrics *metrics
 	flawed  func(callout.Flaw)
 
-	mu    sync.Mutex
-	known map[string]*sharedClient // the key is the JSON of a WebhookClientConfig
+	mu       sync.Mutex
+	byConfig map[string]*sharedClient // the key is the JSON of a WebhookClientConfig
 }
 
 func newConverters(resolve callout.Resolver, flawed func(callout.Flaw), m *metrics) *converters {
-	return &converters{resolve: resolve, flawed: flawed, metrics: m, known: map[string]*sharedClient{}}
+	return &converters{resolve: resolve, flawed: flawed, metrics: m, byConfig: map[string]*sharedClient{}}
 }
 
 // sharedClient is a client with the number of its users. converters.mu guards users.
@@ -59,7 +59,7 @@ func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *
 		}
 		return answer, err
 	}
-	return &extensions.Webhook{Ask: ask, Observe: c.metrics.of(def.Name)}, release
+	return &extensions.Webhook{Ask: ask, Observe: c.metrics.observer(def.Name)}, release
 }
 
 // client returns the client for config, and counts the caller among its users. The client stays
@@ -67,13 +67,13 @@ func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *
 func (c *converters) client(
 	config *apiextensionsv1.WebhookClientConfig,
 ) (client *callout.Client, release func(), err error) {
-	place, err := codec.AppendJSON(nil, config)
+	key, err := codec.AppendJSON(nil, config)
 	if err != nil {
 		return nil, nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	shared := c.known[string(place)]
+	shared := c.byConfig[string(key)]
 	if shared == nil {
 		to := target(config)
 		to.Flawed = c.flawed
@@ -84,14 +84,14 @@ func (c *converters) client(
 			return nil, nil, err
 		}
 		shared = &sharedClient{Client: client}
-		c.known[string(place)] = shared
+		c.byConfig[string(key)] = shared
 	}
 	shared.users++
 	return shared.Client, sync.OnceFunc(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if shared.users--; shared.users == 0 {
-			delete(c.known, string(place))
+			delete(c.byConfig, string(key))
 			shared.Close()
 		}
 	}), nil
@@ -123,7 +123,7 @@ func target(config *apiextensionsv1.WebhookClientConfig) callout.Target {
 func (c *converters) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, shared := range c.known {
+	for _, shared := range c.byConfig {
 		shared.Close()
 	}
 }

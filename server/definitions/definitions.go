@@ -128,7 +128,7 @@ func (d *Definitions) Seen() *generic.Progress { return d.seen }
 // requests for the resource of an unread definition before any handler sees them.
 func (d *Definitions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if info := request.From(r.Context()); info != nil && info.IsResource {
-		if err := d.unread.of(meta.GroupResource{Group: info.Group, Resource: info.Resource}); err != nil {
+		if err := d.unread.errorOf(meta.GroupResource{Group: info.Group, Resource: info.Resource}); err != nil {
 			router.WriteError(w, r, err)
 			return
 		}

@@ -3,6 +3,7 @@ package definitions
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -187,7 +188,7 @@ func waitForNone(ctx context.Context, instances *registry.Store) error {
 		if list, err := instances.List(ctx, &request.ListRequest{Limit: 1}); err != nil || list.Len == 0 {
 			return err
 		}
-		return fmt.Errorf("there is an instance that came late")
+		return errors.New("an instance was created while the others were deleted")
 	}
 	return cmp.Or(context.Cause(following), follow.ErrEnded)
 }

@@ -75,27 +75,27 @@ func TestDefinitionMended(t *testing.T) {
 	}
 }
 
-// refusing is a store that fails the first writes of the condition Terminating with a conflict
-// that looks like a client's.
-type refusing struct {
+// conflictingStore is a store that fails the first writes of the condition Terminating with a
+// conflict that looks like a client's.
+type conflictingStore struct {
 	storage.Store
 	left atomic.Int64
 }
 
-func (r *refusing) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (r *conflictingStore) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	if strings.HasPrefix(key, definitionKeys) && strings.Contains(string(value), "InstanceDeletionInProgress") && r.left.Add(-1) >= 0 {
 		return storage.Entry{}, meta.NewConflict(meta.GroupResource{}, "x", errors.New("not now"))
 	}
 	return r.Store.Put(ctx, key, value, pre, lease)
 }
 
-func (r *refusing) Close() error { return nil }
+func (r *conflictingStore) Close() error { return nil }
 
 // TestDefinitionConflict checks that only a change of the definition ends the work on it: after
 // another conflict the server tries the write again.
 func TestDefinitionConflict(t *testing.T) {
 	t.Parallel() // it waits
-	store := &refusing{Store: quaytest.NewStore(t)}
+	store := &conflictingStore{Store: quaytest.NewStore(t)}
 	store.left.Store(1)
 	q := quaytest.New(t, server.Config{Storage: server.StorageConfig{Store: store}})
 	q.Define("ships", "Ship", quaytest.Version("v1", true))

@@ -32,8 +32,8 @@ type chainEnd struct {
 // question to the store, because the group of a definition always has one.
 func (e *chainEnd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	looks := e.ask != nil && e.host.Store(customResourceDefinitions) != nil
-	if looks && info != nil && info.IsResource && strings.Contains(info.Group, ".") && e.defined(r.Context(), info) {
+	mayAsk := e.ask != nil && e.host.Store(customResourceDefinitions) != nil
+	if mayAsk && info != nil && info.IsResource && strings.Contains(info.Group, ".") && e.defined(r.Context(), info) {
 		e.again.ServeHTTP(w, r)
 		return
 	}
@@ -43,8 +43,8 @@ func (e *chainEnd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // none answers a request that no link of the chain serves. kube-apiserver answers with a Status in
 // the groups that are built in, including apiextensions.k8s.io, and with a plain 404 elsewhere.
 func (e *chainEnd) none(w http.ResponseWriter, r *http.Request) {
-	group, known := e.on.Discovery.GroupOf(r.URL.Path, request.From(r.Context()))
-	if known && (e.before(group) || group == customResourceDefinitions.Group) {
+	group, ok := e.on.Discovery.GroupOf(r.URL.Path, request.From(r.Context()))
+	if ok && (e.before(group) || group == customResourceDefinitions.Group) {
 		router.WriteError(w, r, router.ErrNotFound())
 		return
 	}

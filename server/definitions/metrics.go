@@ -34,8 +34,8 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(reg.Register(m.definitions), reg.Register(m.seconds), reg.Register(m.total))
 }
 
-// of returns the function that records a conversion of a definition.
-func (m *metrics) of(definition string) func(extensions.Conversion) {
+// observer returns the function that records a conversion of a definition.
+func (m *metrics) observer(definition string) func(extensions.Conversion) {
 	return func(c extensions.Conversion) {
 		result, took := "success", c.Took.Seconds()
 		if c.Failure != "" {

@@ -76,9 +76,9 @@ func (f *definition) wrote(rev storage.Revision) bool {
 		return false
 	}
 	select {
-	case mine := <-f.written:
+	case own := <-f.written:
 		f.written = nil
-		if mine != rev {
+		if own != rev {
 			return false
 		}
 		f.rev = rev
@@ -90,15 +90,15 @@ func (f *definition) wrote(rev storage.Revision) bool {
 
 // serve makes the resource match next: it installs or replaces the resource, or removes it if the
 // definition has not got its names. It leaves the resource alone if nothing changed that the
-// resource depends on (extensions.Differ), because a replacement compiles its schemas again. known
+// resource depends on (extensions.Differ), because a replacement compiles its schemas again. prev
 // is the state before, nil if there was none. def is the definition without its schemas.
-func (l *loop) serve(next, known *definition, def *apiextensionsv1.CustomResourceDefinition) {
+func (l *loop) serve(next, prev *definition, def *apiextensionsv1.CustomResourceDefinition) {
 	switch {
 	case next.overlaps:
 	case !extensions.Served(next.CustomResourceDefinition):
 		l.end(next)
-	case !next.served || known == nil ||
-		extensions.Differ(known.CustomResourceDefinition, next.CustomResourceDefinition):
+	case !next.served || prev == nil ||
+		extensions.Differ(prev.CustomResourceDefinition, next.CustomResourceDefinition):
 		def.Status = next.Status
 		if next.fault = l.install(next, def); next.fault != nil {
 			l.log.Warn("a custom resource cannot be served", zap.String("definition", next.Name), zap.Error(next.fault))

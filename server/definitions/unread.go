@@ -21,45 +21,45 @@ import (
 
 // unread holds the definitions that cannot be read. All methods may be called at once.
 type unread struct {
-	mu  sync.RWMutex
-	why map[string]error // by name of the definition
+	mu      sync.RWMutex
+	reasons map[string]error // by name of the definition
 }
 
 // add records why a definition cannot be read.
 func (u *unread) add(name string, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.why == nil {
-		u.why = map[string]error{}
+	if u.reasons == nil {
+		u.reasons = map[string]error{}
 	}
-	u.why[name] = err
+	u.reasons[name] = err
 }
 
 // remove records that a definition can be read, or is gone.
 func (u *unread) remove(name string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.why, name)
+	delete(u.reasons, name)
 }
 
 // names returns the names of the definitions, sorted.
 func (u *unread) names() []string {
 	u.mu.RLock()
 	defer u.mu.RUnlock()
-	return slices.Sorted(maps.Keys(u.why))
+	return slices.Sorted(maps.Keys(u.reasons))
 }
 
-// of returns the error with which requests for a resource are refused, or nil if its definition can
-// be read or does not exist. A definition's name is always PLURAL.GROUP, so the name of the
-// resource is enough to find it.
-func (u *unread) of(gr meta.GroupResource) error {
+// errorOf returns the error with which requests for a resource are refused, or nil if its
+// definition can be read or does not exist. A definition's name is always PLURAL.GROUP, so the name
+// of the resource is enough to find it.
+func (u *unread) errorOf(gr meta.GroupResource) error {
 	u.mu.RLock()
 	defer u.mu.RUnlock()
-	if len(u.why) == 0 {
+	if len(u.reasons) == 0 {
 		return nil
 	}
 	name := gr.Resource + "." + gr.Group
-	if err := u.why[name]; err != nil {
+	if err := u.reasons[name]; err != nil {
 		return meta.NewStoreReadError(fmt.Sprintf("the definition %s cannot be read: %v", name, err), nil)
 	}
 	return nil
@@ -88,7 +88,7 @@ func (d *Definitions) Hidden(ctx context.Context, namespace string) ([]ownership
 			return nil, err
 		}
 		if res.Count > 0 {
-			list = append(list, ownership.Hidden{Resource: gr, Objects: int(res.Count), Why: d.unread.of(gr)})
+			list = append(list, ownership.Hidden{Resource: gr, Objects: int(res.Count), Why: d.unread.errorOf(gr)})
 		}
 	}
 	return list, nil
