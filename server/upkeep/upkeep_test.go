@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestPaths asks a server whose store has no database by the paths of its Upkeep.
+// TestPaths sends requests for the two paths to a server whose store has no database.
 func TestPaths(t *testing.T) {
 	store := memory.New(memory.Config{})
 	t.Cleanup(func() { store.Close() })
