@@ -63,7 +63,7 @@ func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unr
 	slices.SortFunc(entries, func(a, b *generic.Entry) int { return strings.Compare(a.Prefix, b.Prefix) })
 	for _, e := range entries {
 		check := func(o *storage.Entry) (string, error) { return e.Store.Check(ctx, o) }
-		if err := c.look(ctx, e.Backend, e.Prefix, check); err != nil {
+		if err := c.checkPrefix(ctx, e.Backend, e.Prefix, check); err != nil {
 			return c, err
 		}
 		if e.Name == definitions {
@@ -79,7 +79,7 @@ func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unr
 		if table.Find(gr) != nil {
 			continue
 		}
-		err := c.look(ctx, main, table.PrefixOf(gr), func(*storage.Entry) (string, error) {
+		err := c.checkPrefix(ctx, main, table.PrefixOf(gr), func(*storage.Entry) (string, error) {
 			return "", fmt.Errorf("its definition %s cannot be read", name)
 		})
 		if err != nil {
@@ -92,9 +92,9 @@ func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unr
 // checkPage is the number of objects that are read in one request to the store.
 const checkPage = 500
 
-// look reads all objects under a prefix at one revision, page by page, and adds those for which
-// check fails to c.Unreadable. An error is that of the store.
-func (c *Checked) look(ctx context.Context, b *backing.Backend, prefix string,
+// checkPrefix reads all objects under a prefix at one revision, page by page, and adds those for
+// which check fails to c.Unreadable. An error is that of the store.
+func (c *Checked) checkPrefix(ctx context.Context, b *backing.Backend, prefix string,
 	check func(*storage.Entry) (version string, err error)) error {
 	req := storage.RangeRequest{Prefix: prefix, Limit: checkPage, NoCount: true}
 	for {
@@ -128,5 +128,5 @@ func reason(err error) string {
 // CheckServer has the server that a kubeconfig names check its store. Command fsck calls it.
 func CheckServer(ctx context.Context, kubeconfig string) (Checked, error) {
 	var c Checked
-	return c, ask(ctx, kubeconfig, http.MethodGet, CheckPath, &c)
+	return c, call(ctx, kubeconfig, http.MethodGet, CheckPath, &c)
 }

@@ -36,7 +36,7 @@ func (u *Upkeep) defragment(w http.ResponseWriter, r *http.Request) (done storag
 // server goes on serving. Command defrag calls it.
 func DefragmentServer(ctx context.Context, kubeconfig string) (storage.Defragmented, error) {
 	var done storage.Defragmented
-	return done, ask(ctx, kubeconfig, http.MethodPost, filters.DefragmentPath, &done)
+	return done, call(ctx, kubeconfig, http.MethodPost, filters.DefragmentPath, &done)
 }
 
 // DefragmentStore defragments the embedded store in the data folder of a server that is stopped.

@@ -96,7 +96,7 @@ func (m Migration) client() (*client.Client, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	way, err := callout.New(callout.Config{Name: "migrate", Target: target})
+	transport, err := callout.New(callout.Config{Name: "migrate", Target: target})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,12 +106,12 @@ func (m Migration) client() (*client.Client, func(), error) {
 		return nil, nil, err
 	}
 	c, err := client.New(client.Config{
-		URL: target.URL, Transport: way, Codecs: codec.NewFactory(s), UserAgent: "coracle-migrate",
+		URL: target.URL, Transport: transport, Codecs: codec.NewFactory(s), UserAgent: "coracle-migrate",
 	})
-	return c, way.Close, err
+	return c, transport.Close, err
 }
 
-// migration is a Migration under way.
+// migration is a Migration under transport.
 //
 // It patches a page of objects with several goroutines; during that, only page touches done.
 type migration struct {
@@ -333,8 +333,8 @@ func (m *migration) unreadable(name, why string) {
 	}
 }
 
-// place returns the name of an object in the form of Progress.Last. Lists are sorted by it.
-func place(o *meta.PartialObjectMetadata) string {
+// nameOf returns the name of an object in the form of Progress.Last. Lists are sorted by it.
+func nameOf(o *meta.PartialObjectMetadata) string {
 	if o.Namespace == "" {
 		return o.Name
 	}
@@ -346,7 +346,7 @@ func place(o *meta.PartialObjectMetadata) string {
 // count as failures.
 func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata],
 	items []*meta.PartialObjectMetadata) error {
-	items = slices.DeleteFunc(items, func(o *meta.PartialObjectMetadata) bool { return place(o) <= m.After })
+	items = slices.DeleteFunc(items, func(o *meta.PartialObjectMetadata) bool { return nameOf(o) <= m.After })
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards stored, unread and failed, and calls of m.unreadable
 	stored, unread, failed := 0, 0, error(nil)
@@ -361,9 +361,9 @@ func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialO
 				}
 				if meta.IsUnreadable(err) {
 					unread++
-					m.unreadable(place(o), meta.StatusOf(err).Message)
+					m.unreadable(nameOf(o), meta.StatusOf(err).Message)
 				} else if failed == nil && err != nil {
-					failed = fmt.Errorf("%s: %w", place(o), err)
+					failed = fmt.Errorf("%s: %w", nameOf(o), err)
 				}
 				mu.Unlock()
 			}
@@ -379,7 +379,7 @@ func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialO
 		return failed
 	}
 	m.done.Objects += len(items) - unread
-	m.done.Last = place(items[len(items)-1])
+	m.done.Last = nameOf(items[len(items)-1])
 	if m.Progress != nil {
 		m.Progress(m.done)
 	}

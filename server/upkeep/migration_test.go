@@ -26,26 +26,26 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// distant is a store that several servers share. Each batch of its events comes after a delay, and
-// Close does nothing.
-type distant struct {
+// lateStore is a store that several servers share. Each batch of its events comes after a delay,
+// and Close does nothing.
+type lateStore struct {
 	storage.Store
 	late time.Duration
 }
 
-func (distant) Close() error { return nil }
+func (lateStore) Close() error { return nil }
 
-func (d distant) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+func (d lateStore) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 	c, err := d.Store.Watch(ctx, req)
-	return &distantCursor{c, d.late}, err
+	return &lateCursor{c, d.late}, err
 }
 
-type distantCursor struct {
+type lateCursor struct {
 	storage.Cursor
 	late time.Duration
 }
 
-func (c *distantCursor) Next(ctx context.Context) (storage.Batch, error) {
+func (c *lateCursor) Next(ctx context.Context) (storage.Batch, error) {
 	batch, err := c.Cursor.Next(ctx)
 	time.Sleep(c.late)
 	return batch, err
@@ -119,7 +119,7 @@ func (s *ships) until(what string, holds func() bool) {
 	s.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			s.Fatalf("it never came about that %s", what)
+			s.Fatalf("after 20 s it does not hold that %s", what)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func TestMigrationSecondServer(t *testing.T) {
 	t.Parallel() // it waits
 	store := memory.New(memory.Config{})
 	t.Cleanup(func() { store.Close() })
-	near, far := newShips(t, distant{store, 0}), newShips(t, distant{store, 100 * time.Millisecond})
+	near, far := newShips(t, lateStore{store, 0}), newShips(t, lateStore{store, 100 * time.Millisecond})
 	near.define()
 	far.add("changed")
 

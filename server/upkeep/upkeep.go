@@ -83,7 +83,7 @@ func (u *Upkeep) Start() {
 // neither.
 func (u *Upkeep) Install(paths *router.PrefixMux) error {
 	return errors.Join(
-		paths.HandleHidden(CheckPath, answer(http.MethodGet, u.check)),
-		paths.HandleHidden(filters.DefragmentPath, answer(http.MethodPost, u.defragment)),
+		paths.HandleHidden(CheckPath, jsonHandler(http.MethodGet, u.check)),
+		paths.HandleHidden(filters.DefragmentPath, jsonHandler(http.MethodPost, u.defragment)),
 	)
 }
