@@ -111,7 +111,7 @@ func (m Migration) client() (*client.Client, func(), error) {
 	return c, transport.Close, err
 }
 
-// migration is a Migration under transport.
+// migration is a Migration under way.
 //
 // It patches a page of objects with several goroutines; during that, only page touches done.
 type migration struct {
