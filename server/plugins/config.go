@@ -56,7 +56,7 @@ func (c *Config) rows() ([]row, error) {
 	var errs []error
 	for i := range c.Plugins {
 		p := &c.Plugins[i]
-		at, err := p.place(all)
+		at, err := p.index(all)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("admission plugin %q: %w", p.Name, err))
 			continue
@@ -66,9 +66,9 @@ func (c *Config) rows() ([]row, error) {
 	return all, errors.Join(errs...)
 }
 
-// place returns the index in rows at which to insert p, or an error if p is wrong. A plugin with
+// index returns the index in rows at which to insert p, or an error if p is wrong. A plugin with
 // After goes behind earlier own plugins with the same After, so that they keep their order.
-func (p *Plugin) place(rows []row) (int, error) {
+func (p *Plugin) index(rows []row) (int, error) {
 	switch {
 	case p.Name == "":
 		return 0, errors.New("it has no name")

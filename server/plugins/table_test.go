@@ -67,10 +67,10 @@ func (w *witness) plugin(before, after string) Plugin {
 	return Plugin{Name: w.name, Before: before, After: after, Make: func(registry.Stores) (admission.Plugin, error) { return w, nil }}
 }
 
-// nothing stands for a server without resources.
-type nothing struct{}
+// noResources stands for a server without resources.
+type noResources struct{}
 
-func (nothing) Store(meta.GroupResource) *registry.Store { return nil }
+func (noResources) Store(meta.GroupResource) *registry.Store { return nil }
 
 // run makes the chain of a configuration, and passes a write through it.
 func run(t *testing.T, c *Config) {
@@ -78,7 +78,7 @@ func run(t *testing.T, c *Config) {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	chain, err := New(c, Needs{Stores: nothing{}, Metrics: prometheus.NewRegistry(), Kubelets: true})
+	chain, err := New(c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), Kubelets: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,12 +100,12 @@ func TestPhases(t *testing.T) {
 	for i := range table {
 		name := table[i].name
 		order = append(order, "before "+name, "after "+name)
-		for place, before := range map[string]string{"before ": name, "after ": ""} {
+		for side, before := range map[string]string{"before ": name, "after ": ""} {
 			after := ""
 			if before == "" {
 				after = name
 			}
-			c.Plugins = append(c.Plugins, (&witness{place + name, &asked}).plugin(before, after))
+			c.Plugins = append(c.Plugins, (&witness{side + name, &asked}).plugin(before, after))
 		}
 	}
 	slices.Reverse(c.Plugins)
@@ -209,7 +209,7 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	c := Config{Plugins: []Plugin{{Name: "Own", Make: func(registry.Stores) (admission.Plugin, error) { return &witness{name: "Other"}, nil }}}}
-	_, err := New(&c, Needs{Stores: nothing{}, Metrics: prometheus.NewRegistry()})
+	_, err := New(&c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry()})
 	if want := "server: the admission plugin Own calls itself Other"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
