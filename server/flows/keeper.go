@@ -59,7 +59,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := k.Ensure(ctx); err != nil && ctx.Err() == nil {
-			k.Log.Warn("cannot keep all flow schemas and priority levels; it will be tried again", zap.Error(err))
+			k.Log.Warn("flow schemas and priority levels cannot all be written; it will be tried again", zap.Error(err))
 		}
 	}
 }
@@ -136,25 +136,25 @@ func (k *kept[T]) ensure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	there, unread := map[string]T{}, map[string]bool{}
+	byName, unread := map[string]T{}, map[string]bool{}
 	for _, obj := range list.Items {
-		there[obj.GetObjectMeta().Name] = obj
+		byName[obj.GetObjectMeta().Name] = obj
 	}
 	for _, u := range list.Unread {
 		unread[u.Name] = true
 	}
 	var wg sync.WaitGroup
-	room, errs := make(chan struct{}, keptWriters), make([]error, len(k.mandatory)+len(k.suggested))
+	writing, errs := make(chan struct{}, keptWriters), make([]error, len(k.mandatory)+len(k.suggested))
 	for i, want := range slices.Concat(k.mandatory, k.suggested) {
 		name := want.GetObjectMeta().Name
-		have, exists := there[name]
-		delete(there, name)
+		have, exists := byName[name]
+		delete(byName, name)
 		if unread[name] || exists && !k.mend(have, want, i < len(k.mandatory)) {
 			continue
 		}
-		room <- struct{}{}
+		writing <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-writing }()
 			if exists {
 				_, errs[i] = k.objects.Update(ctx, have, meta.UpdateOptions{FieldManager: keeperManager})
 			} else {
@@ -164,7 +164,7 @@ func (k *kept[T]) ensure(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	for _, obj := range there {
+	for _, obj := range byName {
 		k.unwanted = append(k.unwanted, obj)
 	}
 	return errors.Join(errs...)
@@ -195,8 +195,8 @@ func (k *kept[T]) drop(ctx context.Context) error {
 		if made, err := strconv.ParseBool(m.Annotations[flowcontrol.AutoUpdate]); err != nil || !made {
 			continue
 		}
-		this := &meta.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion}
-		err := k.objects.Delete(ctx, m.Name, meta.DeleteOptions{Preconditions: this})
+		precondition := &meta.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion}
+		err := k.objects.Delete(ctx, m.Name, meta.DeleteOptions{Preconditions: precondition})
 		errs = append(errs, k.written("deleted a bootstrap object of an earlier version", m.Name, err))
 	}
 	return errors.Join(errs...)
