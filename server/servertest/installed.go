@@ -13,7 +13,9 @@ import (
 
 // The kinds of objects that are installed.
 var (
-	definitionKind = meta.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+	definitionKind = meta.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+	}
 	mutatingKind   = meta.GroupKind{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}
 	validatingKind = meta.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}
 )
@@ -94,7 +96,9 @@ func definition(d any) (o manifest.Object, err error) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return o, err
 	}
-	for field, want := range map[string]string{"apiVersion": definitionKind.GroupVersion().String(), "kind": definitionKind.Kind} {
+	for field, want := range map[string]string{
+		"apiVersion": definitionKind.GroupVersion().String(), "kind": definitionKind.Kind,
+	} {
 		var said string
 		if err := get(t, field, &said); err != nil {
 			return o, err
