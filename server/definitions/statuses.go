@@ -31,7 +31,7 @@ const updateAgain = time.Second
 // any other conflict the write is tried again.
 var errOvertaken = meta.NewConflict(customResourceDefinitions, "", errors.New("the definition has changed meanwhile"))
 
-// now is the transition time of a condition. The API knows no fractions of a second.
+// now returns the transition time of a condition: the present, in whole seconds as in JSON.
 func now() meta.Time { return meta.Time{Time: time.Now().UTC().Truncate(time.Second)} }
 
 // statuses writes the statuses of definitions. All methods may be called at once.

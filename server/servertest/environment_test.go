@@ -116,7 +116,7 @@ func TestMistakes(t *testing.T) {
 		"another kind":          {servertest.Environment{Definitions: []any{other}}, `its kind is "Sail"`},
 		"no JSON":               {servertest.Environment{Definitions: []any{func() {}}}, "Definitions: document 1: json: unsupported type"},
 		"no object":             {servertest.Environment{Definitions: []any{"sails"}}, "Definitions: document 1: json: cannot unmarshal"},
-		"a Config":              {servertest.Environment{Config: server.Config{Serving: server.ServingConfig{BindAddress: "here"}}}, "bind address"},
+		"a Config":              {servertest.Environment{Config: server.Config{Serving: server.ServingConfig{BindAddress: "here"}}}, "--bind-address"},
 		"a group that forgets":  {servertest.Environment{Config: server.Config{API: server.APIConfig{Groups: []server.Group{rafts(true)}}}}, "rope is lost"},
 		"a port that is taken":  {servertest.Environment{Config: server.Config{Serving: server.ServingConfig{SecurePort: taken(t)}}}, "address already in use"},
 		"webhooks elsewhere":    {servertest.Environment{Webhooks: &servertest.Webhooks{Host: "192.0.2.1"}}, "a port for webhooks: "},
