@@ -13,8 +13,9 @@
 //     before all validators, and all validators before all reservers: see registry/admission.
 //   - An own plugin is a row, too. Its name is unique, and the configuration can switch it by that
 //     name. By default it stands before the plugins that call policies and webhooks.
-//   - An absent plugin is never silent: the log names it at start, clients that write an object
-//     which would configure it are warned, and a configuration that enables it is refused.
+//   - A configuration that enables an absent plugin is refused. If kube-apiserver has the absent
+//     plugin by default, the log names it at start, and clients that write an object which would
+//     configure it are warned.
 //
 // Config.Validate checks a configuration. A server calls New once to make its chain, and
 // Config.TellAbsence once before it installs its resources. The chain is safe for concurrent use.
