@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// compare names the differences between a recorded and a received answer, none if they agree.
+// compare returns the differences between a recorded and a received response; none if they agree.
 func compare(want, got *answer, match string) []string {
 	if match == matchOK {
 		if got.Status/100 != 2 {
@@ -44,7 +44,7 @@ func compare(want, got *answer, match string) []string {
 	return d.found
 }
 
-// summary shows what a body says in few words.
+// summary describes a body in few words.
 func (a *answer) summary() string {
 	if m, ok := a.Body.(map[string]any); ok && m["message"] != nil {
 		return short(fmt.Sprint(m["message"]))
@@ -55,7 +55,8 @@ func (a *answer) summary() string {
 	return short(a.BodyText)
 }
 
-// maxShown bounds what is shown of one value, in bytes; maxFound the differences shown of one answer.
+// maxShown bounds the bytes that are shown of one value, and maxFound the number of differences
+// that are shown of one response.
 const (
 	maxShown = 400
 	maxFound = 12
@@ -79,7 +80,7 @@ func (d *differ) add(where string, want, got any) {
 		return
 	}
 	w, g := fmt.Sprint(want), fmt.Sprint(got)
-	if len(w)+len(g) > 2*maxShown { // show the place where they part
+	if len(w)+len(g) > 2*maxShown { // show the values from where they begin to differ
 		i := 0
 		for i < min(len(w), len(g)) && w[i] == g[i] {
 			i++
@@ -142,7 +143,7 @@ func (d *differ) lists(where string, want, got []any) {
 	}
 }
 
-// contains wants the elements of one list in the other, in order.
+// contains reports a difference unless one list has all elements of the other, in order.
 func (d *differ) contains(where string, want, got []any) {
 	next := 0
 	for i, w := range want {
@@ -160,7 +161,7 @@ func (d *differ) contains(where string, want, got []any) {
 	}
 }
 
-// texts compares bodies that are no JSON, line by line.
+// texts compares bodies that are not JSON, line by line.
 func (d *differ) texts(want, got string) {
 	if want == got {
 		return

@@ -23,8 +23,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	etcdproc.Main() // serves, if this process was started to be an etcd
-	// Most of the time the tests wait, for reads of revisions in the future and for the end of watches.
+	etcdproc.Main() // does not return if this process was started to be an etcd
+	// Most of the time the tests wait: for reads of future revisions, and for the end of watches.
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
 		if err := f.Value.Set("24"); err != nil {
@@ -34,13 +34,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// An engine is a store that all is replayed against.
+// An engine is a kind of store against which all recordings are replayed.
 type engine struct {
 	name   string
 	config func(t *testing.T) server.Config
 }
 
-// engines are all of them. The first is the one that the race detector looks at; see engines_test.go for the others.
+// engines are all engines. The tests that also run with the race detector use the first alone; see
+// engines_test.go for the others.
 var engines = []engine{
 	{"memory", func(*testing.T) server.Config {
 		return server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}}
@@ -52,7 +53,8 @@ var engines = []engine{
 		return server.Config{Storage: server.StorageConfig{Engine: server.StorageFile}}
 	}},
 	{"etcd", func(t *testing.T) server.Config {
-		// What is written most is kept in a cluster of its own: nobody can tell.
+		// The resource with the most writes is stored in an etcd cluster of its own. Responses must
+		// not differ because of that.
 		overrides, err := server.ParseStorageOverrides([]string{"/configmaps#" + etcdproc.Start(t), "apps/deployments#" + etcdproc.Start(t)})
 		if err != nil {
 			t.Fatal(err)
@@ -61,9 +63,9 @@ var engines = []engine{
 	}},
 }
 
-// start runs a server as the recordings want it: no controllers, a user alice without rights of her
-// own, no warnings of admission plugins that are absent. (The steps that need those plugins wait:
-// see waiting_test.go.)
+// start runs a server that resembles the recorded one: no controllers, a user alice without rights
+// of her own, and no warnings about absent admission plugins. (Scenarios that need those plugins
+// are in waiting_test.go.)
 func start(t *testing.T, cfg server.Config) *target {
 	t.Helper()
 	tokens, err := authn.ReadTokens(strings.NewReader("alice-token,alice,alice,dev\n"))
@@ -122,14 +124,14 @@ func playScenarios(t *testing.T, engines []engine) {
 	}
 }
 
-// playScenario fails the test for each step whose answer differs. Where the scenario is to wait, it fails for each step
-// that does not.
+// playScenario fails the test for each step whose response differs. For the steps that table
+// waiting lists, it fails the test if the response does not differ.
 func playScenario(t *testing.T, to *target, s *scenario) {
 	p := newPlayer(t, to)
 	p.prepare(t, s.Namespaces)
 	w, waits := waiting[s.Name]
 	if waits && w.steps == nil {
-		p.patience = time.Second // it is expected to wait in vain
+		p.patience = time.Second // the wait is expected to fail
 	}
 	for i := range s.Steps {
 		step := &s.Steps[i]

@@ -15,15 +15,15 @@ type stepOf struct {
 	step     int
 }
 
-// difference is the status code and reason that a step is answered with instead of those recorded. All else, the
-// message above all, must be as recorded.
+// difference has the status code and reason of Coracle's response to a step. All other parts of the
+// response, above all the message, must be as recorded.
 type difference struct {
 	code   int
 	reason meta.StatusReason
 }
 
-// differences are the steps where kube-apiserver blames itself (500) for what the client did. Coracle blames the
-// client.
+// differences are the steps where kube-apiserver answers a client's mistake with 500. Coracle
+// answers with 4xx.
 var differences = map[stepOf]difference{
 	{"apply/custom-resource", 6}:             {400, meta.StatusReasonBadRequest}, // no key
 	{"apply/errors", 8}:                      {400, meta.StatusReasonBadRequest}, // a value of another type
@@ -40,7 +40,7 @@ var differences = map[stepOf]difference{
 	{"watch/errors", 0}:                      {400, meta.StatusReasonBadRequest}, // resourceVersion=nonsense
 }
 
-// apply changes a recorded answer to what is expected instead.
+// apply changes a recorded response to the response that is expected of Coracle.
 func (d difference) apply(want *answer) {
 	want.Status = d.code
 	if status, ok := want.Body.(map[string]any); ok {
@@ -48,7 +48,7 @@ func (d difference) apply(want *answer) {
 	}
 }
 
-// TestDifferences wants every entry to name a recorded 500 that becomes a 4xx.
+// TestDifferences checks that every entry changes a recorded 500 to a 4xx.
 func TestDifferences(t *testing.T) {
 	byName := map[string]*scenario{}
 	for _, s := range scenarios(t) {
@@ -66,8 +66,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestDeleteHearsQueryAndBody is about the one difference that is more than a status: a body does not hide the options
-// in the query, so that ?dryRun=All deletes nothing, whatever the body says beside it.
+// TestDeleteHearsQueryAndBody checks the one difference that is more than a status: a DELETE with a
+// body also obeys the options in the query, so ?dryRun=All deletes nothing, whatever the body says.
 func TestDeleteHearsQueryAndBody(t *testing.T) {
 	p := newPlayer(t, start(t, engines[0].config(t)))
 	path := "/api/v1/namespaces/default/configmaps"
@@ -83,7 +83,7 @@ func TestDeleteHearsQueryAndBody(t *testing.T) {
 	}
 }
 
-// TestTooLarge stores what no engine takes, which kube-apiserver answers with 500.
+// TestTooLarge creates an object that is too large for any engine. kube-apiserver answers with 500.
 func TestTooLarge(t *testing.T) { storeTooLarge(t, engines[:1]) }
 
 func storeTooLarge(t *testing.T, engines []engine) {

@@ -1,19 +1,22 @@
-// Package conformance holds a test: it replays what a real kube-apiserver was asked, and answered,
-// against a server of ours, and names every difference.
+// Package conformance holds tests that send recorded requests to a server, compare its responses
+// with the recorded responses of a real kube-apiserver, and report every difference.
 //
-// testdata/scenarios has sequences of requests, grouped by topic, each step with the recorded
-// answer; testdata/errors.json single requests with the answers that surprise;
-// testdata/resources.json discovery, columns and selectable fields of every resource, of which
-// those that are served are compared. A body, a status and the headers that matter must agree to
-// the letter, managedFields too, once what differs between any two runs (uids, revisions, times,
-// made-up names) is levelled out. Scenarios are independent of each other and of what else is on
-// the server, and run in parallel, against each storage engine; with the race detector against the
-// first alone (engines_test.go).
+// The recordings are:
+//   - testdata/scenarios: sequences of requests, grouped by topic, each step with its response.
+//   - testdata/errors.json: single requests with surprising responses.
+//   - testdata/resources.json: discovery, columns and selectable fields of every resource. Those of
+//     the resources that Coracle serves are compared.
 //
-// Two tables say where we are not, or not yet, like Kubernetes. Both can only shrink: an entry that
-// is not needed fails the test. differences names the steps that Coracle answers differently on
-// purpose, by status code and reason alone; waiting names the scenarios that need something not
-// served yet.
+// To level out a response is to replace the parts that differ between any two runs (uids,
+// revisions, times, generated names) by those of the recording. After that, the body including
+// managedFields, the status code and the relevant headers must be equal. Scenarios do not depend on
+// each other or on other objects of the server. They run in parallel, against each storage engine;
+// with the race detector against the first engine alone (engines_test.go).
+//
+// Two tables list where Coracle differs from Kubernetes. Both can only shrink: an entry that is not
+// needed fails the test. Table differences names the steps that Coracle answers differently on
+// purpose, by status code and reason alone. Table waiting names the scenarios that need something
+// that is not served yet.
 //
 // Read: conformance_test.go, scenario_test.go, player_test.go, stream_test.go, level_test.go,
 // compare_test.go, then the tables in differences_test.go and waiting_test.go, then errors_test.go

@@ -11,13 +11,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// errorCase is one request with its answer. The cases are played in order: they share a namespace.
+// errorCase is one request with its response. The cases are played in order, because they share a
+// namespace.
 type errorCase struct {
 	ID      string `json:"id"`
 	Method  string `json:"method"`
 	Path    string `json:"path"`
 	Request struct {
-		User        string            `json:"user"` // "(none)" and "(invalid token)" are nobody
+		User        string            `json:"user"` // "(none)" and "(invalid token)" stand for no user
 		ContentType string            `json:"contentType"`
 		Accept      string            `json:"accept"`
 		Headers     map[string]string `json:"headers"`
@@ -30,13 +31,14 @@ type errorCase struct {
 	ResponseHeaders map[string]any `json:"responseHeaders"` // a value, or a list of them
 	Body            any            `json:"body"`
 	BodyText        *string        `json:"bodyText"`
-	BodyKind        string         `json:"bodyKind"`        // of a success: all that was recorded
+	BodyKind        string         `json:"bodyKind"`        // the kind of a success; the rest of its body is not recorded
 	BodyNote        string         `json:"bodyNote"`        // says that the body is not recorded
-	WatchEvents     []any          `json:"watchEvents"`     // not compared: what else is there is the recorder's
+	WatchEvents     []any          `json:"watchEvents"`     // not compared: they are events of the recorder's objects
 	WatchEventCount string         `json:"watchEventCount"` // likewise
 }
 
-// bodies are those that are described only, because they are large, and those whose order matters.
+// bodies makes the bodies that the recording only describes, because they are large, and the bodies
+// in which the order of fields matters.
 var bodies = map[string]func() string{
 	"invalid-annotation-size": func() string {
 		return configMap(`"metadata":{"name":"ann","annotations":{"a":"` + strings.Repeat("a", 262144) + `"}}`)
@@ -62,7 +64,7 @@ func configMap(rest string) string {
 	return `{"apiVersion":"v1","kind":"ConfigMap",` + rest + `}`
 }
 
-// errorDifferences are differences, by case.
+// errorDifferences are the differences on purpose, by case.
 var errorDifferences = map[string]difference{
 	"rv-set-on-create":          {400, meta.StatusReasonBadRequest},
 	"rv-malformed-on-update":    {400, meta.StatusReasonBadRequest},
@@ -70,7 +72,8 @@ var errorDifferences = map[string]difference{
 	"bad-resourceversion-watch": {400, meta.StatusReasonBadRequest},
 }
 
-// existing is what the cases find: kind, namespace, name and the rest of the object.
+// existing are the objects that must exist before the cases: kind, namespace, name and the rest of
+// the object.
 var existing = []struct{ resource, namespace, name, rest string }{
 	{"namespaces", "", "facts", ""},
 	{"namespaces", "", "facts-term", ""},
@@ -120,7 +123,7 @@ func prepareErrors(t *testing.T, p *player) {
 	ok(&step{Method: "DELETE", Path: "/api/v1/namespaces/facts-term"})
 }
 
-// step turns a case into the step that it is.
+// step converts a case to a step of a scenario.
 func (c *errorCase) step() (*step, error) {
 	s := &step{Method: c.Method, Path: c.Path, Headers: map[string]string{}, Expect: &answer{Status: c.Code, Headers: map[string]string{}}}
 	switch c.Request.User {
@@ -169,7 +172,7 @@ func (c *errorCase) step() (*step, error) {
 	s.Expect.Body = newLeveller(nil).value(c.Body)
 	switch {
 	case c.Path == "/version":
-		s.Match = matchStatus // every build has its own
+		s.Match = matchStatus // the body differs in every build
 	case c.BodyText != nil:
 		s.Text, s.Expect.BodyText = true, *c.BodyText
 	case c.BodyKind != "":

@@ -22,11 +22,11 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestFollow proves the laws of package follow on the first engine.
+// TestFollow checks the laws of package follow on the first engine.
 func TestFollow(t *testing.T) { follows(t, engines[:1]) }
 
-// follows proves the laws of package follow on all ways to follow a resource: by a client over the
-// network and by one in the process, in the caches, and in their pull form.
+// follows checks the laws of package follow for all ways to follow a resource: by a client over the
+// network, by a client in the process, from the cache, and by pulling from the cache.
 func follows(t *testing.T, engines []engine) {
 	for _, engine := range engines {
 		if engine.name == "file" {
@@ -44,7 +44,7 @@ func follows(t *testing.T, engines []engine) {
 			w := newWritten(t, s.Server)
 			number := func(_ testing.TB, obj *appsv1.ControllerRevision) int { return int(obj.Revision) }
 			clients := map[string]*client.Client{"Network": network}
-			if engine.name == engines[0].name && len(engines) == 1 { // what it is to a client does not depend on the engine
+			if engine.name == engines[0].name && len(engines) == 1 { // a client cannot tell the engines apart
 				clients["Handler"] = s.Server.Client()
 			}
 			for name, c := range clients {
@@ -78,8 +78,8 @@ func follows(t *testing.T, engines []engine) {
 
 var revisionResource = appsv1.GroupVersion.WithResource("controllerrevisions")
 
-// written are the objects that the laws write. They are of a resource of which the server has none
-// by itself, and which may be large.
+// written creates, changes and deletes the objects that the laws need. Their resource is one of
+// which the server creates no objects itself, and whose objects may be large.
 type written struct {
 	server    *server.Server
 	namespace string
@@ -122,11 +122,11 @@ func (w *written) delete(t testing.TB, name string) {
 	delete(w.known, name)
 }
 
-// isOwn reports whether an object is one of the laws, and not of forget.
+// isOwn reports whether an object belongs to the laws and not to forget.
 func isOwn(name follow.Name) bool { return !strings.HasPrefix(name.Name, "large") }
 
-// forget fills the window of the cache, which holds 16 MiB, with other changes, and compacts the
-// store.
+// forget makes old changes unavailable: it fills the window of the cache, which holds 16 MiB, with
+// other changes, and compacts the store.
 func (w *written) forget(t testing.TB) {
 	ctx := context.Background()
 	data := strings.Repeat("x", 900<<10)
@@ -149,8 +149,9 @@ func (w *written) forget(t testing.TB) {
 	}
 }
 
-// pullIsFresh proves what RBAC relies on: when a write has been answered, a place before it does
-// not hold any more, and Since has it, whatever revision is asked for.
+// pullIsFresh checks a law on which RBAC depends: after the response to a write, a registry.Position
+// from before the write no longer holds, and Since returns the write, even if the caller asks for
+// no revision.
 func (w *written) pullIsFresh(t *testing.T, store *registry.Store) {
 	_, _, place, err := store.Since(t.Context(), registry.Position{}, 0)
 	if err != nil {
@@ -174,10 +175,10 @@ func (w *written) pullIsFresh(t *testing.T, store *registry.Store) {
 	}
 }
 
-// pulled is the pull form of following as a Source: it asks again and again.
+// pulled makes a follow.Source of registry.Store.Since, by calling Since again and again.
 type pulled struct {
 	store  *registry.Store
-	places sync.Map // registry.Position by the revision that was told there
+	places sync.Map // the registry.Position of each revision that was returned
 }
 
 type pulledStream struct {
@@ -188,7 +189,8 @@ type pulledStream struct {
 	rest  []follow.Change[request.Encoded]
 }
 
-// Open implements follow.Source. A place is no text, so what goes on has to have been here.
+// Open implements follow.Source. It can only go on after a revision that this Source has returned,
+// because a registry.Position cannot be made from a revision.
 func (p *pulled) Open(ctx context.Context, after string) (follow.Stream[request.Encoded], error) {
 	s := &pulledStream{pulled: p, ctx: ctx}
 	if after != "" {

@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// leveller replaces what differs between any two runs by what the recordings have in its place.
+// leveller replaces the parts of a response that differ between any two runs by the text that the
+// recordings have there.
 type leveller struct {
 	variables *strings.Replacer // values of this run -> the variables that hold them
 	now       time.Time
 }
 
-// newLeveller knows the variables of a scenario. Short values and plain numbers would be found where they are not
-// meant, and are left alone.
+// newLeveller returns a leveller for the variables of a scenario. It does not replace short values
+// and plain numbers, because they also occur by chance.
 func newLeveller(vars map[string]any) *leveller {
 	var names []string
 	for name, v := range vars {
@@ -38,8 +39,8 @@ func newLeveller(vars map[string]any) *leveller {
 	return &leveller{variables: strings.NewReplacer(pairs...), now: time.Now()}
 }
 
-// pattern is what a regular expression finds, and what stands there instead. All that it finds contains a word, which is
-// looked for first: most texts have none, and some are the documents of a whole API.
+// pattern replaces the matches of a regular expression. Each match contains a word, for which texts
+// are searched first: most texts lack the word, and some are the documents of a whole API.
 type pattern struct {
 	word string
 	find *regexp.Regexp
@@ -55,7 +56,7 @@ func (p *pattern) replace(s string) string {
 
 var number = regexp.MustCompile(`^[1-9][0-9]*$`)
 
-// inText are replaced wherever they stand.
+// inText are the patterns that apply to every text.
 var inText = []pattern{
 	{"-", regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "<uid>"},
 	{"eyJ", regexp.MustCompile(`eyJ[-\w]+(\.[-\w]+){2}`), "<jwt>"},
@@ -74,7 +75,7 @@ var inText = []pattern{
 
 var timestamp = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[-+][0-9]{2}:[0-9]{2})`)
 
-// clockRange is how far from now a time may be to count as taken from the clock.
+// clockRange is how far a time may be from the present to count as a time of this run.
 const clockRange = 3 * 24 * time.Hour
 
 func (l *leveller) text(s string) string {
@@ -139,7 +140,7 @@ func (l *leveller) object(m map[string]any) map[string]any {
 	return out
 }
 
-// field levels out the value of a field whose name says what it is.
+// field levels out the value of a field by the field's name.
 func (l *leveller) field(name string, v any) any {
 	s, isString := v.(string)
 	switch name {
@@ -185,8 +186,9 @@ func (l *leveller) field(name string, v any) any {
 	return l.value(v)
 }
 
-// owners levels out managedFields. A server sorts them by time, which is seconds of this run, so recordings have them sorted
-// by what stays the same. That the server did sort them is seen here, once.
+// owners levels out managedFields. A server sorts them by time, which differs between runs, so the
+// recordings have them sorted by other fields. owners therefore checks that the server has sorted
+// them, and then sorts them as the recordings do.
 func (l *leveller) owners(entries []any) []any {
 	out := l.value(entries).([]any)
 	if !slices.IsSortedFunc(entries, byFields("operation", "time", "manager", "apiVersion", "subresource")) {
@@ -196,7 +198,7 @@ func (l *leveller) owners(entries []any) []any {
 	return out
 }
 
-// levelCauses sorts the causes of a Status, and their repetition in its message.
+// levelCauses sorts the causes of a Status, and the same texts in its message.
 func levelCauses(status map[string]any) {
 	details, _ := status["details"].(map[string]any)
 	causes, _ := details["causes"].([]any)
@@ -211,7 +213,7 @@ func levelCauses(status map[string]any) {
 	}
 }
 
-// causesText is how the message of a Status names its causes, each once.
+// causesText returns the part of a Status message that lists the causes, each once.
 func causesText(causes []any) string {
 	var parts []string
 	for _, c := range causes {
@@ -223,7 +225,7 @@ func causesText(causes []any) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// sortValues sorts objects by some of their fields, then by everything.
+// sortValues sorts objects by the given fields, and then by their whole JSON.
 func sortValues(list []any, fields ...string) {
 	byThem := byFields(fields...)
 	slices.SortStableFunc(list, func(a, b any) int {
@@ -231,7 +233,7 @@ func sortValues(list []any, fields ...string) {
 	})
 }
 
-// byFields compares objects by some of their fields, which are texts.
+// byFields compares objects by the given fields, which are strings.
 func byFields(fields ...string) func(a, b any) int {
 	return func(a, b any) int {
 		for _, f := range fields {

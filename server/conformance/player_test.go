@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// How long is waited for what a step does not bound itself, and how long a wait-until pauses before it asks again: more and more, for
-// what is not served yet is waited for in vain.
+// The time limits of steps that set none themselves, and the pauses between the requests of a
+// wait-until. The pauses grow, because a scenario that waits for something that is not served yet
+// waits up to its limit.
 const (
 	requestTime = 20 * time.Second
 	waitTime    = 15 * time.Second
@@ -24,10 +25,11 @@ const (
 	lastPause   = 250 * time.Millisecond
 )
 
-// scenarioAgent is what scenarios were recorded with. It names who owns the fields of what is written.
+// scenarioAgent is the User-Agent with which scenarios were recorded. It becomes the field manager
+// in managedFields.
 const scenarioAgent = "replay/1"
 
-// target is the server that is tested.
+// target is the server under test.
 type target struct {
 	url    string
 	client *http.Client
@@ -40,7 +42,7 @@ type player struct {
 	agent   string // of its requests; "" sends none
 	vars    map[string]any
 	streams map[string]*stream
-	// patience bounds how long each step waits; 0: as long as the step says.
+	// patience bounds how long each step waits, beside the step's own limit; 0 means no bound.
 	patience time.Duration
 }
 
@@ -62,7 +64,7 @@ func newPlayer(t *testing.T, to *target) *player {
 	return p
 }
 
-// prepare makes the namespaces.
+// prepare creates the namespaces of a scenario, and sets their variables.
 func (p *player) prepare(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
@@ -80,10 +82,10 @@ func (p *player) prepare(t *testing.T, n int) {
 	}
 }
 
-// errStop is wrapped by errors that make the steps behind a step pointless.
+// errStop is wrapped by errors after which the later steps of a scenario are pointless.
 var errStop = errors.New("the scenario cannot go on")
 
-// play does a step and names the differences.
+// play does a step, and returns the differences of its response.
 func (p *player) play(ctx context.Context, s *step) ([]string, error) {
 	var got *answer
 	var err error
@@ -106,7 +108,7 @@ func (p *player) play(ctx context.Context, s *step) ([]string, error) {
 		return nil, fmt.Errorf("%w: %w", errStop, err)
 	}
 	if s.Type == waitUntil && s.Match == "" {
-		return nil, err // that it came about is all that counts
+		return nil, err // the step only waits for a condition
 	}
 	found := compare(s.Expect, got, s.Match)
 	if s.Match == matchOK && len(found) > 0 {
@@ -168,7 +170,7 @@ func (p *player) request(ctx context.Context, s *step) (*http.Request, error) {
 	return r, nil
 }
 
-// send does the request of a step and reads the whole response.
+// send sends the request of a step, and reads the whole response.
 func (p *player) send(ctx context.Context, s *step) (*reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -189,7 +191,7 @@ func read(resp *http.Response) (*reply, error) {
 	return &reply{status: resp.StatusCode, header: resp.Header, data: data}, err
 }
 
-// json decodes the body if it is JSON, be it declared as plain text.
+// json decodes the body if it is JSON, even if its Content-Type is plain text.
 func (r *reply) json() (any, bool) {
 	media, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
 	isJSON := media == "application/json" || strings.HasSuffix(media, "+json") ||
@@ -201,7 +203,8 @@ func (r *reply) json() (any, bool) {
 	return v, err == nil
 }
 
-// observe takes a step's captures from a response and levels it out. An answer with an error lacks a capture.
+// observe takes the captures of a step from a response, and levels the response out. If a capture
+// is missing, it returns both the response and an error.
 func (p *player) observe(s *step, r *reply) (*answer, error) {
 	body, isJSON := r.json()
 	var missing []string
@@ -244,7 +247,7 @@ func (l *leveller) headers(h http.Header) map[string]string {
 	return out
 }
 
-// reduced levels a value out and keeps what a step wants compared.
+// reduced levels a value out, and keeps the parts that the step compares.
 func (l *leveller) reduced(s *step, v any) any {
 	v = l.value(v)
 	for _, p := range s.Ignore {
@@ -256,7 +259,8 @@ func (l *leveller) reduced(s *step, v any) any {
 	return v
 }
 
-// lines keeps the lines of a text that one of the patterns matches, all if there are none.
+// lines keeps the lines of a text that match one of the patterns, or all lines if there are no
+// patterns.
 func lines(text string, patterns []string) (string, error) {
 	if len(patterns) == 0 {
 		return text, nil
@@ -274,7 +278,7 @@ func lines(text string, patterns []string) (string, error) {
 	return strings.Join(kept, "\n"), nil
 }
 
-// wait repeats a request until its answer is as wanted.
+// wait repeats a request until the response meets the step's condition.
 func (p *player) wait(ctx context.Context, s *step) (*answer, error) {
 	deadline := time.Now().Add(p.timeout(s, waitTime))
 	for pause := firstPause; ; pause = min(pause*5/4, lastPause) {
@@ -303,7 +307,8 @@ func (p *player) wait(ctx context.Context, s *step) (*answer, error) {
 	}
 }
 
-// holds reports whether what a condition points at is there, and as it should be.
+// holds reports whether v has a value at the condition's pointer, and, if the condition has a
+// value, whether the two are equal.
 func (p *player) holds(c *condition, v any) (bool, error) {
 	pointer, err := p.fill(c.Pointer)
 	if err != nil {
@@ -317,7 +322,7 @@ func (p *player) holds(c *condition, v any) (bool, error) {
 	return ok && (want == nil || compact(got) == compact(want)), nil
 }
 
-// timeout returns how long a step waits. otherwise is for a step that does not say.
+// timeout returns how long a step waits at most. otherwise applies to a step that sets no limit.
 func (p *player) timeout(s *step, otherwise time.Duration) time.Duration {
 	if s.TimeoutMs != 0 {
 		otherwise = time.Duration(s.TimeoutMs) * time.Millisecond
@@ -330,7 +335,7 @@ func (p *player) timeout(s *step, otherwise time.Duration) time.Duration {
 
 var variable = regexp.MustCompile(`\$\{(\w+)\}`)
 
-// fill puts the variables into a text.
+// fill replaces the variables in a text by their values.
 func (p *player) fill(text string) (string, error) {
 	var missing error
 	out := variable.ReplaceAllStringFunc(text, func(name string) string {
@@ -343,7 +348,8 @@ func (p *player) fill(text string) (string, error) {
 	return out, missing
 }
 
-// expand puts the variables into a JSON value. A string that is one variable takes its type.
+// expand replaces the variables in a JSON value by their values. A string that is one variable and
+// nothing else becomes the variable's value, of whatever type.
 func (p *player) expand(v any) (any, error) {
 	switch v := v.(type) {
 	case string:

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// A pointer is a JSON pointer. A segment for a list may also be [key=value], for the element whose key (with dots,
-// whose nested key) has that value, or [=value]. Where things are removed, * stands for all children.
+// A pointer is a JSON pointer (RFC 6901). A segment for a list may also be [key=value], for the
+// element whose field key has that value (dots in key separate nested fields), or [=value] for the
+// element that equals value. In a pointer for removal, * stands for all children.
 
 func segments(pointer string) []string {
 	if pointer == "" {
@@ -21,7 +22,7 @@ func segments(pointer string) []string {
 	return list
 }
 
-// at returns what pointer finds in v.
+// at returns the value at pointer in v, and whether there is one.
 func at(v any, pointer string) (any, bool) { return walk(v, segments(pointer)) }
 
 func walk(v any, path []string) (any, bool) {
@@ -41,7 +42,7 @@ func walk(v any, path []string) (any, bool) {
 	return nil, false
 }
 
-// element returns the index that a segment means, or -1.
+// element returns the index of the list element that a segment names, or -1.
 func element(list []any, segment string) int {
 	inner, bracketed := strings.CutPrefix(segment, "[")
 	if !bracketed {
@@ -59,7 +60,7 @@ func element(list []any, segment string) int {
 	})
 }
 
-// without takes what path means out of v, which it changes, and returns it.
+// without removes the values at path from v, which it changes, and returns v.
 func without(v any, path []string) any {
 	if len(path) == 0 {
 		return v
@@ -93,10 +94,10 @@ func without(v any, path []string) any {
 	return v
 }
 
-// absent stands for what a pointer does not find.
+// absent is the value of a pointer that finds nothing.
 const absent = "<absent>"
 
-// pick reduces v to what the pointers find.
+// pick reduces v to the values at the pointers.
 func pick(v any, pointers []string) any {
 	found := map[string]any{}
 	for _, p := range pointers {

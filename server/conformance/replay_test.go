@@ -16,12 +16,12 @@ func parse(t *testing.T, text string) any {
 	return v
 }
 
-// The replayer has to find differences, too.
+// TestCompare checks that the replayer finds differences.
 func TestCompare(t *testing.T) {
 	for _, tt := range []struct {
 		name, want, got string
 		match           string
-		found           []string // what each difference begins with
+		found           []string // the beginning of each difference
 	}{
 		{"equal", `{"a":[1,{"b":null}]}`, `{"a":[1,{"b":null}]}`, "", nil},
 		{"value", `{"a":[1,2]}`, `{"a":[1,3]}`, "", []string{"/a/1: want 2, got 3"}},

@@ -9,26 +9,26 @@ import (
 	"testing"
 )
 
-// resourceFacts is what Kubernetes tells of a resource.
+// resourceFacts are the recorded facts about a resource of Kubernetes.
 type resourceFacts struct {
 	Discovery map[string]any   `json:"discovery"` // its entry in the APIResourceList
 	Columns   []map[string]any `json:"columns"`   // of its Table, without descriptions
 	Fields    []string         `json:"fields"`    // that a field selector may name
 }
 
-// storedInBeta are the resources that Kubernetes stores in a beta version, for the sake of its releases before. Coracle knows that
-// version neither by name nor by hash.
+// storedInBeta are the resources that Kubernetes stores in a beta version, so that earlier releases
+// can read them. Coracle stores them in another version, so the storageVersionHash differs.
 var storedInBeta = map[string]bool{
 	"admissionregistration.k8s.io/v1 mutatingadmissionpolicies":       true,
 	"admissionregistration.k8s.io/v1 mutatingadmissionpolicybindings": true,
 	"apiextensions.k8s.io/v1 customresourcedefinitions":               true,
 }
 
-// TestResources compares every resource that is served, whatever they are, with that of Kubernetes.
+// TestResources compares every resource that discovery lists with the recorded facts.
 func TestResources(t *testing.T) {
 	p := newPlayer(t, start(t, engines[0].config(t)))
 	var facts struct {
-		Candidates []string                 `json:"candidates"` // all fields that have been tried in selectors
+		Candidates []string                 `json:"candidates"` // all fields that the recorder has tried in selectors
 		Syntax     map[string]string        `json:"syntax"`     // field selectors, and why they are refused
 		Resources  map[string]resourceFacts `json:"resources"`  // by "group/version plural"
 	}
@@ -88,7 +88,7 @@ func (p *player) get(t *testing.T, path, accept string) (int, any) {
 	return r.status, body
 }
 
-// servedResources reads discovery: entries by "group/version plural".
+// servedResources reads discovery, and returns its entries by "group/version plural".
 func servedResources(t *testing.T, p *player) map[string]any {
 	t.Helper()
 	versions := []string{"v1"}
@@ -114,7 +114,7 @@ func servedResources(t *testing.T, p *player) map[string]any {
 	return served
 }
 
-// root is the path of a group version.
+// root returns the path of a group version.
 func root(gv string) string {
 	if strings.Contains(gv, "/") {
 		return "/apis/" + gv
@@ -122,7 +122,7 @@ func root(gv string) string {
 	return "/api/" + gv
 }
 
-// collection is the path of all objects of a resource.
+// collection returns the path of all objects of a resource.
 func collection(key string) string {
 	gv, plural, _ := strings.Cut(key, " ")
 	return root(gv) + "/" + plural
@@ -144,7 +144,7 @@ func columnsOf(t *testing.T, p *player, key string) []map[string]any {
 	return out
 }
 
-// checkFields tries all candidates in a field selector.
+// checkFields sends a list request with each candidate as its field selector.
 func checkFields(t *testing.T, p *player, key string, accepted, candidates []string) {
 	t.Helper()
 	for _, f := range candidates {

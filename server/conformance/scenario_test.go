@@ -10,29 +10,29 @@ import (
 	"testing"
 )
 
-// scenario is a sequence of steps that needs nothing but an empty server.
+// scenario is a sequence of steps that does not depend on other objects of the server.
 type scenario struct {
 	Name       string `json:"name"`
 	About      string `json:"about"`
-	Namespaces int    `json:"namespaces"` // to make first, known as ${ns}, ${ns2}, ...
+	Namespaces int    `json:"namespaces"` // to create first; their names are ${ns}, ${ns2}, ...
 	Steps      []step `json:"steps"`
 }
 
-// The kinds of step. A plain request has none.
+// The types of steps. The type of a plain request is "".
 const (
 	waitUntil    = "wait-until"
 	watchOpen    = "watch-open"
 	watchCollect = "watch-collect"
 )
 
-// How an answer is compared with the recorded one. None: everything.
+// How a response is compared with the recorded one. "" compares everything.
 const (
-	matchSubset = "subset" // more than was recorded may come
-	matchStatus = "status" // no body
-	matchOK     = "ok"     // any 2xx: the step prepares something
+	matchSubset = "subset" // the response may have more fields than the recording
+	matchStatus = "status" // the body is not compared
+	matchOK     = "ok"     // any 2xx will do, because the step only prepares later steps
 )
 
-// step is a request, or what is done with the events of a watch.
+// step is a request, or takes events from an open watch.
 type step struct {
 	Type    string            `json:"type"`
 	Note    string            `json:"note"`
@@ -56,14 +56,14 @@ type step struct {
 	Expect *answer  `json:"expect"`
 }
 
-// condition ends a wait. What is empty does not count.
+// condition ends a wait. Fields that are empty do not matter.
 type condition struct {
 	Status  int    `json:"status"`
 	Pointer string `json:"pointer"`
 	Value   any    `json:"value"`
 }
 
-// answer is what a step brought, levelled out.
+// answer is the result of a step, levelled out.
 type answer struct {
 	Status   int               `json:"status"`
 	Headers  map[string]string `json:"headers"`
@@ -73,7 +73,7 @@ type answer struct {
 	End      string            `json:"end"` // of a watch-collect: reached, timeout or closed
 }
 
-// title names a step in messages.
+// title returns the name of a step for messages.
 func (s *step) title(i int) string {
 	what := s.Method + " " + s.Path
 	switch {
@@ -107,7 +107,7 @@ func scenarios(t *testing.T) []*scenario {
 	return all
 }
 
-// readJSON decodes a file, whose every field must be known, with numbers as they are spelt.
+// readJSON decodes a file. It fails for unknown fields, and keeps numbers as they are spelt.
 func readJSON(t *testing.T, name string, into any) {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -122,7 +122,7 @@ func readJSON(t *testing.T, name string, into any) {
 	}
 }
 
-// decodeJSON decodes a body, with numbers as they are spelt.
+// decodeJSON decodes a body, and keeps numbers as they are spelt.
 func decodeJSON(data []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -131,12 +131,12 @@ func decodeJSON(data []byte) (any, error) {
 	return v, err
 }
 
-// compact is the JSON of a value, keys sorted.
+// compact returns the JSON of a value, with sorted keys.
 func compact(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil { // what was decoded can be encoded
+	if err := enc.Encode(v); err != nil { // never: v was decoded from JSON
 		return err.Error()
 	}
 	return string(bytes.TrimSpace(b.Bytes()))

@@ -17,11 +17,11 @@ type stream struct {
 // close ends the stream and waits for its goroutine.
 func (s *stream) close() {
 	s.cancel()
-	for range s.events { // the reader may be sending
+	for range s.events { // lets the goroutine send its last events
 	}
 }
 
-// open starts a watch. A refusal is an answer like any other.
+// open starts a watch. If the server refuses it, the refusal is the result of the step.
 func (p *player) open(ctx context.Context, s *step) (*answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r, err := p.request(ctx, s)
@@ -66,7 +66,8 @@ func (p *player) open(ctx context.Context, s *step) (*answer, error) {
 	return &answer{Status: resp.StatusCode, Headers: newLeveller(p.vars).headers(resp.Header)}, nil
 }
 
-// collect takes events off a stream: a number of them, or all up to one that is as wanted, or what comes in time.
+// collect takes events from a stream: a fixed number, or all up to one that meets a condition, or
+// all that come before the time limit.
 func (p *player) collect(s *step) (*answer, error) {
 	w := p.streams[s.Watch]
 	if w == nil {

@@ -1,13 +1,14 @@
 package conformance
 
-// wait says what a scenario waits for, and at which steps. Without steps it is the whole scenario, which is then played
-// up to its first difference; else all other steps must agree.
+// wait says which missing feature a scenario needs, and at which steps. If steps is nil, the whole
+// scenario needs it, and is played up to its first difference. Otherwise all other steps must
+// agree.
 type wait struct {
 	what  string
 	steps []int
 }
 
-// What is not served yet.
+// The features that are not served yet.
 const (
 	policies = "admission policies"
 	kubelets = "the ways to kubelets, and through the server to pods and services: attach, exec, log, portforward, proxy"
@@ -15,8 +16,8 @@ const (
 	wording  = "descriptions in Kubernetes's own words; ours are our own"
 )
 
-// waiting are the scenarios that cannot pass yet. They are played all the same, and the list can only shrink: a
-// scenario, or a step, that agrees must be taken off it.
+// waiting are the scenarios that cannot pass yet. They are played all the same. A scenario or step
+// that agrees fails the test until it is removed here, so the table can only shrink.
 var waiting = map[string]wait{
 	"admission-policy/conditions-and-variables": {policies, nil},
 	"admission-policy/deny":                     {policies, nil},

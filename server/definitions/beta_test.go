@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// betaDefinition is a definition as kube-apiserver stores it, without a status.
+// betaDefinition returns a definition in v1beta1, the version in which kube-apiserver stores
+// definitions. It has no status.
 func betaDefinition(plural, kind, spec string) string {
 	return fmt.Sprintf(`{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1beta1","metadata":{"name":"%[1]s.quay.example.com","uid":"u-%[1]s",
 		"generation":1},"spec":{"group":"quay.example.com","scope":"Cluster","version":"v1","names":{"plural":%[1]q,"kind":%[2]q},%[3]s}}`, plural, kind, spec)
@@ -19,7 +20,7 @@ func betaDefinition(plural, kind, spec string) string {
 
 const seats = `"validation":{"openAPIV3Schema":{"type":"object","properties":{"seats":{"type":"integer","default":%d}}}}`
 
-// betaQuay is a quay on a store that kube-apiserver has filled.
+// betaQuay starts a server on a store with definitions and instances as kube-apiserver stores them.
 func betaQuay(t *testing.T) (*quaytest.Quay, storage.Store) {
 	store := quaytest.NewStore(t)
 	for plural, text := range map[string]string{
@@ -45,7 +46,7 @@ func betaQuay(t *testing.T) (*quaytest.Quay, storage.Store) {
 	return q, store
 }
 
-// TestBetaDefinitions serves what kube-apiserver's definitions define.
+// TestBetaDefinitions reads definitions that are stored in v1beta1, and serves their resources.
 func TestBetaDefinitions(t *testing.T) {
 	t.Parallel() // it waits
 	q, _ := betaQuay(t)
@@ -67,7 +68,7 @@ func TestBetaDefinitions(t *testing.T) {
 	q.Want(201, "POST", q.Path("boats", "v1")+"?fieldValidation=Strict", fmt.Sprintf(boat, `"xy"`), map[string]any{"any": "[1]"})
 	q.Want(422, "POST", q.Path("boats", "v1"), fmt.Sprintf(boat, `"y"`), nil)
 
-	// Nothing is said of what is not structural.
+	// The OpenAPI document has no properties of a kind whose schema is not structural.
 	_, doc := q.Do("GET", "/openapi/v3/apis/"+q.Group+"/v1", "")
 	models := doc["components"].(map[string]any)["schemas"].(map[string]any)
 	for kind, described := range map[string]bool{"Ship": true, "Raft": false, "Boat": false} {
@@ -78,8 +79,8 @@ func TestBetaDefinitions(t *testing.T) {
 	}
 }
 
-// TestBetaDefinitionsShared writes definitions, once here and once as kube-apiserver does: what
-// they define is served as they say.
+// TestBetaDefinitionsShared changes a definition first through this server, and then in the store,
+// as a kube-apiserver that shares the store does. Both changes take effect.
 func TestBetaDefinitionsShared(t *testing.T) {
 	t.Parallel() // it waits
 	q, store := betaQuay(t)
@@ -96,7 +97,7 @@ func TestBetaDefinitionsShared(t *testing.T) {
 		t.Fatalf("got %s, %v, want it stored in v1", res.Value, err)
 	}
 
-	// Another server takes out a version, and changes the schema.
+	// Another server removes a version and changes the schema.
 	changed := betaDefinition("ships", "Ship", `"preserveUnknownFields":false,`+fmt.Sprintf(seats, 3))
 	changed = strings.Replace(strings.TrimSuffix(changed, "}"), `"generation":1`, `"generation":2`, 1) + `,"status":{"conditions":[{"type":"NamesAccepted","status":"True"},{"type":"Established","status":"True"}],
 		"acceptedNames":{"plural":"ships","singular":"ship","kind":"Ship","listKind":"ShipList"},"storedVersions":["v1"]}}`

@@ -12,13 +12,13 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
-// unserved is a version that is not served.
+// unserved returns the text of a version that is not served.
 func unserved(name string) string {
 	return fmt.Sprintf(`{"name":%q,"served":false,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}`, name)
 }
 
-// TestDefinitionWatches: watches go on while a definition changes, but those in versions that are
-// not served any more, and all of them when it goes.
+// TestDefinitionWatches keeps watches open while a definition changes. A watch ends when its
+// version is no longer served, and all watches end when the definition is deleted.
 func TestDefinitionWatches(t *testing.T) {
 	q := quaytest.New(t)
 	q.Define("ships", "Ship", quaytest.Version("v1", true), quaytest.Version("v2", false))
@@ -60,7 +60,7 @@ func TestDefinitionWatches(t *testing.T) {
 }
 
 // TestDefinitionUnderWay changes the schema of a definition while a create waits for the end of its
-// body: it is judged by the schema that it began with, and the next one by the new.
+// body. The old schema validates that create, and the new schema validates the next create.
 func TestDefinitionUnderWay(t *testing.T) {
 	t.Parallel() // it waits
 	q := quaytest.New(t)
@@ -80,7 +80,7 @@ func TestDefinitionUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Expect", "100-continue") // which the server says when it reads the body
+	r.Header.Set("Expect", "100-continue") // the server answers 100 when it reads the body
 	var running sync.WaitGroup
 	running.Go(func() {
 		resp, err := q.Client.Do(r)

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
-// definitionChurn is what clients do with definitions of their own, on two servers of one store.
+// definitionChurn runs clients, each with a definition of its own, against two servers of one
+// store.
 type definitionChurn struct {
 	*testing.T
 	near, far *quaytest.Quay
@@ -25,8 +26,8 @@ type definitionChurn struct {
 }
 
 // TestDefinitionsAtRandom has clients create, use, change and delete definitions at random for 8 s,
-// or as long as CHURN says, and wants nothing of them left: no goroutines, no memory, no metrics.
-// SEED says what they do.
+// or as long as CHURN says. Afterwards nothing may be left: no goroutines, no memory, no metrics.
+// SEED makes the clients do the same again.
 func TestDefinitionsAtRandom(t *testing.T) {
 	seed, length := rand.Uint64(), 8*time.Second
 	if n, err := strconv.ParseUint(os.Getenv("SEED"), 10, 64); err == nil {
@@ -38,7 +39,7 @@ func TestDefinitionsAtRandom(t *testing.T) {
 	t.Logf("SEED=%d", seed)
 	c := &definitionChurn{T: t}
 	c.near, c.far, c.store = quaytest.Two(t, 0)
-	c.run(seed, time.Now()) // the first time makes what stays
+	c.run(seed, time.Now()) // the first run fills caches and pools that stay
 	goroutines, heap := c.settled()
 	c.run(seed, time.Now().Add(length))
 	var more, grown int
@@ -55,7 +56,7 @@ func TestDefinitionsAtRandom(t *testing.T) {
 	t.Log(running.String())
 }
 
-// run has each client go on until the time is up, and at least once through everything.
+// run lets each client take definitions through their lives, at least one, until the time is up.
 func (c *definitionChurn) run(seed uint64, until time.Time) {
 	const clients = 4
 	var wg sync.WaitGroup
@@ -75,7 +76,7 @@ func (c *definitionChurn) run(seed uint64, until time.Time) {
 	}
 }
 
-// either returns both servers, in any order.
+// either returns both servers, in random order.
 func (c *definitionChurn) either(r *rand.Rand) (one, other *quaytest.Quay) {
 	if r.IntN(2) == 0 {
 		return c.near, c.far
@@ -102,7 +103,7 @@ func (c *definitionChurn) life(r *rand.Rand, plural, kind string) {
 		case 3:
 			c.watch(other, plural)
 		case 4:
-			listed(other, plural, "v1") // which it is, like its document, as soon as it is served, and not before
+			listed(other, plural, "v1") // its OpenAPI document exists when discovery lists it
 			other.Want(200, "GET", "/openapi/v3/apis/"+other.Group+"/v1", "", nil)
 		case 5:
 			one.Want(200, "PUT", one.Path(plural, "v1")+"/first", fmt.Sprintf(
@@ -141,15 +142,15 @@ func (c *definitionChurn) watch(q *quaytest.Quay, plural string) {
 	}
 }
 
-// revision returns that of the first instance.
+// revision returns the resourceVersion of the instance first.
 func revision(q *quaytest.Quay, plural string) string {
 	q.T.Helper()
 	_, tree := q.Do("GET", q.Path(plural, "v1")+"/first", "")
 	return fmt.Sprint(quaytest.Value(tree, "metadata.resourceVersion"))
 }
 
-// settled returns how many goroutines there are beside those of connections, and how much memory is
-// in use.
+// settled returns the number of goroutines, without those of connections, and the bytes of heap in
+// use.
 func (c *definitionChurn) settled() (goroutines, heap int) {
 	for _, q := range []*quaytest.Quay{c.near, c.far} {
 		q.Client.CloseIdleConnections()
@@ -163,17 +164,17 @@ func (c *definitionChurn) settled() (goroutines, heap int) {
 	}
 	rev, err := c.store.Revision(c.Context())
 	if err == nil {
-		err = c.store.Compact(c.Context(), rev) // the store's history is not meant
+		err = c.store.Compact(c.Context(), rev) // the store's history does not count
 	}
 	if err != nil {
 		c.Error(err)
 	}
 	runtime.GC()
-	runtime.GC() // what pools held
+	runtime.GC() // frees objects that pools held
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	heap = int(m.HeapAlloc)
-	for _, q := range []*quaytest.Quay{c.near, c.far} { // nor what watches can still be told of, which is bounded
+	for _, q := range []*quaytest.Quay{c.near, c.far} { // nor do the windows of the watch caches, which are bounded
 		stats := q.Server.Server.Store(meta.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}).Objects().Stats()
 		heap -= int(stats.WindowBytes + stats.HistoryBytes)
 	}

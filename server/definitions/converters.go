@@ -12,32 +12,36 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// converters are the clients of conversion webhooks. Definitions whose webhook is reached in the
-// same way share a client, as those of one operator usually do. All methods may be called at once.
+// converters holds the clients of conversion webhooks. Definitions with equal client configurations
+// share a client and so its connections: an operator usually has one webhook for all of its
+// definitions. All methods may be called at once.
 type converters struct {
 	resolve callout.Resolver
 	metrics *metrics
 	flawed  func(callout.Flaw)
 
-	mu    sync.Mutex
-	known map[string]*sharedClient // by how the webhook is reached
+	mu       sync.Mutex
+	byConfig map[string]*sharedClient // the key is the JSON of a WebhookClientConfig
 }
 
 func newConverters(resolve callout.Resolver, flawed func(callout.Flaw), m *metrics) *converters {
-	return &converters{resolve: resolve, flawed: flawed, metrics: m, known: map[string]*sharedClient{}}
+	return &converters{resolve: resolve, flawed: flawed, metrics: m, byConfig: map[string]*sharedClient{}}
 }
 
-// sharedClient is a client and how many definitions use it.
+// sharedClient is a client with the number of its users. converters.mu guards users.
 type sharedClient struct {
 	*callout.Client
 	users int
 }
 
-// maxConverted bounds the answer of a webhook, in bytes. It is a batch of objects, which the
-// conversion may have made larger, or a single object of the largest size.
+// maxConverted bounds the response of a webhook, in bytes. A response is a batch of objects, which
+// the conversion may have made larger, or a single object of the largest size.
 const maxConverted = 16 << 20
 
-// open returns the webhook of a definition, nil if it has none, and what releases the webhook.
+// open returns the webhook of def, or nil if def has none. The caller calls release once, when def
+// no longer uses the webhook; release is never nil. If the client cannot be made, open still
+// returns a webhook, whose conversions all fail with the reason: the definition is served, and only
+// requests that need a conversion fail.
 func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *extensions.Webhook, release func()) {
 	conv := def.Spec.Conversion
 	if conv == nil || conv.Strategy != apiextensionsv1.WebhookConverter ||
@@ -55,20 +59,21 @@ func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *
 		}
 		return answer, err
 	}
-	return &extensions.Webhook{Ask: ask, Observe: c.metrics.of(def.Name)}, release
+	return &extensions.Webhook{Ask: ask, Observe: c.metrics.observer(def.Name)}, release
 }
 
-// client returns the client of a webhook, which stays open until it is released.
+// client returns the client for config, and counts the caller among its users. The client stays
+// open until its last user has called release.
 func (c *converters) client(
 	config *apiextensionsv1.WebhookClientConfig,
 ) (client *callout.Client, release func(), err error) {
-	place, err := codec.AppendJSON(nil, config)
+	key, err := codec.AppendJSON(nil, config)
 	if err != nil {
 		return nil, nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	shared := c.known[string(place)]
+	shared := c.byConfig[string(key)]
 	if shared == nil {
 		to := target(config)
 		to.Flawed = c.flawed
@@ -79,20 +84,21 @@ func (c *converters) client(
 			return nil, nil, err
 		}
 		shared = &sharedClient{Client: client}
-		c.known[string(place)] = shared
+		c.byConfig[string(key)] = shared
 	}
 	shared.users++
 	return shared.Client, sync.OnceFunc(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if shared.users--; shared.users == 0 {
-			delete(c.known, string(place))
+			delete(c.byConfig, string(key))
 			shared.Close()
 		}
 	}), nil
 }
 
-// target is where a webhook is, and whom to trust for it.
+// target translates config: the address of the webhook, and the certificates to trust. A CABundle
+// of white space alone counts as none, so the system's roots apply.
 func target(config *apiextensionsv1.WebhookClientConfig) callout.Target {
 	var t callout.Target
 	if len(bytes.TrimSpace(config.CABundle)) > 0 {
@@ -113,11 +119,11 @@ func target(config *apiextensionsv1.WebhookClientConfig) callout.Target {
 	return t
 }
 
-// close closes the clients that have not been released.
+// close closes all clients that are still open. The loop calls it at its end.
 func (c *converters) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, shared := range c.known {
+	for _, shared := range c.byConfig {
 		shared.Close()
 	}
 }

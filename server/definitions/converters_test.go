@@ -20,8 +20,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
-// webhook converts barges over TLS: in v1 they have spec.length and the label hull, in v2 spec.size
-// and the label material.
+// webhook is a conversion webhook for barges: in v1 they have spec.length and the label hull, in v2
+// spec.size and the label material.
 type webhook struct {
 	*httptest.Server
 	port string
@@ -89,7 +89,7 @@ func (w *webhook) serve(rw http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(rw).Encode(&review)
 }
 
-// during counts the calls, and the objects in them, that do leads to.
+// during runs do, and checks how many calls of the webhook, with how many objects, do has caused.
 func (w *webhook) during(t *testing.T, what string, calls, objects int64, do func()) {
 	t.Helper()
 	beforeCalls, beforeObjects := w.calls.Load(), w.objects.Load()
@@ -99,7 +99,7 @@ func (w *webhook) during(t *testing.T, what string, calls, objects int64, do fun
 	}
 }
 
-// barges is a definition whose versions a webhook converts between.
+// barges returns a definition with a conversion webhook.
 func (w *webhook) barges(client string, storage string, served ...string) string {
 	var versions []string
 	for _, v := range []string{"v1", "v2"} {
@@ -132,7 +132,8 @@ func newBarges(t *testing.T, w *webhook, client string) *quaytest.Quay {
 }
 
 // TestConversionWebhook reads and writes objects in a version that they are not stored in. Each
-// state of an object is converted once, those of a list together, whatever forms it is read in.
+// state of an object is converted once, in whatever encodings it is read. The objects of a list are
+// converted in one call.
 func TestConversionWebhook(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -157,7 +158,7 @@ func TestConversionWebhook(t *testing.T) {
 		}
 	})
 
-	// A change is converted to what is stored, and its result back.
+	// A changed object is converted to the stored version, and the result is converted back.
 	w.during(t, "create", 2, 2, func() {
 		q.Want(201, "POST", bargesV2, `{"apiVersion":"harbour.example.com/v2","kind":"Barge","metadata":{"name":"c"},"spec":{"size":40}}`, map[string]any{"apiVersion": "harbour.example.com/v2", "spec.size": 40})
 	})
@@ -176,9 +177,9 @@ func TestConversionWebhook(t *testing.T) {
 	q.Want(200, "DELETE", bargesV2+"/c", "", map[string]any{"status": "Success"})
 }
 
-// TestConversionBeforeSelection: what clients select by is what they see. A webhook may change
-// labels, and where fields are; what is to be selected is converted first, many objects at once,
-// whether the cache knows them or not.
+// TestConversionBeforeSelection checks that selectors match the objects that the client gets. A
+// webhook may change labels and move fields, so the server converts objects before it selects among
+// them, many in one call, from the cache and from the store.
 func TestConversionBeforeSelection(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -226,7 +227,7 @@ func TestConversionBeforeSelection(t *testing.T) {
 	event("ADDED", "b1", 1)
 	q.Want(200, "PATCH", bargesV1+"/b1", `{"spec":{"length":10}}`, nil, "Content-Type", quaytest.MergePatch)
 	event("MODIFIED", "b1", 10)
-	relabel("b3", "iron") // concerns nobody
+	relabel("b3", "iron") // no watch selects it, before or after
 	relabel("b1", "steel")
 	event("DELETED", "b1", 10)
 	w.during(t, "a deletion, whose last state is known", 0, 0, func() {
@@ -243,8 +244,8 @@ func TestConversionBeforeSelection(t *testing.T) {
 	q.Want(200, "GET", bargesV1, "", map[string]any{"items.0.metadata.name": "b1", "items.4": nil})
 }
 
-// TestConversionOnce: many readers at once want one call, and the end of the one that asked is not
-// that of the others.
+// TestConversionOnce has many readers want one object at once: they share one call. If the reader
+// whose request made the call goes away, another reader makes it.
 func TestConversionOnce(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -274,7 +275,7 @@ func TestConversionOnce(t *testing.T) {
 			q.Want(200, "GET", path, "", map[string]any{at: 1})
 		})
 	}
-	// The other versions, and writers, wait for nobody.
+	// Readers of the stored version, and writers, do not wait for the webhook.
 	q.Want(200, "GET", bargesV1, "", map[string]any{"items.1.spec.length": 1})
 	events := q.Watch(bargesV1)
 	events()
@@ -286,7 +287,7 @@ func TestConversionOnce(t *testing.T) {
 	if err := <-first; err == nil {
 		t.Error("the first reader was answered")
 	}
-	<-w.asked // somebody asks in its place
+	<-w.asked // another reader has asked in its place
 	w.hang.Store(nil)
 	close(gate)
 	wg.Wait()
@@ -295,8 +296,8 @@ func TestConversionOnce(t *testing.T) {
 	}
 }
 
-// TestConversionFails: those who want the other version are told why, in kube-apiserver's words,
-// and nobody else is.
+// TestConversionFails checks the errors of a conversion that fails: clients of the other version
+// get kube-apiserver's texts, and clients of the stored version see no error.
 func TestConversionFails(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -329,8 +330,8 @@ func TestConversionFails(t *testing.T) {
 	q.Want(200, "DELETE", bargesV1+"/a", "", nil)
 }
 
-// TestConversionMetrics: conversions are counted by definition, and by what has failed; those of a
-// definition go with it.
+// TestConversionMetrics checks that conversions are counted by definition and by failure, and that
+// the series of a definition are deleted with the definition.
 func TestConversionMetrics(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -362,8 +363,8 @@ func TestConversionMetrics(t *testing.T) {
 	}
 }
 
-// TestConversionService: a webhook behind a service is found by the service, and the certificate is
-// that of its name. One that is not used any more is left.
+// TestConversionService reaches a webhook through a Service, whose DNS name must be in the
+// certificate. The connections to a webhook close when no definition uses the webhook.
 func TestConversionService(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, fmt.Sprintf(`"service":{"namespace":"default","name":"converter","path":"/convert","port":%s}`, w.port))
@@ -389,8 +390,8 @@ func TestConversionService(t *testing.T) {
 	q.Want(200, "GET", bargesV2+"/a", "", map[string]any{"apiVersion": "harbour.example.com/v2", "spec.size": nil})
 }
 
-// TestStorageVersionChanges: what is stored in an old version is read and written, watches go on,
-// and those in a version that is not served any more end.
+// TestStorageVersionChanges changes the storage version: objects in the old version can still be
+// read and written, watches go on, and the watches of a version that is no longer served end.
 func TestStorageVersionChanges(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -431,8 +432,8 @@ func TestStorageVersionChanges(t *testing.T) {
 	}
 }
 
-// TestStoredVersionIsGone: what is still stored in a version that was taken out of the definition
-// says so, and nothing else is concerned.
+// TestStoredVersionIsGone removes a version from a definition while an object is stored in it.
+// Requests that read that object fail and say why, and requests for another object succeed.
 func TestStoredVersionIsGone(t *testing.T) {
 	q := quaytest.New(t)
 	q.Define("rafts", "Raft", quaytest.Version("v1", true), quaytest.Version("v2", false))

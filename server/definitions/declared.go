@@ -8,16 +8,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// declared is which versions the definitions say are served. A definition that lacks its names, and
-// so defines nothing yet, counts, too: kube-apiserver registers its versions as well. A definition
-// that can no longer be read keeps its versions. The loop writes, anybody reads.
+// declared holds the versions that definitions mark as served. A definition that lacks its names,
+// and so defines nothing yet, counts, too: kube-apiserver also registers an APIService for its
+// versions. A definition that can no longer be read keeps its versions. The loop writes declared,
+// and any goroutine reads it.
 type declared struct {
 	mu      sync.Mutex
 	byName  map[string]declaredVersions
-	changed chan struct{} // closed when something has changed
+	changed chan struct{} // closed and replaced at each change of byName
 }
 
-// declaredVersions are those of one definition.
+// declaredVersions are the served versions of one definition, in the order of its spec.
 type declaredVersions struct {
 	group    string
 	versions []string
@@ -27,7 +28,7 @@ func newDeclared() *declared {
 	return &declared{byName: map[string]declaredVersions{}, changed: make(chan struct{})}
 }
 
-// learn takes in a definition.
+// learn replaces the versions of def with those that its spec has.
 func (d *declared) learn(def *apiextensionsv1.CustomResourceDefinition) {
 	v := declaredVersions{group: def.Spec.Group}
 	for i := range def.Spec.Versions {
@@ -48,7 +49,7 @@ func (d *declared) set(name string, v declaredVersions) {
 	d.tell()
 }
 
-// forget takes in that a definition is gone.
+// forget removes the versions of a definition that is gone.
 func (d *declared) forget(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,12 +59,13 @@ func (d *declared) forget(name string) {
 	}
 }
 
+// tell wakes everybody who waits for a change. The caller holds mu.
 func (d *declared) tell() {
 	close(d.changed)
 	d.changed = make(chan struct{})
 }
 
-// all returns the versions.
+// all returns the served versions of all definitions. The map belongs to the caller.
 func (d *declared) all() map[meta.GroupVersion]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -76,16 +78,18 @@ func (d *declared) all() map[meta.GroupVersion]bool {
 	return all
 }
 
-// next returns a channel that is closed with the next change.
+// next returns a channel that is closed at the next change. To miss no change, a caller takes the
+// channel before it calls all.
 func (d *declared) next() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.changed
 }
 
-// Versions returns the versions that the definitions say are served, also those of definitions that
-// are not served for want of their names.
+// Versions returns the versions that definitions mark as served, including definitions that are not
+// served because they lack their names. The map belongs to the caller.
 func (d *Definitions) Versions() map[meta.GroupVersion]bool { return d.declared.all() }
 
-// VersionsChanged returns a channel that is closed when Versions next returns something else.
+// VersionsChanged returns a channel that is closed when the result of Versions next changes. To
+// miss no change, a caller takes the channel before it calls Versions.
 func (d *Definitions) VersionsChanged() <-chan struct{} { return d.declared.next() }

@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestDeclared: what a definition declares counts until the definition is gone.
+// TestDeclared checks that the versions of a definition count until the definition is gone.
 func TestDeclared(t *testing.T) {
 	d := newDeclared()
 	expect := func(when string, changed bool, then func(), versions ...string) {

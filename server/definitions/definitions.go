@@ -20,31 +20,35 @@ import (
 // customResourceDefinitions is the resource of definitions.
 var customResourceDefinitions = meta.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 
-// Needs is what Definitions are made of.
+// Needs are the arguments of New.
 type Needs struct {
 	Host generic.Host // of the server
-	// Home is where the instances of all definitions are stored.
+	// Home stores the instances of all definitions.
 	Home *backing.Backend
-	// Router and Discovery are those of the delegation chain.
+	// Router and Discovery are shared by all links of the delegation chain.
 	Router    *router.Config
 	Discovery *router.Discovery
 	Before    Before
-	// Shared says that other servers may use the same store.
+	// Shared says that other servers may use the same store. If so, a request for an unknown
+	// resource may cause a read of the store.
+	// Before tells which groups belong to earlier links of the chain. A request for an unknown
+	// resource in one of these groups gets a Status instead of a plain 404.
 	Shared bool
-	// Resolve finds the services of conversion webhooks.
+	// Resolve finds the address of a Service that a conversion webhook names.
 	Resolve callout.Resolver
-	// Flawed is told of flaws in the certificates of conversion webhooks.
+	// Flawed is called for each flaw in the certificate of a conversion webhook.
 	Flawed func(callout.Flaw)
-	// Metrics is where conversions are counted.
+	// Metrics gets the metrics of conversions (metrics.go).
 	Metrics prometheus.Registerer
 }
 
-// Before reports whether a link of the delegation chain before this one serves a group. It is
-// called for requests only: the links before this one are made after it.
+// Before reports whether a link of the delegation chain before this one serves a group.
+// Definitions calls Before only while it serves requests, because the earlier links are made after
+// Definitions.
 type Before func(group string) bool
 
-// Definitions serves definitions and what they define. It is the handler of all requests that no
-// link of the delegation chain before it knows. All methods may be called at once.
+// Definitions serves definitions and the resources that they define. It is the handler of all
+// requests that no earlier link of the delegation chain serves. All methods may be called at once.
 type Definitions struct {
 	host       generic.Host
 	home       *backing.Backend
@@ -52,14 +56,14 @@ type Definitions struct {
 	converters *converters
 	log        *zap.Logger
 
-	// What the loop has found out:
+	// The loop writes these three, and requests read them.
 	unread   unread
-	seen     *generic.Progress
+	seen     *generic.Progress // see Seen
 	declared *declared
 }
 
-// New makes Definitions that serve nothing yet. The resource of definitions has to be installed on
-// Server; then Start begins.
+// New makes Definitions that serve nothing yet. The caller installs the resource of definitions on
+// Server, and then calls Start.
 func New(n Needs) (*Definitions, error) {
 	metrics, err := newMetrics(n.Metrics)
 	if err != nil {
@@ -81,8 +85,10 @@ func New(n Needs) (*Definitions, error) {
 	return d, nil
 }
 
-// Start has the definitions followed until the server stops, if they are served. The hooks that it
-// returns end when all definitions that are stored are known, and what they define is served.
+// Start starts the loop, which follows the definitions until the server stops. It starts nothing
+// and returns no hooks if the resource of definitions is not served. The hooks have the names of
+// kube-apiserver's. They return when the loop has seen all stored definitions, and serves what they
+// define.
 func (d *Definitions) Start() ([]generic.Hook, error) {
 	store := d.host.Store(customResourceDefinitions)
 	if store == nil {
@@ -98,7 +104,7 @@ func (d *Definitions) Start() ([]generic.Hook, error) {
 	l := newLoop(d, store)
 	d.host.Go(l.run)
 	seen := func(ctx context.Context) error {
-		_ = d.seen.Wait(ctx, 0) // it fails when the server ends
+		_ = d.seen.Wait(ctx, 0) // fails only when the server stops
 		return nil
 	}
 	list := []meta.GroupResource{customResourceDefinitions}
@@ -109,17 +115,20 @@ func (d *Definitions) Start() ([]generic.Hook, error) {
 	}, nil
 }
 
-// Server is where definitions and custom resources are installed.
+// Server is the link of the delegation chain on which definitions and custom resources are
+// installed.
 func (d *Definitions) Server() *generic.Server { return d.on }
 
-// Seen is how far the definitions have been followed. What a definition defines is served when its
-// revision has been reached, if it is to be served at all.
+// Seen is the revision up to which the loop has followed the definitions. When Seen has reached the
+// revision of a definition, its resource is served, unless the definition lacks its names or is
+// faulty.
 func (d *Definitions) Seen() *generic.Progress { return d.seen }
 
-// ServeHTTP answers a request that no link of the delegation chain before this one knows.
+// ServeHTTP answers a request that no earlier link of the delegation chain serves. It refuses
+// requests for the resource of an unread definition before any handler sees them.
 func (d *Definitions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if info := request.From(r.Context()); info != nil && info.IsResource {
-		if err := d.unread.of(meta.GroupResource{Group: info.Group, Resource: info.Resource}); err != nil {
+		if err := d.unread.errorOf(meta.GroupResource{Group: info.Group, Resource: info.Resource}); err != nil {
 			router.WriteError(w, r, err)
 			return
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestDefinition takes a definition and what it defines through a life.
+// TestDefinition creates, uses and deletes a definition and its instances.
 func TestDefinition(t *testing.T) {
 	q := quaytest.New(t)
 	q.Want(201, "POST", quaytest.Definitions, q.Definition("ships", "Ship", `,"shortNames":["sh"],"categories":["all"]`, quaytest.Version("v1", true), quaytest.Version("v1beta1", false)), map[string]any{
@@ -51,7 +51,7 @@ func TestDefinition(t *testing.T) {
 	q.Want(200, "GET", q.Path("ships", "v1"), "", map[string]any{"items": "[]"})
 }
 
-// TestDefinitionNames lets definitions want the same names.
+// TestDefinitionNames creates definitions that want the same names.
 func TestDefinitionNames(t *testing.T) {
 	q := quaytest.New(t)
 	q.Want(201, "POST", quaytest.Definitions, q.Definition("limes", "Lime", `,"shortNames":["lm"]`, quaytest.Version("v1", true)), nil)
@@ -66,19 +66,19 @@ func TestDefinitionNames(t *testing.T) {
 		t.Errorf("what has not its names is served: %d", code)
 	}
 
-	// Short names of what is served already are another's: it goes on with those it has.
+	// A served definition asks for a short name that another one has. It keeps its old names.
 	q.Define("pears", "Pear", quaytest.Version("v1", true))
 	q.Want(200, "PATCH", quaytest.Definitions+"/pears."+q.Group, `{"spec":{"names":{"shortNames":["lm","lime"]}}}`, nil, "Content-Type", "application/merge-patch+json")
 	q.Until("pears", "NamesAccepted", `False ShortNamesConflict ["lm" is already in use`)
 	q.Want(200, "GET", q.Path("pears", "v1"), "", nil)
 
-	// The first goes, and the others get what they want.
+	// The first definition is deleted, and the others get its names.
 	q.Want(200, "DELETE", quaytest.Definitions+"/limes."+q.Group, "", nil)
 	q.Until("limes2", "Established", "True")
 	q.Want(200, "GET", q.Path("limes2", "v1"), "", map[string]any{"kind": "LimeList"})
 }
 
-// TestDefinitionEmptied deletes a definition whose instances are held.
+// TestDefinitionEmptied deletes a definition whose instances have finalizers.
 func TestDefinitionEmptied(t *testing.T) {
 	q := quaytest.New(t)
 	q.Define("ships", "Ship", quaytest.Version("v1", true))
@@ -88,7 +88,7 @@ func TestDefinitionEmptied(t *testing.T) {
 	q.Want(201, "POST", q.Path("ships", "v1"), `{"apiVersion":"quay.example.com/v1","kind":"Ship","metadata":{"name":"held","finalizers":["example.com/hold"]}}`, nil)
 	q.Want(200, "DELETE", quaytest.Definitions+"/ships."+q.Group, "", nil)
 	q.Until("ships", "Terminating", "True InstanceDeletionInProgress CustomResource deletion is in progress")
-	for range 2 { // once more says nothing new
+	for range 2 { // a second delete changes nothing
 		q.Want(200, "DELETE", quaytest.Definitions+"/ships."+q.Group, "", map[string]any{
 			"metadata.generation": 1, "metadata.deletionGracePeriodSeconds": 0, "status.conditions.2.reason": "InstanceDeletionInProgress"})
 	}
@@ -102,7 +102,7 @@ func TestDefinitionEmptied(t *testing.T) {
 	q.Gone(q.Path("ships", "v1"))
 }
 
-// TestDefinitionChanged changes a definition under its watchers.
+// TestDefinitionChanged changes the versions of a definition while clients watch its instances.
 func TestDefinitionChanged(t *testing.T) {
 	t.Parallel() // it waits
 	q := quaytest.New(t)
@@ -132,9 +132,9 @@ func TestDefinitionChanged(t *testing.T) {
 	}
 }
 
-// TestDefinitionUnreadable has definitions that cannot be read, stored before the start or while
-// the server runs: they stand in nobody's way, and what one defined is not served by its old
-// schema.
+// TestDefinitionUnreadable stores definitions that cannot be read, before the start and while the
+// server runs. They do not disturb other definitions, and the resource of an unreadable definition
+// is not served with its old schema.
 func TestDefinitionUnreadable(t *testing.T) {
 	store := quaytest.NewStore(t)
 	broken := func(name, value string) {

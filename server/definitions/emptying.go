@@ -3,6 +3,7 @@ package definitions
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -20,9 +21,11 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// A definition that is being deleted first loses its instances, then the finalizer that held it.
-// Every server does this work, and each can go on where another one, or an earlier process of its
-// own, was stopped. The loop begins it (empty); each definition has a goroutine of the host.
+// This file deletes the instances of a definition that is being deleted, and then removes the
+// finalizer customresourcecleanup.apiextensions.k8s.io from the definition. Every server does this
+// work at the same time, and each can go on where another server or an earlier process was stopped:
+// nothing but the definition and its instances says how far the work is. The loop starts it
+// (empty), in a goroutine of the host for each definition.
 
 // emptying is the work on one definition that is being deleted.
 type emptying struct {
@@ -31,16 +34,19 @@ type emptying struct {
 	name      string
 	uid       meta.UID
 	resource  meta.GroupResource
-	inhabited bool // some server has served it: there may be instances
-	overlaps  bool
-	fault     error                          // why this server does not serve it
-	instances atomic.Pointer[registry.Store] // nil: this server does not serve it
+	inhabited bool  // the definition has been served by some server, so there may be instances
+	overlaps  bool  // the objects of that name belong to a resource of the server's own (definition)
+	fault     error // why this server does not serve the resource; nil if it does
+	// instances is the store of the resource, nil while this server does not serve the resource.
+	// The loop sets it when a change of the definition makes the resource servable.
+	instances atomic.Pointer[registry.Store]
 }
 
-// emptyAgain is how long a definition waits whose instances could not be deleted.
+// emptyAgain is the pause after a failure to delete all instances.
 const emptyAgain = 2 * time.Second
 
-// empty has the instances of a definition deleted, through the resource as it is served now.
+// empty starts the work for f if it has not begun, and gives it the store of the resource as it is
+// served at present. The loop calls empty for each state of a definition that is being deleted.
 func (l *loop) empty(f *definition) {
 	begins := f.emptying == nil
 	if begins {
@@ -58,7 +64,8 @@ func (l *loop) empty(f *definition) {
 	}
 }
 
-// run works until the definition has lost its finalizer, or is another one, or ctx ends.
+// run works until the definition has lost its finalizer, or is gone, or ctx ends. A definition of
+// the same name with another uid counts as gone.
 func (e *emptying) run(ctx context.Context) {
 	if !e.status(ctx, extensions.BeginEmptying) {
 		return
@@ -68,7 +75,8 @@ func (e *emptying) run(ctx context.Context) {
 		if err == nil {
 			break
 		}
-		// If another server was faster, the definition is gone, and so is what failed here.
+		// If another server has emptied the definition, the status cannot be changed, and the
+		// failure here does not matter.
 		if !e.status(ctx, func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 			extensions.FailEmptying(def, err, now)
 		}) {
@@ -87,8 +95,8 @@ func (e *emptying) run(ctx context.Context) {
 	})
 }
 
-// status changes the status of the definition, and reports whether it still is the one that is
-// being deleted.
+// status changes the status of the definition, and reports whether the change was stored. It
+// was not if the definition is gone, has another uid or no longer waits for its instances.
 func (e *emptying) status(
 	ctx context.Context, change func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time),
 ) bool {
@@ -104,10 +112,13 @@ func (e *emptying) status(
 	})
 }
 
-// deleters is how many instances are deleted at a time: their writes share the store's commits.
+// deleters is the number of instances that are deleted at a time. Concurrent writes share a commit
+// of the store.
 const deleters = 16
 
-// deleteAll deletes all instances, and returns when none is left. It waits for their finalizers.
+// deleteAll deletes all instances, and returns when none is left. It waits until the owners of
+// their finalizers have removed them, as long as that takes. The texts of its errors are those of
+// kube-apiserver, because they get into the condition Terminating.
 func (e *emptying) deleteAll(ctx context.Context) error {
 	instances := e.instances.Load()
 	if instances == nil {
@@ -139,7 +150,7 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 	if err := work.Wait(); err != nil {
 		return fmt.Errorf("could not issue all deletes: %w", err)
 	}
-	if len(unread) > 0 { // they never go, so there is nothing to wait for
+	if len(unread) > 0 { // they cannot be deleted, so waiting would not end
 		return fmt.Errorf("%d instances cannot be read: %w", len(unread), unread[0])
 	}
 	if err := waitForNone(ctx, instances); err != nil {
@@ -148,9 +159,9 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 	return nil
 }
 
-// lookForNone returns an error if an instance is stored of a definition that this server cannot
-// serve. Another server may delete the instance, or this server when the definition has been
-// mended.
+// lookForNone returns an error if the store has an instance although this server does not serve the
+// resource, and so cannot delete the instance. Another server may delete it, or this server after
+// somebody has repaired the definition.
 func (e *emptying) lookForNone(ctx context.Context) error {
 	prefix := e.host.Table().PrefixOf(e.resource)
 	res, err := e.home.Range(ctx, storage.RangeRequest{Prefix: prefix, Limit: 1, NoCount: true})
@@ -163,7 +174,10 @@ func (e *emptying) lookForNone(ctx context.Context) error {
 	return nil
 }
 
-// waitForNone returns when there are no instances. All of them are being deleted.
+// waitForNone waits until there are no instances. All instances that were listed are being deleted.
+// The cache is followed because that costs the store nothing; when the cache is empty, a list that
+// asks the store confirms it. An instance in that list was created by a request that began before
+// creates were refused; the error makes run delete it, too.
 func waitForNone(ctx context.Context, instances *registry.Store) error {
 	following, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -174,7 +188,7 @@ func waitForNone(ctx context.Context, instances *registry.Store) error {
 		if list, err := instances.List(ctx, &request.ListRequest{Limit: 1}); err != nil || list.Len == 0 {
 			return err
 		}
-		return fmt.Errorf("there is an instance that came late")
+		return errors.New("an instance was created while the others were deleted")
 	}
 	return cmp.Or(context.Cause(following), follow.ErrEnded)
 }

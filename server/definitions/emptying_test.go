@@ -18,16 +18,16 @@ const (
 	shipKey        = "/registry/quay.example.com/ships/a"
 )
 
-// established is a definition of ships as a store has it, with some versions.
+// established returns a stored definition of ships with the given versions, which has its names.
 func established(q *quaytest.Quay, versions ...string) string {
 	text := q.Definition("ships", "Ship", "", versions...)
 	return `{"kind":"CustomResourceDefinition","apiVersion":"apiextensions.k8s.io/v1","status":{"conditions":[
 		{"type":"NamesAccepted","status":"True"},{"type":"Established","status":"True"}],"acceptedNames":{"plural":"ships","kind":"Ship"}},` + text[1:]
 }
 
-// TestDefinitionUndeclared deletes a definition that no server can serve, since it has no versions:
-// while something is stored of it, it stays and says why. When somebody else has deleted that, it
-// goes.
+// TestDefinitionUndeclared deletes a definition that no server can serve, because it has no
+// versions. While an instance is stored, the definition stays, and its status says why. When the
+// instance is gone, the definition goes.
 func TestDefinitionUndeclared(t *testing.T) {
 	t.Parallel() // it waits
 	store := quaytest.NewStore(t)
@@ -51,8 +51,8 @@ func TestDefinitionUndeclared(t *testing.T) {
 	q.Gone(quaytest.Definitions + "/ships." + q.Group)
 }
 
-// TestDefinitionMended mends a definition that could not be served while it goes: now its instances
-// can be deleted.
+// TestDefinitionMended repairs a definition that could not be served, while the definition is being
+// deleted. The server then can delete the instances.
 func TestDefinitionMended(t *testing.T) {
 	t.Parallel() // it waits
 	store := quaytest.NewStore(t)
@@ -75,26 +75,27 @@ func TestDefinitionMended(t *testing.T) {
 	}
 }
 
-// refusing is a store that refuses some writes of definitions with the conflict that a client would
-// be told of.
-type refusing struct {
+// conflictingStore is a store that fails the first writes of the condition Terminating with a
+// conflict that looks like a client's.
+type conflictingStore struct {
 	storage.Store
 	left atomic.Int64
 }
 
-func (r *refusing) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (r *conflictingStore) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	if strings.HasPrefix(key, definitionKeys) && strings.Contains(string(value), "InstanceDeletionInProgress") && r.left.Add(-1) >= 0 {
 		return storage.Entry{}, meta.NewConflict(meta.GroupResource{}, "x", errors.New("not now"))
 	}
 	return r.Store.Put(ctx, key, value, pre, lease)
 }
 
-func (r *refusing) Close() error { return nil }
+func (r *conflictingStore) Close() error { return nil }
 
-// TestDefinitionConflict: only the definition's own change ends the work on it, not any conflict.
+// TestDefinitionConflict checks that only a change of the definition ends the work on it: after
+// another conflict the server tries the write again.
 func TestDefinitionConflict(t *testing.T) {
 	t.Parallel() // it waits
-	store := &refusing{Store: quaytest.NewStore(t)}
+	store := &conflictingStore{Store: quaytest.NewStore(t)}
 	store.left.Store(1)
 	q := quaytest.New(t, server.Config{Storage: server.StorageConfig{Store: store}})
 	q.Define("ships", "Ship", quaytest.Version("v1", true))

@@ -14,20 +14,21 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// mortal is a store whose server dies when it has written a number of times what definitions are
-// made of: from then on it writes nothing. The last write may be one that it has not heard of.
-type mortal struct {
+// dyingStore is a store that stands for a server that dies after a number of writes to definitions
+// and instances: all later writes fail. If unheard, the last write happens but is reported in
+// doubt.
+type dyingStore struct {
 	quaytest.Distant
-	left    atomic.Int64
+	left    atomic.Int64 // writes until the server dies
 	unheard bool
 }
 
 var errDead = &storage.Error{Op: "write", Kind: storage.Unavailable}
 
-func (m *mortal) dead() bool { return m.left.Load() <= 0 }
+func (m *dyingStore) dead() bool { return m.left.Load() <= 0 }
 
-// write lets a write happen, if that may be.
-func (m *mortal) write(key string, do func() error) error {
+// write calls do, unless the server is dead. Keys of other resources are always written.
+func (m *dyingStore) write(key string, do func() error) error {
 	if !strings.Contains(key, "/apiextensions.k8s.io/") && !strings.Contains(key, "/quay.example.com/") {
 		return do()
 	}
@@ -43,42 +44,46 @@ func (m *mortal) write(key string, do func() error) error {
 	return &storage.Error{Op: "write", Kind: storage.InDoubt}
 }
 
-func (m *mortal) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (e storage.Entry, err error) {
+func (m *dyingStore) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (e storage.Entry, err error) {
 	err = m.write(key, func() error { e, err = m.Store.Put(ctx, key, value, pre, lease); return err })
 	return e, err
 }
 
-func (m *mortal) Delete(ctx context.Context, key string, pre storage.Pre) (rev storage.Revision, err error) {
+func (m *dyingStore) Delete(ctx context.Context, key string, pre storage.Pre) (rev storage.Revision, err error) {
 	err = m.write(key, func() error { rev, err = m.Store.Delete(ctx, key, pre); return err })
 	return rev, err
 }
 
-// TestDefinitionKilled ends a server after each of the writes that the life of a definition takes.
-// Another one completes what it finds: the definition is established, or gone with its instances.
+// TestDefinitionKilled stops a server after each of the writes that the life of a definition takes.
+// Another server completes the work: it establishes the definition, or deletes it with its
+// instances.
 func TestDefinitionKilled(t *testing.T) {
-	const writes = 10 // two of the definition, two instances, its deletion and beginning, two more, its end, and nothing
+	// Two writes of the definition, two of instances, the definition's deletion and its condition
+	// Terminating, two deletions of instances, the definition's end, and one to spare.
+	const writes = 10
 	for n := range writes + 1 {
 		t.Run(fmt.Sprint("writes=", n), func(t *testing.T) {
 			t.Parallel()
 			store := memory.New(memory.Config{})
 			defer store.Close()
-			m := &mortal{Distant: quaytest.Distant{Store: store}, unheard: n%2 == 0}
+			m := &dyingStore{Distant: quaytest.Distant{Store: store}, unheard: n%2 == 0}
 			m.left.Store(int64(n))
-			t.Run("first", func(t *testing.T) { live(quaytest.New(t, quietly(m)), m) })
-			t.Run("second", func(t *testing.T) { completed(quaytest.New(t, quietly(&quaytest.Distant{Store: store}))) })
+			t.Run("first", func(t *testing.T) { liveUntilDead(quaytest.New(t, withoutControllers(m)), m) })
+			t.Run("second", func(t *testing.T) { complete(quaytest.New(t, withoutControllers(&quaytest.Distant{Store: store}))) })
 		})
 	}
 }
 
-// quietly is a server with a store and no controllers.
-func quietly(store storage.Store) server.Config {
+// withoutControllers returns the configuration of a server on a store, without controllers.
+func withoutControllers(store storage.Store) server.Config {
 	return server.Config{Storage: server.StorageConfig{Store: store}, Controllers: []string{}}
 }
 
 const shipsName = quaytest.Definitions + "/ships.quay.example.com"
 
-// live takes a definition through its life, which may end early.
-func live(q *quaytest.Quay, m *mortal) {
+// liveUntilDead creates and deletes a definition and its instances, until all is done or the server
+// dies.
+func liveUntilDead(q *quaytest.Quay, m *dyingStore) {
 	wait := func(what string, done func() bool) {
 		for end := time.Now().Add(20 * time.Second); !m.dead() && !done(); time.Sleep(time.Millisecond) {
 			if time.Now().After(end) {
@@ -95,8 +100,9 @@ func live(q *quaytest.Quay, m *mortal) {
 	wait("the definition does not go", func() bool { code, _ := q.Raw("GET", shipsName, ""); return code == 404 })
 }
 
-// completed waits until the definition is what it is going to be.
-func completed(q *quaytest.Quay) {
+// complete deletes the definition that it finds, if any, and waits until the definition and the
+// instances are gone. Then it defines the same resource again, which must be empty.
+func complete(q *quaytest.Quay) {
 	code, tree := q.Do("GET", shipsName, "")
 	if code == 200 && quaytest.Value(tree, "metadata.deletionTimestamp") == nil {
 		q.Until("ships", "Established", "True")

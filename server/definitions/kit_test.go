@@ -8,5 +8,5 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// asTable is the media type of what kubectl prints.
+// asTable is the media type that kubectl asks for to print a table.
 const asTable = "application/json;as=Table;v=v1;g=meta.k8s.io"

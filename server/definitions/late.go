@@ -14,45 +14,49 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Of several servers on one store, one may be asked for a resource whose definition another server
-// has told of, and which it does not know yet. The end of the delegation chain then waits until
-// this server knows what the store knows, and looks once more.
+// This file is for several servers on one store. A client may see on one server that a definition
+// is established, and then ask another server, which has not followed the definition yet. The end
+// of the delegation chain therefore waits until this server has followed the definitions up to the
+// store's present revision, and tries the request again. New makes the chainEnd.
 
-// chainEnd is the end of the delegation chain, behind the server of definitions.
+// chainEnd is the last handler of the delegation chain: it gets the requests that the server of
+// definitions does not serve.
 type chainEnd struct {
 	*Definitions
 	before Before
-	again  *router.Director // of the server of definitions, with the method none behind it
-	ask    *pacedQuestion   // nil: there is no other server
+	again  *router.Director // the server of definitions once more, but with none as its end
+	ask    *pacedQuestion   // nil: no other server uses the store
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. Only requests for resources in a group with a dot may cause a
+// question to the store, because the group of a definition always has one.
 func (e *chainEnd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	looks := e.ask != nil && e.host.Store(customResourceDefinitions) != nil
-	if looks && info != nil && info.IsResource && strings.Contains(info.Group, ".") && e.defined(r.Context(), info) {
+	mayAsk := e.ask != nil && e.host.Store(customResourceDefinitions) != nil
+	if mayAsk && info != nil && info.IsResource && strings.Contains(info.Group, ".") && e.defined(r.Context(), info) {
 		e.again.ServeHTTP(w, r)
 		return
 	}
 	e.none(w, r)
 }
 
-// none answers a request that no link of the chain knows: with a Status inside the groups of the
-// links before, and in that of definitions, else with a plain 404.
+// none answers a request that no link of the chain serves. kube-apiserver answers with a Status in
+// the groups that are built in, including apiextensions.k8s.io, and with a plain 404 elsewhere.
 func (e *chainEnd) none(w http.ResponseWriter, r *http.Request) {
-	group, known := e.on.Discovery.GroupOf(r.URL.Path, request.From(r.Context()))
-	if known && (e.before(group) || group == customResourceDefinitions.Group) {
+	group, ok := e.on.Discovery.GroupOf(r.URL.Path, request.From(r.Context()))
+	if ok && (e.before(group) || group == customResourceDefinitions.Group) {
 		router.WriteError(w, r, router.ErrNotFound())
 		return
 	}
 	router.NotFound(w, r)
 }
 
-// longestLook is how long a request for an unknown resource waits for what the store knows.
+// longestLook bounds how long a request for an unknown resource waits for the store and the loop.
 const longestLook = 3 * time.Second
 
-// defined reports whether the store had a definition of the resource of a request at some time
-// after the call. The resource is served by then, if it is to be served at all.
+// defined reports whether the store had a definition of the requested resource at some time after
+// the call. If so, the loop has dealt with that definition when defined returns. The result is
+// false if the answer takes longer than longestLook.
 func (e *chainEnd) defined(ctx context.Context, info *request.Info) bool {
 	ctx, cancel := context.WithTimeout(ctx, longestLook)
 	defer cancel()
@@ -68,18 +72,19 @@ func (e *chainEnd) defined(ctx context.Context, info *request.Info) bool {
 	return err == nil && e.seen.Wait(ctx, storage.Revision(def.Revision())) == nil
 }
 
-// pacedQuestion asks the store for its current revision: once for all who want to know it at the
-// same time, and never more often than every askEvery. This bounds what requests cost for resources
-// that do not exist.
+// pacedQuestion asks the store for its current revision: once for all callers that wait at the same
+// time, and at most once per askEvery. This bounds the load that requests for resources which do
+// not exist put on the store.
 type pacedQuestion struct {
 	ask  func(ctx context.Context) (storage.Revision, error)
 	host generic.Host
 
 	mu   sync.Mutex
 	next *futureAnswer // to the question that has not been asked yet; nil: nobody waits
-	last time.Time     // when the last one was asked
+	last time.Time     // when the last question was asked
 }
 
+// futureAnswer is the answer to a question. rev and err are set when done is closed.
 type futureAnswer struct {
 	done chan struct{}
 	rev  storage.Revision
@@ -108,7 +113,8 @@ func (q *pacedQuestion) answer(ctx context.Context) (storage.Revision, error) {
 	}
 }
 
-// put asks the question that a is the answer to, after a pause.
+// put waits for pause, asks the store, and sets a. It clears next before it asks, so that a caller
+// who comes later gets a later question and not an answer that may be older than its call.
 func (q *pacedQuestion) put(ctx context.Context, a *futureAnswer, pause time.Duration) {
 	defer close(a.done)
 	if pause > 0 {

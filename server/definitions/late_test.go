@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
-// TestDefinitionSecondServer asks another server for a resource as soon as the first has told of
+// TestDefinitionSecondServer asks a second server for a resource as soon as the first server serves
 // it.
 func TestDefinitionSecondServer(t *testing.T) {
 	t.Parallel() // it waits
@@ -27,7 +27,7 @@ func TestDefinitionSecondServer(t *testing.T) {
 		}
 	}
 
-	// Requests for what does not exist share their questions.
+	// Requests for resources that do not exist share their questions to the store.
 	before, began := there.Asked.Load(), time.Now()
 	var wg sync.WaitGroup
 	for range 8 {
@@ -47,7 +47,7 @@ func TestDefinitionSecondServer(t *testing.T) {
 	far.Gone(far.Path("ships0", "v1"))
 }
 
-// served waits until a version of a resource is there.
+// served waits until a version of a resource is served.
 func served(q *quaytest.Quay, plural, version string) {
 	q.T.Helper()
 	code := 0
@@ -59,7 +59,7 @@ func served(q *quaytest.Quay, plural, version string) {
 	q.T.Errorf("%s %s: got %d, want it served", plural, version, code)
 }
 
-// listed waits until discovery has a version of a resource.
+// listed waits until discovery lists a version of a resource.
 func listed(q *quaytest.Quay, plural, version string) {
 	q.T.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -70,7 +70,7 @@ func listed(q *quaytest.Quay, plural, version string) {
 	q.T.Errorf("%s %s is not in discovery", plural, version)
 }
 
-// settles waits until a document does not name the group any more.
+// settles waits until the document at a path no longer names the group.
 func settles(q *quaytest.Quay, path string) {
 	q.T.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {

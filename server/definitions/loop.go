@@ -19,30 +19,32 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// The loop follows the definitions. For each new state of a definition it decides what the
-// definition is given (extensions.Judge), serves what it defines (serving.go), has its status
-// written (statuses.go) and its instances deleted (emptying.go). Definitions.Start starts the loop.
+// The loop follows the definitions. For each new state of a definition it decides which names and
+// conditions the definition gets (extensions.Judge), serves the resource (serving.go), writes the
+// status (statuses.go), and deletes the instances if the definition is being deleted (emptying.go).
+// Definitions.Start starts the loop.
 
-// loop is the state of the loop. Nobody else reads or writes it.
+// loop is the state of the loop. Only the goroutine of run reads or writes it.
 type loop struct {
 	*Definitions
 	store    *registry.Store // of the definitions, as outlines
 	statuses *statuses
-	known    map[string]*definition
+	byName   map[string]*definition // by name; the last readable state of each definition
 }
 
 func newLoop(d *Definitions, store *registry.Store) *loop {
 	return &loop{
-		Definitions: d, store: store, statuses: newStatuses(d.host, store, d.log), known: map[string]*definition{},
+		Definitions: d, store: store, statuses: newStatuses(d.host, store, d.log), byName: map[string]*definition{},
 	}
 }
 
-// run follows the definitions until ctx ends, and then closes the connections to their webhooks.
+// run follows the definitions until ctx ends, and then closes the connections to their webhooks. It
+// tells seen of a revision only after all changes up to it have been dealt with.
 func (l *loop) run(ctx context.Context) {
 	defer l.converters.close()
 	for b := range follow.Changes(ctx, l.store.Source(), follow.Options{Failed: l.failed, MaxPause: generic.Again}) {
 		for i := range b.Changes {
-			l.take(ctx, &b.Changes[i])
+			l.handle(ctx, &b.Changes[i])
 		}
 		if b.InStep {
 			l.seen.Reach(b.ResourceVersion)
@@ -50,7 +52,8 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// failed logs why the definitions cannot be followed at the moment.
+// failed logs why the definitions cannot be followed at the moment. It says nothing if the cache no
+// longer has the next change: then the loop just lists all definitions again.
 func (l *loop) failed(err error) {
 	if !meta.IsResourceExpired(err) {
 		l.log.Log(backing.Severity(err),
@@ -58,8 +61,8 @@ func (l *loop) failed(err error) {
 	}
 }
 
-// take takes in what has become of a definition.
-func (l *loop) take(ctx context.Context, ch *follow.Change[request.Encoded]) {
+// handle deals with one change: a definition was deleted, became unreadable, or has a new state.
+func (l *loop) handle(ctx context.Context, ch *follow.Change[request.Encoded]) {
 	name := ch.Name.Name
 	switch {
 	case ch.Gone:
@@ -72,22 +75,24 @@ func (l *loop) take(ctx context.Context, ch *follow.Change[request.Encoded]) {
 	}
 }
 
-// unreadable notes that the present state of a definition cannot be read. The definition keeps the
-// names that it has, and requests for its resource are refused (unread.go).
+// unreadable records that the present state of a definition cannot be read. The definition keeps
+// its names, and requests for its resource are refused (unread.go).
 func (l *loop) unreadable(name string, err error) {
-	l.log.Warn("a custom resource definition cannot be read", zap.String("name", name), zap.Error(err))
+	l.log.Warn("a custom resource definition cannot be read", zap.String("definition", name), zap.Error(err))
 	l.unread.add(name, err)
 }
 
-// observe decides about a new state of a definition.
+// observe handles a new state of a definition. It does nothing for a state that it has seen before,
+// which a follower may report again, and for the state that the loop's own write of the status has
+// made: that state holds nothing that the loop did not decide itself.
 func (l *loop) observe(ctx context.Context, name string, obj request.Encoded) {
-	known, rev := l.known[name], storage.Revision(obj.Revision())
-	if known != nil && rev <= known.rev { // told of again
+	prev, rev := l.byName[name], storage.Revision(obj.Revision())
+	if prev != nil && rev <= prev.rev { // reported again
 		l.unread.remove(name)
 		return
 	}
-	if known != nil && known.wrote(rev) {
-		known.source.set(obj)
+	if prev != nil && prev.wrote(rev) {
+		prev.source.set(obj)
 		return
 	}
 	def, err := l.decode(ctx, obj)
@@ -97,34 +102,35 @@ func (l *loop) observe(ctx context.Context, name string, obj request.Encoded) {
 	}
 	l.declared.learn(def)
 	l.unread.remove(name)
-	if known != nil && known.UID != def.UID {
+	if prev != nil && prev.UID != def.UID {
 		l.forget(ctx, name)
-		known = nil
+		prev = nil
 	}
 	next := &definition{CustomResourceDefinition: extensions.Trim(def), rev: rev}
-	if known != nil {
-		next.served, next.fault, next.overlaps = known.served, known.fault, known.overlaps
-		next.emptying, next.release = known.emptying, known.release
+	if prev != nil {
+		next.served, next.fault, next.overlaps = prev.served, prev.fault, prev.overlaps
+		next.emptying, next.release = prev.emptying, prev.release
 	}
-	if known != nil && known.Generation == def.Generation {
-		next.source = known.source
+	if prev != nil && prev.Generation == def.Generation {
+		next.source = prev.source
 		next.source.set(obj)
 	} else {
 		next.source = newSource(l.store, obj)
 	}
-	l.known[name] = next
-	l.decide(next, known, def)
-	if known != nil && !extensions.SameNames(&known.Status.AcceptedNames, &next.Status.AcceptedNames) {
-		l.rejudge(ctx, next.Spec.Group)
+	l.byName[name] = next
+	l.decide(next, prev, def)
+	if prev != nil && !extensions.SameNames(&prev.Status.AcceptedNames, &next.Status.AcceptedNames) {
+		l.decideWaiting(ctx, next.Spec.Group)
 	}
 }
 
-// decide judges a definition, serves what it defines, has its status written, and has its instances
-// deleted if the definition is being deleted. known is the state before, nil if there is none; def
-// is the definition without its schemas.
-func (l *loop) decide(next, known *definition, def *apiextensionsv1.CustomResourceDefinition) {
+// decide updates the status of next, serves its resource, starts the write of the status if it
+// changed, and starts the deletion of the instances if next is being deleted. The order keeps the
+// law that a resource is served before its definition says so. prev is the state before, nil if
+// there was none. def is the definition without its schemas.
+func (l *loop) decide(next, prev *definition, def *apiextensionsv1.CustomResourceDefinition) {
 	changed := extensions.Judge(next.CustomResourceDefinition, &def.Spec, l.group(next.Spec.Group), now())
-	l.serve(next, known, def)
+	l.serve(next, prev, def)
 	if changed {
 		next.written = l.statuses.write(next)
 	}
@@ -133,52 +139,53 @@ func (l *loop) decide(next, known *definition, def *apiextensionsv1.CustomResour
 	}
 }
 
-// group yields the definitions of a group.
+// group yields the definitions of a group, in no order.
 func (l *loop) group(name string) iter.Seq[*apiextensionsv1.CustomResourceDefinition] {
 	return func(yield func(*apiextensionsv1.CustomResourceDefinition) bool) {
-		for _, known := range l.known {
-			if known.Spec.Group == name && !yield(known.CustomResourceDefinition) {
+		for _, f := range l.byName {
+			if f.Spec.Group == name && !yield(f.CustomResourceDefinition) {
 				return
 			}
 		}
 	}
 }
 
-// rejudge decides again about the definitions of a group that lack a name, because a name may have
-// become free. The definition that has waited longest comes first.
-func (l *loop) rejudge(ctx context.Context, group string) {
+// decideWaiting decides again about the definitions of a group that lack a name. The loop calls it
+// after a definition of the group has given up a name, or is gone. The definition with the oldest
+// state comes first, so that all servers give a free name to the same definition.
+func (l *loop) decideWaiting(ctx context.Context, group string) {
 	var waiting []*definition
-	for _, known := range l.known {
-		if known.Spec.Group == group && !extensions.Is(known.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
-			waiting = append(waiting, known)
+	for _, f := range l.byName {
+		if f.Spec.Group == group && !extensions.Is(f.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
+			waiting = append(waiting, f)
 		}
 	}
 	slices.SortFunc(waiting, func(a, b *definition) int { return cmp.Compare(a.rev, b.rev) })
-	for _, known := range waiting {
-		obj, err := l.store.Read(ctx, "", known.Name, request.Cached)
-		if err != nil || storage.Revision(obj.Revision()) != known.rev {
-			continue // a newer state is on its way
+	for _, f := range waiting {
+		obj, err := l.store.Read(ctx, "", f.Name, request.Cached)
+		if err != nil || storage.Revision(obj.Revision()) != f.rev {
+			continue // the loop is about to see a newer state
 		}
 		def, err := l.decode(ctx, obj)
 		if err != nil {
 			continue
 		}
-		before := *known
-		before.CustomResourceDefinition = extensions.Trim(known.CustomResourceDefinition)
-		l.decide(known, &before, def)
+		before := *f
+		before.CustomResourceDefinition = extensions.Trim(f.CustomResourceDefinition)
+		l.decide(f, &before, def)
 	}
 }
 
-// forget ends what a definition defined that is gone.
+// forget removes the resource of a definition that is gone, and lets others have its names.
 func (l *loop) forget(ctx context.Context, name string) {
 	l.unread.remove(name)
-	known := l.known[name]
-	if known == nil {
+	f := l.byName[name]
+	if f == nil {
 		return
 	}
-	delete(l.known, name)
-	l.end(known)
-	l.rejudge(ctx, known.Spec.Group)
+	delete(l.byName, name)
+	l.end(f)
+	l.decideWaiting(ctx, f.Spec.Group)
 }
 
 // decode reads a definition without its schemas.

@@ -10,11 +10,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// metrics count and time what conversion webhooks do, under Kubernetes' names.
+// metrics count and time the calls of conversion webhooks, under Kubernetes' names.
 type metrics struct {
-	definitions *prometheus.HistogramVec
-	seconds     *prometheus.HistogramVec
-	total       *prometheus.CounterVec
+	definitions *prometheus.HistogramVec // seconds, by definition and versions
+	seconds     *prometheus.HistogramVec // by result, over all definitions
+	total       *prometheus.CounterVec   // by result, over all definitions
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -34,8 +34,8 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(reg.Register(m.definitions), reg.Register(m.seconds), reg.Register(m.total))
 }
 
-// of returns what counts the conversions of a definition.
-func (m *metrics) of(definition string) func(extensions.Conversion) {
+// observer returns the function that records a conversion of a definition.
+func (m *metrics) observer(definition string) func(extensions.Conversion) {
 	return func(c extensions.Conversion) {
 		result, took := "success", c.Took.Seconds()
 		if c.Failure != "" {
@@ -47,7 +47,8 @@ func (m *metrics) of(definition string) func(extensions.Conversion) {
 	}
 }
 
-// forget deletes what was counted of the definition of a resource.
+// forget deletes the series of the definition of a resource. The crd_name label is the name of the
+// definition, which equals the string form of its resource.
 func (m *metrics) forget(gr meta.GroupResource) {
 	m.definitions.DeletePartialMatch(prometheus.Labels{"crd_name": gr.String()})
 }

@@ -19,22 +19,27 @@ import (
 // This file serves the resource that a definition defines, replaces it when the definition changes,
 // and removes it when the definition goes. The loop calls it for each decision.
 
-// definition is what the loop knows of a definition. It lacks what only its resource needs.
+// definition is the loop's record of a definition. It is trimmed (extensions.Trim): it lacks the
+// schemas and the other parts that only the resource needs, so that thousands of definitions cost
+// little memory.
 type definition struct {
-	*apiextensionsv1.CustomResourceDefinition // trimmed, with the status that it is going to have
+	*apiextensionsv1.CustomResourceDefinition // with the status that the loop decided on
 
-	source   *source               // of the schemas that are served
-	rev      storage.Revision      // that this was decided from
-	written  chan storage.Revision // gets what the write of its status has made; nil: none is under way
+	source *source          // of the schemas that are served
+	rev    storage.Revision // of the state that the loop decided from
+	// written gets the revision that the write of the status has made; nil: no write is under way.
+	written  chan storage.Revision
 	served   bool
-	fault    error     // why it is not served as it is now, or at all, though it should be
+	fault    error     // why its present state could not be served; an earlier state may be served
 	release  func()    // releases its webhook; nil: nothing to release
-	overlaps bool      // its name is that of a resource of the server's own
+	overlaps bool      // the server has a resource of that name itself, so this is not served
 	emptying *emptying // nil: it is not being deleted
 }
 
-// source is where the schemas of a definition are read from when they are needed: the definition in
-// the cache. It is the latest state of the generation that is served.
+// source reads the schemas of a definition when they are needed, from the definition in the cache.
+// It holds the latest state of the generation that is served: states of one generation have the
+// same schemas, and the latest is the one that the cache holds anyway. The loop sets it, and any
+// goroutine reads it.
 type source struct {
 	store *registry.Store
 	obj   atomic.Pointer[request.Encoded]
@@ -46,10 +51,10 @@ func newSource(store *registry.Store, obj request.Encoded) *source {
 	return s
 }
 
-// set takes a later state of the definition.
+// set replaces the state with a later state of the same generation.
 func (s *source) set(obj request.Encoded) { s.obj.Store(&obj) }
 
-// schema returns the schema of a version as JSON, nil for none.
+// schema returns the schema of a version as JSON, or nil if the version has none.
 func (s *source) schema(version string) []byte {
 	obj, err := s.store.Decode(context.Background(), *s.obj.Load())
 	if err != nil {
@@ -58,21 +63,22 @@ func (s *source) schema(version string) []byte {
 	return obj.(*extensions.Outline).Schema(version)
 }
 
-// resource is the name of what is defined.
+// resource is the resource that the definition defines.
 func (f *definition) resource() meta.GroupResource {
 	return meta.GroupResource{Group: f.Spec.Group, Resource: f.Spec.Names.Plural}
 }
 
-// wrote reports whether a state is the one that this server has written. If so, it becomes the
-// state that was decided from.
+// wrote reports whether rev is the revision of the last write of the status by this server. If so,
+// the record counts as decided from rev. A write that is not done yet counts as none: the loop then
+// decides about the state again, with the same result.
 func (f *definition) wrote(rev storage.Revision) bool {
 	if f.written == nil {
 		return false
 	}
 	select {
-	case mine := <-f.written:
+	case own := <-f.written:
 		f.written = nil
-		if mine != rev {
+		if own != rev {
 			return false
 		}
 		f.rev = rev
@@ -82,15 +88,17 @@ func (f *definition) wrote(rev storage.Revision) bool {
 	}
 }
 
-// serve serves what a definition defines, as the definition says now, or ends it if the definition
-// is not to be served.
-func (l *loop) serve(next, known *definition, def *apiextensionsv1.CustomResourceDefinition) {
+// serve makes the resource match next: it installs or replaces the resource, or removes it if the
+// definition has not got its names. It leaves the resource alone if nothing changed that the
+// resource depends on (extensions.Differ), because a replacement compiles its schemas again. prev
+// is the state before, nil if there was none. def is the definition without its schemas.
+func (l *loop) serve(next, prev *definition, def *apiextensionsv1.CustomResourceDefinition) {
 	switch {
 	case next.overlaps:
 	case !extensions.Served(next.CustomResourceDefinition):
 		l.end(next)
-	case !next.served || known == nil ||
-		extensions.Differ(known.CustomResourceDefinition, next.CustomResourceDefinition):
+	case !next.served || prev == nil ||
+		extensions.Differ(prev.CustomResourceDefinition, next.CustomResourceDefinition):
 		def.Status = next.Status
 		if next.fault = l.install(next, def); next.fault != nil {
 			l.log.Warn("a custom resource cannot be served", zap.String("definition", next.Name), zap.Error(next.fault))
@@ -98,8 +106,9 @@ func (l *loop) serve(next, known *definition, def *apiextensionsv1.CustomResourc
 	}
 }
 
-// install serves a resource by the present state of its definition, and releases the webhook of the
-// state before.
+// install serves the resource of def, and then releases the webhook of the state before. In this
+// order a webhook that both states name keeps its connections. If install fails, the state before
+// stays in force with its webhook.
 func (l *loop) install(next *definition, def *apiextensionsv1.CustomResourceDefinition) error {
 	hook, release := l.converters.open(def)
 	if err := l.declare(next, def, hook); err != nil {
@@ -111,7 +120,8 @@ func (l *loop) install(next *definition, def *apiextensionsv1.CustomResourceDefi
 	return nil
 }
 
-// declare adds the resource of a definition, or replaces the resource that is served.
+// declare installs the resource of def, or replaces it if next is served already. Watches go on
+// when a resource is replaced (generic.Resources).
 func (l *loop) declare(
 	next *definition, def *apiextensionsv1.CustomResourceDefinition, hook *extensions.Webhook,
 ) error {
@@ -139,7 +149,7 @@ func (l *loop) declare(
 	return nil
 }
 
-// close releases the webhook of a definition. Calls that have begun go on.
+// close releases the webhook of the definition, if it has one. Calls that have begun go on.
 func (f *definition) close() {
 	if f.release != nil {
 		f.release()
@@ -147,8 +157,8 @@ func (f *definition) close() {
 	f.release = nil
 }
 
-// end removes the resource of a definition. What was counted of its conversions goes with its last
-// request.
+// end removes the resource of f, if it is served. The metrics of its conversions are deleted after
+// the last request for the resource, which would otherwise make them anew.
 func (l *loop) end(f *definition) {
 	if !f.served {
 		return
@@ -169,7 +179,7 @@ func (l *loop) end(f *definition) {
 		case <-ctx.Done():
 			return
 		}
-		if l.host.Table().Find(resource) == nil { // it has not come again
+		if l.host.Table().Find(resource) == nil { // nobody has defined it again meanwhile
 			l.converters.metrics.forget(resource)
 		}
 	})

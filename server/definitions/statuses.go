@@ -16,20 +16,22 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// statusManager owns the status of definitions, as in Kubernetes.
+// statusManager is the field manager that owns the status of definitions in managedFields, as in
+// Kubernetes.
 const statusManager = "kube-apiserver"
 
-// statusWriters is how many statuses are written at a time.
+// statusWriters is the number of statuses that are written at a time.
 const statusWriters = 8
 
-// updateAgain is how long after a failure a definition is written again.
+// updateAgain is the pause after a failed write of a definition.
 const updateAgain = time.Second
 
 // errOvertaken ends a write whose definition has changed since the write was decided. It is a
-// Status, which a Store returns as it is.
+// Status, because registry.Store returns a Status as it is. Only this value ends a write: after
+// any other conflict the write is tried again.
 var errOvertaken = meta.NewConflict(customResourceDefinitions, "", errors.New("the definition has changed meanwhile"))
 
-// now is the time of a condition.
+// now returns the transition time of a condition: the present, in whole seconds as in JSON.
 func now() meta.Time { return meta.Time{Time: time.Now().UTC().Truncate(time.Second)} }
 
 // statuses writes the statuses of definitions. All methods may be called at once.
@@ -37,15 +39,17 @@ type statuses struct {
 	host    generic.Host
 	store   *registry.Store // of the definitions, as outlines
 	log     *zap.Logger
-	writing chan struct{} // has a place for each status that is written at the same time
+	writing chan struct{} // a semaphore for statusWriters writes
 }
 
 func newStatuses(host generic.Host, store *registry.Store, log *zap.Logger) *statuses {
 	return &statuses{host: host, store: store, log: log, writing: make(chan struct{}, statusWriters)}
 }
 
-// write has the status stored that was decided, unless the definition has changed meanwhile: the
-// loop then gets the new state. The channel gets the revision that this write has made.
+// write stores the names and conditions that the loop decided on for f, in the background. It gives
+// up if the definition has changed since f.rev: the loop then sees the new state and decides again.
+// It keeps status.storedVersions, which the registry maintains. The channel gets the revision of a
+// write that succeeded, and is never closed. write copies from f what it needs before it returns.
 func (s *statuses) write(f *definition) (written chan storage.Revision) {
 	written = make(chan storage.Revision, 1)
 	name, rev := f.Name, f.rev
@@ -75,10 +79,12 @@ func (s *statuses) write(f *definition) (written chan storage.Revision) {
 	return written
 }
 
-// change is what a write does to a definition, whose stored state is cur.
+// change changes def, the decoded form of the stored state cur. An error of it ends the write.
 type change func(cur request.Encoded, def *apiextensionsv1.CustomResourceDefinition) error
 
-// update changes a definition through its subresource status.
+// update applies a change to a definition through its subresource status, and returns the new
+// state. It takes the status and the finalizers from the changed definition, nothing else. It does
+// not decode the schemas, and it skips admission.
 func (s *statuses) update(ctx context.Context, name string, apply change) (request.Encoded, error) {
 	enc, _, err := s.store.Subresource("status").Update(ctx, &request.Write{
 		Name: name, Manager: statusManager, Options: &meta.UpdateOptions{}, Admitted: true,
@@ -103,8 +109,8 @@ func (s *statuses) update(ctx context.Context, name string, apply change) (reque
 	return enc, err
 }
 
-// untilDone tries a write of a definition until it succeeds, and reports whether it has succeeded.
-// It gives up when the definition is gone or has changed, or ctx ends.
+// untilDone tries write until it succeeds, with pauses of updateAgain, and reports whether it
+// succeeded. It gives up if the definition is gone, if write returns errOvertaken, or if ctx ends.
 func (s *statuses) untilDone(ctx context.Context, name string, write func() error) bool {
 	for {
 		err := write()

@@ -13,66 +13,71 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// A definition whose present state cannot be read is there, and so is what it defines. Nobody knows
-// its schemas: requests for the resource are answered with an error that names the definition,
-// whether an earlier state of it is known or not. Namespaces with instances of it are not empty,
-// the instances own and are owned, and the API services of its group stay.
+// A definition whose present state cannot be read still exists, and so do its instances. But nobody
+// knows its schemas. So requests for its resource are answered with an error that names the
+// definition, even if an earlier state of the definition is known. A namespace with instances of it
+// does not count as empty, the garbage collector treats the instances as existing, and the
+// APIServices of its group stay.
 
-// unread are the definitions that cannot be read. All methods may be called at once.
+// unread holds the definitions that cannot be read. All methods may be called at once.
 type unread struct {
-	mu  sync.RWMutex
-	why map[string]error // by name
+	mu      sync.RWMutex
+	reasons map[string]error // by name of the definition
 }
 
-// add notes why a definition cannot be read.
+// add records why a definition cannot be read.
 func (u *unread) add(name string, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.why == nil {
-		u.why = map[string]error{}
+	if u.reasons == nil {
+		u.reasons = map[string]error{}
 	}
-	u.why[name] = err
+	u.reasons[name] = err
 }
 
-// remove notes that a definition can be read, or is gone.
+// remove records that a definition can be read, or is gone.
 func (u *unread) remove(name string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	delete(u.why, name)
+	delete(u.reasons, name)
 }
 
-// names are the definitions, in order.
+// names returns the names of the definitions, sorted.
 func (u *unread) names() []string {
 	u.mu.RLock()
 	defer u.mu.RUnlock()
-	return slices.Sorted(maps.Keys(u.why))
+	return slices.Sorted(maps.Keys(u.reasons))
 }
 
-// of returns the error of the definition of a resource, nil if there is none that cannot be read.
-func (u *unread) of(gr meta.GroupResource) error {
+// errorOf returns the error with which requests for a resource are refused, or nil if its
+// definition can be read or does not exist. A definition's name is always PLURAL.GROUP, so the name
+// of the resource is enough to find it.
+func (u *unread) errorOf(gr meta.GroupResource) error {
 	u.mu.RLock()
 	defer u.mu.RUnlock()
-	if len(u.why) == 0 {
+	if len(u.reasons) == 0 {
 		return nil
 	}
 	name := gr.Resource + "." + gr.Group
-	if err := u.why[name]; err != nil {
+	if err := u.reasons[name]; err != nil {
 		return meta.NewStoreReadError(fmt.Sprintf("the definition %s cannot be read: %v", name, err), nil)
 	}
 	return nil
 }
 
-// Unread returns the names of the definitions that cannot be read, in order.
+// Unread returns the names of the definitions that cannot be read, sorted.
 func (d *Definitions) Unread() []string { return d.unread.names() }
 
-// UnreadIn reports whether a definition of a group cannot be read.
+// UnreadIn reports whether any definition of a group cannot be read.
 func (d *Definitions) UnreadIn(group string) bool {
 	return slices.ContainsFunc(d.unread.names(), func(name string) bool {
 		return extensions.DefinedBy(name).Group == group
 	})
 }
 
-// Hidden returns what a namespace holds of resources whose definitions cannot be read.
+// Hidden returns how many objects a namespace holds of each resource whose definition cannot be
+// read. The namespace controller must not take such a namespace for empty. The error is that of the
+// store.
 func (d *Definitions) Hidden(ctx context.Context, namespace string) ([]ownership.Hidden, error) {
 	var list []ownership.Hidden
 	for _, name := range d.unread.names() {
@@ -83,7 +88,7 @@ func (d *Definitions) Hidden(ctx context.Context, namespace string) ([]ownership
 			return nil, err
 		}
 		if res.Count > 0 {
-			list = append(list, ownership.Hidden{Resource: gr, Objects: int(res.Count), Why: d.unread.of(gr)})
+			list = append(list, ownership.Hidden{Resource: gr, Objects: int(res.Count), Why: d.unread.errorOf(gr)})
 		}
 	}
 	return list, nil

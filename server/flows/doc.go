@@ -1,15 +1,24 @@
-// Package flows keeps what requests are to be sorted by: the flow schemas and priority levels that
-// every cluster has, and what the status of each flow schema says. It does what two loops of
-// kube-apiserver do, and owns the fields that it writes by the same names, so that both may work on
-// one store.
+// Package flows maintains the objects of API Priority and Fairness (KEP-1040): the FlowSchemas and
+// PriorityLevelConfigurations that every cluster has, and the condition Dangling of each
+// FlowSchema. Two loops of kube-apiserver do the same. This package writes with their field
+// managers, so that both servers may work on one store.
 //
-// Keeper makes the objects when the server starts, and looks after them each minute. Dangling says
-// of each schema whether its level exists, as soon as that changes.
+// Words: mandatory and suggested objects are those that Kubernetes calls so
+// (registry/flowcontrol). A schema is a FlowSchema, a level a PriorityLevelConfiguration.
 //
-// Both are clients of the server and end with their contexts. Every server runs its own: they write
-// nothing where all is as it should be.
+// Laws:
+//   - Nothing is written if all objects are as they should be, so any number of servers may run
+//     both loops.
+//   - The spec of an object that an administrator has taken over stays as it is (Keeper).
+//   - The condition of a schema is written at most six times a minute, even if another client keeps
+//     changing it.
 //
-// Not here: what the objects are (registry/flowcontrol), and whatever sorts requests by them.
+// The server calls Keeper.Ensure when it starts, and then runs Keeper, which looks at the objects
+// each minute, and Dangling, which sets the condition as soon as a level comes or goes. Both are
+// clients of the server and end with their contexts.
+//
+// Not here: the contents of the objects (registry/flowcontrol), the classification and queueing of
+// requests by them.
 //
 // Read: keeper.go, dangling.go.
 package flows

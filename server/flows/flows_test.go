@@ -25,7 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a server in fake time. The server is made but not run, so its own loops change nothing.
+// world is a server in the fake time of synctest. The server is made but not run, so its own loops
+// change nothing.
 type world struct {
 	*testing.T
 	client  *client.Client
@@ -56,7 +57,7 @@ func inWorld(t *testing.T, f func(w *world)) {
 	})
 }
 
-// ensure has a Keeper look once.
+// ensure has a Keeper look at the objects once.
 func (w *world) ensure() {
 	w.Helper()
 	if err := (&flows.Keeper{Client: w.client, Log: zap.NewNop()}).Ensure(w.Context()); err != nil {
@@ -64,7 +65,7 @@ func (w *world) ensure() {
 	}
 }
 
-// beside runs f while something works, and waits for its end.
+// beside runs f while work runs, then ends the context of work and waits until work has returned.
 func (w *world) beside(work func(ctx context.Context), f func()) {
 	ctx, cancel := context.WithCancel(w.Context())
 	ended := make(chan struct{})
@@ -91,7 +92,7 @@ func (w *world) telling(f func()) {
 	}, f)
 }
 
-// must is the result of a call that succeeds.
+// must returns a function that returns the result of a call, or fails the test if the call failed.
 func must[T any](w *world) func(v T, err error) T {
 	return func(v T, err error) T {
 		w.Helper()
@@ -112,13 +113,13 @@ func (w *world) level(name string) *flowcontrolv1.PriorityLevelConfiguration {
 	return must[*flowcontrolv1.PriorityLevelConfiguration](w)(w.levels.Get(w.Context(), name, meta.GetOptions{}))
 }
 
-// update writes an object after a change of it.
+// update reads an object, changes it and writes it.
 func update[T meta.Object](w *world, r client.Resource[T], obj T) T {
 	w.Helper()
 	return must[T](w)(r.Update(w.Context(), obj, meta.UpdateOptions{FieldManager: "somebody"}))
 }
 
-// revisions are the resource versions of all schemas and levels, by kind and name.
+// revisions returns the resourceVersions of all schemas and levels, by kind and name.
 func (w *world) revisions() map[string]string {
 	w.Helper()
 	all := map[string]string{}
@@ -131,8 +132,8 @@ func (w *world) revisions() map[string]string {
 	return all
 }
 
-// TestKeeperMakes: what a cluster lacks is made, by the manager that kube-apiserver has for it, and
-// a second look writes nothing.
+// TestKeeperMakes checks that missing objects are created with kube-apiserver's field manager, and
+// that a second look writes nothing.
 func TestKeeperMakes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.ensure()
@@ -156,12 +157,13 @@ func TestKeeperMakes(t *testing.T) {
 	})
 }
 
-// TestKeeperMends has suggested objects with each state of the annotation, unchanged and changed.
+// TestKeeperMends repairs suggested objects in all combinations of the annotation and of changes to
+// the spec.
 func TestKeeperMends(t *testing.T) {
 	const none = "none"
 	for _, tt := range []struct {
 		annotation       string
-		generations      int // changes of the spec, 1 for none
+		generations      int // metadata.generation; 1 means an unchanged spec
 		kept             bool
 		annotationBefore string
 		annotationAfter  string
@@ -209,8 +211,9 @@ func TestKeeperMends(t *testing.T) {
 	}
 }
 
-// TestKeeperRestores: mandatory objects come again within a minute, whatever their annotation says,
-// but for what the level exempt counts for; so do suggested ones that were deleted.
+// TestKeeperRestores checks that within a minute mandatory objects get their specs back, whatever
+// the annotation says, except spec.exempt of the level exempt; and that deleted suggested objects
+// are created again.
 func TestKeeperRestores(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.ensure()
@@ -245,7 +248,8 @@ func TestKeeperRestores(t *testing.T) {
 	})
 }
 
-// TestKeeperDrops: objects of earlier versions go if the server may keep them, and only those.
+// TestKeeperDrops checks that unwanted objects are deleted if their annotation is true, and only
+// then.
 func TestKeeperDrops(t *testing.T) {
 	inWorld(t, func(w *world) {
 		for name, annotation := range map[string]string{"old": "true", "old-2": "1", "mine": "false", "odd": "perhaps", "plain": ""} {
@@ -271,7 +275,7 @@ func TestKeeperDrops(t *testing.T) {
 	})
 }
 
-// condition is the condition Dangling of a schema, as "status reason".
+// condition returns the condition Dangling of a schema, as "STATUS REASON".
 func (w *world) condition(name string) string {
 	w.Helper()
 	var all []string
@@ -283,7 +287,7 @@ func (w *world) condition(name string) string {
 	return strings.Join(all, ", ")
 }
 
-// TestDangling: the condition of every schema says whether its level exists, as that changes.
+// TestDangling creates and deletes levels: the condition of every schema follows.
 func TestDangling(t *testing.T) {
 	inWorld(t, func(w *world) {
 		mine := flowcontrol.Suggested().Schemas[0]
@@ -331,8 +335,8 @@ func TestDangling(t *testing.T) {
 	})
 }
 
-// TestDanglingDuel: a client that writes another condition again and again is answered six times a
-// minute.
+// TestDanglingDuel has a client overwrite the condition again and again: the loop writes it at most
+// six times a minute.
 func TestDanglingDuel(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.ensure()

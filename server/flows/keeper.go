@@ -17,31 +17,38 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Keeper keeps the flow schemas and priority levels that every cluster has. Of each of them, the
-// annotation flowcontrol.AutoUpdate says whether its spec is kept, too. It is always kept of the
-// mandatory ones. Of a suggested one that has no such annotation it is kept if nobody has changed
-// the spec since it was made, and the annotation is added.
+// This file creates, repairs and deletes the bootstrap objects. Each object goes through ensure,
+// which decides by mend; drop then deletes what no version needs. The server calls Ensure once at
+// start and then Run.
+
+// Keeper keeps the flow schemas and priority levels that every cluster has: it creates a missing
+// object, and may also reset the spec of an existing one.
 //
-// A schema or level that is neither mandatory nor suggested is deleted if it has the annotation
-// with the value true: an earlier version has made it.
+//   - The spec of a mandatory object is always reset.
+//   - The spec of a suggested object is reset if the annotation flowcontrol.AutoUpdate is true.
+//     Without a valid annotation, the spec is reset if nobody has changed it since the object was
+//     created (metadata.generation is 1). Keeper sets the annotation accordingly.
+//   - An object that is neither mandatory nor suggested is deleted if its annotation is true,
+//     because an earlier version of the server has made it.
 type Keeper struct {
-	Client *client.Client
+	Client *client.Client // of the server
 	Log    *zap.Logger
 }
 
-// keeperManager owns what is written, as in kube-apiserver.
+// keeperManager is the field manager of all writes, as in kube-apiserver.
 const keeperManager = "api-priority-and-fairness-config-producer-v1"
 
-// The resources.
+// The two resources of API Priority and Fairness.
 var (
 	levelResource  = flowcontrolv1.GroupVersion.WithResource("prioritylevelconfigurations")
 	schemaResource = flowcontrolv1.GroupVersion.WithResource("flowschemas")
 )
 
-// keepEvery is after which time it is looked again whether all is as it should be.
+// keepEvery is the time between two looks at the objects.
 const keepEvery = time.Minute
 
-// Run keeps the objects until ctx ends, from a minute after it was called.
+// Run calls Ensure each minute until ctx ends, for the first time a minute after the call. It logs
+// errors and goes on.
 func (k *Keeper) Run(ctx context.Context) {
 	tick := time.NewTicker(keepEvery)
 	defer tick.Stop()
@@ -52,13 +59,14 @@ func (k *Keeper) Run(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := k.Ensure(ctx); err != nil && ctx.Err() == nil {
-			k.Log.Warn("cannot keep all flow schemas and priority levels; it will be tried again", zap.Error(err))
+			k.Log.Warn("flow schemas and priority levels cannot all be written; it will be tried again", zap.Error(err))
 		}
 	}
 }
 
-// Ensure brings all objects to where they should be: levels first, as schemas refer to them. An
-// object that another client writes at the same time, and one that cannot be read, stays as it is.
+// Ensure creates, resets and deletes objects as Keeper says. Levels are created before schemas and
+// deleted after them, because schemas refer to levels. An object stays as it is if it cannot be
+// read, or if another client writes it at the same time. The error joins those of single objects.
 func (k *Keeper) Ensure(ctx context.Context) error {
 	mandatory, suggested := flowcontrol.Mandatory(), flowcontrol.Suggested()
 	levels := kept[*flowcontrolv1.PriorityLevelConfiguration]{
@@ -83,8 +91,9 @@ func (k *Keeper) Ensure(ctx context.Context) error {
 	return levels.drop(ctx)
 }
 
-// setLevelSpec gives a level the spec that it should have, and reports whether that is another than
-// it had. What the level exempt counts for beside others is left to administrators.
+// setLevelSpec sets the spec of level to that of want, and reports whether the spec changed.
+// Administrators may change spec.exempt of the level exempt, so a difference there alone does not
+// count.
 func setLevelSpec(level, want *flowcontrolv1.PriorityLevelConfiguration) bool {
 	spec := want.Spec
 	if level.Name == flowcontrolv1.NameExempt && level.Spec.Exempt != nil {
@@ -97,8 +106,7 @@ func setLevelSpec(level, want *flowcontrolv1.PriorityLevelConfiguration) bool {
 	return true
 }
 
-// setSchemaSpec gives a schema the spec that it should have, and reports whether that is another
-// than it had.
+// setSchemaSpec sets the spec of schema to that of want, and reports whether the spec changed.
 func setSchemaSpec(schema, want *flowcontrolv1.FlowSchema) bool {
 	if scheme.Equal(&schema.Spec, &want.Spec) {
 		return false
@@ -107,45 +115,46 @@ func setSchemaSpec(schema, want *flowcontrolv1.FlowSchema) bool {
 	return true
 }
 
-// kept are the objects of a resource.
+// kept is one run of Ensure over the objects of one resource.
 type kept[T meta.Object] struct {
 	objects              client.Resource[T]
 	mandatory, suggested []T
-	setSpec              func(obj, want T) bool
+	setSpec              func(obj, want T) bool // reports whether it has changed obj
 	log                  *zap.Logger
 
-	unwanted []T // there, and neither mandatory nor suggested; known after ensure
+	unwanted []T // objects that are neither mandatory nor suggested; set by ensure
 }
 
-// keptWriters is how many objects are written at once: those that come together share a write to
-// the disk.
+// keptWriters is the number of objects that are written at once. Concurrent writes share a commit
+// of the store.
 const keptWriters = 8
 
-// ensure makes and mends the objects that should be there.
+// ensure lists the objects, creates the missing ones, and updates those that mend has changed. It
+// skips objects that cannot be read.
 func (k *kept[T]) ensure(ctx context.Context) error {
 	list, err := k.objects.List(meta.WithUnread(ctx), meta.ListOptions{})
 	if err != nil {
 		return err
 	}
-	there, unread := map[string]T{}, map[string]bool{}
+	byName, unread := map[string]T{}, map[string]bool{}
 	for _, obj := range list.Items {
-		there[obj.GetObjectMeta().Name] = obj
+		byName[obj.GetObjectMeta().Name] = obj
 	}
 	for _, u := range list.Unread {
 		unread[u.Name] = true
 	}
 	var wg sync.WaitGroup
-	room, errs := make(chan struct{}, keptWriters), make([]error, len(k.mandatory)+len(k.suggested))
+	writing, errs := make(chan struct{}, keptWriters), make([]error, len(k.mandatory)+len(k.suggested))
 	for i, want := range slices.Concat(k.mandatory, k.suggested) {
 		name := want.GetObjectMeta().Name
-		have, exists := there[name]
-		delete(there, name)
+		have, exists := byName[name]
+		delete(byName, name)
 		if unread[name] || exists && !k.mend(have, want, i < len(k.mandatory)) {
 			continue
 		}
-		room <- struct{}{}
+		writing <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-writing }()
 			if exists {
 				_, errs[i] = k.objects.Update(ctx, have, meta.UpdateOptions{FieldManager: keeperManager})
 			} else {
@@ -155,13 +164,13 @@ func (k *kept[T]) ensure(ctx context.Context) error {
 		})
 	}
 	wg.Wait()
-	for _, obj := range there {
+	for _, obj := range byName {
 		k.unwanted = append(k.unwanted, obj)
 	}
 	return errors.Join(errs...)
 }
 
-// mend changes an object to what it should be, and reports whether there was something to change.
+// mend sets the spec and the annotation of obj as Keeper says, and reports whether obj changed.
 func (k *kept[T]) mend(obj, want T, mandatory bool) bool {
 	m := obj.GetObjectMeta()
 	said, err := strconv.ParseBool(m.Annotations[flowcontrol.AutoUpdate])
@@ -177,7 +186,8 @@ func (k *kept[T]) mend(obj, want T, mandatory bool) bool {
 	return true
 }
 
-// drop deletes the objects that an earlier version has made.
+// drop deletes the unwanted objects whose annotation is true. The precondition makes sure that
+// nobody has changed the object since ensure read it. drop is called after ensure.
 func (k *kept[T]) drop(ctx context.Context) error {
 	var errs []error
 	for _, obj := range k.unwanted {
@@ -185,15 +195,15 @@ func (k *kept[T]) drop(ctx context.Context) error {
 		if made, err := strconv.ParseBool(m.Annotations[flowcontrol.AutoUpdate]); err != nil || !made {
 			continue
 		}
-		this := &meta.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion}
-		err := k.objects.Delete(ctx, m.Name, meta.DeleteOptions{Preconditions: this})
+		precondition := &meta.Preconditions{UID: &m.UID, ResourceVersion: &m.ResourceVersion}
+		err := k.objects.Delete(ctx, m.Name, meta.DeleteOptions{Preconditions: precondition})
 		errs = append(errs, k.written("deleted a bootstrap object of an earlier version", m.Name, err))
 	}
 	return errors.Join(errs...)
 }
 
-// written logs what was done. It drops the error of a write that another client was faster than:
-// the next round looks at what is there then.
+// written logs a write that succeeded, with the message what. It drops the error of a write that
+// lost against another client: the next run of Ensure looks at the object again.
 func (k *kept[T]) written(what, name string, err error) error {
 	switch {
 	case err == nil:

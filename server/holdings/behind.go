@@ -10,35 +10,37 @@ import (
 	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
-// Behind is what is known of the servers behind this one, as they describe themselves. All methods
-// may be called at once. The funcs that they are given must not change what they are given.
+// Behind describes the servers behind this one, by their own discovery documents. All methods may
+// be called at once. The functions that a caller passes must not change their arguments.
 type Behind interface {
-	// HandsOn reports whether requests for a group version are handed to a server behind this one.
+	// HandsOn reports whether this server proxies requests for a group version to a server behind.
 	HandsOn(gv meta.GroupVersion) bool
-	// Preferred calls take for each resource: in the version with the highest priority first, and
-	// then in the others until take returns true. It returns the group versions whose resources are
-	// not known, and a channel that is closed when any of this changes.
+	// Preferred calls take for each resource, in its version with the highest priority first, and
+	// then in its other versions until take returns true. unknown are the group versions whose
+	// discovery cannot be read at the moment. changed is closed when any of this changes.
 	Preferred(take func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool) (
 		unknown []meta.GroupVersion, changed <-chan struct{})
 	// Resource returns the first resource for which asked returns true and whose objects can be
-	// read, with the kind of these and whether they are in namespaces; ok is false if there is
-	// none.
+	// read, with their kind, and whether the resource is namespaced; ok is false if there is none.
 	Resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIResourceDiscovery) bool) (
 		gvr meta.GroupVersionResource, kind string, namespaced, ok bool)
 }
 
-// remotePrefix begins the keys of objects that servers behind this one keep. Group, resource,
-// namespace, if there is one, and name follow, with slashes between them. No store has such keys.
+// remotePrefix begins the keys of objects that are elsewhere. The rest of such a key is
+// GROUP/RESOURCE/NAME or GROUP/RESOURCE/NAMESPACE/NAME, for example
+// "//metrics.k8s.io/pods/default/web". The keys of stores begin with a single slash.
 const remotePrefix = "//"
 
-// homeBehind returns the home of what a server behind this one keeps.
+// homeBehind returns the Home of a resource of a server behind this one.
 func homeBehind(gvr meta.GroupVersionResource, namespaced bool) ownership.Home {
 	return ownership.Home{
 		Resource: gvr, Prefix: remotePrefix + gvr.Group + "/" + gvr.Resource + "/", Namespaced: namespaced,
 	}
 }
 
-// Changed implements ownership.Resources.
+// Changed returns channels that are closed when resources come or go after the call: stored for the
+// resources of this server, elsewhere for those of servers behind it. It implements
+// ownership.Resources.
 func (h *Holdings) Changed() (stored, elsewhere <-chan struct{}) {
 	_, elsewhere = h.needs.Behind.Preferred(func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool {
 		return true
@@ -46,7 +48,9 @@ func (h *Holdings) Changed() (stored, elsewhere <-chan struct{}) {
 	return h.needs.Table.Now().Replaced, elsewhere
 }
 
-// Elsewhere implements ownership.Resources.
+// Elsewhere returns the Homes of the resources of servers behind this one whose objects a client
+// can get, list, watch and delete. unknown are the group versions whose resources cannot be found
+// out at the moment. It implements ownership.Resources.
 func (h *Holdings) Elsewhere() (homes []ownership.Home, unknown []meta.GroupVersion) {
 	take := func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		for _, verb := range []string{"get", "list", "watch", "delete"} {
@@ -61,7 +65,7 @@ func (h *Holdings) Elsewhere() (homes []ownership.Home, unknown []meta.GroupVers
 	return homes, unknown
 }
 
-// remotePlace is Place for the key of an object that is kept elsewhere.
+// remotePlace does the work of Place for a key that begins with remotePrefix.
 func (h *Holdings) remotePlace(key string) (ownership.Place, bool) {
 	parts := strings.Split(key[len(remotePrefix):], "/")
 	if len(parts) < 3 {
@@ -78,7 +82,7 @@ func (h *Holdings) remotePlace(key string) (ownership.Place, bool) {
 	return place, ok && namespaced == (len(parts) == 4)
 }
 
-// remoteHome is Home for a kind whose objects are kept elsewhere.
+// remoteHome does the work of Home for a kind that this server does not store.
 func (h *Holdings) remoteHome(gv meta.GroupVersion, kind string) (ownership.Home, bool) {
 	asked := func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		return v.GroupVersion == gv && r.ResponseKind != nil && r.ResponseKind.Kind == kind

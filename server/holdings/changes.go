@@ -9,13 +9,15 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// This file shows the garbage collector and the namespace loop what the stores have, by Taps and
-// not by follow.Changes: a follower keeps the name of each object, of each resource. A Tap keeps no
-// name, loads no resource, and shows all resources in one order, which the graph of owners needs.
+// This file shows the stored objects and their changes to the garbage collector (Stream) and the
+// namespace controller (Removals). It uses Taps and not follow.Changes, because a follower keeps
+// the name of each object of each resource in memory. A Tap keeps no name, loads no resource, and
+// shows the changes of all resources in one order, which the graph of owners needs.
 
-// Stream is an ownership.Stream of everything that the server's stores have under the prefix of its
-// keys. It leaves out what cannot be decrypted. It begins when the server is ready, and yields
-// nothing if ctx ends before that.
+// Stream yields all stored objects of the server, then one Change that is Synced, and then each
+// later change. It leaves out objects that cannot be decrypted. It begins when the server is ready,
+// and yields nothing if ctx ends before that. It ends with an error when a tap fails. It is an
+// ownership.Stream.
 func (h *Holdings) Stream(ctx context.Context) iter.Seq2[ownership.Change, error] {
 	return func(yield func(ownership.Change, error) bool) {
 		select {
@@ -57,7 +59,8 @@ func (h *Holdings) Stream(ctx context.Context) iter.Seq2[ownership.Change, error
 	}
 }
 
-// Removals opens ownership.Removals of everything under the prefix of the server's keys.
+// Removals opens a feed of the namespaces from which objects are deleted after the call. The caller
+// closes it.
 func (h *Holdings) Removals(ctx context.Context) (ownership.Removals, error) {
 	tap, err := h.needs.Backends.OpenTaps(ctx)
 	if err != nil {
@@ -66,13 +69,14 @@ func (h *Holdings) Removals(ctx context.Context) (ownership.Removals, error) {
 	return &removals{tap, h}, nil
 }
 
-// removals are the removals that taps show. Its one caller owns it.
+// removals implements ownership.Removals by taps. It belongs to one caller.
 type removals struct {
 	*backing.Taps
 	of *Holdings
 }
 
-// Next implements ownership.Removals.
+// Next waits for deletions, and returns the namespaces of the deleted objects. A namespace may come
+// twice. It implements ownership.Removals.
 func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 	for len(namespaces) == 0 && err == nil {
 		var events []storage.Event

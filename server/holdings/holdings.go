@@ -1,22 +1,25 @@
-// Package holdings says where objects are kept: in the stores of this server, and by the servers
-// behind it. The controllers of namespaces and of owners need that beside being clients of the
-// server: they follow every object there is, of whatever resource, and objects of resources that
-// come and go.
+// Package holdings finds all objects of all resources for the namespace controller and the garbage
+// collector: the objects in the stores of this server, and the objects of the servers behind it.
+// These two controllers cannot work through clients alone, because they follow every object of
+// every resource, and resources come and go.
 //
-// Words: what is stored has a key in a store of this server. What is kept elsewhere is an object of
-// a server behind this one; it has a key as well, which no store uses. A place is the resource,
-// namespace and name that a key stands for; a home is where the objects of a kind are. These are
-// the words of package server/loops/ownership, whose interfaces Holdings implements.
+// Words: an object is stored if it is in a store of this server. It is elsewhere if a server behind
+// this one keeps it. Both have a key; no store has the key of an object that is elsewhere. A Place
+// is the resource, kind, namespace and name that a key stands for. A Home is the resource and the
+// prefix of the keys of a kind. Place and Home belong to package server/loops/ownership, whose
+// interfaces Holdings implements.
 //
 // Laws:
-//   - What Stream yields is in order for each object, and misses none until it ends with an error.
-//   - A key stands for one object, whatever names its resource is served by.
-//   - A resource that is served under no name has no place: nobody could delete its objects.
+//   - Stream yields the changes of each object in order, and misses none until it ends with an
+//     error.
+//   - A key stands for one object, even if its resource is served under two names (events).
+//   - The key of a resource that is served under no name has no Place, because nobody could delete
+//     the object.
 //
 // Holdings has no state of its own and starts nothing. All methods may be called at once.
 //
-// Not here: what the controllers do (server/loops/ownership), objects of resources whose
-// definitions cannot be read (server), how the stores show changes (server/backing).
+// Not here: the work of the controllers (server/loops/ownership), objects of resources whose
+// definitions cannot be read (server/definitions), how stores show changes (server/backing).
 //
 // Read: holdings.go, changes.go, behind.go.
 package holdings
@@ -35,26 +38,28 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Needs is what Holdings are made of.
+// Needs are the arguments of New.
 type Needs struct {
-	Table    *generic.Table
-	Backends backing.Backends
-	Behind   Behind
-	// Ready is closed when the server is ready. Stream waits for it: nobody shall wait for the
-	// server because all of the store is being read.
+	Table    *generic.Table   // all resources of this server
+	Backends backing.Backends // all stores of this server
+	Behind   Behind           // the servers behind this one
+	// Ready is closed when the server is ready. Stream waits for it, so that reading the whole
+	// store does not delay the start of the server.
 	Ready <-chan struct{}
 }
 
-// Holdings are all objects that a server can reach, by their keys. They implement
-// ownership.Resources.
+// Holdings finds all objects that a server can reach, by their keys. It implements
+// ownership.Resources. All methods may be called at once.
 type Holdings struct{ needs Needs }
 
 var _ ownership.Resources = (*Holdings)(nil)
 
-// New makes Holdings.
+// New makes Holdings, which read n and never change it.
 func New(n Needs) *Holdings { return &Holdings{n} }
 
-// Place implements ownership.Resources.
+// Place returns the resource, kind, namespace and name of the object at a key. The resource is in
+// its preferred version. ok is false if the key has no resource, or the resource is not served. It
+// implements ownership.Resources.
 func (h *Holdings) Place(key string) (ownership.Place, bool) {
 	if strings.HasPrefix(key, remotePrefix) {
 		return h.remotePlace(key)
@@ -68,7 +73,7 @@ func (h *Holdings) Place(key string) (ownership.Place, bool) {
 	if o == nil || o.Entry != e {
 		return ownership.Place{}, false
 	}
-	if len(o.Versions) == 0 { // under another name there may be one
+	if len(o.Versions) == 0 { // its other name may have a version
 		all := now.Of(e)
 		i := slices.IndexFunc(all, func(o *generic.Offer) bool { return len(o.Versions) > 0 })
 		if i < 0 {
@@ -85,7 +90,9 @@ func (h *Holdings) Place(key string) (ownership.Place, bool) {
 	return place, true
 }
 
-// Home implements ownership.Resources.
+// Home returns the resource and the key prefix of the objects of a kind, as an ownerReference names
+// it; ok is false if no resource is served in that version and kind. It implements
+// ownership.Resources.
 func (h *Holdings) Home(apiVersion, kind string) (ownership.Home, bool) {
 	gv, ok := meta.ParseGroupVersion(apiVersion)
 	if !ok {
@@ -100,14 +107,15 @@ func (h *Holdings) Home(apiVersion, kind string) (ownership.Home, bool) {
 	}, true
 }
 
-// Ignored implements ownership.Resources: events are ignored, because they expire by themselves.
+// Ignored reports whether the garbage collector ignores the object at a key: it ignores events,
+// because they expire by themselves. It implements ownership.Resources.
 func (h *Holdings) Ignored(key string) bool {
 	e := h.needs.Table.OfKey(key)
 	return e != nil && e.Name.Resource == "events" && (e.Name.Group == "" || e.Name.Group == "events.k8s.io")
 }
 
-// Holds asks the store whether a namespace has objects of a resource. It has none of a resource
-// that is not stored here.
+// Holds asks the store whether a namespace has objects of a resource. The result is false for a
+// resource that is not stored here.
 func (h *Holdings) Holds(ctx context.Context, gr meta.GroupResource, namespace string) (bool, error) {
 	o := h.needs.Table.Find(gr)
 	if o == nil || o.Store == nil {
@@ -117,12 +125,12 @@ func (h *Holdings) Holds(ctx context.Context, gr meta.GroupResource, namespace s
 	return len(res.Entries) > 0, err
 }
 
-// pods is the resource of pods.
+// pods is the resource whose objects are deleted first.
 var pods = corev1.GroupVersion.WithResource("pods").GroupResource()
 
-// Contents returns the stored resources whose objects live in namespaces and can be deleted, each
-// in the most preferred version that this server serves itself. Pods come first: what they leave
-// behind is deleted after them.
+// Contents returns the stored resources that are namespaced and allow deletecollection, each in the
+// most preferred version that this server serves itself. Pods come first, so that objects which
+// pods leave behind or depend on are deleted after them. The other resources are sorted by name.
 func (h *Holdings) Contents() []meta.GroupVersionResource {
 	var list []meta.GroupVersionResource
 	now := h.needs.Table.Now()
@@ -132,7 +140,7 @@ func (h *Holdings) Contents() []meta.GroupVersionResource {
 		if !res.Namespaced || res.Verbs != nil && !slices.Contains(res.Verbs, "deletecollection") {
 			continue
 		}
-		for _, o := range now.Of(e) { // under one of its names there is a version
+		for _, o := range now.Of(e) { // not every name of the resource need have a version
 			if i := slices.IndexFunc(o.Versions, own); i >= 0 {
 				list = append(list, o.Versions[i].WithResource(o.Name.Resource))
 				break

@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
-// harbor is a server behind this one, with boats in namespaces and docks that are in none. It says
-// nothing of quays.
+// harbor is a server behind this one, with the namespaced resource boats and the cluster-scoped
+// resource docks. It does not describe quays.
 type harbor struct{ changed chan struct{} }
 
 var harborVersion = meta.GroupVersion{Group: "harbor.example.com", Version: "v1"}
@@ -44,7 +44,7 @@ func (h harbor) Resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIRe
 	return gvr, "", false, false
 }
 
-// TestElsewhere finds what a server behind keeps, by its keys and kinds.
+// TestElsewhere finds objects of a server behind this one by their keys and kinds.
 func TestElsewhere(t *testing.T) {
 	behind := harbor{make(chan struct{})}
 	h := New(Needs{Table: generic.NewTable("/registry/"), Behind: behind})

@@ -9,29 +9,31 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// This file tells users of the plugins that Kubernetes has: which are here, and what is so without
-// those that are absent.
+// This file tells users which of Kubernetes' plugins are here, and what does not work without the
+// absent ones. package server calls TellAbsence at start; cmd and the docs read Table.
 
-// Entry is an admission plugin of kube-apiserver 1.36, which may be absent here.
+// Entry describes an admission plugin of kube-apiserver 1.36, which may be absent here.
 type Entry struct {
 	Name string
-	// Default: kube-apiserver has the plugin unless it is told otherwise.
+	// Default says that kube-apiserver has the plugin on by default.
 	Default bool
-	// Here: this server has it, by default as well. NodeRestriction is on where the authorization
-	// mode Node lets kubelets in.
+	// Here says that this server has the plugin. It then is on by default, except NodeRestriction,
+	// which is on if the authorization mode Node lets kubelets in.
 	Here bool
-	// Guards: who asks for the plugin when it is not Here must be refused, because they rely on it.
+	// Guards says that the plugin refuses writes which users rely on to be refused. If it is not
+	// Here, a command line that enables it must be refused and not merely warned about.
 	Guards bool
-	// Without says what is so on a server that lacks the plugin, if anybody could see it; "" if the
-	// plugin is Here.
+	// Without says how a server without the plugin behaves, as a clause; "" if the plugin is Here,
+	// or if nobody could see a difference.
 	Without string
-	// Unheeded are the resources whose objects tell the plugin what to do. If it is not Here,
-	// clients that write one are warned.
+	// Unheeded are the resources whose objects configure the plugin. If it is not Here, clients
+	// that write such an object are warned.
 	Unheeded []meta.GroupResource
 }
 
-// Absence says that the plugin is not here, and what is so without it: to those who ask for it, and
-// to clients that write an object which would tell the plugin what to do.
+// Absence returns the text that says that the plugin is not here, and how the server behaves
+// without it. Clients that write an object of Unheeded get it as a warning, and users who enable
+// the plugin by a flag read it in the log.
 func (e Entry) Absence() string {
 	text := "the admission plugin " + e.Name + " is not here"
 	if e.Without != "" {
@@ -40,7 +42,7 @@ func (e Entry) Absence() string {
 	return text
 }
 
-// Table returns all plugins of kube-apiserver, in the order in which they run.
+// Table returns all plugins of kube-apiserver, in the order of the table.
 func Table() (list []Entry) {
 	for i := range table {
 		if r := &table[i]; r.on != always {
@@ -50,7 +52,7 @@ func Table() (list []Entry) {
 	return list
 }
 
-// entry is what users see of a row.
+// entry returns the public part of a row.
 func (r *row) entry() Entry {
 	e := Entry{Name: r.name, Default: r.on == byDefault, Here: r.make != nil, Guards: r.guards, Without: r.without}
 	for _, u := range r.unheeded {
@@ -59,8 +61,8 @@ func (r *row) entry() Entry {
 	return e
 }
 
-// absent returns the plugins that kube-apiserver would have by default, and this server has not. It
-// leaves out those that the configuration disables: whoever disables a plugin knows.
+// absent returns the absent plugins that kube-apiserver has on by default. It leaves out those that
+// the configuration disables, because a user who disables a plugin does not expect it.
 func (c *Config) absent() (list []*row) {
 	for i := range table {
 		if r := &table[i]; r.on == byDefault && r.make == nil && !slices.Contains(c.Disable, r.name) {
@@ -70,10 +72,10 @@ func (c *Config) absent() (list []*row) {
 	return list
 }
 
-// TellAbsence says which plugins are absent that kube-apiserver has by default: once in the log,
-// and to each client that writes an object of Kubernetes' own groups which one of them would have
-// obeyed. For that it changes the strategies of the resources in groups, and so it is called before
-// they are installed.
+// TellAbsence names the absent plugins that kube-apiserver has on by default, except those in
+// c.Disable: once in the log, and in warnings to clients that write an object which would configure
+// such a plugin. To warn, it changes the strategies of the resources in groups. The caller
+// therefore calls it before it installs the groups.
 func (c *Config) TellAbsence(groups []generic.Group, log *zap.Logger) {
 	absent := c.absent()
 	if len(absent) == 0 {
@@ -90,8 +92,8 @@ func (c *Config) TellAbsence(groups []generic.Group, log *zap.Logger) {
 		"and what they would change stays as it is", zap.Strings("plugins", names))
 }
 
-// warn makes the strategy of the resource, if it is among groups, warn clients with text. Other
-// resources stay as they are, so that their writes cost nothing more.
+// warn makes the strategy of u.resource warn clients with text, if a built-in group of groups has
+// that resource. The warnings that the strategy gives already come first.
 func (u *unheeded) warn(groups []generic.Group, text string) {
 	for _, g := range groups {
 		for i := range g.Resources {

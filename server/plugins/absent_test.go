@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// absentAtStart are the plugins that a server names in its log, line by line.
+// absentAtStart returns the plugins that a server names as absent in its log, line by line.
 func absentAtStart(t *testing.T, change func(*server.Config)) (lines [][]string) {
 	t.Helper()
 	seen, logs := observer.New(zapcore.WarnLevel)
@@ -42,9 +42,9 @@ func absentAtStart(t *testing.T, change func(*server.Config)) (lines [][]string)
 	return lines
 }
 
-// TestAbsentPluginsAtStart: one line of the log names the plugins that kube-apiserver has by
-// default and this server has not, but for those that are disabled. A server without Kubernetes'
-// groups, or with few of them, has nothing that they would judge.
+// TestAbsentPluginsAtStart checks the line of the log that names the absent plugins that
+// kube-apiserver has by default, except the disabled ones. A server without Kubernetes' groups, or
+// with few of them, has no objects that these plugins would check.
 func TestAbsentPluginsAtStart(t *testing.T) {
 	var all, butOne []string
 	for _, p := range plugins.Table() {
@@ -70,7 +70,7 @@ func TestAbsentPluginsAtStart(t *testing.T) {
 	}
 }
 
-// TestAbsentPluginCannotBeEnabled: a configuration that asks for what is not here is wrong.
+// TestAbsentPluginCannotBeEnabled enables each absent plugin: the configuration is invalid.
 func TestAbsentPluginCannotBeEnabled(t *testing.T) {
 	for _, p := range plugins.Table() {
 		admission := plugins.Config{Enable: []string{p.Name}, Disable: []string{"Nope"}}
@@ -81,8 +81,8 @@ func TestAbsentPluginCannotBeEnabled(t *testing.T) {
 	}
 }
 
-// unheededObjects are objects that an absent plugin would obey, by their resources, and patches of
-// them.
+// unheededObjects are objects that would configure an absent plugin, and patches of them, by
+// resource.
 var unheededObjects = map[string]struct{ path, object, change string }{
 	"limitranges": {"/api/v1/namespaces/ns/limitranges",
 		`{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"NAME"},"spec":{"limits":[{"type":"Pod","max":{"cpu":"1"}}]}}`,
@@ -113,13 +113,14 @@ const (
 	labelled      = `{"metadata":{"labels":{"a":"b"}}}`
 )
 
-// registered is an object of a kind that registers webhooks or policies, but for its name.
+// registered returns an object of a kind that registers webhooks or policies, without its name.
 func registered(kind, rest string) string {
 	return `{"apiVersion":"admissionregistration.k8s.io/v1","kind":"` + kind + `","metadata":{"name":"NAME"},` + rest + `}`
 }
 
-// TestWarningsOfAbsentPlugins: who writes an object that an absent plugin would obey is told so, by
-// every way to write it, but not by its status, and not if the plugin is disabled.
+// TestWarningsOfAbsentPlugins writes objects that would configure an absent plugin, in every way
+// there is. Each write gets a warning, except writes of the status, and except if the plugin is
+// disabled.
 func TestWarningsOfAbsentPlugins(t *testing.T) {
 	walked := 0
 	for _, plugin := range plugins.Table() {
@@ -178,7 +179,8 @@ func TestWarningsOfAbsentPlugins(t *testing.T) {
 	}
 }
 
-// TestNoWarningsOfAbsentPlugins: writes that tell an absent plugin nothing are not warned of.
+// TestNoWarningsOfAbsentPlugins makes writes that would not configure an absent plugin: they get no
+// warning.
 func TestNoWarningsOfAbsentPlugins(t *testing.T) {
 	p := newInProcess(t)
 	for _, step := range []struct{ name, method, path, body string }{

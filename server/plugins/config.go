@@ -10,51 +10,53 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 )
 
-// Config says which admission plugins are asked about every write.
+// Config says which admission plugins every write passes.
 type Config struct {
-	// Enable and Disable are the names of plugins to have, and not to have: those that Table lists,
-	// and those of Plugins. By default all plugins that are here are on, NodeRestriction only where
-	// the authorization mode Node lets kubelets in. A plugin that is absent cannot be enabled. If
-	// kube-apiserver has it by default, the log and warnings to clients say that it is absent,
-	// unless it is disabled. (--enable-admission-plugins, --disable-admission-plugins)
+	// Enable and Disable are the names of plugins to switch on and off: names that Table lists, and
+	// names in Plugins. A name in both is on. By default all plugins that are here are on, except
+	// NodeRestriction, which is on if the authorization mode Node lets kubelets in. Validate
+	// refuses to enable an absent plugin. If kube-apiserver has an absent plugin by default, the
+	// log and warnings to clients name it, unless Disable has it.
+	// (--enable-admission-plugins, --disable-admission-plugins)
 	Enable, Disable []string
-	// NotReadySeconds and UnreachableSeconds are how long pods that do not say stay on a node that
-	// is not ready or cannot be reached; nil means 300. (--default-not-ready-toleration-seconds,
-	// --default-unreachable-toleration-seconds)
+	// NotReadySeconds and UnreachableSeconds are how long a pod stays on a node that is not ready
+	// or cannot be reached, if the pod's tolerations do not say; nil means 300.
+	// (--default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds)
 	NotReadySeconds, UnreachableSeconds *int64
-	// Plugins are plugins of one's own, which stand in the table beside Kubernetes'.
+	// Plugins are own plugins, which are added to the table.
 	Plugins []Plugin
 }
 
-// Plugin is a plugin of one's own: a row that is added to the table.
+// Plugin is an own plugin: a row that the program which embeds the server adds to the table.
 type Plugin struct {
-	// Name is the name under which the plugin is switched, placed and measured. No other plugin may
-	// have it. The plugin that Make makes must have it as well.
+	// Name identifies the plugin in Config.Enable and Disable, in Before and After, and in metrics.
+	// It is unique. The plugin that Make returns must have the same name.
 	Name string
-	// Before or After is the name of the plugin next to which this one stands: one of Kubernetes',
-	// or one that stands earlier in Config.Plugins. Of several at the same place, the earlier one
-	// in Config.Plugins runs first. If neither is set, the plugin stands before
-	// MutatingAdmissionPolicy: it mutates before all policies and webhooks that mutate, and
-	// validates before all that validate.
+	// Before or After names the plugin next to which this plugin stands: a plugin of the table, or
+	// one that stands earlier in Config.Plugins. At most one of the two is set. If several own
+	// plugins name the same neighbour, they run in the order of Config.Plugins. If neither is set,
+	// the plugin stands before MutatingAdmissionPolicy: it mutates before all policies and webhooks
+	// that mutate, and validates before all policies and webhooks that validate.
 	Before, After string
-	// Off says that the plugin is only on if it is enabled.
+	// Off says that the plugin is on only if Config.Enable has it.
 	Off bool
-	// Make makes the plugin. It is called once, before there is any resource. A plugin looks for
-	// what it reads when it is asked itself, and so it sees resources that come and go.
+	// Make makes the plugin. It is called once, before any resource is installed. So the plugin
+	// must look a resource up at each call, and must expect that the resource is not served.
 	Make func(resources registry.Stores) (admission.Plugin, error)
 }
 
-// webhooks is the first plugin of those that call policies and webhooks. What stands before it also
-// validates before ValidatingAdmissionPolicy, because no plugin between the two validates.
+// webhooks is the first of the plugins that call policies and webhooks. A plugin before it also
+// validates before ValidatingAdmissionPolicy.
 const webhooks = "MutatingAdmissionPolicy"
 
-// rows returns the table with the plugins of the configuration in their places.
+// rows returns the table with the own plugins inserted. The error has everything that is wrong with
+// them; rows leaves out the plugins that are wrong.
 func (c *Config) rows() ([]row, error) {
 	all := slices.Clone(table)
 	var errs []error
 	for i := range c.Plugins {
 		p := &c.Plugins[i]
-		at, err := p.place(all)
+		at, err := p.index(all)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("admission plugin %q: %w", p.Name, err))
 			continue
@@ -64,8 +66,9 @@ func (c *Config) rows() ([]row, error) {
 	return all, errors.Join(errs...)
 }
 
-// place returns the index in rows at which the plugin is to be inserted, or what is wrong with it.
-func (p *Plugin) place(rows []row) (int, error) {
+// index returns the index in rows at which to insert p, or an error if p is wrong. A plugin with
+// After goes behind earlier own plugins with the same After, so that they keep their order.
+func (p *Plugin) index(rows []row) (int, error) {
 	switch {
 	case p.Name == "":
 		return 0, errors.New("it has no name")
@@ -91,7 +94,7 @@ func (p *Plugin) place(rows []row) (int, error) {
 	return at, nil
 }
 
-// row is the plugin in the table.
+// row returns the row of p.
 func (p *Plugin) row() row {
 	r := row{name: p.Name, on: byDefault, after: p.After}
 	r.make = func(n *needs) (admission.Plugin, error) { return p.Make(n.stores) }
@@ -101,12 +104,13 @@ func (p *Plugin) row() row {
 	return r
 }
 
-// find returns the index of a plugin, or -1.
+// find returns the index of the plugin of a name, or -1.
 func find(rows []row, name string) int {
 	return slices.IndexFunc(rows, func(r row) bool { return r.name == name })
 }
 
-// Validate returns everything that is wrong with the configuration.
+// Validate returns everything that is wrong with the configuration, joined into one error: unknown
+// names, absent plugins that are enabled, and own plugins that cannot be inserted.
 func (c *Config) Validate() error {
 	rows, err := c.rows()
 	errs := []error{err}
@@ -114,7 +118,8 @@ func (c *Config) Validate() error {
 		i := find(rows, name)
 		switch {
 		case i < 0 || rows[i].on == always:
-			errs = append(errs, fmt.Errorf("unknown admission plugin %q: there are %s", name, strings.Join(names(rows), ", ")))
+			errs = append(errs, fmt.Errorf("unknown admission plugin %q: there are %s",
+				name, strings.Join(names(rows), ", ")))
 		case rows[i].make == nil && slices.Contains(c.Enable, name):
 			errs = append(errs, fmt.Errorf("the admission plugin %s cannot be enabled: it is not here", name))
 		}
@@ -122,11 +127,11 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Names returns the names of all plugins of Kubernetes: what Config.Disable may have beside the
-// names of Config.Plugins.
+// Names returns the names of all plugins of Kubernetes, in the order of the table. Config.Disable
+// may have these names and the names of Config.Plugins.
 func Names() []string { return names(table) }
 
-// names are those of the rows that can be switched.
+// names returns the names of the rows that a configuration can switch.
 func names(rows []row) (list []string) {
 	for i := range rows {
 		if rows[i].on != always {

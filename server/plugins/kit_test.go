@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// inProcess is a server that does not listen, with what the tests of this package do with it.
+// inProcess is a server that does not listen, with helpers for the tests of this package.
 type inProcess struct{ *handled }
 
 // handled is embedded under a name of its own, so that p.Server is the server.Server.
@@ -27,13 +27,13 @@ func newInProcess(tb testing.TB, change ...func(*server.Config)) *inProcess {
 	return &inProcess{handlertest.New(tb, change...)}
 }
 
-// do sends one request and returns the answer.
+// do sends one request and returns the response.
 func (p *inProcess) do(method, target, body string, header ...string) (int, string) {
 	p.TB.Helper()
 	return p.Do(method, target, body, header...)
 }
 
-// must creates an object.
+// must creates an object, or fails the test.
 func (p *inProcess) must(method, target, body string) {
 	p.TB.Helper()
 	if code, answer := p.do(method, target, body); code != http.StatusCreated {
@@ -41,7 +41,7 @@ func (p *inProcess) must(method, target, body string) {
 	}
 }
 
-// ownGroup is a group of one's own.
+// ownGroup returns a group that is not Kubernetes'.
 func ownGroup() []server.Group {
 	gv := meta.GroupVersion{Group: "own.io", Version: "v1"}
 	return []server.Group{{Name: gv.Group,

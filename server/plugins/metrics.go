@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 )
 
-// metrics time what admission does, under Kubernetes' names.
+// metrics time admission, under Kubernetes' names: steps all plugins of a phase together, plugins
+// each plugin alone.
 type metrics struct{ steps, plugins *prometheus.HistogramVec }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -29,15 +30,17 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(reg.Register(m.steps), reg.Register(m.plugins))
 }
 
-// call is what the metrics tell apart about a call of a plugin.
+// call has the labels of one call, apart from the plugin's name.
 type call struct {
-	validates bool
+	validates bool // or else it mutates
 	op        admission.Operation
 	rejected  bool
 }
 
-// observer is for admission.Chain. A series is made when such a call first happens, so that those
-// without calls are not shown.
+// observer returns the function that records the calls of a plugin, or of all plugins together if
+// plugin is "". admission.Chain.Observed calls observer once for each plugin. The map of calls is
+// complete from the start and never changes, so calls need no lock; a series appears in the metrics
+// at its first call.
 func (m *metrics) observer(plugin string) admission.Observer {
 	vec, first := m.steps, []string(nil)
 	if plugin != "" {
@@ -48,7 +51,8 @@ func (m *metrics) observer(plugin string) admission.Observer {
 		for _, step := range []string{"admit", "validate"} {
 			for _, rejected := range []bool{false, true} {
 				calls[call{step == "validate", op, rejected}] = sync.OnceValue(func() prometheus.Observer {
-					return vec.WithLabelValues(slices.Concat(first, []string{step, string(op), strconv.FormatBool(rejected)})...)
+					return vec.WithLabelValues(
+						slices.Concat(first, []string{step, string(op), strconv.FormatBool(rejected)})...)
 				})
 			}
 		}

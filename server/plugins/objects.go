@@ -12,13 +12,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has what plugins read of objects: each is one read of registry/read.go.
+// This file reads objects for plugins, with the functions of registry/read.go. newNeeds and the
+// table hand these readers to the plugins.
 
-// reader reads what several plugins need.
+// reader reads the namespaces and nodes that several plugins need.
 type reader struct{ stores registry.Stores }
 
-// namespace is for admission.Namespaces. On a server without namespaces every name is one, without
-// labels.
+// namespace reads a namespace for admission.Namespaces. On a server that does not serve namespaces,
+// every namespace exists and has no labels.
 func (s reader) namespace(ctx context.Context, name string, fresh request.Freshness) (admission.Namespace, error) {
 	found, ok, err := s.selectable(ctx, namespaces, name, fresh)
 	if !ok || err != nil {
@@ -27,7 +28,8 @@ func (s reader) namespace(ctx context.Context, name string, fresh request.Freshn
 	return admission.Namespace{Labels: found.Labels(), Terminating: found.Field("status.phase") == "Terminating"}, nil
 }
 
-// nodeLabels implements admission.NodeLabels. On a server without nodes none has labels.
+// nodeLabels implements admission.NodeLabels. On a server that does not serve nodes, no node has
+// labels.
 func (s reader) nodeLabels(ctx context.Context, node string) (meta.Lookup, error) {
 	found, ok, err := s.selectable(ctx, nodes, node, request.Consistent)
 	if !ok || err != nil {
@@ -36,8 +38,8 @@ func (s reader) nodeLabels(ctx context.Context, node string) (meta.Lookup, error
 	return found.Labels(), nil
 }
 
-// selectable is what selectors see of an object outside of namespaces. ok reports whether there is
-// such a resource.
+// selectable returns the labels and fields of a cluster-scoped object. It does not decode the
+// object. ok is false if the resource is not served.
 func (s reader) selectable(
 	ctx context.Context, of meta.GroupResource, name string, fresh request.Freshness,
 ) (found registry.Selectable, ok bool, err error) {
@@ -49,7 +51,7 @@ func (s reader) selectable(
 	return found, true, err
 }
 
-// nodeObjects implements noderestriction.Objects.
+// nodeObjects implements noderestriction.Objects, with consistent reads.
 type nodeObjects struct{ stores registry.Stores }
 
 func (s nodeObjects) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
@@ -72,8 +74,8 @@ func (s nodeObjects) Driver(ctx context.Context, name string) (*storagev1.CSIDri
 	return lookUp[*storagev1.CSIDriver](ctx, s.stores, csiDrivers, "", name)
 }
 
-// lookUp reads an object. The error of a missing object names the resource in the singular, because
-// informers do, which kube-apiserver asks.
+// lookUp reads an object. A NotFound error names the resource in the singular, such as pod "a" not
+// found: kube-apiserver reads from informers here, and their errors do so.
 func lookUp[T meta.Object](
 	ctx context.Context, stores registry.Stores, gr meta.GroupResource, namespace, name string,
 ) (T, error) {

@@ -1,27 +1,28 @@
-// Package plugins is the ordered table of all admission plugins, and what gives each of them what
-// it needs.
+// Package plugins is the ordered table of all admission plugins. It makes the plugins that a
+// configuration enables, and gives each plugin the stores and rights that it reads.
 //
-// Words: a row is one plugin of the table. A plugin is here if the row says how it is made, and
-// absent otherwise. A plugin is on if the chain of a server has it. An entry is what users see of a
-// row.
+// Words: a row is one plugin of the table. A plugin is here if its row can make it, and absent
+// otherwise. A plugin is on if the chain of a server has it. An own plugin is one that the program
+// which embeds the server adds (Config.Plugins). An Entry is the public part of a row.
 //
 // Laws:
-//   - The table has all plugins of kube-apiserver, in its order, on and off by default as there,
-//     and then those that the API cannot do without, which nobody can switch. A test holds it
-//     against testdata/kubernetes.json.
+//   - The table has all plugins of kube-apiserver, in its order, and with its defaults. Two more
+//     plugins follow, which the API depends on and which nobody can switch off. A test compares the
+//     table with testdata/kubernetes.json.
 //   - Mutators, validators and reservers each run in the order of the table. All mutators run
 //     before all validators, and all validators before all reservers: see registry/admission.
-//   - A plugin of one's own is a row, too. It has a name that no other has and is switched by it.
-//     By default it stands before the plugins that call policies and webhooks.
-//   - An absent plugin is told of: at start, to clients that write what it would obey, and to users
-//     who ask for it.
+//   - An own plugin is a row, too. Its name is unique, and the configuration can switch it by that
+//     name. By default it stands before the plugins that call policies and webhooks.
+//   - A configuration that enables an absent plugin is refused. If kube-apiserver has the absent
+//     plugin by default, the log names it at start, and clients that write an object which would
+//     configure it are warned.
 //
-// Config.Validate checks a configuration. New makes the chain of a server, once, and
-// Config.TellAbsence says what is absent, before the resources are installed. The chain is safe for
-// concurrent use.
+// Config.Validate checks a configuration. A server calls New once to make its chain, and
+// Config.TellAbsence once before it installs its resources. The chain is safe for concurrent use.
 //
-// A plugin to come is its file in registry/admission, and one row, which loses without, guards and
-// unheeded. If it needs something that no plugin has needed so far, needs gets a field.
+// To add a plugin of Kubernetes, write it in registry/admission, and set make in its row; the row
+// then loses without, guards and unheeded. If the plugin needs something that no other plugin
+// needs, add a field to needs.
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
@@ -40,18 +41,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Needs is what the chain is made of. Plugins are made before there is any resource, so all of it
-// looks resources up when it is asked.
+// Needs are the arguments of New. Plugins are made before any resource is installed, so Stores and
+// May look resources up at each call.
 type Needs struct {
-	Stores  registry.Stores
-	May     request.Authorizer // is asked for rights beyond that of the request
-	Metrics prometheus.Registerer
-	// Kubelets says that an authorization mode lets kubelets in. Then NodeRestriction is on.
+	Stores  registry.Stores       // the resources that plugins read
+	May     request.Authorizer    // answers for rights beyond the right to the request itself
+	Metrics prometheus.Registerer // gets the metrics of admission
+	// Kubelets says that an authorization mode lets kubelets in. NodeRestriction then is on by
+	// default.
 	Kubelets bool
 }
 
-// New makes the chain of plugins that every write passes: those that are on, in the order of the
-// table. The configuration must be valid.
+// New makes the chain of plugins that every write passes: the plugins that are on, in the order of
+// the table. c must be valid (Config.Validate). New registers the metrics of admission, and calls
+// Plugin.Make of each own plugin that is on. It fails if a Make fails, or if the plugin that it
+// returns has another name than its row.
 func New(c *Config, n Needs) (admission.Chain, error) {
 	times, err := newMetrics(n.Metrics)
 	if err != nil {
@@ -79,7 +83,7 @@ func New(c *Config, n Needs) (admission.Chain, error) {
 	return chain.Observed(times.observer), nil
 }
 
-// on reports whether a plugin that is here is on.
+// on reports whether the plugin of r is on, if it is here. Enable wins over Disable.
 func (c *Config) on(r *row, kubelets bool) bool {
 	switch {
 	case r.on == always || slices.Contains(c.Enable, r.name):
@@ -90,12 +94,12 @@ func (c *Config) on(r *row, kubelets bool) bool {
 	return r.on == byDefault || r.on == withKubelets && kubelets
 }
 
-// needs is what the rows make plugins of. A plugin takes what it needs of it.
+// needs are the arguments of row.make. All plugins of a chain share one needs.
 type needs struct {
 	config     *Config
 	stores     registry.Stores
 	may        request.Authorizer
-	namespaces *admission.Namespaces // of a write, looked up once for all plugins
+	namespaces *admission.Namespaces // looks up the namespace of a write once for all plugins
 	nodeLabels admission.NodeLabels
 }
 
@@ -107,8 +111,8 @@ func newNeeds(c *Config, n *Needs) *needs {
 	}
 }
 
-// Reads returns the resources in which plugins look something up for ordinary writes. They are to
-// be loaded before the server is ready.
+// Reads returns the resources that plugins read for ordinary writes. The server loads these
+// resources before it is ready, so that the first writes do not wait.
 func Reads() (list []meta.GroupResource) {
 	for i := range table {
 		for _, gr := range table[i].reads {

@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestAdmissionPlugins turns plugins off and on, and sets what they do.
+// TestAdmissionPlugins disables, enables and configures plugins.
 func TestAdmissionPlugins(t *testing.T) {
 	const pods = "/api/v1/namespaces/ns/pods"
 	tolerations := func(c func(*plugins.Config)) string {
@@ -64,8 +64,8 @@ func TestAdmissionPlugins(t *testing.T) {
 	}
 }
 
-// TestNodeRestrictionPlugin: it is there with the mode Node or by name, and not if it is turned
-// off.
+// TestNodeRestrictionPlugin checks when NodeRestriction is on: with the authorization mode Node, or
+// if it is enabled by name, unless it is disabled.
 func TestNodeRestrictionPlugin(t *testing.T) {
 	const name = "NodeRestriction"
 	tokens := filepath.Join(t.TempDir(), "tokens")
@@ -94,8 +94,8 @@ func TestNodeRestrictionPlugin(t *testing.T) {
 	}
 }
 
-// TestDeviceAdminAccess: a label of a namespace lets claims in it have access to devices as an
-// administrator.
+// TestDeviceAdminAccess creates claims for administrative access to devices, which a label of the
+// namespace must allow.
 func TestDeviceAdminAccess(t *testing.T) {
 	p := newInProcess(t)
 	const claims = "/apis/resource.k8s.io/v1/namespaces/team/resourceclaims"
@@ -116,7 +116,8 @@ func TestDeviceAdminAccess(t *testing.T) {
 	}
 }
 
-// withoutRight refuses one verb on subresources of claims, which nobody asks for in a path.
+// withoutRight is an authorizer that refuses one verb on subresources of claims. No request has
+// these subresources in its path: only the plugin asks for them.
 type withoutRight struct{ verb, subresource string }
 
 func (f withoutRight) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
@@ -126,8 +127,8 @@ func (f withoutRight) Authorize(_ context.Context, a *request.Attributes) (reque
 	return request.NoOpinion, "", nil
 }
 
-// TestClaimStatusRights: a reservation takes the verb of the request on resourceclaims/binding,
-// besides that on the status.
+// TestClaimStatusRights checks that a write of a claim's reservation needs the verb of the request
+// on resourceclaims/binding besides the verb on resourceclaims/status.
 func TestClaimStatusRights(t *testing.T) {
 	const status = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/a/status"
 	reserved := func(uid string) string {
@@ -152,8 +153,8 @@ func TestClaimStatusRights(t *testing.T) {
 
 var contentTypes = map[string]string{"PUT": "application/json", "PATCH": "application/merge-patch+json"}
 
-// TestAdmissionMetrics times plugins, and all of them together, by what is done and by what they
-// say of it.
+// TestAdmissionMetrics checks the metrics of each plugin and of all plugins together, by phase,
+// operation and result.
 func TestAdmissionMetrics(t *testing.T) {
 	p := newInProcess(t)
 	const pods = "/api/v1/namespaces/ns/pods"
@@ -176,7 +177,7 @@ func TestAdmissionMetrics(t *testing.T) {
 	}
 }
 
-// lines are those of the metrics that begin with a text.
+// lines returns the lines of the metrics that begin with a prefix.
 func lines(p *inProcess, begin string) (list []string) {
 	_, metrics := p.do("GET", "/metrics", "")
 	for line := range strings.SplitSeq(metrics, "\n") {

@@ -11,51 +11,51 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// This file is the table of admission plugins, and the names of the resources that they read. New,
+// Config and Table read it. cmd/flags derives the list of absent plugins in docs/flags.md from the
+// texts of without. To add a plugin, see the package comment.
+
 // wanted says when a plugin is on.
 type wanted uint8
 
 const (
-	ifAsked      wanted = iota // if the configuration enables it
-	byDefault                  // unless the configuration disables it
-	withKubelets               // where kubelets are let in, unless the configuration disables it; otherwise ifAsked
-	always                     // the API cannot do without: the configuration does not know it
+	ifAsked   wanted = iota // if the configuration enables it
+	byDefault               // unless the configuration disables it
+	// withKubelets is byDefault on a server that lets kubelets in, and ifAsked elsewhere.
+	withKubelets
+	always // the API depends on the plugin, and a configuration must not name it
 )
 
 // row is one plugin of the table.
 type row struct {
 	name string
 	on   wanted // as in kube-apiserver, unless always
-	// make makes the plugin of what it needs; nil: the plugin is absent.
+	// make makes the plugin; nil if the plugin is absent.
 	make func(n *needs) (admission.Plugin, error)
-	// reads are the resources in which the plugin looks something up for ordinary writes. They are
-	// loaded before the server is ready.
+	// reads are the resources that the plugin reads for ordinary writes. The server loads them
+	// before it is ready.
 	reads []meta.GroupResource
 
-	// What follows is about absent plugins. without says what is so on a server that lacks the
-	// plugin; "": nothing that anybody could see.
-	without string
-	// guards: users who ask for the plugin rely on what it refuses.
-	guards bool
-	// unheeded are the built-in resources whose objects tell the plugin what to do.
-	unheeded []unheeded
+	// The next three fields are for absent plugins: see Entry.Without, Guards and Unheeded.
+	without  string
+	guards   bool
+	unheeded []unheeded // built-in resources only
 
-	// after is the place of a plugin of one's own: see Plugin.After.
+	// after is Plugin.After of an own plugin.
 	after string
 }
 
-// unheeded are objects that tell a plugin what to do.
+// unheeded are the objects of a resource that configure an absent plugin.
 type unheeded struct {
 	resource meta.GroupResource
-	// says reports whether a write of obj tells the plugin anything; nil: each write does. old is
-	// nil for a create.
+	// says reports whether a write that turns old into obj would configure the plugin. old is nil
+	// for a create. If says is nil, every write does.
 	says func(obj, old meta.Object) bool
 }
 
-// table has all plugins of kube-apiserver 1.36, in the order in which they run, and then those that
-// do here what strategies do there. The place of a plugin says nothing about its phase: all
-// mutators run first, then all validators, then all reservers. A row that gets make loses without,
-// guards and unheeded: then nothing is refused or said about the plugin any more, and the docs have
-// to follow.
+// table has all plugins of kube-apiserver 1.36 in their order, and then two plugins whose work
+// Kubernetes does in strategies. The position of a row orders plugins only within a phase: all
+// mutators run first, then all validators, then all reservers.
 var table = []row{
 	{name: "AlwaysAdmit"},
 	{name: "NamespaceAutoProvision", without: "a namespace must be there before its objects"},
@@ -84,7 +84,8 @@ var table = []row{
 	{name: "PodNodeSelector", guards: true, without: "pods may go to any node"},
 	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses},
 		make: func(n *needs) (admission.Plugin, error) {
-			return admission.NewPriority(registry.NewListMemo[*schedulingv1.PriorityClass](n.stores, priorityClasses)), nil
+			return admission.NewPriority(
+				registry.NewListMemo[*schedulingv1.PriorityClass](n.stores, priorityClasses)), nil
 		}},
 	{name: "DefaultTolerationSeconds", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.DefaultTolerationSeconds{
@@ -129,13 +130,15 @@ var table = []row{
 	{name: "PodResizeValidator", on: byDefault, without: "bound pods may be resized beyond what their node has"},
 	{name: "MutatingAdmissionPolicy", on: byDefault, guards: true, without: "policies change nothing",
 		unheeded: []unheeded{
-			{resource: registration("mutatingadmissionpolicies")}, {resource: registration("mutatingadmissionpolicybindings")},
+			{resource: registration("mutatingadmissionpolicies")},
+			{resource: registration("mutatingadmissionpolicybindings")},
 		}},
 	{name: "MutatingAdmissionWebhook", on: byDefault, guards: true, without: "webhooks are not asked",
 		unheeded: []unheeded{{resource: registration("mutatingwebhookconfigurations")}}},
 	{name: "ValidatingAdmissionPolicy", on: byDefault, guards: true, without: "policies refuse nothing",
 		unheeded: []unheeded{
-			{resource: registration("validatingadmissionpolicies")}, {resource: registration("validatingadmissionpolicybindings")},
+			{resource: registration("validatingadmissionpolicies")},
+			{resource: registration("validatingadmissionpolicybindings")},
 		}},
 	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, without: "webhooks are not asked",
 		unheeded: []unheeded{{resource: registration("validatingwebhookconfigurations")}}},
@@ -150,7 +153,7 @@ var table = []row{
 	}},
 }
 
-// The resources that plugins read or obey.
+// The resources that plugins read, or that configure them.
 var (
 	namespaces      = meta.GroupResource{Resource: "namespaces"}
 	nodes           = meta.GroupResource{Resource: "nodes"}
@@ -163,13 +166,14 @@ var (
 	resourceQuotas  = meta.GroupResource{Resource: "resourcequotas"}
 )
 
-// registration is a resource that registers webhooks or policies.
+// registration returns a resource of the group admissionregistration.k8s.io.
 func registration(resource string) meta.GroupResource {
 	return meta.GroupResource{Group: admissionregistrationv1.GroupVersion.Group, Resource: resource}
 }
 
-// limitsPods reports whether a write of a namespace adds or changes a label that forbids pods
-// something, or warns of it. The level privileged forbids nothing.
+// limitsPods reports whether a write of a namespace adds or changes a label of Pod Security
+// Admission (pod-security.kubernetes.io/enforce, warn, audit and their versions). The level
+// privileged does not count, because it forbids nothing.
 func limitsPods(obj, old meta.Object) bool {
 	var before map[string]string
 	if old != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestKubernetesOrder holds the table against kube-apiserver 1.36: the plugins, their order, and
-// which are on by default. What Coracle adds comes last.
+// TestKubernetesOrder compares the table with kube-apiserver 1.36: the plugins, their order, and
+// which are on by default. The plugins that only Coracle has come last.
 func TestKubernetesOrder(t *testing.T) {
 	var want struct{ Order, DefaultOn, DefaultOff []string }
 	data, err := os.ReadFile("testdata/kubernetes.json")
@@ -41,7 +41,7 @@ func TestKubernetesOrder(t *testing.T) {
 	}
 }
 
-// witness is a plugin of every phase that notes when it is asked.
+// witness is a plugin of every phase that records its calls.
 type witness struct {
 	name  string
 	asked *[]string
@@ -62,23 +62,23 @@ func (w *witness) note(phase string) error {
 	return nil
 }
 
-// plugin is the witness as a plugin of one's own.
+// plugin returns the witness as an own plugin.
 func (w *witness) plugin(before, after string) Plugin {
 	return Plugin{Name: w.name, Before: before, After: after, Make: func(registry.Stores) (admission.Plugin, error) { return w, nil }}
 }
 
-// nothing is a server without resources.
-type nothing struct{}
+// noResources stands for a server without resources.
+type noResources struct{}
 
-func (nothing) Store(meta.GroupResource) *registry.Store { return nil }
+func (noResources) Store(meta.GroupResource) *registry.Store { return nil }
 
-// run makes the chain of a configuration and has it judge a write.
+// run makes the chain of a configuration, and passes a write through it.
 func run(t *testing.T, c *Config) {
 	t.Helper()
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	chain, err := New(c, Needs{Stores: nothing{}, Metrics: prometheus.NewRegistry(), Kubelets: true})
+	chain, err := New(c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), Kubelets: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,21 +91,21 @@ func run(t *testing.T, c *Config) {
 	}
 }
 
-// TestPhases: mutators, validators and reservers each run in the order of the table. Before and
-// after each row stands a plugin that notes its calls, in an order in which the table does not have
-// them.
+// TestPhases checks that mutators, validators and reservers each run in the order of the table. It
+// puts a witness before and after each row, and lists the witnesses in another order than the
+// table's.
 func TestPhases(t *testing.T) {
 	var asked, order []string
 	var c Config
 	for i := range table {
 		name := table[i].name
 		order = append(order, "before "+name, "after "+name)
-		for place, before := range map[string]string{"before ": name, "after ": ""} {
+		for side, before := range map[string]string{"before ": name, "after ": ""} {
 			after := ""
 			if before == "" {
 				after = name
 			}
-			c.Plugins = append(c.Plugins, (&witness{place + name, &asked}).plugin(before, after))
+			c.Plugins = append(c.Plugins, (&witness{side + name, &asked}).plugin(before, after))
 		}
 	}
 	slices.Reverse(c.Plugins)
@@ -121,8 +121,8 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestOwnPlaces: a plugin of one's own stands before those that call policies and webhooks, or next
-// to the plugin that it names.
+// TestOwnPlaces checks where own plugins stand: before the plugins that call policies and webhooks,
+// or next to the plugin that they name.
 func TestOwnPlaces(t *testing.T) {
 	var asked []string
 	own := func(name, before, after string) Plugin { return (&witness{name, &asked}).plugin(before, after) }
@@ -165,7 +165,7 @@ func TestOwnPlaces(t *testing.T) {
 	}
 }
 
-// TestOwnSwitches: a plugin of one's own is switched by its name.
+// TestOwnSwitches enables and disables own plugins by name.
 func TestOwnSwitches(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
@@ -188,7 +188,7 @@ func TestOwnSwitches(t *testing.T) {
 	}
 }
 
-// TestMistakes: what cannot be is said before a server is made.
+// TestMistakes checks that wrong configurations are refused before a server is made.
 func TestMistakes(t *testing.T) {
 	own := func(name, before, after string) []Plugin {
 		return []Plugin{(&witness{name: name}).plugin(before, after)}
@@ -209,7 +209,7 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	c := Config{Plugins: []Plugin{{Name: "Own", Make: func(registry.Stores) (admission.Plugin, error) { return &witness{name: "Other"}, nil }}}}
-	_, err := New(&c, Needs{Stores: nothing{}, Metrics: prometheus.NewRegistry()})
+	_, err := New(&c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry()})
 	if want := "server: the admission plugin Own calls itself Other"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -26,7 +26,7 @@ type OldRaft struct {
 	Rope            string `json:"rope,omitempty"`
 }
 
-// rafts is a group whose v1 is the hub. forget drops the rope.
+// rafts returns a group whose hub is v1. If forget is true, its conversion loses the field rope.
 func rafts(forget bool) server.Group {
 	return server.Group{Name: "rafts.example.com", AddToScheme: func(s *scheme.Scheme) {
 		s.AddKnownTypes(meta.GroupVersion{Group: "rafts.example.com", Version: "v1"}, &Raft{})
@@ -46,7 +46,7 @@ func rafts(forget bool) server.Group {
 	}}
 }
 
-// recorder is a test that notes what fails it.
+// recorder is a testing.TB that records failures.
 type recorder struct {
 	testing.TB
 	failures []string
@@ -56,7 +56,8 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.failures = append(r.failures, fmt.Sprintf(format, args...))
 }
 
-// TestConversions starts servers with a group: one that forgets a field fails the test, by the field's name.
+// TestConversions starts servers with a group whose conversion keeps all fields or loses one. The
+// loss fails the test, and the failure names the field.
 func TestConversions(t *testing.T) {
 	for forget, want := range map[bool][]string{
 		false: nil,

@@ -20,9 +20,12 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// Environment is what a suite of tests works with: a server, and what is on it from the beginning.
-// The zero Environment is a server with Kubernetes' own kinds, as Start runs for a test; one that
-// is shared by tests is started and stopped where they begin and end:
+// This file starts and stops a server with its objects. Start (servertest.go) and Environment.Start
+// both go through start: complete the Config, make the server, run it, and fill in the Server.
+
+// Environment describes a server for a suite of tests, and the objects that it has from the
+// beginning. The zero Environment is a server with Kubernetes' own kinds. A suite whose tests share
+// an Environment starts it before the first test, and stops it after the last:
 //
 //	func TestMain(m *testing.M) {
 //		env := servertest.Environment{Paths: []string{"../config/crd/bases"}}
@@ -35,28 +38,27 @@ import (
 //
 // Environments are independent of each other, and any number of them may run at a time.
 type Environment struct {
-	// Config is the server. What it leaves out is: memory for the store, a temporary DataDir, free
-	// ports.
+	// Config is the configuration of the server. The defaults of its zero fields are a store in
+	// memory, a temporary DataDir, and free ports.
 	Config server.Config
-	// Paths are files and folders. The definitions of resources in them, and the configurations of
-	// admission webhooks, are on the server when Start returns; other objects are passed over.
-	// Folders are not searched for folders. A path that does not exist is an error.
+	// Paths are files and folders of manifests. The CustomResourceDefinitions in them, and the
+	// configurations of admission webhooks, are on the server when Start returns. Start skips other
+	// objects, and folders in folders. A path that does not exist is an error.
 	Paths []string
-	// Definitions are further definitions, as anything that encoding/json makes a
-	// CustomResourceDefinition of, such as those of k8s.io/apiextensions-apiserver. They need not
-	// say their apiVersion and kind. Of two definitions with the same name the last counts, and
-	// these come after those of Paths.
+	// Definitions are further CustomResourceDefinitions: values that encoding/json encodes to one,
+	// such as the type of k8s.io/apiextensions-apiserver. They need no apiVersion and kind. If two
+	// definitions have the same name, the last one counts; these come after those of Paths.
 	Definitions []any
-	// Webhooks is where the suite serves webhooks itself. With nil, what is installed is left as it
-	// is.
+	// Webhooks says where the suite serves webhooks. If it is nil, objects are installed as they
+	// are written.
 	Webhooks *Webhooks
 }
 
-// Start runs a server and returns when it is ready, and all definitions are established and served.
+// Start runs a server, and returns when it is ready and all definitions are established and served.
 // The server runs until Stop.
 //
-// A conversion of the Config's groups that loses a field on the way to the hub and back is an
-// error.
+// Start returns an error if a conversion of the Config's groups loses a field on the way to the hub
+// and back.
 func (e Environment) Start() (*Server, error) {
 	s, err := e.start()
 	if err == nil {
@@ -68,7 +70,7 @@ func (e Environment) Start() (*Server, error) {
 	return s, err
 }
 
-// start is Start without the look at conversions.
+// start does the work of Start without the check of conversions.
 func (e Environment) start() (*Server, error) {
 	s := &Server{Token: Token, transport: &http.Transport{ForceAttemptHTTP2: true, DisableCompression: true}}
 	s.Client = &http.Client{Transport: &authorized{next: &watched{s.transport}, header: "Bearer " + Token}}
@@ -97,11 +99,12 @@ func (e Environment) start() (*Server, error) {
 	return s, nil
 }
 
-// linger is how long clients that are left at the end may keep their connections. Nobody misses
-// them.
+// linger is how long clients may keep their connections after the server is told to end. It is
+// short, because no test needs them by then.
 const linger = 100 * time.Millisecond
 
-// complete fills in what the Config leaves out, and adds what is to be on the server.
+// complete sets the defaults of the Config, and adds the administrator's token and the objects to
+// install.
 func (e *Environment) complete(s *Server) error {
 	if st := &e.Config.Storage; st.Engine == "" && st.Store == nil && len(st.Etcd.Servers) == 0 {
 		st.Engine = server.StorageMemory
@@ -129,7 +132,8 @@ func (e *Environment) complete(s *Server) error {
 	return err
 }
 
-// losses are the fields that no object of the groups brings back from the hub.
+// losses returns an error for each field of the groups' kinds that never survives the conversion to
+// the hub and back.
 func (s *Server) losses(groups []server.Group) (losses []error) {
 	for _, g := range groups {
 		for _, loss := range schemetest.Losses(s.Server.Scheme, nil, g.Name) {
@@ -156,7 +160,7 @@ func (s *Server) run() error {
 	}
 }
 
-// end ends a server that runs, and waits for it.
+// end ends the server and waits for it. It does nothing if the server never became ready.
 func (s *Server) end() error {
 	if s.cancel == nil {
 		return nil
@@ -171,7 +175,7 @@ func (s *Server) end() error {
 	return nil
 }
 
-// connect fills in what a client needs.
+// connect sets the fields of s that clients need.
 func (s *Server) connect() (err error) {
 	if s.Server.Address() == nil {
 		s.URL = "http://" + identity.Reachable(s.Server.PlainAddress())

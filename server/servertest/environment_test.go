@@ -22,7 +22,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// started runs an environment until the end of the test.
+// started starts an environment, which runs until the end of the test.
 func started(t testing.TB, e servertest.Environment) *servertest.Server {
 	t.Helper()
 	s, err := e.Start()
@@ -37,7 +37,7 @@ func started(t testing.TB, e servertest.Environment) *servertest.Server {
 	return s
 }
 
-// pool are authorities to trust.
+// pool returns certificate authorities to trust.
 func pool(t *testing.T, pem []byte) *x509.CertPool {
 	t.Helper()
 	roots := x509.NewCertPool()
@@ -47,7 +47,7 @@ func pool(t *testing.T, pem []byte) *x509.CertPool {
 	return roots
 }
 
-// sails is a definition in Go, one of many.
+// sails returns one of several definitions as Go values.
 func sails(n int) map[string]any {
 	object := map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 	return map[string]any{
@@ -63,7 +63,8 @@ func sails(n int) map[string]any {
 	}
 }
 
-// TestDefinitions installs definitions from a folder, a file and Go: their objects can be written when Start returns.
+// TestDefinitions installs definitions from a folder, a file and Go values. Their objects can be
+// written when Start returns.
 func TestDefinitions(t *testing.T) {
 	typed := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: meta.ObjectMeta{Name: "sails3.sea.example.com"}}
 	text, err := json.Marshal(sails(3)["spec"])
@@ -134,7 +135,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// taken is a port that somebody listens on.
+// taken returns a port on which another listener listens.
 func taken(t *testing.T) int {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -144,7 +145,8 @@ func taken(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// TestUsers asks a server who somebody is, by their certificate, and what they may do.
+// TestUsers creates users: the server recognizes their certificates, and gives them the rights of
+// their roles only.
 func TestUsers(t *testing.T) {
 	s := started(t, servertest.Environment{})
 	me, err := s.AddUser("me", "rowers", "painters")
@@ -197,8 +199,8 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestStop stops twice, and leaves the folder that it was given. A client that keeps its connection does not hold it up: net/http alone
-// would wait for a second.
+// TestStop stops a server twice. Stop leaves a DataDir that the test gave, and does not wait for a
+// client that keeps its connection open: net/http alone would wait for a second.
 func TestStop(t *testing.T) {
 	dir := t.TempDir()
 	s, err := servertest.Environment{Config: server.Config{DataDir: dir}}.Start()
@@ -224,7 +226,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestSideBySide runs environments at a time: what is on one is not on another.
+// TestSideBySide runs several environments at the same time. They share no objects.
 func TestSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -254,7 +256,8 @@ func TestSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// BenchmarkEnvironment is the time from the call until 20 definitions are served, and that of the end.
+// BenchmarkEnvironment measures the time from Start until 20 definitions are served, and the time
+// of Stop.
 func BenchmarkEnvironment(b *testing.B) {
 	var definitions []any
 	for i := range 20 {

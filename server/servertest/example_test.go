@@ -9,7 +9,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// A suite starts its environment before the first test, in TestMain or in BeforeSuite, and stops it after the last.
+// A suite starts its environment before the first test, in TestMain or in BeforeSuite, and stops it
+// after the last test.
 func Example() {
 	env := servertest.Environment{Paths: []string{"testdata/definitions"}}
 	s, err := env.Start()
@@ -37,7 +38,9 @@ spec: {length: 3}
 //
 //	cfg := &rest.Config{
 //		Host:            me.Host,
-//		TLSClientConfig: rest.TLSClientConfig{CAData: me.CAData, CertData: me.CertData, KeyData: me.KeyData},
+//		TLSClientConfig: rest.TLSClientConfig{
+//			CAData: me.CAData, CertData: me.CertData, KeyData: me.KeyData,
+//		},
 //		QPS:             -1,
 //	}
 func ExampleServer_AddUser() {
@@ -56,9 +59,12 @@ func ExampleServer_AddUser() {
 	// Output: true true
 }
 
-// What is installed calls the suite's own webhooks, which it serves where Webhooks says: with controller-runtime,
+// The installed objects call the suite's own webhooks, which the suite serves at the address in
+// Webhooks. With controller-runtime:
 //
-//	webhook.NewServer(webhook.Options{Host: s.Webhooks.Host, Port: s.Webhooks.Port, CertDir: s.Webhooks.CertDir})
+//	webhook.NewServer(webhook.Options{
+//		Host: s.Webhooks.Host, Port: s.Webhooks.Port, CertDir: s.Webhooks.CertDir,
+//	})
 func ExampleWebhooks() {
 	env := servertest.Environment{Paths: []string{"testdata/definitions"}, Webhooks: &servertest.Webhooks{}}
 	s, err := env.Start()

@@ -26,11 +26,12 @@ func New(t testing.TB, cfg server.Config) (*server.Server, error) {
 	return server.New(t.Context(), Guarded(t, cfg))
 }
 
-// Guarded returns cfg with a guard over the log: a credential in it, at whatever level, fails the
-// test. Tokens, passwords and keys are found by their form, and those that are known wherever they
-// stand: those in the files of the configuration, those that requests through the clients of this
-// package carry, the data of secrets, and what Sent is shown. Benchmarks and fuzzers, whose t is no
-// *testing.T, get cfg as it is.
+// Guarded returns cfg with a guard over the log: a credential in the log, at any level, fails the
+// test. The guard finds tokens and private keys by their form (package leaks). It finds other
+// credentials by their value: those in files that cfg names, those in requests of this package's
+// clients, the data of Secrets, and those in requests that are passed to Sent. If t is no
+// *testing.T, but a benchmark or fuzzer, Guarded returns cfg unchanged, because the guard costs
+// time.
 func Guarded(t testing.TB, cfg server.Config) server.Config {
 	t.Helper()
 	if _, ok := t.(*testing.T); !ok {
@@ -45,19 +46,27 @@ func Guarded(t testing.TB, cfg server.Config) server.Config {
 	return cfg
 }
 
+// guarded returns cfg with a second log and an own admission plugin. The second log gets every line
+// at every level, and the plugin sees the data of Secrets.
 func guarded(cfg server.Config) (server.Config, *leaks.Log) {
 	learnFiles(&cfg)
 	log := new(leaks.Log)
 	if cfg.Log == nil {
 		cfg.Log = zap.NewNop()
 	}
-	cfg.Log = cfg.Log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, logging(log)) }))
-	learning := plugins.Plugin{Name: secretData{}.Name(), Make: func(registry.Stores) (admission.Plugin, error) { return secretData{}, nil }}
+	cfg.Log = cfg.Log.WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
+		return zapcore.NewTee(c, logging(log))
+	}))
+	learning := plugins.Plugin{
+		Name: secretData{}.Name(),
+		Make: func(registry.Stores) (admission.Plugin, error) { return secretData{}, nil },
+	}
 	cfg.Admission.Plugins = append([]plugins.Plugin{learning}, cfg.Admission.Plugins...)
 	return cfg, log
 }
 
-// Sent learns the credentials in a request's headers.
+// Sent makes the guards of all servers look for the credentials in the headers of r. Tests call it
+// for requests that they do not send through a client of this package.
 func Sent(r *http.Request) {
 	leaks.Learn(authn.BearerToken(r))
 	if _, password, ok := r.BasicAuth(); ok {
@@ -66,14 +75,19 @@ func Sent(r *http.Request) {
 	}
 }
 
-// fileSecret finds secrets in kubeconfigs and the configuration of encryption.
+// fileSecret finds secrets in kubeconfigs and in the configuration of encryption at rest.
 var fileSecret = regexp.MustCompile(`\b(?:token|password|secret|client-key-data)"?:\s*"?([^\s",}]+)`)
 
+// learnFiles makes the guards look for the secrets in the files that cfg names. In a .csv file the
+// first column is the secret.
 func learnFiles(cfg *server.Config) {
 	auth := &cfg.Authentication
-	for _, file := range []string{auth.BasicAuthFile, auth.TokenAuthFile, auth.Webhook.File, cfg.Authorization.Webhook.ConfigFile, cfg.Storage.EncryptionConfigFile} {
+	for _, file := range []string{
+		auth.BasicAuthFile, auth.TokenAuthFile, auth.Webhook.File,
+		cfg.Authorization.Webhook.ConfigFile, cfg.Storage.EncryptionConfigFile,
+	} {
 		text, err := os.ReadFile(file)
-		if err != nil { // the server says so, if it is one that should be there
+		if err != nil { // no file is configured, or the server itself will report the error
 			continue
 		}
 		if strings.HasSuffix(file, ".csv") {
@@ -88,12 +102,12 @@ func learnFiles(cfg *server.Config) {
 	}
 }
 
-// logging writes everything to a log that is read for credentials.
+// logging returns a core that writes every line to l.
 func logging(l *leaks.Log) zapcore.Core {
 	return zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(l), zap.DebugLevel)
 }
 
-// secretData is an admission plugin that learns the data of secrets.
+// secretData is an admission plugin that makes the guards look for the data of Secrets.
 type secretData struct{}
 
 // Name implements admission.Plugin.
@@ -110,7 +124,7 @@ func (secretData) Validate(_ context.Context, a *admission.Attributes) error {
 	if !ok {
 		return nil
 	}
-	only := map[corev1.SecretType]string{ // what else is in them are names and settings
+	only := map[corev1.SecretType]string{ // the other keys of these types hold no secrets
 		corev1.SecretTypeServiceAccountToken: "token", corev1.SecretTypeBootstrapToken: "token-secret",
 	}[secret.Type]
 	for key, value := range secret.Data {

@@ -19,7 +19,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
 
-// TestGuardForms knows credentials that it was not told of from what else stands in logs.
+// TestGuardForms tells credentials from other texts by their form alone.
 func TestGuardForms(t *testing.T) {
 	pair := pkitest.SelfSigned(t)
 	private, certificate := pair.KeyPEM, pair.CertPEM
@@ -48,7 +48,8 @@ func TestGuardForms(t *testing.T) {
 	}
 }
 
-// TestGuardFindsLeaks plants leaks of credentials without a form of their own, which were sent, configured or stored.
+// TestGuardFindsLeaks logs credentials that have no special form, and that were sent, configured or
+// stored before.
 func TestGuardFindsLeaks(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {
@@ -59,7 +60,7 @@ func TestGuardFindsLeaks(t *testing.T) {
 		return path
 	}
 	for _, tt := range []struct {
-		leak         string // what stands in the log
+		leak         string // the text of the log line
 		config       identity.Config
 		header, body string // of a request
 	}{

@@ -8,18 +8,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The kinds that are installed.
+// This file reads the objects that an Environment installs, and redirects their webhooks to the
+// suite. complete (environment.go) calls installed; the server creates the objects at its start.
+
+// The kinds of objects that are installed.
 var (
-	definitionKind = meta.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+	definitionKind = meta.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition",
+	}
 	mutatingKind   = meta.GroupKind{Group: "admissionregistration.k8s.io", Kind: "MutatingWebhookConfiguration"}
 	validatingKind = meta.GroupKind{Group: "admissionregistration.k8s.io", Kind: "ValidatingWebhookConfiguration"}
 )
 
-// tree is an object in JSON of which only some fields are looked into, and changed. The others stay
-// as they were written.
+// tree is a JSON object whose fields are decoded only where they are needed. All other fields stay
+// byte for byte as they were written.
 type tree = map[string]json.RawMessage
 
-// installed returns the objects to install, which call the suite's webhooks, if it has any.
+// installed returns the objects to install: those of paths, then definitions. If hooks is not nil,
+// the objects call the suite's webhooks.
 func installed(paths []string, definitions []any, hooks *Webhooks) ([]manifest.Object, error) {
 	var objects []manifest.Object
 	for _, path := range paths {
@@ -51,7 +57,8 @@ func installed(paths []string, definitions []any, hooks *Webhooks) ([]manifest.O
 	return last(objects), nil
 }
 
-// last leaves out objects that come again later.
+// last returns objects without those that come again later under the same kind and name. The later
+// object takes the position of the first.
 func last(objects []manifest.Object) []manifest.Object {
 	type key struct {
 		meta.GroupKind
@@ -71,7 +78,8 @@ func last(objects []manifest.Object) []manifest.Object {
 	return kept
 }
 
-// definition makes an object of a definition in Go.
+// definition encodes an element of Environment.Definitions, and sets its apiVersion and kind. It
+// fails if they are set to something else.
 func definition(d any) (o manifest.Object, err error) {
 	text, err := json.Marshal(d)
 	if err != nil {
@@ -88,7 +96,9 @@ func definition(d any) (o manifest.Object, err error) {
 	if err := json.Unmarshal(text, &head); err != nil {
 		return o, err
 	}
-	for field, want := range map[string]string{"apiVersion": definitionKind.GroupVersion().String(), "kind": definitionKind.Kind} {
+	for field, want := range map[string]string{
+		"apiVersion": definitionKind.GroupVersion().String(), "kind": definitionKind.Kind,
+	} {
 		var said string
 		if err := get(t, field, &said); err != nil {
 			return o, err
@@ -98,8 +108,7 @@ func definition(d any) (o manifest.Object, err error) {
 		}
 		set(t, field, want)
 	}
-	// What only a server writes is no part of what is wanted, though types of Kubernetes always
-	// have it.
+	// Kubernetes' Go type always encodes a status, which only a server may write.
 	delete(t, "status")
 	if text, err = json.Marshal(t); err != nil {
 		return o, err
@@ -107,7 +116,7 @@ func definition(d any) (o manifest.Object, err error) {
 	return manifest.Object{Kind: definitionKind, Name: head.Metadata.Name, JSON: text}, nil
 }
 
-// call returns an object that calls w, in the place of what it says.
+// call returns the JSON of o, with its webhooks replaced by those of w.
 func (w *Webhooks) call(o *manifest.Object) ([]byte, error) {
 	var t tree
 	if err := json.Unmarshal(o.JSON, &t); err != nil {
@@ -125,7 +134,8 @@ func (w *Webhooks) call(o *manifest.Object) ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// callForDefinition has the objects of a definition converted by w, or not at all.
+// callForDefinition replaces spec.conversion of a definition. The objects are converted by w if
+// w.Converts says so, and not converted otherwise. The path of the webhook stays.
 func (w *Webhooks) callForDefinition(definition tree) error {
 	var spec tree
 	var group string
@@ -161,8 +171,8 @@ func (w *Webhooks) callForDefinition(definition tree) error {
 	return nil
 }
 
-// callForAdmission has the webhooks of a configuration called at w, those that are named by a URL
-// apart, which are trusted as w is.
+// callForAdmission replaces the service of each webhook of a configuration by the URL of w; the
+// path stays. A webhook that has a URL keeps it. All get the CA bundle of w.
 func (w *Webhooks) callForAdmission(configuration tree) error {
 	var hooks []tree
 	if err := get(configuration, "webhooks", &hooks); err != nil {
@@ -189,18 +199,19 @@ func (w *Webhooks) callForAdmission(configuration tree) error {
 	return nil
 }
 
-// clientConfig says how a webhook is called.
+// clientConfig has the fields of a WebhookClientConfig that are read or written here.
 type clientConfig struct {
 	URL      string            `json:"url,omitempty"`
 	Service  *serviceReference `json:"service,omitempty"`
 	CABundle []byte            `json:"caBundle,omitempty"`
 }
 
+// serviceReference has the one field of a ServiceReference that is read here.
 type serviceReference struct {
 	Path *string `json:"path,omitempty"`
 }
 
-// get decodes a field of t, if it is there.
+// get decodes a field of t into to. It leaves to as it is if t lacks the field.
 func get(t tree, field string, to any) error {
 	text, ok := t[field]
 	if !ok {
@@ -212,5 +223,5 @@ func get(t tree, field string, to any) error {
 	return nil
 }
 
-// set sets a field of t. The value is one that encoding/json can encode.
+// set sets a field of t. encoding/json must be able to encode value.
 func set(t tree, field string, value any) { t[field], _ = json.Marshal(value) }

@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestManyInARow starts and stops environments with definitions: they leave neither folders nor ports, files or goroutines behind.
+// TestManyInARow starts and stops environments with definitions, one after the other. They leave no
+// folders, ports, open files or goroutines behind.
 func TestManyInARow(t *testing.T) {
 	count := 100
 	if testing.Short() {
@@ -42,13 +43,14 @@ func TestManyInARow(t *testing.T) {
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	// The first leaves what all others share, and what ends now may take its time.
+	// The first environment opens what all later ones share. The end of goroutines may take a
+	// moment.
 	if f, g := openFiles(), runtime.NumGoroutine(); f > files+5 || g > goroutines+5 {
 		t.Errorf("after %d environments: %d open files and %d goroutines; after the first %d and %d", count, f, g, files, goroutines)
 	}
 }
 
-// openFiles is how many files the process has open, where the system says so.
+// openFiles returns the number of open files of the process, or 0 if the system does not tell.
 func openFiles() int {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	return len(entries)

@@ -6,23 +6,23 @@
 //		...
 //	}
 //
-// A server starts in milliseconds: objects are kept in memory, the ports are free ones, nothing
-// outside of a temporary folder is touched and no other process is needed. It is complete: TLS,
+// A server starts in milliseconds: it keeps objects in memory, listens on free ports, touches
+// nothing outside a temporary folder, and needs no other process. It is complete: TLS,
 // authentication, authorization, admission, controllers. Tests with servers of their own may run in
 // parallel.
 //
-// When the test ends, so does the server, and everything it has started. A credential in its log,
-// at whatever level, fails the test: see Guarded.
+// Laws:
+//   - The server ends with the test, and so does everything that it has started.
+//   - A credential in the server's log, at any level, fails the test: see Guarded.
+//   - If a conversion of the Config's groups loses a field on the way to the hub and back, the test
+//     fails. A test with scheme/schemetest itself reports more.
 //
-// A suite whose tests share a server, or that has definitions of resources, uses an Environment, in
-// place of the one of controller-runtime's envtest: definitions, users with certificates, the
-// suite's own webhooks.
+// A suite whose tests share a server, or that needs definitions, uses an Environment, as it would
+// use envtest of controller-runtime. An Environment has definitions, users with certificates, and
+// the suite's own webhooks.
 //
-// A conversion of the Config's groups that loses a field on the way to the hub and back fails the
-// test: see scheme/schemetest, which says more in a test of its own.
-//
-// Not here: clients. URL, CAPEM and Token, or the credentials of a user, are what any Kubernetes
-// client needs.
+// Not here: clients. Any Kubernetes client works with URL, CAPEM and Token, or with the credentials
+// of a user.
 //
 // Read: servertest.go, environment.go, webhooks.go, installed.go.
 package servertest
@@ -42,12 +42,12 @@ const Token = "servertest-admin"
 
 // Server is a running server.
 type Server struct {
-	// Server is the server itself, for what no client can see.
+	// Server is the server itself, for tests that look at more than clients can see.
 	Server *server.Server
-	// URL is where the server answers, without a slash at the end: "https://127.0.0.1:34567".
+	// URL is the base of all requests, without a slash at the end: "https://127.0.0.1:34567".
 	URL string
-	// CAPEM is the authority that signed the server's certificate; nil if the server speaks plain
-	// HTTP only.
+	// CAPEM is the certificate of the authority that signed the server's certificate; nil if the
+	// server speaks plain HTTP only.
 	CAPEM []byte
 	// Token is the administrator's bearer token.
 	Token string
@@ -60,18 +60,18 @@ type Server struct {
 	// Admin are credentials of the user "admin", a member of system:masters; nil if the server
 	// speaks plain HTTP only.
 	Admin *identity.Credentials
-	// Webhooks are those of the Environment, complete; nil if it has none.
+	// Webhooks is a copy of Environment.Webhooks with all fields set; nil if that is nil.
 	Webhooks *Webhooks
 
 	transport *http.Transport
-	cancel    context.CancelFunc // has the server end; nil before it runs
-	ended     <-chan error       // what it has ended with
-	stop      func() error       // does it once
+	cancel    context.CancelFunc // ends the server; nil until it is ready
+	ended     <-chan error       // gets the error of server.Server.Run
+	stop      func() error       // ends the server and removes its data; works once
 }
 
-// Start runs a server until the end of the test and returns when it is ready. What cannot start, or
-// does not end cleanly, fails the test. At most one Config may be given: Start runs an Environment
-// with it and nothing else.
+// Start runs a server until the end of the test, and returns when it is ready. A server that cannot
+// start, or does not end cleanly, fails the test. config has at most one Config; without one, the
+// server has the defaults of an Environment.
 func Start(t testing.TB, config ...server.Config) *Server {
 	t.Helper()
 	var e Environment
@@ -87,8 +87,8 @@ func Start(t testing.TB, config ...server.Config) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test's own context ends before its cleanups run, which may still want to talk to the
-	// server.
+	// The server does not run in the test's context, because that ends before the test's cleanups,
+	// which may still send requests.
 	t.Cleanup(func() {
 		if err := s.Stop(); err != nil {
 			t.Error(err)
@@ -100,12 +100,12 @@ func Start(t testing.TB, config ...server.Config) *Server {
 	return s
 }
 
-// Stop ends the server and everything that it has started, and removes what it has left on disk.
-// Called again it does nothing.
+// Stop ends the server and everything that it has started, and removes its temporary folder. A
+// second call does nothing and returns the same error.
 func (s *Server) Stop() error { return s.stop() }
 
-// AddUser returns credentials for a user, who is a member of some groups. What they may do is for
-// roles to say.
+// AddUser returns credentials for a user who is a member of groups. The user has no rights unless a
+// role gives some to the name or a group.
 func (s *Server) AddUser(name string, groups ...string) (*identity.Credentials, error) {
 	return s.Server.NewUser(name, groups...)
 }
@@ -113,13 +113,14 @@ func (s *Server) AddUser(name string, groups ...string) (*identity.Credentials, 
 // Anonymous returns a client that trusts CAPEM and sends no credentials.
 func (s *Server) Anonymous() *http.Client { return &http.Client{Transport: &watched{s.transport}} }
 
-// authorized adds credentials to requests without any.
+// authorized adds an Authorization header to requests that have none.
 type authorized struct {
 	next   *watched
 	header string
 }
 
-// RoundTrip leaves r as it is, as the interface demands.
+// RoundTrip implements http.RoundTripper. It changes a copy of r, because the interface forbids to
+// change r.
 func (a *authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Authorization") == "" {
 		r = r.Clone(r.Context())
@@ -128,10 +129,11 @@ func (a *authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.next.RoundTrip(r)
 }
 
-// CloseIdleConnections lets http.Client.CloseIdleConnections reach the transport.
+// CloseIdleConnections passes the call of http.Client.CloseIdleConnections to the transport.
 func (a *authorized) CloseIdleConnections() { a.next.CloseIdleConnections() }
 
-// watched learns the credentials that are sent, so that they are found in logs.
+// watched is a transport that passes each request to Sent, so that logs are searched for its
+// credentials.
 type watched struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// get returns the status and body of a GET.
+// get sends a GET, and returns the status code and the body.
 func get(t *testing.T, client *http.Client, url, token string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -62,7 +62,7 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// TestCredentials uses what Start hands out without the client.
+// TestCredentials uses the credentials of a Server with clients of its own.
 func TestCredentials(t *testing.T) {
 	s := servertest.Start(t)
 	roots := x509.NewCertPool()
@@ -129,7 +129,7 @@ func TestKubeconfig(t *testing.T) {
 	}
 }
 
-// TestOpenWatch ends a test whose watch is still open, which must not hold the server up.
+// TestOpenWatch ends a test whose watch is still open: the server does not wait for the watch.
 func TestOpenWatch(t *testing.T) {
 	begin := time.Now()
 	t.Run("watching", func(t *testing.T) {

@@ -14,29 +14,29 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pki"
 )
 
-// Webhooks is where a suite serves webhooks itself. What is installed with it calls them there:
-// definitions to have their objects converted, and configurations of admission webhooks.
+// Webhooks says where a suite serves its own webhooks. The objects of the Environment are changed
+// to call them there: definitions for conversion, and configurations of admission webhooks.
 //
-// Admission webhooks are installed, and not asked yet.
+// The server stores configurations of admission webhooks, but does not call them.
 type Webhooks struct {
-	// Host is the name or address that the suite listens at, default 127.0.0.1. Port is one that is
-	// free by default.
+	// Host is the name or address at which the suite listens, default 127.0.0.1. Port is a free
+	// port by default.
 	Host string
 	Port int
-	// CertDir has the certificate to serve with, tls.crt, and its key, tls.key. CAData is what
-	// clients trust there, as PEM. Start makes both.
+	// CertDir is the folder of the certificate to serve with, tls.crt, and its key, tls.key. CAData
+	// is the certificate that clients trust, as PEM. Start sets both.
 	CertDir string
 	CAData  []byte
-	// Converts says of which kinds the suite converts objects: others are not converted, whatever
-	// their definitions say. With nil it converts those whose definitions have the strategy
-	// Webhook.
+	// Converts reports whether the suite converts objects of a kind. Objects of other kinds are not
+	// converted, even if their definitions say so. If Converts is nil, the suite converts the kinds
+	// whose definitions have the strategy Webhook.
 	Converts func(group, kind string) bool
 }
 
-// certLife is how long the certificate is good.
+// certLife is how long the certificate is valid.
 const certLife = 30 * 24 * time.Hour
 
-// complete returns a copy with what Start makes. The certificate goes to dir.
+// complete returns a copy of w with all fields set, and writes a new certificate to dir.
 func (w Webhooks) complete(dir string) (*Webhooks, error) {
 	if w.Host == "" {
 		w.Host = "127.0.0.1"
@@ -58,21 +58,25 @@ func (w Webhooks) complete(dir string) (*Webhooks, error) {
 		return nil, fmt.Errorf("a certificate for webhooks: %w", err)
 	}
 	w.CAData = pair.CertPEM
-	return &w, errors.Join(os.WriteFile(filepath.Join(dir, "tls.crt"), pair.CertPEM, 0o600), os.WriteFile(filepath.Join(dir, "tls.key"), pair.KeyPEM, 0o600))
+	return &w, errors.Join(
+		os.WriteFile(filepath.Join(dir, "tls.crt"), pair.CertPEM, 0o600),
+		os.WriteFile(filepath.Join(dir, "tls.key"), pair.KeyPEM, 0o600),
+	)
 }
 
-// url is where a webhook with a path is served.
+// url returns the URL of the webhook at a path.
 func (w *Webhooks) url(path string) string {
 	return "https://" + net.JoinHostPort(w.Host, strconv.Itoa(w.Port)) + "/" + strings.TrimPrefix(path, "/")
 }
 
-// Ports for webhooks come from a range that no system hands out to those who ask for any port: what
-// is free stays so until the suite listens, unless somebody asks for that very port.
+// Ports for webhooks come from a range that no system uses for ephemeral ports. So a port that is
+// free stays free until the suite listens on it, unless another program asks for that very port.
 const firstPort, lastPort = 20_000, 29_999
 
+// freePort returns a random port of the range on which host can listen.
 func freePort(host string) (int, error) {
 	var err error
-	for range 100 { // that are all in use: then it is not that
+	for range 100 { // after 100 failures the reason is not that ports are in use
 		var l net.Listener
 		port := firstPort + mathrand.IntN(lastPort-firstPort+1)
 		if l, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// serve serves webhooks where w says, until the end of the test.
+// serve serves webhooks at the host and port of w until the end of the test.
 func serve(t *testing.T, w *servertest.Webhooks, h http.Handler) {
 	t.Helper()
 	l, err := net.Listen("tcp", net.JoinHostPort(w.Host, strconv.Itoa(w.Port)))
@@ -31,7 +31,7 @@ func serve(t *testing.T, w *servertest.Webhooks, h http.Handler) {
 	t.Cleanup(func() { srv.Close(); <-done })
 }
 
-// TestConversionWebhook converts objects by a webhook of the suite's own.
+// TestConversionWebhook converts objects by a webhook that the test serves.
 func TestConversionWebhook(t *testing.T) {
 	s := started(t, servertest.Environment{Paths: []string{"testdata/definitions"}, Webhooks: &servertest.Webhooks{}})
 	serve(t, s.Webhooks, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -73,14 +73,14 @@ func TestConversionWebhook(t *testing.T) {
 	}
 }
 
-// TestInstalledWebhooks looks at what is installed: who is called, and whom the server trusts there.
+// TestInstalledWebhooks checks the URL and the CA bundle of each installed webhook.
 func TestInstalledWebhooks(t *testing.T) {
 	converting := sails(1)
 	none := func(string, string) bool { return false }
 	all := func(group, kind string) bool { return group+kind == "sea.example.comSail1" }
 	for name, tt := range map[string]struct {
 		converts func(group, kind string) bool
-		want     map[string]string // URL of what converts, "" for nobody
+		want     map[string]string // the URL of the conversion webhook; "" for none
 	}{
 		"as they say":   {nil, map[string]string{"oars.river": "/oars", "sails1.sea": ""}},
 		"none":          {none, map[string]string{"oars.river": "", "sails1.sea": ""}},
@@ -144,7 +144,8 @@ func (c clientConfig) equal(other clientConfig) bool {
 	return c.URL == other.URL && c.Service == nil && string(c.CABundle) == string(other.CABundle)
 }
 
-// TestWebhooksOnTheirPort: a port that is given is used, and the certificate is good for the host and for localhost.
+// TestWebhooksOnTheirPort sets Port: it is used, and the certificate is valid for the host and for
+// localhost.
 func TestWebhooksOnTheirPort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 	"github.com/coracle-project/coracle/router/callout"
 )
 
-// answer is a handler for requests with one method. It answers with the JSON of what do returns, or
-// with its error as a Status. do writes nothing itself.
-func answer[T any](method string, do func(w http.ResponseWriter, r *http.Request) (T, error)) http.Handler {
+// jsonHandler returns a handler for one path. It calls do for requests with the given method, and
+// refuses others. It writes the result of do as JSON, or the error of do as a Status. do must not
+// write to w itself.
+func jsonHandler[T any](method string, do func(w http.ResponseWriter, r *http.Request) (T, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != method {
 			router.WriteError(w, r, router.ErrMethod())
@@ -26,27 +27,27 @@ func answer[T any](method string, do func(w http.ResponseWriter, r *http.Request
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(done) // it fails if the client has gone
+		_ = json.NewEncoder(w).Encode(done) // fails if the client has gone
 	})
 }
 
-// ask sends a request without a body to the server that a kubeconfig names, and decodes the JSON of
-// the answer into to. Any answer but 200 is an error.
-func ask(ctx context.Context, kubeconfig, method, path string, to any) error {
+// call sends a request without a body to the server that a kubeconfig names, and decodes the JSON
+// of the response into to. A response other than 200 is an error, with the beginning of its body.
+func call(ctx context.Context, kubeconfig, method, path string, to any) error {
 	target, err := callout.ReadKubeconfig(kubeconfig)
 	if err != nil {
 		return err
 	}
-	way, err := callout.New(callout.Config{Name: "command", Target: target})
+	client, err := callout.New(callout.Config{Name: "command", Target: target})
 	if err != nil {
 		return err
 	}
-	defer way.Close()
+	defer client.Close()
 	r, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(target.URL, "/")+path, nil)
 	if err != nil {
 		return err
 	}
-	resp, err := way.RoundTrip(r)
+	resp, err := client.RoundTrip(r)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 // A check reads every stored object as a request would, and lists the objects that cannot be read.
-// A server does that when CheckPath is asked for; command fsck asks for it, or has the store of a
-// server that does not run checked by Check.
+// A running server checks when it gets a request for CheckPath, which command fsck sends. For a
+// server that is stopped, command fsck opens the store and calls Check.
 
 // UnreadableObject is a stored object that cannot be read.
 type UnreadableObject struct {
@@ -29,12 +29,12 @@ type UnreadableObject struct {
 
 // Checked is the result of a check.
 type Checked struct {
-	Objects    int                `json:"objects"` // that were looked at
-	Unreadable []UnreadableObject `json:"unreadable"`
+	Objects    int                `json:"objects"`    // the number of objects that were read
+	Unreadable []UnreadableObject `json:"unreadable"` // never nil, so that JSON has an empty list
 }
 
-// CheckPath is where a running server tells which of its objects cannot be read. It looks at all
-// objects for that.
+// CheckPath is the path at which a running server checks its store. Each GET reads all objects, and
+// is answered with a Checked as JSON.
 const CheckPath = "/debug/unreadable"
 
 // check answers a request for CheckPath.
@@ -49,11 +49,11 @@ func (u *Upkeep) check(_ http.ResponseWriter, r *http.Request) (Checked, error) 
 // definitions is the resource of the definitions of custom resources.
 var definitions = meta.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 
-// Check looks at all objects of all resources of a table. It also looks at the objects of resources
-// that are not in the table because their definitions cannot be read; main is the backend that has
-// those. unread are the names of definitions that are already known to be unreadable: the server
-// may not have come to all of them yet, so that the check itself finds others. The error is that of
-// a store.
+// Check reads all objects of all resources of a table. It also counts the objects of resources that
+// are not in the table because their definitions cannot be read, all as unreadable; main is the
+// backend that stores them. unread are the names of the definitions that the server has found to be
+// unreadable. The server may not have followed all definitions yet, so Check adds those that it
+// finds itself. An error is that of a store.
 func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unread []string) (Checked, error) {
 	c := Checked{Unreadable: []UnreadableObject{}}
 	var entries []*generic.Entry
@@ -63,7 +63,7 @@ func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unr
 	slices.SortFunc(entries, func(a, b *generic.Entry) int { return strings.Compare(a.Prefix, b.Prefix) })
 	for _, e := range entries {
 		check := func(o *storage.Entry) (string, error) { return e.Store.Check(ctx, o) }
-		if err := c.look(ctx, e.Backend, e.Prefix, check); err != nil {
+		if err := c.checkPrefix(ctx, e.Backend, e.Prefix, check); err != nil {
 			return c, err
 		}
 		if e.Name == definitions {
@@ -79,7 +79,7 @@ func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unr
 		if table.Find(gr) != nil {
 			continue
 		}
-		err := c.look(ctx, main, table.PrefixOf(gr), func(*storage.Entry) (string, error) {
+		err := c.checkPrefix(ctx, main, table.PrefixOf(gr), func(*storage.Entry) (string, error) {
 			return "", fmt.Errorf("its definition %s cannot be read", name)
 		})
 		if err != nil {
@@ -89,12 +89,12 @@ func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unr
 	return c, nil
 }
 
-// checkPage is how many objects are read at once.
+// checkPage is the number of objects that are read in one request to the store.
 const checkPage = 500
 
-// look reads all objects under a prefix and notes those for which check fails. The error is that of
-// the store.
-func (c *Checked) look(ctx context.Context, b *backing.Backend, prefix string,
+// checkPrefix reads all objects under a prefix at one revision, page by page, and adds those for
+// which check fails to c.Unreadable. An error is that of the store.
+func (c *Checked) checkPrefix(ctx context.Context, b *backing.Backend, prefix string,
 	check func(*storage.Entry) (version string, err error)) error {
 	req := storage.RangeRequest{Prefix: prefix, Limit: checkPage, NoCount: true}
 	for {
@@ -116,7 +116,8 @@ func (c *Checked) look(ctx context.Context, b *backing.Backend, prefix string,
 	}
 }
 
-// reason returns why an object cannot be read, on one line and without its key.
+// reason returns the text of err on one line. It drops the key, which a storage.Error has in its
+// text, because UnreadableObject has the key already.
 func reason(err error) string {
 	if e := (*storage.Error)(nil); errors.As(err, &e) && e.Err != nil {
 		err = e.Err
@@ -124,8 +125,8 @@ func reason(err error) string {
 	return strings.ReplaceAll(err.Error(), "\n", " ")
 }
 
-// CheckServer asks the server that a kubeconfig names which of its objects cannot be read.
+// CheckServer has the server that a kubeconfig names check its store. Command fsck calls it.
 func CheckServer(ctx context.Context, kubeconfig string) (Checked, error) {
 	var c Checked
-	return c, ask(ctx, kubeconfig, http.MethodGet, CheckPath, &c)
+	return c, call(ctx, kubeconfig, http.MethodGet, CheckPath, &c)
 }

@@ -18,7 +18,8 @@ import (
 var errNoDatabase = errors.New("there is no embedded store: what is stored in etcd is defragmented by " +
 	"`etcdctl defrag`, and other stores have no database file")
 
-// defragment answers a request for filters.DefragmentPath, when the database is defragmented.
+// defragment handles a request for filters.DefragmentPath. It returns when the database is
+// defragmented, which can take longer than requests may; so it lifts their time limit.
 func (u *Upkeep) defragment(w http.ResponseWriter, r *http.Request) (done storage.Defragmented, err error) {
 	store, ok := storage.As[storage.Defragmenter](u.backends.Main())
 	if !ok {
@@ -31,14 +32,14 @@ func (u *Upkeep) defragment(w http.ResponseWriter, r *http.Request) (done storag
 	return done, nil
 }
 
-// DefragmentServer has the server that a kubeconfig names defragment its embedded store, while it
-// serves. Command defrag calls it.
+// DefragmentServer has the server that a kubeconfig names defragment its embedded store while the
+// server goes on serving. Command defrag calls it.
 func DefragmentServer(ctx context.Context, kubeconfig string) (storage.Defragmented, error) {
 	var done storage.Defragmented
-	return done, ask(ctx, kubeconfig, http.MethodPost, filters.DefragmentPath, &done)
+	return done, call(ctx, kubeconfig, http.MethodPost, filters.DefragmentPath, &done)
 }
 
-// DefragmentStore defragments the embedded store in the data folder of a server that does not run.
+// DefragmentStore defragments the embedded store in the data folder of a server that is stopped.
 // Command defrag calls it.
 func DefragmentStore(ctx context.Context, dataDir string) (storage.Defragmented, error) {
 	done, err := embedded.Defragment(ctx, filepath.Join(dataDir, "etcd"))

@@ -21,56 +21,62 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Migration stores all objects of a resource again, so that all are in the version that is stored
-// now. Then it has the definition of a custom resource say so, and the versions that nothing is
-// stored in any more can be taken out of the definition. Command migrate runs it, as a client of a
-// server: see Run.
+// This file stores the objects of a resource again as a client of a server, as Kubernetes'
+// storage-version-migrator does. The steps are: find the version to use (definition, version), wait
+// until the server stores in the storage version (waitUntilStored), patch all objects (objects),
+// and correct status.storedVersions of the definition (shrink). Command migrate calls Run.
+
+// Migration stores all objects of a resource again, so that all are in the present storage version.
+// If the resource is a custom resource, Migration then sets status.storedVersions of its definition
+// to that version, so that the other versions can be removed from the definition.
 //
-// Each object is patched with an empty patch. The server writes an object only if that changes what
-// is stored, so a migration can be run again at any time. A migration that was cut short can go on
-// after the last object that it reported (see After). Other servers of the same store are not
-// asked: they follow the definition at about the same time, and the migration waits for that.
+// Migration sends an empty patch for each object. The server writes an object only if that changes
+// the stored bytes, so a migration can be run again at any time. A migration that was stopped can
+// go on after the last object that it reported (After). Migration asks only one of the servers that
+// use a store. The others follow the definition at about the same time, and Migration waits a
+// second for them.
 //
-// An object that cannot be read is left as it is, and the others are stored again. The definition
-// does not change then, because nobody knows in which version the object is stored.
+// If an object cannot be read, it stays as it is, and the others are stored again. The definition
+// then does not change, because nobody knows in which version that object is stored.
 type Migration struct {
 	// Kubeconfig is the file that says where the server is.
 	Kubeconfig string
 	// Resource is a plural name and a group, such as widgets.example.com, or deployments.apps, or
 	// configmaps.
 	Resource string
-	// After is an object, as Progress.Last has it; the objects up to it are left alone. Empty:
-	// none.
+	// After names an object in the form of Progress.Last. That object and those before it are not
+	// stored again. If After is empty, all objects are.
 	After string
-	// Progress is called after each page of objects; nil: nobody is told.
+	// Progress, if not nil, is called after each page of objects, from the goroutine of Run.
 	Progress func(Progress)
-	// Unreadable is called for each object that cannot be read, with its name as Progress.Last has
-	// it, and the reason; nil: nobody is told.
+	// Unreadable, if not nil, is called for each object that cannot be read, with its name in the
+	// form of Progress.Last, and the reason. Calls come from several goroutines, one at a time.
 	Unreadable func(name, why string)
 }
 
 // Progress is how far a Migration has come.
 type Progress struct {
-	Objects int // that were looked at
-	Stored  int // those among Objects that were stored again
-	// Unreadable is how many objects cannot be read. They are not among Objects.
+	Objects int // the number of objects that were patched
+	Stored  int // the number of those that the server has stored again
+	// Unreadable is the number of objects that cannot be read. Objects does not count them.
 	Unreadable int
-	// Last is the last object that was looked at: namespace/name, or the name alone.
+	// Last is the last object that was patched: namespace/name, or the name alone.
 	Last string
 }
 
 // Migrated is the result of a Migration.
 type Migrated struct {
 	Progress
-	// StoredVersions are the stored versions that the definition has now. There are none if the
-	// resource has no definition or some objects cannot be read.
+	// StoredVersions is status.storedVersions of the definition after the migration. It is empty if
+	// the resource has no definition or an object cannot be read.
 	StoredVersions []string
 }
 
-// migrators is how many objects are patched at once.
+// migrators is the number of objects that are patched at once.
 const migrators = 8
 
-// Run migrates until all is done or ctx ends. It is an error if the definition changes meanwhile.
+// Run migrates until all objects are stored again or ctx ends. If the spec of the definition
+// changes meanwhile, Run fails, and the migration must be run again.
 func (m Migration) Run(ctx context.Context) (Migrated, error) {
 	c, closeClient, err := m.client()
 	if err != nil {
@@ -90,7 +96,7 @@ func (m Migration) client() (*client.Client, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	way, err := callout.New(callout.Config{Name: "migrate", Target: target})
+	transport, err := callout.New(callout.Config{Name: "migrate", Target: target})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -100,12 +106,14 @@ func (m Migration) client() (*client.Client, func(), error) {
 		return nil, nil, err
 	}
 	c, err := client.New(client.Config{
-		URL: target.URL, Transport: way, Codecs: codec.NewFactory(s), UserAgent: "coracle-migrate",
+		URL: target.URL, Transport: transport, Codecs: codec.NewFactory(s), UserAgent: "coracle-migrate",
 	})
-	return c, way.Close, err
+	return c, transport.Close, err
 }
 
 // migration is a Migration under way.
+//
+// It patches a page of objects with several goroutines; during that, only page touches done.
 type migration struct {
 	Migration
 	client      *client.Client
@@ -114,6 +122,7 @@ type migration struct {
 	done        Progress
 }
 
+// run does the steps of a migration, in the order of the comment at the head of this file.
 func (m *migration) run(ctx context.Context) (Migrated, error) {
 	plural, group, _ := strings.Cut(m.Resource, ".")
 	if len(names.IsDNS1035Label(plural)) > 0 || group != "" && len(names.IsDNS1123Subdomain(group)) > 0 {
@@ -162,14 +171,14 @@ func (m *migration) definition(ctx context.Context, group string) (*apiextension
 	return def, err
 }
 
-// noResource is the error of a name that is no resource.
+// noResource returns the error for a Resource that the server does not have.
 func (m *migration) noResource() error {
 	return fmt.Errorf("the server has no resource %s: give its plural name and its group, such as deployments.apps",
 		m.Resource)
 }
 
-// version returns a version in which the objects can be addressed: the one that they are stored in,
-// if it is served.
+// version returns the version of the requests: the storage version if it is served, else the first
+// served version of the definition. For a built-in group it is the preferred version.
 func (m *migration) version(ctx context.Context, group string,
 	def *apiextensionsv1.CustomResourceDefinition) (string, error) {
 	switch {
@@ -194,24 +203,27 @@ func (m *migration) version(ctx context.Context, group string,
 	return preferred, err
 }
 
-// A server follows a definition with a delay. lookAgain is the pause between two looks whether the
-// server has seen a change; longestLag is after how long the migration gives up.
+// A server follows a definition with a delay. lookAgain is the pause between two looks at discovery
+// whether the server has seen a change. After longestLag the migration gives up.
 const (
 	lookAgain  = 50 * time.Millisecond
 	longestLag = 30 * time.Second
 )
 
-// othersFollow is how long the migration waits for other servers of the same store to follow the
-// definition, after the one that is asked: many times what they take. A server that did not follow
-// in that time would store an object in the old version when the migration has gone past it.
+// othersFollow is the time that the migration gives the other servers of the same store to follow
+// the definition, after the server that it asks has followed. They usually take a few milliseconds.
+// A server that took longer could store an object in the old version after the migration has
+// passed that object.
 const othersFollow = time.Second
 
-// waitUntilStored returns when objects are stored in the version that the definition says.
+// waitUntilStored waits until the server stores objects in the storage version of def. Discovery
+// says in which version a server stores: the storageVersionHash is a hash of group, version and
+// kind.
 func (m *migration) waitUntilStored(ctx context.Context, gvr meta.GroupVersionResource,
 	def *apiextensionsv1.CustomResourceDefinition) error {
 	looking, cancel := context.WithTimeout(ctx, longestLag)
 	defer cancel()
-	want := "" // discovery says nothing of a version that is not served
+	want := "" // discovery has no hash for a storage version that is not served
 	if stored := storageVersion(def); stored.Served {
 		want = router.StorageHash(meta.GroupVersionKind{
 			Group: gvr.Group, Version: stored.Name, Kind: def.Status.AcceptedNames.Kind,
@@ -229,13 +241,13 @@ func (m *migration) waitUntilStored(ctx context.Context, gvr meta.GroupVersionRe
 			return fmt.Errorf("the server does not store %s as its definition says: %w", m.Resource, err)
 		}
 	}
-	if len(def.Status.StoredVersions) == 1 { // there has been no other
+	if len(def.Status.StoredVersions) == 1 { // no object is in another version
 		return nil
 	}
 	return pause(ctx, othersFollow)
 }
 
-// pause waits for d. If ctx ends before that, it returns the error of ctx.
+// pause waits for d. If ctx ends first, it returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
@@ -252,21 +264,22 @@ func storageVersion(def *apiextensionsv1.CustomResourceDefinition) apiextensions
 			return v
 		}
 	}
-	return apiextensionsv1.CustomResourceDefinitionVersion{} // no definition is without one
+	return apiextensionsv1.CustomResourceDefinitionVersion{} // never: validation requires one
 }
 
-// pageSize is how many objects are listed at a time.
+// pageSize is the number of objects that one list request asks for.
 const pageSize = 500
 
-// objects stores all objects again, page by page. If an object on a page cannot be read, the pages
-// are made smaller, until that object is alone on one and can be skipped.
+// objects stores all objects again, page by page. A list fails if an object of its page cannot be
+// read. Then objects halves the page until that object is alone on a page, and skips it. After that
+// the pages grow again, to twice the size each time.
 func (m *migration) objects(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata]) error {
 	opts, searching := meta.ListOptions{Limit: pageSize}, false
 	for {
 		page, err := all.List(ctx, opts)
 		switch {
 		case meta.IsResourceExpired(err) && meta.StatusOf(err).Continue != "":
-			// The state that was listed is gone. The list goes on in the present state.
+			// The revision of the list is compacted. The list goes on in the present state.
 			opts.Continue = meta.StatusOf(err).Continue
 			continue
 		case meta.IsUnreadable(err) && opts.Limit > 1:
@@ -293,8 +306,10 @@ func (m *migration) objects(ctx context.Context, all client.Resource[*meta.Parti
 	}
 }
 
-// skip reports the one object that a list could not read, and returns the token to continue the
-// list after it.
+// skip reports the object that a list of one object could not read, and returns a continue token
+// after that object. err names the key of the object. The last part of the key is the name, and the
+// part before it is the namespace if the resource is namespaced. The token names no revision, so
+// the list goes on in the present state.
 func (m *migration) skip(err error) (next string, _ error) {
 	key, why := meta.UnreadableKey(err)
 	parts := strings.Split(key, "/")
@@ -318,19 +333,20 @@ func (m *migration) unreadable(name, why string) {
 	}
 }
 
-// place returns the name of an object as in Progress.Last. Objects are listed in the order of
-// these.
-func place(o *meta.PartialObjectMetadata) string {
+// nameOf returns the name of an object in the form of Progress.Last. Lists are sorted by it.
+func nameOf(o *meta.PartialObjectMetadata) string {
 	if o.Namespace == "" {
 		return o.Name
 	}
 	return o.Namespace + "/" + o.Name
 }
 
-// page stores the objects of a page again. It reports progress only if that succeeded for all.
+// page stores the objects of a page again, several at once. It reports progress only if no patch
+// failed, so that all objects up to Progress.Last are done. Objects that cannot be read do not
+// count as failures.
 func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata],
 	items []*meta.PartialObjectMetadata) error {
-	items = slices.DeleteFunc(items, func(o *meta.PartialObjectMetadata) bool { return place(o) <= m.After })
+	items = slices.DeleteFunc(items, func(o *meta.PartialObjectMetadata) bool { return nameOf(o) <= m.After })
 	var wg sync.WaitGroup
 	var mu sync.Mutex // guards stored, unread and failed, and calls of m.unreadable
 	stored, unread, failed := 0, 0, error(nil)
@@ -345,9 +361,9 @@ func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialO
 				}
 				if meta.IsUnreadable(err) {
 					unread++
-					m.unreadable(place(o), meta.StatusOf(err).Message)
+					m.unreadable(nameOf(o), meta.StatusOf(err).Message)
 				} else if failed == nil && err != nil {
-					failed = fmt.Errorf("%s: %w", place(o), err)
+					failed = fmt.Errorf("%s: %w", nameOf(o), err)
 				}
 				mu.Unlock()
 			}
@@ -363,22 +379,22 @@ func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialO
 		return failed
 	}
 	m.done.Objects += len(items) - unread
-	m.done.Last = place(items[len(items)-1])
+	m.done.Last = nameOf(items[len(items)-1])
 	if m.Progress != nil {
 		m.Progress(m.done)
 	}
 	return nil
 }
 
-// storeAgain has the server store an object again, and reports whether it has been stored anew
-// since it was listed. The patch names no revision: if somebody else has changed the object
-// meanwhile, that state may be in the old version, too.
+// storeAgain sends an empty patch for an object, and reports whether anybody has stored the object
+// since it was listed. The patch has no resourceVersion: if another client has changed the object
+// meanwhile, that state may also be in the old version. An object that is gone is no error.
 func storeAgain(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata],
 	o *meta.PartialObjectMetadata) (bool, error) {
 	for {
 		after, err := all.In(o.Namespace).Patch(ctx, o.Name, client.MergePatch, []byte("{}"), meta.PatchOptions{})
 		switch {
-		case meta.IsNotFound(err): // somebody has deleted it
+		case meta.IsNotFound(err):
 			return false, nil
 		case !meta.IsConflict(err):
 			return err == nil && after.ResourceVersion != o.ResourceVersion, err
@@ -386,12 +402,14 @@ func storeAgain(ctx context.Context, all client.Resource[*meta.PartialObjectMeta
 	}
 }
 
-// errDefinitionChanged ends a migration during which the definition has changed: nobody knows in
-// which version the objects are stored now.
+// errDefinitionChanged ends a migration during which the definition has changed: the storage
+// version may be another one, and the objects may be in either.
 var errDefinitionChanged = errors.New("the definition has changed meanwhile: migrate again")
 
-// shrink removes all versions but the stored one from the stored versions in the status of the
-// definition, unless its spec has changed since def was read.
+// shrink sets status.storedVersions of the definition to its storage version alone. It fails with
+// errDefinitionChanged if the spec has changed since def was read. The patch names the
+// resourceVersion, so a change between the look and the patch is a conflict, after which shrink
+// looks again.
 func (m *migration) shrink(ctx context.Context, def *apiextensionsv1.CustomResourceDefinition) ([]string, error) {
 	versions := []string{storageVersion(def).Name}
 	for {

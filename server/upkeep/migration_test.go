@@ -26,31 +26,32 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// distant is a store that several servers are on, whose events come late; no server closes it.
-type distant struct {
+// lateStore is a store that several servers share. Each batch of its events comes after a delay,
+// and Close does nothing.
+type lateStore struct {
 	storage.Store
 	late time.Duration
 }
 
-func (distant) Close() error { return nil }
+func (lateStore) Close() error { return nil }
 
-func (d distant) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+func (d lateStore) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 	c, err := d.Store.Watch(ctx, req)
-	return &distantCursor{c, d.late}, err
+	return &lateCursor{c, d.late}, err
 }
 
-type distantCursor struct {
+type lateCursor struct {
 	storage.Cursor
 	late time.Duration
 }
 
-func (c *distantCursor) Next(ctx context.Context) (storage.Batch, error) {
+func (c *lateCursor) Next(ctx context.Context) (storage.Batch, error) {
 	batch, err := c.Cursor.Next(ctx)
 	time.Sleep(c.late)
 	return batch, err
 }
 
-// ships is a resource in versions v1 and v2, on one of the servers of a store.
+// ships is a server with a custom resource of that name, in the versions v1 and v2.
 type ships struct {
 	*servertest.Server
 	*testing.T
@@ -65,7 +66,7 @@ func newShips(t *testing.T, store storage.Store) *ships {
 	return &ships{s, t, client.For[*apiextensionsv1.CustomResourceDefinition](s.Server.Client(), gvr)}
 }
 
-// versions are the versions of a definition; the one named stored is that.
+// versions returns the versions of a definition, of which stored is the storage version.
 func versions(stored string, names ...string) (list []any) {
 	for _, name := range names {
 		list = append(list, map[string]any{"name": name, "served": true, "storage": name == stored, "schema": map[string]any{
@@ -87,8 +88,8 @@ func (s *ships) change(versions []any) {
 	}
 }
 
-// define creates the definition, in the versions v1, which is stored, and v2, and waits until it is
-// established.
+// define creates the definition with the versions v1 and v2, of which v1 is the storage version,
+// and waits until it is established.
 func (s *ships) define() {
 	s.Helper()
 	body, err := json.Marshal(map[string]any{
@@ -118,12 +119,12 @@ func (s *ships) until(what string, holds func() bool) {
 	s.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			s.Fatalf("it never came about that %s", what)
+			s.Fatalf("after 20 s it does not hold that %s", what)
 		}
 	}
 }
 
-// in are the objects in a version.
+// in returns a client of the objects in a version.
 func (s *ships) in(version string) client.Resource[*scheme.Unstructured] {
 	gv := meta.GroupVersion{Group: "quay.example.com", Version: version}
 	return client.For[*scheme.Unstructured](s.Server.Server.Client(), gv.WithResource("ships"))
@@ -139,7 +140,7 @@ func (s *ships) add(name string) {
 	}
 }
 
-// hash is that of the version that this server stores, by its discovery.
+// hash returns the storageVersionHash in the server's discovery.
 func (s *ships) hash() string {
 	s.Helper()
 	found, err := s.Server.Server.Client().APIResource(s.Context(), meta.GroupVersionResource{
@@ -151,14 +152,14 @@ func (s *ships) hash() string {
 	return found.StorageVersionHash
 }
 
-// TestMigrationSecondServer migrates while another server of the store has not heard of the new
-// storage version, and goes on writing in the old one: when that is taken away, all objects can be
-// read.
+// TestMigrationSecondServer migrates while a second server on the store has not followed the
+// definition yet, and goes on storing in the old version. After the old version is removed from the
+// definition, all objects can be read.
 func TestMigrationSecondServer(t *testing.T) {
 	t.Parallel() // it waits
 	store := memory.New(memory.Config{})
 	t.Cleanup(func() { store.Close() })
-	near, far := newShips(t, distant{store, 0}), newShips(t, distant{store, 100 * time.Millisecond})
+	near, far := newShips(t, lateStore{store, 0}), newShips(t, lateStore{store, 100 * time.Millisecond})
 	near.define()
 	far.add("changed")
 

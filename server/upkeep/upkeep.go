@@ -1,23 +1,22 @@
-// Package upkeep is what is done to stored objects and their stores beside the requests for them:
-// history is compacted, databases are defragmented, objects that cannot be read are found, and
-// objects are stored again in the version that is stored now.
+// Package upkeep maintains stored objects and their stores, apart from the requests for them: it
+// compacts history, defragments databases, finds objects that cannot be read, and stores objects
+// again in the present storage version.
 //
 // Words: to check a store is to read every object as a request would. To migrate a resource is to
 // store each of its objects again.
 //
-// Laws, for all of it:
+// Laws of all four:
 //   - No object changes, apart from the version that it is stored in. An object that cannot be read
 //     stays as it is.
-//   - All of it may go on while servers serve, and may be cut short and begun again.
+//   - The work may go on while servers serve. It may be stopped at any time and begun again.
 //
 // An Upkeep belongs to one server. It serves two paths, for check and defragment, and compacts in
 // the background until its host ends. The other exported functions and Migration are for commands:
-// they work as clients of a running server, or on the store of a server that does not run. All may
-// be called at once.
+// they work as clients of a running server, or on the store of a server that is stopped. All may be
+// called at once.
 //
-// Not here: how a store compacts and defragments itself (storage), which store a configuration
-// means and what else it takes to check it without a server (server), who may ask for the paths
-// (filters).
+// Not here: how a store compacts and defragments itself (storage), how the store of a stopped
+// server is opened for a check (server), who may use the paths (filters).
 //
 // Read: upkeep.go, check.go, defragment.go, migration.go; ask.go for the paths and their clients.
 package upkeep
@@ -36,19 +35,20 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Needs is what an Upkeep is made of.
+// Needs are the arguments of New.
 type Needs struct {
-	Host     generic.Host
-	Backends backing.Backends
+	Host     generic.Host     // of the server
+	Backends backing.Backends // all stores of the server
 	// Unread returns the names of the definitions of custom resources that the server cannot read.
-	// It may be called at any time, for several requests at once.
+	// It is called once per check, by several requests at once.
 	Unread func() []string
 	// CompactionInterval is the time between two compactions of a store. If it is not positive,
 	// nothing is compacted.
 	CompactionInterval time.Duration
 }
 
-// Upkeep is what a server does to its stores beside requests. It has no state of its own.
+// Upkeep compacts, checks and defragments the stores of one server. It has no state of its own. All
+// methods may be called at once, except that Start is called once.
 type Upkeep struct {
 	host     generic.Host
 	table    *generic.Table
@@ -57,15 +57,16 @@ type Upkeep struct {
 	interval time.Duration
 }
 
-// New makes the Upkeep of a server. It does nothing before Start and Install.
+// New makes the Upkeep of a server. The Upkeep does nothing before Start and Install.
 func New(n Needs) *Upkeep {
 	return &Upkeep{
 		host: n.Host, table: n.Host.Table(), backends: n.Backends, unread: n.Unread, interval: n.CompactionInterval,
 	}
 }
 
-// Start has every store compacted at intervals, if it is to be, until the host ends. It is called
-// once. Several servers may do that to one store: see storage.Compactor.
+// Start starts the compaction of every store, at intervals of Needs.CompactionInterval, until the
+// host ends. It is called once. Several servers may compact one store: storage.Compactor keeps them
+// from compacting twice.
 func (u *Upkeep) Start() {
 	if u.interval <= 0 {
 		return
@@ -78,10 +79,11 @@ func (u *Upkeep) Start() {
 	}
 }
 
-// Install serves CheckPath and filters.DefragmentPath. Neither is in the index of paths.
+// Install serves CheckPath (GET) and filters.DefragmentPath (POST). The index of paths lists
+// neither.
 func (u *Upkeep) Install(paths *router.PrefixMux) error {
 	return errors.Join(
-		paths.HandleHidden(CheckPath, answer(http.MethodGet, u.check)),
-		paths.HandleHidden(filters.DefragmentPath, answer(http.MethodPost, u.defragment)),
+		paths.HandleHidden(CheckPath, jsonHandler(http.MethodGet, u.check)),
+		paths.HandleHidden(filters.DefragmentPath, jsonHandler(http.MethodPost, u.defragment)),
 	)
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestPaths asks a server whose store has no database by the paths of its Upkeep.
+// TestPaths sends requests for the two paths to a server whose store has no database.
 func TestPaths(t *testing.T) {
 	store := memory.New(memory.Config{})
 	t.Cleanup(func() { store.Close() })
-	s := servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: distant{Store: store}}})
+	s := servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: lateStore{Store: store}}})
 	found, err := upkeep.CheckServer(t.Context(), s.Kubeconfig)
 	if err != nil || found.Objects == 0 || found.Unreadable == nil || len(found.Unreadable) > 0 {
 		t.Errorf("CheckServer: got %+v, %v, want that all objects can be read", found, err)

@@ -1,9 +1,9 @@
 // Package handlertest calls the handler of a whole server in process, without a listener. Tests of
 // packages below server use it where a connection would only cost time.
 //
-// A Server keeps its objects in memory, lets everybody do everything, and has a namespace "ns". It
-// ends with its test. Its methods fail the test for what they do not expect, and may be called at
-// once.
+// A Server keeps its objects in memory, allows every request, and has a namespace "ns". It ends
+// with its test. Its log is guarded (servertest.Guarded). Its methods fail the test if a request
+// cannot be made, and may be called at once.
 package handlertest
 
 import (
@@ -24,7 +24,7 @@ type Server struct {
 	TB testing.TB
 }
 
-// New makes a Server. The functions of change may alter its configuration.
+// New makes a Server. Each function of change may alter its configuration.
 func New(tb testing.TB, change ...func(*server.Config)) *Server {
 	tb.Helper()
 	cfg := server.Config{
@@ -50,8 +50,8 @@ func New(tb testing.TB, change ...func(*server.Config)) *Server {
 	return s
 }
 
-// Request makes a request of any target, also of those that httptest.NewRequest refuses. header is
-// names and values in turn. A patch is a merge patch unless header says something else.
+// Request makes a request for any target, including targets that httptest.NewRequest refuses.
+// header has names and values in turn. A PATCH is a merge patch unless header has a Content-Type.
 func (s *Server) Request(method, target string, body io.Reader, header ...string) *http.Request {
 	s.TB.Helper()
 	r := httptest.NewRequest("GET", "/", body)
@@ -72,7 +72,7 @@ func (s *Server) Request(method, target string, body io.Reader, header ...string
 	return r
 }
 
-// Serve has a request answered.
+// Serve passes a request to the server's handler, and returns the response.
 func (s *Server) Serve(r *http.Request) *httptest.ResponseRecorder {
 	servertest.Sent(r)
 	w := httptest.NewRecorder()
@@ -80,14 +80,15 @@ func (s *Server) Serve(r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-// Do sends one request and returns the code and the body of the answer.
+// Do serves one request, and returns the status code and the body of the response.
 func (s *Server) Do(method, target, body string, header ...string) (int, string) {
 	s.TB.Helper()
 	w := s.Serve(s.Request(method, target, strings.NewReader(body), header...))
 	return w.Code, w.Body.String()
 }
 
-// Must is Do for a request that has to succeed. It returns the body of the answer.
+// Must serves one request like Do, and fails the test unless the request succeeds. It returns the
+// body of the response.
 func (s *Server) Must(method, target, body string) string {
 	s.TB.Helper()
 	code, answer := s.Do(method, target, body)

@@ -1,6 +1,7 @@
-// Package leaks reads the logs of servers for credentials: tokens, passwords and keys are found by
-// their form, and those that it was told of wherever they stand. Servers inside of a test and those
-// of other processes are judged by the same means.
+// Package leaks searches the logs of servers for credentials. It finds tokens and private keys by
+// their form, and all credentials that Learn was told of by their value. Both servers inside the
+// test process and servers in other processes write their logs to a Log. All functions and methods
+// may be called at once.
 package leaks
 
 import (
@@ -14,20 +15,22 @@ import (
 )
 
 const (
-	knownSecrets = 256 // more are forgotten, the oldest first
-	leastSecret  = 8   // bytes: what is shorter stands in logs by chance
-	shownLines   = 5
-	longestLine  = 1 << 20 // bytes; more is read in parts
+	knownSecrets = 256     // remembered strings; the oldest is forgotten first
+	leastSecret  = 8       // bytes; shorter strings are in logs by chance
+	shownLines   = 5       // lines that a Log keeps
+	longestLine  = 1 << 20 // bytes; a longer line is searched in parts
 )
 
-// known are the credentials that any test has used, as they are and in base64: no server may tell
-// of those of another.
+// known are the credentials that any test of the process has used, each as it is and in base64. All
+// logs are searched for all of them, because a server must not log another server's credentials
+// either.
 var known struct {
 	mu   sync.Mutex
 	last []string
 }
 
-// Learn has credentials looked for from now on, in all logs.
+// Learn adds credentials for which all logs are searched from then on. It ignores strings shorter
+// than 8 bytes.
 func Learn(secrets ...string) {
 	known.mu.Lock()
 	defer known.mu.Unlock()
@@ -40,22 +43,23 @@ func Learn(secrets ...string) {
 	known.last = slices.Delete(known.last, 0, max(0, len(known.last)-knownSecrets))
 }
 
-// forms are what credentials look like: tokens of JSON, headers, tokens of new nodes, private keys.
-// marks are what stands in all of them but the tokens of new nodes.
+// forms matches credentials by their form: JSON web tokens, Authorization headers, bootstrap tokens
+// and private keys. Each match of forms contains one of marks, except bootstrap tokens.
 var (
 	forms = regexp.MustCompile(`eyJ[\w-]{8,}\.eyJ[\w-]{8,}|\b(?:Bearer|Basic) [\w+/=.~-]{8,}|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|PRIVATE KEY|` +
 		strings.Join(encodedAnywhere("PRIVATE KEY"), "|"))
 	marks = append(encodedAnywhere("PRIVATE KEY"), "PRIVATE KEY", "eyJ", "Bearer ", "Basic ")
 )
 
-// mayHold reports whether forms may match. They would take a tenth of the time of all tests with
-// the race detector.
+// mayHold reports whether forms may match a line. It is never false for a line that matches. It
+// exists because the regular expression alone would take a tenth of the time of all tests with the
+// race detector.
 func mayHold(line []byte) bool {
 	if slices.ContainsFunc(marks, func(mark string) bool { return bytes.Contains(line, []byte(mark)) }) {
 		return true
 	}
 	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
-	for { // the token of a new node has 6 letters, a dot and 16 letters
+	for { // a bootstrap token has 6 letters or digits, a dot, and 16 letters or digits
 		dot := bytes.IndexByte(line, '.')
 		if dot < 0 {
 			return false
@@ -68,7 +72,8 @@ func mayHold(line []byte) bool {
 	}
 }
 
-// encodedAnywhere returns how a text looks in base64, which depends on what is before it.
+// encodedAnywhere returns the three forms that text can have inside a longer base64 text, depending
+// on the number of bytes before it. Characters that also depend on other bytes are cut off.
 func encodedAnywhere(text string) []string {
 	var all []string
 	for before := range 3 {
@@ -78,7 +83,7 @@ func encodedAnywhere(text string) []string {
 	return all
 }
 
-// credential returns one that stands in a line, "" if there is none.
+// credential returns a credential that line contains, or "" if there is none.
 func credential(line []byte) string {
 	if mayHold(line) {
 		if found := forms.Find(line); found != nil {
@@ -93,15 +98,15 @@ func credential(line []byte) string {
 	return ""
 }
 
-// Log reads what is written to it, and keeps the first lines that hold credentials. The zero Log is
-// ready, and many may write to it, each whole lines.
+// Log is an io.Writer that keeps the first lines which contain credentials. The zero Log is ready.
+// Several goroutines may write at once if each Write has whole lines.
 type Log struct {
 	mu    sync.Mutex
-	begun []byte // of a line that has not ended
-	found []string
+	begun []byte   // the beginning of a line that has not ended
+	found []string // at most shownLines
 }
 
-// Write reads text, which may end within a line.
+// Write searches text, which may end within a line. It never fails.
 func (l *Log) Write(text []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,6 +119,7 @@ func (l *Log) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+// readLocked searches begun, and empties it. The caller holds mu.
 func (l *Log) readLocked() {
 	if found := credential(l.begun); found != "" && len(l.found) < shownLines {
 		l.found = append(l.found, fmt.Sprintf("%q in %s", found, bytes.TrimSuffix(l.begun, []byte("\n"))))
@@ -121,8 +127,8 @@ func (l *Log) readLocked() {
 	l.begun = l.begun[:0]
 }
 
-// Found returns lines that hold credentials, each with the one that was found. A line that has not
-// ended is read as it is.
+// Found returns up to 5 lines that contain a credential, each with the credential that was found.
+// It also searches the beginning of a line that has not ended.
 func (l *Log) Found() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

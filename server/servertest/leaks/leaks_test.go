@@ -7,7 +7,7 @@ import (
 	"testing/iotest"
 )
 
-// TestLog finds what is planted, in whatever pieces it is written.
+// TestLog writes lines with credentials in pieces of several sizes: the Log finds all of them.
 func TestLog(t *testing.T) {
 	Learn("planted-secret", "short")
 	for text, want := range map[string]int{

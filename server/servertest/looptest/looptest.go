@@ -1,8 +1,9 @@
-// Package looptest runs servers for tests of loops: in real time with whatever controllers a test
-// asks for (World), or in fake time with no controller at all, beside which a test runs the one
-// that it is about (Fake).
+// Package looptest runs servers for tests of loops. A World is a server in real time, with the
+// controllers that the test asks for. A Fake is a server in fake time without controllers, beside
+// which the test runs the loop that it is about.
 //
-// A server, and each loop that a test starts here, ends with the test; the test waits for that.
+// A server, and each loop that a test starts here, ends with the test, and the test waits for its
+// end.
 package looptest
 
 import (
@@ -22,14 +23,15 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// World is a server in real time. Its objects live in the namespace "n" unless a test says
-// otherwise.
+// World is a server in real time. The functions of this package use its namespace "n", which
+// CreateNamespace creates.
 type World struct {
 	T testing.TB
 	S *server.Server
 }
 
-// Start runs a server until the end of the test.
+// Start runs a server until the end of the test. It replaces cfg.Serving: the server speaks plain
+// HTTP on a free port.
 func Start(t testing.TB, cfg server.Config) *World {
 	t.Helper()
 	cfg.Serving = server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}
@@ -60,15 +62,15 @@ func (w *World) Run(run func(ctx context.Context)) {
 	begin(w.T, run)
 }
 
-// Fake is a server in fake time, which only Sleep and other waiting lets pass. It has the namespace
-// "kube-system".
+// Fake is a server in the fake time of package synctest: time passes only while all goroutines
+// wait, such as in Sleep. It has the namespace "kube-system".
 type Fake struct {
 	T     *testing.T
 	S     *server.Server
 	Begun time.Time
 }
 
-// InFakeTime runs f with a server that works in fake time, and has no controllers.
+// InFakeTime runs f with a server in fake time that does not listen and has no controllers.
 func InFakeTime(t *testing.T, f func(t *testing.T, w *Fake)) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +95,7 @@ func (w *Fake) TB() testing.TB { return w.T }
 // API is the client of the server itself.
 func (w *Fake) API() *client.Client { return w.S.Client() }
 
-// Sleep waits, and then until nothing is under way any more.
+// Sleep lets d pass, and then waits until all goroutines wait for time to pass.
 func (w *Fake) Sleep(d time.Duration) { time.Sleep(d); synctest.Wait() }
 
 // CreateNamespace creates a namespace.
@@ -112,10 +114,11 @@ func (w *Fake) Run(run func(ctx context.Context, in *controller.Informers)) {
 	w.Sleep(0)
 }
 
-// Pods are the pods of the namespace "n".
+// Pods is a client of the pods of the namespace "n".
 func (w *Fake) Pods() client.Resource[*corev1.Pod] { return Of[*corev1.Pod](w, "pods") }
 
-// Pod creates a pod on a node, which may be "", in a phase, which may be "" as well.
+// Pod creates a pod in the namespace "n". If node is "", the pod is not bound; if phase is "", its
+// status is empty.
 func (w *Fake) Pod(name, node string, phase corev1.PodPhase, finalizers ...string) {
 	w.T.Helper()
 	pod := &corev1.Pod{
@@ -129,7 +132,7 @@ func (w *Fake) Pod(name, node string, phase corev1.PodPhase, finalizers ...strin
 	Make(w, w.Pods(), pod, status)
 }
 
-// begin runs f until the end of the test, which waits for it.
+// begin runs f in a goroutine. At its end the test cancels the context of f and waits for f.
 func begin(t testing.TB, f func(ctx context.Context)) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -12,27 +12,31 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Server is a World or a Fake.
+// Server is a *World or a *Fake.
 type Server interface {
 	TB() testing.TB
 	API() *client.Client
 }
 
-// Of is a resource of the core group, in the namespace "n" or outside of any.
+// Of returns a client of a resource of the core group: of the namespace "n", or of the whole
+// cluster if the resource is cluster-scoped.
 func Of[T meta.Object](w Server, resource string) client.Resource[T] {
 	return InGroup[T](w, corev1.GroupVersion.WithResource(resource))
 }
 
-// InGroup is a resource of any group, in the namespace "n" or outside of any.
+// InGroup returns a client of a resource of any group: of the namespace "n", or of the whole
+// cluster if the resource is one of the cluster-scoped resources that tests use.
 func InGroup[T meta.Object](w Server, resource meta.GroupVersionResource) client.Resource[T] {
 	r := client.For[T](w.API(), resource)
-	if slices.Contains([]string{"nodes", "namespaces", "persistentvolumes", "volumeattributesclasses"}, resource.Resource) {
+	clusterScoped := []string{"nodes", "namespaces", "persistentvolumes", "volumeattributesclasses"}
+	if slices.Contains(clusterScoped, resource.Resource) {
 		return r
 	}
 	return r.In("n")
 }
 
-// Create creates an object of the core group, in its namespace if it names one.
+// Create creates an object of the core group, in the namespace that its metadata names, or else
+// where Of says.
 func Create[T meta.Object](w Server, resource string, obj T) {
 	w.TB().Helper()
 	r := Of[T](w, resource)
@@ -42,7 +46,8 @@ func Create[T meta.Object](w Server, resource string, obj T) {
 	Make(w, r, obj, nil)
 }
 
-// Make creates an object, and then gives it the status that status sets; nil leaves it without one.
+// Make creates an object. If status is not nil, Make then calls status to set the object's status,
+// and updates it.
 func Make[T meta.Object](w Server, r client.Resource[T], obj T, status func(obj T)) {
 	w.TB().Helper()
 	made, err := r.Create(w.TB().Context(), obj, meta.CreateOptions{})
@@ -66,8 +71,8 @@ func Delete[T meta.Object](w Server, r client.Resource[T], name string) {
 	}
 }
 
-// Names lists the objects that there are, with a space between them; those being deleted have a "-"
-// behind them.
+// Names returns the names of all objects, with a space between them. An object that is being
+// deleted has a "-" behind its name: "a b- c".
 func Names[T meta.Object](w Server, r client.Resource[T]) string {
 	w.TB().Helper()
 	list, err := r.List(w.TB().Context(), meta.ListOptions{})
@@ -85,8 +90,8 @@ func Names[T meta.Object](w Server, r client.Resource[T]) string {
 	return strings.Join(names, " ")
 }
 
-// Patch merges a patch into an object of the core group, or into what a subresource shows of it;
-// sub is "" for none.
+// Patch applies a JSON merge patch to an object of the core group. If sub is not "", it patches
+// that subresource.
 func Patch(w Server, resource, sub, name, patch string) {
 	w.TB().Helper()
 	r := Of[*meta.PartialObjectMetadata](w, resource)
@@ -98,8 +103,8 @@ func Patch(w Server, resource, sub, name, patch string) {
 	}
 }
 
-// AwaitList lists a resource, and again after each change, until ok finds no problem. It fails the
-// test after a minute.
+// AwaitList lists a resource, and again after each change, until ok returns "". After a minute it
+// fails the test with the last problem.
 func AwaitList[T meta.Object](w Server, r client.Resource[T], ok func(list []T) (problem string)) {
 	w.TB().Helper()
 	ctx, cancel := context.WithTimeout(w.TB().Context(), time.Minute)

@@ -1,9 +1,9 @@
-// Package quaytest has what tests of a whole server send and expect: requests, whose answers are
-// trees (Caller), definitions of custom resources (Quay), and a store for several servers, which
-// can be slow to tell what has happened (Distant).
+// Package quaytest has helpers for tests of a whole server: a Caller sends requests and compares
+// the JSON of the responses, a Quay defines custom resources, and a Distant is a store for several
+// servers, whose events can come late.
 //
-// A server ends with its test. Methods fail the test for what they do not expect; those of a Caller
-// and a Quay may be called at once.
+// A server ends with its test. Methods fail the test if a response is not as expected. The methods
+// of a Caller and a Quay may be called at once.
 package quaytest
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// Caller is who sends requests to a server.
+// Caller sends requests to a server, as its administrator.
 type Caller struct {
 	*servertest.Server
 	T testing.TB
 }
 
-// Do sends a request and returns the code and the tree of the answer. header is names and values in
-// turn; the body is JSON unless it says something else.
+// Do sends a request, and returns the status code and the decoded JSON of the response. header has
+// names and values in turn. The body is JSON unless header has a Content-Type.
 func (c *Caller) Do(method, path, body string, header ...string) (int, map[string]any) {
 	c.T.Helper()
 	code, data := c.Raw(method, path, body, header...)
@@ -36,7 +36,7 @@ func (c *Caller) Do(method, path, body string, header ...string) (int, map[strin
 	return code, tree
 }
 
-// Raw sends a request and returns the code and the body of the answer.
+// Raw sends a request like Do, and returns the status code and the body of the response.
 func (c *Caller) Raw(method, path, body string, header ...string) (int, []byte) {
 	c.T.Helper()
 	r, err := http.NewRequestWithContext(c.T.Context(), method, c.URL+path, strings.NewReader(body))
@@ -59,7 +59,9 @@ func (c *Caller) Raw(method, path, body string, header ...string) (int, []byte) 
 	return resp.StatusCode, data
 }
 
-// Want sends a request and compares the code and, at dotted paths, the answer.
+// Want sends a request, and compares the status code and the response. at has the wanted values by
+// dotted paths, such as "items.0.metadata.name"; nil wants that there is none. Values are compared
+// as fmt.Sprint prints them.
 func (c *Caller) Want(code int, method, path, body string, at map[string]any, header ...string) {
 	c.T.Helper()
 	got, tree := c.Do(method, path, body, header...)
@@ -73,7 +75,8 @@ func (c *Caller) Want(code int, method, path, body string, at map[string]any, he
 	}
 }
 
-// Value is what stands in a tree at a dotted path; a number is an index of a list.
+// Value returns the value at a dotted path in decoded JSON, or nil if there is none. A number in
+// the path is an index of a list.
 func Value(v any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		switch t := v.(type) {
@@ -92,7 +95,8 @@ func Value(v any, path string) any {
 	return v
 }
 
-// Watch opens a watch and returns what yields its events, nil at the end.
+// Watch opens a watch, and returns a function that waits for the next event. The function returns
+// nil when the watch has ended.
 func (c *Caller) Watch(path string, query ...string) func() map[string]any {
 	c.T.Helper()
 	r, err := http.NewRequestWithContext(c.T.Context(), "GET", c.URL+path+"?watch=1"+strings.Join(query, ""), nil)

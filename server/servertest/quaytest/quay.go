@@ -10,35 +10,39 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// Definitions is the path of definitions.
+// Definitions is the URL path of CustomResourceDefinitions.
 const Definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 // MergePatch is the media type of a JSON merge patch.
 const MergePatch = "application/merge-patch+json"
 
-// Quay is a group with definitions, on one of the servers of a store.
+// Quay is a server, and a group on it for which tests create definitions. The resources are
+// cluster-scoped.
 type Quay struct {
 	*Caller
 	Group string
 }
 
-// New starts a server, with at most one Config, and returns the group quay.example.com on it.
+// New starts a server, with at most one Config, and returns the Quay with the group
+// quay.example.com.
 func New(t testing.TB, config ...server.Config) *Quay {
 	return &Quay{&Caller{servertest.Start(t, config...), t}, "quay.example.com"}
 }
 
-// Version is a version of a definition: served, and stored if that is said.
+// Version returns the JSON of a served version of a definition, which is the storage version if
+// stored is true. Its schema allows any field.
 func Version(name string, stored bool) string {
 	return fmt.Sprintf(`{"name":%q,"served":true,"storage":%v,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}`, name, stored)
 }
 
-// Definition is a definition of plural with some names beside, such as `,"shortNames":["x"]`.
+// Definition returns the JSON of a definition. names is "" or further fields of spec.names, such as
+// `,"shortNames":["x"]`. versions come from Version.
 func (q *Quay) Definition(plural, kind, names string, versions ...string) string {
 	return fmt.Sprintf(`{"metadata":{"name":"%[1]s.%[2]s"},"spec":{"group":%[2]q,"scope":"Cluster","names":{"plural":%[1]q,"kind":%[3]q%[4]s},"versions":[%[5]s]}}`,
 		plural, q.Group, kind, names, strings.Join(versions, ","))
 }
 
-// Path is where the instances of plural are, in a version.
+// Path returns the URL path of the instances of a resource, in a version.
 func (q *Quay) Path(plural, version string) string {
 	return "/apis/" + q.Group + "/" + version + "/" + plural
 }
@@ -50,7 +54,7 @@ func (q *Quay) Condition(plural, typ string) string {
 	return ConditionOf(tree, typ)
 }
 
-// ConditionOf returns a condition of an object, as "status reason message", "" if there is none.
+// ConditionOf returns a condition of an object, as "status reason message", or "" if there is none.
 func ConditionOf(tree map[string]any, typ string) string {
 	list, _ := Value(tree, "status.conditions").([]any)
 	for _, c := range list {
@@ -61,7 +65,8 @@ func ConditionOf(tree map[string]any, typ string) string {
 	return ""
 }
 
-// Until waits for a condition.
+// Until waits up to 20 s until a condition of a definition begins with want, in the form of
+// Condition.
 func (q *Quay) Until(plural, typ, want string) {
 	q.T.Helper()
 	var got string
@@ -80,7 +85,7 @@ func (q *Quay) Define(plural, kind string, versions ...string) {
 	q.Until(plural, "Established", "True")
 }
 
-// Gone waits until there is nothing at a path.
+// Gone waits up to 20 s until a GET of a path is answered with 404.
 func (q *Quay) Gone(path string) {
 	q.T.Helper()
 	code := 0
@@ -92,14 +97,14 @@ func (q *Quay) Gone(path string) {
 	q.T.Fatalf("GET %s: got %d, want 404 in the end", path, code)
 }
 
-// Change patches the definition of ships.
+// Change applies a merge patch to the definition of ships.
 func (q *Quay) Change(patch string) {
 	q.T.Helper()
 	q.Want(200, "PATCH", Definitions+"/ships."+q.Group, patch, nil, "Content-Type", MergePatch)
 }
 
-// Eventually asks for an object until it is as wanted: what changes about a definition counts a
-// moment later.
+// Eventually gets an object, for up to 20 s, until it has the wanted values (see Want). Tests use
+// it after a change of a definition, which takes effect with a delay.
 func (q *Quay) Eventually(path string, want map[string]any) {
 	q.T.Helper()
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {

@@ -11,12 +11,12 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// Distant is a store that several servers are on: none of them closes it. It tells what has
-// happened late, and counts how often it is asked for its revision.
+// Distant is a store that several servers share. Close does nothing, so that no server closes the
+// store. Each batch of a watch comes after a delay.
 type Distant struct {
 	storage.Store
-	Late  time.Duration
-	Asked atomic.Int64
+	Late  time.Duration // the delay of each batch
+	Asked atomic.Int64  // the number of calls of Revision
 }
 
 // Close implements storage.Store: it does nothing.
@@ -46,15 +46,15 @@ func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
 	return batch, err
 }
 
-// NewStore returns a store in memory for several servers.
+// NewStore returns a store in memory for several servers. It is closed at the end of the test.
 func NewStore(t testing.TB) *Distant {
 	store := memory.New(memory.Config{})
 	t.Cleanup(func() { store.Close() })
 	return &Distant{Store: store}
 }
 
-// Two are two servers on one store; the second hears of everything late. there is the second's
-// store.
+// Two starts two servers on one store. The events of the second server, far, come with the delay
+// late. there is the store of far.
 func Two(t testing.TB, late time.Duration) (near, far *Quay, there *Distant) {
 	store := NewStore(t)
 	there = &Distant{Store: store.Store, Late: late}
