@@ -87,7 +87,7 @@ func (c *Endpoints) leftovers(ctx context.Context, add func(controller.Name), fa
 	}
 	var first map[controller.Name]meta.UID
 	for {
-		found, err := c.alone(ctx)
+		found, err := c.withoutService(ctx)
 		next := leftoverGrace
 		switch {
 		case err != nil:
@@ -111,8 +111,8 @@ func (c *Endpoints) leftovers(ctx context.Context, add func(controller.Name), fa
 	}
 }
 
-// alone returns the Endpoints without a service.
-func (c *Endpoints) alone(ctx context.Context) (map[controller.Name]meta.UID, error) {
+// withoutService returns the Endpoints without a service.
+func (c *Endpoints) withoutService(ctx context.Context) (map[controller.Name]meta.UID, error) {
 	found := map[controller.Name]meta.UID{}
 	for e, err := range client.For[*meta.PartialObjectMetadata](c.client, endpointsResource).All(meta.WithUnread(ctx), meta.ListOptions{}) {
 		if meta.IsUnreadable(err) { // nobody can tell whose they are
@@ -135,7 +135,7 @@ func (c *Endpoints) reconcile(ctx context.Context, name controller.Name) (time.D
 	}
 	s := c.pods.services.Get(name)
 	if s == nil {
-		err := c.drop(ctx, name)
+		err := c.deleteEndpoints(ctx, name)
 		if err == nil {
 			c.pods.triggers.forget(name)
 		}
@@ -144,16 +144,16 @@ func (c *Endpoints) reconcile(ctx context.Context, name controller.Name) (time.D
 	if !s.managed() {
 		return 0, nil
 	}
-	have, err := c.present(ctx, name)
+	have, err := c.read(ctx, name)
 	if err != nil {
 		return 0, err
 	}
 	pods := c.pods.of(name, s)
 	trigger := c.pods.triggers.next(name, s, pods)
-	want := repack(append(s.subsets(name, pods), c.held(name, have)...))
+	want := repack(append(s.subsets(name, pods), c.hiddenAddresses(name, have)...))
 	over := truncate(want)
 	want = repack(want) // without what is empty now
-	if have.ResourceVersion != "" && c.right(have, s, want, over) {
+	if have.ResourceVersion != "" && c.upToDate(have, s, want, over) {
 		return 0, nil
 	}
 	have.Subsets, have.Labels = want, s.endpointsLabels()
@@ -166,9 +166,9 @@ func (c *Endpoints) reconcile(ctx context.Context, name controller.Name) (time.D
 	return 0, c.write(ctx, name, have)
 }
 
-// held are the addresses of pods that are hidden, as they are in Endpoints.
-func (c *Endpoints) held(name controller.Name, have *corev1.Endpoints) []corev1.EndpointSubset {
-	gone := func(a corev1.EndpointAddress) bool { return !c.pods.hides(name, a.TargetRef) }
+// hiddenAddresses are the addresses of pods that are hidden, as they are in Endpoints.
+func (c *Endpoints) hiddenAddresses(name controller.Name, have *corev1.Endpoints) []corev1.EndpointSubset {
+	gone := func(a corev1.EndpointAddress) bool { return !c.pods.hiddenPod(name, a.TargetRef) }
 	var list []corev1.EndpointSubset
 	for _, s := range have.Subsets {
 		s.Addresses = slices.DeleteFunc(slices.Clone(s.Addresses), gone)
@@ -178,8 +178,8 @@ func (c *Endpoints) held(name controller.Name, have *corev1.Endpoints) []corev1.
 	return list
 }
 
-// present reads the Endpoints of a service; without a revision if there are none.
-func (c *Endpoints) present(ctx context.Context, name controller.Name) (*corev1.Endpoints, error) {
+// read reads the Endpoints of a service; without a revision if there are none.
+func (c *Endpoints) read(ctx context.Context, name controller.Name) (*corev1.Endpoints, error) {
 	none := &corev1.Endpoints{ObjectMeta: meta.ObjectMeta{Name: name.Name}}
 	if c.absent(name) {
 		return none, nil
@@ -194,11 +194,11 @@ func (c *Endpoints) present(ctx context.Context, name controller.Name) (*corev1.
 // absent reports whether a service has no Endpoints as far as is known here, and none that have
 // been written here since: the Informer may not know these yet.
 func (c *Endpoints) absent(name controller.Name) bool {
-	return c.endpoints.Get(name) == nil && !c.pods.triggers.knows(name)
+	return c.endpoints.Get(name) == nil && !c.pods.triggers.seen(name)
 }
 
-// right reports whether Endpoints say what is wanted, in whatever order.
-func (c *Endpoints) right(have *corev1.Endpoints, s *serviceView, want []corev1.EndpointSubset, over bool) bool {
+// upToDate reports whether Endpoints say what is wanted, in whatever order.
+func (c *Endpoints) upToDate(have *corev1.Endpoints, s *serviceView, want []corev1.EndpointSubset, over bool) bool {
 	packed, labels := repack(have.Subsets), maps.Clone(have.Labels)
 	wanted := s.endpointsLabels()
 	delete(labels, labelHeadless) // written with the rest
@@ -229,9 +229,9 @@ func (c *Endpoints) write(ctx context.Context, name controller.Name, e *corev1.E
 	return err
 }
 
-// drop deletes the Endpoints of a service that is gone. A new one of that name is looked for, as
+// deleteEndpoints deletes the Endpoints of a service that is gone. A new one of that name is looked for, as
 // the Informer may not know it yet.
-func (c *Endpoints) drop(ctx context.Context, name controller.Name) error {
+func (c *Endpoints) deleteEndpoints(ctx context.Context, name controller.Name) error {
 	if c.absent(name) {
 		return nil
 	}
@@ -274,7 +274,7 @@ func (s *serviceView) subsets(name controller.Name, pods []selected) []corev1.En
 
 // address is a pod's of the service's first family, nil if it has none that could be an endpoint.
 func (s *serviceView) address(name controller.Name, pod *selected) *corev1.EndpointAddress {
-	if !pod.backs() {
+	if !pod.canBeEndpoint() {
 		return nil
 	}
 	for _, ip := range pod.addresses() {

@@ -73,9 +73,9 @@ func (c *EndpointSlices) reconcile(ctx context.Context, name controller.Name) (t
 	if err != nil {
 		return 0, err
 	}
-	news := c.hints.begin(name, s)
+	events := c.hints.begin(name, s)
 	hint := func(typ discoveryv1.AddressType, all *topology.Slices) {
-		news = append(news, c.hints.hint(name, typ, all)...)
+		events = append(events, c.hints.hint(name, typ, all)...)
 	}
 	changes, missing := c.changes(name, s, pods, existing, hint)
 	for _, slice := range slices.Concat(changes.create, changes.update) {
@@ -88,7 +88,7 @@ func (c *EndpointSlices) reconcile(ctx context.Context, name controller.Name) (t
 		c.recorder.Event(ctx, s.reference(name), corev1.EventTypeWarning, "FailedToUpdateEndpointSlices",
 			fmt.Sprintf("Error updating Endpoint Slices for Service %s/%s: %v", name.Namespace, name.Name, err))
 	}
-	for _, n := range news {
+	for _, n := range events {
 		c.recorder.Event(ctx, s.reference(name), n.typ, n.reason, n.message)
 	}
 	return 0, err
@@ -102,7 +102,7 @@ func (c *EndpointSlices) changes(
 ) (all sliceChanges, missing error) {
 	owner := ownerReference("Service", name, s.UID)
 	labels := s.sliceLabels(name.Name, c.slices.manager)
-	dress := func(slice *discoveryv1.EndpointSlice) bool {
+	setMeta := func(slice *discoveryv1.EndpointSlice) bool {
 		if slice.Name == "" {
 			slice.OwnerReferences = []meta.OwnerReference{owner}
 		}
@@ -113,7 +113,7 @@ func (c *EndpointSlices) changes(
 	plans := slicePlans{}
 	for _, family := range s.Families {
 		typ := discoveryv1.AddressType(family)
-		rules := sliceRules{prefix: name.Name + "-", max: maxPerSlice, placeholder: true, dress: dress}
+		rules := sliceRules{prefix: name.Name + "-", max: maxPerSlice, placeholder: true, setMeta: setMeta}
 		if s.HintByZone {
 			rules.hint = func(all *topology.Slices) { hint(typ, all) }
 		}
@@ -128,11 +128,11 @@ func (c *EndpointSlices) changes(
 		}
 	}
 	for i := range pods {
-		if err := c.place(name, s, &pods[i], own, plans); err != nil && missing == nil {
+		if err := c.addPod(name, s, &pods[i], own, plans); err != nil && missing == nil {
 			missing = err
 		}
 	}
-	c.hold(name, own, plans)
+	c.keepHidden(name, own, plans)
 	all = plans.changes(own)
 	all.drop = append(all.drop, foreign...)
 	if s.Deleting { // the garbage collector may be at it
@@ -141,12 +141,12 @@ func (c *EndpointSlices) changes(
 	return all, missing
 }
 
-// hold adds the endpoints of pods that are hidden to the plans, as they are in the slices.
-func (c *EndpointSlices) hold(name controller.Name, own []*discoveryv1.EndpointSlice, plans slicePlans) {
+// keepHidden adds the endpoints of pods that are hidden to the plans, as they are in the slices.
+func (c *EndpointSlices) keepHidden(name controller.Name, own []*discoveryv1.EndpointSlice, plans slicePlans) {
 	for _, slice := range own {
 		plan := plans[slice.AddressType]
 		for i := range slice.Endpoints {
-			if e := slice.Endpoints[i]; plan != nil && c.pods.hides(name, e.TargetRef) {
+			if e := slice.Endpoints[i]; plan != nil && c.pods.hiddenPod(name, e.TargetRef) {
 				plan.group(slice.Ports).add(&e)
 			}
 		}
@@ -170,9 +170,9 @@ func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *
 	return &pods.Node{}
 }
 
-// place adds a pod to the plans for the addresses that it has.
-func (c *EndpointSlices) place(name controller.Name, s *serviceView, pod *selected, own []*discoveryv1.EndpointSlice, plans slicePlans) error {
-	if !pod.backs() {
+// addPod adds a pod to the plans for the addresses that it has.
+func (c *EndpointSlices) addPod(name controller.Name, s *serviceView, pod *selected, own []*discoveryv1.EndpointSlice, plans slicePlans) error {
+	if !pod.canBeEndpoint() {
 		return nil
 	}
 	node := c.node(pod, own)

@@ -45,8 +45,8 @@ func NewMirroring(in *controller.Informers, log *zap.Logger) *Mirroring {
 	}
 }
 
-// mirrored reports whether Endpoints are to be mirrored, if their service has no selector.
-func mirrored(e *corev1.Endpoints) bool {
+// shouldMirror reports whether Endpoints are to be mirrored, if their service has no selector.
+func shouldMirror(e *corev1.Endpoints) bool {
 	_, election := e.Annotations[annotationLeader]
 	return !election && e.Labels[discoveryv1.LabelSkipMirror] != "true"
 }
@@ -67,7 +67,7 @@ func (c *Mirroring) reconcile(ctx context.Context, name controller.Name) (time.D
 		return 0, c.slices.deleteAll(ctx, name)
 	}
 	e, err := client.For[*corev1.Endpoints](c.client, endpointsResource).In(name.Namespace).Get(ctx, name.Name, meta.GetOptions{})
-	if meta.IsNotFound(err) || err == nil && !mirrored(e) {
+	if meta.IsNotFound(err) || err == nil && !shouldMirror(e) {
 		return 0, c.slices.deleteAll(ctx, name)
 	}
 	if err != nil {
@@ -88,13 +88,13 @@ func (c *Mirroring) reconcile(ctx context.Context, name controller.Name) (time.D
 
 // changes returns what has to be written, and how many addresses are too many.
 func (c *Mirroring) changes(name controller.Name, e *corev1.Endpoints, existing []*discoveryv1.EndpointSlice) (all sliceChanges, skipped int) {
-	dress := c.dress(name, e)
+	setMeta := c.metaSetter(name, e)
 	plans := slicePlans{}
 	for _, typ := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
-		plans.add(typ, sliceRules{prefix: name.Name + "-", max: maxMirrored, dress: dress})
+		plans.add(typ, sliceRules{prefix: name.Name + "-", max: maxMirrored, setMeta: setMeta})
 	}
 	for _, s := range repack(e.Subsets) {
-		skipped += placeSubset(&s, plans)
+		skipped += addSubset(&s, plans)
 	}
 	all = plans.changes(existing)
 	if e.DeletionTimestamp != nil { // the garbage collector may be at it
@@ -103,8 +103,8 @@ func (c *Mirroring) changes(name controller.Name, e *corev1.Endpoints, existing 
 	return all, skipped
 }
 
-// placeSubset adds the addresses of a subset to the plans, and returns how many are too many.
-func placeSubset(s *corev1.EndpointSubset, plans slicePlans) (skipped int) {
+// addSubset adds the addresses of a subset to the plans, and returns how many are too many.
+func addSubset(s *corev1.EndpointSubset, plans slicePlans) (skipped int) {
 	var ports []discoveryv1.EndpointPort
 	for i := range s.Ports {
 		p := &s.Ports[i]
@@ -138,8 +138,8 @@ func placeSubset(s *corev1.EndpointSubset, plans slicePlans) (skipped int) {
 	return skipped
 }
 
-// dress gives slices the labels and annotations of Endpoints, and makes them the Endpoints' own.
-func (c *Mirroring) dress(name controller.Name, e *corev1.Endpoints) func(*discoveryv1.EndpointSlice) bool {
+// metaSetter gives slices the labels and annotations of Endpoints, and makes them the Endpoints' own.
+func (c *Mirroring) metaSetter(name controller.Name, e *corev1.Endpoints) func(*discoveryv1.EndpointSlice) bool {
 	labels, annotations := maps.Clone(e.Labels), maps.Clone(e.Annotations)
 	if labels == nil {
 		labels = map[string]string{}

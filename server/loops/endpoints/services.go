@@ -139,8 +139,8 @@ type selected struct {
 	*pods.View
 }
 
-// backs reports whether a pod can be an endpoint, ready or not. One whose work is over never is.
-func (p *selected) backs() bool {
+// canBeEndpoint reports whether a pod can be an endpoint, ready or not. One whose work is over never is.
+func (p *selected) canBeEndpoint() bool {
 	return p.Phase != corev1.PodFailed && p.Phase != corev1.PodSucceeded && len(p.IPs) > 0
 }
 
@@ -213,8 +213,8 @@ func (sp *servicePods) of(service controller.Name, s *serviceView) []selected {
 	return list
 }
 
-// hides reports whether an endpoint of a service is a pod that is hidden. Nobody knows what has
+// hiddenPod reports whether an endpoint of a service is a pod that is hidden. Nobody knows what has
 // become of the pod, so the endpoint stays as it is.
-func (sp *servicePods) hides(service controller.Name, ref *corev1.ObjectReference) bool {
+func (sp *servicePods) hiddenPod(service controller.Name, ref *corev1.ObjectReference) bool {
 	return ref != nil && ref.Kind == "Pod" && sp.pods.Hidden(controller.Name{Namespace: service.Namespace, Name: ref.Name})
 }

@@ -30,9 +30,9 @@ type sliceRules struct {
 	max    int    // endpoints in a slice
 	// placeholder: a slice without endpoints says that there are none.
 	placeholder bool
-	// dress gives a slice its labels and what else does not depend on its endpoints. It reports
+	// setMeta gives a slice its labels and what else does not depend on its endpoints. It reports
 	// whether that is new.
-	dress func(s *discoveryv1.EndpointSlice) bool
+	setMeta func(s *discoveryv1.EndpointSlice) bool
 	// hint gives the endpoints their hints, which depend on each other. If it is nil, the endpoints
 	// have their hints before they are put into the slices.
 	hint func(s *topology.Slices)
@@ -118,7 +118,7 @@ func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges 
 		c.drop = append(c.drop, rest...)
 	}
 	if p.placeholder && len(c.create) == 0 && len(c.drop) == len(existing) {
-		p.hold(&c, holder)
+		p.addPlaceholder(&c, holder)
 	}
 	if p.hint != nil {
 		s := topology.Slices{Create: c.create, Update: c.update, Same: c.same}
@@ -129,7 +129,7 @@ func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges 
 		fresh, old := c.create[len(c.create)-1], c.drop[len(c.drop)-1]
 		c.create, c.drop = c.create[:len(c.create)-1], c.drop[:len(c.drop)-1]
 		old.Ports, old.Endpoints = fresh.Ports, fresh.Endpoints
-		p.dress(old)
+		p.setMeta(old)
 		c.update = append(c.update, old)
 	}
 	return c
@@ -145,7 +145,7 @@ func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice,
 		switch {
 		case len(s.Endpoints) == 0:
 			c.drop = append(c.drop, s)
-		case p.dress(s) || differs:
+		case p.setMeta(s) || differs:
 			changed = append(changed, s)
 		default:
 			same = append(same, s)
@@ -161,7 +161,7 @@ func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice,
 	}
 	c.update = append(c.update, changed...)
 	for len(left) > 0 {
-		if at := p.fits(same, len(left)); at >= 0 {
+		if at := p.fullestWithRoom(same, len(left)); at >= 0 {
 			left = p.fill(same[at], left)
 			c.update, same = append(c.update, same[at]), slices.Delete(same, at, at+1)
 			continue
@@ -206,8 +206,8 @@ func (p *slicePlan) fill(s *discoveryv1.EndpointSlice, left []*discoveryv1.Endpo
 	return left[n:]
 }
 
-// fits returns the place of the fullest slice that has room for n more, -1 if none has.
-func (p *slicePlan) fits(list []*discoveryv1.EndpointSlice, n int) int {
+// fullestWithRoom returns the place of the fullest slice that has room for n more, -1 if none has.
+func (p *slicePlan) fullestWithRoom(list []*discoveryv1.EndpointSlice, n int) int {
 	best := -1
 	for i, s := range list {
 		if len(s.Endpoints)+n <= p.max && (best < 0 || len(s.Endpoints) > len(list[best].Endpoints)) {
@@ -217,14 +217,14 @@ func (p *slicePlan) fits(list []*discoveryv1.EndpointSlice, n int) int {
 	return best
 }
 
-// hold keeps one slice where all would go: holder, if there is one, or a new one.
-func (p *slicePlan) hold(c *sliceChanges, holder *discoveryv1.EndpointSlice) {
+// addPlaceholder keeps one slice where all would go: holder, if there is one, or a new one.
+func (p *slicePlan) addPlaceholder(c *sliceChanges, holder *discoveryv1.EndpointSlice) {
 	if holder == nil {
 		c.create = append(c.create, p.fresh(nil))
 		return
 	}
 	c.drop = slices.DeleteFunc(c.drop, func(s *discoveryv1.EndpointSlice) bool { return s == holder })
-	if p.dress(holder) {
+	if p.setMeta(holder) {
 		c.update = append(c.update, holder)
 	}
 }
@@ -232,6 +232,6 @@ func (p *slicePlan) hold(c *sliceChanges, holder *discoveryv1.EndpointSlice) {
 // fresh returns a slice without endpoints.
 func (p *slicePlan) fresh(ports []discoveryv1.EndpointPort) *discoveryv1.EndpointSlice {
 	s := &discoveryv1.EndpointSlice{ObjectMeta: meta.ObjectMeta{GenerateName: p.prefix}, AddressType: p.addressType, Ports: ports}
-	p.dress(s)
+	p.setMeta(s)
 	return s
 }

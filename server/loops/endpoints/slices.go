@@ -37,7 +37,7 @@ type managedSlices struct {
 	manager  string
 
 	mu    sync.Mutex
-	known map[controller.Name]map[string]int64 // by service and name: the generation that is taken care of
+	generations map[controller.Name]map[string]int64 // by service and name: the generation that is taken care of
 }
 
 // deletedHere is the generation of a slice that this controller has deleted: there is nothing to do
@@ -45,7 +45,7 @@ type managedSlices struct {
 const deletedHere = math.MaxInt64
 
 func newManagedSlices(in *controller.Informers, manager string) *managedSlices {
-	return &managedSlices{informer: endpointSlicesOf(in), client: in.Client(), manager: manager, known: map[controller.Name]map[string]int64{}}
+	return &managedSlices{informer: endpointSlicesOf(in), client: in.Client(), manager: manager, generations: map[controller.Name]map[string]int64{}}
 }
 
 // Synced waits until the names of all slices are known that were there at first, whether or not the
@@ -92,13 +92,13 @@ func (m *managedSlices) serviceOf(name controller.Name, v *sliceView) (service c
 func (m *managedSlices) note(service controller.Name, slice string, generation int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if last, ok := m.known[service][slice]; ok && last >= generation {
+	if last, ok := m.generations[service][slice]; ok && last >= generation {
 		return false
 	}
-	if m.known[service] == nil {
-		m.known[service] = map[string]int64{}
+	if m.generations[service] == nil {
+		m.generations[service] = map[string]int64{}
 	}
-	m.known[service][slice] = generation
+	m.generations[service][slice] = generation
 	return true
 }
 
@@ -106,12 +106,12 @@ func (m *managedSlices) note(service controller.Name, slice string, generation i
 func (m *managedSlices) forget(service controller.Name, slice string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	last, ok := m.known[service][slice]
+	last, ok := m.generations[service][slice]
 	if !ok {
 		return deletedHere
 	}
-	if delete(m.known[service], slice); len(m.known[service]) == 0 {
-		delete(m.known, service)
+	if delete(m.generations[service], slice); len(m.generations[service]) == 0 {
+		delete(m.generations, service)
 	}
 	return last
 }
@@ -119,10 +119,10 @@ func (m *managedSlices) forget(service controller.Name, slice string) int64 {
 // of reads the slices of a service, sorted by name. Those that are being deleted are left out.
 func (m *managedSlices) of(ctx context.Context, service controller.Name) ([]*discoveryv1.EndpointSlice, error) {
 	m.mu.Lock()
-	known := slices.Sorted(maps.Keys(m.known[service]))
+	names := slices.Sorted(maps.Keys(m.generations[service]))
 	m.mu.Unlock()
 	var list []*discoveryv1.EndpointSlice
-	for _, name := range known {
+	for _, name := range names {
 		s, err := m.slices(service).Get(ctx, name, meta.GetOptions{})
 		switch {
 		case meta.IsNotFound(err):

@@ -61,8 +61,8 @@ func (now *serviceTimes) since(before serviceTimes) (first time.Time) {
 	return first
 }
 
-// knows reports whether next has been asked about a service since it was forgotten.
-func (t *triggers) knows(name controller.Name) bool {
+// seen reports whether next has been asked about a service since it was forgotten.
+func (t *triggers) seen(name controller.Name) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, ok := t.services[name]

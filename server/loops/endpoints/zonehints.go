@@ -28,8 +28,8 @@ type zoneHints struct {
 // not possible.
 type hintsByType map[discoveryv1.AddressType]topology.Counts
 
-// hintNews is an Event about the hints of a service.
-type hintNews struct{ typ, reason, message string }
+// hintEvent is an Event about the hints of a service.
+type hintEvent struct{ typ, reason, message string }
 
 func newZoneHints(nodes *controller.Informer[pods.Node]) *zoneHints {
 	return &zoneHints{nodes: nodes, services: map[controller.Name]hintsByType{}}
@@ -76,8 +76,8 @@ func (z *zoneHints) measure() topology.Shares {
 }
 
 // begin notes whether a service asks for hints, and for which types of addresses. It returns the
-// news that hints are disabled if the service had hints and does not ask for them any more.
-func (z *zoneHints) begin(name controller.Name, s *serviceView) (news []hintNews) {
+// events that hints are disabled if the service had hints and does not ask for them any more.
+func (z *zoneHints) begin(name controller.Name, s *serviceView) (events []hintEvent) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	before := z.services[name]
@@ -92,11 +92,11 @@ func (z *zoneHints) begin(name controller.Name, s *serviceView) (news []hintNews
 		delete(z.services, name)
 		for typ, counts := range before {
 			if counts != nil {
-				news = append(news, hintsDisabled(typ, "Topology Aware Hints has been disabled"))
+				events = append(events, hintsDisabled(typ, "Topology Aware Hints has been disabled"))
 			}
 		}
 	}
-	return news
+	return events
 }
 
 // forget drops a service that has no endpoints to look after.
@@ -107,7 +107,7 @@ func (z *zoneHints) forget(name controller.Name) {
 }
 
 // hint gives the endpoints of a service their hints, or none if hints are not possible.
-func (z *zoneHints) hint(name controller.Name, typ discoveryv1.AddressType, s *topology.Slices) (news []hintNews) {
+func (z *zoneHints) hint(name controller.Name, typ discoveryv1.AddressType, s *topology.Slices) (events []hintEvent) {
 	// source must not run between measure and the new counts: it would judge the old counts, and
 	// the new ones would be wrong.
 	z.mu.Lock()
@@ -115,16 +115,16 @@ func (z *zoneHints) hint(name controller.Name, typ discoveryv1.AddressType, s *t
 	counts, problem := s.Hint(z.measure())
 	switch {
 	case problem != "":
-		news = []hintNews{hintsDisabled(typ, problem)}
+		events = []hintEvent{hintsDisabled(typ, problem)}
 	case z.services[name][typ] == nil:
-		news = []hintNews{{corev1.EventTypeNormal, "TopologyAwareHintsEnabled", hintMessage(typ, "Topology Aware Hints has been enabled")}}
+		events = []hintEvent{{corev1.EventTypeNormal, "TopologyAwareHintsEnabled", hintMessage(typ, "Topology Aware Hints has been enabled")}}
 	}
 	z.services[name][typ] = counts
-	return news
+	return events
 }
 
-func hintsDisabled(typ discoveryv1.AddressType, why string) hintNews {
-	return hintNews{corev1.EventTypeWarning, "TopologyAwareHintsDisabled", hintMessage(typ, why)}
+func hintsDisabled(typ discoveryv1.AddressType, why string) hintEvent {
+	return hintEvent{corev1.EventTypeWarning, "TopologyAwareHintsDisabled", hintMessage(typ, why)}
 }
 
 func hintMessage(typ discoveryv1.AddressType, message string) string {
