@@ -36,7 +36,7 @@ type managedSlices struct {
 	client   *client.Client
 	manager  string
 
-	mu    sync.Mutex
+	mu          sync.Mutex
 	generations map[controller.Name]map[string]int64 // by service and name: the generation that is taken care of
 }
 
