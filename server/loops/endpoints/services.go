@@ -232,5 +232,6 @@ func (sp *servicePods) of(service controller.Name, s *serviceView) []selected {
 // hiddenPod reports whether ref, the targetRef of one of a service's endpoints, refers to a hidden
 // pod. The state of such a pod is not known, so its endpoint stays as it is.
 func (sp *servicePods) hiddenPod(service controller.Name, ref *corev1.ObjectReference) bool {
-	return ref != nil && ref.Kind == "Pod" && sp.pods.Hidden(controller.Name{Namespace: service.Namespace, Name: ref.Name})
+	return ref != nil && ref.Kind == "Pod" &&
+		sp.pods.Hidden(controller.Name{Namespace: service.Namespace, Name: ref.Name})
 }

@@ -30,7 +30,9 @@ type sliceView struct {
 func endpointSlicesOf(in *controller.Informers) *controller.Informer[sliceView] {
 	return controller.InformerOf(in, discoveryv1.GroupVersion.WithResource("endpointslices"),
 		func(s *discoveryv1.EndpointSlice) *sliceView {
-			return &sliceView{s.Labels[discoveryv1.LabelServiceName], s.Labels[discoveryv1.LabelManagedBy], s.Generation}
+			return &sliceView{
+				s.Labels[discoveryv1.LabelServiceName], s.Labels[discoveryv1.LabelManagedBy], s.Generation,
+			}
 		})
 }
 
@@ -43,7 +45,10 @@ type managedSlices struct {
 	client   *client.Client
 	manager  string
 
-	mu          sync.Mutex
+	mu sync.Mutex
+	// generations has, by service and slice name, the last generation that needs no more work,
+	// because this controller wrote it or has named its service already. It is deletedHere after
+	// this controller has deleted the slice.
 	generations map[controller.Name]map[string]int64
 }
 
@@ -182,7 +187,8 @@ func (m *managedSlices) write(ctx context.Context, service controller.Name, c sl
 	for _, s := range c.update {
 		made, err := m.slices(service).Update(ctx, s, meta.UpdateOptions{})
 		if err != nil {
-			return fmt.Errorf("failed to update %s EndpointSlice for %s/%s: %w", s.Name, service.Namespace, service.Name, err)
+			return fmt.Errorf("failed to update %s EndpointSlice for %s/%s: %w",
+				s.Name, service.Namespace, service.Name, err)
 		}
 		m.note(service, made.Name, made.Generation)
 	}
@@ -191,7 +197,8 @@ func (m *managedSlices) write(ctx context.Context, service controller.Name, c sl
 		if err := m.slices(service).Delete(ctx, s.Name, meta.DeleteOptions{}); err != nil && !meta.IsNotFound(err) {
 			m.forget(service, s.Name)
 			m.note(service, s.Name, s.Generation)
-			return fmt.Errorf("failed to delete %s EndpointSlice for %s/%s: %w", s.Name, service.Namespace, service.Name, err)
+			return fmt.Errorf("failed to delete %s EndpointSlice for %s/%s: %w",
+				s.Name, service.Namespace, service.Name, err)
 		}
 	}
 	return nil

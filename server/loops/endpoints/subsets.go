@@ -36,8 +36,8 @@ type subsetPort struct {
 // share one subset, and all lists are sorted. An address that is both ready and not ready for a
 // port counts as not ready. It is RepackSubsets of Kubernetes, except for the order.
 //
-// Example: {a: 80}, {a: 443}, {b: 80} become {a: 443} and {a, b: 80}, since 80 has other addresses
-// than 443.
+// Example: {a: 80}, {a: 443}, {b: 80} become {a, b: 80} and {a: 443}, since the two ports have
+// different addresses.
 func repack(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {
 	addresses := map[addressKey]*corev1.EndpointAddress{}
 	ready := map[subsetPort]map[addressKey]bool{}
