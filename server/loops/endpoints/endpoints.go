@@ -204,8 +204,9 @@ func (c *Endpoints) read(ctx context.Context, name controller.Name) (*corev1.End
 	return have, err
 }
 
-// absent reports whether a service surely has no Endpoints, which saves a request. The Informer alone is not enough, because it may not have seen Endpoints that this controller
-// wrote a moment ago. A service that triggers has seen may have such Endpoints.
+// absent reports whether a service surely has no Endpoints, which saves a request. The Informer
+// alone is not enough, because it may not have seen Endpoints that this controller wrote a moment
+// ago. A service that triggers has seen may have such Endpoints.
 func (c *Endpoints) absent(name controller.Name) bool {
 	return c.endpoints.Get(name) == nil && !c.pods.triggers.seen(name)
 }
