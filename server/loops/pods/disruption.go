@@ -58,10 +58,10 @@ func (d *Disruption) Run(ctx context.Context) {
 	after := []controller.Syncer{d.pods, d.budgets}
 	var loops sync.WaitGroup
 	loops.Go(func() {
-		controller.Loop{Source: controller.Join(d.budgets.Own(), d.pods.Source(d.counting)), Reconcile: d.count, After: after, Log: d.Log}.Run(ctx)
+		controller.Loop{Source: controller.Join(d.budgets.Own(), d.pods.Source(d.budgetsCounting)), Reconcile: d.count, After: after, Log: d.Log}.Run(ctx)
 	})
 	loops.Go(func() {
-		controller.Loop{Source: d.pods.Source(announced), Reconcile: d.calm, After: after, Log: d.Log}.Run(ctx)
+		controller.Loop{Source: d.pods.Source(announced), Reconcile: d.clearStale, After: after, Log: d.Log}.Run(ctx)
 	})
 	loops.Go(func() {
 		controller.Loop{Source: d.pods.Source(labelled), Reconcile: d.warn, After: after, Log: d.Log}.Run(ctx)
@@ -80,8 +80,8 @@ func budgetSelector(b *policyv1.PodDisruptionBudget) meta.LabelRequirements {
 	return s
 }
 
-// counting are the budgets that count a pod, or did.
-func (d *Disruption) counting(name controller.Name, before, now *View) []controller.Name {
+// budgetsCounting are the budgets that count a pod, or did.
+func (d *Disruption) budgetsCounting(name controller.Name, before, now *View) []controller.Name {
 	var list []controller.Name
 	d.budgets.Each(name.Namespace, func(budget controller.Name, b *budgetView) {
 		if before != nil && b.Selector.Matches(meta.Set(before.Labels)) || now != nil && b.Selector.Matches(meta.Set(now.Labels)) {
@@ -106,7 +106,7 @@ func (d *Disruption) warn(ctx context.Context, name controller.Name) (again time
 	if pod == nil {
 		return 0, nil
 	}
-	budgets := d.counting(name, nil, pod)
+	budgets := d.budgetsCounting(name, nil, pod)
 	if len(budgets) < 2 {
 		return 0, nil
 	}
@@ -128,11 +128,11 @@ func (d *Disruption) count(ctx context.Context, name controller.Name) (again tim
 	next := scheme.Copy(b).(*policyv1.PodDisruptionBudget)
 	if err := d.expect(ctx, b, tally); err != nil {
 		failed(&next.Status, err, tally.now)
-		tally.news = append(tally.news, news{
+		tally.events = append(tally.events, budgetEvent{
 			"CalculateExpectedPodCountFailed", corev1.EventTypeWarning, "Failed to calculate the number of expected pods: " + err.Error(),
 		})
 	} else {
-		tally.tell(next)
+		tally.fill(next)
 		again = tally.again
 	}
 	if !scheme.Equal(&b.Status, &next.Status) {
@@ -143,7 +143,7 @@ func (d *Disruption) count(ctx context.Context, name controller.Name) (again tim
 			APIVersion: policyv1.GroupVersion.String(), Kind: "PodDisruptionBudget", Namespace: b.Namespace, Name: b.Name, UID: b.UID,
 			ResourceVersion: b.ResourceVersion,
 		}
-		for _, n := range tally.news { // told once, as the status is
+		for _, n := range tally.events { // told once, as the status is
 			d.events.Event(ctx, about, n.typ, n.reason, n.message)
 		}
 	}
@@ -162,7 +162,7 @@ type tally struct {
 	disrupted                  map[string]meta.Time     // pods that are charged for and not seen to go
 	stayed                     []corev1.ObjectReference // pods that were charged for and have not gone in their time
 	again                      time.Duration            // when the first of the disrupted has had its time; 0: there is none
-	news                       []news
+	events                     []budgetEvent
 }
 
 type countedPod struct {
@@ -170,8 +170,8 @@ type countedPod struct {
 	*View
 }
 
-// news is what an Event tells about a budget.
-type news struct{ reason, typ, message string }
+// budgetEvent is what an Event tells about a budget.
+type budgetEvent struct{ reason, typ, message string }
 
 // tally counts what can be told from the pods.
 func (d *Disruption) tally(b *policyv1.PodDisruptionBudget, now time.Time) *tally {
@@ -187,7 +187,7 @@ func (d *Disruption) tally(b *policyv1.PodDisruptionBudget, now time.Time) *tall
 		if pod.Deleting {
 			continue
 		}
-		if at, ok := b.Status.DisruptedPods[pod.Name.Name]; ok && t.awaits(pod, at) {
+		if at, ok := b.Status.DisruptedPods[pod.Name.Name]; ok && t.awaitsEviction(pod, at) {
 			continue
 		}
 		if pod.Ready {
@@ -195,13 +195,13 @@ func (d *Disruption) tally(b *policyv1.PodDisruptionBudget, now time.Time) *tall
 		}
 	}
 	if len(t.pods) == 0 {
-		t.news = append(t.news, news{"NoPods", corev1.EventTypeNormal, "No matching pods found"})
+		t.events = append(t.events, budgetEvent{"NoPods", corev1.EventTypeNormal, "No matching pods found"})
 	}
 	return t
 }
 
-// awaits reports whether a pod that has been charged for is still expected to go.
-func (t *tally) awaits(pod countedPod, charged meta.Time) bool {
+// awaitsEviction reports whether a pod that has been charged for is still expected to go.
+func (t *tally) awaitsEviction(pod countedPod, charged meta.Time) bool {
 	left := charged.Add(disruptionTime).Sub(t.now)
 	if left <= 0 {
 		t.stayed = append(t.stayed, corev1.ObjectReference{
@@ -244,7 +244,7 @@ func (d *Disruption) expect(ctx context.Context, b *policyv1.PodDisruptionBudget
 		t.desired = int32(n)
 	}
 	if unmanaged {
-		t.news = append(t.news, news{"UnmanagedPods", corev1.EventTypeWarning, fmt.Sprintf(
+		t.events = append(t.events, budgetEvent{"UnmanagedPods", corev1.EventTypeWarning, fmt.Sprintf(
 			"Pods selected by this PodDisruptionBudget (selector: %v) were found to be unmanaged. As a result, the status of the PDB cannot be "+
 				"calculated correctly, which may result in undefined behavior. To account for these pods please set \".spec.minAvailable\" "+
 				"field of the PDB to an integer value.", budgetSelector(b))})
@@ -252,9 +252,9 @@ func (d *Disruption) expect(ctx context.Context, b *policyv1.PodDisruptionBudget
 	return nil
 }
 
-// tell puts the count into the status of a budget. One that counts no pods allows nothing: the
+// fill puts the count into the status of a budget. One that counts no pods allows nothing: the
 // first ones may be there unseen.
-func (t *tally) tell(b *policyv1.PodDisruptionBudget) {
+func (t *tally) fill(b *policyv1.PodDisruptionBudget) {
 	s := &b.Status
 	conditions := s.Conditions
 	*s = policyv1.PodDisruptionBudgetStatus{
@@ -284,9 +284,9 @@ func announced(name controller.Name, _, now *View) []controller.Name {
 	return []controller.Name{name}
 }
 
-// calm takes back from the status of a pod that it is about to be disrupted, when that has not come
+// clearStale takes back from the status of a pod that it is about to be disrupted, when that has not come
 // in its time.
-func (d *Disruption) calm(ctx context.Context, name controller.Name) (again time.Duration, err error) {
+func (d *Disruption) clearStale(ctx context.Context, name controller.Name) (again time.Duration, err error) {
 	if seen := d.pods.Get(name); seen == nil || seen.Disrupted.IsZero() {
 		return 0, nil
 	} else if left := time.Until(seen.Disrupted.Add(disruptionTime)); left > 0 {

@@ -16,7 +16,7 @@ type View struct {
 	Controller *meta.OwnerReference // who manages it; nil: nobody
 	Created    time.Time
 	podLife
-	podPlace
+	podLocation
 	podClaims
 }
 
@@ -32,8 +32,8 @@ type podLife struct {
 	Disrupted time.Time
 }
 
-// podPlace is where a pod is found.
-type podPlace struct {
+// podLocation is where a pod is found.
+type podLocation struct {
 	Node                string
 	IPs                 []string
 	Hostname, Subdomain string
@@ -53,7 +53,7 @@ func Of(in *controller.Informers) *controller.Informer[View] {
 
 func ViewOf(p *corev1.Pod) *View {
 	v := &View{
-		UID: p.UID, Labels: p.Labels, podLife: newPodLife(p), podPlace: newPodPlace(p), podClaims: newPodClaims(p),
+		UID: p.UID, Labels: p.Labels, podLife: newPodLife(p), podLocation: newPodLocation(p), podClaims: newPodClaims(p),
 	}
 	if p.CreationTimestamp != nil {
 		v.Created = p.CreationTimestamp.Time
@@ -77,12 +77,12 @@ func newPodLife(p *corev1.Pod) podLife {
 	return l
 }
 
-func newPodPlace(p *corev1.Pod) podPlace {
-	place := podPlace{Node: p.Spec.NodeName, Hostname: p.Spec.Hostname, Subdomain: p.Spec.Subdomain, Ports: namedPorts(p)}
+func newPodLocation(p *corev1.Pod) podLocation {
+	location := podLocation{Node: p.Spec.NodeName, Hostname: p.Spec.Hostname, Subdomain: p.Spec.Subdomain, Ports: namedPorts(p)}
 	for _, ip := range p.Status.PodIPs {
-		place.IPs = append(place.IPs, ip.IP)
+		location.IPs = append(location.IPs, ip.IP)
 	}
-	return place
+	return location
 }
 
 func newPodClaims(p *corev1.Pod) (c podClaims) {
