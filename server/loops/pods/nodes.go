@@ -34,8 +34,8 @@ func NodesOf(in *controller.Informers) *controller.Informer[Node] {
 	})
 }
 
-// controlPlane reports whether a node has the label of the control plane, or the label that
-// Kubernetes used for it before 1.20.
+// controlPlane reports whether a node has the label of the control plane or its former label,
+// node-role.kubernetes.io/master.
 func controlPlane(n *corev1.Node) bool {
 	_, is := n.Labels["node-role.kubernetes.io/control-plane"]
 	_, was := n.Labels["node-role.kubernetes.io/master"]
