@@ -111,7 +111,7 @@ func (d *Disruption) budgetsCounting(name controller.Name, before, now *View) []
 	return list
 }
 
-// labelled returns a pod that is new or whose labels have changed, since other budgets may select it.
+// labelled returns a pod that is new or whose labels have changed: other budgets may select it.
 func labelled(name controller.Name, before, now *View) []controller.Name {
 	if now == nil || before != nil && maps.Equal(before.Labels, now.Labels) {
 		return nil
@@ -119,9 +119,9 @@ func labelled(name controller.Name, before, now *View) []controller.Name {
 	return []controller.Name{name}
 }
 
-// warn writes an Event about a pod that several budgets select, which cannot be evicted. The text is
-// Kubernetes', whose controller then updates only one of the budgets ("Chose"); here each of them
-// counts the pod.
+// warn writes an Event about a pod that several budgets select, which cannot be evicted. The text
+// is Kubernetes', whose controller then updates only one of the budgets ("Chose"); here each of
+// them counts the pod.
 func (d *Disruption) warn(ctx context.Context, name controller.Name) (again time.Duration, err error) {
 	pod := d.pods.Get(name)
 	if pod == nil {
@@ -136,7 +136,8 @@ func (d *Disruption) warn(ctx context.Context, name controller.Name) (again time
 		APIVersion: "v1", Kind: "Pod", Namespace: name.Namespace, Name: name.Name, UID: pod.UID,
 	}
 	d.events.Event(ctx, about, corev1.EventTypeWarning, "MultiplePodDisruptionBudgets", fmt.Sprintf(
-		"Pod %q/%q matches multiple PodDisruptionBudgets.  Chose %q arbitrarily.", name.Namespace, name.Name, first.Name))
+		"Pod %q/%q matches multiple PodDisruptionBudgets.  Chose %q arbitrarily.",
+		name.Namespace, name.Name, first.Name))
 	return 0, nil
 }
 
@@ -154,7 +155,8 @@ func (d *Disruption) count(ctx context.Context, name controller.Name) (again tim
 	if err := d.expect(ctx, b, tally); err != nil {
 		failed(&next.Status, err, tally.now)
 		tally.events = append(tally.events, budgetEvent{
-			"CalculateExpectedPodCountFailed", corev1.EventTypeWarning, "Failed to calculate the number of expected pods: " + err.Error(),
+			"CalculateExpectedPodCountFailed", corev1.EventTypeWarning,
+			"Failed to calculate the number of expected pods: " + err.Error(),
 		})
 	} else {
 		tally.fill(next)
@@ -229,8 +231,8 @@ func (d *Disruption) tally(b *policyv1.PodDisruptionBudget, now time.Time) *tall
 	return t
 }
 
-// awaitsEviction reports whether a pod whose eviction was granted at charged is still expected to be
-// deleted. It enters the pod in disrupted if so, and in stayed if not.
+// awaitsEviction reports whether a pod whose eviction was granted at charged is still expected to
+// be deleted. It enters the pod in disrupted if so, and in stayed if not.
 func (t *tally) awaitsEviction(pod countedPod, charged meta.Time) bool {
 	left := charged.Add(disruptionTime).Sub(t.now)
 	if left <= 0 {
@@ -246,8 +248,8 @@ func (t *tally) awaitsEviction(pod countedPod, charged meta.Time) bool {
 	return true
 }
 
-// expect sets expected and desired, the numbers of pods and of healthy pods that there should be. If
-// the budget has a minAvailable that is an integer, expected is the number of pods that exist.
+// expect sets expected and desired, the numbers of pods and of healthy pods that there should be.
+// If the budget has a minAvailable that is an integer, expected is the number of pods that exist.
 // Otherwise, with a percentage or maxUnavailable, it is the sum of the scales of the pods'
 // controllers. Percentages are rounded up, for both fields.
 func (d *Disruption) expect(ctx context.Context, b *policyv1.PodDisruptionBudget, t *tally) error {
@@ -346,7 +348,8 @@ func (d *Disruption) clearStale(ctx context.Context, name controller.Name) (agai
 // condition: a kubelet ends the pod by itself, however long that takes.
 func disruptedSince(p *corev1.Pod) time.Time {
 	c := p.Status.Condition(corev1.DisruptionTarget)
-	if c == nil || c.Status != corev1.ConditionTrue || c.Reason == "TerminationByKubelet" || p.DeletionTimestamp != nil ||
+	if c == nil || c.Status != corev1.ConditionTrue || c.Reason == "TerminationByKubelet" ||
+		p.DeletionTimestamp != nil ||
 		p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return time.Time{}
 	}

@@ -1,7 +1,7 @@
 // Package pods has the loops that look after pods, budgets and finished jobs, and the views of pods
 // and nodes that other loops share. The loops do the work of three controllers of
-// kube-controller-manager: pod-garbage-collector (PodGC), disruption-controller (Disruption) and
-// ttl-after-finished-controller (FinishedJobs).
+// kube-controller-manager: pod-garbage-collector-controller (PodGC), disruption-controller
+// (Disruption) and ttl-after-finished-controller (FinishedJobs).
 //
 // Words: a View is the part of a pod that an Informer keeps, and a Node that of a node. A pod has
 // ended if its phase is none of Pending, Running and Unknown. A budget is a PodDisruptionBudget. An

@@ -18,8 +18,8 @@ import (
 )
 
 // This file deletes pods that no kubelet will delete. Package server runs it as the controller
-// pod-garbage-collector. Kubernetes looks at all pods each 20 seconds; this loop works on a pod when
-// the pod or its node changes, and looks at all pods only when too many have ended.
+// pod-garbage-collector-controller. Kubernetes looks at all pods each 20 seconds; this loop works
+// on a pod when the pod or its node changes, and looks at all pods only when too many have ended.
 
 // PodGC is the loop that deletes
 //   - pods of a node that does not exist, after quarantine (orphaned pods);
@@ -68,8 +68,8 @@ func (c *PodGC) Run(ctx context.Context) {
 	sweeping.Wait()
 }
 
-// podChanged counts ended pods and wakes sweep if there are too many. It returns the pod if it has a
-// node or is being deleted, because only such pods concern reconcile.
+// podChanged counts ended pods and wakes sweep if there are too many. It returns the pod if it has
+// a node or is being deleted, because only such pods concern reconcile.
 func (c *PodGC) podChanged(name controller.Name, before, now *View) []controller.Name {
 	change := int64(0)
 	if before.ended() {
@@ -208,10 +208,10 @@ func (c *PodGC) tooMany() map[controller.Name]*View {
 	return ended
 }
 
-// delete deletes a pod without a grace period. If the pod has not ended, delete first sets its phase
-// to Failed, and adds the condition why if that is not nil, so that a job controller, for example,
-// counts the pod as failed (KEP-3329). It does nothing if the pod was replaced or bound to another
-// node since known was made.
+// delete deletes a pod without a grace period. If the pod has not ended, delete first sets its
+// phase to Failed, and adds the condition why if that is not nil, so that a job controller, for
+// example, counts the pod as failed (KEP-3329). It does nothing if the pod was replaced or bound to
+// another node since known was made.
 func (c *PodGC) delete(ctx context.Context, name controller.Name, known *View, why *corev1.PodCondition) error {
 	pods := client.For[*corev1.Pod](c.Informers.Client(), corev1.GroupVersion.WithResource("pods")).In(name.Namespace)
 	pod, err := pods.Get(ctx, name.Name, meta.GetOptions{})
