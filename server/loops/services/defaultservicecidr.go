@@ -26,7 +26,7 @@ type DefaultServiceCIDR struct {
 	Events *controller.Recorder
 	Log    *zap.Logger
 
-	told map[string]bool // reasons
+	warned map[string]bool // reasons
 }
 
 // Ensure makes what is missing, and tries until it has.
@@ -77,23 +77,23 @@ func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 		}
 		cidr = widened
 	}
-	return c.judge(ctx, cidr)
+	return c.markReady(ctx, cidr)
 }
 
-// judge says that a ServiceCIDR with the ranges of the configuration is ready.
-func (c *DefaultServiceCIDR) judge(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
+// markReady says that a ServiceCIDR with the ranges of the configuration is ready.
+func (c *DefaultServiceCIDR) markReady(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
 	if cidr.DeletionTimestamp != nil {
 		return nil
 	}
 	if !slices.Equal(cidr.Spec.CIDRs, c.CIDRs) {
-		c.once(ctx, cidr, "KubernetesDefaultServiceCIDRInconsistent", fmt.Sprintf(
+		c.warnOnce(ctx, cidr, "KubernetesDefaultServiceCIDRInconsistent", fmt.Sprintf(
 			"The default ServiceCIDR %v does not match the controller flag configurations %s", cidr.Spec.CIDRs, c.CIDRs))
 		return nil
 	}
 	ready := meta.FindCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	switch {
 	case ready != nil && ready.Status == meta.ConditionFalse:
-		c.once(ctx, cidr, ready.Reason, "Configuration matches, but "+ready.Message)
+		c.warnOnce(ctx, cidr, ready.Reason, "Configuration matches, but "+ready.Message)
 		return nil
 	case ready != nil && ready.Status == meta.ConditionTrue:
 		return nil
@@ -105,15 +105,15 @@ func (c *DefaultServiceCIDR) judge(ctx context.Context, cidr *networkingv1.Servi
 	return err
 }
 
-// once tells what only a person can change.
-func (c *DefaultServiceCIDR) once(ctx context.Context, cidr *networkingv1.ServiceCIDR, reason, message string) {
-	if c.told[reason] {
+// warnOnce tells what only a person can change.
+func (c *DefaultServiceCIDR) warnOnce(ctx context.Context, cidr *networkingv1.ServiceCIDR, reason, message string) {
+	if c.warned[reason] {
 		return
 	}
-	if c.told == nil {
-		c.told = map[string]bool{}
+	if c.warned == nil {
+		c.warned = map[string]bool{}
 	}
-	c.told[reason] = true
+	c.warned[reason] = true
 	c.warn(ctx, cidr, reason, message)
 }
 

@@ -36,7 +36,7 @@ type KubernetesService struct {
 	Slices bool
 	Log    *zap.Logger
 
-	took time.Time // when this server last put its own port in the place of another
+	portTaken time.Time // when this server last put its own port in the place of another
 }
 
 // portPause is how long a server leaves the port of the endpoints to others after it has put its
@@ -65,7 +65,7 @@ func (c *KubernetesService) Run(ctx context.Context) {
 		if meta.IsConflict(err) { // another server was faster, and its change is told to this one
 			err = nil
 		}
-		return max(portPause-time.Since(c.took), 0), err
+		return max(portPause-time.Since(c.portTaken), 0), err
 	}
 	controller.Loop{Source: controller.Join(sources...), Reconcile: reconcile, Log: c.Log}.Run(ctx)
 }
@@ -149,7 +149,7 @@ func (c *KubernetesService) publish(ctx context.Context, old *corev1.Endpoints, 
 	}
 	c.Log.Info("the servers behind the service kubernetes have changed", zap.Strings("addresses", servers))
 	if len(old.Subsets) == 1 && len(next.Subsets) == 1 && !scheme.Equal(&old.Subsets[0].Ports, &next.Subsets[0].Ports) {
-		c.took = time.Now()
+		c.portTaken = time.Now()
 	}
 	return c.endpoints().Update(ctx, next, meta.UpdateOptions{})
 }
@@ -168,7 +168,7 @@ func (c *KubernetesService) endpointsOf(old *corev1.Endpoints, servers []string)
 	subset := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "https", Port: c.Port, Protocol: corev1.ProtocolTCP}}}
 	if len(next.Subsets) == 1 {
 		now := &next.Subsets[0]
-		if len(now.Ports) > 0 && (len(servers) > 1 || time.Since(c.took) < portPause) {
+		if len(now.Ports) > 0 && (len(servers) > 1 || time.Since(c.portTaken) < portPause) {
 			subset.Ports = now.Ports
 		}
 		if sameServers(now.Addresses, servers) {
