@@ -18,7 +18,7 @@ import (
 // DefaultServiceCIDR is the loop that keeps the default ServiceCIDR. It creates the object if it is
 // missing, adds the second range when a single-stack cluster becomes dual-stack, and sets the
 // condition Ready to True if the object has no such condition. If the object has other ranges than
-// CIDRs, it leaves them and warns once. Every server runs its own, and they may overtake each other.
+// CIDRs, it leaves them and warns once. Every server has its own, and any of them may write first.
 type DefaultServiceCIDR struct {
 	// Client reads and writes the ServiceCIDR.
 	Client *client.Client
@@ -35,7 +35,7 @@ type DefaultServiceCIDR struct {
 }
 
 // Ensure creates the ServiceCIDR and sets its condition, and tries again until it has succeeded or
-// ctx ends. The server calls it before it serves services, which need a range.
+// ctx ends. A post-start hook calls it, so the server is not ready before it returns.
 func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := c.reconcile(ctx)
@@ -63,8 +63,8 @@ func (c *DefaultServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] 
 	return client.For[*networkingv1.ServiceCIDR](c.Client, networkingv1.GroupVersion.WithResource("servicecidrs"))
 }
 
-// reconcile creates or widens the ServiceCIDR and marks it ready. Its errors include those of a
-// write that another server has overtaken; Ensure and Run try again after these without a log line.
+// reconcile creates or widens the ServiceCIDR and marks it ready. Its error may be that another
+// server's write came first. Ensure then tries again, and Run waits for the change to be seen.
 func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 	cidr, err := c.cidrs().Get(ctx, c.Name, meta.GetOptions{})
 	if meta.IsNotFound(err) {
@@ -99,7 +99,8 @@ func (c *DefaultServiceCIDR) markReady(ctx context.Context, cidr *networkingv1.S
 	}
 	if !slices.Equal(cidr.Spec.CIDRs, c.CIDRs) {
 		c.warnOnce(ctx, cidr, "KubernetesDefaultServiceCIDRInconsistent", fmt.Sprintf(
-			"The default ServiceCIDR %v does not match the controller flag configurations %s", cidr.Spec.CIDRs, c.CIDRs))
+			"The default ServiceCIDR %v does not match the controller flag configurations %s",
+			cidr.Spec.CIDRs, c.CIDRs))
 		return nil
 	}
 	ready := meta.FindCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
@@ -114,7 +115,8 @@ func (c *DefaultServiceCIDR) markReady(ctx context.Context, cidr *networkingv1.S
 		Status: meta.ConditionTrue, Message: "Kubernetes default Service CIDR is ready",
 	})
 	if controller.IgnoreOvertaken(err) != nil {
-		c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError", "The default ServiceCIDR Status can not be set to Ready=True")
+		c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError",
+			"The default ServiceCIDR Status can not be set to Ready=True")
 	}
 	return err
 }

@@ -80,8 +80,8 @@ func (c *ServiceCIDR) reconcile(ctx context.Context, name controller.Name) (time
 	return 0, err
 }
 
-// release removes the finalizer of a ServiceCIDR that is being deleted. If an address is blocked, it
-// sets the condition Ready to False with the reason Terminating instead. It returns when to look
+// release removes the finalizer of a ServiceCIDR that is being deleted. If an address is blocked,
+// it sets the condition Ready to False with the reason Terminating instead. It returns when to look
 // again.
 func (c *ServiceCIDR) release(ctx context.Context, cidr *networkingv1.ServiceCIDR) (time.Duration, error) {
 	if !slices.Contains(cidr.Finalizers, cidrFinalizer) {
@@ -128,7 +128,8 @@ func (c *ServiceCIDR) blocked(ctx context.Context, cidr *networkingv1.ServiceCID
 	if len(own) == 0 {
 		return false, nil
 	}
-	addresses := client.For[*meta.PartialObjectMetadata](c.Client, networkingv1.GroupVersion.WithResource("ipaddresses"))
+	addresses := client.For[*meta.PartialObjectMetadata](
+		c.Client, networkingv1.GroupVersion.WithResource("ipaddresses"))
 	for a, err := range addresses.All(meta.WithUnread(ctx), meta.ListOptions{
 		LabelSelector: networkingv1.LabelManagedBy + "=" + c.AddressManager,
 	}) {
