@@ -174,7 +174,7 @@ func (c *PodGC) sweep(ctx context.Context) {
 		for ctx.Err() == nil && c.ended.Load() > int64(c.Ended) {
 			for name, pod := range c.tooMany() {
 				if err := c.delete(ctx, name, pod, nil); err != nil && ctx.Err() == nil {
-					c.Log.Warn("cannot delete a pod",
+					c.Log.Warn("cannot delete a pod that has ended",
 						zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 				}
 			}
@@ -218,7 +218,7 @@ func (c *PodGC) delete(ctx context.Context, name controller.Name, known *View, w
 	if err != nil || pod.UID != known.UID || pod.Spec.NodeName != known.Node {
 		return controller.IgnoreNotFound(err)
 	}
-	c.Log.Info("deleting a pod that nobody else will",
+	c.Log.Info("deleting a pod that no kubelet will delete",
 		zap.String("namespace", name.Namespace), zap.String("name", name.Name))
 	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 		pod.Status.Phase, pod.Status.ObservedGeneration = corev1.PodFailed, pod.Generation

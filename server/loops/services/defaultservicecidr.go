@@ -43,7 +43,7 @@ func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 			return
 		}
 		if controller.IgnoreOvertaken(err) != nil {
-			c.Log.Warn("cannot create the default ServiceCIDR yet", zap.Error(err))
+			c.Log.Warn("cannot set up the default ServiceCIDR, trying again", zap.String("name", c.Name), zap.Error(err))
 		}
 		controller.Pause(ctx, 100*time.Millisecond)
 	}
@@ -134,8 +134,11 @@ func (c *DefaultServiceCIDR) warnOnce(ctx context.Context, cidr *networkingv1.Se
 	c.warn(ctx, cidr, reason, message)
 }
 
+// warn reports a problem in the log and as an Event about the ServiceCIDR. reason and message are
+// Kubernetes'.
 func (c *DefaultServiceCIDR) warn(ctx context.Context, cidr *networkingv1.ServiceCIDR, reason, message string) {
-	c.Log.Warn(message, zap.String("reason", reason))
+	c.Log.Warn("the default ServiceCIDR needs an administrator",
+		zap.String("name", c.Name), zap.String("reason", reason), zap.String("message", message))
 	c.Events.Event(ctx, cidrReference(cidr), corev1.EventTypeWarning, reason, message)
 }
 

@@ -83,7 +83,7 @@ func (c *KubernetesService) Run(ctx context.Context) {
 
 // errNoServers keeps the Endpoints as they are. The list of servers must be wrong if it is empty,
 // because this server is alive.
-var errNoServers = errors.New("no server is known to live")
+var errNoServers = errors.New("no API server is listed as live, so the endpoints of the Service kubernetes stay as they are")
 
 // Reconcile brings the Service, its Endpoints and its EndpointSlice up to date once. It returns the
 // first error and does not try again.
@@ -168,7 +168,7 @@ func (c *KubernetesService) publish(
 	if scheme.Equal(old, next) {
 		return old, nil
 	}
-	c.Log.Info("the servers behind the service kubernetes have changed", zap.Strings("addresses", servers))
+	c.Log.Info("writing new server addresses into the endpoints of the Service kubernetes", zap.Strings("addresses", servers))
 	if len(old.Subsets) == 1 && len(next.Subsets) == 1 &&
 		!scheme.Equal(&old.Subsets[0].Ports, &next.Subsets[0].Ports) {
 		c.portTaken = time.Now()
