@@ -16,9 +16,10 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Endpoints keeps the Endpoints of services with a selector: the addresses of the pods that are
-// selected, of the service's first family, at most maxAddresses. Endpoints without a service go
-// when their service does, and soon after this begins.
+// Endpoints is the controller that writes the Endpoints of managed services: the addresses of the
+// selected pods in the service's first IP family, at most maxAddresses of them. It deletes the
+// Endpoints of a deleted service, and, soon after Run begins, Endpoints whose service was deleted
+// while no controller ran.
 type Endpoints struct {
 	client    *client.Client
 	pods      *servicePods
@@ -27,11 +28,12 @@ type Endpoints struct {
 	log       *zap.Logger
 }
 
-// endpointsView is what controllers need to know of Endpoints: that they are there, and whether
-// they have changed.
-type endpointsView struct{ Version string }
+// endpointsView is the part of Endpoints that the Informer keeps. It shows that they exist and when
+// they change; their addresses, which may be many, are read from the server when they are needed.
+type endpointsView struct{ Version string } // resourceVersion
 
-// annotationLeader marks Endpoints that are none: they hold an election.
+// annotationLeader marks Endpoints that are the lock of a leader election. They hold no addresses,
+// so they are neither deleted as leftovers nor mirrored.
 const annotationLeader = "control-plane.alpha.kubernetes.io/leader"
 
 // endpointsOf returns the Informer of Endpoints, which all controllers of a run share.
@@ -43,17 +45,19 @@ func endpointsOf(in *controller.Informers) *controller.Informer[endpointsView] {
 
 var endpointsResource = corev1.GroupVersion.WithResource("endpoints")
 
-// maxAddresses is how many addresses Endpoints hold, ready and not.
+// maxAddresses is the highest number of addresses in Endpoints, ready and not ready together. It is
+// Kubernetes' limit, which keeps the object small enough to be sent to each node on each change.
 const maxAddresses = 1000
 
-// What the controller says of the Endpoints that it writes.
+// The label and the annotation that the controller sets on Endpoints. The annotation has the value
+// "truncated" if addresses were left out because of maxAddresses, and is absent otherwise.
 const (
 	labelEndpointsManager  = "endpoints.kubernetes.io/managed-by"
 	endpointsManager       = "endpoint-controller"
 	annotationOverCapacity = "endpoints.kubernetes.io/over-capacity"
 )
 
-// NewEndpoints makes the controller for a run.
+// NewEndpoints returns the controller for the run that in belongs to.
 func NewEndpoints(in *controller.Informers, log *zap.Logger) *Endpoints {
 	return &Endpoints{
 		client: in.Client(), pods: newServicePods(in), endpoints: endpointsOf(in),
@@ -61,7 +65,7 @@ func NewEndpoints(in *controller.Informers, log *zap.Logger) *Endpoints {
 	}
 }
 
-// Run works until ctx ends.
+// Run keeps Endpoints up to date until ctx ends. It returns when all its work has ended.
 func (c *Endpoints) Run(ctx context.Context) {
 	gone := c.endpoints.Source(func(name controller.Name, _, now *endpointsView) []controller.Name {
 		if now != nil {
@@ -70,29 +74,33 @@ func (c *Endpoints) Run(ctx context.Context) {
 		return []controller.Name{name}
 	})
 	controller.Loop{
-		Source: controller.Join(c.pods.source(), gone, c.leftovers), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
+		Source:    controller.Join(c.pods.source(), gone, c.leftovers),
+		Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
 		After: []controller.Syncer{c.pods.services, c.pods.pods, c.endpoints},
 	}.Run(ctx)
 }
 
-// leftoverGrace is the time after which Endpoints without a service are deleted. A client that has
-// just written Endpoints may create their service with its next request.
+// leftoverGrace is how long Endpoints may be without a service before leftovers names them. A
+// client that has just written Endpoints may create their service with its next request.
+// Kubernetes has no such grace: its controller deletes leftovers as soon as it starts.
 const leftoverGrace = 10 * time.Second
 
-// leftovers is the Source of Endpoints whose service has gone while nobody looked: those that have
-// none now, and none after leftoverGrace either.
+// leftovers is the Source of Endpoints whose service was deleted while no controller ran. It looks
+// twice, leftoverGrace apart, and names the Endpoints that have the same UID and no service both
+// times. It ends after that, because later deletions of services arrive as changes. After a failed
+// list it tries again.
 func (c *Endpoints) leftovers(ctx context.Context, add func(controller.Name), failed func(error)) {
 	if c.pods.services.Synced(ctx) != nil {
 		return
 	}
 	var first map[controller.Name]meta.UID
 	for {
-		found, err := c.alone(ctx)
+		found, err := c.withoutService(ctx)
 		next := leftoverGrace
 		switch {
 		case err != nil:
 			failed(err)
-			next = controller.MaxPause // they are harmless
+			next = controller.MaxPause // leftovers are harmless, so there is no hurry
 		case len(found) == 0:
 			return
 		case first == nil:
@@ -111,11 +119,13 @@ func (c *Endpoints) leftovers(ctx context.Context, add func(controller.Name), fa
 	}
 }
 
-// alone returns the Endpoints without a service.
-func (c *Endpoints) alone(ctx context.Context) (map[controller.Name]meta.UID, error) {
+// withoutService returns the UIDs of the Endpoints without a service. It leaves out the locks of
+// elections, and Endpoints that cannot be read, since they may be such locks.
+func (c *Endpoints) withoutService(ctx context.Context) (map[controller.Name]meta.UID, error) {
 	found := map[controller.Name]meta.UID{}
-	for e, err := range client.For[*meta.PartialObjectMetadata](c.client, endpointsResource).All(meta.WithUnread(ctx), meta.ListOptions{}) {
-		if meta.IsUnreadable(err) { // nobody can tell whose they are
+	for e, err := range client.For[*meta.PartialObjectMetadata](c.client, endpointsResource).
+		All(meta.WithUnread(ctx), meta.ListOptions{}) {
+		if meta.IsUnreadable(err) {
 			continue
 		}
 		if err != nil {
@@ -129,13 +139,15 @@ func (c *Endpoints) alone(ctx context.Context) (map[controller.Name]meta.UID, er
 	return found, nil
 }
 
+// reconcile brings the Endpoints of one service up to date. It does nothing if the service is
+// hidden, because its selector is not known.
 func (c *Endpoints) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	if c.pods.services.Hidden(name) {
 		return 0, nil
 	}
 	s := c.pods.services.Get(name)
 	if s == nil {
-		err := c.drop(ctx, name)
+		err := c.deleteEndpoints(ctx, name)
 		if err == nil {
 			c.pods.triggers.forget(name)
 		}
@@ -144,16 +156,16 @@ func (c *Endpoints) reconcile(ctx context.Context, name controller.Name) (time.D
 	if !s.managed() {
 		return 0, nil
 	}
-	have, err := c.present(ctx, name)
+	have, err := c.read(ctx, name)
 	if err != nil {
 		return 0, err
 	}
 	pods := c.pods.of(name, s)
 	trigger := c.pods.triggers.next(name, s, pods)
-	want := repack(append(s.subsets(name, pods), c.held(name, have)...))
+	want := repack(append(s.subsets(name, pods), c.hiddenAddresses(name, have)...))
 	over := truncate(want)
-	want = repack(want) // without what is empty now
-	if have.ResourceVersion != "" && c.right(have, s, want, over) {
+	want = repack(want) // drops the subsets that truncate has emptied
+	if have.ResourceVersion != "" && c.upToDate(have, s, want, over) {
 		return 0, nil
 	}
 	have.Subsets, have.Labels = want, s.endpointsLabels()
@@ -166,9 +178,9 @@ func (c *Endpoints) reconcile(ctx context.Context, name controller.Name) (time.D
 	return 0, c.write(ctx, name, have)
 }
 
-// held are the addresses of pods that are hidden, as they are in Endpoints.
-func (c *Endpoints) held(name controller.Name, have *corev1.Endpoints) []corev1.EndpointSubset {
-	gone := func(a corev1.EndpointAddress) bool { return !c.pods.hides(name, a.TargetRef) }
+// hiddenAddresses returns the subsets of have with the addresses of hidden pods only.
+func (c *Endpoints) hiddenAddresses(name controller.Name, have *corev1.Endpoints) []corev1.EndpointSubset {
+	gone := func(a corev1.EndpointAddress) bool { return !c.pods.hiddenPod(name, a.TargetRef) }
 	var list []corev1.EndpointSubset
 	for _, s := range have.Subsets {
 		s.Addresses = slices.DeleteFunc(slices.Clone(s.Addresses), gone)
@@ -178,8 +190,9 @@ func (c *Endpoints) held(name controller.Name, have *corev1.Endpoints) []corev1.
 	return list
 }
 
-// present reads the Endpoints of a service; without a revision if there are none.
-func (c *Endpoints) present(ctx context.Context, name controller.Name) (*corev1.Endpoints, error) {
+// read returns the Endpoints of a service from the server. If there are none it returns new ones,
+// which have no ResourceVersion.
+func (c *Endpoints) read(ctx context.Context, name controller.Name) (*corev1.Endpoints, error) {
 	none := &corev1.Endpoints{ObjectMeta: meta.ObjectMeta{Name: name.Name}}
 	if c.absent(name) {
 		return none, nil
@@ -191,25 +204,34 @@ func (c *Endpoints) present(ctx context.Context, name controller.Name) (*corev1.
 	return have, err
 }
 
-// absent reports whether a service has no Endpoints as far as is known here, and none that have
-// been written here since: the Informer may not know these yet.
+// absent reports whether a service surely has no Endpoints, which saves a request. The Informer
+// alone is not enough, because it may not have seen Endpoints that this controller wrote a moment
+// ago. A service that triggers has seen may have such Endpoints.
 func (c *Endpoints) absent(name controller.Name) bool {
-	return c.endpoints.Get(name) == nil && !c.pods.triggers.knows(name)
+	return c.endpoints.Get(name) == nil && !c.pods.triggers.seen(name)
 }
 
-// right reports whether Endpoints say what is wanted, in whatever order.
-func (c *Endpoints) right(have *corev1.Endpoints, s *serviceView, want []corev1.EndpointSubset, over bool) bool {
+// upToDate reports whether have need not be written. The order of subsets and addresses does not
+// count, and neither does the headless label by itself: it is corrected with the next write, as in
+// Kubernetes. over tells whether addresses were left out.
+func (c *Endpoints) upToDate(
+	have *corev1.Endpoints, s *serviceView, want []corev1.EndpointSubset, over bool,
+) bool {
 	packed, labels := repack(have.Subsets), maps.Clone(have.Labels)
 	wanted := s.endpointsLabels()
-	delete(labels, labelHeadless) // written with the rest
+	delete(labels, labelHeadless)
 	delete(wanted, labelHeadless)
 	_, marked := have.Annotations[annotationOverCapacity]
 	return scheme.Equal(&packed, &want) && maps.Equal(labels, wanted) && marked == over
 }
 
-// write creates or updates Endpoints.
+// write updates Endpoints if they have a ResourceVersion, and creates them otherwise. It reports a
+// failure as an Event with Kubernetes' reason and text. A conflict is no Event: the loop tries
+// again. In a namespace that is being deleted nothing can be created, which is no error.
 func (c *Endpoints) write(ctx context.Context, name controller.Name, e *corev1.Endpoints) error {
-	about := corev1.ObjectReference{Kind: "Endpoints", APIVersion: "v1", Namespace: name.Namespace, Name: name.Name, UID: e.UID}
+	about := corev1.ObjectReference{
+		Kind: "Endpoints", APIVersion: "v1", Namespace: name.Namespace, Name: name.Name, UID: e.UID,
+	}
 	if e.ResourceVersion != "" {
 		_, err := c.in(name).Update(ctx, e, meta.UpdateOptions{})
 		if err != nil && !meta.IsConflict(err) {
@@ -229,13 +251,15 @@ func (c *Endpoints) write(ctx context.Context, name controller.Name, e *corev1.E
 	return err
 }
 
-// drop deletes the Endpoints of a service that is gone. A new one of that name is looked for, as
-// the Informer may not know it yet.
-func (c *Endpoints) drop(ctx context.Context, name controller.Name) error {
+// deleteEndpoints deletes the Endpoints of a deleted service. It first asks the server for a new
+// service of the same name, which the Informer may not have seen yet: that service needs the
+// Endpoints.
+func (c *Endpoints) deleteEndpoints(ctx context.Context, name controller.Name) error {
 	if c.absent(name) {
 		return nil
 	}
-	services := client.For[*meta.PartialObjectMetadata](c.client, corev1.GroupVersion.WithResource("services")).In(name.Namespace)
+	services := client.For[*meta.PartialObjectMetadata](c.client, corev1.GroupVersion.WithResource("services")).
+		In(name.Namespace)
 	if _, err := services.Get(ctx, name.Name, meta.GetOptions{}); !meta.IsNotFound(err) {
 		return err
 	}
@@ -246,7 +270,10 @@ func (c *Endpoints) in(name controller.Name) client.Resource[*corev1.Endpoints] 
 	return client.For[*corev1.Endpoints](c.client, endpointsResource).In(name.Namespace)
 }
 
-// subsets are the addresses of the service's pods with the ports to which its own lead.
+// subsets returns the addresses of the service's pods with the ports that the service leads to, in
+// their canonical form (repack). A pod that none of the service's ports leads to is left out,
+// except by a headless service without ports. A pod that is being deleted is left out unless the
+// service publishes addresses that are not ready.
 func (s *serviceView) subsets(name controller.Name, pods []selected) []corev1.EndpointSubset {
 	var list []corev1.EndpointSubset
 	for i := range pods {
@@ -257,7 +284,9 @@ func (s *serviceView) subsets(name controller.Name, pods []selected) []corev1.En
 		}
 		var ports []corev1.EndpointPort
 		for _, t := range s.targets(pod.View) {
-			ports = append(ports, corev1.EndpointPort{Name: t.Name, Port: t.number, Protocol: t.Protocol, AppProtocol: t.AppProtocol})
+			ports = append(ports, corev1.EndpointPort{
+				Name: t.Name, Port: t.number, Protocol: t.Protocol, AppProtocol: t.AppProtocol,
+			})
 		}
 		portless := len(s.Ports) == 0 && s.ClusterIP == noAddress
 		if len(ports) == 0 && !portless {
@@ -272,28 +301,32 @@ func (s *serviceView) subsets(name controller.Name, pods []selected) []corev1.En
 	return repack(list)
 }
 
-// address is a pod's of the service's first family, nil if it has none that could be an endpoint.
+// address returns a pod's first address in the service's first IP family. It returns nil if the pod
+// has no such address or can be no endpoint.
 func (s *serviceView) address(name controller.Name, pod *selected) *corev1.EndpointAddress {
-	if !pod.backs() {
+	if !pod.canBeEndpoint() {
 		return nil
 	}
 	for _, ip := range pod.addresses() {
 		if ip.Is4() == (s.Families[0] == corev1.IPv4Protocol) {
 			return &corev1.EndpointAddress{
-				IP: ip.String(), Hostname: pod.hostname(name.Name), NodeName: unlessEmpty(pod.Node), TargetRef: pod.reference(name.Namespace),
+				IP: ip.String(), Hostname: pod.hostname(name.Name),
+				NodeName: unlessEmpty(pod.Node), TargetRef: pod.reference(name.Namespace),
 			}
 		}
 	}
 	return nil
 }
 
-// endpointsLabels are the labels of the service's Endpoints.
+// endpointsLabels returns the labels that the service's Endpoints should have.
 func (s *serviceView) endpointsLabels() map[string]string {
 	return s.labelsWith(map[string]string{labelEndpointsManager: endpointsManager})
 }
 
-// truncate leaves at most maxAddresses in subsets, those that are ready first, of each subset a
-// share. It reports whether there were more.
+// truncate leaves at most maxAddresses in subsets and reports whether it removed any. It prefers
+// ready addresses: if there are too many ready ones it removes all others; else it keeps all ready
+// ones and some of the others. Each subset keeps a share in proportion to its size, rounded up, as
+// in Kubernetes. Example: 1500 ready addresses in subsets of 900 and 600 become 600 and 400.
 func truncate(subsets []corev1.EndpointSubset) bool {
 	ready, unready := 0, 0
 	for i := range subsets {

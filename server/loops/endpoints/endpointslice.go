@@ -18,11 +18,13 @@ import (
 	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
-// EndpointSlices keeps the endpoint slices of services with a selector: the addresses of the pods
-// that are selected, with the ports that the service's lead to there, in slices of their own for
-// each family of addresses and each set of ports. Endpoints get hints about who should use them, by
-// the field trafficDistribution of the service or by its annotation
-// service.kubernetes.io/topology-mode, which goes first.
+// EndpointSlices is the controller that writes the endpoint slices of managed services: the
+// addresses of the selected pods, with the pods' ports that the service's ports lead to. A slice
+// holds one IP family and one set of ports.
+//
+// Endpoints get hints, which tell kube-proxy in which zones or on which nodes an endpoint should be
+// used. The service asks for hints by its annotation service.kubernetes.io/topology-mode or by its
+// field trafficDistribution; the annotation wins.
 type EndpointSlices struct {
 	pods     *servicePods
 	nodes    *controller.Informer[pods.Node]
@@ -32,33 +34,39 @@ type EndpointSlices struct {
 	log      *zap.Logger
 }
 
-// maxPerSlice is how many endpoints a slice holds, as many as with kube-controller-manager.
+// maxPerSlice is the highest number of endpoints in a slice (--max-endpoints-per-slice of
+// kube-controller-manager, with its default).
 const maxPerSlice = 100
 
-// endpointWorkers is how many services are worked on at once by each controller of endpoints, as in
-// kube-controller-manager.
+// endpointWorkers is the number of services that each of the three controllers works on at once, as
+// in kube-controller-manager.
 const endpointWorkers = 5
 
-// NewEndpointSlices makes the controller for a run.
+// NewEndpointSlices returns the controller for the run that in belongs to.
 func NewEndpointSlices(in *controller.Informers, log *zap.Logger) *EndpointSlices {
 	nodes := pods.NodesOf(in)
 	return &EndpointSlices{
-		pods: newServicePods(in), nodes: nodes, hints: newZoneHints(nodes), slices: newManagedSlices(in, "endpointslice-controller.k8s.io"),
+		pods: newServicePods(in), nodes: nodes, hints: newZoneHints(nodes),
+		slices:   newManagedSlices(in, "endpointslice-controller.k8s.io"),
 		recorder: controller.NewRecorder(in.Client(), "endpoint-slice-controller", log), log: log,
 	}
 }
 
-// Run works until ctx ends.
+// Run keeps endpoint slices up to date until ctx ends. It returns when all its work has ended.
 func (c *EndpointSlices) Run(ctx context.Context) {
 	controller.Loop{
-		Source: controller.Join(c.pods.source(), c.slices.source(), c.hints.source()), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
+		Source:    controller.Join(c.pods.source(), c.slices.source(), c.hints.source()),
+		Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
 		After: []controller.Syncer{c.pods.services, c.pods.pods, c.nodes, c.slices},
 	}.Run(ctx)
 }
 
+// reconcile brings the slices of one service up to date. If a pod's node is missing, it writes the
+// other endpoints and then returns an error, so that the loop tries again: the node's appearance
+// names no service.
 func (c *EndpointSlices) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	s := c.pods.services.Get(name)
-	if s == nil { // the slices go with their owner
+	if s == nil { // the garbage collector deletes the slices, which the service owned
 		c.pods.triggers.forget(name)
 		c.hints.forget(name)
 		return 0, nil
@@ -73,9 +81,9 @@ func (c *EndpointSlices) reconcile(ctx context.Context, name controller.Name) (t
 	if err != nil {
 		return 0, err
 	}
-	news := c.hints.begin(name, s)
+	events := c.hints.begin(name, s)
 	hint := func(typ discoveryv1.AddressType, all *topology.Slices) {
-		news = append(news, c.hints.hint(name, typ, all)...)
+		events = append(events, c.hints.hint(name, typ, all)...)
 	}
 	changes, missing := c.changes(name, s, pods, existing, hint)
 	for _, slice := range slices.Concat(changes.create, changes.update) {
@@ -88,21 +96,22 @@ func (c *EndpointSlices) reconcile(ctx context.Context, name controller.Name) (t
 		c.recorder.Event(ctx, s.reference(name), corev1.EventTypeWarning, "FailedToUpdateEndpointSlices",
 			fmt.Sprintf("Error updating Endpoint Slices for Service %s/%s: %v", name.Namespace, name.Name, err))
 	}
-	for _, n := range news {
+	for _, n := range events {
 		c.recorder.Event(ctx, s.reference(name), n.typ, n.reason, n.message)
 	}
 	return 0, err
 }
 
-// changes returns what has to be written. missing is the error about a pod that cannot be an
-// endpoint because its node is not there, or not yet. hint gives the endpoints of one type of
-// addresses their hints, if that has to be done for all of them at once.
+// changes returns the writes that the slices of a service need. missing is the error about the
+// first pod that was left out because its node is not there, or not yet. hint is called for each
+// address type of a service that wants hints by CPU, which depend on all endpoints of that type.
 func (c *EndpointSlices) changes(
-	name controller.Name, s *serviceView, pods []selected, existing []*discoveryv1.EndpointSlice, hint func(discoveryv1.AddressType, *topology.Slices),
+	name controller.Name, s *serviceView, pods []selected,
+	existing []*discoveryv1.EndpointSlice, hint func(discoveryv1.AddressType, *topology.Slices),
 ) (all sliceChanges, missing error) {
 	owner := ownerReference("Service", name, s.UID)
 	labels := s.sliceLabels(name.Name, c.slices.manager)
-	dress := func(slice *discoveryv1.EndpointSlice) bool {
+	setMeta := func(slice *discoveryv1.EndpointSlice) bool {
 		if slice.Name == "" {
 			slice.OwnerReferences = []meta.OwnerReference{owner}
 		}
@@ -113,13 +122,15 @@ func (c *EndpointSlices) changes(
 	plans := slicePlans{}
 	for _, family := range s.Families {
 		typ := discoveryv1.AddressType(family)
-		rules := sliceRules{prefix: name.Name + "-", max: maxPerSlice, placeholder: true, dress: dress}
+		rules := sliceRules{prefix: name.Name + "-", max: maxPerSlice, placeholder: true, setMeta: setMeta}
 		if s.HintByZone {
 			rules.hint = func(all *topology.Slices) { hint(typ, all) }
 		}
 		plans.add(typ, rules)
 	}
-	var own, foreign []*discoveryv1.EndpointSlice // of a service that is gone
+	// foreign slices belong to an earlier service of this name. They are deleted, never updated,
+	// because the garbage collector deletes them too.
+	var own, foreign []*discoveryv1.EndpointSlice
 	for _, slice := range existing {
 		if ownedBy(slice, s.UID) {
 			own = append(own, slice)
@@ -128,33 +139,34 @@ func (c *EndpointSlices) changes(
 		}
 	}
 	for i := range pods {
-		if err := c.place(name, s, &pods[i], own, plans); err != nil && missing == nil {
+		if err := c.addPod(name, s, &pods[i], own, plans); err != nil && missing == nil {
 			missing = err
 		}
 	}
-	c.hold(name, own, plans)
+	c.keepHidden(name, own, plans)
 	all = plans.changes(own)
 	all.drop = append(all.drop, foreign...)
-	if s.Deleting { // the garbage collector may be at it
+	if s.Deleting { // new slices would race the garbage collector, which deletes the old ones
 		all.create = nil
 	}
 	return all, missing
 }
 
-// hold adds the endpoints of pods that are hidden to the plans, as they are in the slices.
-func (c *EndpointSlices) hold(name controller.Name, own []*discoveryv1.EndpointSlice, plans slicePlans) {
+// keepHidden adds the endpoints of hidden pods to the plans as they stand in the slices.
+func (c *EndpointSlices) keepHidden(name controller.Name, own []*discoveryv1.EndpointSlice, plans slicePlans) {
 	for _, slice := range own {
 		plan := plans[slice.AddressType]
 		for i := range slice.Endpoints {
-			if e := slice.Endpoints[i]; plan != nil && c.pods.hides(name, e.TargetRef) {
+			if e := slice.Endpoints[i]; plan != nil && c.pods.hiddenPod(name, e.TargetRef) {
 				plan.group(slice.Ports).add(&e)
 			}
 		}
 	}
 }
 
-// node returns what is known of the node of a pod. Of a node that is hidden, that is what the
-// slices say.
+// node returns the node of a pod, nil if there is none. The zone of a hidden node is taken from an
+// endpoint on the same node in the existing slices, so that the zones in slices do not change; if
+// there is no such endpoint, the zone is empty.
 func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *pods.Node {
 	name := controller.Name{Name: pod.Node}
 	if !c.nodes.Hidden(name) {
@@ -170,14 +182,19 @@ func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *
 	return &pods.Node{}
 }
 
-// place adds a pod to the plans for the addresses that it has.
-func (c *EndpointSlices) place(name controller.Name, s *serviceView, pod *selected, own []*discoveryv1.EndpointSlice, plans slicePlans) error {
-	if !pod.backs() {
+// addPod adds a pod's endpoint to each plan whose address type the pod has addresses of. A pod that
+// can be no endpoint is skipped. A pod whose node does not exist is an error, unless the service
+// publishes addresses that are not ready. The text is Kubernetes'; it ends up in an Event.
+func (c *EndpointSlices) addPod(
+	name controller.Name, s *serviceView, pod *selected, own []*discoveryv1.EndpointSlice, plans slicePlans,
+) error {
+	if !pod.canBeEndpoint() {
 		return nil
 	}
 	node := c.node(pod, own)
 	if node == nil && !s.PublishNotReady {
-		return fmt.Errorf("skipping Pod %s for Service %s/%s: Node %s Not Found", pod.name, name.Namespace, name.Name, pod.Node)
+		return fmt.Errorf("skipping Pod %s for Service %s/%s: Node %s Not Found",
+			pod.name, name.Namespace, name.Name, pod.Node)
 	}
 	for typ, plan := range plans {
 		group := plan.group(s.slicePorts(pod.View))
@@ -194,16 +211,20 @@ func (c *EndpointSlices) place(name controller.Name, s *serviceView, pod *select
 	return nil
 }
 
-// slicePorts are the ports of the service at a pod.
+// slicePorts returns the ports of a pod that the service's ports lead to, as a slice lists them.
 func (s *serviceView) slicePorts(pod *pods.View) []discoveryv1.EndpointPort {
 	var ports []discoveryv1.EndpointPort
 	for _, t := range s.targets(pod) {
-		ports = append(ports, discoveryv1.EndpointPort{Name: &t.Name, Port: &t.number, Protocol: &t.Protocol, AppProtocol: t.AppProtocol})
+		ports = append(ports, discoveryv1.EndpointPort{
+			Name: &t.Name, Port: &t.number, Protocol: &t.Protocol, AppProtocol: t.AppProtocol,
+		})
 	}
 	return ports
 }
 
-// endpoint is a pod as an endpoint, without its addresses. node may be nil.
+// endpoint returns the endpoint of a pod, without addresses. node may be nil. The condition Serving
+// tells whether the pod is ready even while it ends; Ready is false then, unless the service
+// publishes addresses that are not ready.
 func (s *serviceView) endpoint(name controller.Name, pod *selected, node *pods.Node) *discoveryv1.Endpoint {
 	ready := s.PublishNotReady || pod.Ready && !pod.Deleting
 	e := &discoveryv1.Endpoint{
@@ -221,7 +242,9 @@ func (s *serviceView) endpoint(name controller.Name, pod *selected, node *pods.N
 	return e
 }
 
-// hints are about who should use an endpoint, as far as the service says.
+// hints returns the hints that follow from the field trafficDistribution, nil for none: the zone of
+// the endpoint for PreferClose, PreferSameZone and PreferSameNode, and its node for PreferSameNode.
+// Only ready endpoints get hints.
 func (s *serviceView) hints(e *discoveryv1.Endpoint) *discoveryv1.EndpointHints {
 	var hints discoveryv1.EndpointHints
 	switch s.Distribution {
@@ -239,18 +262,24 @@ func (s *serviceView) hints(e *discoveryv1.Endpoint) *discoveryv1.EndpointHints 
 	return &hints
 }
 
-// sliceLabels are the labels of the service's slices.
+// sliceLabels returns the labels of the service's slices. manager is the value of the label
+// endpointslice.kubernetes.io/managed-by, by which a controller finds its slices.
 func (s *serviceView) sliceLabels(service, manager string) map[string]string {
-	return s.labelsWith(map[string]string{discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: manager})
+	return s.labelsWith(map[string]string{
+		discoveryv1.LabelServiceName: service, discoveryv1.LabelManagedBy: manager,
+	})
 }
 
-// ownerReference names an object of the core group as the controller of others.
+// ownerReference returns a reference to the v1 object with a kind, name and uid as the controller
+// of the object that the reference is put into.
 func ownerReference(kind string, name controller.Name, uid meta.UID) meta.OwnerReference {
 	yes := true
-	return meta.OwnerReference{APIVersion: "v1", Kind: kind, Name: name.Name, UID: uid, Controller: &yes, BlockOwnerDeletion: &yes}
+	return meta.OwnerReference{
+		APIVersion: "v1", Kind: kind, Name: name.Name, UID: uid, Controller: &yes, BlockOwnerDeletion: &yes,
+	}
 }
 
-// ownedBy reports whether a slice has the service with a uid among its owners.
+// ownedBy reports whether the service with a uid is an owner of a slice.
 func ownedBy(slice *discoveryv1.EndpointSlice, uid meta.UID) bool {
 	for _, ref := range slice.OwnerReferences {
 		if ref.UID == uid && ref.Kind == "Service" && ref.APIVersion == "v1" {

@@ -17,9 +17,11 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Mirroring keeps endpoint slices that say what the Endpoints of services without a selector do,
-// which people and others write. Endpoints with the label endpointslice.kubernetes.io/skip-mirror,
-// and those that hold an election, are none of its business.
+// Mirroring is the controller that copies the Endpoints of services without a selector into
+// endpoint slices. Such Endpoints are written by people or other programs, and kube-proxy reads
+// slices only. Endpoints are not mirrored if they have the label
+// endpointslice.kubernetes.io/skip-mirror=true or are the lock of a leader election; slices that
+// were made before that are deleted.
 type Mirroring struct {
 	client    *client.Client
 	services  *controller.Informer[serviceView]
@@ -29,14 +31,16 @@ type Mirroring struct {
 	log       *zap.Logger
 }
 
-// maxMirrored is how many addresses of a subset are mirrored, as many as with
-// kube-controller-manager.
+// maxMirrored is how many addresses of one subset are mirrored, and how many endpoints a mirrored
+// slice may hold (--mirroring-max-endpoints-per-subset of kube-controller-manager, with its
+// default).
 const maxMirrored = 1000
 
-// annotationApplied holds what kubectl apply has sent, which concerns that object alone.
+// annotationApplied holds the last configuration that kubectl apply sent for the Endpoints. It is
+// not copied: it would make the slice look as if it were applied.
 const annotationApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// NewMirroring makes the controller for a run.
+// NewMirroring returns the controller for the run that in belongs to.
 func NewMirroring(in *controller.Informers, log *zap.Logger) *Mirroring {
 	return &Mirroring{
 		client: in.Client(), services: servicesOf(in), endpoints: endpointsOf(in),
@@ -45,20 +49,24 @@ func NewMirroring(in *controller.Informers, log *zap.Logger) *Mirroring {
 	}
 }
 
-// mirrored reports whether Endpoints are to be mirrored, if their service has no selector.
-func mirrored(e *corev1.Endpoints) bool {
+// shouldMirror reports whether Endpoints may be mirrored by what they say themselves. The selector
+// of their service is checked elsewhere.
+func shouldMirror(e *corev1.Endpoints) bool {
 	_, election := e.Annotations[annotationLeader]
 	return !election && e.Labels[discoveryv1.LabelSkipMirror] != "true"
 }
 
-// Run works until ctx ends.
+// Run keeps the mirrored slices up to date until ctx ends. It returns when all its work has ended.
 func (c *Mirroring) Run(ctx context.Context) {
 	controller.Loop{
-		Source: controller.Join(c.services.Own(), c.endpoints.Own(), c.slices.source()), Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
+		Source:    controller.Join(c.services.Own(), c.endpoints.Own(), c.slices.source()),
+		Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
 		After: []controller.Syncer{c.services, c.endpoints, c.slices},
 	}.Run(ctx)
 }
 
+// reconcile brings the mirrored slices of one service up to date, and deletes them if nothing is to
+// be mirrored. It does nothing while the service or its Endpoints are hidden.
 func (c *Mirroring) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	if c.services.Hidden(name) || c.endpoints.Hidden(name) {
 		return 0, nil
@@ -66,8 +74,9 @@ func (c *Mirroring) reconcile(ctx context.Context, name controller.Name) (time.D
 	if s := c.services.Get(name); s == nil || s.Selector != nil || c.endpoints.Get(name) == nil {
 		return 0, c.slices.deleteAll(ctx, name)
 	}
-	e, err := client.For[*corev1.Endpoints](c.client, endpointsResource).In(name.Namespace).Get(ctx, name.Name, meta.GetOptions{})
-	if meta.IsNotFound(err) || err == nil && !mirrored(e) {
+	e, err := client.For[*corev1.Endpoints](c.client, endpointsResource).In(name.Namespace).
+		Get(ctx, name.Name, meta.GetOptions{})
+	if meta.IsNotFound(err) || err == nil && !shouldMirror(e) {
 		return 0, c.slices.deleteAll(ctx, name)
 	}
 	if err != nil {
@@ -79,36 +88,47 @@ func (c *Mirroring) reconcile(ctx context.Context, name controller.Name) (time.D
 	}
 	changes, skipped := c.changes(name, e, existing)
 	if skipped > 0 {
-		about := corev1.ObjectReference{Kind: "Endpoints", APIVersion: "v1", Namespace: name.Namespace, Name: name.Name, UID: e.UID}
+		about := corev1.ObjectReference{
+			Kind: "Endpoints", APIVersion: "v1", Namespace: name.Namespace, Name: name.Name, UID: e.UID,
+		}
 		c.recorder.Event(ctx, about, corev1.EventTypeWarning, "TooManyAddressesToMirror", fmt.Sprintf(
-			"A max of %d addresses can be mirrored to EndpointSlices per Endpoints subset. %d addresses were skipped", maxMirrored, skipped))
+			"A max of %d addresses can be mirrored to EndpointSlices per Endpoints subset. %d addresses were skipped",
+			maxMirrored, skipped))
 	}
 	return 0, c.slices.write(ctx, name, changes)
 }
 
-// changes returns what has to be written, and how many addresses are too many.
-func (c *Mirroring) changes(name controller.Name, e *corev1.Endpoints, existing []*discoveryv1.EndpointSlice) (all sliceChanges, skipped int) {
-	dress := c.dress(name, e)
+// changes returns the writes that the mirrored slices need, and the number of addresses that were
+// left out because of maxMirrored. Subsets with the same addresses are merged first (repack), so
+// the limit holds for merged subsets.
+func (c *Mirroring) changes(
+	name controller.Name, e *corev1.Endpoints, existing []*discoveryv1.EndpointSlice,
+) (all sliceChanges, skipped int) {
+	setMeta := c.metaSetter(name, e)
 	plans := slicePlans{}
 	for _, typ := range []discoveryv1.AddressType{discoveryv1.AddressTypeIPv4, discoveryv1.AddressTypeIPv6} {
-		plans.add(typ, sliceRules{prefix: name.Name + "-", max: maxMirrored, dress: dress})
+		plans.add(typ, sliceRules{prefix: name.Name + "-", max: maxMirrored, setMeta: setMeta})
 	}
 	for _, s := range repack(e.Subsets) {
-		skipped += placeSubset(&s, plans)
+		skipped += addSubset(&s, plans)
 	}
 	all = plans.changes(existing)
-	if e.DeletionTimestamp != nil { // the garbage collector may be at it
+	if e.DeletionTimestamp != nil { // new slices would race the garbage collector
 		all.create = nil
 	}
 	return all, skipped
 }
 
-// placeSubset adds the addresses of a subset to the plans, and returns how many are too many.
-func placeSubset(s *corev1.EndpointSubset, plans slicePlans) (skipped int) {
+// addSubset adds the addresses of a subset to the plan of their IP family. It takes maxMirrored
+// addresses, ready ones first, and returns the number of the others. Addresses that are no IP
+// addresses are left out and not counted.
+func addSubset(s *corev1.EndpointSubset, plans slicePlans) (skipped int) {
 	var ports []discoveryv1.EndpointPort
 	for i := range s.Ports {
 		p := &s.Ports[i]
-		ports = append(ports, discoveryv1.EndpointPort{Name: &p.Name, Port: &p.Port, Protocol: &p.Protocol, AppProtocol: p.AppProtocol})
+		ports = append(ports, discoveryv1.EndpointPort{
+			Name: &p.Name, Port: &p.Port, Protocol: &p.Protocol, AppProtocol: p.AppProtocol,
+		})
 	}
 	room := maxMirrored
 	add := func(list []corev1.EndpointAddress, ready bool) {
@@ -138,8 +158,10 @@ func placeSubset(s *corev1.EndpointSubset, plans slicePlans) (skipped int) {
 	return skipped
 }
 
-// dress gives slices the labels and annotations of Endpoints, and makes them the Endpoints' own.
-func (c *Mirroring) dress(name controller.Name, e *corev1.Endpoints) func(*discoveryv1.EndpointSlice) bool {
+// metaSetter returns the function that gives a slice the labels and annotations of Endpoints, but
+// for annotations that concern the Endpoints alone, and makes the Endpoints its owner. The function
+// reports whether it has changed the slice.
+func (c *Mirroring) metaSetter(name controller.Name, e *corev1.Endpoints) func(*discoveryv1.EndpointSlice) bool {
 	labels, annotations := maps.Clone(e.Labels), maps.Clone(e.Annotations)
 	if labels == nil {
 		labels = map[string]string{}
@@ -149,7 +171,8 @@ func (c *Mirroring) dress(name controller.Name, e *corev1.Endpoints) func(*disco
 	delete(annotations, annotationApplied)
 	owners := []meta.OwnerReference{ownerReference("Endpoints", name, e.UID)}
 	return func(s *discoveryv1.EndpointSlice) bool {
-		changed := !maps.Equal(s.Labels, labels) || !maps.Equal(s.Annotations, annotations) || !scheme.Equal(&s.OwnerReferences, &owners)
+		changed := !maps.Equal(s.Labels, labels) || !maps.Equal(s.Annotations, annotations) ||
+			!scheme.Equal(&s.OwnerReferences, &owners)
 		s.Labels, s.Annotations, s.OwnerReferences = labels, annotations, owners
 		return changed
 	}

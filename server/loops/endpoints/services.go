@@ -14,23 +14,27 @@ import (
 	"github.com/coracle-project/coracle/server/loops/pods"
 )
 
-// serviceView is what controllers need to know of a service.
+// This file has the views of services and pods from which Endpoints and slices are made, and
+// servicePods, the source of services whose endpoints may have changed. Endpoints (endpoints.go)
+// and EndpointSlices (endpointslice.go) have a servicePods each; Mirroring uses serviceView only.
+
+// serviceView is the part of a service that the Informer keeps.
 type serviceView struct {
 	UID             meta.UID
 	Labels          map[string]string
 	Created         time.Time
 	Deleting        bool
-	External        bool // type ExternalName: it is a name and has no endpoints
+	External        bool // the type is ExternalName: DNS answers with a name, and there are no endpoints
 	Selector        map[string]string
 	ClusterIP       string
 	Families        []corev1.IPFamily // at least one
 	Ports           []corev1.ServicePort
 	PublishNotReady bool
-	Distribution    string // where its traffic should go, "" if all endpoints are as good
-	HintByZone      bool   // its endpoints get hints by how much of the cluster's CPU each zone has; Distribution is "" then
+	Distribution    string // spec.trafficDistribution; "" if it is not set, or HintByZone is
+	HintByZone      bool   // endpoints get hints by the share of the cluster's CPU that each zone has
 }
 
-// servicesOf returns the Informer of services, which all controllers of a run share.
+// servicesOf returns the Informer of services, which the three controllers of a run share.
 func servicesOf(in *controller.Informers) *controller.Informer[serviceView] {
 	return controller.InformerOf(in, corev1.GroupVersion.WithResource("services"), newServiceView)
 }
@@ -44,7 +48,7 @@ func newServiceView(s *corev1.Service) *serviceView {
 	if s.CreationTimestamp != nil {
 		v.Created = s.CreationTimestamp.Time
 	}
-	if len(v.Families) == 0 { // it was written before services had any
+	if len(v.Families) == 0 { // services stored before Kubernetes 1.20 have no ipFamilies
 		v.Families = []corev1.IPFamily{corev1.IPv4Protocol}
 		if strings.Contains(v.ClusterIP, ":") {
 			v.Families[0] = corev1.IPv6Protocol
@@ -57,8 +61,8 @@ func newServiceView(s *corev1.Service) *serviceView {
 	return v
 }
 
-// topologyMode reports whether annotations ask for hints by how much of the cluster each zone has,
-// which goes before the field.
+// topologyMode reports whether annotations ask for hints by the CPU of zones. The older annotation,
+// topology-aware-hints, wins if both are set, as in Kubernetes.
 func topologyMode(annotations map[string]string) bool {
 	mode, ok := annotations["service.kubernetes.io/topology-aware-hints"]
 	if !ok {
@@ -70,7 +74,8 @@ func topologyMode(annotations map[string]string) bool {
 // managed reports whether the endpoints of a service follow from its selector.
 func (s *serviceView) managed() bool { return !s.External && s.Selector != nil }
 
-// selects reports whether a pod with some labels is one of the service's.
+// selects reports whether the service's selector matches the labels of a pod. A service without a
+// selector selects nothing; an empty selector selects all pods.
 func (s *serviceView) selects(labels map[string]string) bool {
 	for key, want := range s.Selector {
 		if have, ok := labels[key]; !ok || have != want {
@@ -80,17 +85,18 @@ func (s *serviceView) selects(labels map[string]string) bool {
 	return s.Selector != nil
 }
 
-// noAddress is the address of a service that wants none.
+// noAddress is the value of spec.clusterIP by which a client asks for a headless service.
 const noAddress = "None"
 
-// headless reports whether the service has no address of its own.
+// headless reports whether the service has no cluster IP.
 func (s *serviceView) headless() bool { return s.ClusterIP == "" || s.ClusterIP == noAddress }
 
-// labelHeadless marks the endpoints of headless services.
+// labelHeadless marks the Endpoints and slices of headless services, which kube-proxy skips.
 const labelHeadless = "service.kubernetes.io/headless"
 
-// labelsWith are the labels of what is made of the service's endpoints: its own and more, which go
-// before them.
+// labelsWith returns the labels for an object that is derived from the service: the labels of the
+// service, the label of headless services if it is one, and more, which wins. The map belongs to
+// the caller.
 func (s *serviceView) labelsWith(more map[string]string) map[string]string {
 	labels := maps.Clone(s.Labels)
 	if labels == nil {
@@ -104,13 +110,16 @@ func (s *serviceView) labelsWith(more map[string]string) map[string]string {
 	return labels
 }
 
-// reference is what events say of the service.
+// reference returns the reference to the service that Events about it have.
 func (s *serviceView) reference(name controller.Name) corev1.ObjectReference {
-	return corev1.ObjectReference{Kind: "Service", APIVersion: "v1", Namespace: name.Namespace, Name: name.Name, UID: s.UID}
+	return corev1.ObjectReference{
+		Kind: "Service", APIVersion: "v1", Namespace: name.Namespace, Name: name.Name, UID: s.UID,
+	}
 }
 
-// targets are the ports of a pod that the service's lead to, in their order. A port that names none
-// of the pod's is left out.
+// targets returns the target of each of the service's ports in a pod, in the order of the service.
+// A port whose targetPort is a number always has a target. One whose targetPort is a name has a
+// target only in pods that have a container port with the same name and protocol.
 func (s *serviceView) targets(pod *pods.View) []target {
 	var list []target
 	for i := range s.Ports {
@@ -119,7 +128,9 @@ func (s *serviceView) targets(pod *pods.View) []target {
 			list = append(list, target{p, p.TargetPort.IntVal})
 			continue
 		}
-		named := func(c corev1.ContainerPort) bool { return c.Name == p.TargetPort.StrVal && c.Protocol == p.Protocol }
+		named := func(c corev1.ContainerPort) bool {
+			return c.Name == p.TargetPort.StrVal && c.Protocol == p.Protocol
+		}
 		if at := slices.IndexFunc(pod.Ports, named); at >= 0 {
 			list = append(list, target{p, pod.Ports[at].ContainerPort})
 		}
@@ -127,24 +138,26 @@ func (s *serviceView) targets(pod *pods.View) []target {
 	return list
 }
 
-// target is where a port of a service leads to in a pod.
+// target is a port of a service together with the port of a pod that it leads to.
 type target struct {
 	*corev1.ServicePort
-	number int32
+	number int32 // of the pod's port
 }
 
-// selected is a pod of a service.
+// selected is a pod that a service selects.
 type selected struct {
 	name string
 	*pods.View
 }
 
-// backs reports whether a pod can be an endpoint, ready or not. One whose work is over never is.
-func (p *selected) backs() bool {
+// canBeEndpoint reports whether a pod has an address and may still run. Whether it is ready does
+// not matter here.
+func (p *selected) canBeEndpoint() bool {
 	return p.Phase != corev1.PodFailed && p.Phase != corev1.PodSucceeded && len(p.IPs) > 0
 }
 
-// hostname is the name by which the pod is found within a service, "" if it has none there.
+// hostname returns the DNS name of the pod within the domain of a service. It is "" unless the
+// pod's subdomain is the name of the service.
 func (p *selected) hostname(service string) string {
 	if p.Subdomain != service {
 		return ""
@@ -152,7 +165,8 @@ func (p *selected) hostname(service string) string {
 	return p.Hostname
 }
 
-// addresses are the pod's in the form that all addresses have which mean the same.
+// addresses returns the pod's IP addresses, parsed, so that two spellings of an address are equal.
+// Texts that are no address are left out.
 func (p *selected) addresses() []netip.Addr {
 	var list []netip.Addr
 	for _, text := range p.IPs {
@@ -163,12 +177,13 @@ func (p *selected) addresses() []netip.Addr {
 	return list
 }
 
-// reference is what endpoints say of the pod.
+// reference returns the reference to the pod that its endpoint has (targetRef).
 func (p *selected) reference(namespace string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: p.name, UID: p.UID}
 }
 
-// servicePods is what both kinds of endpoints are made from.
+// servicePods finds services and their pods for one controller. Each controller has its own, since
+// triggers are spent by the controller that writes them.
 type servicePods struct {
 	services *controller.Informer[serviceView]
 	pods     *controller.Informer[pods.View]
@@ -179,9 +194,10 @@ func newServicePods(in *controller.Informers) *servicePods {
 	return &servicePods{services: servicesOf(in), pods: pods.Of(in)}
 }
 
-// source has the services that change, but for those whose endpoints are left to others, and of
-// each pod that changes those that it was or is one of. Endpoints of a pod that was hidden may be
-// with any service of its namespace.
+// source is the Source of services whose endpoints may have changed: managed services that change,
+// services that are deleted, and for each pod that changes the services that selected it before or
+// select it after. When a hidden pod can be read again or is deleted, its former labels are not
+// known, so all managed services of its namespace are named.
 func (sp *servicePods) source() controller.Source {
 	changed := sp.services.Source(func(name controller.Name, _, now *serviceView) []controller.Name {
 		if now != nil && !now.managed() {
@@ -201,7 +217,7 @@ func (sp *servicePods) source() controller.Source {
 	}))
 }
 
-// of returns the pods of a service, sorted by name.
+// of returns the pods that a service selects, sorted by name.
 func (sp *servicePods) of(service controller.Name, s *serviceView) []selected {
 	var list []selected
 	sp.pods.Each(service.Namespace, func(name controller.Name, p *pods.View) {
@@ -213,8 +229,9 @@ func (sp *servicePods) of(service controller.Name, s *serviceView) []selected {
 	return list
 }
 
-// hides reports whether an endpoint of a service is a pod that is hidden. Nobody knows what has
-// become of the pod, so the endpoint stays as it is.
-func (sp *servicePods) hides(service controller.Name, ref *corev1.ObjectReference) bool {
-	return ref != nil && ref.Kind == "Pod" && sp.pods.Hidden(controller.Name{Namespace: service.Namespace, Name: ref.Name})
+// hiddenPod reports whether ref, the targetRef of one of a service's endpoints, refers to a hidden
+// pod. The state of such a pod is not known, so its endpoint stays as it is.
+func (sp *servicePods) hiddenPod(service controller.Name, ref *corev1.ObjectReference) bool {
+	return ref != nil && ref.Kind == "Pod" &&
+		sp.pods.Hidden(controller.Name{Namespace: service.Namespace, Name: ref.Name})
 }

@@ -13,38 +13,43 @@ import (
 	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
-// slicePlans are how the slices of a service have to be, by the type of the addresses that they
-// hold.
+// This file distributes the endpoints of a service over slices with few writes, as
+// k8s.io/endpointslice does. EndpointSlices and Mirroring fill slicePlans with the wanted endpoints
+// and call changes with the slices that exist; managedSlices.write then makes the changes. The file
+// sends no requests.
+
+// slicePlans is the wanted content of the slices of one service, by address type.
 type slicePlans map[discoveryv1.AddressType]*slicePlan
 
-// slicePlan is how the slices have to be that hold one type of addresses.
+// slicePlan is the wanted content of the slices of one address type.
 type slicePlan struct {
 	sliceRules
 	addressType discoveryv1.AddressType
 	groups      map[string]*sliceGroup // by portKey
 }
 
-// sliceRules are what a controller wants of all slices of a service.
+// sliceRules are what holds for all slices of a service, whatever their endpoints.
 type sliceRules struct {
-	prefix string // of names
-	max    int    // endpoints in a slice
-	// placeholder: a slice without endpoints says that there are none.
+	prefix string // of the slices' names; the server appends random letters
+	max    int    // number of endpoints in a slice
+	// placeholder asks for a slice without endpoints if there would be no slice otherwise.
 	placeholder bool
-	// dress gives a slice its labels and what else does not depend on its endpoints. It reports
-	// whether that is new.
-	dress func(s *discoveryv1.EndpointSlice) bool
-	// hint gives the endpoints their hints, which depend on each other. If it is nil, the endpoints
-	// have their hints before they are put into the slices.
+	// setMeta sets labels, annotations and owners of a slice, and reports whether it has changed
+	// any. It may be called several times for a slice.
+	setMeta func(s *discoveryv1.EndpointSlice) bool
+	// hint sets the hints of all endpoints at once, because they depend on each other. If it is
+	// nil, each endpoint has its hints when it is added to the plan.
 	hint func(s *topology.Slices)
 }
 
-// add makes a plan.
+// add adds an empty plan for an address type.
 func (ps slicePlans) add(typ discoveryv1.AddressType, rules sliceRules) {
 	ps[typ] = &slicePlan{sliceRules: rules, addressType: typ, groups: map[string]*sliceGroup{}}
 }
 
-// changes returns what brings the slices that there are to the plans, with as few writes as can be
-// had cheaply. It changes them. Those that there is no plan for are not wanted.
+// changes returns the writes that turn the existing slices into the plans. It modifies the slices
+// in existing, and takes endpoints out of the plans, so it is called once. Slices of an address
+// type without a plan are dropped, for example after a service has lost an IP family.
 func (ps slicePlans) changes(existing []*discoveryv1.EndpointSlice) (all sliceChanges) {
 	byType := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
 	for _, s := range existing {
@@ -56,21 +61,22 @@ func (ps slicePlans) changes(existing []*discoveryv1.EndpointSlice) (all sliceCh
 	}
 	for typ, plan := range ps {
 		c := plan.changes(byType[typ])
-		all.create, all.update, all.drop = append(all.create, c.create...), append(all.update, c.update...), append(all.drop, c.drop...)
+		all.create, all.update, all.drop = append(all.create, c.create...),
+			append(all.update, c.update...), append(all.drop, c.drop...)
 	}
 	return all
 }
 
-// sliceGroup is the content of slices that have the same ports.
+// sliceGroup is the wanted content of the slices with one set of ports.
 type sliceGroup struct {
 	ports     []discoveryv1.EndpointPort
-	endpoints map[string]*discoveryv1.Endpoint // by endpointKey
+	endpoints map[string]*discoveryv1.Endpoint // by endpointKey; keep removes those that have a slice
 }
 
-// sliceChanges is what has to be written. The slices in same are right, and are not written.
+// sliceChanges lists the slices to write, and in same the slices that need no write.
 type sliceChanges struct{ create, update, drop, same []*discoveryv1.EndpointSlice }
 
-// group returns the group of some ports.
+// group returns the group of a set of ports, which it adds to the plan if it is new.
 func (p *slicePlan) group(ports []discoveryv1.EndpointPort) *sliceGroup {
 	key := portKey(ports)
 	g := p.groups[key]
@@ -83,25 +89,33 @@ func (p *slicePlan) group(ports []discoveryv1.EndpointPort) *sliceGroup {
 
 func (g *sliceGroup) add(e *discoveryv1.Endpoint) { g.endpoints[endpointKey(e)] = e }
 
-// portKey is the same for the same ports in any order.
+// portKey returns a text that is equal for equal ports in any order. Example of one port:
+// "http" 8080 TCP "".
 func portKey(ports []discoveryv1.EndpointPort) string {
 	parts := make([]string, len(ports))
 	for i, p := range ports {
-		parts[i] = fmt.Sprintf("%q %d %s %q", scheme.OrZero(p.Name), scheme.OrZero(p.Port), scheme.OrZero(p.Protocol), scheme.OrZero(p.AppProtocol))
+		parts[i] = fmt.Sprintf("%q %d %s %q",
+			scheme.OrZero(p.Name), scheme.OrZero(p.Port), scheme.OrZero(p.Protocol), scheme.OrZero(p.AppProtocol))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, ",")
 }
 
-// endpointKey is what an endpoint keeps while what else is known of it changes.
+// endpointKey identifies an endpoint while its conditions, node, zone and hints change: by its
+// addresses in any order, its hostname and the name of its pod. Example: "[10.0.0.1]web-0 n/web-0".
 func endpointKey(e *discoveryv1.Endpoint) string {
 	ref := scheme.OrZero(e.TargetRef)
-	return fmt.Sprint(slices.Sorted(slices.Values(e.Addresses)), scheme.OrZero(e.Hostname), " ", ref.Namespace, "/", ref.Name)
+	return fmt.Sprint(slices.Sorted(slices.Values(e.Addresses)), scheme.OrZero(e.Hostname),
+		" ", ref.Namespace, "/", ref.Name)
 }
 
+// changes returns the writes for the slices of one address type, all of which are in existing. It
+// packs each group, drops the slices whose ports no group has, adds a placeholder if none is left,
+// sets hints, and at the end turns each pair of a slice to create and one to drop into an update,
+// which saves a write.
 func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges {
 	byPorts := map[string][]*discoveryv1.EndpointSlice{}
-	var holder *discoveryv1.EndpointSlice // is a placeholder already
+	var holder *discoveryv1.EndpointSlice // an existing placeholder
 	for _, s := range existing {
 		if len(s.Ports) == 0 && len(s.Endpoints) == 0 {
 			holder = s
@@ -118,26 +132,32 @@ func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges 
 		c.drop = append(c.drop, rest...)
 	}
 	if p.placeholder && len(c.create) == 0 && len(c.drop) == len(existing) {
-		p.hold(&c, holder)
+		p.addPlaceholder(&c, holder)
 	}
 	if p.hint != nil {
 		s := topology.Slices{Create: c.create, Update: c.update, Same: c.same}
 		p.hint(&s)
 		c.update = s.Update
 	}
-	for len(c.create) > 0 && len(c.drop) > 0 { // a slice that nobody needs becomes one that is missing
+	for len(c.create) > 0 && len(c.drop) > 0 {
 		fresh, old := c.create[len(c.create)-1], c.drop[len(c.drop)-1]
 		c.create, c.drop = c.create[:len(c.create)-1], c.drop[:len(c.drop)-1]
 		old.Ports, old.Endpoints = fresh.Ports, fresh.Endpoints
-		p.dress(old)
+		p.setMeta(old)
 		c.update = append(c.update, old)
 	}
 	return c
 }
 
-// pack puts the endpoints of a group into its slices: each stays where it is, others go where
-// something is written anyway, the rest of them into the one other slice that it fills best, or new
-// ones.
+// pack distributes the endpoints of a group over the existing slices with the group's ports:
+//
+//  1. An endpoint stays in its slice. Slices that become empty are dropped.
+//  2. New endpoints fill the slices that 1 has changed, the fullest first, since these are written
+//     anyway.
+//  3. If all remaining endpoints fit into one unchanged slice, they go into the fullest such slice;
+//     else they fill a new slice, and 3 is repeated.
+//
+// Slices are not merged, as a merge costs more writes than the half-empty slices cost.
 func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice, g *sliceGroup) {
 	var changed, same []*discoveryv1.EndpointSlice
 	for _, s := range existing {
@@ -145,7 +165,7 @@ func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice,
 		switch {
 		case len(s.Endpoints) == 0:
 			c.drop = append(c.drop, s)
-		case p.dress(s) || differs:
+		case p.setMeta(s) || differs:
 			changed = append(changed, s)
 		default:
 			same = append(same, s)
@@ -155,13 +175,15 @@ func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice,
 	for _, key := range slices.Sorted(maps.Keys(g.endpoints)) {
 		left = append(left, g.endpoints[key])
 	}
-	slices.SortStableFunc(changed, func(a, b *discoveryv1.EndpointSlice) int { return cmp.Compare(len(b.Endpoints), len(a.Endpoints)) })
+	slices.SortStableFunc(changed, func(a, b *discoveryv1.EndpointSlice) int {
+		return cmp.Compare(len(b.Endpoints), len(a.Endpoints))
+	})
 	for _, s := range changed {
 		left = p.fill(s, left)
 	}
 	c.update = append(c.update, changed...)
 	for len(left) > 0 {
-		if at := p.fits(same, len(left)); at >= 0 {
+		if at := p.fullestWithRoom(same, len(left)); at >= 0 {
 			left = p.fill(same[at], left)
 			c.update, same = append(c.update, same[at]), slices.Delete(same, at, at+1)
 			continue
@@ -173,9 +195,10 @@ func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice,
 	c.same = append(c.same, same...)
 }
 
-// keep brings the endpoints of a slice up to date and takes those out that are wanted no more, or
-// wanted no more here. It reports whether that has changed any, and leaves in the group those that
-// it has not found. If hinted, endpoints keep the hints that they have.
+// keep updates the endpoints of a slice that the group wants, moves them out of the group, and
+// removes the other endpoints from the slice. It reports whether the slice has changed. An endpoint
+// that another slice already holds is no longer in the group, so a duplicate is removed. If hinted,
+// endpoints keep their present hints until hint sets them.
 func (g *sliceGroup) keep(s *discoveryv1.EndpointSlice, hinted bool) (changed bool) {
 	kept := s.Endpoints[:0]
 	for i := range s.Endpoints {
@@ -197,7 +220,7 @@ func (g *sliceGroup) keep(s *discoveryv1.EndpointSlice, hinted bool) (changed bo
 	return changed
 }
 
-// fill adds endpoints to a slice as long as there is room, and returns the others.
+// fill moves endpoints from left into a slice until it is full, and returns the rest of left.
 func (p *slicePlan) fill(s *discoveryv1.EndpointSlice, left []*discoveryv1.Endpoint) []*discoveryv1.Endpoint {
 	n := min(len(left), max(p.max-len(s.Endpoints), 0))
 	for _, e := range left[:n] {
@@ -206,8 +229,9 @@ func (p *slicePlan) fill(s *discoveryv1.EndpointSlice, left []*discoveryv1.Endpo
 	return left[n:]
 }
 
-// fits returns the place of the fullest slice that has room for n more, -1 if none has.
-func (p *slicePlan) fits(list []*discoveryv1.EndpointSlice, n int) int {
+// fullestWithRoom returns the index of the fullest slice in list that has room for n more
+// endpoints, -1 if none has.
+func (p *slicePlan) fullestWithRoom(list []*discoveryv1.EndpointSlice, n int) int {
 	best := -1
 	for i, s := range list {
 		if len(s.Endpoints)+n <= p.max && (best < 0 || len(s.Endpoints) > len(list[best].Endpoints)) {
@@ -217,21 +241,24 @@ func (p *slicePlan) fits(list []*discoveryv1.EndpointSlice, n int) int {
 	return best
 }
 
-// hold keeps one slice where all would go: holder, if there is one, or a new one.
-func (p *slicePlan) hold(c *sliceChanges, holder *discoveryv1.EndpointSlice) {
+// addPlaceholder makes holder the placeholder, or a new slice if holder is nil. It is called when
+// all existing slices would be dropped.
+func (p *slicePlan) addPlaceholder(c *sliceChanges, holder *discoveryv1.EndpointSlice) {
 	if holder == nil {
 		c.create = append(c.create, p.fresh(nil))
 		return
 	}
 	c.drop = slices.DeleteFunc(c.drop, func(s *discoveryv1.EndpointSlice) bool { return s == holder })
-	if p.dress(holder) {
+	if p.setMeta(holder) {
 		c.update = append(c.update, holder)
 	}
 }
 
-// fresh returns a slice without endpoints.
+// fresh returns a new slice without endpoints.
 func (p *slicePlan) fresh(ports []discoveryv1.EndpointPort) *discoveryv1.EndpointSlice {
-	s := &discoveryv1.EndpointSlice{ObjectMeta: meta.ObjectMeta{GenerateName: p.prefix}, AddressType: p.addressType, Ports: ports}
-	p.dress(s)
+	s := &discoveryv1.EndpointSlice{
+		ObjectMeta: meta.ObjectMeta{GenerateName: p.prefix}, AddressType: p.addressType, Ports: ports,
+	}
+	p.setMeta(s)
 	return s
 }

@@ -14,42 +14,58 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// sliceView is what controllers need to know of an endpoint slice.
+// This file keeps track of the slices of one controller and writes them. EndpointSlices and
+// Mirroring have a managedSlices each, told apart by the label managed-by. It does the work of
+// Kubernetes' EndpointSliceTracker, by which a controller tells its own writes from those of other
+// clients.
+
+// sliceView is the part of an endpoint slice that the Informer keeps.
 type sliceView struct {
-	Service    string
-	Manager    string
+	Service    string // value of the label kubernetes.io/service-name
+	Manager    string // value of the label endpointslice.kubernetes.io/managed-by
 	Generation int64
 }
 
-// endpointSlicesOf returns the Informer of endpoint slices, which all controllers of a run share.
+// endpointSlicesOf returns the Informer of endpoint slices, which two controllers of a run share.
 func endpointSlicesOf(in *controller.Informers) *controller.Informer[sliceView] {
-	return controller.InformerOf(in, discoveryv1.GroupVersion.WithResource("endpointslices"), func(s *discoveryv1.EndpointSlice) *sliceView {
-		return &sliceView{s.Labels[discoveryv1.LabelServiceName], s.Labels[discoveryv1.LabelManagedBy], s.Generation}
-	})
+	return controller.InformerOf(in, discoveryv1.GroupVersion.WithResource("endpointslices"),
+		func(s *discoveryv1.EndpointSlice) *sliceView {
+			return &sliceView{
+				s.Labels[discoveryv1.LabelServiceName], s.Labels[discoveryv1.LabelManagedBy], s.Generation,
+			}
+		})
 }
 
-// managedSlices are the endpoint slices that one controller looks after. It knows their names, by
-// what the Informer tells and by what it has written itself, which the Informer may not know yet;
-// what they hold it reads. All methods may be called at once.
+// managedSlices are the endpoint slices of one controller. It holds their names, which come from
+// the Informer and from its own writes, since the Informer may not have seen these yet. The slices
+// themselves it reads from the server. Its methods are safe for concurrent use; of and write for
+// one service are called by one worker at a time.
 type managedSlices struct {
 	informer *controller.Informer[sliceView]
 	client   *client.Client
 	manager  string
 
-	mu    sync.Mutex
-	known map[controller.Name]map[string]int64 // by service and name: the generation that is taken care of
+	mu sync.Mutex
+	// generations has, by service and slice name, the last generation that needs no more work,
+	// because this controller wrote it or has named its service already. It is deletedHere after
+	// this controller has deleted the slice.
+	generations map[controller.Name]map[string]int64
 }
 
-// deletedHere is the generation of a slice that this controller has deleted: there is nothing to do
-// about what is heard of it.
+// deletedHere stands for the generation of a slice that this controller has deleted. It is above
+// all real generations, so that late news of the slice, its deletion among them, cause no work.
 const deletedHere = math.MaxInt64
 
 func newManagedSlices(in *controller.Informers, manager string) *managedSlices {
-	return &managedSlices{informer: endpointSlicesOf(in), client: in.Client(), manager: manager, known: map[controller.Name]map[string]int64{}}
+	return &managedSlices{
+		informer: endpointSlicesOf(in), client: in.Client(), manager: manager,
+		generations: map[controller.Name]map[string]int64{},
+	}
 }
 
-// Synced waits until the names of all slices are known that were there at first, whether or not the
-// Source has been told of them. The error is that of ctx.
+// Synced waits until all slices that existed at the start are in generations. The Informer calls
+// changed for them too, but perhaps later; a service must not be worked on before, or its slices
+// would be created a second time. Synced returns the error of ctx if ctx ends first.
 func (m *managedSlices) Synced(ctx context.Context) error {
 	if err := m.informer.Synced(ctx); err != nil {
 		return err
@@ -62,9 +78,11 @@ func (m *managedSlices) Synced(ctx context.Context) error {
 	return nil
 }
 
-// source has the services whose slices somebody else has changed.
+// source is the Source of services whose slices another client has changed or deleted.
 func (m *managedSlices) source() controller.Source { return m.informer.Source(m.changed) }
 
+// changed returns the services that a change of a slice concerns. These are two if another client
+// has moved the slice to another service by its label, and none if the change was made here.
 func (m *managedSlices) changed(name controller.Name, before, now *sliceView) []controller.Name {
 	var list []controller.Name
 	was, wasOne := m.serviceOf(name, before)
@@ -80,7 +98,8 @@ func (m *managedSlices) changed(name controller.Name, before, now *sliceView) []
 	return list
 }
 
-// serviceOf is the service of a slice that this controller looks after.
+// serviceOf returns the service of a slice. ok is false if v is nil or the slice belongs to no
+// service or another manager.
 func (m *managedSlices) serviceOf(name controller.Name, v *sliceView) (service controller.Name, ok bool) {
 	if v == nil || v.Manager != m.manager || v.Service == "" {
 		return controller.Name{}, false
@@ -88,48 +107,52 @@ func (m *managedSlices) serviceOf(name controller.Name, v *sliceView) (service c
 	return controller.Name{Namespace: name.Namespace, Name: v.Service}, true
 }
 
-// note takes care of a generation of a slice, and reports whether that is news.
+// note records a generation of a slice. It reports false if that generation or a later one is
+// recorded already.
 func (m *managedSlices) note(service controller.Name, slice string, generation int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if last, ok := m.known[service][slice]; ok && last >= generation {
+	if last, ok := m.generations[service][slice]; ok && last >= generation {
 		return false
 	}
-	if m.known[service] == nil {
-		m.known[service] = map[string]int64{}
+	if m.generations[service] == nil {
+		m.generations[service] = map[string]int64{}
 	}
-	m.known[service][slice] = generation
+	m.generations[service][slice] = generation
 	return true
 }
 
-// forget drops a slice, and returns its last generation, that of deletedHere if there is none.
+// forget removes a slice from generations and returns its last generation, or deletedHere if it was
+// not there: either way a caller that finds deletedHere has nothing to do.
 func (m *managedSlices) forget(service controller.Name, slice string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	last, ok := m.known[service][slice]
+	last, ok := m.generations[service][slice]
 	if !ok {
 		return deletedHere
 	}
-	if delete(m.known[service], slice); len(m.known[service]) == 0 {
-		delete(m.known, service)
+	if delete(m.generations[service], slice); len(m.generations[service]) == 0 {
+		delete(m.generations, service)
 	}
 	return last
 }
 
-// of reads the slices of a service, sorted by name. Those that are being deleted are left out.
+// of reads the slices of a service from the server, sorted by name. It leaves out slices that are
+// being deleted and slices that have been given to another service or manager.
 func (m *managedSlices) of(ctx context.Context, service controller.Name) ([]*discoveryv1.EndpointSlice, error) {
 	m.mu.Lock()
-	known := slices.Sorted(maps.Keys(m.known[service]))
+	names := slices.Sorted(maps.Keys(m.generations[service]))
 	m.mu.Unlock()
 	var list []*discoveryv1.EndpointSlice
-	for _, name := range known {
+	for _, name := range names {
 		s, err := m.slices(service).Get(ctx, name, meta.GetOptions{})
 		switch {
 		case meta.IsNotFound(err):
 			m.forget(service, name)
 		case err != nil:
 			return nil, err
-		case s.DeletionTimestamp == nil && s.Labels[discoveryv1.LabelManagedBy] == m.manager && s.Labels[discoveryv1.LabelServiceName] == service.Name:
+		case s.DeletionTimestamp == nil && s.Labels[discoveryv1.LabelManagedBy] == m.manager &&
+			s.Labels[discoveryv1.LabelServiceName] == service.Name:
 			m.note(service, name, s.Generation)
 			list = append(list, s)
 		}
@@ -137,7 +160,7 @@ func (m *managedSlices) of(ctx context.Context, service controller.Name) ([]*dis
 	return list, nil
 }
 
-// deleteAll deletes the slices of a service.
+// deleteAll deletes the slices of a service. If there are none, it sends no request.
 func (m *managedSlices) deleteAll(ctx context.Context, service controller.Name) error {
 	list, err := m.of(ctx, service)
 	if err != nil {
@@ -146,8 +169,10 @@ func (m *managedSlices) deleteAll(ctx context.Context, service controller.Name) 
 	return m.write(ctx, service, sliceChanges{drop: list})
 }
 
-// write makes changes: what is new first, so that no endpoint is missing meanwhile. What others
-// have changed since it was read is an error.
+// write makes the changes: first creates, then updates, then deletes, so that no endpoint is
+// missing in between. It stops at the first error. An update of a slice that another client has
+// changed since it was read is a conflict; a delete has no such precondition. If the namespace is
+// being deleted, write does nothing more, which is no error.
 func (m *managedSlices) write(ctx context.Context, service controller.Name, c sliceChanges) error {
 	for _, s := range c.create {
 		made, err := m.slices(service).Create(ctx, s, meta.CreateOptions{})
@@ -162,7 +187,8 @@ func (m *managedSlices) write(ctx context.Context, service controller.Name, c sl
 	for _, s := range c.update {
 		made, err := m.slices(service).Update(ctx, s, meta.UpdateOptions{})
 		if err != nil {
-			return fmt.Errorf("failed to update %s EndpointSlice for %s/%s: %w", s.Name, service.Namespace, service.Name, err)
+			return fmt.Errorf("failed to update %s EndpointSlice for %s/%s: %w",
+				s.Name, service.Namespace, service.Name, err)
 		}
 		m.note(service, made.Name, made.Generation)
 	}
@@ -171,12 +197,14 @@ func (m *managedSlices) write(ctx context.Context, service controller.Name, c sl
 		if err := m.slices(service).Delete(ctx, s.Name, meta.DeleteOptions{}); err != nil && !meta.IsNotFound(err) {
 			m.forget(service, s.Name)
 			m.note(service, s.Name, s.Generation)
-			return fmt.Errorf("failed to delete %s EndpointSlice for %s/%s: %w", s.Name, service.Namespace, service.Name, err)
+			return fmt.Errorf("failed to delete %s EndpointSlice for %s/%s: %w",
+				s.Name, service.Namespace, service.Name, err)
 		}
 	}
 	return nil
 }
 
 func (m *managedSlices) slices(service controller.Name) client.Resource[*discoveryv1.EndpointSlice] {
-	return client.For[*discoveryv1.EndpointSlice](m.client, discoveryv1.GroupVersion.WithResource("endpointslices")).In(service.Namespace)
+	return client.For[*discoveryv1.EndpointSlice](m.client, discoveryv1.GroupVersion.WithResource("endpointslices")).
+		In(service.Namespace)
 }

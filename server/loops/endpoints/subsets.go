@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// addressKey tells addresses apart: pods may share one.
+// addressKey identifies an address in Endpoints. The UID is that of the pod: pods in the host's
+// network share an IP.
 type addressKey struct {
 	ip  string
 	uid meta.UID
@@ -22,7 +23,8 @@ func keyOf(a *corev1.EndpointAddress) addressKey {
 	return addressKey{a.IP, scheme.OrZero(a.TargetRef).UID}
 }
 
-// subsetPort is a port by its values; without a number it stands for none.
+// subsetPort is a corev1.EndpointPort that can be a map key. The zero subsetPort stands for the
+// ports of a subset that has none.
 type subsetPort struct {
 	name     string
 	protocol corev1.Protocol
@@ -30,9 +32,12 @@ type subsetPort struct {
 	number   int32
 }
 
-// repack says the same as some subsets in as few of them as can be: each has the ports that the
-// same addresses are ready for, and not ready for, and all is sorted. An address that is said to be
-// ready for a port and not to be is not.
+// repack returns the canonical form of subsets: ports with the same addresses in the same states
+// share one subset, and all lists are sorted. An address that is both ready and not ready for a
+// port counts as not ready. It is RepackSubsets of Kubernetes, except for the order.
+//
+// Example: {a: 80}, {a: 443}, {b: 80} become {a, b: 80} and {a: 443}, since the two ports have
+// different addresses.
 func repack(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {
 	addresses := map[addressKey]*corev1.EndpointAddress{}
 	ready := map[subsetPort]map[addressKey]bool{}
@@ -66,8 +71,11 @@ func repack(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {
 	return pack(addresses, ready)
 }
 
-// pack makes subsets of addresses and of what each is ready for.
-func pack(addresses map[addressKey]*corev1.EndpointAddress, ready map[subsetPort]map[addressKey]bool) []corev1.EndpointSubset {
+// pack makes the subsets of repack. ready has, for each port, its addresses and whether each is
+// ready for it.
+func pack(
+	addresses map[addressKey]*corev1.EndpointAddress, ready map[subsetPort]map[addressKey]bool,
+) []corev1.EndpointSubset {
 	together := map[string]*corev1.EndpointSubset{}
 	var packed []*corev1.EndpointSubset
 	for _, p := range slices.SortedFunc(maps.Keys(ready), comparePorts) {
@@ -87,7 +95,9 @@ func pack(addresses map[addressKey]*corev1.EndpointAddress, ready map[subsetPort
 			together[id.String()], packed = same, append(packed, same)
 		}
 		if p.number > 0 {
-			same.Ports = append(same.Ports, corev1.EndpointPort{Name: p.name, Port: p.number, Protocol: p.protocol, AppProtocol: unlessEmpty(p.app)})
+			same.Ports = append(same.Ports, corev1.EndpointPort{
+				Name: p.name, Port: p.number, Protocol: p.protocol, AppProtocol: unlessEmpty(p.app),
+			})
 		}
 	}
 	var list []corev1.EndpointSubset
@@ -98,7 +108,8 @@ func pack(addresses map[addressKey]*corev1.EndpointAddress, ready map[subsetPort
 }
 
 func comparePorts(a, b subsetPort) int {
-	return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.number, b.number), cmp.Compare(a.protocol, b.protocol), cmp.Compare(a.app, b.app))
+	return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.number, b.number),
+		cmp.Compare(a.protocol, b.protocol), cmp.Compare(a.app, b.app))
 }
 
 func compareKeys(a, b addressKey) int {

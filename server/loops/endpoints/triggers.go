@@ -8,25 +8,27 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// annotationTrigger says in endpoints and slices when that happened which their last change follows
-// from, for those who measure how long that takes.
+// annotationTrigger is the time of the event, such as a pod that became ready, which caused the
+// last change of Endpoints or a slice, in RFC 3339. kube-proxy measures with it how long a change
+// takes until it is programmed.
 const annotationTrigger = "endpoints.kubernetes.io/last-change-trigger-time"
 
-// triggers remembers for each service which times have been seen. All methods may be called at
-// once.
+// triggers remembers the trigger times of each service that one controller has used, like
+// Kubernetes' TriggerTimeTracker. Its methods are safe for concurrent use.
 type triggers struct {
 	mu       sync.Mutex
 	services map[controller.Name]serviceTimes
 }
 
-// serviceTimes are times that have been seen.
+// serviceTimes are the trigger times of a service.
 type serviceTimes struct {
 	created time.Time
-	turned  map[string]time.Time // by pod: when it became ready, or ceased to be
+	turned  map[string]time.Time // by name of a pod: when its condition Ready last changed
 }
 
-// next returns the earliest time that has not been seen before, zero if there is none. Of a service
-// that is new it is its own.
+// next returns the earliest trigger time that is later than the same time at the call before, zero
+// if there is none. For a service that is not yet in t it returns when the service was created. The
+// times are spent even if the write that follows fails.
 func (t *triggers) next(name controller.Name, s *serviceView, pods []selected) time.Time {
 	now := serviceTimes{s.Created, map[string]time.Time{}}
 	for _, p := range pods {
@@ -47,7 +49,7 @@ func (t *triggers) next(name controller.Name, s *serviceView, pods []selected) t
 	return now.since(before)
 }
 
-// since is the earliest of the times that are later than before.
+// since returns the earliest of the times that are later than the same time in before.
 func (now *serviceTimes) since(before serviceTimes) (first time.Time) {
 	consider := func(at, last time.Time) {
 		if at.After(last) && (first.IsZero() || at.Before(first)) {
@@ -61,22 +63,23 @@ func (now *serviceTimes) since(before serviceTimes) (first time.Time) {
 	return first
 }
 
-// knows reports whether next has been asked about a service since it was forgotten.
-func (t *triggers) knows(name controller.Name) bool {
+// seen reports whether next has been called for a service since it was last forgotten.
+func (t *triggers) seen(name controller.Name) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, ok := t.services[name]
 	return ok
 }
 
-// forget drops what is known of a service that is gone.
+// forget drops the times of a deleted service.
 func (t *triggers) forget(name controller.Name) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.services, name)
 }
 
-// setTrigger writes a time into the annotations of an object, or takes the last one out.
+// setTrigger sets annotationTrigger. A zero time removes the annotation, because the present change
+// was not caused by the event that the old time belongs to.
 func setTrigger(m *meta.ObjectMeta, at time.Time) {
 	value := ""
 	if !at.IsZero() {
@@ -85,7 +88,7 @@ func setTrigger(m *meta.ObjectMeta, at time.Time) {
 	setAnnotation(m, annotationTrigger, value)
 }
 
-// setAnnotation writes an annotation, or takes it out if there is no value.
+// setAnnotation sets an annotation, or removes it if value is "".
 func setAnnotation(m *meta.ObjectMeta, key, value string) {
 	if value == "" {
 		delete(m.Annotations, key)

@@ -12,31 +12,32 @@ import (
 	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
-// zoneHints gives hints to the services that ask for them by topology mode: by how much of the
-// cluster's CPU each zone has. All methods may be called at once. hint is called for a service
-// after begin, by the same worker.
+// zoneHints gives hints to the services that ask for them by their annotation topology-mode
+// (KEP-2433), by the share of the cluster's CPU that each zone has. It does what Kubernetes'
+// TopologyCache does. Its methods are safe for concurrent use. For each service, one worker calls
+// begin and then hint for each address type.
 type zoneHints struct {
 	nodes *controller.Informer[pods.Node]
 
 	mu       sync.Mutex
 	shares   topology.Shares
-	measured bool                            // whether shares are up to date
-	services map[controller.Name]hintsByType // those that ask for hints
+	measured bool                            // shares are up to date; a changed node makes it false
+	services map[controller.Name]hintsByType // the services that ask for hints
 }
 
-// hintsByType counts the hints of a service by type of addresses. The counts are nil if hints are
-// not possible.
+// hintsByType has the numbers of hints for each zone that a service has, by address type. The
+// counts of an address type are nil if it can have no hints.
 type hintsByType map[discoveryv1.AddressType]topology.Counts
 
-// hintNews is an Event about the hints of a service.
-type hintNews struct{ typ, reason, message string }
+// hintEvent is an Event about the hints of a service, with Kubernetes' reason and text.
+type hintEvent struct{ typ, reason, message string }
 
 func newZoneHints(nodes *controller.Informer[pods.Node]) *zoneHints {
 	return &zoneHints{nodes: nodes, services: map[controller.Name]hintsByType{}}
 }
 
-// source has, after each change of the nodes, the services whose hints do not fit the shares any
-// more, and the services that have no hints if the shares are known.
+// source is the Source of services that a change of a node concerns: services whose hints overload
+// a zone under the new shares, and, if the shares are known, services that have no hints yet.
 func (z *zoneHints) source() controller.Source {
 	return z.nodes.Source(func(controller.Name, *pods.Node, *pods.Node) []controller.Name {
 		z.mu.Lock()
@@ -59,7 +60,7 @@ func (z *zoneHints) source() controller.Source {
 	})
 }
 
-// measure returns the shares of the nodes that there are.
+// measure returns the present shares, and computes them if a node has changed. The caller holds mu.
 func (z *zoneHints) measure() topology.Shares {
 	if !z.measured {
 		z.shares = topology.Measure(func(yield func(topology.Node) bool) {
@@ -75,9 +76,10 @@ func (z *zoneHints) measure() topology.Shares {
 	return z.shares
 }
 
-// begin notes whether a service asks for hints, and for which types of addresses. It returns the
-// news that hints are disabled if the service had hints and does not ask for them any more.
-func (z *zoneHints) begin(name controller.Name, s *serviceView) (news []hintNews) {
+// begin records whether a service asks for hints, and drops the counts of IP families that the
+// service has lost. If the service had hints and no longer asks for them, begin returns the Events
+// about that, one for each address type.
+func (z *zoneHints) begin(name controller.Name, s *serviceView) (events []hintEvent) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	before := z.services[name]
@@ -92,39 +94,41 @@ func (z *zoneHints) begin(name controller.Name, s *serviceView) (news []hintNews
 		delete(z.services, name)
 		for typ, counts := range before {
 			if counts != nil {
-				news = append(news, hintsDisabled(typ, "Topology Aware Hints has been disabled"))
+				events = append(events, hintsDisabled(typ, "Topology Aware Hints has been disabled"))
 			}
 		}
 	}
-	return news
+	return events
 }
 
-// forget drops a service that has no endpoints to look after.
+// forget drops a service that was deleted or is no longer managed.
 func (z *zoneHints) forget(name controller.Name) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	delete(z.services, name)
 }
 
-// hint gives the endpoints of a service their hints, or none if hints are not possible.
-func (z *zoneHints) hint(name controller.Name, typ discoveryv1.AddressType, s *topology.Slices) (news []hintNews) {
-	// source must not run between measure and the new counts: it would judge the old counts, and
-	// the new ones would be wrong.
+// hint sets the hints of a service's endpoints of one address type, and removes all of them if
+// hints are not possible. It returns the Events about it.
+func (z *zoneHints) hint(name controller.Name, typ discoveryv1.AddressType, s *topology.Slices) (events []hintEvent) {
+	// The lock is held over measure and the store of the new counts. If source ran in between, it
+	// would check the old counts against newer shares, and nobody would check the new ones.
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	counts, problem := s.Hint(z.measure())
 	switch {
 	case problem != "":
-		news = []hintNews{hintsDisabled(typ, problem)}
+		events = []hintEvent{hintsDisabled(typ, problem)}
 	case z.services[name][typ] == nil:
-		news = []hintNews{{corev1.EventTypeNormal, "TopologyAwareHintsEnabled", hintMessage(typ, "Topology Aware Hints has been enabled")}}
+		events = []hintEvent{{corev1.EventTypeNormal, "TopologyAwareHintsEnabled",
+			hintMessage(typ, "Topology Aware Hints has been enabled")}}
 	}
 	z.services[name][typ] = counts
-	return news
+	return events
 }
 
-func hintsDisabled(typ discoveryv1.AddressType, why string) hintNews {
-	return hintNews{corev1.EventTypeWarning, "TopologyAwareHintsDisabled", hintMessage(typ, why)}
+func hintsDisabled(typ discoveryv1.AddressType, why string) hintEvent {
+	return hintEvent{corev1.EventTypeWarning, "TopologyAwareHintsDisabled", hintMessage(typ, why)}
 }
 
 func hintMessage(typ discoveryv1.AddressType, message string) string {

@@ -19,49 +19,68 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Disruption counts the pods of disruption budgets and says in their status how many may be
-// evicted. Evictions charge a budget between two counts: a pod that has been charged for counts as
-// gone, whether it is yet or not, until it is seen to go, or has had its time. It also takes back
-// what the status of a pod says of a disruption that has not come.
+// This file has the loops that keep the status of budgets and clear stale disruption conditions of
+// pods. Package server runs it as the controller disruption-controller. The other writer of a
+// budget's status is the eviction of a pod, which charges the budget; resourceVersion keeps the two
+// from overwriting each other.
+
+// Disruption is the controller that counts the pods of budgets and writes into the status of each
+// how many of them may be evicted.
+//
+// An evicted pod is in disruptedPods of the status from the moment its eviction is granted. It
+// counts as not healthy from then on, though it may still run. The entry goes when the pod is being
+// deleted, or after disruptionTime, when the eviction is taken to have failed.
+//
+// Disruption also sets the condition DisruptionTarget of a pod to False if the announced disruption
+// has not come within disruptionTime (KEP-3329), and warns about pods that several budgets select.
 type Disruption struct {
-	Client    *client.Client
+	// Client reads and writes budgets and pods, and reads scales.
+	Client *client.Client
+	// Informers are the informers of the run.
 	Informers *controller.Informers
-	// Resource returns the resource of a kind in a version, and whether its objects have a scale;
-	// false at the end if there is none.
+	// Resource returns the resource of a kind in a version, and whether it has the subresource
+	// scale. ok is false if no such kind is served.
 	Resource func(gvk meta.GroupVersionKind) (resource meta.GroupVersionResource, scales, ok bool)
-	Log      *zap.Logger
+	// Log is told of what fails.
+	Log *zap.Logger
 
 	pods    *controller.Informer[View]
 	budgets *controller.Informer[budgetView]
 	events  *controller.Recorder
 }
 
-// A disruption that has been announced is expected within this time. Else the pod is there to stay.
+// disruptionTime is how long a pod may take to be deleted after its eviction was granted or its
+// disruption announced. It is DeletionTimeout and stalePodDisruptionTimeout of Kubernetes.
 const disruptionTime = 2 * time.Minute
 
-// budgetView is what has to be known of a budget to tell whom a pod concerns.
+// budgetView is the part of a budget that the Informer keeps.
 type budgetView struct {
 	Selector meta.LabelRequirements
-	// What the status is made of, and the status.
+	// Generation and Status are here only so that a change of spec or status is seen and the budget
+	// counted again.
 	Generation int64
 	Status     policyv1.PodDisruptionBudgetStatus
 }
 
-// Run counts until ctx ends.
+// Run keeps budgets and pods up to date until ctx ends, and returns when all its work has ended.
 func (d *Disruption) Run(ctx context.Context) {
 	d.pods = Of(d.Informers)
 	d.budgets = controller.InformerOf(d.Informers, budgetResource, func(b *policyv1.PodDisruptionBudget) *budgetView {
-		controller.Detach(b.Spec.Selector) // before it is compiled: then nobody reaches its text any more
+		// The compiled selector is out of the Informer's reach, so its strings are copied before.
+		controller.Detach(b.Spec.Selector)
 		return &budgetView{budgetSelector(b), b.Generation, b.Status}
 	})
 	d.events = controller.NewRecorder(d.Client, "controllermanager", d.Log)
 	after := []controller.Syncer{d.pods, d.budgets}
 	var loops sync.WaitGroup
 	loops.Go(func() {
-		controller.Loop{Source: controller.Join(d.budgets.Own(), d.pods.Source(d.counting)), Reconcile: d.count, After: after, Log: d.Log}.Run(ctx)
+		controller.Loop{
+			Source:    controller.Join(d.budgets.Own(), d.pods.Source(d.budgetsCounting)),
+			Reconcile: d.count, After: after, Log: d.Log,
+		}.Run(ctx)
 	})
 	loops.Go(func() {
-		controller.Loop{Source: d.pods.Source(announced), Reconcile: d.calm, After: after, Log: d.Log}.Run(ctx)
+		controller.Loop{Source: d.pods.Source(announced), Reconcile: d.clearStale, After: after, Log: d.Log}.Run(ctx)
 	})
 	loops.Go(func() {
 		controller.Loop{Source: d.pods.Source(labelled), Reconcile: d.warn, After: after, Log: d.Log}.Run(ctx)
@@ -71,7 +90,7 @@ func (d *Disruption) Run(ctx context.Context) {
 
 var budgetResource = policyv1.GroupVersion.WithResource("poddisruptionbudgets")
 
-// budgetSelector is which pods a budget counts: none if that cannot be told.
+// budgetSelector returns the selector of a budget's pods. An invalid one selects nothing.
 func budgetSelector(b *policyv1.PodDisruptionBudget) meta.LabelRequirements {
 	s, err := meta.SelectorFrom(b.Spec.Selector)
 	if err != nil {
@@ -80,18 +99,19 @@ func budgetSelector(b *policyv1.PodDisruptionBudget) meta.LabelRequirements {
 	return s
 }
 
-// counting are the budgets that count a pod, or did.
-func (d *Disruption) counting(name controller.Name, before, now *View) []controller.Name {
+// budgetsCounting returns the budgets whose selector matches a pod before or after a change.
+func (d *Disruption) budgetsCounting(name controller.Name, before, now *View) []controller.Name {
 	var list []controller.Name
 	d.budgets.Each(name.Namespace, func(budget controller.Name, b *budgetView) {
-		if before != nil && b.Selector.Matches(meta.Set(before.Labels)) || now != nil && b.Selector.Matches(meta.Set(now.Labels)) {
+		if before != nil && b.Selector.Matches(meta.Set(before.Labels)) ||
+			now != nil && b.Selector.Matches(meta.Set(now.Labels)) {
 			list = append(list, budget)
 		}
 	})
 	return list
 }
 
-// labelled names a pod that is new or has other labels: other budgets may count it.
+// labelled returns a pod that is new or whose labels have changed: other budgets may select it.
 func labelled(name controller.Name, before, now *View) []controller.Name {
 	if now == nil || before != nil && maps.Equal(before.Labels, now.Labels) {
 		return nil
@@ -99,25 +119,31 @@ func labelled(name controller.Name, before, now *View) []controller.Name {
 	return []controller.Name{name}
 }
 
-// warn says of a pod that several budgets count it: it cannot be evicted. The text is Kubernetes',
-// though all its budgets are kept up to date here.
+// warn writes an Event about a pod that several budgets select, which cannot be evicted. The text
+// is Kubernetes', whose controller then updates only one of the budgets ("Chose"); here each of
+// them counts the pod.
 func (d *Disruption) warn(ctx context.Context, name controller.Name) (again time.Duration, err error) {
 	pod := d.pods.Get(name)
 	if pod == nil {
 		return 0, nil
 	}
-	budgets := d.counting(name, nil, pod)
+	budgets := d.budgetsCounting(name, nil, pod)
 	if len(budgets) < 2 {
 		return 0, nil
 	}
 	first := slices.MinFunc(budgets, func(a, b controller.Name) int { return strings.Compare(a.Name, b.Name) })
-	about := corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: name.Namespace, Name: name.Name, UID: pod.UID}
+	about := corev1.ObjectReference{
+		APIVersion: "v1", Kind: "Pod", Namespace: name.Namespace, Name: name.Name, UID: pod.UID,
+	}
 	d.events.Event(ctx, about, corev1.EventTypeWarning, "MultiplePodDisruptionBudgets", fmt.Sprintf(
-		"Pod %q/%q matches multiple PodDisruptionBudgets.  Chose %q arbitrarily.", name.Namespace, name.Name, first.Name))
+		"Pod %q/%q matches multiple PodDisruptionBudgets.  Chose %q arbitrarily.",
+		name.Namespace, name.Name, first.Name))
 	return 0, nil
 }
 
-// count brings the status of a budget up to date.
+// count computes the status of a budget and writes it if it differs. Events about the count go with
+// the write, so an unchanged status does not repeat them. A failed computation is written into the
+// status (see failed) and is no error of the loop: another try needs a change of a pod or budget.
 func (d *Disruption) count(ctx context.Context, name controller.Name) (again time.Duration, err error) {
 	budgets := client.For[*policyv1.PodDisruptionBudget](d.Client, budgetResource).In(name.Namespace)
 	b, err := budgets.Get(ctx, name.Name, meta.GetOptions{})
@@ -128,11 +154,12 @@ func (d *Disruption) count(ctx context.Context, name controller.Name) (again tim
 	next := scheme.Copy(b).(*policyv1.PodDisruptionBudget)
 	if err := d.expect(ctx, b, tally); err != nil {
 		failed(&next.Status, err, tally.now)
-		tally.news = append(tally.news, news{
-			"CalculateExpectedPodCountFailed", corev1.EventTypeWarning, "Failed to calculate the number of expected pods: " + err.Error(),
+		tally.events = append(tally.events, budgetEvent{
+			"CalculateExpectedPodCountFailed", corev1.EventTypeWarning,
+			"Failed to calculate the number of expected pods: " + err.Error(),
 		})
 	} else {
-		tally.tell(next)
+		tally.fill(next)
 		again = tally.again
 	}
 	if !scheme.Equal(&b.Status, &next.Status) {
@@ -140,40 +167,43 @@ func (d *Disruption) count(ctx context.Context, name controller.Name) (again tim
 			return 0, err
 		}
 		about := corev1.ObjectReference{
-			APIVersion: policyv1.GroupVersion.String(), Kind: "PodDisruptionBudget", Namespace: b.Namespace, Name: b.Name, UID: b.UID,
-			ResourceVersion: b.ResourceVersion,
+			APIVersion: policyv1.GroupVersion.String(), Kind: "PodDisruptionBudget",
+			Namespace: b.Namespace, Name: b.Name, UID: b.UID, ResourceVersion: b.ResourceVersion,
 		}
-		for _, n := range tally.news { // told once, as the status is
+		for _, n := range tally.events {
 			d.events.Event(ctx, about, n.typ, n.reason, n.message)
 		}
 	}
 	for _, pod := range tally.stayed {
-		d.events.Event(ctx, pod, corev1.EventTypeWarning, "NotDeleted", fmt.Sprintf("Pod was expected by PDB %s/%s to be deleted but it wasn't",
-			b.Namespace, b.Name))
+		d.events.Event(ctx, pod, corev1.EventTypeWarning, "NotDeleted", fmt.Sprintf(
+			"Pod was expected by PDB %s/%s to be deleted but it wasn't", b.Namespace, b.Name))
 	}
 	return again, nil
 }
 
-// tally is what one count of a budget's pods finds.
+// tally is the result of one count of a budget.
 type tally struct {
-	now                        time.Time
-	pods                       []countedPod
+	now  time.Time
+	pods []countedPod // all pods that the budget selects, by name
+	// These become currentHealthy, desiredHealthy and expectedPods of the status.
 	healthy, desired, expected int32
-	disrupted                  map[string]meta.Time     // pods that are charged for and not seen to go
-	stayed                     []corev1.ObjectReference // pods that were charged for and have not gone in their time
-	again                      time.Duration            // when the first of the disrupted has had its time; 0: there is none
-	news                       []news
+	disrupted                  map[string]meta.Time     // by pod: when its eviction was granted; it is still awaited
+	stayed                     []corev1.ObjectReference // pods that were not deleted within disruptionTime
+	again                      time.Duration            // until the first of disrupted runs out; 0 if there is none
+	events                     []budgetEvent
 }
 
+// countedPod is a pod that a budget selects.
 type countedPod struct {
 	controller.Name
 	*View
 }
 
-// news is what an Event tells about a budget.
-type news struct{ reason, typ, message string }
+// budgetEvent is an Event about a budget, with Kubernetes' reason and text.
+type budgetEvent struct{ reason, typ, message string }
 
-// tally counts what can be told from the pods.
+// tally finds the pods of a budget and counts the healthy ones: those that are ready, not being
+// deleted, and not awaited to be.
 func (d *Disruption) tally(b *policyv1.PodDisruptionBudget, now time.Time) *tally {
 	t := &tally{now: now, disrupted: map[string]meta.Time{}}
 	selector := budgetSelector(b)
@@ -182,12 +212,13 @@ func (d *Disruption) tally(b *policyv1.PodDisruptionBudget, now time.Time) *tall
 			t.pods = append(t.pods, countedPod{name, pod})
 		}
 	})
-	slices.SortFunc(t.pods, func(a, b countedPod) int { return strings.Compare(a.Name.Name, b.Name.Name) }) // each count says the same
+	// The order makes error texts, which name a pod, the same in each count.
+	slices.SortFunc(t.pods, func(a, b countedPod) int { return strings.Compare(a.Name.Name, b.Name.Name) })
 	for _, pod := range t.pods {
 		if pod.Deleting {
 			continue
 		}
-		if at, ok := b.Status.DisruptedPods[pod.Name.Name]; ok && t.awaits(pod, at) {
+		if at, ok := b.Status.DisruptedPods[pod.Name.Name]; ok && t.awaitsEviction(pod, at) {
 			continue
 		}
 		if pod.Ready {
@@ -195,13 +226,14 @@ func (d *Disruption) tally(b *policyv1.PodDisruptionBudget, now time.Time) *tall
 		}
 	}
 	if len(t.pods) == 0 {
-		t.news = append(t.news, news{"NoPods", corev1.EventTypeNormal, "No matching pods found"})
+		t.events = append(t.events, budgetEvent{"NoPods", corev1.EventTypeNormal, "No matching pods found"})
 	}
 	return t
 }
 
-// awaits reports whether a pod that has been charged for is still expected to go.
-func (t *tally) awaits(pod countedPod, charged meta.Time) bool {
+// awaitsEviction reports whether a pod whose eviction was granted at charged is still expected to
+// be deleted. It enters the pod in disrupted if so, and in stayed if not.
+func (t *tally) awaitsEviction(pod countedPod, charged meta.Time) bool {
 	left := charged.Add(disruptionTime).Sub(t.now)
 	if left <= 0 {
 		t.stayed = append(t.stayed, corev1.ObjectReference{
@@ -216,7 +248,10 @@ func (t *tally) awaits(pod countedPod, charged meta.Time) bool {
 	return true
 }
 
-// expect finds how many pods there should be, and how many of them healthy.
+// expect sets expected and desired, the numbers of pods and of healthy pods that there should be.
+// If the budget has a minAvailable that is an integer, expected is the number of pods that exist.
+// Otherwise, with a percentage or maxUnavailable, it is the sum of the scales of the pods'
+// controllers. Percentages are rounded up, for both fields.
 func (d *Disruption) expect(ctx context.Context, b *policyv1.PodDisruptionBudget, t *tally) error {
 	least, most := b.Spec.MinAvailable, b.Spec.MaxUnavailable
 	if most == nil && (least == nil || least.Type == meta.IntType) {
@@ -244,7 +279,7 @@ func (d *Disruption) expect(ctx context.Context, b *policyv1.PodDisruptionBudget
 		t.desired = int32(n)
 	}
 	if unmanaged {
-		t.news = append(t.news, news{"UnmanagedPods", corev1.EventTypeWarning, fmt.Sprintf(
+		t.events = append(t.events, budgetEvent{"UnmanagedPods", corev1.EventTypeWarning, fmt.Sprintf(
 			"Pods selected by this PodDisruptionBudget (selector: %v) were found to be unmanaged. As a result, the status of the PDB cannot be "+
 				"calculated correctly, which may result in undefined behavior. To account for these pods please set \".spec.minAvailable\" "+
 				"field of the PDB to an integer value.", budgetSelector(b))})
@@ -252,9 +287,9 @@ func (d *Disruption) expect(ctx context.Context, b *policyv1.PodDisruptionBudget
 	return nil
 }
 
-// tell puts the count into the status of a budget. One that counts no pods allows nothing: the
-// first ones may be there unseen.
-func (t *tally) tell(b *policyv1.PodDisruptionBudget) {
+// fill puts the count into the status of a budget. A budget that expects no pods allows no
+// disruption: its first pods may exist before they are counted here.
+func (t *tally) fill(b *policyv1.PodDisruptionBudget) {
 	s := &b.Status
 	conditions := s.Conditions
 	*s = policyv1.PodDisruptionBudgetStatus{
@@ -267,16 +302,17 @@ func (t *tally) tell(b *policyv1.PodDisruptionBudget) {
 	s.SetDisruptionAllowed(t.now)
 }
 
-// failed says in the status of a budget that its pods cannot be counted, and allows nothing.
+// failed writes into the status of a budget that its pods could not be counted, with the reason
+// SyncFailed, and allows no disruption. The other numbers of the status stay.
 func failed(s *policyv1.PodDisruptionBudgetStatus, err error, now time.Time) {
 	s.DisruptionsAllowed = 0
 	meta.SetCondition(&s.Conditions, meta.Condition{
-		Type: policyv1.DisruptionAllowed, Status: meta.ConditionFalse, Reason: policyv1.ReasonSyncFailed, Message: err.Error(),
-		ObservedGeneration: s.ObservedGeneration,
+		Type: policyv1.DisruptionAllowed, Status: meta.ConditionFalse,
+		Reason: policyv1.ReasonSyncFailed, Message: err.Error(), ObservedGeneration: s.ObservedGeneration,
 	}, now)
 }
 
-// announced are the pods whose status tells of a disruption to come.
+// announced returns a pod whose status announces a disruption that may never come.
 func announced(name controller.Name, _, now *View) []controller.Name {
 	if now == nil || now.Disrupted.IsZero() {
 		return nil
@@ -284,9 +320,9 @@ func announced(name controller.Name, _, now *View) []controller.Name {
 	return []controller.Name{name}
 }
 
-// calm takes back from the status of a pod that it is about to be disrupted, when that has not come
-// in its time.
-func (d *Disruption) calm(ctx context.Context, name controller.Name) (again time.Duration, err error) {
+// clearStale sets the condition DisruptionTarget of a pod to False if the announced disruption has
+// not come within disruptionTime. Before that, it returns the time that is left.
+func (d *Disruption) clearStale(ctx context.Context, name controller.Name) (again time.Duration, err error) {
 	if seen := d.pods.Get(name); seen == nil || seen.Disrupted.IsZero() {
 		return 0, nil
 	} else if left := time.Until(seen.Disrupted.Add(disruptionTime)); left > 0 {
@@ -298,7 +334,7 @@ func (d *Disruption) calm(ctx context.Context, name controller.Name) (again time
 		return 0, controller.IgnoreNotFound(err)
 	}
 	if at := disruptedSince(pod); at.IsZero() || time.Since(at) < disruptionTime {
-		return 0, nil // that will be seen
+		return 0, nil // the Informer lags behind; it will report this state, and the pod is looked at then
 	}
 	pod.Status.SetCondition(corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, ObservedGeneration: pod.Generation,
@@ -307,11 +343,13 @@ func (d *Disruption) calm(ctx context.Context, name controller.Name) (again time
 	return 0, err
 }
 
-// disruptedSince is since when the status of a pod has told of a disruption that may never come;
-// zero: it does not. What kubelets announce comes, however long that takes.
+// disruptedSince returns when the condition DisruptionTarget of a pod became True. It returns zero
+// if the condition is not True, the pod is being deleted or has ended, or a kubelet set the
+// condition: a kubelet ends the pod by itself, however long that takes.
 func disruptedSince(p *corev1.Pod) time.Time {
 	c := p.Status.Condition(corev1.DisruptionTarget)
-	if c == nil || c.Status != corev1.ConditionTrue || c.Reason == "TerminationByKubelet" || p.DeletionTimestamp != nil ||
+	if c == nil || c.Status != corev1.ConditionTrue || c.Reason == "TerminationByKubelet" ||
+		p.DeletionTimestamp != nil ||
 		p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 		return time.Time{}
 	}

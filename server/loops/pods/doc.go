@@ -1,9 +1,25 @@
-// Package pods looks after pods: it deletes those that nobody else will, counts how many
-// disruptions their budgets allow, and deletes jobs that have ended for long enough. View and Node
-// are what loops know of pods and nodes.
+// Package pods has the loops that look after pods, budgets and finished jobs, and the views of pods
+// and nodes that other loops share. The loops do the work of three controllers of
+// kube-controller-manager: pod-garbage-collector-controller (PodGC), disruption-controller
+// (Disruption) and ttl-after-finished-controller (FinishedJobs).
 //
-// It guarantees that all loops of a run share one Informer of pods and one of nodes, and that a pod
-// is deleted only if it is the pod that was judged, by its UID.
+// Words: a View is the part of a pod that an Informer keeps, and a Node that of a node. A pod has
+// ended if its phase is none of Pending, Running and Unknown. A budget is a PodDisruptionBudget. An
+// eviction charges a budget: it lowers disruptionsAllowed and enters the pod in disruptedPods of
+// the budget's status. A count is one computation of a budget's status.
 //
-// Read: pods.go, podgc.go, disruption.go.
+// Laws:
+//   - All loops of a run share one Informer of pods and one of nodes (Of, NodesOf).
+//   - A pod or job is read again before it is deleted, and deleted by its UID, so a newer one of
+//     the same name is safe.
+//   - A budget whose pods cannot be counted allows no disruption.
+//
+// Package server makes the loops for each run, fills in their exported fields, and calls Run of
+// each once in a goroutine of its own. Other loops (server/loops/endpoints, server/loops/volumes)
+// use Of, NodesOf and the views.
+//
+// Not here: the eviction of pods, which charges budgets (registry/core), and the creation of pods,
+// which kubelets, schedulers and workload controllers care for outside of this server.
+//
+// Read: pods.go, podgc.go, disruption.go, podscale.go.
 package pods

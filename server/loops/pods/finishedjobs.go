@@ -13,22 +13,29 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// FinishedJobs deletes jobs that have a time to live after they have finished, when that is over,
-// and what they own before them.
+// FinishedJobs is the loop that deletes jobs which have finished, when ttlSecondsAfterFinished of
+// their spec is over (KEP-592). It deletes them with the propagation policy Foreground, so the
+// garbage collector deletes their pods first. The clock of this server is compared with the time
+// in the job's condition.
 type FinishedJobs struct {
+	// Informers are the informers of the run, with the client that the loop uses.
 	Informers *controller.Informers
-	Log       *zap.Logger
+	// Log is told of what fails.
+	Log *zap.Logger
 }
 
-// finishedJobsWorkers is how many jobs are deleted at once, as many as in kube-controller-manager.
+// finishedJobsWorkers is the number of jobs that are worked on at once
+// (--concurrent-ttl-after-finished-syncs of kube-controller-manager, with its default).
 const finishedJobsWorkers = 5
 
-// finishedJob is what is known of a job that is to be deleted; there is nothing to know of others.
+// finishedJob is the part that the Informer keeps of a job that will be deleted. Of other jobs it
+// keeps nothing.
 type finishedJob struct {
-	Expires time.Time
+	Expires time.Time // when the job may be deleted
 }
 
-// newFinishedJob returns nil for a job that is not to be deleted, or is being deleted.
+// newFinishedJob returns nil for a job that has not finished, has no ttlSecondsAfterFinished, or is
+// being deleted.
 func newFinishedJob(j *batchv1.Job) *finishedJob {
 	ttl := j.Spec.TTLSecondsAfterFinished
 	if ttl == nil || j.DeletionTimestamp != nil {
@@ -45,7 +52,7 @@ func newFinishedJob(j *batchv1.Job) *finishedJob {
 
 var jobsResource = batchv1.GroupVersion.WithResource("jobs")
 
-// Run works until ctx ends.
+// Run deletes jobs until ctx ends, and returns when the work under way has ended.
 func (c *FinishedJobs) Run(ctx context.Context) {
 	jobs := controller.InformerOf(c.Informers, jobsResource, newFinishedJob)
 	controller.Loop{
@@ -63,7 +70,8 @@ func (c *FinishedJobs) Run(ctx context.Context) {
 	}.Run(ctx)
 }
 
-// delete deletes a job if its time is over: it may have got more of it meanwhile.
+// delete reads a job and deletes it if its time is over. If ttlSecondsAfterFinished has been raised
+// meanwhile, it returns the time that is left.
 func (c *FinishedJobs) delete(ctx context.Context, name controller.Name) (time.Duration, error) {
 	jobs := client.For[*batchv1.Job](c.Informers.Client(), jobsResource).In(name.Namespace)
 	job, err := jobs.Get(ctx, name.Name, meta.GetOptions{})

@@ -7,18 +7,21 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Node is what controllers need to know of a node.
+// Node is the part of a node that the Informer of NodesOf keeps. Heartbeats of kubelets do not
+// change it.
 type Node struct {
-	// OutOfService: the node is not ready, and somebody says that it is not going to be, so what
-	// runs there does not any more.
+	// OutOfService tells that the node is not ready and has the taint
+	// node.kubernetes.io/out-of-service, by which an operator states that the node is off. Its pods
+	// may then be deleted without waiting for its kubelet (KEP-2268).
 	OutOfService bool
-	Zone         string
-	// Counted: the node is ready and not part of the control plane, so its CPU counts for its zone.
+	Zone         string // label topology.kubernetes.io/zone; "" if there is none
+	// Counted tells that the node is ready and not part of the control plane. The CPU of other
+	// nodes does not count for the share of a zone.
 	Counted  bool
-	MilliCPU int64 // allocatable
+	MilliCPU int64 // allocatable CPU in thousandths
 }
 
-// NodesOf returns the Informer of nodes, which all controllers of a run share.
+// NodesOf returns the Informer of nodes, which all loops of a run share.
 func NodesOf(in *controller.Informers) *controller.Informer[Node] {
 	return controller.InformerOf(in, corev1.GroupVersion.WithResource("nodes"), func(n *corev1.Node) *Node {
 		out := !nodeReady(n) && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool {
@@ -31,8 +34,8 @@ func NodesOf(in *controller.Informers) *controller.Informer[Node] {
 	})
 }
 
-// controlPlane reports whether a node is part of the control plane. Pods of most services do not
-// run there.
+// controlPlane reports whether a node has the label of the control plane or its former label,
+// node-role.kubernetes.io/master.
 func controlPlane(n *corev1.Node) bool {
 	_, is := n.Labels["node-role.kubernetes.io/control-plane"]
 	_, was := n.Labels["node-role.kubernetes.io/master"]

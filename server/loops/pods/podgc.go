@@ -17,35 +17,45 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// PodGC deletes pods that nobody else will: those of nodes that are gone, those being deleted that
-// are on no node or on one that is out of service, and the oldest of those that have ended, if
-// there are too many.
+// This file deletes pods that no kubelet will delete. Package server runs it as the controller
+// pod-garbage-collector-controller. Kubernetes looks at all pods each 20 seconds; this loop works
+// on a pod when the pod or its node changes, and looks at all pods only when too many have ended.
+
+// PodGC is the loop that deletes
+//   - pods of a node that does not exist, after quarantine (orphaned pods);
+//   - pods that are being deleted and have no node, since no kubelet ends them;
+//   - pods that are being deleted on a node that is out of service (Node.OutOfService);
+//   - pods that have ended, if there are more than Ended: evicted pods first, then the oldest.
 type PodGC struct {
+	// Informers are the informers of the run, with the client that the loop uses.
 	Informers *controller.Informers
-	// Ended is how many pods that have ended are kept; 0 keeps all.
+	// Ended is the number of ended pods that are kept; 0 keeps all
+	// (--terminated-pod-gc-threshold of kube-controller-manager).
 	Ended int
-	Log   *zap.Logger
+	// Log is told of what fails and of each pod that is deleted.
+	Log *zap.Logger
 
 	pods  *controller.Informer[View]
 	nodes *controller.Informer[Node]
-	ended atomic.Int64  // pods that have ended
-	full  chan struct{} // has a token when they have become too many
+	ended atomic.Int64  // the number of ended pods; podChanged counts them
+	full  chan struct{} // has a token when ended has risen above Ended
 
 	mu     sync.Mutex
-	absent map[string]time.Time // nodes that pods name and that are not there, and since when that is known
-	tidied time.Time            // when absent was looked through for what is too old
+	absent map[string]time.Time // by name of a node that pods name and that does not exist: since when
+	tidied time.Time            // when old entries were last removed from absent
 }
 
 const (
-	// quarantine is how long a node has to come back before its pods are deleted.
+	// quarantine is how long a missing node may take to appear before its pods are deleted. A pod
+	// may arrive here before its node does, and a kubelet may register its node again.
 	quarantine = 40 * time.Second
-	// sweepPause is between two looks for the oldest of too many pods.
+	// sweepPause is the time between two deletions of ended pods while there are too many.
 	sweepPause = 20 * time.Second
-	// forgetAbsent is how long it is remembered since when a node has been gone.
+	// forgetAbsent is how long a missing node is remembered, so that absent does not grow forever.
 	forgetAbsent = time.Hour
 )
 
-// Run works until ctx ends.
+// Run deletes pods until ctx ends, and returns when the work under way has ended.
 func (c *PodGC) Run(ctx context.Context) {
 	c.pods, c.nodes = Of(c.Informers), NodesOf(c.Informers)
 	c.full, c.absent = make(chan struct{}, 1), map[string]time.Time{}
@@ -58,8 +68,8 @@ func (c *PodGC) Run(ctx context.Context) {
 	sweeping.Wait()
 }
 
-// podChanged counts the pods that have ended, and names each pod that something may have to be done
-// about.
+// podChanged counts ended pods and wakes sweep if there are too many. It returns the pod if it has
+// a node or is being deleted, because only such pods concern reconcile.
 func (c *PodGC) podChanged(name controller.Name, before, now *View) []controller.Name {
 	change := int64(0)
 	if before.ended() {
@@ -80,7 +90,7 @@ func (c *PodGC) podChanged(name controller.Name, before, now *View) []controller
 	return []controller.Name{name}
 }
 
-// nodeChanged names the pods of a node that is gone or out of service.
+// nodeChanged returns the pods of a node that was deleted or is out of service.
 func (c *PodGC) nodeChanged(name controller.Name, _, now *Node) []controller.Name {
 	if now != nil {
 		c.mu.Lock()
@@ -99,6 +109,9 @@ func (c *PodGC) nodeChanged(name controller.Name, _, now *Node) []controller.Nam
 	return pods
 }
 
+// reconcile deletes one pod if its node is missing or out of service. It asks the server for a
+// missing node before it deletes the pod, because the Informer may lag behind, and a node that
+// cannot be read is hidden from it: then Get fails, and the pod stays.
 func (c *PodGC) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	pod := c.pods.Get(name)
 	if pod == nil {
@@ -129,14 +142,15 @@ func (c *PodGC) reconcile(ctx context.Context, name controller.Name) (time.Durat
 	})
 }
 
-// quarantined is how long a node that is not there may still come back.
+// quarantined returns how much of quarantine is left for a missing node. The quarantine begins with
+// the first call for the node, which is later than its deletion if this server has just started.
 func (c *PodGC) quarantined(node string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	since, known := c.absent[node]
 	if !known {
 		since = time.Now()
-		if since.Sub(c.tidied) > quarantine { // not at each new name: there may be many
+		if since.Sub(c.tidied) > quarantine { // a look through the map at each new name would be quadratic
 			c.tidied = since
 			maps.DeleteFunc(c.absent, func(_ string, at time.Time) bool { return since.Sub(at) > forgetAbsent })
 		}
@@ -145,7 +159,8 @@ func (c *PodGC) quarantined(node string) time.Duration {
 	return quarantine - time.Since(since)
 }
 
-// sweep deletes the oldest pods that have ended whenever they have become too many.
+// sweep deletes ended pods whenever there are more than Ended, until ctx ends. While there are too
+// many, for example because a deletion fails, it tries again after sweepPause.
 func (c *PodGC) sweep(ctx context.Context) {
 	if c.pods.Synced(ctx) != nil {
 		return
@@ -159,7 +174,8 @@ func (c *PodGC) sweep(ctx context.Context) {
 		for ctx.Err() == nil && c.ended.Load() > int64(c.Ended) {
 			for name, pod := range c.tooMany() {
 				if err := c.delete(ctx, name, pod, nil); err != nil && ctx.Err() == nil {
-					c.Log.Warn("cannot delete a pod", zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
+					c.Log.Warn("cannot delete a pod that has ended",
+						zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 				}
 			}
 			controller.Pause(ctx, sweepPause)
@@ -167,8 +183,8 @@ func (c *PodGC) sweep(ctx context.Context) {
 	}
 }
 
-// tooMany returns the pods that have ended and are not kept: those that were evicted first, then
-// the oldest.
+// tooMany returns the ended pods beyond the Ended that are kept. Evicted pods are returned before
+// others and older ones before newer ones, as in Kubernetes.
 func (c *PodGC) tooMany() map[controller.Name]*View {
 	ended := map[controller.Name]*View{}
 	c.pods.All(func(name controller.Name, pod *View) {
@@ -192,15 +208,18 @@ func (c *PodGC) tooMany() map[controller.Name]*View {
 	return ended
 }
 
-// delete deletes a pod at once, as one that has failed unless it has ended before, with a condition
-// that says why if there is one. A pod that is another than the one known by now is left alone.
+// delete deletes a pod without a grace period. If the pod has not ended, delete first sets its
+// phase to Failed, and adds the condition why if that is not nil, so that a job controller, for
+// example, counts the pod as failed (KEP-3329). It does nothing if the pod was replaced or bound to
+// another node since known was made.
 func (c *PodGC) delete(ctx context.Context, name controller.Name, known *View, why *corev1.PodCondition) error {
 	pods := client.For[*corev1.Pod](c.Informers.Client(), corev1.GroupVersion.WithResource("pods")).In(name.Namespace)
 	pod, err := pods.Get(ctx, name.Name, meta.GetOptions{})
 	if err != nil || pod.UID != known.UID || pod.Spec.NodeName != known.Node {
 		return controller.IgnoreNotFound(err)
 	}
-	c.Log.Info("deleting a pod that nobody else will", zap.String("namespace", name.Namespace), zap.String("name", name.Name))
+	c.Log.Info("deleting a pod that no kubelet will delete",
+		zap.String("namespace", name.Namespace), zap.String("name", name.Name))
 	if pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed {
 		pod.Status.Phase, pod.Status.ObservedGeneration = corev1.PodFailed, pod.Generation
 		if why != nil {

@@ -9,51 +9,55 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// View is what controllers need to know of a pod.
+// View is the part of a pod that the Informer of Of keeps. A loop sees a change of a pod only if
+// the View differs, so a field costs work whenever it changes. Views are shared: nobody modifies
+// one.
 type View struct {
 	UID        meta.UID
 	Labels     map[string]string
-	Controller *meta.OwnerReference // who manages it; nil: nobody
+	Controller *meta.OwnerReference // the owner whose field controller is true; nil if there is none
 	Created    time.Time
 	podLife
-	podPlace
+	podLocation
 	podClaims
 }
 
 // podLife is how far a pod has come.
 type podLife struct {
 	Phase    corev1.PodPhase
-	Evicted  bool // it has failed because of that
-	Deleting bool
-	ShutDown bool // it is being deleted, and nobody waits for it to end
+	Evicted  bool // the phase is Failed with the reason Evicted
+	Deleting bool // it has a deletionTimestamp
+	ShutDown bool // Deleting with a grace period of zero: its containers are not waited for
 	Ready    bool
-	Turned   time.Time // when Ready last became what it is; zero if nobody has said whether it is
-	// Disrupted is when it was said that it would be; see disruptedSince.
+	Turned   time.Time // when the condition Ready last changed; zero if there is no such condition
+	// Disrupted is when a disruption was announced that may never come; see disruptedSince.
 	Disrupted time.Time
 }
 
-// podPlace is where a pod is found.
-type podPlace struct {
+// podLocation is how a pod is reached.
+type podLocation struct {
 	Node                string
 	IPs                 []string
 	Hostname, Subdomain string
-	Ports               []corev1.ContainerPort // those with a name: of containers, then of those that run beside them from the start
+	Ports               []corev1.ContainerPort // see namedPorts
 }
 
-// podClaims are the names of the claims that are volumes of a pod.
+// podClaims are the names of the persistent volume claims that a pod has as volumes.
 type podClaims struct {
-	Claims    []string // those that it names
-	OwnClaims []string // those that are made for it
+	Claims    []string // named in its volumes
+	OwnClaims []string // made for its ephemeral volumes
 }
 
-// Of returns the Informer of pods, which all controllers of a run share.
+// Of returns the Informer of pods, which all loops of a run share.
 func Of(in *controller.Informers) *controller.Informer[View] {
 	return controller.InformerOf(in, corev1.GroupVersion.WithResource("pods"), ViewOf)
 }
 
+// ViewOf returns the View of a pod. It shares strings and maps with p; an Informer detaches it.
 func ViewOf(p *corev1.Pod) *View {
 	v := &View{
-		UID: p.UID, Labels: p.Labels, podLife: newPodLife(p), podPlace: newPodPlace(p), podClaims: newPodClaims(p),
+		UID: p.UID, Labels: p.Labels,
+		podLife: newPodLife(p), podLocation: newPodLocation(p), podClaims: newPodClaims(p),
 	}
 	if p.CreationTimestamp != nil {
 		v.Created = p.CreationTimestamp.Time
@@ -77,12 +81,14 @@ func newPodLife(p *corev1.Pod) podLife {
 	return l
 }
 
-func newPodPlace(p *corev1.Pod) podPlace {
-	place := podPlace{Node: p.Spec.NodeName, Hostname: p.Spec.Hostname, Subdomain: p.Spec.Subdomain, Ports: namedPorts(p)}
-	for _, ip := range p.Status.PodIPs {
-		place.IPs = append(place.IPs, ip.IP)
+func newPodLocation(p *corev1.Pod) podLocation {
+	location := podLocation{
+		Node: p.Spec.NodeName, Hostname: p.Spec.Hostname, Subdomain: p.Spec.Subdomain, Ports: namedPorts(p),
 	}
-	return place
+	for _, ip := range p.Status.PodIPs {
+		location.IPs = append(location.IPs, ip.IP)
+	}
+	return location
 }
 
 func newPodClaims(p *corev1.Pod) (c podClaims) {
@@ -97,18 +103,24 @@ func newPodClaims(p *corev1.Pod) (c podClaims) {
 	return c
 }
 
-// ended reports whether there is a pod that will not run any more.
+// ended reports whether a pod's containers have stopped for good. It is false for nil, so that it
+// can be asked about a state before or after a change. Any phase but the three below counts as
+// ended, as in Kubernetes' pod garbage collector.
 func (p *View) ended() bool {
-	return p != nil && p.Phase != corev1.PodPending && p.Phase != corev1.PodRunning && p.Phase != corev1.PodUnknown
+	return p != nil &&
+		p.Phase != corev1.PodPending && p.Phase != corev1.PodRunning && p.Phase != corev1.PodUnknown
 }
 
-// namedPorts are the ports that services can name: those of an init container only if it goes on
-// running.
+// namedPorts returns the ports that the targetPort of a service can name: those of containers, then
+// those of sidecars, which are init containers with the restart policy Always (KEP-753). The first
+// port with a name wins.
 func namedPorts(p *corev1.Pod) (ports []corev1.ContainerPort) {
 	add := func(c *corev1.Container) {
 		for _, port := range c.Ports {
 			if port.Name != "" {
-				ports = append(ports, corev1.ContainerPort{Name: port.Name, Protocol: port.Protocol, ContainerPort: port.ContainerPort})
+				ports = append(ports, corev1.ContainerPort{
+					Name: port.Name, Protocol: port.Protocol, ContainerPort: port.ContainerPort,
+				})
 			}
 		}
 	}
@@ -116,7 +128,8 @@ func namedPorts(p *corev1.Pod) (ports []corev1.ContainerPort) {
 		add(&p.Spec.Containers[i])
 	}
 	for i := range p.Spec.InitContainers {
-		if c := &p.Spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		if c := &p.Spec.InitContainers[i]; c.RestartPolicy != nil &&
+			*c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
 			add(c)
 		}
 	}

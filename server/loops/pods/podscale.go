@@ -11,9 +11,10 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// scale adds up how many pods the controllers of some pods should have, and reports whether there
-// are pods without a controller, for which nobody can tell. It is an error if the controller of a
-// pod is not to be found, or has no scale.
+// scale returns the sum of spec.replicas of the controllers of pods, each controller counted once.
+// unmanaged reports whether a pod has no controller, and so adds nothing to the sum. It is an error
+// if the controller of a pod does not exist or has no scale subresource. Error texts are
+// Kubernetes', because they stand in the budget's status.
 func (d *Disruption) scale(ctx context.Context, pods []countedPod) (sum int32, unmanaged bool, err error) {
 	asked, counted := map[meta.UID]bool{}, map[meta.UID]bool{}
 	for _, pod := range pods {
@@ -41,9 +42,12 @@ func (d *Disruption) scale(ctx context.Context, pods []countedPod) (sum int32, u
 	return sum, unmanaged, nil
 }
 
-// scaleOf returns the scale of what a reference means, that of the deployment for the replica set
-// of one; nil if it is not there.
-func (d *Disruption) scaleOf(ctx context.Context, namespace string, ref *meta.OwnerReference) (*autoscalingv1.Scale, error) {
+// scaleOf returns the scale of the controller that ref names, nil if that does not exist. For a
+// replica set of a deployment it returns the scale of the deployment: during a rollout a deployment
+// has several replica sets, and the sum of their replicas is not what the deployment should have.
+func (d *Disruption) scaleOf(
+	ctx context.Context, namespace string, ref *meta.OwnerReference,
+) (*autoscalingv1.Scale, error) {
 	gv, ok := meta.ParseGroupVersion(ref.APIVersion)
 	if !ok {
 		return nil, fmt.Errorf("unexpected GroupVersion string: %v", ref.APIVersion)
@@ -55,11 +59,13 @@ func (d *Disruption) scaleOf(ctx context.Context, namespace string, ref *meta.Ow
 			return nil, err
 		}
 		if owner != nil {
-			if found, err := d.read(ctx, appsv1.GroupVersion.WithResource("deployments"), namespace, owner); found != nil || err != nil {
+			if found, err := d.read(
+				ctx, appsv1.GroupVersion.WithResource("deployments"), namespace, owner,
+			); found != nil || err != nil {
 				return found, err
 			}
 		}
-		if gv.Group == "extensions" { // as the group was called that replica sets come from
+		if gv.Group == "extensions" { // the former group of replica sets, which is not served
 			gvk = appsv1.GroupVersion.WithKind(ref.Kind)
 		}
 	}
@@ -73,15 +79,19 @@ func (d *Disruption) scaleOf(ctx context.Context, namespace string, ref *meta.Ow
 	return d.read(ctx, resource, namespace, ref)
 }
 
-// isApps reports whether a kind is one of apps, by its name now or in the group that it was in
-// before.
+// isApps reports whether gvk is a kind of the group apps, or of extensions, its former group.
+// References of old objects still name the former group.
 func isApps(gvk meta.GroupVersionKind, kind string) bool {
 	return gvk.Kind == kind && (gvk.Group == "apps" || gvk.Group == "extensions")
 }
 
-// deploymentOf returns the deployment that manages a replica set, nil if none does.
-func (d *Disruption) deploymentOf(ctx context.Context, namespace string, ref *meta.OwnerReference) (*meta.OwnerReference, error) {
-	sets := client.For[*meta.PartialObjectMetadata](d.Client, appsv1.GroupVersion.WithResource("replicasets")).In(namespace)
+// deploymentOf returns the reference from a replica set to the deployment that controls it. It
+// returns nil if there is none, or the replica set does not exist or has another UID than ref.
+func (d *Disruption) deploymentOf(
+	ctx context.Context, namespace string, ref *meta.OwnerReference,
+) (*meta.OwnerReference, error) {
+	sets := client.For[*meta.PartialObjectMetadata](d.Client, appsv1.GroupVersion.WithResource("replicasets")).
+		In(namespace)
 	set, err := sets.Get(ctx, ref.Name, meta.GetOptions{})
 	if meta.IsNotFound(err) {
 		return nil, nil
@@ -99,9 +109,13 @@ func (d *Disruption) deploymentOf(ctx context.Context, namespace string, ref *me
 	return nil, nil
 }
 
-// read returns the scale of an object, nil if it is not there, or another of its name is.
-func (d *Disruption) read(ctx context.Context, resource meta.GroupVersionResource, namespace string, ref *meta.OwnerReference) (*autoscalingv1.Scale, error) {
-	scale, err := client.For[*autoscalingv1.Scale](d.Client, resource).In(namespace).Sub("scale").Get(ctx, ref.Name, meta.GetOptions{})
+// read returns the scale of the object that ref names. It returns nil if the object does not exist
+// or has another UID than ref.
+func (d *Disruption) read(
+	ctx context.Context, resource meta.GroupVersionResource, namespace string, ref *meta.OwnerReference,
+) (*autoscalingv1.Scale, error) {
+	scale, err := client.For[*autoscalingv1.Scale](d.Client, resource).In(namespace).Sub("scale").
+		Get(ctx, ref.Name, meta.GetOptions{})
 	if meta.IsNotFound(err) {
 		return nil, nil
 	}

@@ -15,21 +15,27 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// DefaultServiceCIDR keeps the ServiceCIDR with the ranges of a server's configuration: it makes it
-// when it is missing, adds the second range to a single one, and says that it is ready unless
-// somebody else has judged it. Ranges that are others than the configuration's stay, and are told
-// of once. Every server runs its own.
+// DefaultServiceCIDR is the loop that keeps the default ServiceCIDR. It creates the object if it is
+// missing, adds the second range when a single-stack cluster becomes dual-stack, and sets the
+// condition Ready to True if the object has no such condition. If the object has other ranges than
+// CIDRs, it leaves them and warns once. Every server has its own, and any of them may write first.
 type DefaultServiceCIDR struct {
+	// Client reads and writes the ServiceCIDR.
 	Client *client.Client
-	Name   string
-	CIDRs  []string
+	// Name is the name of the ServiceCIDR.
+	Name string
+	// CIDRs are one or two ranges, each in CIDR notation; of two, one is of IPv4 and one of IPv6.
+	CIDRs []string
+	// Events reports problems that an administrator has to solve.
 	Events *controller.Recorder
-	Log    *zap.Logger
+	// Log is told of the same problems, and of what fails.
+	Log *zap.Logger
 
-	told map[string]bool // reasons
+	warned map[string]bool // reasons that warnOnce has reported; only one goroutine uses it
 }
 
-// Ensure makes what is missing, and tries until it has.
+// Ensure creates the ServiceCIDR and sets its condition, and tries again until it has succeeded or
+// ctx ends. A post-start hook calls it, so the server is not ready before it returns.
 func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := c.reconcile(ctx)
@@ -37,24 +43,28 @@ func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 			return
 		}
 		if controller.IgnoreOvertaken(err) != nil {
-			c.Log.Warn("cannot create the default ServiceCIDR yet", zap.Error(err))
+			c.Log.Warn("cannot set up the default ServiceCIDR, trying again", zap.String("name", c.Name), zap.Error(err))
 		}
 		controller.Pause(ctx, 100*time.Millisecond)
 	}
 }
 
-// Run works until ctx ends, after Ensure.
+// Run keeps the ServiceCIDR until ctx ends. It is called after Ensure has returned.
 func (c *DefaultServiceCIDR) Run(ctx context.Context) {
 	reconcile := func(ctx context.Context, _ controller.Name) (time.Duration, error) {
 		return 0, controller.IgnoreOvertaken(c.reconcile(ctx))
 	}
-	controller.Loop{Source: controller.WatchOne(c.cidrs(), controller.Name{Name: c.Name}), Reconcile: reconcile, Log: c.Log}.Run(ctx)
+	controller.Loop{
+		Source: controller.WatchOne(c.cidrs(), controller.Name{Name: c.Name}), Reconcile: reconcile, Log: c.Log,
+	}.Run(ctx)
 }
 
 func (c *DefaultServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
 	return client.For[*networkingv1.ServiceCIDR](c.Client, networkingv1.GroupVersion.WithResource("servicecidrs"))
 }
 
+// reconcile creates or widens the ServiceCIDR and marks it ready. Its error may be that another
+// server's write came first. Ensure then tries again, and Run waits for the change to be seen.
 func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 	cidr, err := c.cidrs().Get(ctx, c.Name, meta.GetOptions{})
 	if meta.IsNotFound(err) {
@@ -77,60 +87,75 @@ func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 		}
 		cidr = widened
 	}
-	return c.judge(ctx, cidr)
+	return c.markReady(ctx, cidr)
 }
 
-// judge says that a ServiceCIDR with the ranges of the configuration is ready.
-func (c *DefaultServiceCIDR) judge(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
+// markReady sets the condition Ready of a ServiceCIDR with the configured ranges to True. It leaves
+// a condition that exists, because the ServiceCIDR loop may have set it to False. If the ranges
+// differ or the condition is False, it warns once.
+func (c *DefaultServiceCIDR) markReady(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
 	if cidr.DeletionTimestamp != nil {
 		return nil
 	}
 	if !slices.Equal(cidr.Spec.CIDRs, c.CIDRs) {
-		c.once(ctx, cidr, "KubernetesDefaultServiceCIDRInconsistent", fmt.Sprintf(
-			"The default ServiceCIDR %v does not match the controller flag configurations %s", cidr.Spec.CIDRs, c.CIDRs))
+		c.warnOnce(ctx, cidr, "KubernetesDefaultServiceCIDRInconsistent", fmt.Sprintf(
+			"The default ServiceCIDR %v does not match the controller flag configurations %s",
+			cidr.Spec.CIDRs, c.CIDRs))
 		return nil
 	}
 	ready := meta.FindCondition(cidr.Status.Conditions, networkingv1.ServiceCIDRConditionReady)
 	switch {
 	case ready != nil && ready.Status == meta.ConditionFalse:
-		c.once(ctx, cidr, ready.Reason, "Configuration matches, but "+ready.Message)
+		c.warnOnce(ctx, cidr, ready.Reason, "Configuration matches, but "+ready.Message)
 		return nil
 	case ready != nil && ready.Status == meta.ConditionTrue:
 		return nil
 	}
-	err := setReady(ctx, c.cidrs(), cidr, meta.Condition{Status: meta.ConditionTrue, Message: "Kubernetes default Service CIDR is ready"})
+	err := setReady(ctx, c.cidrs(), cidr, meta.Condition{
+		Status: meta.ConditionTrue, Message: "Kubernetes default Service CIDR is ready",
+	})
 	if controller.IgnoreOvertaken(err) != nil {
-		c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError", "The default ServiceCIDR Status can not be set to Ready=True")
+		c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError",
+			"The default ServiceCIDR Status can not be set to Ready=True")
 	}
 	return err
 }
 
-// once tells what only a person can change.
-func (c *DefaultServiceCIDR) once(ctx context.Context, cidr *networkingv1.ServiceCIDR, reason, message string) {
-	if c.told[reason] {
+// warnOnce calls warn for the first problem with a reason. Only an administrator can solve these
+// problems, so repeats would say nothing new.
+func (c *DefaultServiceCIDR) warnOnce(ctx context.Context, cidr *networkingv1.ServiceCIDR, reason, message string) {
+	if c.warned[reason] {
 		return
 	}
-	if c.told == nil {
-		c.told = map[string]bool{}
+	if c.warned == nil {
+		c.warned = map[string]bool{}
 	}
-	c.told[reason] = true
+	c.warned[reason] = true
 	c.warn(ctx, cidr, reason, message)
 }
 
+// warn reports a problem in the log and as an Event about the ServiceCIDR. reason and message are
+// Kubernetes'.
 func (c *DefaultServiceCIDR) warn(ctx context.Context, cidr *networkingv1.ServiceCIDR, reason, message string) {
-	c.Log.Warn(message, zap.String("reason", reason))
+	c.Log.Warn("the default ServiceCIDR needs an administrator",
+		zap.String("name", c.Name), zap.String("reason", reason), zap.String("message", message))
 	c.Events.Event(ctx, cidrReference(cidr), corev1.EventTypeWarning, reason, message)
 }
 
 func cidrReference(c *networkingv1.ServiceCIDR) corev1.ObjectReference {
 	return corev1.ObjectReference{
-		APIVersion: networkingv1.GroupVersion.String(), Kind: "ServiceCIDR", Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
+		APIVersion: networkingv1.GroupVersion.String(), Kind: "ServiceCIDR",
+		Name: c.Name, UID: c.UID, ResourceVersion: c.ResourceVersion,
 	}
 }
 
-// setReady sets the condition Ready of a ServiceCIDR as it was read, unless it says the same
-// already.
-func setReady(ctx context.Context, r client.Resource[*networkingv1.ServiceCIDR], cidr *networkingv1.ServiceCIDR, ready meta.Condition) error {
+// setReady writes the condition Ready of a ServiceCIDR, unless the condition has the same status,
+// reason and message already. The type of ready need not be set. The write is a conflict if the
+// ServiceCIDR has changed since cidr was read.
+func setReady(
+	ctx context.Context, r client.Resource[*networkingv1.ServiceCIDR],
+	cidr *networkingv1.ServiceCIDR, ready meta.Condition,
+) error {
 	ready.Type = networkingv1.ServiceCIDRConditionReady
 	is := meta.FindCondition(cidr.Status.Conditions, ready.Type)
 	if is != nil && is.Status == ready.Status && is.Reason == ready.Reason && is.Message == ready.Message {

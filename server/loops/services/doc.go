@@ -1,8 +1,27 @@
-// Package services keeps the service "kubernetes" with the servers that are there, and the ranges
-// of addresses for services.
+// Package services has the loops that every API server needs for services: one keeps the Service
+// "kubernetes", and two keep ServiceCIDRs, the ranges from which services get their cluster IPs
+// (KEP-1880).
 //
-// It guarantees that a ServiceCIDR is let go only when no address of it is in use that no other
-// range has, and that the default one is there.
+// KubernetesService and DefaultServiceCIDR do what kube-apiserver does in its post-start hooks, so
+// every server runs its own. ServiceCIDR is the service-cidr-controller of kube-controller-manager,
+// which only one of several servers runs.
 //
-// Read: servicecidr.go, kubernetesservice.go.
+// Words: an address of a ServiceCIDR is blocked if a service has it and no other ServiceCIDR
+// contains it. The default ServiceCIDR has the ranges of the server's configuration
+// (--service-cluster-ip-range) and usually the name "kubernetes".
+//
+// Laws:
+//   - A ServiceCIDR that is being deleted keeps its finalizer while an address of it is blocked.
+//   - The default ServiceCIDR exists again soon after it was deleted, and so does the Service
+//     "kubernetes".
+//   - Endpoints of the Service "kubernetes" never lose their last server, except by Withdraw.
+//   - Ranges that an administrator set in the default ServiceCIDR are never overwritten.
+//
+// Package server/addresses makes KubernetesService and DefaultServiceCIDR, and package server makes
+// ServiceCIDR. The methods of one value must not overlap, because it has fields without a lock.
+//
+// Not here: the allocation of cluster IPs and node ports, and the record of live servers
+// (server/addresses); the endpoints of other services (server/loops/endpoints).
+//
+// Read: servicecidr.go, defaultservicecidr.go, kubernetesservice.go.
 package services

@@ -17,37 +17,48 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// KubernetesService keeps the service "kubernetes" in the namespace default, by which clients
-// inside of a cluster find its API servers: it makes the service if it is missing, and sees to it
-// that endpoints and endpoint slice name the servers that live.
-type KubernetesService struct {
-	Client *client.Client
-	// ClusterIP is the address of the service.
-	ClusterIP netip.Addr
-	// NodePort is the port of all nodes that leads to the service as well; 0 for none.
-	NodePort int32
-	// Port is where the servers serve.
-	Port int32
-	// Servers returns the addresses of those that live; nil: endpoints are left to others.
-	Servers func(ctx context.Context) ([]string, error)
-	// Changes names anything when that may have changed; it may be nil.
-	Changes controller.Source
-	// Slices says that there are endpoint slices.
-	Slices bool
-	Log    *zap.Logger
+// This file keeps the Service "kubernetes" of the namespace default, by which pods find the API
+// servers of their cluster, with its Endpoints and EndpointSlice. It does what the
+// kubernetesservice controller and the lease endpoint reconciler of kube-apiserver do, but it
+// follows changes where Kubernetes writes every 10 seconds. server/addresses calls Reconcile when
+// the server starts, Run while it serves, and Withdraw when it stops.
 
-	took time.Time // when this server last put its own port in the place of another
+// KubernetesService is the loop that creates the Service "kubernetes" if it is missing, and writes
+// the addresses of the live API servers into its Endpoints and EndpointSlice. Every server runs its
+// own; they agree, since they read the same list of servers. Calls of its methods do not overlap.
+type KubernetesService struct {
+	// Client reads and writes the three objects.
+	Client *client.Client
+	// ClusterIP is the cluster IP of the Service.
+	ClusterIP netip.Addr
+	// NodePort is the port of all nodes that leads to the Service as well; with 0 there is none,
+	// and the type of the Service is ClusterIP.
+	NodePort int32
+	// Port is the secure port of this server. The servers of a cluster must have the same.
+	Port int32
+	// Servers returns the IP addresses of the live servers. If it is nil, this loop keeps the
+	// Service only, and leaves Endpoints and EndpointSlice to an administrator.
+	Servers func(ctx context.Context) ([]string, error)
+	// Changes adds any name when the answer of Servers may have changed. If it is nil, the answer
+	// never changes by itself.
+	Changes controller.Source
+	// Slices tells that EndpointSlices are served, so that the loop keeps one.
+	Slices bool
+	// Log is told of new server addresses and of what fails.
+	Log *zap.Logger
+
+	portTaken time.Time // when this server last replaced another port in the Endpoints by Port
 }
 
-// portPause is how long a server leaves the port of the endpoints to others after it has put its
-// own there. Two that serve on different ports of one address would else write over each other all
-// the time.
+// portPause is how long a server leaves the port of the Endpoints alone after it has set it.
+// Without the pause, two servers with different ports at one address would overwrite each other's
+// port all the time.
 const portPause = 10 * time.Second
 
-// kubernetesName is the name of service, endpoints and slice.
+// kubernetesName is the name of the Service, the Endpoints and the EndpointSlice.
 const kubernetesName = "kubernetes"
 
-// Run works until ctx ends.
+// Run reconciles whenever one of the three objects or the list of servers changes, until ctx ends.
 func (c *KubernetesService) Run(ctx context.Context) {
 	own := controller.Name{Namespace: "default", Name: kubernetesName}
 	sources := []controller.Source{controller.WatchOne(c.services(), own)}
@@ -62,18 +73,20 @@ func (c *KubernetesService) Run(ctx context.Context) {
 	}
 	reconcile := func(ctx context.Context, _ controller.Name) (time.Duration, error) {
 		err := c.Reconcile(ctx)
-		if meta.IsConflict(err) { // another server was faster, and its change is told to this one
+		if meta.IsConflict(err) { // another server wrote first; its change calls reconcile again
 			err = nil
 		}
-		return max(portPause-time.Since(c.took), 0), err
+		return max(portPause-time.Since(c.portTaken), 0), err
 	}
 	controller.Loop{Source: controller.Join(sources...), Reconcile: reconcile, Log: c.Log}.Run(ctx)
 }
 
-// errNoServers keeps the endpoints as they are: this server lives.
-var errNoServers = errors.New("no server is known to live")
+// errNoServers keeps the Endpoints as they are. The list of servers must be wrong if it is empty,
+// because this server is alive.
+var errNoServers = errors.New("no API server is listed as live, so the endpoints of the Service kubernetes stay as they are")
 
-// Reconcile brings service and endpoints to where they should be.
+// Reconcile brings the Service, its Endpoints and its EndpointSlice up to date once. It returns the
+// first error and does not try again.
 func (c *KubernetesService) Reconcile(ctx context.Context) error {
 	if err := c.ensureService(ctx); err != nil || c.Servers == nil {
 		return err
@@ -97,7 +110,9 @@ func (c *KubernetesService) Reconcile(ctx context.Context) error {
 	return c.publishSlice(ctx, endpoints)
 }
 
-// Withdraw takes this server, which is not among Servers any more, off the endpoints.
+// Withdraw writes Servers into the Endpoints and the EndpointSlice, even if there are none. It is
+// called when this server stops, after it has left the list of servers. It creates no object but
+// the EndpointSlice.
 func (c *KubernetesService) Withdraw(ctx context.Context) error {
 	servers, err := c.Servers(ctx)
 	if err != nil {
@@ -113,7 +128,8 @@ func (c *KubernetesService) Withdraw(ctx context.Context) error {
 	return c.publishSlice(ctx, endpoints)
 }
 
-// ensureService makes the service. One that is there is left as it is.
+// ensureService creates the Service if it is missing. An existing one it leaves as it is, because
+// an administrator may have changed it.
 func (c *KubernetesService) ensureService(ctx context.Context) error {
 	_, err := c.services().Get(ctx, kubernetesName, meta.GetOptions{})
 	if !meta.IsNotFound(err) {
@@ -125,11 +141,13 @@ func (c *KubernetesService) ensureService(ctx context.Context) error {
 	}
 	_, err = c.services().Create(ctx, &corev1.Service{
 		ObjectMeta: meta.ObjectMeta{
-			Name: kubernetesName, Namespace: "default", Labels: map[string]string{"component": "apiserver", "provider": kubernetesName},
+			Name: kubernetesName, Namespace: "default",
+			Labels: map[string]string{"component": "apiserver", "provider": kubernetesName},
 		},
 		Spec: corev1.ServiceSpec{
 			Ports: []corev1.ServicePort{{
-				Name: "https", Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: meta.IntOrString{IntVal: c.Port}, NodePort: c.NodePort,
+				Name: "https", Protocol: corev1.ProtocolTCP, Port: 443,
+				TargetPort: meta.IntOrString{IntVal: c.Port}, NodePort: c.NodePort,
 			}},
 			ClusterIP: c.ClusterIP.String(), IPFamilyPolicy: &single,
 			SessionAffinity: corev1.ServiceAffinityNone, Type: kind,
@@ -141,21 +159,27 @@ func (c *KubernetesService) ensureService(ctx context.Context) error {
 	return err
 }
 
-// publish writes servers into the endpoints, if they do not say so yet.
-func (c *KubernetesService) publish(ctx context.Context, old *corev1.Endpoints, servers []string) (*corev1.Endpoints, error) {
+// publish writes the addresses of servers into the Endpoints, if they differ from old. It returns
+// the Endpoints as they are stored then. If it replaces the port, it starts portPause.
+func (c *KubernetesService) publish(
+	ctx context.Context, old *corev1.Endpoints, servers []string,
+) (*corev1.Endpoints, error) {
 	next := c.endpointsOf(old, servers)
 	if scheme.Equal(old, next) {
 		return old, nil
 	}
-	c.Log.Info("the servers behind the service kubernetes have changed", zap.Strings("addresses", servers))
-	if len(old.Subsets) == 1 && len(next.Subsets) == 1 && !scheme.Equal(&old.Subsets[0].Ports, &next.Subsets[0].Ports) {
-		c.took = time.Now()
+	c.Log.Info("writing new server addresses into the endpoints of the Service kubernetes", zap.Strings("addresses", servers))
+	if len(old.Subsets) == 1 && len(next.Subsets) == 1 &&
+		!scheme.Equal(&old.Subsets[0].Ports, &next.Subsets[0].Ports) {
+		c.portTaken = time.Now()
 	}
 	return c.endpoints().Update(ctx, next, meta.UpdateOptions{})
 }
 
-// endpointsOf returns the endpoints as they should be, from those that there are, which may be nil.
-// Where several servers live, which must serve on one port, the port stays as it is.
+// endpointsOf returns the wanted Endpoints. old are the stored ones, nil if there are none; it does
+// not change them. It keeps the port of old if several servers are live, since these must serve on
+// one port, and during portPause. It keeps the order of the addresses in old, so that two servers
+// do not reorder them in turns. A subset that is added by others is removed.
 func (c *KubernetesService) endpointsOf(old *corev1.Endpoints, servers []string) *corev1.Endpoints {
 	next := &corev1.Endpoints{ObjectMeta: meta.ObjectMeta{Name: kubernetesName, Namespace: "default"}}
 	if old != nil {
@@ -164,15 +188,17 @@ func (c *KubernetesService) endpointsOf(old *corev1.Endpoints, servers []string)
 	if next.Labels == nil {
 		next.Labels = map[string]string{}
 	}
-	next.Labels[discoveryv1.LabelSkipMirror] = "true" // whoever mirrors endpoints leaves the slice to us
-	subset := corev1.EndpointSubset{Ports: []corev1.EndpointPort{{Name: "https", Port: c.Port, Protocol: corev1.ProtocolTCP}}}
+	next.Labels[discoveryv1.LabelSkipMirror] = "true" // publishSlice writes the slice, so none is mirrored
+	subset := corev1.EndpointSubset{
+		Ports: []corev1.EndpointPort{{Name: "https", Port: c.Port, Protocol: corev1.ProtocolTCP}},
+	}
 	if len(next.Subsets) == 1 {
 		now := &next.Subsets[0]
-		if len(now.Ports) > 0 && (len(servers) > 1 || time.Since(c.took) < portPause) {
+		if len(now.Ports) > 0 && (len(servers) > 1 || time.Since(c.portTaken) < portPause) {
 			subset.Ports = now.Ports
 		}
 		if sameServers(now.Addresses, servers) {
-			subset.Addresses = now.Addresses // in whichever order another server has put them
+			subset.Addresses = now.Addresses
 		}
 	}
 	if subset.Addresses == nil {
@@ -187,7 +213,7 @@ func (c *KubernetesService) endpointsOf(old *corev1.Endpoints, servers []string)
 	return next
 }
 
-// sameServers reports whether a list of addresses names servers, each once.
+// sameServers reports whether list has the addresses in servers, each as often, in any order.
 func sameServers(list []corev1.EndpointAddress, servers []string) bool {
 	var ips []string
 	for i := range list {
@@ -199,7 +225,8 @@ func sameServers(list []corev1.EndpointAddress, servers []string) bool {
 	return slices.Equal(ips, servers)
 }
 
-// publishSlice makes the endpoint slice say what endpoints say.
+// publishSlice writes the content of endpoints into the EndpointSlice, if it differs. A slice of
+// the other address type is deleted and created anew, because the type is immutable.
 func (c *KubernetesService) publishSlice(ctx context.Context, endpoints *corev1.Endpoints) error {
 	next := sliceOf(endpoints)
 	now, err := c.slices().Get(ctx, kubernetesName, meta.GetOptions{})
@@ -207,11 +234,12 @@ func (c *KubernetesService) publishSlice(ctx context.Context, endpoints *corev1.
 	case meta.IsNotFound(err):
 	case err != nil:
 		return err
-	case now.AddressType != next.AddressType: // it cannot be changed
+	case now.AddressType != next.AddressType:
 		if err := c.slices().Delete(ctx, kubernetesName, meta.DeleteOptions{}); err != nil {
 			return err
 		}
-	case scheme.Equal(&now.Endpoints, &next.Endpoints) && scheme.Equal(&now.Ports, &next.Ports) && scheme.Equal(&now.Labels, &next.Labels):
+	case scheme.Equal(&now.Endpoints, &next.Endpoints) && scheme.Equal(&now.Ports, &next.Ports) &&
+		scheme.Equal(&now.Labels, &next.Labels):
 		return nil
 	default:
 		now.Endpoints, now.Ports, now.Labels = next.Endpoints, next.Ports, next.Labels
@@ -224,11 +252,13 @@ func (c *KubernetesService) publishSlice(ctx context.Context, endpoints *corev1.
 	return err
 }
 
-// sliceOf is the slice of endpoints: of IPv6 if all addresses are, else without those.
+// sliceOf returns the EndpointSlice with the first subset of endpoints. Its address type is IPv6 if
+// all addresses are IPv6; otherwise it is IPv4, and IPv6 addresses are left out, as in Kubernetes.
 func sliceOf(endpoints *corev1.Endpoints) *discoveryv1.EndpointSlice {
 	s := &discoveryv1.EndpointSlice{
 		ObjectMeta: meta.ObjectMeta{
-			Name: kubernetesName, Namespace: "default", Labels: map[string]string{discoveryv1.LabelServiceName: kubernetesName},
+			Name: kubernetesName, Namespace: "default",
+			Labels: map[string]string{discoveryv1.LabelServiceName: kubernetesName},
 		},
 		AddressType: discoveryv1.AddressTypeIPv4,
 	}
@@ -252,7 +282,8 @@ func sliceOf(endpoints *corev1.Endpoints) *discoveryv1.EndpointSlice {
 	for _, a := range subset.Addresses {
 		if is6(a) != some4 {
 			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{
-				Addresses: []string{a.IP}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}, NodeName: a.NodeName, TargetRef: a.TargetRef,
+				Addresses: []string{a.IP}, Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+				NodeName: a.NodeName, TargetRef: a.TargetRef,
 			})
 		}
 	}
@@ -268,5 +299,6 @@ func (c *KubernetesService) endpoints() client.Resource[*corev1.Endpoints] {
 }
 
 func (c *KubernetesService) slices() client.Resource[*discoveryv1.EndpointSlice] {
-	return client.For[*discoveryv1.EndpointSlice](c.Client, discoveryv1.GroupVersion.WithResource("endpointslices")).In("default")
+	return client.For[*discoveryv1.EndpointSlice](c.Client, discoveryv1.GroupVersion.WithResource("endpointslices")).
+		In("default")
 }

@@ -16,26 +16,32 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// ServiceCIDR says of ServiceCIDRs that they are ready, and keeps those that are being deleted
-// until no service has an address that is in none of the others.
+// ServiceCIDR is the loop that gives each ServiceCIDR a finalizer and the condition Ready, and
+// removes the finalizer of a ServiceCIDR that is being deleted when no address of it is blocked.
 type ServiceCIDR struct {
+	// Client reads and writes ServiceCIDRs and reads IPAddresses.
 	Client *client.Client
-	// AddressManager is what those IPAddresses say of who looks after them that are of services.
+	// AddressManager is the value of the label ipaddress.kubernetes.io/managed-by of IPAddresses
+	// that belong to services. Other IPAddresses do not block.
 	AddressManager string
-	// Grace is how long a ServiceCIDR that is being deleted stays at least, so that no server takes
-	// addresses from it any more when it is gone.
-	Grace  time.Duration
+	// Grace is how long a ServiceCIDR stays at least after its deletion was requested. Servers stop
+	// taking addresses from it when they see the request, which must be before it is gone.
+	Grace time.Duration
+	// Events reports ServiceCIDRs whose status cannot be written.
 	Events *controller.Recorder
-	Log    *zap.Logger
+	// Log is told of what fails.
+	Log *zap.Logger
 }
 
+// cidrFinalizer is Kubernetes' finalizer of ServiceCIDRs.
 const cidrFinalizer = "networking.k8s.io/service-cidr-finalizer"
 
-// retryBlocked is how soon a ServiceCIDR is looked at again whose addresses are in use. No watch
-// tells of addresses: most come and go without anybody waiting for it.
+// retryBlocked is the time between two looks at a blocked ServiceCIDR. Kubernetes watches all
+// IPAddresses instead, which costs a call for each service that is made or deleted, though a
+// ServiceCIDR is rarely being deleted.
 const retryBlocked = 2 * time.Second
 
-// Run works until ctx ends.
+// Run keeps ServiceCIDRs up to date until ctx ends, and returns when the work under way has ended.
 func (c *ServiceCIDR) Run(ctx context.Context) {
 	reconcile := func(ctx context.Context, name controller.Name) (time.Duration, error) {
 		again, err := c.reconcile(ctx, name)
@@ -48,6 +54,8 @@ func (c *ServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
 	return client.For[*networkingv1.ServiceCIDR](c.Client, networkingv1.GroupVersion.WithResource("servicecidrs"))
 }
 
+// reconcile sets the finalizer before the condition Ready, so that a ServiceCIDR in use cannot
+// vanish. A status that cannot be written is reported with Kubernetes' Event.
 func (c *ServiceCIDR) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	cidr, err := c.cidrs().Get(ctx, name.Name, meta.GetOptions{})
 	if err != nil {
@@ -62,7 +70,9 @@ func (c *ServiceCIDR) reconcile(ctx context.Context, name controller.Name) (time
 			return 0, err
 		}
 	}
-	err = setReady(ctx, c.cidrs(), cidr, meta.Condition{Status: meta.ConditionTrue, Message: "Kubernetes Service CIDR is ready"})
+	err = setReady(ctx, c.cidrs(), cidr, meta.Condition{
+		Status: meta.ConditionTrue, Message: "Kubernetes Service CIDR is ready",
+	})
 	if controller.IgnoreOvertaken(err) != nil {
 		c.Events.Event(ctx, cidrReference(cidr), corev1.EventTypeWarning, "KubernetesServiceCIDRError",
 			"The ServiceCIDR Status can not be set to Ready=True")
@@ -70,10 +80,12 @@ func (c *ServiceCIDR) reconcile(ctx context.Context, name controller.Name) (time
 	return 0, err
 }
 
-// release lets a ServiceCIDR go that is being deleted, or says what it waits for.
+// release removes the finalizer of a ServiceCIDR that is being deleted. If an address is blocked,
+// it sets the condition Ready to False with the reason Terminating instead. It returns when to look
+// again.
 func (c *ServiceCIDR) release(ctx context.Context, cidr *networkingv1.ServiceCIDR) (time.Duration, error) {
 	if !slices.Contains(cidr.Finalizers, cidrFinalizer) {
-		return 0, nil // others hold it
+		return 0, nil // the finalizers of other controllers are not ours to remove
 	}
 	blocked, err := c.blocked(ctx, cidr)
 	if err != nil {
@@ -94,11 +106,13 @@ func (c *ServiceCIDR) release(ctx context.Context, cidr *networkingv1.ServiceCID
 	return 0, err
 }
 
-// blocked reports whether a service has an address of a ServiceCIDR which is in no other.
+// blocked reports whether a service has an address of cidr that no other ServiceCIDR contains. It
+// lists the addresses only if a range of cidr is not covered by a range of another ServiceCIDR.
+// Another ServiceCIDR counts even while it is being deleted itself.
 func (c *ServiceCIDR) blocked(ctx context.Context, cidr *networkingv1.ServiceCIDR) (bool, error) {
 	var others []iprange.Range
 	for other, err := range c.cidrs().All(meta.WithUnread(ctx), meta.ListOptions{}) {
-		if meta.IsUnreadable(err) { // nobody knows its ranges: it is no other place for an address
+		if meta.IsUnreadable(err) { // its ranges are not known, so no address counts as contained in them
 			continue
 		}
 		if err != nil {
@@ -114,9 +128,12 @@ func (c *ServiceCIDR) blocked(ctx context.Context, cidr *networkingv1.ServiceCID
 	if len(own) == 0 {
 		return false, nil
 	}
-	addresses := client.For[*meta.PartialObjectMetadata](c.Client, networkingv1.GroupVersion.WithResource("ipaddresses"))
-	for a, err := range addresses.All(meta.WithUnread(ctx), meta.ListOptions{LabelSelector: networkingv1.LabelManagedBy + "=" + c.AddressManager}) {
-		if err != nil && !meta.IsUnreadable(err) { // the name says the address
+	addresses := client.For[*meta.PartialObjectMetadata](
+		c.Client, networkingv1.GroupVersion.WithResource("ipaddresses"))
+	for a, err := range addresses.All(meta.WithUnread(ctx), meta.ListOptions{
+		LabelSelector: networkingv1.LabelManagedBy + "=" + c.AddressManager,
+	}) {
+		if err != nil && !meta.IsUnreadable(err) { // an unreadable one counts: its name is the address
 			return false, err
 		}
 		ip, err := netip.ParseAddr(a.Name)
