@@ -26,7 +26,7 @@ import (
 // watches, and the Table forgets the keys.
 
 // ErrClosing is the error of Install, Replace and Remove after the Table was closed.
-var ErrClosing = errors.New("server: closing")
+var ErrClosing = errors.New("server: resources cannot change while the server is closing")
 
 // Stores finds the store of a resource by its name, and the resource of a kind. It answers from the
 // present State of the Table. All methods may be called at once.
@@ -166,7 +166,7 @@ func (s *Resources) Replace(res registry.Resource) error {
 	before := now.Of(old.Entry)
 	after := make([]*Offer, len(before))
 	for i, o := range before {
-		if after[i], err = newOffer(&e, o.Name, o.placing); err != nil {
+		if after[i], err = newOffer(&e, o.Name, o.groupSettings); err != nil {
 			return err
 		}
 	}
@@ -293,7 +293,7 @@ func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 			return fmt.Errorf("server: there is a resource %s already", name)
 		}
 		names[name] = true
-		o, err := newOffer(e, name, placing{on, g.Priority, g.Chosen})
+		o, err := newOffer(e, name, groupSettings{on, g.Priority, g.Chosen})
 		offers = append(offers, o)
 		return err
 	}
@@ -371,8 +371,8 @@ func (s *Resources) newEntry(b *backing.Backend, res registry.Resource) (*Entry,
 // newOffer returns the offer of a resource under one of its names, with the routes of each version
 // that its kind has in the name's group. It leaves out versions that the declaration does not serve
 // (Resource.Served), and those that the configuration has switched off (Group.Chosen).
-func newOffer(e *Entry, name meta.GroupResource, at placing) (*Offer, error) {
-	o := &Offer{Entry: e, Name: name, View: e.Store, placing: at}
+func newOffer(e *Entry, name meta.GroupResource, settings groupSettings) (*Offer, error) {
+	o := &Offer{Entry: e, Name: name, View: e.Store, groupSettings: settings}
 	if name.Group != e.Name.Group {
 		var err error
 		if o.View, err = e.Store.Under(name.Group); err != nil {
@@ -385,7 +385,7 @@ func newOffer(e *Entry, name meta.GroupResource, at placing) (*Offer, error) {
 		if served := o.servedVersions(); served != nil && !slices.Contains(served, v.GVK.Version) {
 			continue
 		}
-		if at.chosen != nil && !at.chosen(v.GVK.GroupVersion().WithResource(name.Resource)) {
+		if settings.chosen != nil && !settings.chosen(v.GVK.GroupVersion().WithResource(name.Resource)) {
 			continue
 		}
 		resources, err := o.routes(v.GVK)
@@ -394,7 +394,7 @@ func newOffer(e *Entry, name meta.GroupResource, at placing) (*Offer, error) {
 		}
 		o.Versions = append(o.Versions, router.GroupVersion{
 			GroupVersion: v.GVK.GroupVersion(), Resources: resources,
-			GroupPriority: at.Priority, VersionPriority: versionPriority(k.Versions(), i, o.IsCustom()),
+			GroupPriority: settings.Priority, VersionPriority: versionPriority(k.Versions(), i, o.IsCustom()),
 		})
 	}
 	return o, nil

@@ -70,22 +70,22 @@ func (g *Server) Replace(old, with []router.GroupVersion) router.Retired {
 // subresource is missing only if its resource is: the new declaration of a resource replaces all
 // of its subresources.
 func missing(old, with []router.GroupVersion) []router.GroupVersion {
-	type place struct{ group, version, plural string }
-	placeOf := func(gv *router.GroupVersion, r *router.Resource) place {
+	type resourceKey struct{ group, version, plural string }
+	keyOf := func(gv *router.GroupVersion, r *router.Resource) resourceKey {
 		plural, _, _ := strings.Cut(r.Name, "/")
-		return place{gv.Group, gv.Version, plural}
+		return resourceKey{gv.Group, gv.Version, plural}
 	}
-	stay := map[place]bool{}
+	stay := map[resourceKey]bool{}
 	for i := range with {
 		for j := range with[i].Resources {
-			stay[placeOf(&with[i], &with[i].Resources[j])] = true
+			stay[keyOf(&with[i], &with[i].Resources[j])] = true
 		}
 	}
 	var gone []router.GroupVersion
 	for i := range old {
 		gv := router.GroupVersion{GroupVersion: old[i].GroupVersion}
 		for j := range old[i].Resources {
-			if r := &old[i].Resources[j]; !stay[placeOf(&old[i], r)] {
+			if r := &old[i].Resources[j]; !stay[keyOf(&old[i], r)] {
 				gv.Resources = append(gv.Resources, *r)
 			}
 		}

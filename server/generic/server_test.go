@@ -44,7 +44,7 @@ func TestServerOrder(t *testing.T) {
 			if err := request.Parse(httptest.NewRequest("GET", path, nil), info); err != nil {
 				t.Error(err)
 			}
-			for !knows(g, path, info) {
+			for !inDiscovery(g, path, info) {
 				runtime.Gosched()
 			}
 			if !served(info, path) {
@@ -54,7 +54,7 @@ func TestServerOrder(t *testing.T) {
 			for served(info, path) {
 				runtime.Gosched()
 			}
-			if knows(g, path, info) {
+			if inDiscovery(g, path, info) {
 				t.Errorf("%s is shown after its end", path)
 			}
 			seen <- true
@@ -79,8 +79,8 @@ func TestServerOrder(t *testing.T) {
 	client.Wait()
 }
 
-// knows reports whether discovery has the group of a path.
-func knows(g *Server, path string, info *request.Info) bool {
+// inDiscovery reports whether discovery has the group of a path.
+func inDiscovery(g *Server, path string, info *request.Info) bool {
 	_, known := g.Discovery.GroupOf(path, info)
 	return known
 }

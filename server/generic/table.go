@@ -81,14 +81,14 @@ type Offer struct {
 	// Versions are the served versions, each with only this resource and its subresources. There
 	// are none if the configuration has switched this name off.
 	Versions []router.GroupVersion
-	placing
+	groupSettings
 	// earlier are the routes of earlier declarations that may still have requests inside. Guarded
 	// by Table.change.
 	earlier router.Retired
 }
 
-// placing says where the resources of a group are served. It is that of the group's Install.
-type placing struct {
+// groupSettings are what the Group of an Offer and its Install say about the group as a whole.
+type groupSettings struct {
 	On       *Server
 	Priority int                                  // of the group in discovery
 	chosen   func(meta.GroupVersionResource) bool // whether a resource is served; nil serves all
