@@ -13,6 +13,9 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
+// This file is leader election with a Lease, and the reading of other holders' Leases (sighting),
+// which Yield uses too. Package server runs all its controllers in one Election.
+
 // Election chooses one of the servers that share a store: the server that holds a Lease leads, as
 // in client-go's leader election. An Election is no lock: a server whose process was paused may
 // lead for a moment longer than its Lease lasts, so the work must tolerate two leaders at once.
@@ -151,8 +154,10 @@ func (e *Election) held(last *coordinationv1.Lease) *coordinationv1.Lease {
 	return next
 }
 
+// leases returns the resource of the Election's Lease.
 func (e *Election) leases() client.Resource[*coordinationv1.Lease] { return leasesOf(e.Client) }
 
+// leasesOf returns the Leases of the namespace kube-system.
 func leasesOf(c *client.Client) client.Resource[*coordinationv1.Lease] {
 	return client.For[*coordinationv1.Lease](c, coordinationv1.GroupVersion.WithResource("leases")).In("kube-system")
 }
@@ -191,6 +196,7 @@ func (s *sighting) expires(lease *coordinationv1.Lease) time.Duration {
 	return lasts - time.Since(s.since)
 }
 
+// holder returns the identity of the server that holds a Lease, or "" if it was released.
 func holder(lease *coordinationv1.Lease) string { return scheme.OrZero(lease.Spec.HolderIdentity) }
 
 // Pause waits for d and returns true, or returns false as soon as ctx ends.

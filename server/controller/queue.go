@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// This file is the Queue of a Loop: a heap of the names that are due now or later. Loop.Run makes
+// it, its Source adds names, and its workers (Work) take them.
+
 // Pauses between tries of an object that fails: the first, and the longest.
 const (
 	firstPause = 50 * time.Millisecond
@@ -159,7 +162,8 @@ func (t *task[K]) dueIn(pause time.Duration) {
 	}
 }
 
-// taskHeap is a heap.Interface: the first to become due is at 0.
+// taskHeap is a min-heap of tasks by due, for container/heap. Each task keeps its index, so that a
+// task whose due has changed is moved without a search.
 type taskHeap[K comparable] []*task[K]
 
 func (h taskHeap[K]) Len() int           { return len(h) }
