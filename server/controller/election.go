@@ -50,11 +50,11 @@ func (e *Election) Run(ctx context.Context, lead func(ctx context.Context)) {
 		asked := time.Now()
 		lease, err := e.hold(ctx, nil, &seen)
 		if err == nil {
-			e.Log.Info("leading")
+			e.Log.Info("leading", zap.String("lease", e.Lease))
 			e.lead(ctx, lease, asked, lead)
-			e.Log.Info("not leading any more")
+			e.Log.Info("no longer leading", zap.String("lease", e.Lease))
 		} else if err != errHeld {
-			e.Log.Debug("cannot take the lease", zap.Error(err))
+			e.Log.Debug("cannot take the lease", zap.String("lease", e.Lease), zap.Error(err))
 		}
 		Pause(ctx, lookPause)
 	}
@@ -86,7 +86,7 @@ func (e *Election) lead(
 		case err == errHeld:
 			end()
 		default:
-			e.Log.Warn("cannot renew the lease", zap.Error(err))
+			e.Log.Warn("cannot renew the lease", zap.String("lease", e.Lease), zap.Error(err))
 			wait = lookPause
 		}
 	}
@@ -126,7 +126,7 @@ func (e *Election) release(ctx context.Context, lease *coordinationv1.Lease) {
 	seconds := int32(1) // how soon others that go by the time alone may have it
 	free.Spec.LeaseDurationSeconds = &seconds
 	if _, err := e.leases().Update(ctx, free, meta.UpdateOptions{}); err != nil && !meta.IsConflict(err) {
-		e.Log.Warn("cannot release the lease", zap.Error(err))
+		e.Log.Warn("cannot release the lease", zap.String("lease", e.Lease), zap.Error(err))
 	}
 }
 

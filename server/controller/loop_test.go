@@ -161,9 +161,9 @@ func TestLoopEndsWithAFailure(t *testing.T) {
 	})
 }
 
-// crowd reconciles many names, each for a time, and fails the test if two workers have one name at
+// workload reconciles many names, each for a time, and fails the test if two workers have one name at
 // once.
-type crowd struct {
+type workload struct {
 	t     *testing.T
 	mu    sync.Mutex
 	busy  map[controller.Name]bool
@@ -173,7 +173,7 @@ type crowd struct {
 	rand  *rand.Rand
 }
 
-func (c *crowd) reconcile(ctx context.Context, name controller.Name) (again time.Duration, err error) {
+func (c *workload) reconcile(ctx context.Context, name controller.Name) (again time.Duration, err error) {
 	c.mu.Lock()
 	if c.busy[name] {
 		c.t.Errorf("two work on %v", name)
@@ -207,7 +207,7 @@ func TestLoopWorkers(t *testing.T) {
 	for seed := range uint64(5) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			c := &crowd{t: t, busy: map[controller.Name]bool{}, owed: map[controller.Name]int{}, rand: rand.New(rand.NewPCG(seed, 0))}
+			c := &workload{t: t, busy: map[controller.Name]bool{}, owed: map[controller.Name]int{}, rand: rand.New(rand.NewPCG(seed, 0))}
 			src := make(source)
 			done := make(chan struct{})
 			go func() {

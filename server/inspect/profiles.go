@@ -74,7 +74,7 @@ func serveProfiles(path string, n *Needs) error {
 	var how net.ListenConfig
 	socket, err := how.Listen(context.Background(), "unix", path)
 	if err != nil {
-		return fmt.Errorf("server: socket for profiles: %w", err)
+		return fmt.Errorf("server: cannot serve profiles on the socket of --debug-socket-path: %w", err)
 	}
 	mux := http.NewServeMux()
 	for path, h := range profileHandlers {
