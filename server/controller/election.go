@@ -28,10 +28,11 @@ type Election struct {
 	Log      *zap.Logger
 }
 
-// A Lease is held for leaseTime after its last renewal. Its holder renews it every renewPause, and
-// gives up what it does when that has failed for renewTime, which leaves others' clocks some room;
-// others look every lookPause, which is also how soon they follow a holder that has let go, and how
-// soon a renewal that failed is tried again.
+// A Lease expires leaseTime after its last renewal. The holder renews it every renewPause. If no
+// renewal has succeeded for renewTime, the holder stops its work; the difference to leaseTime
+// allows for clocks that run at different speeds. The other servers read the Lease every lookPause:
+// that is the longest time until one of them follows a holder that has released the Lease. The
+// holder also tries a failed renewal again after lookPause.
 const (
 	leaseTime  = 15 * time.Second
 	renewTime  = 10 * time.Second

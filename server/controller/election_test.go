@@ -116,8 +116,8 @@ func TestElectionHandsOver(t *testing.T) {
 	})
 }
 
-// TestElectionAfterACrash has the leader lose the store, which to others looks as if it had died:
-// it ends before another leads, also while its requests get no answer, and that is soon.
+// TestElectionAfterACrash cuts the leader off from the store, which looks to the others like a
+// crash. The leader ends soon and before another leads, even while its requests get no answer.
 func TestElectionAfterACrash(t *testing.T) {
 	for name, fail := range map[string]func(c *candidate){
 		"failing": func(c *candidate) { c.cut.Store(true) },
@@ -137,8 +137,8 @@ func TestElectionAfterACrash(t *testing.T) {
 	}
 }
 
-// TestElectionOutlivesFailures loses the store for less than the Lease lasts, and has others write
-// into it and delete it: the leader goes on, and renews the Lease.
+// TestElectionOutlivesFailures: the leader goes on and renews the Lease if the store fails for less
+// than the Lease lasts, and if others change or delete the Lease.
 func TestElectionOutlivesFailures(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		a := w.run("a")
@@ -160,7 +160,7 @@ func TestElectionOutlivesFailures(t *testing.T) {
 	})
 }
 
-// TestElectionIsLost gives the Lease to another, who does not renew it.
+// TestElectionIsLost gives the Lease to another holder, which does not renew it.
 func TestElectionIsLost(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		w.run("a")
@@ -171,9 +171,9 @@ func TestElectionIsLost(t *testing.T) {
 	})
 }
 
-// TestElectionFindsALease begins with the Lease of another, whose clock may be another as well:
-// what counts is how long it is seen to be the same, unless it is over for longer than clocks
-// differ.
+// TestElectionFindsALease begins with the Lease of another server, whose clock may differ. A
+// candidate waits until the Lease was unchanged for its duration, unless it expired more than
+// maxSkew ago.
 func TestElectionFindsALease(t *testing.T) {
 	for _, tt := range []struct {
 		holder  string

@@ -18,7 +18,7 @@ import (
 // query.
 func (h *Health) single(c generic.Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := h.made(r.Context(), c); err != nil {
+		if err := h.runCheck(r.Context(), c); err != nil {
 			answer(w, http.StatusInternalServerError, "internal server error: "+err.Error()+"\n")
 			return
 		}
@@ -47,9 +47,9 @@ func (h *Health) endpoint(name string, checks func() []generic.Check) http.Handl
 				fmt.Fprintf(&report, "[+]%s excluded: ok\n", c.Name)
 				continue
 			}
-			err := h.made(r.Context(), c)
+			err := h.runCheck(r.Context(), c)
 			if r.Context().Err() == nil { // a check may fail only because the request ended
-				h.metrics.made(c.Name, name, err)
+				h.metrics.count(c.Name, name, err)
 			}
 			if err != nil {
 				failed = true

@@ -1,9 +1,9 @@
 // Package health answers the health endpoints of a server and runs its hooks.
 //
 // Words: a check is a named condition. An endpoint makes several checks: /livez says whether a
-// restart would help, /readyz whether the server should get requests, and /healthz is the older
-// endpoint of both. A hook is work at the start or at the end of a server. Each hook of the start
-// is also a check, which passes when the hook has returned without an error.
+// restart would help, /readyz whether the server should get requests, and /healthz is the
+// deprecated predecessor of both. A hook is work at the start or at the end of a server. Each hook
+// of the start is also a check, which passes when the hook has returned without an error.
 //
 // Laws: the names of checks and hooks, the checks of each endpoint and the texts of the answers are
 // kube-apiserver's, because probes and scripts read them. No check of a store lasts longer than its
@@ -125,7 +125,7 @@ func (h *Health) install() error {
 	for _, c := range h.readiness() {
 		errs = append(errs, h.paths.Handle("/readyz/"+c.Name, h.single(c)))
 	}
-	for _, c := range h.plugins() {
+	for _, c := range h.kmsPlugins() {
 		errs = append(errs,
 			h.paths.Handle("/healthz/"+c.Name, h.single(c)),
 			h.paths.Handle("/readyz/"+c.Name, h.single(c)))
@@ -139,10 +139,10 @@ func (h *Health) basic() []generic.Check {
 	checks := []generic.Check{
 		{Name: "ping", Run: good},
 		{Name: "log", Run: good},
-		answers("etcd", h.store, h.within.HealthTimeout),
+		storeAnswers("etcd", h.store, h.within.HealthTimeout),
 	}
 	for i, other := range h.store.Others {
-		checks = append(checks, answers(fmt.Sprintf("etcd-override-%d", i), other, h.within.HealthTimeout))
+		checks = append(checks, storeAnswers(fmt.Sprintf("etcd-override-%d", i), other, h.within.HealthTimeout))
 	}
 	return checks
 }
@@ -150,9 +150,10 @@ func (h *Health) basic() []generic.Check {
 // readiness returns the checks that only /readyz makes: the stores answer, and the resources that
 // authorization reads are loaded.
 func (h *Health) readiness() []generic.Check {
-	checks := []generic.Check{answers("etcd-readiness", h.store, h.within.ReadyTimeout)}
+	checks := []generic.Check{storeAnswers("etcd-readiness", h.store, h.within.ReadyTimeout)}
 	for i, other := range h.store.Others {
-		checks = append(checks, answers(fmt.Sprintf("etcd-override-readiness-%d", i), other, h.within.ReadyTimeout))
+		name := fmt.Sprintf("etcd-override-readiness-%d", i)
+		checks = append(checks, storeAnswers(name, other, h.within.ReadyTimeout))
 	}
 	return append(checks, generic.Check{
 		Name: "informer-sync",
@@ -160,8 +161,8 @@ func (h *Health) readiness() []generic.Check {
 	})
 }
 
-// answers returns the check that a store answers within a time.
-func answers(name string, s *backing.Store, within time.Duration) generic.Check {
+// storeAnswers returns the check that a store answers within a time.
+func storeAnswers(name string, s *backing.Store, within time.Duration) generic.Check {
 	return generic.Check{Name: name, Run: func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
@@ -169,9 +170,9 @@ func answers(name string, s *backing.Store, within time.Duration) generic.Check 
 	}}
 }
 
-// plugins returns the one check of all KMS plugins, as in kube-apiserver, or none if the encryption
-// configuration has no plugins.
-func (h *Health) plugins() []generic.Check {
+// kmsPlugins returns the one check of all KMS plugins, as in kube-apiserver, or none if the
+// encryption configuration has no plugins.
+func (h *Health) kmsPlugins() []generic.Check {
 	e := h.store.Encryption()
 	if !e.Checked() {
 		return nil
@@ -182,7 +183,7 @@ func (h *Health) plugins() []generic.Check {
 // notLive returns the checks of /healthz, or, with more, of /readyz. They include the KMS plugins,
 // which /livez leaves out because a restart of the server does not repair them.
 func (h *Health) notLive(more ...generic.Check) []generic.Check {
-	return slices.Concat(h.basic(), more, h.plugins(), h.hooks.checks())
+	return slices.Concat(h.basic(), more, h.kmsPlugins(), h.hooks.checks())
 }
 
 // shutdown returns the check that Stop was not called. The reason is kube-apiserver's.
@@ -213,9 +214,9 @@ func (h *Health) patient(checks ...generic.Check) []generic.Check {
 	return checks
 }
 
-// made makes a check and returns its error. Of several failures in a row it logs only the first,
-// because clients decide how often checks are made.
-func (h *Health) made(ctx context.Context, c generic.Check) error {
+// runCheck makes a check and returns its error. Of several failures in a row it logs only the
+// first, because clients decide how often checks are made.
+func (h *Health) runCheck(ctx context.Context, c generic.Check) error {
 	err := c.Run(ctx)
 	if ctx.Err() != nil { // the check may have failed only because the request ended
 		return err

@@ -36,8 +36,8 @@ func newMetrics(started time.Time) *metrics {
 	return m
 }
 
-// made counts the result of a check that an endpoint, such as "readyz", has made.
-func (m *metrics) made(check, endpoint string, err error) {
+// count counts the result of a check that an endpoint, such as "readyz", has made.
+func (m *metrics) count(check, endpoint string, err error) {
 	good, status := 1.0, "success"
 	if err != nil {
 		good, status = 0, "error"
