@@ -1,16 +1,21 @@
-// Package controller is the engine for loops that bring objects to where they should be.
+// Package controller is the engine for controllers: loops that bring the objects of a resource to
+// the state in which they should be.
 //
-// A loop watches a resource and works on each object of it, again and again: it is told names,
-// never changes, and works on what it reads then. It is a client like any other: its requests pass
-// the same filters and the same admission.
+// Words: a Source tells a loop the names of the objects to work on. A Loop takes the names from its
+// Queue and calls Reconcile for each. An Informer keeps a view of each object of a resource: the
+// few fields that controllers need. An Election chooses one of several servers to run a loop. Yield
+// stops a loop while another program does the same work. A Recorder writes Events.
 //
-// A Loop has a few workers, and a Queue that keeps what is due now and later in one heap. It
-// guarantees that a name is worked on by one worker at a time, again after each change and each
-// failure, and that Run returns only when all that it started has ended. What several loops need to
-// know of the objects of a resource is in an Informer that they share. Of several servers with one
-// store an Election has one run a loop, and Yield has none do so while somebody else does the same.
-// A Recorder writes Events. Not here: the loops that come with the server (server/loops), and which
-// of them run, with which client (server).
+// Laws: a loop is told names, never changes, and works on the state that it reads then. It is a
+// client like any other: its requests pass the same filters and the same admission. One worker at a
+// time works on a name. A name is worked on again after each change and after each failure. Run of
+// a Loop, an Election or a Yield returns only when all that it started has ended.
 //
-// Read: loop.go, queue.go, informer.go; election.go, yield.go.
+// Use: package server runs the loops, each in a goroutine, and ends them by their context. Programs
+// outside of the server may do the same with a client of their own.
+//
+// Not here: the loops that come with the server (server/loops), and which of them run with which
+// client (server).
+//
+// Read: loop.go, queue.go, informer.go; election.go, yield.go; events.go, errors.go.
 package controller

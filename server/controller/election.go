@@ -13,6 +13,9 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
+// This file is leader election with a Lease, and the reading of other holders' Leases (sighting),
+// which Yield uses too. Package server runs all its controllers in one Election.
+
 // Election chooses one of the servers that share a store: the server that holds a Lease leads, as
 // in client-go's leader election. An Election is no lock: a server whose process was paused may
 // lead for a moment longer than its Lease lasts, so the work must tolerate two leaders at once.
@@ -25,10 +28,11 @@ type Election struct {
 	Log      *zap.Logger
 }
 
-// A Lease is held for leaseTime after its last renewal. Its holder renews it every renewPause, and
-// gives up what it does when that has failed for renewTime, which leaves others' clocks some room;
-// others look every lookPause, which is also how soon they follow a holder that has let go, and how
-// soon a renewal that failed is tried again.
+// A Lease expires leaseTime after its last renewal. The holder renews it every renewPause. If no
+// renewal has succeeded for renewTime, the holder stops its work; the difference to leaseTime
+// allows for clocks that run at different speeds. The other servers read the Lease every lookPause:
+// that is the longest time until one of them follows a holder that has released the Lease. The
+// holder also tries a failed renewal again after lookPause.
 const (
 	leaseTime  = 15 * time.Second
 	renewTime  = 10 * time.Second
@@ -47,11 +51,11 @@ func (e *Election) Run(ctx context.Context, lead func(ctx context.Context)) {
 		asked := time.Now()
 		lease, err := e.hold(ctx, nil, &seen)
 		if err == nil {
-			e.Log.Info("leading")
+			e.Log.Info("leading", zap.String("lease", e.Lease))
 			e.lead(ctx, lease, asked, lead)
-			e.Log.Info("not leading any more")
+			e.Log.Info("no longer leading", zap.String("lease", e.Lease))
 		} else if err != errHeld {
-			e.Log.Debug("cannot take the lease", zap.Error(err))
+			e.Log.Debug("cannot take the lease", zap.String("lease", e.Lease), zap.Error(err))
 		}
 		Pause(ctx, lookPause)
 	}
@@ -83,7 +87,7 @@ func (e *Election) lead(
 		case err == errHeld:
 			end()
 		default:
-			e.Log.Warn("cannot renew the lease", zap.Error(err))
+			e.Log.Warn("cannot renew the lease", zap.String("lease", e.Lease), zap.Error(err))
 			wait = lookPause
 		}
 	}
@@ -123,7 +127,7 @@ func (e *Election) release(ctx context.Context, lease *coordinationv1.Lease) {
 	seconds := int32(1) // how soon others that go by the time alone may have it
 	free.Spec.LeaseDurationSeconds = &seconds
 	if _, err := e.leases().Update(ctx, free, meta.UpdateOptions{}); err != nil && !meta.IsConflict(err) {
-		e.Log.Warn("cannot release the lease", zap.Error(err))
+		e.Log.Warn("cannot release the lease", zap.String("lease", e.Lease), zap.Error(err))
 	}
 }
 
@@ -151,8 +155,10 @@ func (e *Election) held(last *coordinationv1.Lease) *coordinationv1.Lease {
 	return next
 }
 
+// leases returns the resource of the Election's Lease.
 func (e *Election) leases() client.Resource[*coordinationv1.Lease] { return leasesOf(e.Client) }
 
+// leasesOf returns the Leases of the namespace kube-system.
 func leasesOf(c *client.Client) client.Resource[*coordinationv1.Lease] {
 	return client.For[*coordinationv1.Lease](c, coordinationv1.GroupVersion.WithResource("leases")).In("kube-system")
 }
@@ -191,6 +197,7 @@ func (s *sighting) expires(lease *coordinationv1.Lease) time.Duration {
 	return lasts - time.Since(s.since)
 }
 
+// holder returns the identity of the server that holds a Lease, or "" if it was released.
 func holder(lease *coordinationv1.Lease) string { return scheme.OrZero(lease.Spec.HolderIdentity) }
 
 // Pause waits for d and returns true, or returns false as soon as ctx ends.

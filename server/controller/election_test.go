@@ -22,14 +22,14 @@ func (w *fakeWorld) leases() client.Resource[*coordinationv1.Lease] {
 	return client.For[*coordinationv1.Lease](w.S.Client(), coordinationv1.GroupVersion.WithResource("leases")).In("kube-system")
 }
 
-// note adds a line to what has happened, with its time.
+// note adds a line to the log of the test, with the time since its start.
 func (w *fakeWorld) note(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log = append(w.log, fmt.Sprintf(format, args...)+"@"+time.Since(w.Begun).Truncate(time.Second).String())
 }
 
-// want compares what has happened.
+// want compares the log of the test with lines.
 func (w *fakeWorld) want(text string) {
 	w.T.Helper()
 	synctest.Wait()
@@ -40,7 +40,8 @@ func (w *fakeWorld) want(text string) {
 	}
 }
 
-// candidate is a server that takes part in an election; the network between it and the store can fail.
+// candidate is a server that takes part in an election; the network between it and the store can
+// fail.
 type candidate struct {
 	stop  context.CancelFunc
 	ended chan struct{}
@@ -48,7 +49,7 @@ type candidate struct {
 	hangs atomic.Bool // requests get no answer
 }
 
-// transport is the network.
+// transport is the network between a candidate and the store.
 func (c *candidate) transport(h http.Handler) http.RoundTripper {
 	return client.HandlerTransport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -97,7 +98,7 @@ func (w *fakeWorld) change(name string, change func(l *coordinationv1.Lease)) {
 	}
 }
 
-// TestElectionHandsOver stops the leader in good order.
+// TestElectionHandsOver stops the leader in good order: it releases the Lease, and another leads.
 func TestElectionHandsOver(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		a := w.run("a")
@@ -115,8 +116,8 @@ func TestElectionHandsOver(t *testing.T) {
 	})
 }
 
-// TestElectionAfterACrash has the leader lose the store, which to others looks as if it had died: it ends before another leads,
-// also while its requests get no answer, and that is soon.
+// TestElectionAfterACrash cuts the leader off from the store, which looks to the others like a
+// crash. The leader ends soon and before another leads, even while its requests get no answer.
 func TestElectionAfterACrash(t *testing.T) {
 	for name, fail := range map[string]func(c *candidate){
 		"failing": func(c *candidate) { c.cut.Store(true) },
@@ -136,8 +137,8 @@ func TestElectionAfterACrash(t *testing.T) {
 	}
 }
 
-// TestElectionOutlivesFailures loses the store for less than the Lease lasts, and has others write into it and delete it: the
-// leader goes on, and renews the Lease.
+// TestElectionOutlivesFailures: the leader goes on and renews the Lease if the store fails for less
+// than the Lease lasts, and if others change or delete the Lease.
 func TestElectionOutlivesFailures(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		a := w.run("a")
@@ -159,7 +160,7 @@ func TestElectionOutlivesFailures(t *testing.T) {
 	})
 }
 
-// TestElectionIsLost gives the Lease to another, who does not renew it.
+// TestElectionIsLost gives the Lease to another holder, which does not renew it.
 func TestElectionIsLost(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		w.run("a")
@@ -170,8 +171,9 @@ func TestElectionIsLost(t *testing.T) {
 	})
 }
 
-// TestElectionFindsALease begins with the Lease of another, whose clock may be another as well: what counts is how long it is seen
-// to be the same, unless it is over for longer than clocks differ.
+// TestElectionFindsALease begins with the Lease of another server, whose clock may differ. A
+// candidate waits until the Lease was unchanged for its duration, unless it expired more than
+// maxSkew ago.
 func TestElectionFindsALease(t *testing.T) {
 	for _, tt := range []struct {
 		holder  string

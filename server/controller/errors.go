@@ -2,9 +2,11 @@ package controller
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// Errors of requests that mean nothing to a loop.
+// This file sorts out the errors that a loop expects, because it works on a state that other
+// clients change at the same time.
 
-// IgnoreNotFound drops the error that says that something is gone.
+// IgnoreNotFound returns nil if err says that an object does not exist, else err. A loop uses it
+// when it deletes an object or works on one that may be gone.
 func IgnoreNotFound(err error) error {
 	if meta.IsNotFound(err) {
 		return nil
@@ -12,8 +14,8 @@ func IgnoreNotFound(err error) error {
 	return err
 }
 
-// NamespaceEnds reports whether something could not be made because its namespace is gone, or is
-// going.
+// NamespaceEnds reports whether an object could not be created because its namespace has been
+// deleted or is terminating.
 func NamespaceEnds(err error) bool {
 	if meta.IsNotFound(err) {
 		return true

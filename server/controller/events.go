@@ -108,6 +108,7 @@ func (r *Recorder) first(
 	}, meta.CreateOptions{})
 }
 
+// events returns the Events of a namespace.
 func (r *Recorder) events(namespace string) client.Resource[*corev1.Event] {
 	return client.For[*corev1.Event](r.client, corev1.GroupVersion.WithResource("events")).In(namespace)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// TestRecorder tells of objects, again and again.
+// TestRecorder: an Event that is reported again raises the count of the first.
 func TestRecorder(t *testing.T) {
 	w := looptest.Start(t, server.Config{Controllers: []string{}})
 	w.CreateNamespace()

@@ -16,46 +16,51 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Informer keeps what controllers need to know of each object of a resource, and tells them when
-// that changes. A V is made of each state of an object; it is shared, and nobody changes it. What
-// it holds is in exported fields. All methods may be called at once.
+// This file keeps views of the objects of a resource in memory, for all controllers that need them.
+// The controllers of package server/loops ask for an Informer with InformerOf, read it with Get and
+// Each, and are woken by its Source.
+
+// Informer keeps a view of each object of a resource, a *V, and tells controllers when a view
+// changes. A view is made from each state of an object. It is shared, and nobody changes it. Its
+// data are in exported fields. All methods may be called at once.
 //
-// Of an object that cannot be read any more it keeps what it made of the last state that could be
-// read. If there is no such state, the object is hidden: it is there, and nothing else is known
-// about it. Who concludes something from the absence of an object asks for that.
+// If an object can no longer be read, its view stays as it was made from the last readable state.
+// If there was no readable state, the object is hidden: it exists, and nothing else is known of it.
+// A controller that concludes something from the absence of an object must ask Hidden or HiddenErr
+// first.
 //
-// It lags behind the server. What has to be true when it is acted upon is read, or left to a
-// precondition.
+// An Informer lags behind the server. A fact that must still hold when a controller acts on it has
+// to be read from the server, or made a precondition of the write.
 type Informer[V any] struct {
-	complete chan struct{} // closed when all that was there at first is known
+	complete chan struct{} // closed when all objects that existed at the start are in
 
 	mu      sync.RWMutex
 	objects map[string]map[string]*V // by namespace and name
-	hidden  map[Name]bool            // objects that are there, cannot be read, and are not among objects
-	readers []*reader[V]             // replaced, never changed
+	hidden  map[Name]bool            // objects that exist, cannot be read, and have no view
+	readers []*reader[V]             // the slice is replaced, never changed
 }
 
-// reader is told of changes, with no lock held.
+// reader is a subscriber of an Informer.
 type reader[V any] struct {
-	changed func(name Name, before, now *V)
+	changed func(name Name, before, now *V) // called without a lock
 }
 
-// Get returns what is known of an object, nil if there is none.
+// Get returns the view of an object. It is nil if the object does not exist or is hidden.
 func (i *Informer[V]) Get(name Name) *V {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	return i.objects[name.Namespace][name.Name]
 }
 
-// Hidden reports whether there is an object which cannot be read, and of which nothing is known.
+// Hidden reports whether the object exists, cannot be read, and has no view.
 func (i *Informer[V]) Hidden(name Name) bool {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	return i.hidden[name]
 }
 
-// HiddenErr returns an error that names one of the hidden objects, nil if there are none.
-// meta.IsUnreadable knows it.
+// HiddenErr returns an error that names one of the hidden objects, or nil if there are none.
+// meta.IsUnreadable reports true for it.
 func (i *Informer[V]) HiddenErr() error {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
@@ -66,8 +71,8 @@ func (i *Informer[V]) HiddenErr() error {
 	return nil
 }
 
-// Each calls f for every object of a namespace, or of those outside of any with "". f must not call
-// the Informer.
+// Each calls f with the view of every object of a namespace, or of every cluster-scoped object if
+// namespace is "". f must not call the Informer, whose lock is held.
 func (i *Informer[V]) Each(namespace string, f func(name Name, v *V)) {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
@@ -76,7 +81,7 @@ func (i *Informer[V]) Each(namespace string, f func(name Name, v *V)) {
 	}
 }
 
-// All calls f for every object there is. f must not call the Informer.
+// All calls f with the view of every object. f must not call the Informer, whose lock is held.
 func (i *Informer[V]) All(f func(name Name, v *V)) {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
@@ -87,7 +92,8 @@ func (i *Informer[V]) All(f func(name Name, v *V)) {
 	}
 }
 
-// Synced waits until all that was there at first is known. The error is that of ctx.
+// Synced waits until the Informer has all objects that existed when it started. The error is that
+// of ctx. It implements Syncer.
 func (i *Informer[V]) Synced(ctx context.Context) error {
 	select {
 	case <-i.complete:
@@ -97,12 +103,18 @@ func (i *Informer[V]) Synced(ctx context.Context) error {
 	}
 }
 
-// Source is the Source of the names that the changes concern: names returns those for each object
-// that is there, and for each that changes. before is nil of an object that is new, now of one that
-// is gone. Both are nil when an object ceases to be hidden, whether it is gone or can be read; if
-// it can be read, names is called for it as a new object after that. names must return soon, and
-// stand several calls at once, in any order; what it finds in other Informers may be older or
-// newer, so each that counts needs a Source of its own.
+// Source returns a Source that turns the changes of views into names to work on. It calls names for
+// each object that exists and for each change of a view, and adds the names that the call returns:
+//
+//	before  now
+//	nil     v    the object exists at the start, or is new
+//	v       w    its view has changed
+//	v       nil  it is gone
+//	nil     nil  it has ceased to be hidden; if it can be read, a call with nil and v follows
+//
+// names must return soon. Several calls may be made at once and in any order. Other Informers may
+// be older or newer than the change. If names reads another Informer, the loop therefore needs a
+// Source of that Informer as well.
 func (i *Informer[V]) Source(names func(name Name, before, now *V) []Name) Source {
 	return func(ctx context.Context, add func(Name), _ func(error)) {
 		r := &reader[V]{func(name Name, before, now *V) {
@@ -118,12 +130,13 @@ func (i *Informer[V]) Source(names func(name Name, before, now *V) []Name) Sourc
 	}
 }
 
-// Own is Source for a controller that looks after the objects themselves.
+// Own returns a Source of the objects' own names, for a loop that works on the objects themselves.
 func (i *Informer[V]) Own() Source {
 	return i.Source(func(name Name, _, _ *V) []Name { return []Name{name} })
 }
 
-// join has r told of what changes from now on, and returns what is there.
+// join adds a reader and returns the present views. The reader is called for each change after
+// that, and for none before.
 func (i *Informer[V]) join(r *reader[V]) map[Name]*V {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -131,13 +144,14 @@ func (i *Informer[V]) join(r *reader[V]) map[Name]*V {
 	return i.allLocked()
 }
 
-// Snapshot returns what is known of all objects, in a map that belongs to the caller.
+// Snapshot returns the views of all objects, in a map that belongs to the caller.
 func (i *Informer[V]) Snapshot() map[Name]*V {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	return i.allLocked()
 }
 
+// allLocked returns a copy of objects. The caller holds mu.
 func (i *Informer[V]) allLocked() map[Name]*V {
 	all := map[Name]*V{}
 	for namespace, objects := range i.objects {
@@ -148,17 +162,19 @@ func (i *Informer[V]) allLocked() map[Name]*V {
 	return all
 }
 
+// leave removes a reader. A call of changed that has begun may still be running.
 func (i *Informer[V]) leave(r *reader[V]) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.readers = slices.DeleteFunc(slices.Clone(i.readers), func(other *reader[V]) bool { return other == r })
 }
 
-// set takes in the present state of an object, nil if it is gone, and tells the readers.
+// set stores the view of an object, nil if it is gone, and tells the readers if the view differs
+// from the last one. Only run calls it.
 func (i *Informer[V]) set(name Name, v *V) {
 	before, wasHidden, readers := i.replace(name, v)
 	if !wasHidden && reflect.DeepEqual(before, v) {
-		return // what has changed is nothing to anybody here
+		return // the object has changed in fields that no view has
 	}
 	for _, r := range readers {
 		if wasHidden {
@@ -170,7 +186,7 @@ func (i *Informer[V]) set(name Name, v *V) {
 	}
 }
 
-// hide notes that the present state of an object cannot be read.
+// hide notes that an object cannot be read. An older view of it stays.
 func (i *Informer[V]) hide(name Name) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -179,6 +195,8 @@ func (i *Informer[V]) hide(name Name) {
 	}
 }
 
+// replace stores the view of an object, which is no longer hidden. It returns the view before that,
+// whether the object was hidden, and the readers to tell.
 func (i *Informer[V]) replace(name Name, v *V) (before *V, wasHidden bool, readers []*reader[V]) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -199,8 +217,10 @@ func (i *Informer[V]) replace(name Name, v *V) (before *V, wasHidden bool, reade
 	return before, wasHidden, i.readers
 }
 
-// Informers are those that the controllers of one run share: each is made when the first of them
-// asks for it, and works until the run ends.
+// Informers are the Informers that the controllers of one run share. A run begins when a server
+// starts its controllers, for example because it was elected, and ends with its context. An
+// Informer is made when the first controller asks for it, and works until the run ends. All methods
+// may be called at once.
 type Informers struct {
 	client *client.Client
 	log    *zap.Logger
@@ -208,12 +228,13 @@ type Informers struct {
 	wg     sync.WaitGroup
 
 	mu   sync.Mutex
-	made map[informerKey]any
+	made map[informerKey]any // of type *Informer[V]
 }
 
+// informerKey identifies an Informer: two controllers that keep the same V of a resource share it.
 type informerKey struct {
 	resource meta.GroupVersionResource
-	view     reflect.Type
+	view     reflect.Type // V
 }
 
 // NewInformers returns the informers of a run that ends with ctx.
@@ -221,20 +242,23 @@ func NewInformers(ctx context.Context, c *client.Client, log *zap.Logger) *Infor
 	return &Informers{client: c, log: log, ctx: ctx, made: map[informerKey]any{}}
 }
 
-// Client is what the informers read with.
+// Client returns the client by which the Informers read.
 func (s *Informers) Client() *client.Client { return s.client }
 
-// Wait returns when the run has ended and all its informers have.
+// Wait returns when the run and all its Informers have ended.
 func (s *Informers) Wait() {
 	<-s.ctx.Done()
-	s.mu.Lock() // none is made from now on
+	s.mu.Lock() // no Informer starts meanwhile, and none does after the end of ctx
 	defer s.mu.Unlock()
 	s.wg.Wait()
 }
 
-// InformerOf returns the Informer of a resource that keeps a V of each object, the same for all who
-// ask for that V. What keep returns belongs to the Informer; an object of which it makes nil is
-// none.
+// InformerOf returns the Informer of a resource that keeps a V of each object. All callers that ask
+// for the same V get the same Informer, which uses the keep of the first caller, so each type V
+// must have one keep.
+//
+// keep makes the view of an object. The view belongs to the Informer, which detaches it. An object
+// for which keep returns nil counts as one that does not exist.
 func InformerOf[T meta.Object, V any](
 	s *Informers, resource meta.GroupVersionResource, keep func(obj T) *V,
 ) *Informer[V] {
@@ -261,7 +285,7 @@ func InformerOf[T meta.Object, V any](
 	return i
 }
 
-// run keeps the Informer up to date until ctx ends.
+// run follows the resource and keeps the views up to date until ctx ends.
 func (i *Informer[V]) run(ctx context.Context, source follow.Source[*V], log *zap.Logger) {
 	synced := sync.OnceFunc(func() { close(i.complete) })
 	failed := func(err error) { log.Warn("watch failed", zap.Error(err)) }
@@ -279,13 +303,14 @@ func (i *Informer[V]) run(ctx context.Context, source follow.Source[*V], log *za
 	}
 }
 
-// Detach gives v strings of its own, in all fields that are exported, as an Informer does with what
-// it keeps. Who keeps something that is made of a decoded object otherwise, such as a compiled
-// selector, calls it before that.
+// Detach copies all strings that v's exported fields hold, at any depth. The strings of a decoded
+// object are parts of the object's text, so one of them keeps the whole text in memory. An Informer
+// detaches each view. A keep function that compiles a part of an object into something that it
+// stores elsewhere, such as a selector, calls Detach on that part first.
 func Detach[V any](v *V) { detach(reflect.ValueOf(v)) }
 
-// detach gives v strings of its own, in all fields that are exported: those of a decoded object
-// refer to the whole text of it, which would stay in memory with any of them.
+// detach is Detach for a value that reflection may set. It does not look into interfaces, arrays,
+// functions and unexported fields.
 func detach(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:

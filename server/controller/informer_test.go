@@ -22,7 +22,7 @@ import (
 
 var configMaps = corev1.GroupVersion.WithResource("configmaps")
 
-// view is what a test wants to know of a config map.
+// view is the view of a config map that the tests keep.
 type view struct{ Value string }
 
 // informed are informers of a server whose watches can be ended, and answered with 410.
@@ -58,7 +58,7 @@ func (w *fakeWorld) informers() *informed {
 	return i
 }
 
-// of is the informer of config maps; of those without a value there is nothing to know.
+// of returns the Informer of config maps. Those without a value have no view.
 func (i *informed) of() *controller.Informer[view] {
 	return controller.InformerOf(i.Informers, configMaps, func(m *corev1.ConfigMap) *view {
 		if m.Data["v"] == "" {
@@ -89,13 +89,13 @@ func (w *fakeWorld) remove(i *informed, name string) {
 	}
 }
 
-// told notes what a source is told, as "name:before>now".
+// told records the calls that a Source gets, as "name:before>now".
 type told struct {
 	mu   sync.Mutex
 	list []string
 }
 
-// join has a source of the informer's note its changes until the test ends.
+// join subscribes a Source of the Informer that records its calls until the test ends.
 func (w *fakeWorld) join(i *controller.Informer[view]) *told {
 	tl := &told{}
 	ctx, stop := context.WithCancel(w.T.Context())
@@ -118,7 +118,7 @@ func (v *view) String() string {
 	return v.Value
 }
 
-// is compares what was told since the last call; what one change brings comes in any order.
+// is compares the calls since the last is. The calls for one change may come in any order.
 func (tl *told) is(w *fakeWorld, text string) {
 	w.T.Helper()
 	w.Sleep(2 * time.Second) // a watch that ends begins again after a pause
@@ -179,7 +179,8 @@ func TestInformer(t *testing.T) {
 	})
 }
 
-// TestInformerIsNotComplete before it has read all: who needs it waits, or gives up.
+// TestInformerIsNotComplete: Synced waits until the Informer has read all objects, or fails with
+// its context.
 func TestInformerIsNotComplete(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		i := w.informers()
@@ -205,7 +206,7 @@ type kept struct {
 
 type inner struct{ Inside string }
 
-// TestInformerKeepsNothingElse of objects than what is made of them.
+// TestInformerKeepsNothingElse: a view does not keep the text of its object in memory.
 func TestInformerKeepsNothingElse(t *testing.T) {
 	const count, size = 50, 100 << 10
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {

@@ -13,17 +13,18 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Name is what a controller is told about an object.
+// Name is the namespace and name of an object: all that a Source tells of it. The namespace is ""
+// if the object is cluster-scoped.
 type Name = follow.Name
 
-// Source calls add with the name of every object that a controller looks after, and again when it
-// changes or is gone, until ctx ends. failed is told what keeps it from that for now. Neither takes
-// its time.
+// Source calls add with the name of every object that a loop works on, and again when the object
+// has changed or is gone. It returns when ctx has ended. It calls failed with each error that
+// interrupts it, and tries again. add and failed return at once.
 type Source func(ctx context.Context, add func(Name), failed func(error))
 
-// Watch is the Source of a resource: the objects that the selectors in opts match. Nothing can be
-// done about an object that cannot be read: its name is added when it can be read again, or is
-// gone.
+// Watch returns the Source of the objects of a resource that the selectors in opts match. It does
+// not add the name of an object that cannot be read, because a loop can do nothing for it. It adds
+// the name when the object can be read again or is gone.
 func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
 	return func(ctx context.Context, add func(Name), failed func(error)) {
 		for b := range follow.Changes(ctx, r.Source(opts), follow.Options{Failed: failed}) {
@@ -36,8 +37,8 @@ func Watch[T meta.Object](r client.Resource[T], opts meta.ListOptions) Source {
 	}
 }
 
-// WatchOne is the Source of one name: that of an object which has to be there. It is also told of
-// where there is no such object to begin with.
+// WatchOne returns the Source of one object that a loop keeps in existence. It adds the name at the
+// start, even if there is no such object, and at each change.
 func WatchOne[T meta.Object](r client.Resource[T], name Name) Source {
 	return func(ctx context.Context, add func(Name), failed func(error)) {
 		one := r.In(name.Namespace).Source(meta.ListOptions{FieldSelector: "metadata.name=" + name.Name})
@@ -51,7 +52,7 @@ func WatchOne[T meta.Object](r client.Resource[T], name Name) Source {
 	}
 }
 
-// Join returns a Source that adds the names of all sources.
+// Join returns a Source that adds the names of all sources. It returns when all of them have.
 func Join(sources ...Source) Source {
 	return func(ctx context.Context, add func(Name), failed func(error)) {
 		var wg sync.WaitGroup
@@ -62,24 +63,26 @@ func Join(sources ...Source) Source {
 	}
 }
 
-// Syncer is what has to be complete before it is relied upon, such as an Informer.
+// Syncer is a view of the server's objects that is incomplete at first, such as an Informer.
 type Syncer interface {
-	// Synced waits until it is. The error is that of ctx.
+	// Synced waits until the view has all objects that existed at its start. The error is that of
+	// ctx.
 	Synced(ctx context.Context) error
 }
 
-// Reconcile brings one object to where it should be. again asks for another call after that time;
-// an error for one after a growing pause.
+// Reconcile brings one object to the state in which it should be. It is also called for an object
+// that is gone. If again is above zero, the Loop calls it once more after that time. After an error
+// it calls it after a pause that grows with each failure: see Queue.Done.
 type Reconcile func(ctx context.Context, name Name) (again time.Duration, err error)
 
-// Loop calls Reconcile for every object of Source, and again when it changes. An object is worked
-// on by one worker at a time; whoever has waited longest is next.
+// Loop calls Reconcile for every object of Source, and again when the object changes. One worker at
+// a time works on an object. The object that has been due longest is next.
 type Loop struct {
 	Source    Source
 	Reconcile Reconcile
-	After     []Syncer    // nothing is worked on before these are complete
-	Workers   int         // how many objects are worked on at once; 0 is 1
-	Log       *zap.Logger // of what fails; nil for none
+	After     []Syncer    // no call of Reconcile before these are complete
+	Workers   int         // the number of objects that are worked on at once; 0 means 1
+	Log       *zap.Logger // logs failures; nil logs nothing
 }
 
 // Run works until ctx ends, and returns when Source and all calls of Reconcile have returned.
@@ -105,20 +108,22 @@ func (l Loop) Run(ctx context.Context) {
 	workers.Wait()
 }
 
+// failed logs an error of Reconcile: as a warning, unless it is expected or logged elsewhere.
 func (l *Loop) failed(name Name, err error) {
 	level := zap.WarnLevel
 	switch {
-	case meta.IsConflict(err): // it is tried again on what somebody else has made of the object
+	case meta.IsConflict(err): // the next try reads what another client has written
 		level = zap.DebugLevel
-	case meta.IsUnreadable(err): // the server has named the object, once
+	case meta.IsUnreadable(err): // the server itself has logged the object, once
 		level = zap.DebugLevel
 	}
 	l.Log.Log(level, "reconcile failed",
 		zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 }
 
-// Work takes what is due, one after the other, and reconciles it, until ctx ends. failed is told of
-// errors.
+// Work is one worker of a Queue: it takes each name that is due, calls reconcile for it and gives
+// it back, until ctx ends. It calls failed with each error, except those after the end of ctx. A
+// Loop runs it; a controller whose names are not of type Name runs it by itself.
 func Work[K comparable](
 	ctx context.Context, q *Queue[K],
 	reconcile func(context.Context, K) (time.Duration, error),

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// source is a Source of what it is given: names, and for "" an error.
+// source is a Source of the names that are sent to it; "" stands for an error.
 type source chan controller.Name
 
 func (s source) names(ctx context.Context, add func(controller.Name), failed func(error)) {
@@ -138,7 +138,7 @@ func TestLoopPausesAtMostAMinute(t *testing.T) {
 	})
 }
 
-// TestLoopOutlivesErrors lets the source fail for a while.
+// TestLoopOutlivesErrors: a Source that fails for a while does not end the Loop.
 func TestLoopOutlivesErrors(t *testing.T) {
 	c := &calls{}
 	inLoop(t, c, func(src source) {
@@ -151,7 +151,8 @@ func TestLoopOutlivesErrors(t *testing.T) {
 	})
 }
 
-// TestLoopEndsWithAFailure lets the context end while a try fails: nothing is put off.
+// TestLoopEndsWithAFailure: if the context ends while a try fails, the Loop ends without another
+// try.
 func TestLoopEndsWithAFailure(t *testing.T) {
 	c := &calls{errs: 1 << 30}
 	inLoop(t, c, func(src source) {
@@ -160,8 +161,9 @@ func TestLoopEndsWithAFailure(t *testing.T) {
 	})
 }
 
-// crowd reconciles many names for a time each, and keeps the law that nobody else has a name meanwhile.
-type crowd struct {
+// workload reconciles many names, each for a time, and fails the test if two workers have one name at
+// once.
+type workload struct {
 	t     *testing.T
 	mu    sync.Mutex
 	busy  map[controller.Name]bool
@@ -171,7 +173,7 @@ type crowd struct {
 	rand  *rand.Rand
 }
 
-func (c *crowd) reconcile(ctx context.Context, name controller.Name) (again time.Duration, err error) {
+func (c *workload) reconcile(ctx context.Context, name controller.Name) (again time.Duration, err error) {
 	c.mu.Lock()
 	if c.busy[name] {
 		c.t.Errorf("two work on %v", name)
@@ -198,14 +200,14 @@ func (c *crowd) reconcile(ctx context.Context, name controller.Name) (again time
 	return 0, nil
 }
 
-// TestLoopWorkers lets several workers have a crowd of names that change all the time: no two have one name, no change is
-// missed, all workers work.
+// TestLoopWorkers gives several workers many names that change all the time: no two workers have
+// one name, no change is missed, and all workers work.
 func TestLoopWorkers(t *testing.T) {
 	const workers, names, changes = 8, 50, 5000
 	for seed := range uint64(5) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			c := &crowd{t: t, busy: map[controller.Name]bool{}, owed: map[controller.Name]int{}, rand: rand.New(rand.NewPCG(seed, 0))}
+			c := &workload{t: t, busy: map[controller.Name]bool{}, owed: map[controller.Name]int{}, rand: rand.New(rand.NewPCG(seed, 0))}
 			src := make(source)
 			done := make(chan struct{})
 			go func() {
@@ -242,7 +244,8 @@ func TestLoopWorkers(t *testing.T) {
 	}
 }
 
-// TestLoopIsFair lets one name come again all the time, beside others: those that have waited longer are first.
+// TestLoopIsFair adds one name again all the time, beside others: the name that has waited longest
+// is next.
 func TestLoopIsFair(t *testing.T) {
 	c := &calls{again: time.Second}
 	slow := func(ctx context.Context, name controller.Name) (time.Duration, error) {
@@ -269,7 +272,7 @@ func TestLoopIsFair(t *testing.T) {
 	})
 }
 
-// TestLoopEndsWithManyWaiting ends a loop whose names are far from due.
+// TestLoopEndsWithManyWaiting: a Loop ends at once though its names are due much later.
 func TestLoopEndsWithManyWaiting(t *testing.T) {
 	later := func(context.Context, controller.Name) (time.Duration, error) { return 24 * time.Hour, nil }
 	synctest.Test(t, func(t *testing.T) {

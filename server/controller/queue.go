@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// This file is the Queue of a Loop: a heap of the names that are due now or later. Loop.Run makes
+// it, its Source adds names, and its workers (Work) take them.
+
 // Pauses between tries of an object that fails: the first, and the longest.
 const (
 	firstPause = 50 * time.Millisecond
@@ -37,7 +40,7 @@ type task[K comparable] struct {
 	name  K
 	due   time.Time // zero if there is nothing to do after the work on it
 	taken bool
-	place int // in the heap; -1 outside of it
+	index int // in the heap; -1 outside of it
 	tries int // failures in a row
 }
 
@@ -54,11 +57,11 @@ func (q *Queue[K]) Add(name K) {
 	defer q.mu.Unlock()
 	t := q.mu.tasks[name]
 	if t == nil {
-		t = &task[K]{name: name, place: -1}
+		t = &task[K]{name: name, index: -1}
 		q.mu.tasks[name] = t
 	}
 	t.dueIn(0)
-	q.placeLocked(t)
+	q.updateLocked(t)
 }
 
 // Next waits for a name that is due and takes it; ok is false if ctx ends before that.
@@ -127,24 +130,24 @@ func (q *Queue[K]) Done(name K, again time.Duration, failed bool) {
 			t.dueIn(again)
 		}
 	}
-	q.placeLocked(t)
+	q.updateLocked(t)
 }
 
-// placeLocked moves t to its position in the heap after a change, forgets t if nothing is left to
+// updateLocked moves t to its position in the heap after a change, forgets t if nothing is left to
 // do for it, and wakes the waiting worker if t has become the first.
-func (q *Queue[K]) placeLocked(t *task[K]) {
+func (q *Queue[K]) updateLocked(t *task[K]) {
 	switch {
 	case t.taken:
 		return
 	case t.due.IsZero():
 		delete(q.mu.tasks, t.name)
 		return
-	case t.place < 0:
+	case t.index < 0:
 		heap.Push(&q.mu.heap, t)
 	default:
-		heap.Fix(&q.mu.heap, t.place)
+		heap.Fix(&q.mu.heap, t.index)
 	}
-	if t.place == 0 {
+	if t.index == 0 {
 		select {
 		case q.first <- struct{}{}:
 		default:
@@ -159,7 +162,8 @@ func (t *task[K]) dueIn(pause time.Duration) {
 	}
 }
 
-// taskHeap is a heap.Interface: the first to become due is at 0.
+// taskHeap is a min-heap of tasks by due, for container/heap. Each task keeps its index, so that a
+// task whose due has changed is moved without a search.
 type taskHeap[K comparable] []*task[K]
 
 func (h taskHeap[K]) Len() int           { return len(h) }
@@ -167,11 +171,11 @@ func (h taskHeap[K]) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
 
 func (h taskHeap[K]) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
+	h[i].index, h[j].index = i, j
 }
 
 func (h *taskHeap[K]) Push(t any) {
-	t.(*task[K]).place = len(*h)
+	t.(*task[K]).index = len(*h)
 	*h = append(*h, t.(*task[K]))
 }
 
@@ -179,7 +183,7 @@ func (h *taskHeap[K]) Pop() any {
 	old := *h
 	last := len(old) - 1
 	t := old[last]
-	old[last], t.place = nil, -1
+	old[last], t.index = nil, -1
 	*h = old[:last]
 	return t
 }

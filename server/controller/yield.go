@@ -86,7 +86,7 @@ func (y *Yield) follow(ctx context.Context, states chan<- *coordinationv1.Lease)
 		}
 	}
 	source := leasesOf(y.Client).Source(meta.ListOptions{FieldSelector: "metadata.name=" + y.Lease})
-	failed := func(err error) { y.Log.Warn("watch failed", zap.Error(err)) }
+	failed := func(err error) { y.Log.Warn("watch failed", zap.String("lease", y.Lease), zap.Error(err)) }
 	begun := false
 	for b := range follow.Changes(ctx, source, follow.Options{Failed: failed}) {
 		for _, ch := range b.Changes {

@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// yield works unless the Lease "other" is held, until the test ends.
+// yield runs a Yield to the Lease "other" until the test ends.
 func (w *fakeWorld) yield() {
 	ctx, stop := context.WithCancel(w.T.Context())
 	ended := make(chan struct{})

@@ -9,19 +9,22 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// Collector returns what shows, at the moment of the scrape, what the caches of the resources hold
-// and how large the stores are.
+// Collector returns the metrics of the caches (objects, windows, revisions) and of the stores
+// (sizes, refused files). The values are read at each scrape; requests pay nothing for them.
 func (s *Resources) Collector() prometheus.Collector { return &collector{s} }
 
+// collector implements prometheus.Collector. Resources that are not loaded have no series.
 type collector struct{ *Resources }
 
 var (
 	objectsDesc = prometheus.NewDesc("apiserver_storage_objects",
 		"Objects stored, of the resources in use.", []string{"resource"}, nil)
 	brokenDesc = prometheus.NewDesc("coracle_storage_unreadable_objects",
-		"Objects of apiserver_storage_objects that cannot be read as they are stored.", []string{"resource"}, nil)
+		"Objects of apiserver_storage_objects that cannot be read as they are stored.",
+		[]string{"resource"}, nil)
 	filesDesc = prometheus.NewDesc("coracle_storage_unreadable_files",
-		"Files in the folder of the file store that were refused, each named in the log.", nil, nil)
+		"Files in the folder of the file store that were refused, each named in the log.",
+		nil, nil)
 	resourceObjectsDesc = prometheus.NewDesc("apiserver_resource_objects",
 		"Objects stored, of the resources in use.", []string{"group", "resource"}, nil)
 	windowDesc = prometheus.NewDesc("watch_cache_capacity",
@@ -29,21 +32,26 @@ var (
 	versionDesc = prometheus.NewDesc("apiserver_watch_cache_resource_version",
 		"Revision of the newest change that the cache has seen.", []string{"group", "resource"}, nil)
 	storeReadsDesc = prometheus.NewDesc("coracle_cache_store_reads_total",
-		"Reads that the store answered instead of the cache, of the resources that had any, by why.", []string{"resource", "reason"}, nil)
+		"Reads that the store answered instead of the cache, of the resources that had any, by why.",
+		[]string{"resource", "reason"}, nil)
 	seenDesc = prometheus.NewDesc("coracle_cache_revision",
-		"Revision of the store up to which the cache has seen everything.", []string{"storage_cluster_id"}, nil)
+		"Revision of the store up to which the cache has seen everything.",
+		[]string{"storage_cluster_id"}, nil)
 	sizeDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
 		"Size of the embedded store's database file, in bytes.", []string{"storage_cluster_id"}, nil)
 	usedDesc = prometheus.NewDesc("coracle_storage_size_in_use_bytes",
-		"Bytes in use of the embedded store's database file; `coracle defrag` gives the others back.", []string{"storage_cluster_id"}, nil)
+		"Bytes in use of the embedded store's database file; `coracle defrag` gives the others back.",
+		[]string{"storage_cluster_id"}, nil)
 	freeDesc = prometheus.NewDesc("coracle_storage_free_bytes",
-		"Bytes free on the disk of the embedded store, which refuses writes before there are none.", nil, nil)
+		"Bytes free on the disk of the embedded store, which refuses writes before there are none.",
+		nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		objectsDesc, resourceObjectsDesc, brokenDesc, filesDesc, windowDesc, versionDesc, storeReadsDesc, seenDesc, sizeDesc, usedDesc, freeDesc,
+		objectsDesc, resourceObjectsDesc, brokenDesc, filesDesc, windowDesc, versionDesc,
+		storeReadsDesc, seenDesc, sizeDesc, usedDesc, freeDesc,
 	} {
 		ch <- d
 	}
@@ -55,7 +63,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	for i, b := range c.Backends() {
-		id := "etcd-" + strconv.Itoa(i) // as Kubernetes calls them
+		id := "etcd-" + strconv.Itoa(i) // Kubernetes' name for the store of the i-th --etcd-servers
 		gauge(seenDesc, float64(b.Cache.Seen()), id)
 		if sized, ok := storage.As[storage.Sized](b); ok {
 			file, used := sized.Size()
@@ -67,7 +75,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		r := e.Store.Objects().Stats()
 		for why, n := range r.StoreReads {
 			if n > 0 {
-				ch <- prometheus.MustNewConstMetric(storeReadsDesc, prometheus.CounterValue, float64(n), r.Name, cache.Reason(why).String())
+				ch <- prometheus.MustNewConstMetric(storeReadsDesc, prometheus.CounterValue, float64(n),
+					r.Name, cache.Reason(why).String())
 			}
 		}
 		if !r.Loaded {

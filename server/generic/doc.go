@@ -1,18 +1,26 @@
-// Package generic is the server that the three links of the delegation chain share: resources and
-// paths that come and go while it serves, behind one director.
+// Package generic is the server that the three links of the delegation chain share: a director, to
+// which resources and paths are added, and from which they are removed, while it serves.
 //
-// The Table is the one list of the resources that exist; what is not in it does not exist.
-// Resources changes it, and with it the routes, discovery and OpenAPI.
+// Words: a Table lists the resources that exist; a resource that is not in it does not exist. An
+// entry is a resource with its store. An offer is a resource under one of its names: the same
+// objects may be served in several groups, as events are. The first name of a resource is the one
+// that it was declared with. A bare resource has no store: it is only created (an action) or only
+// read (observed). A part is a package that the server is made of; a Host is what a part needs of
+// the server around it.
 //
-// Guarantees: who sees a resource in discovery can use it. Replace has no moment without the
-// resource: a request sees the old declaration or the new one. Remove waits for the requests inside
-// before the cache is closed and what was counted is forgotten. A state of the Table is immutable;
-// readers take no lock. The keys of two resources never overlap.
+// Laws: a client that sees a resource in discovery can use it. During Replace a request finds the
+// old declaration or the new one, never neither. After Remove the requests inside the resource
+// finish, or their time runs out, before the cache of the resource is closed and its metrics are
+// deleted. The objects of a removed resource stay in the store. A State of the Table is immutable,
+// so readers take no lock. The key prefixes of two resources that are offered never overlap.
 //
-// Locks, in this order: that of the Table, then Server.mu, then those of the router, which call
-// nothing of this package.
+// Locks, in this order: the change lock of the Table, Server.mu, the locks of the router. The
+// router calls nothing of this package while it holds one of its own.
 //
-// Not here: which groups are served, and what they are (server, registry).
+// Use: package server makes one Table, one Resources and three Servers. Parts get them as a Host.
+// All methods may be called at once.
+//
+// Not here: which groups are served (server), and the operations on their objects (registry).
 //
 // Read: server.go, group.go, routes.go, table.go, resources.go, records.go, storedversions.go; then
 // host.go, progress.go and work.go, which parts of a server use, handmade.go, metrics.go,

@@ -9,31 +9,34 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Group is an API group to serve: its types and its resources. The versions and their order come
-// from the scheme; a resource is served in each version in which its kind is registered.
+// Group declares an API group to serve: its types and its resources. The scheme has the versions
+// and their order. A resource is served in each version in which its kind is registered.
 type Group struct {
 	Name string
-	// Priority orders groups in discovery, highest first. Versions follow the order of their kinds.
+	// Priority orders the groups in discovery, highest first. The versions of a group keep the
+	// order in which their kinds are registered.
 	Priority int
-	// AddToScheme registers the group's types, defaults and conversions. New calls it.
+	// AddToScheme registers the group's types, defaults and conversions. Register calls it before
+	// the group is installed.
 	AddToScheme func(*scheme.Scheme)
 	Resources   []registry.Resource
-	// Actions are resources without a store, which are only created: reviews.
+	// Actions are resources without a store that are only created, such as reviews.
 	Actions []registry.Actions
-	// Observed are resources without a store, which are only read: component statuses.
+	// Observed are resources without a store that are only read: component statuses.
 	Observed []registry.Observed
-	// Shared are resources of other groups, installed before, that are served in this one as well,
-	// under the same plural and kind: the same objects in one store.
+	// Shared are resources of other groups that are also served in this group, with the same plural
+	// and kind, from the same store. The other groups must be installed before.
 	Shared []meta.GroupResource
 
-	// BuiltIn groups come with the server, whose tests find what is wrong with their kinds: these
-	// are compiled when they are first used, and stored as older servers can read them.
+	// BuiltIn marks a group that comes with the server. Its kinds are compiled at first use,
+	// because the server's tests have shown them to be sound. Its objects are stored in versions
+	// that older servers can read: see storedVersion.
 	BuiltIn bool
-	// Chosen says what of the group is served; nil: everything.
+	// Chosen reports whether a resource is served in a version. nil serves the whole group.
 	Chosen func(meta.GroupVersionResource) bool
 }
 
-// Names are the names of all resources of the group.
+// Names returns the names of all resources of the group, shared ones under the name of this group.
 func (g *Group) Names() (names []meta.GroupResource) {
 	for _, res := range g.Resources {
 		names = append(names, res.GroupResource)
@@ -50,7 +53,8 @@ func (g *Group) Names() (names []meta.GroupResource) {
 	return names
 }
 
-// Register adds the kinds of the group to a scheme.
+// Register adds the kinds of the group to a scheme; those of a BuiltIn group are compiled later, at
+// first use.
 func (g *Group) Register(s *scheme.Scheme) {
 	if g.BuiltIn {
 		s.AddLazy(g.AddToScheme)
@@ -59,16 +63,16 @@ func (g *Group) Register(s *scheme.Scheme) {
 	g.AddToScheme(s)
 }
 
-// The places of versions in their groups, and of custom resources among the groups of discovery, as
-// in Kubernetes.
+// The priorities that kube-apiserver gives to groups and versions in discovery (the fields
+// groupPriorityMinimum and versionPriority of an APIService). Higher ones come first.
 const (
-	CustomPriority        = 1000 // of groups of custom resources
-	CustomVersionPriority = 100  // of custom resources; of several the usual order of versions decides
-	usualVersionPriority  = 15
+	CustomPriority        = 1000 // of a group of custom resources
+	CustomVersionPriority = 100  // of each version of a custom resource; scheme.CompareVersions sorts them
+	usualVersionPriority  = 15   // of a version of a built-in group
 )
 
-// versionPriorities are the places of versions in their groups, as Kubernetes has them, where they
-// are not the usual one.
+// versionPriorities are the priorities of the versions to which Kubernetes does not give the usual
+// one.
 var versionPriorities = map[meta.GroupVersion]int32{
 	{Group: "", Version: "v1"}:                             1,
 	{Group: "autoscaling", Version: "v2"}:                  30,
@@ -76,7 +80,8 @@ var versionPriorities = map[meta.GroupVersion]int32{
 	{Group: "resource.k8s.io", Version: "v1"}:              21,
 }
 
-// RegisteredPriority is the place of a version of Kubernetes' own in its group.
+// RegisteredPriority returns the priority that Kubernetes gives to a version of one of its own
+// groups: the versionPriority of its APIService.
 func RegisteredPriority(gv meta.GroupVersion) int32 {
 	if p, ok := versionPriorities[gv]; ok {
 		return p
@@ -84,10 +89,13 @@ func RegisteredPriority(gv meta.GroupVersion) int32 {
 	return usualVersionPriority
 }
 
-// versionPriority is the place of the i-th of a kind's versions in discovery, as it is registered.
-// The order of a kind needs another one only where it is not that of all groups.
+// versionPriority returns the priority in discovery of versions[i], one of the versions of a kind.
+// Equal priorities let discovery sort the versions of a group as usual: v2, v1, v1beta1. Only if a
+// kind is registered in another order, its priorities descend in that order: v1 17, v2 16.
 func versionPriority(versions []*kind.Version, i int, custom bool) int {
-	usual := slices.IsSortedFunc(versions, func(a, b *kind.Version) int { return scheme.CompareVersions(a.GVK.Version, b.GVK.Version) })
+	usual := slices.IsSortedFunc(versions, func(a, b *kind.Version) int {
+		return scheme.CompareVersions(a.GVK.Version, b.GVK.Version)
+	})
 	switch {
 	case custom:
 		return CustomVersionPriority

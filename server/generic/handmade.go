@@ -9,12 +9,15 @@ import (
 	"github.com/coracle-project/coracle/storage/file"
 )
 
-// Acceptor judges what is found in a file of a store of files, as file.Config.Accept is to do.
+// Acceptor decides on the content of a file of the file engine: see file.Config.Accept.
 type Acceptor func(file.Found) ([]byte, file.Birth, error)
 
-// AcceptorOf returns what judges files by what the resource that they belong to is declared as. It
-// waits until declared is closed. It takes a value that is encrypted as it is, and so the files of
-// resources that are not there: they are judged when these are installed.
+// AcceptorOf returns the Acceptor that checks and completes each file by the declaration of its
+// resource (registry.Store.Handmade). Each call waits until declared is closed, because the engine
+// opens while the resources are still being declared.
+//
+// It accepts two sorts of files unchecked: an encrypted value, which the server wrote itself, and
+// the file of a resource that does not exist, which Resources.Install has checked later (review).
 func AcceptorOf(t *Table, declared <-chan struct{}) Acceptor {
 	return func(f file.Found) ([]byte, file.Birth, error) {
 		<-declared
@@ -22,16 +25,19 @@ func AcceptorOf(t *Table, declared <-chan struct{}) Acceptor {
 		if e == nil || e.Store == nil || encryption.Encrypted(f.Value) {
 			return f.Value, file.Birth{}, nil
 		}
-		chain, ctx := e.Chain(), context.Background()                    // what is not encrypted is decrypted at once
-		if _, _, err := chain.Decrypt(ctx, f.Key, f.Value); err != nil { // nobody could read it
+		chain, ctx := e.Chain(), context.Background() // decrypting plain text asks no plugin
+		// A chain without an identity provider could not read the value from the store.
+		if _, _, err := chain.Decrypt(ctx, f.Key, f.Value); err != nil {
 			return nil, file.Birth{}, err
 		}
+		// An old value that cannot be decrypted gives no identity, so it is left out.
 		old, _, _ := chain.Decrypt(ctx, f.Key, f.Old)
 		if f.Birth == (file.Birth{}) {
-			f.Birth.At = f.Modified
+			f.Birth.At = f.Modified // the creationTimestamp of an object that is new to the store
 		}
 		since := meta.NewTime(f.Birth.At)
-		value, id, err := e.Store.Handmade(f.Key, f.Value, old, registry.Identity{UID: meta.UID(f.Birth.ID), Created: &since})
+		value, id, err := e.Store.Handmade(f.Key, f.Value, old,
+			registry.Identity{UID: meta.UID(f.Birth.ID), Created: &since})
 		if err != nil || id == (registry.Identity{}) {
 			return value, file.Birth{}, err
 		}

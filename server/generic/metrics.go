@@ -8,15 +8,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Metrics count what clients do with resources, under Kubernetes' names: watches, and the use of
-// what is deprecated. All methods may be called at once.
+// Metrics count the watches of clients and their requests to deprecated resources, under
+// Kubernetes' names. All methods may be called at once.
 type Metrics struct {
-	open       *prometheus.GaugeVec   // watches
-	events     *prometheus.CounterVec // sent to watchers
-	deprecated *prometheus.GaugeVec   // what is deprecated and has been asked for
+	open       *prometheus.GaugeVec   // running watches
+	events     *prometheus.CounterVec // events sent to watchers
+	deprecated *prometheus.GaugeVec   // 1 for each deprecated resource that was requested
 }
 
-// NewMetrics registers what is counted.
+// NewMetrics makes the metrics and registers them with reg.
 func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	labels := []string{"group", "version", "resource"}
 	m := &Metrics{
@@ -25,12 +25,15 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
 			Help: "Events sent to watchers."}, labels),
 		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
-			Help: "1 for each deprecated API that has been asked for."}, []string{"group", "version", "resource", "subresource", "removed_release"}),
+			Help: "1 for each deprecated API that has been asked for."},
+			[]string{"group", "version", "resource", "subresource", "removed_release"}),
 	}
 	return m, errors.Join(reg.Register(m.open), reg.Register(m.events), reg.Register(m.deprecated))
 }
 
-// WatchStarted counts a watch, as router.Config.WatchStarted is to do.
+// WatchStarted counts a watch that begins. The function that it returns counts n events, or with -1
+// the end of the watch. It is router.Config.WatchStarted. The series are looked up once for each
+// watch, not for each event.
 func (m *Metrics) WatchStarted(gvr meta.GroupVersionResource) func(int) {
 	open := m.open.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource)
 	events := m.events.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource)
@@ -44,14 +47,14 @@ func (m *Metrics) WatchStarted(gvr meta.GroupVersionResource) func(int) {
 	}
 }
 
-// DeprecatedUse counts that something deprecated was asked for, which Kubernetes removes in a
-// release.
+// DeprecatedUse notes a request to a deprecated resource or subresource. removed is the release
+// that no longer serves it, such as "1.37", or "". It is router.Config.DeprecatedUse.
 func (m *Metrics) DeprecatedUse(gvr meta.GroupVersionResource, subresource, removed string) {
 	m.deprecated.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, subresource, removed).Set(1)
 }
 
-// Forget deletes what was counted of a resource under one of its names. A watch that still runs
-// counts on, unseen.
+// Forget deletes the series of a resource under one of its names. A watch that still runs goes on
+// counting in the deleted series, which no scrape shows.
 func (m *Metrics) Forget(o *Offer) {
 	m.deprecated.DeletePartialMatch(prometheus.Labels{"group": o.Name.Group, "resource": o.Name.Resource})
 	for i := range o.Versions {

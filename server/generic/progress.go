@@ -8,20 +8,21 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Progress is how far a loop that follows the store has come. Others wait for it. Make it with
-// NewProgress. All methods may be called at once.
+// Progress is the revision up to which a loop has processed the changes of a store. Other
+// goroutines wait until the loop has processed a write of theirs. NewProgress makes it. All methods
+// may be called at once.
 type Progress struct {
 	mu      sync.Mutex
-	begun   bool
-	rev     storage.Revision
-	changed chan struct{} // closed when the loop has come further
+	begun   bool             // Reach was called
+	rev     storage.Revision // the highest that was reached
+	changed chan struct{}    // closed, and replaced, by each Reach
 }
 
-// NewProgress returns the progress of a loop that has not looked at anything yet.
+// NewProgress returns the Progress of a loop that has not processed anything.
 func NewProgress() *Progress { return &Progress{changed: make(chan struct{})} }
 
-// Reach says that the loop has looked at everything up to a resourceVersion, which a follow.Batch
-// of a Store's Source has that is in step.
+// Reach notes that the loop has processed everything up to a resourceVersion: that of a
+// follow.Batch which is in step and comes from the Source of a registry.Store.
 func (p *Progress) Reach(resourceVersion string) {
 	rev, _ := strconv.ParseUint(resourceVersion, 10, 64) // such a Source gives decimal revisions
 	p.mu.Lock()
@@ -31,8 +32,8 @@ func (p *Progress) Reach(resourceVersion string) {
 	p.changed = make(chan struct{})
 }
 
-// Wait returns when the loop has looked at everything up to a revision, with 0 when it has looked
-// at what was there when it began. The error is that of ctx.
+// Wait returns nil when the loop has processed everything up to rev. A rev of 0 waits for the
+// objects that existed when the loop began. The error is that of ctx.
 func (p *Progress) Wait(ctx context.Context, rev storage.Revision) error {
 	for {
 		p.mu.Lock()

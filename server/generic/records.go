@@ -6,12 +6,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// RecordsOf returns the records of a kind of the core group under a prefix of keys below that of
-// all, which are encrypted and measured as name.
+// RecordsOf returns the records of a kind of the core group: objects in the main backend that
+// belong to no resource, such as the allocated node ports. prefix ends in "/" and is appended to
+// the Table's root. The configuration of encryption and the metrics of the store know the records
+// as the core resource name.
+//
+// The Table gets an entry for the prefix, and no offer: clients cannot see the records.
 func RecordsOf[T meta.Object](s *Resources, kind, name, prefix string) (registry.Records[T], error) {
 	b := s.needs.Backends.Main()
 	prefix = s.table.root + prefix
-	records, err := registry.RecordsOf[T](b.Registry, b.Store, corev1.GroupVersion.WithKind(kind).GroupKind(), prefix)
+	records, err := registry.RecordsOf[T](b.Registry, b.Store,
+		corev1.GroupVersion.WithKind(kind).GroupKind(), prefix)
 	if err != nil {
 		return records, err
 	}

@@ -17,23 +17,28 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Resources come and go while the server runs, in an order such that whoever sees one in discovery
-// can use it: on the way in its keys, metrics, encryption and store, then its routes, then
-// discovery and OpenAPI; on the way out the other way round. The cache is closed, which ends
-// watches, and the keys are forgotten, when no request is left inside.
+// This file installs, replaces and removes resources while the server runs. Package server and the
+// parts call it through Host: definitions for custom resources, for example.
+//
+// The order of the steps lets a client that sees a resource in discovery use it. Install makes the
+// keys, metrics, encryption and store of a resource, then its routes, then discovery and OpenAPI.
+// Remove goes the other way. When no request is left inside, the cache is closed, which ends the
+// watches, and the Table forgets the keys.
 
-// ErrClosing is the answer to changes that come too late.
-var ErrClosing = errors.New("server: closing")
+// ErrClosing is the error of Install, Replace and Remove after the Table was closed.
+var ErrClosing = errors.New("server: resources cannot change while the server is closing")
 
-// Stores finds what is served by name, as it is at the moment.
+// Stores finds the store of a resource by its name, and the resource of a kind. It answers from the
+// present State of the Table. All methods may be called at once.
 type Stores struct{ table *Table }
 
-// StoresOf returns the stores of a table.
+// StoresOf returns the Stores of a table.
 func StoresOf(t *Table) Stores { return Stores{t} }
 
-// Store returns the store of a resource by any of its names, or nil if there is no such resource at
-// the moment. Admission plugins work through it, past authentication and authorization; controllers
-// have Client. The operations of a store that is kept beyond the end of its resource fail.
+// Store returns the store of a resource by any of its names. It is nil if the resource does not
+// exist at the moment, or has no store. Admission plugins read and write through it, without
+// authentication and authorization; controllers use a client. A store may be kept, but its
+// operations fail after the end of its resource.
 func (s Stores) Store(gr meta.GroupResource) *registry.Store {
 	if o := s.table.Find(gr); o != nil {
 		return o.View
@@ -41,8 +46,8 @@ func (s Stores) Store(gr meta.GroupResource) *registry.Store {
 	return nil
 }
 
-// ResourceOf returns the resource that objects of a kind belong to. Of several that share a kind it
-// is one, the same for as long as that exists.
+// ResourceOf returns the resource of the objects of a kind, and whether there is one. If several
+// resources share the kind, it returns one of them, the same as long as that resource exists.
 func (s Stores) ResourceOf(kind meta.GroupKind) (meta.GroupResource, bool) {
 	if o := s.table.Now().Kinds[kind]; o != nil {
 		return o.Name, true
@@ -50,51 +55,54 @@ func (s Stores) ResourceOf(kind meta.GroupKind) (meta.GroupResource, bool) {
 	return meta.GroupResource{}, false
 }
 
-// Resources are what a server serves: the table, and what is needed to add to it.
+// Resources changes the Table, and with it the routes, discovery and OpenAPI. One lock, the change
+// lock of the Table, serialises all changes. It implements Host.
 type Resources struct {
 	Stores
 	table *Table
 	needs Needs
 }
 
-// Needs are what Resources are made of.
+// Needs are the values that Resources work with. All are required.
 type Needs struct {
 	Table    *Table
 	Backends backing.Backends
-	// Reviews is the store, if others write its files, too: their files are judged again when the
-	// resource that they belong to is known.
+	// Reviews returns the file engine, or nil if the main store is another engine. The engine
+	// checks the files of a resource again when the resource is installed.
 	Reviews func() storage.Reviewer
-	// Compatible is the oldest minor release of Kubernetes whose servers can read what is stored.
+	// Compatible is the oldest minor release of Kubernetes whose servers can read what this server
+	// stores, from OldestCompatible to NewestCompatible.
 	Compatible int
-	// Forget deletes what was counted of a resource under one of its names; stored says that
-	// nothing is stored under that name any more.
+	// Forget deletes the metrics of a resource under one of its names. stored is true for the first
+	// name of a resource with a store, which the metrics of stored objects have as their label.
 	Forget func(o *Offer, stored bool)
-	// Run runs work until the server stops: it waits for the last requests for what was removed.
+	// Run runs work in the background until the server stops. Remove runs there what waits for the
+	// last requests.
 	Run func(work func(ctx context.Context))
-	// Longest is the time that a request and its answer may take, watches apart.
+	// Longest is the time that a request and its answer may take at most, watches excepted.
 	Longest time.Duration
 	Log     *zap.Logger
 }
 
-// NewResources returns the resources of a table that is still empty.
+// NewResources returns Resources over needs.Table, which is still empty.
 func NewResources(needs Needs) *Resources { return &Resources{Stores{needs.Table}, needs.Table, needs} }
 
-// Table is the list of the resources.
+// Table returns the list of the resources.
 func (s *Resources) Table() *Table { return s.table }
 
-// Go runs work until the server stops: see Host.
+// Go runs work in a goroutine until the server stops. It implements Host.
 func (s *Resources) Go(work func(ctx context.Context)) { s.needs.Run(work) }
 
-// Log is the server's log.
+// Log returns the server's log.
 func (s *Resources) Log() *zap.Logger { return s.needs.Log }
 
-// Backends are where the resources live.
+// Backends returns the open stores that keep the objects of the resources, with their caches.
 func (s *Resources) Backends() backing.Backends { return s.needs.Backends }
 
-// Install adds the resources of a group, on one server of the delegation chain: all of them, or,
-// with an error, none. They are served when it returns. The group's kinds must be in the scheme;
-// AddToScheme is not called. A name that is taken is an error: see Replace. It may be called while
-// the server serves.
+// Install adds the resources of a group on one server of the delegation chain: all of them, or none
+// if it fails. They are served when it returns. The kinds of the group must be in the scheme
+// already: Install does not call AddToScheme. It fails if a name is taken (Replace changes a
+// resource). It may be called while the server serves.
 func (s *Resources) Install(on *Server, g Group) error {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
@@ -119,7 +127,8 @@ func (s *Resources) Install(on *Server, g Group) error {
 	return nil
 }
 
-// review has files judged that were there before anybody knew what they should be.
+// review lets the file engine check the files of new resources again. The Acceptor has accepted
+// them unchecked if the resource did not exist when they were found.
 func (s *Resources) review(offers []*Offer) {
 	files := s.needs.Reviews()
 	if files == nil {
@@ -132,11 +141,11 @@ func (s *Resources) review(offers []*Offer) {
 	}
 }
 
-// Replace serves a resource by a new declaration, under all its names: a kind with other versions,
-// another schema or storage version. Its objects stay, and the watches on them, which go on as they
-// began; those in versions that are not served any more end. There is no moment without it: each
-// request sees the old declaration or the new one. It is an error if the resource does not exist.
-// It may be called while the server serves.
+// Replace gives a resource a new declaration, under all its names: for example a kind with other
+// versions, another schema or another storage version. Each request finds the old declaration or
+// the new one, never neither. The objects stay. Watches go on by the declaration that they began
+// with; watches in versions that are no longer served end. Replace fails if res.GroupResource is
+// not the first name of a resource with a store. It may be called while the server serves.
 func (s *Resources) Replace(res registry.Resource) error {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
@@ -157,7 +166,7 @@ func (s *Resources) Replace(res registry.Resource) error {
 	before := now.Of(old.Entry)
 	after := make([]*Offer, len(before))
 	for i, o := range before {
-		if after[i], err = newOffer(&e, o.Name, o.placing); err != nil {
+		if after[i], err = newOffer(&e, o.Name, o.groupSettings); err != nil {
 			return err
 		}
 	}
@@ -165,7 +174,7 @@ func (s *Resources) Replace(res registry.Resource) error {
 	if err != nil {
 		return err
 	}
-	store.Adopt() // nothing can fail any more
+	store.Adopt() // it cannot be undone, so it comes after all that can fail
 	s.table.set(next)
 	for i, o := range before {
 		ended := o.On.Remove(missing(o.Versions, after[i].Versions)...)
@@ -175,11 +184,12 @@ func (s *Resources) Replace(res registry.Resource) error {
 	return nil
 }
 
-// Remove ends a resource. If gr is its first name, it ends under all its names; its objects stay in
-// the store. New requests do not find it when Remove returns; those that run are served, and gone
-// is closed when they have ended (or their time is up), the watches have been told to end, and its
-// metrics have been deleted; a request for the resource itself must not wait for that. It is an
-// error if the resource does not exist. It may be called while the server serves.
+// Remove ends a resource under the name gr; if gr is its first name, under all names. Its objects
+// stay in the store. When Remove returns, new requests do not find the resource, and running ones
+// are still served. gone is closed after the running requests have ended or Needs.Longest has
+// passed, the watches were told to end, and the metrics were deleted. A request for the resource
+// itself must not wait for gone, which would wait for the request. Remove fails if the resource
+// does not exist. It may be called while the server serves.
 func (s *Resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error) {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
@@ -203,8 +213,8 @@ func (s *Resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err err
 	return s.retire(offers, retired), nil
 }
 
-// retire waits until no request uses offers that are not served any more, and closes what is behind
-// them. The result is closed after that. The caller holds Table.change.
+// retire waits in the background until no request uses offers that were removed, and then forgets
+// them. The channel is closed after that. The caller holds Table.change.
 func (s *Resources) retire(offers []*Offer, routes router.Retired) <-chan struct{} {
 	gone := make(chan struct{})
 	s.needs.Run(func(ctx context.Context) {
@@ -212,7 +222,8 @@ func (s *Resources) retire(offers []*Offer, routes router.Retired) <-chan struct
 		ctx, cancel := context.WithTimeout(ctx, s.needs.Longest)
 		defer cancel()
 		if err := routes.Wait(ctx); errors.Is(err, context.DeadlineExceeded) {
-			s.needs.Log.Warn("a resource that was removed is closed before its last request has ended", zap.Stringer("resource", offers[0].Name))
+			s.needs.Log.Warn("a resource that was removed is closed before its last request has ended",
+				zap.Stringer("resource", offers[0].Name))
 		}
 		endAfterLast(ctx, routes)
 		s.forget(offers)
@@ -220,12 +231,12 @@ func (s *Resources) retire(offers []*Offer, routes router.Retired) <-chan struct
 	return gone
 }
 
-// lastEvents is how long watches have to send what has happened to what they watch, after it has
-// gone.
+// lastEvents is the time that watches have, after their resource has gone, to send the events that
+// happened before.
 const lastEvents = 250 * time.Millisecond
 
-// endAfterLast ends the watches on what is not served any more, when they have had time for what
-// happened before that.
+// endAfterLast ends the watches on retired resources after lastEvents. It does not wait if there
+// are no watches.
 func endAfterLast(ctx context.Context, routes router.Retired) {
 	if routes.Watched() {
 		select {
@@ -236,15 +247,16 @@ func endAfterLast(ctx context.Context, routes router.Retired) {
 	routes.EndWatches()
 }
 
-// endWatches does so in the background, without waiting for requests.
+// endWatches calls endAfterLast in the background. It does not wait for requests.
 func (s *Resources) endWatches(routes router.Retired) {
 	if len(routes) > 0 {
 		s.needs.Run(func(ctx context.Context) { endAfterLast(ctx, routes) })
 	}
 }
 
-// forget closes what is behind offers, unless it is offered under another name, and deletes their
-// metrics, unless there is another resource of that name by now.
+// forget closes the caches of removed offers and deletes their metrics and entries. An offer under
+// another name than the first shares the cache with the first name, so the cache stays open. If a
+// resource of the same name was installed meanwhile, the metrics are its own and stay.
 func (s *Resources) forget(offers []*Offer) {
 	for _, o := range offers {
 		if o.Name == o.Entry.Name && o.Store != nil {
@@ -270,7 +282,8 @@ func (s *Resources) forget(offers []*Offer) {
 	s.table.set(next)
 }
 
-// offersOf makes what a group adds.
+// offersOf makes the offers of a group: its resources, actions, observed and shared resources, in
+// this order. The Table does not change. The caller holds Table.change.
 func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 	now := s.table.Now()
 	names := map[meta.GroupResource]bool{}
@@ -280,7 +293,7 @@ func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 			return fmt.Errorf("server: there is a resource %s already", name)
 		}
 		names[name] = true
-		o, err := newOffer(e, name, placing{on, g.Priority, g.Chosen})
+		o, err := newOffer(e, name, groupSettings{on, g.Priority, g.Chosen})
 		offers = append(offers, o)
 		return err
 	}
@@ -291,7 +304,7 @@ func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 		if g.BuiltIn {
 			res.StorageVersion = storedVersion(s.needs.Backends.Main().Registry.Kinds, &res, s.needs.Compatible)
 		}
-		home := s.needs.Backends.Main() // of all custom resources, so that they have one clock
+		home := s.needs.Backends.Main() // custom resources share it, so that one revision orders them all
 		if !res.Custom {
 			home = s.needs.Backends.Home(res.GroupResource)
 		}
@@ -311,7 +324,10 @@ func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := add(&Entry{Record: backing.Record{Name: a.GroupResource}, bare: &acting{a, actor}}, a.GroupResource); err != nil {
+		if err := add(&Entry{
+			Record: backing.Record{Name: a.GroupResource},
+			bare:   &acting{a, actor},
+		}, a.GroupResource); err != nil {
 			return nil, err
 		}
 	}
@@ -323,7 +339,10 @@ func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := add(&Entry{Record: backing.Record{Name: seen.GroupResource}, bare: observed{observer}}, seen.GroupResource); err != nil {
+		if err := add(&Entry{
+			Record: backing.Record{Name: seen.GroupResource},
+			bare:   observed{observer},
+		}, seen.GroupResource); err != nil {
 			return nil, err
 		}
 	}
@@ -339,8 +358,8 @@ func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 	return offers, nil
 }
 
-// newEntry makes what is behind a resource that lives in a backend. Nothing is read before it is
-// used.
+// newEntry makes the entry of a resource whose objects a backend keeps. It reads nothing: the cache
+// loads the objects at their first use.
 func (s *Resources) newEntry(b *backing.Backend, res registry.Resource) (*Entry, error) {
 	store, err := registry.New(b.Registry, res)
 	if err != nil {
@@ -349,10 +368,11 @@ func (s *Resources) newEntry(b *backing.Backend, res registry.Resource) (*Entry,
 	return &Entry{Record: b.NewRecord(res.GroupResource, store.Objects().Prefix()), Store: store}, nil
 }
 
-// newOffer offers a resource under one of its names, in each version that its kind has there and
-// that is served.
-func newOffer(e *Entry, name meta.GroupResource, at placing) (*Offer, error) {
-	o := &Offer{Entry: e, Name: name, View: e.Store, placing: at}
+// newOffer returns the offer of a resource under one of its names, with the routes of each version
+// that its kind has in the name's group. It leaves out versions that the declaration does not serve
+// (Resource.Served), and those that the configuration has switched off (Group.Chosen).
+func newOffer(e *Entry, name meta.GroupResource, settings groupSettings) (*Offer, error) {
+	o := &Offer{Entry: e, Name: name, View: e.Store, groupSettings: settings}
 	if name.Group != e.Name.Group {
 		var err error
 		if o.View, err = e.Store.Under(name.Group); err != nil {
@@ -365,7 +385,7 @@ func newOffer(e *Entry, name meta.GroupResource, at placing) (*Offer, error) {
 		if served := o.servedVersions(); served != nil && !slices.Contains(served, v.GVK.Version) {
 			continue
 		}
-		if at.chosen != nil && !at.chosen(v.GVK.GroupVersion().WithResource(name.Resource)) {
+		if settings.chosen != nil && !settings.chosen(v.GVK.GroupVersion().WithResource(name.Resource)) {
 			continue
 		}
 		resources, err := o.routes(v.GVK)
@@ -374,13 +394,13 @@ func newOffer(e *Entry, name meta.GroupResource, at placing) (*Offer, error) {
 		}
 		o.Versions = append(o.Versions, router.GroupVersion{
 			GroupVersion: v.GVK.GroupVersion(), Resources: resources,
-			GroupPriority: at.Priority, VersionPriority: versionPriority(k.Versions(), i, o.IsCustom()),
+			GroupPriority: settings.Priority, VersionPriority: versionPriority(k.Versions(), i, o.IsCustom()),
 		})
 	}
 	return o, nil
 }
 
-// served is the kind of the resource under this name.
+// served returns the kind of the resource under this name.
 func (o *Offer) served() kind.Kind {
 	if o.bare != nil {
 		return o.bare.Kind()
@@ -388,7 +408,8 @@ func (o *Offer) served() kind.Kind {
 	return o.View.Kind()
 }
 
-// servedVersions are those of the kind in which clients are served, nil for all.
+// servedVersions returns the versions that the declaration serves, or nil for all versions of the
+// kind.
 func (o *Offer) servedVersions() []string {
 	if o.bare != nil {
 		return nil
@@ -396,7 +417,7 @@ func (o *Offer) servedVersions() []string {
 	return o.View.Resource().Served
 }
 
-// routes is what the router serves of the resource in one version.
+// routes returns the routes of the resource, with or without a store, in one version.
 func (o *Offer) routes(gvk meta.GroupVersionKind) ([]router.Resource, error) {
 	if o.bare != nil {
 		return []router.Resource{o.bare.route(gvk)}, nil

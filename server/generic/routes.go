@@ -9,7 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// routes offers a store and its subresources to the router in one version.
+// routes returns the routes of a resource and of its subresources in one version. The order is that
+// of the declaration, the resource first. A handler stays nil for a verb that the resource does not
+// serve, so the router answers it with 405.
 func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource, error) {
 	res := store.Resource()
 	main := router.Resource{
@@ -20,7 +22,7 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 		Deprecated:  deprecated(res.Deprecated, gvk),
 	}
 	if stored := store.StorageVersion(); res.Served == nil || slices.Contains(res.Served, stored.Version) {
-		main.StorageVersion = stored // of one that nobody can ask for, discovery says nothing
+		main.StorageVersion = stored // discovery hides a version that is not served
 	}
 	serves := func(verb string) bool { return res.Verbs == nil || slices.Contains(res.Verbs, verb) }
 	if serves("get") {
@@ -61,10 +63,13 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 	return out, nil
 }
 
-// deprecated is what clients of a resource in a version are told if it is deprecated there, in the
-// words of Kubernetes.
+// deprecated returns the warning for clients of a resource in a version that is deprecated, or nil.
+// The words are Kubernetes': "batch/v1beta1 CronJob is deprecated in v1.21+, unavailable in v1.25+;
+// use batch/v1 CronJob".
 func deprecated(list []registry.Deprecation, gvk meta.GroupVersionKind) *router.Deprecated {
-	i := slices.IndexFunc(list, func(d registry.Deprecation) bool { return d.Version == "" || d.Version == gvk.Version })
+	i := slices.IndexFunc(list, func(d registry.Deprecation) bool {
+		return d.Version == "" || d.Version == gvk.Version
+	})
 	if i < 0 {
 		return nil
 	}
@@ -82,26 +87,34 @@ func deprecated(list []registry.Deprecation, gvk meta.GroupVersionKind) *router.
 	return &router.Deprecated{Warning: warning, Removed: d.Removed}
 }
 
-// route offers a resource that is only created.
+// route implements bare.
 func (a *acting) route(gvk meta.GroupVersionKind) router.Resource {
 	return router.Resource{Description: a.declared.Describe(gvk), Type: a.Kind(), Creater: a.Actor, Encoder: a.Actor}
 }
 
-// route offers a resource that is only read.
+// route implements bare.
 func (o observed) route(gvk meta.GroupVersionKind) router.Resource {
 	return router.Resource{
-		Description: o.Describe(gvk), Type: o.Kind(),
-		Getter: o.Observer, Lister: o.Observer, Encoder: o.Observer, Tabler: o.Observer, Deprecated: deprecated(o.Deprecated, gvk),
+		Description: o.Describe(gvk),
+		Type:        o.Kind(),
+		Getter:      o.Observer,
+		Lister:      o.Observer,
+		Encoder:     o.Observer,
+		Tabler:      o.Observer,
+		Deprecated:  deprecated(o.Deprecated, gvk),
 	}
 }
 
-// subresource offers a door of a resource, or an action.
-func subresource(main *router.Resource, store *registry.Store, sub *registry.Subresource) (router.Resource, error) {
+// subresource returns the route of a subresource: an action that is only created (binding), a
+// connection (exec, proxy), or a door that reads and updates a part of the objects (status, scale).
+func subresource(
+	main *router.Resource, store *registry.Store, sub *registry.Subresource,
+) (router.Resource, error) {
 	r := router.Resource{Description: main.Description.Of(sub.Name), Type: main.Type, Encoder: store}
 	if sub.Kind != (meta.GroupVersionKind{}) {
 		r.Kind = sub.Kind
 	}
-	if r.Kind == main.Kind || main.Custom { // a custom resource is deprecated with all that belongs to it
+	if r.Kind == main.Kind || main.Custom { // a deprecated custom resource has deprecated subresources
 		r.Deprecated = main.Deprecated
 	}
 	switch {

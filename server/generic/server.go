@@ -8,24 +8,24 @@ import (
 	"github.com/coracle-project/coracle/router"
 )
 
-// Server is one link of the delegation chain: a director with its REST router and prefix mux. What
-// it does not know goes to the next one. It can be used alone. Resources and paths may come and go
-// while it serves.
+// Server is one link of the delegation chain: a director with its REST router and prefix mux. It
+// hands a request that it does not know to the next link. It also works without a chain. Resources
+// and paths may be added and removed while it serves.
 //
-// The links of a chain share one Discovery, so that each shows, and makes documents of, what all of
-// them serve. The resources of a group version may be spread over several links.
+// The links of a chain share one Discovery, so discovery and OpenAPI show the resources of all
+// links. The resources of one group version may be spread over several links.
 type Server struct {
 	Name      string
 	REST      *router.RESTRouter
 	Discovery *router.Discovery
-	Paths     *router.PrefixMux
+	Paths     *router.PrefixMux // paths outside of the API, such as /healthz
 
 	director *router.Director
 	mu       sync.Mutex // serialises changes, so that routes and discovery agree
 }
 
-// NewServer returns a server that knows nothing yet. discovery is that of the chain. next answers
-// the requests that the server does not know; nil: the end of the chain.
+// NewServer returns a server without resources and paths. discovery is shared by the whole chain.
+// next answers the requests that the server does not know; it is nil at the end of the chain.
 func NewServer(name string, cfg *router.Config, discovery *router.Discovery, next http.Handler) *Server {
 	g := &Server{
 		Name:      name,
@@ -37,25 +37,26 @@ func NewServer(name string, cfg *router.Config, discovery *router.Discovery, nex
 	return g
 }
 
-// Next is what answers requests that this server does not know.
+// Next returns the handler of the requests that this server does not know, or nil.
 func (g *Server) Next() http.Handler { return g.director.Next }
 
-// ServeHTTP answers a request that has come through the filters.
+// ServeHTTP answers a request that has passed the filters, which put its request.Info into the
+// context.
 func (g *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.director.ServeHTTP(w, r) }
 
-// Install serves resources, beside those that are there; what has the name of one takes its place.
-// They are in discovery when they are served.
+// Install adds resources. A resource replaces one of the same group, version and name. Discovery
+// shows the resources after they are served.
 func (g *Server) Install(versions ...router.GroupVersion) { g.Replace(nil, versions) }
 
-// Remove ends resources, subresources with their resource. They are not in discovery any more when
-// they end.
+// Remove ends resources, each with its subresources. Discovery stops showing them before they end.
+// The result tells when the requests inside them have ended.
 func (g *Server) Remove(versions ...router.GroupVersion) router.Retired {
 	return g.Replace(versions, nil)
 }
 
-// Replace is Remove and Install with no moment in between: a request sees the old resources or the
-// new ones. A resource in both is always there, and discovery shows the old one until the new one
-// is served.
+// Replace removes old and installs with in one step: each request finds the old resources or the
+// new ones. A resource in both lists is never missing, and discovery shows its old declaration
+// until the new one is served.
 func (g *Server) Replace(old, with []router.GroupVersion) router.Retired {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -65,24 +66,26 @@ func (g *Server) Replace(old, with []router.GroupVersion) router.Retired {
 	return retired
 }
 
-// missing returns the resources of old that are not in with.
+// missing returns the resources of old whose group, version and plural name are not in with. A
+// subresource is missing only if its resource is: the new declaration of a resource replaces all
+// of its subresources.
 func missing(old, with []router.GroupVersion) []router.GroupVersion {
-	type place struct{ group, version, plural string }
-	placeOf := func(gv *router.GroupVersion, r *router.Resource) place {
+	type resourceKey struct{ group, version, plural string }
+	keyOf := func(gv *router.GroupVersion, r *router.Resource) resourceKey {
 		plural, _, _ := strings.Cut(r.Name, "/")
-		return place{gv.Group, gv.Version, plural}
+		return resourceKey{gv.Group, gv.Version, plural}
 	}
-	stay := map[place]bool{}
+	stay := map[resourceKey]bool{}
 	for i := range with {
 		for j := range with[i].Resources {
-			stay[placeOf(&with[i], &with[i].Resources[j])] = true
+			stay[keyOf(&with[i], &with[i].Resources[j])] = true
 		}
 	}
 	var gone []router.GroupVersion
 	for i := range old {
 		gv := router.GroupVersion{GroupVersion: old[i].GroupVersion}
 		for j := range old[i].Resources {
-			if r := &old[i].Resources[j]; !stay[placeOf(&old[i], r)] {
+			if r := &old[i].Resources[j]; !stay[keyOf(&old[i], r)] {
 				gv.Resources = append(gv.Resources, *r)
 			}
 		}

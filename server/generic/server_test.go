@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// conflict is a Getter that answers 409: what is served can be told from what is not.
+// conflict is a Getter that answers 409, so that the test can tell a resource that is served from
+// one that is not (404).
 type conflict struct{ router.Encoder }
 
 func (conflict) FormOf(string, codec.Media) uint32 { return 1 }
@@ -24,8 +25,8 @@ func (conflict) Get(context.Context, string, string, string) (request.Encoded, e
 	return nil, meta.NewConflict(meta.GroupResource{}, "a", fmt.Errorf("served"))
 }
 
-// TestServerOrder installs and removes groups under the eyes of a client that acts at once on what
-// discovery says: what is shown is served.
+// TestServerOrder installs and removes groups while a client polls discovery and requests each
+// resource as soon as discovery shows it: a resource that is shown is served.
 func TestServerOrder(t *testing.T) {
 	codecs := codec.NewFactory(scheme.New())
 	g := NewServer("one", &router.Config{Codecs: codecs}, router.NewDiscovery(codecs), nil)
@@ -43,7 +44,7 @@ func TestServerOrder(t *testing.T) {
 			if err := request.Parse(httptest.NewRequest("GET", path, nil), info); err != nil {
 				t.Error(err)
 			}
-			for !knows(g, path, info) {
+			for !inDiscovery(g, path, info) {
 				runtime.Gosched()
 			}
 			if !served(info, path) {
@@ -53,7 +54,7 @@ func TestServerOrder(t *testing.T) {
 			for served(info, path) {
 				runtime.Gosched()
 			}
-			if knows(g, path, info) {
+			if inDiscovery(g, path, info) {
 				t.Errorf("%s is shown after its end", path)
 			}
 			seen <- true
@@ -61,7 +62,11 @@ func TestServerOrder(t *testing.T) {
 	})
 	for i := range 300 {
 		gv := meta.GroupVersion{Group: fmt.Sprintf("g%d", i), Version: "v1"}
-		versions := []router.GroupVersion{{GroupVersion: gv, Resources: []router.Resource{{Description: meta.Description{Name: "things", Kind: gv.WithKind("Thing")}, Getter: conflict{}, Encoder: conflict{}}}}}
+		versions := []router.GroupVersion{{GroupVersion: gv, Resources: []router.Resource{{
+			Description: meta.Description{Name: "things", Kind: gv.WithKind("Thing")},
+			Getter:      conflict{},
+			Encoder:     conflict{},
+		}}}}
 		shown <- "/apis/" + gv.String() + "/things/a"
 		g.Install(versions...)
 		<-seen
@@ -74,8 +79,8 @@ func TestServerOrder(t *testing.T) {
 	client.Wait()
 }
 
-// knows reports whether the group that a path is inside of is there.
-func knows(g *Server, path string, info *request.Info) bool {
+// inDiscovery reports whether discovery has the group of a path.
+func inDiscovery(g *Server, path string, info *request.Info) bool {
 	_, known := g.Discovery.GroupOf(path, info)
 	return known
 }

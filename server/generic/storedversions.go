@@ -9,16 +9,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The minor releases of Kubernetes 1 whose servers may have to read what is stored here.
+// The bounds and the default of Needs.Compatible, as minor releases of Kubernetes 1: servers from
+// that release on can read what this server stores (--min-compatibility-version).
 const (
 	OldestCompatible  = 33
 	DefaultCompatible = 35
 	NewestCompatible  = 36
 )
 
-// introduced has the minor release of Kubernetes that was the first to know a version of a kind. It
-// lists the versions that OldestCompatible does not know; a server older than the release cannot
-// read objects in them.
+// introduced maps a version of a kind to the minor release of Kubernetes that introduced it. Older
+// servers cannot read objects stored in that version. It omits the versions that OldestCompatible
+// has.
 var introduced = map[meta.GroupVersionKind]int{
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}:             36,
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicyBinding"}:      36,
@@ -31,16 +32,19 @@ var introduced = map[meta.GroupVersionKind]int{
 	{Group: "storage.k8s.io", Version: "v1", Kind: "VolumeAttributesClass"}:                             34,
 }
 
-// storedVersion returns the version in which a resource of Kubernetes is stored, so that servers of
-// a minor release can read it: the most preferred version that the release knows. If it knows none,
-// it does not know the resource, and any version will do.
+// storedVersion returns the version in which a built-in resource is stored so that servers of a
+// minor release can read it: the most preferred version that the release has, also one that is no
+// longer served. It returns the declared storage version if there is one, and "", the default, if
+// the release has no version of the kind: then it does not have the resource either.
 func storedVersion(kinds kind.Finder, res *registry.Resource, minor int) string {
 	k := kinds.Kind(meta.GroupKind{Group: res.GroupResource.Group, Kind: res.Kind})
 	if k == nil || res.StorageVersion != "" {
 		return res.StorageVersion
 	}
 	versions := slices.Clone(k.Stored())
-	slices.SortFunc(versions, func(a, b *kind.Version) int { return scheme.CompareVersions(a.GVK.Version, b.GVK.Version) })
+	slices.SortFunc(versions, func(a, b *kind.Version) int {
+		return scheme.CompareVersions(a.GVK.Version, b.GVK.Version)
+	})
 	for _, v := range slices.Concat(k.Versions(), versions) {
 		if v.GVK.GroupKind() == k.GroupKind() && introduced[v.GVK] <= minor {
 			return v.GVK.Version

@@ -22,7 +22,9 @@ func TestVersionPriority(t *testing.T) {
 	} {
 		var versions []*kind.Version
 		for _, v := range tt.versions {
-			versions = append(versions, &kind.Version{GVK: meta.GroupVersionKind{Group: "g", Version: v, Kind: "Thing"}})
+			versions = append(versions, &kind.Version{
+				GVK: meta.GroupVersionKind{Group: "g", Version: v, Kind: "Thing"},
+			})
 		}
 		got := make([]int, len(versions))
 		for i := range versions {
@@ -34,7 +36,7 @@ func TestVersionPriority(t *testing.T) {
 	}
 }
 
-// BenchmarkOfKey is paid on every operation on the store.
+// BenchmarkOfKey measures the look-up that every operation on the store makes.
 func BenchmarkOfKey(b *testing.B) {
 	for _, n := range []int{10, 600} {
 		t := NewTable("/registry/")

@@ -5,29 +5,31 @@ import (
 	"sync"
 )
 
-// Work is work that goes on beside requests until it is stopped. Make it with NewWork. All methods
-// may be called at once.
+// Work runs functions in the background, beside the requests, until it is stopped. NewWork makes
+// it. All methods may be called at once.
+//
+// Law: no function starts after Stop has begun, so Stop knows all that it has to wait for.
 type Work struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu    sync.Mutex // nothing starts beside Stop
+	mu    sync.Mutex // held by Run and while Stop cancels, so that none starts beside Stop
 	parts []*Work    // guarded by mu
 }
 
-// NewWork returns work that does not go on beyond the end of parent. It still has to be stopped,
-// which waits for it.
+// NewWork returns a Work whose context ends with parent at the latest. It has to be stopped all the
+// same: only Stop waits for the functions.
 func NewWork(parent context.Context) *Work {
 	w := &Work{}
 	w.ctx, w.cancel = context.WithCancel(parent)
 	return w
 }
 
-// Context ends when the work is stopped.
+// Context returns the context of the functions. It ends when w is stopped.
 func (w *Work) Context() context.Context { return w.ctx }
 
-// Part returns work that can be stopped before the rest of w. Stop of w stops it, too.
+// Part returns a Work that can be stopped before the rest of w. Stopping w stops its parts.
 func (w *Work) Part() *Work {
 	part := NewWork(w.ctx)
 	w.mu.Lock()
@@ -36,7 +38,7 @@ func (w *Work) Part() *Work {
 	return part
 }
 
-// Run runs work until Stop, and not at all after that.
+// Run starts work in a goroutine, with the context of w. After Stop it does nothing.
 func (w *Work) Run(work func(ctx context.Context)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -45,8 +47,8 @@ func (w *Work) Run(work func(ctx context.Context)) {
 	}
 }
 
-// Stop ends all work and waits for it, with the requests that it has under way. It may be called
-// again.
+// Stop cancels the context of w and of its parts, and waits until all their functions have
+// returned. It may be called again.
 func (w *Work) Stop() {
 	w.mu.Lock()
 	w.cancel()

@@ -7,7 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// TestWork: a part ends before the rest, and with it; what has stopped runs nothing.
+// TestWork: a part can be stopped before the rest, and is stopped with the rest. A Work that has
+// stopped runs nothing.
 func TestWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWork(t.Context())

@@ -13,11 +13,12 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// single returns the handler of one check. It answers "ok", or 500 and why the check failed: only
-// those see that who may get this very path. It does not look at the query.
+// single returns the handler of one check, such as /readyz/ping. It answers "ok", or 500 with the
+// reason of the failure: authorization of the path decides who may see the reason. It ignores the
+// query.
 func (h *Health) single(c generic.Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := h.made(r.Context(), c); err != nil {
+		if err := h.runCheck(r.Context(), c); err != nil {
 			answer(w, http.StatusInternalServerError, "internal server error: "+err.Error()+"\n")
 			return
 		}
@@ -26,8 +27,14 @@ func (h *Health) single(c generic.Check) http.Handler {
 	})
 }
 
-// endpoint returns the handler of several checks. It answers "ok", or, with ?verbose or after a
-// failure, a line for each check. ?exclude=name leaves a check out.
+// endpoint returns the handler of several checks. It answers "ok"; with ?verbose, or if a check
+// fails, it answers with a line for each check, without reasons:
+//
+//	[+]ping ok
+//	[-]etcd failed: reason withheld
+//	readyz check failed
+//
+// ?exclude=NAME, which may be repeated, leaves a check out.
 func (h *Health) endpoint(name string, checks func() []generic.Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := request.QueryOf(r)
@@ -40,9 +47,9 @@ func (h *Health) endpoint(name string, checks func() []generic.Check) http.Handl
 				fmt.Fprintf(&report, "[+]%s excluded: ok\n", c.Name)
 				continue
 			}
-			err := h.made(r.Context(), c)
-			if r.Context().Err() == nil { // else the end of the request may be all that is wrong
-				h.metrics.made(c.Name, name, err)
+			err := h.runCheck(r.Context(), c)
+			if r.Context().Err() == nil { // a check may fail only because the request ended
+				h.metrics.count(c.Name, name, err)
 			}
 			if err != nil {
 				failed = true
@@ -66,7 +73,7 @@ func (h *Health) endpoint(name string, checks func() []generic.Check) http.Handl
 	})
 }
 
-// answer writes a text that browsers show as it is.
+// answer writes a text. The header nosniff keeps browsers from taking it for HTML.
 func answer(w http.ResponseWriter, code int, text string) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")
@@ -75,11 +82,12 @@ func answer(w http.ResponseWriter, code int, text string) {
 	io.WriteString(w, text)
 }
 
-// maxUnknown is the length, in bytes, up to which a report names checks that do not exist.
+// maxUnknown is the length in bytes after which a report names no more checks that do not exist.
 const maxUnknown = 1 << 10
 
-// exclusions reads which checks a query leaves out. unknown quotes, sorted and cut short, the names
-// in the query that no check has: anybody may ask for any number of them.
+// exclusions returns the checks that a query leaves out: excluded[name] is true for each. unknown
+// has the names in the query that no check has, quoted, sorted and separated by commas. It is cut
+// short, because a client may send any number of names.
 func exclusions(query *request.Query, checks []generic.Check) (excluded map[string]bool, unknown string) {
 	asked := query.All("exclude")
 	if asked == nil {

@@ -1,18 +1,19 @@
-// Package health says whether a server is alive and ready, and what its hooks have done.
+// Package health answers the health endpoints of a server and runs its hooks.
 //
-// A check is a named condition. An endpoint makes several checks: /healthz and /livez say whether a
-// restart would help, /readyz whether requests should come. A hook is work of the start or the end
-// of a server; each hook of the start is a check, too, which is good once the hook has returned.
+// Words: a check is a named condition. An endpoint makes several checks: /livez says whether a
+// restart would help, /readyz whether the server should get requests, and /healthz is the
+// deprecated predecessor of both. A hook is work at the start or at the end of a server. Each hook
+// of the start is also a check, which passes when the hook has returned without an error.
 //
-// Guarantees: the names of checks and hooks, the checks of each endpoint and the text of the
-// answers are those of kube-apiserver, so probes and people read them as they are used to. A check
-// asks a store for as long as its timeout and no longer. A check that fails again and again is
-// logged once, and again after it has been good. The reason for a failure is shown only by the path
-// of the single check.
+// Laws: the names of checks and hooks, the checks of each endpoint and the texts of the answers are
+// kube-apiserver's, because probes and scripts read them. No check of a store lasts longer than its
+// timeout. A check that fails again and again is logged once, and again only after it has passed.
+// Only the path of a single check shows the reason of a failure.
 //
-// Health may be asked by many at once, and its hooks may be added while it is asked.
+// Use: package server makes one Health before it listens, adds the hooks of all parts, and calls
+// RunHooks once. Endpoints may be requested, and hooks added, at the same time.
 //
-// Not here: when a server is told to stop, and in which order it ends (server).
+// Not here: when a server stops, and in which order its parts end (server).
 //
 // Read: health.go, endpoints.go, hooks.go, reads.go, metrics.go.
 package health
@@ -33,53 +34,56 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// Timeouts bound the questions that the checks "etcd" and "etcd-readiness" ask a store, default
-// DefaultTimeout. (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
+// Timeouts bound the requests to a store: HealthTimeout those of the check "etcd", ReadyTimeout
+// those of "etcd-readiness". The default is DefaultTimeout. (--etcd-healthcheck-timeout,
+// --etcd-readycheck-timeout)
 type Timeouts struct{ HealthTimeout, ReadyTimeout time.Duration }
 
-// DefaultTimeout is how long a store may take to answer a check by default.
+// DefaultTimeout is the default time in which a store must answer a check.
 const DefaultTimeout = 2 * time.Second
 
-// Needs are what a Health is made of.
+// Needs are the values that a Health works with. All are required except Lenient.
 type Needs struct {
-	// Paths is where the endpoints are installed.
+	// Paths is the mux on which New installs the endpoints.
 	Paths *router.PrefixMux
-	// Store is the store whose checks are made, with the others that belong to it. It need not be
-	// open.
+	// Store is checked together with its Others, the stores of single resources. It need not be
+	// open yet.
 	Store *backing.Store
-	// Timeouts are those of the checks of the store; none is zero.
+	// Timeouts bound the checks of the stores. Neither is zero.
 	Timeouts Timeouts
-	// Lenient is how long from now /livez takes hooks that still run for done.
+	// Lenient is the time, from New on, during which the checks of hooks pass on /livez although
+	// the hooks still run. (--livez-grace-period)
 	Lenient time.Duration
-	// Started is when the process began.
+	// Started is the time at which the process began.
 	Started time.Time
 	Log     *zap.Logger
 }
 
-// Health is what a server says of its own health.
+// Health answers the health endpoints of one server. All methods may be called at once.
 type Health struct {
 	paths    *router.PrefixMux
 	store    *backing.Store
 	within   Timeouts
 	hooks    Hooks // of the start
 	stopping atomic.Bool
-	lenient  time.Time // until then /livez takes hooks that still run for done
+	lenient  time.Time // the checks of hooks pass on /livez until then
 	failing  sync.Map  // names of the checks that failed when they were last made
 	metrics  *metrics
 	log      *zap.Logger
 }
 
-// New returns the health of a server, whose endpoints it installs: /healthz, /livez and /readyz,
-// each of their checks below them, and /metrics/slis, which counts what came of them.
+// New returns the Health of a server and installs its endpoints: /healthz, /livez and /readyz, a
+// path below them for each of their checks, and /metrics/slis, which counts the results.
 func New(n Needs) (*Health, error) {
 	h := &Health{
-		paths: n.Paths, store: n.Store, within: n.Timeouts, lenient: time.Now().Add(n.Lenient), metrics: newMetrics(n.Started), log: n.Log,
+		paths: n.Paths, store: n.Store, within: n.Timeouts,
+		lenient: time.Now().Add(n.Lenient), metrics: newMetrics(n.Started), log: n.Log,
 	}
 	return h, h.install()
 }
 
-// AddHook adds work of the start. Readiness waits for it, and it is a check of all three endpoints.
-// Two hooks of one name are an error.
+// AddHook adds a hook of the start, which is a check of all three endpoints. The server is not
+// ready before the hook has returned. A second hook of the same name is an error.
 func (h *Health) AddHook(hook generic.Hook) error {
 	if err := h.hooks.Add(hook); err != nil {
 		return err
@@ -93,15 +97,16 @@ func (h *Health) AddHook(hook generic.Hook) error {
 	return errors.Join(errs...)
 }
 
-// RunHooks runs the hooks of the start: see Hooks.Run.
+// RunHooks runs the hooks of the start at the same time and returns when all have returned: true if
+// none failed. It calls failed with each error. Hooks that are added later do not run.
 func (h *Health) RunHooks(ctx context.Context, failed func(error)) bool {
 	return h.hooks.Run(ctx, failed)
 }
 
-// Stop fails readiness from now on: the server is about to end.
+// Stop makes /readyz fail from then on, because the server is about to end.
 func (h *Health) Stop() { h.stopping.Store(true) }
 
-// install serves the endpoints, and each check below them. AddHook does so for the checks of hooks.
+// install serves the endpoints and a path for each check. AddHook adds the paths of the hooks.
 func (h *Health) install() error {
 	live := func() []generic.Check { return append(h.basic(), h.patient(h.hooks.checks()...)...) }
 	ready := func() []generic.Check { return append(h.notLive(h.readiness()...), h.shutdown()) }
@@ -120,8 +125,10 @@ func (h *Health) install() error {
 	for _, c := range h.readiness() {
 		errs = append(errs, h.paths.Handle("/readyz/"+c.Name, h.single(c)))
 	}
-	for _, c := range h.plugins() {
-		errs = append(errs, h.paths.Handle("/healthz/"+c.Name, h.single(c)), h.paths.Handle("/readyz/"+c.Name, h.single(c)))
+	for _, c := range h.kmsPlugins() {
+		errs = append(errs,
+			h.paths.Handle("/healthz/"+c.Name, h.single(c)),
+			h.paths.Handle("/readyz/"+c.Name, h.single(c)))
 	}
 	return errors.Join(errs...)
 }
@@ -129,25 +136,33 @@ func (h *Health) install() error {
 // basic returns the checks that all three endpoints make.
 func (h *Health) basic() []generic.Check {
 	good := func(context.Context) error { return nil }
-	checks := []generic.Check{{Name: "ping", Run: good}, {Name: "log", Run: good}, answers("etcd", h.store, h.within.HealthTimeout)}
+	checks := []generic.Check{
+		{Name: "ping", Run: good},
+		{Name: "log", Run: good},
+		storeAnswers("etcd", h.store, h.within.HealthTimeout),
+	}
 	for i, other := range h.store.Others {
-		checks = append(checks, answers(fmt.Sprintf("etcd-override-%d", i), other, h.within.HealthTimeout))
+		checks = append(checks, storeAnswers(fmt.Sprintf("etcd-override-%d", i), other, h.within.HealthTimeout))
 	}
 	return checks
 }
 
-// readiness returns the checks that only /readyz makes: that the stores answer, and that everything
-// has been read by which requests are authorized.
+// readiness returns the checks that only /readyz makes: the stores answer, and the resources that
+// authorization reads are loaded.
 func (h *Health) readiness() []generic.Check {
-	checks := []generic.Check{answers("etcd-readiness", h.store, h.within.ReadyTimeout)}
+	checks := []generic.Check{storeAnswers("etcd-readiness", h.store, h.within.ReadyTimeout)}
 	for i, other := range h.store.Others {
-		checks = append(checks, answers(fmt.Sprintf("etcd-override-readiness-%d", i), other, h.within.ReadyTimeout))
+		name := fmt.Sprintf("etcd-override-readiness-%d", i)
+		checks = append(checks, storeAnswers(name, other, h.within.ReadyTimeout))
 	}
-	return append(checks, generic.Check{Name: "informer-sync", Run: func(context.Context) error { return h.hooks.done(decidingHook) }})
+	return append(checks, generic.Check{
+		Name: "informer-sync",
+		Run:  func(context.Context) error { return h.hooks.done(decidingHook) },
+	})
 }
 
-// answers returns the check that a store answers in time.
-func answers(name string, s *backing.Store, within time.Duration) generic.Check {
+// storeAnswers returns the check that a store answers within a time.
+func storeAnswers(name string, s *backing.Store, within time.Duration) generic.Check {
 	return generic.Check{Name: name, Run: func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
@@ -155,9 +170,9 @@ func answers(name string, s *backing.Store, within time.Duration) generic.Check 
 	}}
 }
 
-// plugins returns the check of KMS plugins, if there are any: one for all of them, as in
-// kube-apiserver.
-func (h *Health) plugins() []generic.Check {
+// kmsPlugins returns the one check of all KMS plugins, as in kube-apiserver, or none if the
+// encryption configuration has no plugins.
+func (h *Health) kmsPlugins() []generic.Check {
 	e := h.store.Encryption()
 	if !e.Checked() {
 		return nil
@@ -165,13 +180,13 @@ func (h *Health) plugins() []generic.Check {
 	return []generic.Check{{Name: "kms-providers", Run: e.Check}}
 }
 
-// notLive returns the checks of /healthz, and with more those of /readyz. They include what a
-// restart would not mend, which /livez leaves out.
+// notLive returns the checks of /healthz, or, with more, of /readyz. They include the KMS plugins,
+// which /livez leaves out because a restart of the server does not repair them.
 func (h *Health) notLive(more ...generic.Check) []generic.Check {
-	return slices.Concat(h.basic(), more, h.plugins(), h.hooks.checks())
+	return slices.Concat(h.basic(), more, h.kmsPlugins(), h.hooks.checks())
 }
 
-// shutdown returns the check that the server is not about to end.
+// shutdown returns the check that Stop was not called. The reason is kube-apiserver's.
 func (h *Health) shutdown() generic.Check {
 	return generic.Check{Name: "shutdown", Run: func(context.Context) error {
 		if h.stopping.Load() {
@@ -181,8 +196,9 @@ func (h *Health) shutdown() generic.Check {
 	}}
 }
 
-// patient returns the checks of hooks as /livez makes them: they are good until the time of
-// leniency has passed.
+// patient returns the checks of hooks as /livez makes them: they pass until h.lenient. It changes
+// the elements of checks. The time is compared again at each check, because AddHook keeps the
+// result.
 func (h *Health) patient(checks ...generic.Check) []generic.Check {
 	if time.Now().After(h.lenient) {
 		return checks
@@ -198,11 +214,11 @@ func (h *Health) patient(checks ...generic.Check) []generic.Check {
 	return checks
 }
 
-// made makes a check, and logs it if it is the first failure of this check in a row: anybody may
-// ask for the others.
-func (h *Health) made(ctx context.Context, c generic.Check) error {
+// runCheck makes a check and returns its error. Of several failures in a row it logs only the
+// first, because clients decide how often checks are made.
+func (h *Health) runCheck(ctx context.Context, c generic.Check) error {
 	err := c.Run(ctx)
-	if ctx.Err() != nil { // the end of the request may be all that is wrong
+	if ctx.Err() != nil { // the check may have failed only because the request ended
 		return err
 	}
 	if err == nil {

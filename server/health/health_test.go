@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ailing is a store that fails to tell its revision while err is set.
+// ailing is a store whose Revision fails while err is set.
 type ailing struct {
 	storage.Store
 	err atomic.Pointer[error]
@@ -52,15 +52,15 @@ func newHealth(t *testing.T, store storage.Store, log *zap.Logger) subject {
 	return subject{h}
 }
 
-// get asks an endpoint.
+// get requests a path.
 func (s subject) get(ctx context.Context, target string) (int, string) {
 	r, w := httptest.NewRequestWithContext(ctx, "GET", target, http.NoBody), httptest.NewRecorder()
 	s.paths.Match(r.URL.Path).ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 
-// TestHealthLog asks for the health of an ailing server again and again: the log tells of it once,
-// or not at all if the store has told of it.
+// TestHealthLog requests a failing check again and again: the failure is logged once, or not at all
+// if the store is unavailable, which is logged elsewhere.
 func TestHealthLog(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	store := &ailing{Store: memory.New(memory.Config{})}
@@ -89,8 +89,8 @@ func TestHealthLog(t *testing.T) {
 	probe(http.StatusInternalServerError, 2)
 }
 
-// TestHealthMetrics wants what endpoints find counted, and what was left out or asked for alone
-// not.
+// TestHealthMetrics: the checks that an endpoint makes are counted. Excluded checks, and checks
+// that were requested on their own path, are not.
 func TestHealthMetrics(t *testing.T) {
 	store := &ailing{Store: memory.New(memory.Config{})}
 	h := newHealth(t, store, zap.NewNop())
@@ -121,8 +121,8 @@ func TestHealthMetrics(t *testing.T) {
 	}
 }
 
-// TestHooks: a hook is a check of all endpoints, with the check that it brings, and fails until it
-// has returned without an error. Two hooks of one name are refused.
+// TestHooks: a hook and its Completes are checks of all endpoints. The check of a hook fails until
+// the hook has returned without an error. A second hook of the same name is refused.
 func TestHooks(t *testing.T) {
 	h := newHealth(t, memory.New(memory.Config{}), zap.NewNop())
 	missing, late := errors.New("some are missing"), make(chan struct{})

@@ -10,17 +10,19 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// Hooks are the work of one occasion, such as the start of a server or its end, with what came of
-// it. The zero Hooks are none. All methods may be called at once.
+// Hooks are the hooks of one occasion, the start or the end of a server, with their results. The
+// zero Hooks have no hooks. All methods may be called at once.
 type Hooks struct {
 	mu    sync.Mutex
 	list  []generic.Hook
-	state map[string]error // errNotFinished until a hook has returned
+	state map[string]error // the result of each hook by name; errNotFinished until it has returned
 }
 
+// errNotFinished is the reason of a hook's check while the hook runs, in kube-apiserver's words.
 var errNotFinished = errors.New("not finished")
 
-// Add adds hooks. Two hooks of one name are an error.
+// Add adds hooks. A second hook of the same name is an error; the hooks before it stay added. A
+// hook that is added after the call of Run does not run.
 func (h *Hooks) Add(list ...generic.Hook) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -37,8 +39,8 @@ func (h *Hooks) Add(list ...generic.Hook) error {
 	return nil
 }
 
-// Run runs all hooks at the same time, calls failed with the error of each that fails, at once, and
-// returns when all have ended: true if none failed.
+// Run runs all hooks at the same time and returns when all have returned: true if none failed. As
+// soon as a hook fails, it calls failed with the error. Several calls of failed may run at once.
 func (h *Hooks) Run(ctx context.Context, failed func(error)) bool {
 	h.mu.Lock()
 	list := h.list
@@ -72,16 +74,20 @@ func (h *Hooks) checks() []generic.Check {
 	return checks
 }
 
-// checksOf returns the health checks of one hook.
+// checksOf returns the health checks of one hook: that it has returned, and Hook.Completes.
 func (h *Hooks) checksOf(hook generic.Hook) []generic.Check {
-	checks := []generic.Check{{Name: "poststarthook/" + hook.Name, Run: func(context.Context) error { return h.done(hook.Name) }}}
+	checks := []generic.Check{{
+		Name: "poststarthook/" + hook.Name,
+		Run:  func(context.Context) error { return h.done(hook.Name) },
+	}}
 	if hook.Completes.Name != "" {
 		checks = append(checks, hook.Completes)
 	}
 	return checks
 }
 
-// done returns why a hook is not done, or nil if it is done, or if there is no such hook.
+// done returns nil if a hook has returned without an error, else the reason. It also returns nil if
+// there is no such hook.
 func (h *Hooks) done(name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,21 +8,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// metrics count what comes of the checks that endpoints make, under Kubernetes' names. They have a
-// registry of their own, which the handler shows at /metrics/slis, so that they can be asked for
-// often.
+// metrics count the results of the checks that endpoints make, under Kubernetes' names (KEP-3466).
+// They have a registry of their own, which the Handler shows at /metrics/slis: it is small, so it
+// can be scraped often. Checks on their own paths do not count.
 type metrics struct {
-	last *prometheus.GaugeVec
-	all  *prometheus.CounterVec
+	last *prometheus.GaugeVec   // 1 if the last result was good
+	all  *prometheus.CounterVec // all results
 	http.Handler
 }
 
+// newMetrics makes the metrics of a process that began at started.
 func newMetrics(started time.Time) *metrics {
 	m := &metrics{
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_healthcheck",
-			Help: "1 if a check was good when it was made last, by an endpoint, else 0."}, []string{"name", "type"}),
+			Help: "1 if a check was good when it was made last, by an endpoint, else 0."},
+			[]string{"name", "type"}),
 		all: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kubernetes_healthchecks_total",
-			Help: "Checks that endpoints have made, by what came of them."}, []string{"name", "type", "status"}),
+			Help: "Checks that endpoints have made, by what came of them."},
+			[]string{"name", "type", "status"}),
 	}
 	start := prometheus.NewGauge(prometheus.GaugeOpts{Name: "process_start_time_seconds",
 		Help: "When the process began, in seconds of Unix time."})
@@ -33,8 +36,8 @@ func newMetrics(started time.Time) *metrics {
 	return m
 }
 
-// made counts a check that an endpoint has made.
-func (m *metrics) made(check, endpoint string, err error) {
+// count counts the result of a check that an endpoint, such as "readyz", has made.
+func (m *metrics) count(check, endpoint string, err error) {
 	good, status := 1.0, "success"
 	if err != nil {
 		good, status = 0, "error"

@@ -8,13 +8,13 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// decidingHook is the hook that has read what requests are authorized by.
+// decidingHook is the hook that loads the resources by which requests are authorized.
 const decidingHook = "generic-apiserver-start-informers"
 
-// Reads returns the hooks that read what every server needs. Resources are loaded when they are
-// first used; the ones that these hooks load are needed to judge the first request: deciding are
-// those by which requests are authorized, admission those that plugins read. The names are those of
-// kube-apiserver's hooks that do the same.
+// Reads returns the hooks that wait for the stores and load the resources which the first request
+// needs. All other resources are loaded at their first use. deciding are the resources by which
+// requests are authorized; admission are those that admission plugins read. The hooks have the
+// names of the kube-apiserver hooks that do the same.
 func Reads(host generic.Host, store *backing.Store, deciding, admission []meta.GroupResource) []generic.Hook {
 	return []generic.Hook{
 		{Name: "storage-readiness", Run: func(ctx context.Context) error {
@@ -28,8 +28,8 @@ func Reads(host generic.Host, store *backing.Store, deciding, admission []meta.G
 	}
 }
 
-// untilAnswered returns when a store has answered, or when ctx ends. Once all stores have answered,
-// every resource can be read: from its cache or, while that is being loaded, from its store.
+// untilAnswered returns when a store has answered, or when ctx ends. When all stores have answered,
+// every resource can be read: from its cache, or from its store while the cache is loading.
 func untilAnswered(ctx context.Context, host generic.Host, s *backing.Store) {
 	generic.UntilDone(ctx, host.Log(), "a store does not answer yet", func() error {
 		_, err := s.Revision(ctx)

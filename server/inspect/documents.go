@@ -7,17 +7,24 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Documents describes for OpenAPI those of the paths that Kubernetes describes: the version, and
-// the logs if they are served.
+// Documents returns the OpenAPI documents of the paths that Kubernetes documents: /version/, and
+// /logs if c serves it. Descriptions and operation IDs are kube-apiserver's.
 func Documents(c *Config) []openapi.Document {
 	docs := []openapi.Document{{Path: "version", Endpoints: []openapi.Endpoint{{
-		Path: versionPath + "/", Description: "get the version of the server", OperationID: "getCodeVersion", Tag: "version",
-		Types: []string{codec.JSONType}, Answer: openapi.Model{Type: typeinfo.For[meta.VersionInfo]()},
+		Path:        versionPath + "/",
+		Description: "get the version of the server",
+		OperationID: "getCodeVersion",
+		Tag:         "version",
+		Types:       []string{codec.JSONType},
+		Answer:      openapi.Model{Type: typeinfo.For[meta.VersionInfo]()},
 	}}}}
 	if c.LogDir != "" {
 		docs = append(docs, openapi.Document{Path: "logs", Endpoints: []openapi.Endpoint{
 			{Path: "/logs/", OperationID: "logFileListHandler", Tag: "logs"},
-			{Path: "/logs/{logpath}", OperationID: "logFileHandler", Tag: "logs", Parameter: "path of a file or folder"},
+			{
+				Path: "/logs/{logpath}", OperationID: "logFileHandler", Tag: "logs",
+				Parameter: "path of a file or folder",
+			},
 		}})
 	}
 	return docs

@@ -10,11 +10,12 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// installIndex serves the list of the paths that a server knows, at / and /index.html.
+// installIndex serves the list of the server's paths at / and /index.html, as it is at each
+// request: {"paths": ["/.well-known/openid-configuration", "/api", ...]}.
 func installIndex(on *generic.Server) error {
 	index := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		paths := append(on.Paths.Paths(), on.Discovery.Paths()...)
-		paths = append(paths, "/apis/") // which kube-apiserver lists as well
+		paths = append(paths, "/apis/") // kube-apiserver lists it beside /apis
 		sort.Strings(paths)
 		body, err := json.MarshalIndent(map[string][]string{"paths": paths}, "", "  ")
 		if err != nil { // a map of strings cannot fail

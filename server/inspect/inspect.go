@@ -1,16 +1,20 @@
-// Package inspect shows a server to people: its version, an index of its paths, metrics, traces,
-// profiles, logs, flags and its status.
+// Package inspect shows a server to its operators: its version, an index of its paths, metrics,
+// traces, profiles, logs, flags and its status.
 //
-// Guarantees: what the Config does not want shown is not there: its path is answered as any path
-// that nobody knows. Counting costs nothing for what is shown of it: that is decided when somebody
-// looks. All paths but those of the socket for profiles pass the filters, so the rules for
-// non-resource URLs say who sees them.
+// Words: a page is /statusz or /flagz: text for people, or an object for a client that asks for its
+// kind. A hidden path is one that the index does not list.
 //
-// Paths are installed on one generic.Server and stay until the server ends. What serves beside
-// requests (the socket for profiles, the sender of traces) is run by the host and ends with it.
+// Laws: the path of a feature that Config switches off does not exist: the answer is 404. All paths
+// pass the filters, so authorization of non-resource URLs decides who sees them; only the Unix
+// socket for profiles is open to all who may open the file. Config decides at each scrape which
+// metrics are shown, so it costs requests nothing.
 //
-// Not here: whether the server is alive and ready (server/health), documents of the API (router),
-// and the counting itself, which stands beside what is counted.
+// Use: package server calls Install once, before it listens, and NewTracer. The paths stay until
+// the server ends. The socket for profiles and the sender of traces run in Needs.Go and end with
+// the server.
+//
+// Not here: whether the server is alive and ready (server/health), discovery and OpenAPI (router),
+// and the counting, which each package does for itself.
 //
 // Read: inspect.go, version.go, index.go, metrics.go, pages.go, logs.go, profiles.go, tracing.go,
 // documents.go.
@@ -30,42 +34,44 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// Config is what a server shows of itself, to those who may see such paths.
+// Config says which of these features are on. The zero Config has the version, the index, /metrics
+// and /statusz.
 type Config struct {
-	// Profiles says who gets profiles of the process.
+	// Profiles says how profiles of the process are served.
 	Profiles Profiles
 	// Metrics says what /metrics shows.
 	Metrics Metrics
-	// TracingFile is a TracingConfiguration: where traces of requests go; "" makes none.
-	// (--tracing-config-file)
+	// TracingFile is the path of a TracingConfiguration, which says where traces of requests are
+	// sent. "" traces nothing. (--tracing-config-file)
 	TracingFile string
 	// LogDir is a folder whose files are served at /logs; "" serves none. (--enable-logs-handler,
 	// of /var/log)
 	LogDir string
-	// Flags are shown at /flagz, by their names; nil: there is no such path.
-	// (--feature-gates=ComponentFlagz)
+	// Flags returns the values of the flags by their names, which /flagz shows. If it is nil, there
+	// is no /flagz. (--feature-gates=ComponentFlagz)
 	Flags func() map[string]string
 	// NoStatus leaves /statusz out. (--feature-gates=ComponentStatusz=false)
 	NoStatus bool
 }
 
-// Needs are what a server must have to be inspected.
+// Needs are the values that Install works with. All are required.
 type Needs struct {
-	// On is the server that gets the paths, and whose paths are listed.
+	// On is the server that gets the paths. The index lists its paths.
 	On     *generic.Server
 	Codecs *codec.Factory
-	// Metrics is everything that is counted. The version is added to it.
+	// Metrics is the registry that /metrics shows. Install adds kubernetes_build_info to it.
 	Metrics *prometheus.Registry
-	// Version is what /version says.
+	// Version is the answer of /version.
 	Version meta.VersionInfo
-	// Started is when the process began.
+	// Started is the time at which the process began.
 	Started time.Time
-	// Go runs work until the server stops.
+	// Go runs work in the background until the server stops.
 	Go  func(work func(ctx context.Context))
 	Log *zap.Logger
 }
 
-// Install serves what c wants shown. If the process is to be profiled, that begins now.
+// Install serves the features that c switches on. If c wants the profiles of contention, the
+// process collects them from then on.
 func Install(c *Config, n Needs) error {
 	metrics := promhttp.HandlerFor(shownMetrics{n.Metrics, &c.Metrics}, promhttp.HandlerOpts{})
 	return errors.Join(

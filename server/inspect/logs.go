@@ -9,7 +9,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 )
 
-// installLogs serves the files of a folder at /logs, if there is one.
+// installLogs serves the files of dir at /logs/, read-only. It does nothing if dir is "".
 func installLogs(paths *router.PrefixMux, dir string) error {
 	if dir == "" {
 		return nil
@@ -17,8 +17,8 @@ func installLogs(paths *router.PrefixMux, dir string) error {
 	return paths.Handle("/logs/", router.ReadOnly(http.StripPrefix("/logs", http.FileServer(logDir{http.Dir(dir)}))))
 }
 
-// logDir is a folder of logs. A name that no file can have, because it is too long, is answered as
-// that of a file that is not there, as by kube-apiserver.
+// logDir is a folder of logs. A name that is too long for a file is answered with 404, as by
+// kube-apiserver; http.Dir alone would answer 500.
 type logDir struct{ http.Dir }
 
 // Open implements http.FileSystem.

@@ -9,19 +9,20 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Metrics says what /metrics shows.
+// Metrics says which metrics and labels /metrics shows.
 type Metrics struct {
-	// Disabled are the names of metrics that are not shown. (--disabled-metrics)
+	// Disabled are the names of metrics that /metrics leaves out. (--disabled-metrics)
 	Disabled []string
-	// LabelValues are the values that a label of a metric may have, by the names of both. Metrics
-	// with other values are shown as one, with the value "unexpected". (--allow-metric-labels)
+	// LabelValues are the allowed values of a label, by the name of the metric and of the label.
+	// All series with other values are added up in one with the value "unexpected".
+	// (--allow-metric-labels)
 	LabelValues map[string]map[string][]string
-	// Hidden also shows the metrics that Kubernetes hides, because others have taken their place.
+	// Hidden also shows the deprecated metrics that Kubernetes hides.
 	// (--show-hidden-metrics-for-version)
 	Hidden bool
 }
 
-// shownMetrics is what /metrics shows of everything that is counted.
+// shownMetrics is a registry as /metrics shows it by its config.
 type shownMetrics struct {
 	prometheus.Gatherer
 	config *Metrics
@@ -46,13 +47,13 @@ func (s shownMetrics) Gather() ([]*dto.MetricFamily, error) {
 	return shown, err
 }
 
-// hiddenMetrics are the metrics that Kubernetes hides, by the names of those that have taken their
-// place and say the same.
+// hiddenMetrics maps a metric to the deprecated one that it replaces, which has the same values and
+// which Kubernetes hides, with the release of its deprecation.
 var hiddenMetrics = map[string]struct{ name, since string }{
 	"apiserver_request_sli_duration_seconds": {"apiserver_request_slo_duration_seconds", "1.27.0"},
 }
 
-// withHidden adds the hidden metrics to those whose place they had.
+// withHidden adds the hidden metrics, as copies of the metrics that replace them.
 func withHidden(families []*dto.MetricFamily) []*dto.MetricFamily {
 	for _, f := range families {
 		if old, is := hiddenMetrics[f.GetName()]; is {
@@ -64,16 +65,18 @@ func withHidden(families []*dto.MetricFamily) []*dto.MetricFamily {
 	return families
 }
 
-// unexpected is the value that Kubernetes gives a label in place of those that it may not have.
+// unexpected replaces the label values that are not allowed, as in Kubernetes.
 const unexpected = "unexpected"
 
-// constrained returns the metrics of a family with the values of labels that they may have. Metrics
-// that only differed in other values become one.
+// constrained returns the series of a family with allowed label values only: values has them by
+// label. It adds up series whose labels have become equal:
+//
+//	{verb="GET"} 2, {verb="X"} 1, {verb="Y"} 4  becomes  {verb="GET"} 2, {verb="unexpected"} 5
 func constrained(metrics []*dto.Metric, values map[string][]string) []*dto.Metric {
 	var list []*dto.Metric
 	known := map[string]*dto.Metric{}
 	for _, m := range metrics {
-		labels := make([]*dto.LabelPair, len(m.Label)) // those of m are the registry's
+		labels := make([]*dto.LabelPair, len(m.Label)) // m's own belong to the registry
 		var key strings.Builder
 		for i, l := range m.Label {
 			if allowed, are := values[l.GetName()]; are && !slices.Contains(allowed, l.GetValue()) {
@@ -93,7 +96,8 @@ func constrained(metrics []*dto.Metric, values map[string][]string) []*dto.Metri
 	return list
 }
 
-// addMetric adds what m counts to sum, which is of the same family. Quantiles cannot be added.
+// addMetric adds the value of m to sum, which is of the same family. It deletes the quantiles of a
+// summary, because quantiles cannot be added.
 func addMetric(sum, m *dto.Metric) {
 	switch {
 	case sum.Counter != nil:

@@ -1,6 +1,3 @@
-// The pages /statusz and /flagz, as every component of Kubernetes has them. A page is text for
-// people, and an object for clients that ask for its kind. Install installs them.
-
 package inspect
 
 import (
@@ -21,30 +18,34 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// page is one of the paths by which each component of Kubernetes tells of itself, /statusz or
-// /flagz: text for people, or an object for clients that ask for its kind.
+// This file is the pages /statusz and /flagz, which every component of Kubernetes has (KEP-4827,
+// KEP-4828). Install installs them.
+
+// page is /statusz or /flagz: text for people, or an object for a client whose Accept header asks
+// for its kind, as in "application/json;g=config.k8s.io;v=v1beta1;as=Statusz".
 type page struct {
 	codecs *codec.Factory
-	kind   string // of the group config.k8s.io
-	object func(pageHead) any
-	text   func(w io.Writer)
+	kind   string             // of the group config.k8s.io
+	object func(pageHead) any // returns the object, which encoding/json encodes
+	text   func(w io.Writer)  // writes the text after the title
 }
 
-// pageHead is what the objects of pages begin with.
+// pageHead has the fields that begin the object of every page.
 type pageHead struct {
 	Kind       string   `json:"kind"`
 	APIVersion string   `json:"apiVersion"`
 	Metadata   pageMeta `json:"metadata"`
 }
 
+// pageMeta is the metadata of a page's object.
 type pageMeta struct {
 	Name string `json:"name"`
 }
 
-// component is how a page calls the server.
+// component is the server's name in a page.
 const component = "apiserver"
 
-// installPages serves /statusz and /flagz, where the configuration wants them.
+// installPages serves /statusz and /flagz, as far as c switches them on.
 func installPages(c *Config, n *Needs) error {
 	paths := n.On.Paths
 	var errs []error
@@ -58,7 +59,8 @@ func installPages(c *Config, n *Needs) error {
 	return errors.Join(errs...)
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. It negotiates between the text and the two versions of the
+// object.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const current, old = "v1beta1", "v1alpha1"
 	kind := meta.GroupVersionKind{Group: "config.k8s.io", Version: current, Kind: p.kind}
@@ -72,12 +74,14 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !convert {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintf(w, "\n%s %s\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for "+
-			"debugging purposes only.\n", component, strings.ToLower(p.kind))
+			"debugging purposes only.\n",
+			component, strings.ToLower(p.kind))
 		p.text(w)
 		return
 	}
 	if media.Version == old {
-		request.From(r.Context()).Warn("This version of the " + strings.ToLower(p.kind) + " endpoint is deprecated. Please use a newer version.")
+		request.From(r.Context()).Warn("This version of the " + strings.ToLower(p.kind) +
+			" endpoint is deprecated. Please use a newer version.")
 	}
 	gvk, _ := media.GVK()
 	data, err := json.Marshal(p.object(pageHead{p.kind, gvk.GroupVersion().String(), pageMeta{component}}))
@@ -93,14 +97,14 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(data)
 }
 
-// status is what /statusz shows.
+// status makes /statusz.
 type status struct {
-	release string // whose API the server speaks, as in 1.36
+	release string // the release of Kubernetes whose API the server has, such as "1.36"
 	started time.Time
 	paths   *router.PrefixMux
 }
 
-// object makes a Statusz.
+// object returns a Statusz.
 func (s *status) object(head pageHead) any {
 	return struct {
 		pageHead
@@ -111,18 +115,21 @@ func (s *status) object(head pageHead) any {
 		EmulationVersion string   `json:"emulationVersion"`
 		Paths            []string `json:"paths"`
 	}{
-		head, s.started.UTC().Format(time.RFC3339), int64(time.Since(s.started).Seconds()), runtime.Version(), s.release, s.release, s.begins(),
+		head, s.started.UTC().Format(time.RFC3339), int64(time.Since(s.started).Seconds()),
+		runtime.Version(), s.release, s.release, s.begins(),
 	}
 }
 
-// text writes the same for people.
+// text writes the facts of a Statusz for people.
 func (s *status) text(w io.Writer) {
 	up := int64(time.Since(s.started).Seconds())
 	fmt.Fprintf(w, "\nStarted: %s\nUp: %d hr %02d min %02d sec\nGo version: %s\nBinary version: %s\nEmulation version: %s\nPaths: %s\n",
-		s.started.Format(time.UnixDate), up/3600, up/60%60, up%60, runtime.Version(), s.release, s.release, strings.Join(s.begins(), " "))
+		s.started.Format(time.UnixDate), up/3600, up/60%60, up%60,
+		runtime.Version(), s.release, s.release, strings.Join(s.begins(), " "))
 }
 
-// begins returns the first parts of the paths that are neither API nor documents, sorted.
+// begins returns the first segments of the server's other paths, sorted and each once, such as
+// /healthz, /livez and /metrics. It leaves out the index and the paths of documents.
 func (s *status) begins() []string {
 	begin := map[string]bool{}
 	for _, path := range s.paths.Paths() {
@@ -135,7 +142,7 @@ func (s *status) begins() []string {
 	return slices.Sorted(maps.Keys(begin))
 }
 
-// flagsObject makes a Flagz.
+// flagsObject returns the page.object of /flagz, a Flagz.
 func flagsObject(flags func() map[string]string) func(pageHead) any {
 	return func(head pageHead) any {
 		return struct {
@@ -145,7 +152,7 @@ func flagsObject(flags func() map[string]string) func(pageHead) any {
 	}
 }
 
-// flagsText writes the same for people.
+// flagsText returns the page.text of /flagz: a line NAME=VALUE for each flag, sorted.
 func flagsText(flags func() map[string]string) func(io.Writer) {
 	return func(w io.Writer) {
 		values := flags()

@@ -16,20 +16,21 @@ import (
 	"github.com/coracle-project/coracle/server/connections"
 )
 
-// Profiles says who gets profiles of the process.
+// Profiles says how profiles of the process are served.
 type Profiles struct {
-	// Serve serves them at /debug/pprof, to who may see it; off unless set, though the flag is on.
-	// (--profiling)
+	// Serve serves them at /debug/pprof, to users who are authorized for that path. The zero
+	// Profiles do not, although the flag is true by default. (--profiling)
 	Serve bool
-	// Contention has the profiles "block" and "mutex" filled, at some cost.
-	// (--contention-profiling)
+	// Contention fills the profiles "block" and "mutex". It slows down each wait for a lock or
+	// channel. (--contention-profiling)
 	Contention bool
-	// Socket is the path of a Unix socket that serves /debug/pprof to whoever may open it, without
-	// more authentication; "" for none. (--debug-socket-path)
+	// Socket is the path of a Unix socket that serves /debug/pprof to all users of the machine who
+	// may open it, without authentication. "" serves none. (--debug-socket-path)
 	Socket string
 }
 
-// profileHandlers are what is served below /debug/pprof. The socket has the command line as well.
+// profileHandlers are the handlers of the server and of the socket. The socket also has
+// /debug/pprof/cmdline.
 var profileHandlers = map[string]http.HandlerFunc{
 	"/debug/pprof/":        pprof.Index,
 	"/debug/pprof/profile": pprof.Profile,
@@ -37,7 +38,7 @@ var profileHandlers = map[string]http.HandlerFunc{
 	"/debug/pprof/trace":   pprof.Trace,
 }
 
-// installProfiles serves profiles where the configuration wants them.
+// installProfiles serves profiles on the paths and on the socket, as far as c switches them on.
 func installProfiles(c *Profiles, n *Needs) error {
 	if c.Contention {
 		runtime.SetBlockProfileRate(1)
@@ -51,33 +52,40 @@ func installProfiles(c *Profiles, n *Needs) error {
 	if !c.Serve {
 		return nil
 	}
-	errs := []error{n.On.Paths.HandleHidden("/debug/pprof", http.RedirectHandler("/debug/pprof/", http.StatusFound))}
+	errs := []error{
+		n.On.Paths.HandleHidden("/debug/pprof", http.RedirectHandler("/debug/pprof/", http.StatusFound)),
+	}
 	for path, h := range profileHandlers {
 		errs = append(errs, n.On.Paths.HandleHidden(path, h))
 	}
 	return errors.Join(errs...)
 }
 
-// serveProfiles serves profiles on a Unix socket to those who may open it, until the server stops.
+// serveProfiles serves profiles on a Unix socket until the server stops. It replaces the socket of
+// a server that was killed, and fails if another process serves on the socket.
 func serveProfiles(path string, n *Needs) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket {
 		if live, err := net.Dial("unix", path); err == nil {
-			live.Close() // somebody serves there; Listen says so
+			live.Close() // another process serves there, so Listen fails
 		} else {
-			os.Remove(path) // a server that was killed has left it; if it stays, Listen says why
+			os.Remove(path) // a server that was killed has left it; if Remove fails, Listen does too
 		}
 	}
 	var how net.ListenConfig
 	socket, err := how.Listen(context.Background(), "unix", path)
 	if err != nil {
-		return fmt.Errorf("server: socket for profiles: %w", err)
+		return fmt.Errorf("server: cannot serve profiles on the socket of --debug-socket-path: %w", err)
 	}
 	mux := http.NewServeMux()
 	for path, h := range profileHandlers {
 		mux.Handle(path, h)
 	}
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: connections.HeaderTimeout, ErrorLog: connections.QuietLog(n.Log)}
+	srv := &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: connections.HeaderTimeout,
+		ErrorLog:          connections.QuietLog(n.Log),
+	}
 	n.Go(func(ctx context.Context) {
 		defer context.AfterFunc(ctx, func() { srv.Close() })()
 		if err := srv.Serve(socket); !errors.Is(err, http.ErrServerClosed) {

@@ -23,8 +23,9 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// tracingConfiguration is what a TracingConfiguration file says: where traces go, and how many of a
-// million requests are traced if the client has not decided that.
+// tracingConfiguration is the content of a TracingConfiguration file (KEP-647): the receiver of the
+// traces, and how many requests of a million are traced. The rate counts only for requests whose
+// client has not decided whether to trace them.
 type tracingConfiguration struct {
 	APIVersion             string  `json:"apiVersion"`
 	Kind                   string  `json:"kind"`
@@ -32,14 +33,15 @@ type tracingConfiguration struct {
 	SamplingRatePerMillion *int32  `json:"samplingRatePerMillion,omitempty"`
 }
 
-// maxSamplingRate is the rate of all requests.
+// maxSamplingRate is the samplingRatePerMillion that traces all requests.
 const maxSamplingRate = 1_000_000
 
-// readTracing reads and checks a file, with kube-apiserver's words for what is wrong.
+// readTracing reads and checks a TracingConfiguration file. The errors have kube-apiserver's words.
 func readTracing(file string) (*tracingConfiguration, error) {
 	data, err := configfile.Read(file)
 	if err != nil {
-		return nil, fmt.Errorf("failed to read tracing config: unable to read tracing configuration from %q: %w", file, err)
+		return nil, fmt.Errorf("failed to read tracing config: unable to read tracing configuration from %q: %w",
+			file, err)
 	}
 	c, err := parseTracing(data)
 	if err != nil {
@@ -51,6 +53,7 @@ func readTracing(file string) (*tracingConfiguration, error) {
 	return c, nil
 }
 
+// parseTracing decodes YAML or JSON strictly: unknown and repeated fields are errors.
 func parseTracing(data []byte) (*tracingConfiguration, error) {
 	text, repeated, err := codec.YAMLToJSON(data, true, nil)
 	if err != nil {
@@ -65,12 +68,15 @@ func parseTracing(data []byte) (*tracingConfiguration, error) {
 		return nil, err
 	}
 	group, version, _ := strings.Cut(c.APIVersion, "/")
-	if c.Kind != "TracingConfiguration" || group != "apiserver.config.k8s.io" || !slices.Contains([]string{"v1", "v1beta1", "v1alpha1"}, version) {
+	if c.Kind != "TracingConfiguration" || group != "apiserver.config.k8s.io" ||
+		!slices.Contains([]string{"v1", "v1beta1", "v1alpha1"}, version) {
 		return nil, fmt.Errorf("no kind %q is registered for version %q", c.Kind, c.APIVersion)
 	}
 	return c, codec.StrictError(strict)
 }
 
+// validate checks the rate and the endpoint, a gRPC target: "host:port", "dns:///host:port" or
+// "unix:///path".
 func (c *tracingConfiguration) validate() (errs field.ErrorList) {
 	if c.SamplingRatePerMillion != nil {
 		at, rate := field.NewPath("samplingRatePerMillion"), *c.SamplingRatePerMillion
@@ -78,7 +84,8 @@ func (c *tracingConfiguration) validate() (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(at, rate, "sampling rate must be positive"))
 		}
 		if rate > maxSamplingRate {
-			errs = append(errs, field.Invalid(at, rate, "sampling rate per million must be less than or equal to one million"))
+			errs = append(errs, field.Invalid(at, rate,
+				"sampling rate per million must be less than or equal to one million"))
 		}
 	}
 	if c.Endpoint == nil {
@@ -93,18 +100,20 @@ func (c *tracingConfiguration) validate() (errs field.ErrorList) {
 	case err != nil:
 		errs = append(errs, field.Invalid(at, endpoint, err.Error()))
 	case !slices.Contains([]string{"dns", "unix", "unix-abstract"}, u.Scheme):
-		errs = append(errs, field.Invalid(at, endpoint, fmt.Sprintf("unsupported scheme: %v.  Options are none, dns, unix, or unix-abstract.  "+
-			"See https://github.com/grpc/grpc/blob/master/doc/naming.md", u.Scheme)))
+		errs = append(errs, field.Invalid(at, endpoint, fmt.Sprintf(
+			"unsupported scheme: %v.  Options are none, dns, unix, or unix-abstract.  "+
+				"See https://github.com/grpc/grpc/blob/master/doc/naming.md", u.Scheme)))
 	}
 	return errs
 }
 
-// traceGrace is how long the last traces may take to be sent when the server stops.
+// traceGrace bounds the sending of the last traces when the server stops.
 const traceGrace = 3 * time.Second
 
-// NewTracer returns what traces requests as a TracingConfiguration file says, or nil if file is "".
-// It does not wait for the receiver of the traces, and sends it the last ones when the server
-// stops: run runs work until then.
+// NewTracer returns the Tracer for requests that a TracingConfiguration file describes, or nil if
+// file is "". Traces are sent in batches, over gRPC without TLS. NewTracer does not wait until the
+// receiver can be reached; traces that cannot be sent are lost and logged. run runs work until the
+// server stops: the last traces are sent then.
 func NewTracer(file string, run func(work func(ctx context.Context)), log *zap.Logger) (trace.Tracer, error) {
 	if file == "" {
 		return nil, nil
@@ -117,7 +126,7 @@ func NewTracer(file string, run func(work func(ctx context.Context)), log *zap.L
 	if c.Endpoint != nil {
 		options = append(options, otlptracegrpc.WithEndpoint(*c.Endpoint))
 	}
-	exporter, err := otlptracegrpc.New(context.Background(), options...) // which does not connect yet
+	exporter, err := otlptracegrpc.New(context.Background(), options...) // it connects at the first trace
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
@@ -125,10 +134,17 @@ func NewTracer(file string, run func(work func(ctx context.Context)), log *zap.L
 	if rate := c.SamplingRatePerMillion; rate != nil && *rate > 0 {
 		sampler = sdktrace.TraceIDRatioBased(float64(*rate) / maxSamplingRate)
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sdktrace.ParentBased(sampler)),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "apiserver"), attribute.String("service.instance.id", reload.ServerID()))))
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(exporter),
+		sdktrace.WithSampler(sdktrace.ParentBased(sampler)),
+		sdktrace.WithResource(resource.NewSchemaless(
+			attribute.String("service.name", "apiserver"),
+			attribute.String("service.instance.id", reload.ServerID()))))
 	log = log.Named("tracing")
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces are lost", zap.Error(err)) })) // there is one for the process
+	// The process has one error handler: with two servers in a process, the last one logs.
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		log.Warn("traces are lost", zap.Error(err))
+	}))
 	run(func(ctx context.Context) {
 		<-ctx.Done()
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceGrace)

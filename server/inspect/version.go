@@ -13,21 +13,31 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// versionPath is where the version is served.
+// versionPath is the path of the version. A slash at its end is allowed.
 const versionPath = "/version"
 
-// installVersion serves the version, and counts it: kubernetes_build_info says the same.
+// installVersion serves the version at /version and in the labels of the metric
+// kubernetes_build_info.
 func installVersion(paths *router.PrefixMux, reg prometheus.Registerer, v meta.VersionInfo) error {
-	info := prometheus.NewGauge(prometheus.GaugeOpts{Name: "kubernetes_build_info", Help: "1, for the version of the server.", ConstLabels: prometheus.Labels{
-		"major": v.Major, "minor": v.Minor, "git_version": v.GitVersion, "git_commit": v.GitCommit, "git_tree_state": v.GitTreeState,
-		"build_date": v.BuildDate, "go_version": v.GoVersion, "compiler": v.Compiler, "platform": v.Platform,
-	}})
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "kubernetes_build_info",
+		Help: "1, for the version of the server.",
+		ConstLabels: prometheus.Labels{
+			"major": v.Major, "minor": v.Minor, "git_version": v.GitVersion,
+			"git_commit": v.GitCommit, "git_tree_state": v.GitTreeState,
+			"build_date": v.BuildDate, "go_version": v.GoVersion,
+			"compiler": v.Compiler, "platform": v.Platform,
+		},
+	})
 	info.Set(1)
 	h := router.Produces(codec.JSONType, versionHandler(v))
-	return errors.Join(reg.Register(info), paths.Handle(versionPath, h), paths.HandleHidden(versionPath+"/", onlyAt(versionPath, h)))
+	return errors.Join(
+		reg.Register(info),
+		paths.Handle(versionPath, h),
+		paths.HandleHidden(versionPath+"/", onlyAt(versionPath, h)))
 }
 
-// versionHandler answers with the version. It makes the answer once.
+// versionHandler answers with the version. It encodes the answer once, not for each request.
 func versionHandler(v meta.VersionInfo) http.Handler {
 	body, err := json.MarshalIndent(v, "", "  ")
 	if err != nil { // a struct of strings cannot fail
@@ -40,8 +50,8 @@ func versionHandler(v meta.VersionInfo) http.Handler {
 	})
 }
 
-// onlyAt serves one path of a prefix, with any number of slashes at its end. It answers 404, as a
-// Status, on the paths below it.
+// onlyAt returns a handler of the prefix path+"/" that passes requests on to h only if their path
+// is path with slashes at its end. It answers 404 with a Status on the paths below.
 func onlyAt(path string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.TrimRight(r.URL.Path, "/") != path {

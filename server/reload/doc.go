@@ -1,10 +1,18 @@
-// Package reload takes configuration files up again when they change, and tells in metrics which
-// one is in force.
+// Package reload reads configuration files again when they change, and shows in metrics which
+// content is in force.
 //
-// Guarantees: content that failed for good is not tried again until the file changes; content that
-// failed for now is tried again every CheckEvery; between two looks a file costs one stat.
+// Words: a File is followed by a loop, which passes on new content. A Value is read again by its
+// users, at the first Get after a change, so it needs no loop.
 //
-// A Value is read again by those who use it, instead of a loop.
+// Laws: the last good content stays in force while a file cannot be read or used. Content that
+// failed for good is not tried again until the file changes. Content that failed for the moment is
+// tried again every CheckEvery. While nothing changes, a check costs one stat for each file. A pipe
+// can be read only once, so it is never read again.
 //
-// Not here: what a file means. Read: file.go, value.go, metrics.go.
+// Use: a package that has a configuration file calls Read or NewValue at its start: server/access,
+// server/backing and server/identity do.
+//
+// Not here: the meaning of a file.
+//
+// Read: file.go, value.go, metrics.go.
 package reload

@@ -9,34 +9,43 @@ import (
 	"github.com/coracle-project/coracle/scheme/configfile"
 )
 
-// CheckEvery is how often a file is looked at for changes.
+// CheckEvery is the time between two checks whether a file has changed.
 const CheckEvery = time.Second
 
-// File is a file that is read again when it changes. It belongs to one goroutine at a time.
+// File is a file that Follow reads again when it changes. It belongs to one goroutine at a time.
 type File struct {
 	Path string
-	Data []byte      // that is in force, or can never be
-	seen os.FileInfo // of the file that data is from; nil if there is none, or nobody has looked
+	// Data is the last content that need not be tried again: it is in force, or has failed for
+	// good.
+	Data []byte
+	// seen is the state of the file at the last check; nil if the file did not exist.
+	seen os.FileInfo
 }
 
-// Read reads a file for the first time. The errors are those of configfile.Read.
+// Read reads a file for the first time. It returns a File also if it fails. The errors are those of
+// configfile.Read.
 func Read(path string) (*File, error) {
-	f := &File{Path: path, seen: stat(path)} // in this order: a change while it is read comes later
+	f := &File{Path: path, seen: stat(path)} // stat comes first, so that a change during the read is seen later
 	var err error
 	f.Data, err = configfile.Read(path)
 	return f, err
 }
 
-// Follow reads the file again whenever it changes, until ctx ends. It calls use with changed
-// content and then done with the result. If use fails and reports lasting, the same content is not
-// tried again. If the file cannot be read, done is called once. A pipe can be read once only, so it
-// is not followed.
-func (f *File) Follow(ctx context.Context, use func(ctx context.Context, data []byte) (lasting bool, err error), done func(data []byte, err error)) {
+// Follow checks the file every CheckEvery until ctx ends, and reads it again if it has changed. If
+// the content is another one, it calls use with it, and then done with the content and the error of
+// use. If use fails, lasting says that the same content would fail again, so it is not tried again;
+// otherwise it is tried at each check. If the file cannot be read, done is called with the error,
+// once for each change. A pipe is not followed.
+func (f *File) Follow(
+	ctx context.Context,
+	use func(ctx context.Context, data []byte) (lasting bool, err error),
+	done func(data []byte, err error),
+) {
 	if f.seen != nil && !f.seen.Mode().IsRegular() {
 		<-ctx.Done()
 		return
 	}
-	again := false
+	again := false // the content failed for the moment
 	for {
 		select {
 		case <-ctx.Done():
@@ -53,7 +62,7 @@ func (f *File) Follow(ctx context.Context, use func(ctx context.Context, data []
 			again = false
 			continue
 		}
-		lasting := true // until there is another file
+		lasting := true // a file that cannot be read is tried again only after a change
 		if err == nil {
 			lasting, err = use(ctx, data)
 		}
@@ -67,7 +76,7 @@ func (f *File) Follow(ctx context.Context, use func(ctx context.Context, data []
 	}
 }
 
-// stat is what a file is known by, nil if there is none.
+// stat returns the state of a file, or nil if it cannot be found.
 func stat(file string) os.FileInfo {
 	info, err := os.Stat(file)
 	if err != nil {
@@ -76,7 +85,8 @@ func stat(file string) os.FileInfo {
 	return info
 }
 
-// same reports whether nothing has changed.
+// same reports whether two states are of one file that was not written in between: both are nil, or
+// the file, its size and its time of modification are equal.
 func same(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -13,36 +13,44 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics tell which configuration is in force of a file that is read again when it changes, and
-// how often that was done, under Kubernetes' names. They are one Collector.
+// Metrics show the hash of the content of a configuration file that is in force, and count how
+// often the file was read again, under Kubernetes' names. They are one Collector. All methods may
+// be called at once.
 type Metrics struct {
-	reloads *prometheus.CounterVec
-	last    *prometheus.GaugeVec
+	reloads *prometheus.CounterVec // by status: see Result
+	last    *prometheus.GaugeVec   // time of the last reload in Unix seconds, by status
 	info    *prometheus.Desc
-	hash    atomic.Pointer[string] // of what is in force; nil before there is something
+	hash    atomic.Pointer[string] // label of the content in force; nil before there is any
 }
 
-// NewMetrics makes the metrics of a configuration: what is "authentication", "authorization" or
-// "encryption".
+// NewMetrics makes the metrics of one configuration. what is a part of their names:
+// "authentication", "authorization" or "encryption".
 func NewMetrics(what string) *Metrics {
 	prefix := "apiserver_" + what + "_config_controller_"
 	server := prometheus.Labels{"apiserver_id_hash": ServerHash()}
 	return &Metrics{
-		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "automatic_reloads_total", ConstLabels: server,
-			Help: "How often the " + what + " configuration was read again, by how that went."}, []string{"status"}),
-		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "automatic_reload_last_timestamp_seconds", ConstLabels: server,
-			Help: "When the " + what + " configuration was read again last, by how that went."}, []string{"status"}),
-		info: prometheus.NewDesc(prefix+"last_config_info", "The "+what+" configuration in force, by its hash.", []string{"hash"}, server),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name:        prefix + "automatic_reloads_total",
+			ConstLabels: server,
+			Help:        "How often the " + what + " configuration was read again, by how that went.",
+		}, []string{"status"}),
+		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name:        prefix + "automatic_reload_last_timestamp_seconds",
+			ConstLabels: server,
+			Help:        "When the " + what + " configuration was read again last, by how that went.",
+		}, []string{"status"}),
+		info: prometheus.NewDesc(prefix+"last_config_info",
+			"The "+what+" configuration in force, by its hash.", []string{"hash"}, server),
 	}
 }
 
-// InForce notes what the file said that is in force.
+// InForce notes that data, the content of the file, is in force.
 func (m *Metrics) InForce(data []byte) {
 	hash := HashLabel(data)
 	m.hash.Store(&hash)
 }
 
-// Reloaded counts one reading of a file that said data.
+// Reloaded counts one reload. data is the content of the file; it is in force if err is nil.
 func (m *Metrics) Reloaded(data []byte, err error) {
 	if err == nil {
 		m.InForce(data)
@@ -68,7 +76,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Result is what metrics call an outcome.
+// Result returns the status label of an outcome: "success" if err is nil, else "failure".
 func Result(err error) string {
 	if err != nil {
 		return "failure"
@@ -76,7 +84,8 @@ func Result(err error) string {
 	return "success"
 }
 
-// HashLabel stands for something in a label; "" for nothing.
+// HashLabel returns a label value that identifies data without showing it: "sha256:" and the hash
+// in hex, or "" if data is empty.
 func HashLabel[T ~string | ~[]byte](data T) string {
 	if len(data) == 0 {
 		return ""
@@ -85,10 +94,13 @@ func HashLabel[T ~string | ~[]byte](data T) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ServerHash names this server in metrics.
+// ServerHash returns the label apiserver_id_hash, which identifies this server: the HashLabel of
+// ServerID.
 var ServerHash = sync.OnceValue(func() string { return HashLabel(ServerID()) })
 
-// ServerID names this server by the machine, as kube-apiserver does.
+// ServerID returns the name by which kube-apiserver identifies itself: "apiserver-" and a hash of
+// the machine's host name, in base32. It is "" if that name cannot be read. Servers on one machine
+// share it.
 var ServerID = sync.OnceValue(func() string {
 	host, err := os.Hostname()
 	if err != nil {

@@ -8,20 +8,22 @@ import (
 	"time"
 )
 
-// Value is something read from files, and read again when they have changed. What cannot be read
-// leaves the last good state in force. All methods may be called at once; readers never wait for
-// files.
+// Value is a value that is made from files, such as a certificate and its key, and made again after
+// they have changed. If that fails, the last good value stays. All methods may be called at once.
+// One caller of Get at a time reads the files; the others do not wait for it.
 type Value[T any] struct {
 	files   []string
-	read    func() (*T, error)
+	read    func() (*T, error) // makes the value from the files
 	value   atomic.Pointer[T]
-	checked atomic.Int64 // when the files were last looked at, in Unix nanoseconds
+	checked atomic.Int64 // time of the last check, in Unix nanoseconds
 
-	checking sync.Mutex
-	times    []time.Time // of the files behind value; guarded by checking
+	checking sync.Mutex  // held during a check
+	times    []time.Time // modification times of the files that value is from; guarded by checking
 }
 
-// NewValue reads a value from files for the first time.
+// NewValue makes the value for the first time, by read, which reads files. If read fails, NewValue
+// returns its error and a Value with the result of read. Get calls read again after the time of
+// modification of one of the files has changed.
 func NewValue[T any](files []string, read func() (*T, error)) (*Value[T], error) {
 	r := &Value[T]{files: files, read: read}
 	r.times = r.modified()
@@ -31,6 +33,8 @@ func NewValue[T any](files []string, read func() (*T, error)) (*Value[T], error)
 	return r, err
 }
 
+// modified returns the modification times of the files; zero for a pipe and for a file that cannot
+// be found.
 func (r *Value[T]) modified() []time.Time {
 	times := make([]time.Time, len(r.files))
 	for i, f := range r.files {
@@ -41,8 +45,9 @@ func (r *Value[T]) modified() []time.Time {
 	return times
 }
 
-// Get returns the present value. The caller that finds it time to look at the files does so; all
-// others go on with what is there.
+// Get returns the present value. If the last check is CheckEvery ago and no other caller is
+// checking, it checks the files first, and makes the value again if one has changed. If that fails,
+// it tries again at the next check.
 func (r *Value[T]) Get() *T {
 	now := time.Now().UnixNano()
 	if len(r.files) == 0 || now-r.checked.Load() < int64(CheckEvery) || !r.checking.TryLock() {
