@@ -34,7 +34,7 @@ func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err er
 		return checked, err
 	}
 	defer func() { err = errors.Join(err, a.ends.run()) }()
-	unread, err := (&Judge{a}).defineStored(ctx)
+	unread, err := (&Validator{a}).defineStored(ctx)
 	if err != nil {
 		return checked, err
 	}
@@ -43,7 +43,7 @@ func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err er
 
 // defineStored adds the resources that the stored CustomResourceDefinitions define. It returns the
 // names of the definitions that cannot be read or cannot be served.
-func (j *Judge) defineStored(ctx context.Context) (unread []string, err error) {
+func (j *Validator) defineStored(ctx context.Context) (unread []string, err error) {
 	offer := j.resources.Table().Find(customResourceDefinitions)
 	if offer == nil {
 		return nil, nil

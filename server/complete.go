@@ -20,8 +20,8 @@ import (
 	"github.com/coracle-project/coracle/server/health"
 )
 
-// The defaults and the validation of a Config. New, NewJudge and CheckStore call Config.complete
-// first; all others receive the result.
+// The defaults and the validation of a Config. New, NewValidator and CheckStore call
+// Config.complete first; all others receive the result.
 
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete
 // makes it, once and before anything else is made. Others get it, or parts of it, by value: nobody

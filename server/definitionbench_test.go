@@ -29,7 +29,8 @@ var largeSchema = func() string {
 // large is a version whose schema is large.
 var large = `{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":` + largeSchema + `}}`
 
-// BenchmarkDefinition creates large definitions, each until it is established, beside a number of others.
+// BenchmarkDefinition creates large definitions, each until it is established, beside a number of
+// others.
 func BenchmarkDefinition(b *testing.B) {
 	for _, n := range []int{0, 500} {
 		b.Run(fmt.Sprintf("others=%d", n), func(b *testing.B) {
@@ -47,11 +48,12 @@ func BenchmarkDefinition(b *testing.B) {
 	}
 }
 
-// BenchmarkDefinitionsStart starts a server on a store with 500 large definitions, until it is ready.
+// BenchmarkDefinitionsStart starts a server on a store with 500 large definitions, until it is
+// ready.
 func BenchmarkDefinitionsStart(b *testing.B) {
 	store := memory.New(memory.Config{})
 	b.Cleanup(func() { store.Close() })
-	cfg := server.Config{Storage: server.StorageConfig{Store: &quaytest.Distant{Store: store}}}
+	cfg := server.Config{Storage: server.StorageConfig{Store: &quaytest.DelayedStore{Store: store}}}
 	q := newQuay(b, cfg)
 	for i := range 500 {
 		q.define(fmt.Sprintf("things%d", i), fmt.Sprintf("Thing%d", i), large)
@@ -64,7 +66,8 @@ func BenchmarkDefinitionsStart(b *testing.B) {
 	}
 }
 
-// BenchmarkDefinitionsOpenAPI asks for documents of OpenAPI when one of 500 large definitions of a group has changed.
+// BenchmarkDefinitionsOpenAPI asks for documents of OpenAPI when one of 500 large definitions of a
+// group has changed.
 func BenchmarkDefinitionsOpenAPI(b *testing.B) {
 	for _, path := range []string{"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/quay.example.com/v1"} {
 		b.Run("path="+path, func(b *testing.B) {

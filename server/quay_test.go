@@ -21,7 +21,7 @@ func newQuay(t testing.TB, config ...server.Config) *quay {
 	return &quay{&harbor{servertest.Start(t, config...), t}, "quay.example.com"}
 }
 
-func twoQuays(t testing.TB, late time.Duration) (near, far *quay, there *quaytest.Distant) {
+func twoQuays(t testing.TB, late time.Duration) (near, far *quay, there *quaytest.DelayedStore) {
 	one, other, there := quaytest.Two(t, late)
 	return &quay{&harbor{one.Server, t}, one.Group}, &quay{&harbor{other.Server, t}, other.Group}, there
 }

@@ -74,8 +74,8 @@ func bindBody(name, kind, role, user string) string {
 
 const readMaps = `{"verbs":["get","list"],"apiGroups":[""],"resources":["configmaps"]}`
 
-// TestRevocationHoldsAtOnce: what was answered holds for the next request, however late the server hears of it; and on another server
-// as soon as that has seen the change.
+// TestRevocationHoldsAtOnce: what was answered holds for the next request, however late the server
+// hears of it; and on another server as soon as that has seen the change.
 func TestRevocationHoldsAtOnce(t *testing.T) {
 	t.Parallel() // it waits
 	store := memory.New(memory.Config{})
@@ -83,8 +83,8 @@ func TestRevocationHoldsAtOnce(t *testing.T) {
 	on := func(s storage.Store) func(*server.Config) {
 		return func(cfg *server.Config) { cfg.Storage = server.StorageConfig{Store: s} }
 	}
-	near := newByRoles(t, on(&quaytest.Distant{Store: shared{store}, Late: 10 * time.Millisecond}))
-	far := newByRoles(t, on(&quaytest.Distant{Store: shared{store}, Late: 5 * time.Millisecond}))
+	near := newByRoles(t, on(&quaytest.DelayedStore{Store: shared{store}, Late: 10 * time.Millisecond}))
+	far := newByRoles(t, on(&quaytest.DelayedStore{Store: shared{store}, Late: 5 * time.Millisecond}))
 	near.want(201, "", "root", "POST", rolesPath, roleBody("r", readMaps))
 	for i := range 10 {
 		near.want(201, "", "root", "POST", bindsPath, bindBody("b", "Role", "r", "alice"))

@@ -45,14 +45,14 @@ type validation struct {
 	stdin       io.Reader
 	out, errors io.Writer
 
-	judge *server.Judge
+	judge *server.Validator
 	bad   int // objects with mistakes, and files that cannot be read
 }
 
 // run checks the objects in files. It reads all files before it checks anything, and adds the
 // definitions first: an object may stand before its definition.
 func (v *validation) run(ctx context.Context, files, definitions []string) (err error) {
-	if v.judge, err = server.NewJudge(ctx, server.APIConfig{}); err != nil {
+	if v.judge, err = server.NewValidator(ctx, server.APIConfig{}); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, v.judge.Close()) }()

@@ -12,10 +12,10 @@ import (
 )
 
 // The status of a definition: its conditions and the copies of definitions that are kept to decide
-// about names. The loop in server/definitions calls Judge for each state of a definition that it
-// sees, and writes the status if it changed. bootstrap reads the conditions, too.
+// about names. The loop in server/definitions calls UpdateStatus for each state of a definition
+// that it sees, and writes the status if it changed. bootstrap reads the conditions, too.
 
-// Judge brings the status of def up to date: status.acceptedNames and all conditions except
+// UpdateStatus brings the status of def up to date: status.acceptedNames and all conditions except
 // Terminating. It changes def and stores nothing. It reports whether the status changed.
 //
 // spec is the complete spec of def, because def may have been trimmed (Trim). group yields the
@@ -24,7 +24,7 @@ import (
 // that change.
 //
 // Established is set once and never taken back: a definition that lost a name keeps serving.
-func Judge(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec,
+func UpdateStatus(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec,
 	group iter.Seq[*apiextensionsv1.CustomResourceDefinition], now meta.Time) bool {
 	before := def.Status
 	before.Conditions = slices.Clone(before.Conditions)
@@ -61,7 +61,7 @@ func Differ(a, b *apiextensionsv1.CustomResourceDefinition) bool {
 
 // Trim returns a copy of def for callers that keep many definitions. Of the spec it drops the
 // schemas, subresources, columns and selectable fields. Of the metadata it keeps what identifies
-// the definition and what Judge, Differ and Emptying read. The copy shares memory with def.
+// the definition and what UpdateStatus, Differ and Emptying read. The copy shares memory with def.
 func Trim(def *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	out := *def
 	out.ObjectMeta = meta.ObjectMeta{

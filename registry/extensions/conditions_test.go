@@ -17,7 +17,7 @@ var at = meta.Time{Time: time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)}
 // conditions returns the conditions that Judge gives a definition in a group, and whether the
 // status changed.
 func conditions(d *v1.CustomResourceDefinition, now meta.Time, group ...*v1.CustomResourceDefinition) (list []string, changed bool) {
-	changed = extensions.Judge(d, &d.Spec, slices.Values(group), now)
+	changed = extensions.UpdateStatus(d, &d.Spec, slices.Values(group), now)
 	for _, c := range d.Status.Conditions {
 		list = append(list, fmt.Sprintf("%s %s %s: %s", c.Type, c.Status, c.Reason, c.Message))
 	}

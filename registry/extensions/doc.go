@@ -23,7 +23,7 @@
 // Resources returns the declaration of the resource customresourcedefinitions. The server makes a
 // store from it at its start. Declare and DeclareBy return the declaration of the resource that a
 // definition defines; server/definitions calls DeclareBy when a definition changes. The conditions
-// and names in a definition's status are decided by Judge, BeginEmptying, FailEmptying and
+// and names in a definition's status are decided by UpdateStatus, BeginEmptying, FailEmptying and
 // EndEmptying; these functions change the object that they are given and store nothing. A loop in
 // server/definitions calls them and writes the status. Definition makes a definition from Go types,
 // for programs that bring their own kinds.

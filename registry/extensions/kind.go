@@ -89,8 +89,8 @@ func isStructural(text []byte) bool {
 		len(validateStructural(nil, &s)) == 0
 }
 
-// namesOf returns the accepted names of a definition, or the names that it wants if Judge has not
-// decided yet.
+// namesOf returns the accepted names of a definition, or the names that it wants if UpdateStatus
+// has not decided yet.
 func namesOf(def *v1.CustomResourceDefinition) *v1.CustomResourceDefinitionNames {
 	if def.Status.AcceptedNames.Plural != "" {
 		return &def.Status.AcceptedNames

@@ -22,7 +22,7 @@ import (
 type definitionChurn struct {
 	*testing.T
 	near, far *quaytest.Quay
-	store     *quaytest.Distant
+	store     *quaytest.DelayedStore
 }
 
 // TestDefinitionsAtRandom has clients create, use, change and delete definitions at random for 8 s,

@@ -18,7 +18,7 @@ import (
 // and instances: all later writes fail. If unheard, the last write happens but is reported in
 // doubt.
 type dyingStore struct {
-	quaytest.Distant
+	quaytest.DelayedStore
 	left    atomic.Int64 // writes until the server dies
 	unheard bool
 }
@@ -66,10 +66,12 @@ func TestDefinitionKilled(t *testing.T) {
 			t.Parallel()
 			store := memory.New(memory.Config{})
 			defer store.Close()
-			m := &dyingStore{Distant: quaytest.Distant{Store: store}, unheard: n%2 == 0}
+			m := &dyingStore{DelayedStore: quaytest.DelayedStore{Store: store}, unheard: n%2 == 0}
 			m.left.Store(int64(n))
 			t.Run("first", func(t *testing.T) { liveUntilDead(quaytest.New(t, withoutControllers(m)), m) })
-			t.Run("second", func(t *testing.T) { complete(quaytest.New(t, withoutControllers(&quaytest.Distant{Store: store}))) })
+			t.Run("second", func(t *testing.T) {
+				complete(quaytest.New(t, withoutControllers(&quaytest.DelayedStore{Store: store})))
+			})
 		})
 	}
 }

@@ -20,9 +20,9 @@ import (
 )
 
 // The loop follows the definitions. For each new state of a definition it decides which names and
-// conditions the definition gets (extensions.Judge), serves the resource (serving.go), writes the
-// status (statuses.go), and deletes the instances if the definition is being deleted (emptying.go).
-// Definitions.Start starts the loop.
+// conditions the definition gets (extensions.UpdateStatus), serves the resource (serving.go),
+// writes the status (statuses.go), and deletes the instances if the definition is being deleted
+// (emptying.go). Definitions.Start starts the loop.
 
 // loop is the state of the loop. Only the goroutine of run reads or writes it.
 type loop struct {
@@ -129,7 +129,7 @@ func (l *loop) observe(ctx context.Context, name string, obj request.Encoded) {
 // law that a resource is served before its definition says so. prev is the state before, nil if
 // there was none. def is the definition without its schemas.
 func (l *loop) decide(next, prev *definition, def *apiextensionsv1.CustomResourceDefinition) {
-	changed := extensions.Judge(next.CustomResourceDefinition, &def.Spec, l.group(next.Spec.Group), now())
+	changed := extensions.UpdateStatus(next.CustomResourceDefinition, &def.Spec, l.group(next.Spec.Group), now())
 	l.serve(next, prev, def)
 	if changed {
 		next.written = l.statuses.write(next)

@@ -65,17 +65,17 @@ func (h *Holdings) Elsewhere() (homes []ownership.Home, unknown []meta.GroupVers
 	return homes, unknown
 }
 
-// remotePlace does the work of Place for a key that begins with remotePrefix.
-func (h *Holdings) remotePlace(key string) (ownership.Place, bool) {
+// remoteObjectAt does the work of ObjectAt for a key that begins with remotePrefix.
+func (h *Holdings) remoteObjectAt(key string) (ownership.ObjectRef, bool) {
 	parts := strings.Split(key[len(remotePrefix):], "/")
 	if len(parts) < 3 {
-		return ownership.Place{}, false
+		return ownership.ObjectRef{}, false
 	}
 	asked := func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		return v.Group == parts[0] && r.Resource == parts[1]
 	}
 	gvr, kind, namespaced, ok := h.needs.Behind.Resource(asked)
-	place := ownership.Place{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Elsewhere: true}
+	place := ownership.ObjectRef{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Elsewhere: true}
 	if namespaced {
 		place.Namespace = parts[2]
 	}

@@ -85,7 +85,7 @@ func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 			if !events[i].Deleted {
 				continue
 			}
-			if place, ok := r.of.Place(events[i].Key); ok && place.Namespace != "" {
+			if place, ok := r.of.ObjectAt(events[i].Key); ok && place.Namespace != "" {
 				namespaces = append(namespaces, place.Namespace)
 			}
 		}

@@ -4,17 +4,17 @@
 // every resource, and resources come and go.
 //
 // Words: an object is stored if it is in a store of this server. It is elsewhere if a server behind
-// this one keeps it. Both have a key; no store has the key of an object that is elsewhere. A Place
-// is the resource, kind, namespace and name that a key stands for. A Home is the resource and the
-// prefix of the keys of a kind. Place and Home belong to package server/loops/ownership, whose
-// interfaces Holdings implements.
+// this one keeps it. Both have a key; no store has the key of an object that is elsewhere. An
+// ObjectRef is the resource, kind, namespace and name that a key stands for. A Home is the resource
+// and the prefix of the keys of a kind. ObjectRef and Home belong to package
+// server/loops/ownership, whose interfaces Holdings implements.
 //
 // Laws:
 //   - Stream yields the changes of each object in order, and misses none until it ends with an
 //     error.
 //   - A key stands for one object, even if its resource is served under two names (events).
-//   - The key of a resource that is served under no name has no Place, because nobody could delete
-//     the object.
+//   - The key of a resource that is served under no name has no ObjectRef, because nobody could
+//     delete the object.
 //
 // Holdings has no state of its own and starts nothing. All methods may be called at once.
 //
@@ -57,31 +57,31 @@ var _ ownership.Resources = (*Holdings)(nil)
 // New makes Holdings, which read n and never change it.
 func New(n Needs) *Holdings { return &Holdings{n} }
 
-// Place returns the resource, kind, namespace and name of the object at a key. The resource is in
-// its preferred version. ok is false if the key has no resource, or the resource is not served. It
-// implements ownership.Resources.
-func (h *Holdings) Place(key string) (ownership.Place, bool) {
+// ObjectAt returns the resource, kind, namespace and name of the object at a key. The resource is
+// in its preferred version. ok is false if the key has no resource, or the resource is not served.
+// It implements ownership.Resources.
+func (h *Holdings) ObjectAt(key string) (ownership.ObjectRef, bool) {
 	if strings.HasPrefix(key, remotePrefix) {
-		return h.remotePlace(key)
+		return h.remoteObjectAt(key)
 	}
 	e := h.needs.Table.OfKey(key)
 	if e == nil {
-		return ownership.Place{}, false
+		return ownership.ObjectRef{}, false
 	}
 	now := h.needs.Table.Now()
 	o := now.Offers[e.Name]
 	if o == nil || o.Entry != e {
-		return ownership.Place{}, false
+		return ownership.ObjectRef{}, false
 	}
 	if len(o.Versions) == 0 { // its other name may have a version
 		all := now.Of(e)
 		i := slices.IndexFunc(all, func(o *generic.Offer) bool { return len(o.Versions) > 0 })
 		if i < 0 {
-			return ownership.Place{}, false
+			return ownership.ObjectRef{}, false
 		}
 		o = all[i]
 	}
-	place := ownership.Place{
+	place := ownership.ObjectRef{
 		Resource: o.Versions[0].WithResource(o.Name.Resource), Kind: o.Kind.Kind, Name: key[len(e.Prefix):],
 	}
 	if e.Store.Resource().Namespaced {

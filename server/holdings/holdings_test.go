@@ -49,7 +49,7 @@ func TestElsewhere(t *testing.T) {
 	behind := harbor{make(chan struct{})}
 	h := New(Needs{Table: generic.NewTable("/registry/"), Behind: behind})
 	boats, docks := harborVersion.WithResource("boats"), harborVersion.WithResource("docks")
-	for key, want := range map[string]ownership.Place{
+	for key, want := range map[string]ownership.ObjectRef{
 		"//harbor.example.com/boats/ns/a": {Resource: boats, Kind: "Boat", Namespace: "ns", Name: "a", Elsewhere: true},
 		"//harbor.example.com/docks/a":    {Resource: docks, Kind: "Dock", Name: "a", Elsewhere: true},
 		"//harbor.example.com/boats/a":    {}, // without its namespace
@@ -59,8 +59,8 @@ func TestElsewhere(t *testing.T) {
 		"//":                              {},
 		"/registry/boats/ns/a":            {},
 	} {
-		if got, ok := h.Place(key); ok != (want.Name != "") || ok && got != want {
-			t.Errorf("Place(%q): got %+v, %v, want %+v", key, got, ok, want)
+		if got, ok := h.ObjectAt(key); ok != (want.Name != "") || ok && got != want {
+			t.Errorf("ObjectAt(%q): got %+v, %v, want %+v", key, got, ok, want)
 		}
 	}
 	dock, ok := h.Home(harborVersion.String(), "Dock")

@@ -160,7 +160,7 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 	if !p.graph.has(n) {
 		return 0, nil
 	}
-	place, ok := p.Resources.Place(n.key)
+	place, ok := p.Resources.ObjectAt(n.key)
 	if !ok {
 		p.graph.park(n)
 		return 0, nil

@@ -24,7 +24,7 @@ type garbageItem struct {
 	*garbagePass
 	node    *node
 	view    outlook // what the graph says
-	place   Place
+	place   ObjectRef
 	objects client.Resource[*meta.PartialObjectMetadata]
 	live    *meta.PartialObjectMetadata // what the server says; patch replaces it
 }

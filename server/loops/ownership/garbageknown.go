@@ -110,7 +110,7 @@ func (p *garbagePass) stillWaits(ctx context.Context, o waitingOwner) bool {
 	if now.Sub(last) < lookLasts {
 		return true
 	}
-	place, ok := p.Resources.Place(o.key)
+	place, ok := p.Resources.ObjectAt(o.key)
 	if !ok {
 		return false
 	}

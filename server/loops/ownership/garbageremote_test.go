@@ -36,12 +36,12 @@ var boatsHome = Home{
 	Resource: meta.GroupVersionResource{Group: "boats.example.com", Version: "v1", Resource: "boats"}, Prefix: boatsPrefix, Namespaced: true,
 }
 
-func (r *withBoats) Place(key string) (Place, bool) {
+func (r *withBoats) ObjectAt(key string) (ObjectRef, bool) {
 	if rest, ok := strings.CutPrefix(key, boatsPrefix); ok {
 		namespace, name, _ := strings.Cut(rest, "/")
-		return Place{Resource: boatsHome.Resource, Kind: "Boat", Namespace: namespace, Name: name, Elsewhere: true}, true
+		return ObjectRef{Resource: boatsHome.Resource, Kind: "Boat", Namespace: namespace, Name: name, Elsewhere: true}, true
 	}
-	place, ok := r.mapsOnly.Place(key)
+	place, ok := r.mapsOnly.ObjectAt(key)
 	place.Resource = meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	return place, ok
 }

@@ -14,9 +14,9 @@ type mapsOnly struct{ away *bool }
 
 const mapsPrefix = "/registry/configmaps/"
 
-func (mapsOnly) Place(key string) (Place, bool) {
+func (mapsOnly) ObjectAt(key string) (ObjectRef, bool) {
 	namespace, name, ok := strings.Cut(strings.TrimPrefix(key, mapsPrefix), "/")
-	return Place{Kind: "ConfigMap", Namespace: namespace, Name: name}, ok
+	return ObjectRef{Kind: "ConfigMap", Namespace: namespace, Name: name}, ok
 }
 
 func (r mapsOnly) Home(apiVersion, kind string) (Home, bool) {

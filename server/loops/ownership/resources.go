@@ -12,9 +12,9 @@ import (
 // A key names an object as the store does: a prefix for the resource, the namespace if the resource
 // has any, the name. Objects on other servers have keys of the same form, which no store has.
 type Resources interface {
-	// Place returns the resource, kind, namespace and name of the object at a key. It returns false
-	// if no served resource has the key.
-	Place(key string) (Place, bool)
+	// ObjectAt returns the resource, kind, namespace and name of the object at a key. It returns
+	// false if no served resource has the key.
+	ObjectAt(key string) (ObjectRef, bool)
 	// Home returns the resource that an ownerReference with this apiVersion and kind means. It
 	// returns false if no such kind is served.
 	Home(apiVersion, kind string) (Home, bool)
@@ -30,8 +30,8 @@ type Resources interface {
 	Changed() (stored, elsewhere <-chan struct{})
 }
 
-// Place is an object as requests name it.
-type Place struct {
+// ObjectRef is an object as requests name it.
+type ObjectRef struct {
 	Resource        meta.GroupVersionResource
 	Kind            string
 	Namespace, Name string // Namespace is "" for an object of the whole cluster

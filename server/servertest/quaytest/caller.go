@@ -1,6 +1,6 @@
 // Package quaytest has helpers for tests of a whole server: a Caller sends requests and compares
-// the JSON of the responses, a Quay defines custom resources, and a Distant is a store for several
-// servers, whose events can come late.
+// the JSON of the responses, a Quay defines custom resources, and a DelayedStore is a store for
+// several servers, whose events can come late.
 //
 // A server ends with its test. Methods fail the test if a response is not as expected. The methods
 // of a Caller and a Quay may be called at once.

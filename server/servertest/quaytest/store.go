@@ -11,25 +11,25 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// Distant is a store that several servers share. Close does nothing, so that no server closes the
-// store. Each batch of a watch comes after a delay.
-type Distant struct {
+// DelayedStore is a store that several servers share. Close does nothing, so that no server closes
+// the store. Each batch of a watch comes after a delay.
+type DelayedStore struct {
 	storage.Store
 	Late  time.Duration // the delay of each batch
 	Asked atomic.Int64  // the number of calls of Revision
 }
 
 // Close implements storage.Store: it does nothing.
-func (d *Distant) Close() error { return nil }
+func (d *DelayedStore) Close() error { return nil }
 
 // Revision implements storage.Store.
-func (d *Distant) Revision(ctx context.Context) (storage.Revision, error) {
+func (d *DelayedStore) Revision(ctx context.Context) (storage.Revision, error) {
 	d.Asked.Add(1)
 	return d.Store.Revision(ctx)
 }
 
 // Watch implements storage.Store.
-func (d *Distant) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+func (d *DelayedStore) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 	c, err := d.Store.Watch(ctx, req)
 	return &cursor{c, d.Late}, err
 }
@@ -47,17 +47,17 @@ func (c *cursor) Next(ctx context.Context) (storage.Batch, error) {
 }
 
 // NewStore returns a store in memory for several servers. It is closed at the end of the test.
-func NewStore(t testing.TB) *Distant {
+func NewStore(t testing.TB) *DelayedStore {
 	store := memory.New(memory.Config{})
 	t.Cleanup(func() { store.Close() })
-	return &Distant{Store: store}
+	return &DelayedStore{Store: store}
 }
 
 // Two starts two servers on one store. The events of the second server, far, come with the delay
 // late. there is the store of far.
-func Two(t testing.TB, late time.Duration) (near, far *Quay, there *Distant) {
+func Two(t testing.TB, late time.Duration) (near, far *Quay, there *DelayedStore) {
 	store := NewStore(t)
-	there = &Distant{Store: store.Store, Late: late}
+	there = &DelayedStore{Store: store.Store, Late: late}
 	near = New(t, server.Config{Storage: server.StorageConfig{Store: store}})
 	far = New(t, server.Config{Storage: server.StorageConfig{Store: there}})
 	return near, far, there

@@ -16,17 +16,17 @@ import (
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// Judge validates objects without a server: Check returns the warnings and the error that a server
-// would answer to a create. A Judge has the resources of a server, and those that checked
-// definitions add. It stores no objects, has no listener and calls no admission plugins. It is for
-// one goroutine.
-type Judge struct {
+// Validator validates objects without a server: Check returns the warnings and the error that a
+// server would answer to a create. A Validator has the resources of a server, and those that
+// checked definitions add. It stores no objects, has no listener and calls no admission plugins. It
+// is for one goroutine.
+type Validator struct {
 	*assembly
 }
 
-// NewJudge makes a Judge for the resources that a server with api would serve. The caller must
-// Close it.
-func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
+// NewValidator makes a Validator for the resources that a server with api would serve. The caller
+// must Close it.
+func NewValidator(ctx context.Context, api APIConfig) (*Validator, error) {
 	noPlugins := plugins.Config{Disable: plugins.Names()}
 	c, err := Config{API: api, Storage: StorageConfig{Engine: StorageMemory}, Admission: noPlugins}.complete()
 	if err != nil {
@@ -36,25 +36,25 @@ func NewJudge(ctx context.Context, api APIConfig) (*Judge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Judge{a}, nil
+	return &Validator{a}, nil
 }
 
-// heldParts are the parts of a Judge and of CheckStore: the declared parts, over a store that is
-// open before they are made.
+// heldParts are the parts of a Validator and of CheckStore: the declared parts, over a store that
+// is open before they are made.
 func heldParts() []part {
 	return slices.Concat([]part{{"metrics", (*assembly).makeMetrics}, {"store", (*assembly).openStore}}, declaredParts)
 }
 
-// Close ends the Judge and closes its store.
-func (j *Judge) Close() error {
-	return j.ends.run()
+// Close ends the Validator and closes its store.
+func (v *Validator) Close() error {
+	return v.ends.run()
 }
 
 // Check validates an object as a create with strict field validation would, so unknown fields are
 // errors. It returns the warnings and the error that a server would answer. After a valid
 // CustomResourceDefinition, Check also takes objects of the resource that it defines.
-func (j *Judge) Check(ctx context.Context, o *manifest.Object) (warnings []string, err error) {
-	offer := j.resources.Table().Now().Kinds[o.Kind.GroupKind()]
+func (v *Validator) Check(ctx context.Context, o *manifest.Object) (warnings []string, err error) {
+	offer := v.resources.Table().Now().Kinds[o.Kind.GroupKind()]
 	if offer == nil || offer.Store == nil || !offer.Serves(o.Kind.GroupVersion(), "") {
 		return nil, fmt.Errorf("no matches for kind %q in version %q", o.Kind.Kind, o.Kind.GroupVersion())
 	}
@@ -74,7 +74,7 @@ func (j *Judge) Check(ctx context.Context, o *manifest.Object) (warnings []strin
 	if err != nil || offer.Name != customResourceDefinitions {
 		return warnings, err
 	}
-	return warnings, j.define(ctx, offer.View, enc)
+	return warnings, v.define(ctx, offer.View, enc)
 }
 
 // decodeStrictly decodes an object. Unknown and duplicate fields are errors.
@@ -90,8 +90,9 @@ func decodeStrictly(store *registry.Store, o *manifest.Object) (meta.Typed, erro
 }
 
 // define adds the resource that a CustomResourceDefinition defines. It drops the definition's
-// conversion, so a Judge calls no conversion webhook and validates each version by its own schema.
-func (j *Judge) define(ctx context.Context, store *registry.Store, enc request.Encoded) error {
+// conversion, so a Validator calls no conversion webhook and validates each version by its own
+// schema.
+func (v *Validator) define(ctx context.Context, store *registry.Store, enc request.Encoded) error {
 	obj, err := store.Decode(ctx, enc)
 	if err != nil {
 		return err
@@ -102,10 +103,10 @@ func (j *Judge) define(ctx context.Context, store *registry.Store, enc request.E
 	if err != nil {
 		return err
 	}
-	if j.resources.Store(res.GroupResource) != nil {
+	if v.resources.Store(res.GroupResource) != nil {
 		return fmt.Errorf("there is another definition of %s", res.GroupResource)
 	}
-	return j.resources.Install(j.definitions.Server(), Group{
+	return v.resources.Install(v.definitions.Server(), Group{
 		Name:      res.GroupResource.Group,
 		Resources: []registry.Resource{res},
 	})
