@@ -13,9 +13,9 @@ import (
 )
 
 // The guards of roles and bindings: the step of a write that refuses escalation. The write pipeline
-// (registry/write.go) calls a guard after validation, with the object as it would be stored. role
-// and binding keep the laws of the package; cover.go compares rights. The texts are those of
-// Kubernetes' pkg/registry/rbac.
+// (registry/write.go) calls a guard after admission has mutated the object and before the object is
+// validated. role and binding keep the laws of the package; cover.go compares rights. The texts are
+// those of Kubernetes' pkg/registry/rbac.
 
 // Nobody can give away what they have not: who writes a role must hold all that is in it, or may
 // "escalate" it, and who writes a binding must hold all that its role gives there, or may "bind"

@@ -11,24 +11,31 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// How long texts about network devices may be, in bytes.
+// The status of a claim: its allocation, which the scheduler writes; the pods for which the devices
+// are reserved; and what drivers report of the devices. claim.go calls dropDeallocated and
+// checkClaimStatus.
+
+// Bounds of texts about network devices, in bytes.
 const (
 	maxInterface = 256
 	maxHardware  = 128
 )
 
-// device is what identifies a device that is allocated, or a part of it. Messages show it as it is.
+// device identifies an allocated device, or an allocated share of one. It is the key for comparing
+// results with reports. Errors print it, so its fields have the names that Kubernetes prints.
 type device struct{ Driver, Pool, Device, ShareID string }
 
+// allocated returns the device of a result of an allocation.
 func allocated(r *resourcev1.DeviceRequestAllocationResult) device {
 	return device{Driver: r.Driver, Pool: r.Pool, Device: r.Device, ShareID: string(scheme.OrZero(r.ShareID))}
 }
 
+// reported returns the device of a driver's report.
 func reported(s *resourcev1.AllocatedDeviceStatus) device {
 	return device{Driver: s.Driver, Pool: s.Pool, Device: s.Device, ShareID: scheme.OrZero(s.ShareID)}
 }
 
-// devicesOf are the devices that are allocated; there are none without an allocation.
+// devicesOf returns the devices of an allocation, or nil without one.
 func devicesOf(a *resourcev1.AllocationResult) map[device]bool {
 	if a == nil {
 		return nil
@@ -40,8 +47,9 @@ func devicesOf(a *resourcev1.AllocationResult) map[device]bool {
 	return devices
 }
 
-// dropDeallocated drops what is reported of devices that the claim has no longer, for clients who
-// do not know that they should.
+// dropDeallocated drops the reports about devices that this update deallocates. A client that
+// clears the allocation need not know that there are reports; without this its update would be
+// invalid.
 func dropDeallocated(s, old *resourcev1.ResourceClaimStatus) {
 	before, now := devicesOf(old.Allocation), devicesOf(s.Allocation)
 	s.Devices = slices.DeleteFunc(s.Devices, func(d resourcev1.AllocatedDeviceStatus) bool {
@@ -53,6 +61,8 @@ func dropDeallocated(s, old *resourcev1.ResourceClaimStatus) {
 	}
 }
 
+// checkClaimStatus validates the status of a claim. An allocation that was there before is not
+// checked again, only that it is the same.
 func checkClaimStatus(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	s, p := &c.Status, field.NewPath("status")
 	errs := distinct(p.Child("reservedFor"), s.ReservedFor, maxReservations, checkConsumer,
@@ -73,14 +83,15 @@ func checkClaimStatus(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	}
 }
 
+// checkConsumer checks a reference to the consumer of a claim, usually a pod.
 func checkConsumer(p *field.Path, r *resourcev1.ResourceClaimConsumerReference) field.ErrorList {
 	errs := check.Required(p.Child("resource"), r.Resource)
 	errs = append(errs, check.Required(p.Child("name"), r.Name)...)
 	return append(errs, check.Required(p.Child("uid"), string(r.UID))...)
 }
 
-// checkReservations checks who the devices are reserved for: nobody if there are none, nobody new
-// if the claim is being deleted.
+// checkReservations checks whether reservations are allowed: not without an allocation, and no new
+// ones for a claim that is being deleted.
 func checkReservations(p *field.Path, c, old *resourcev1.ResourceClaim) field.ErrorList {
 	isNew := func(r resourcev1.ResourceClaimConsumerReference) bool {
 		return !slices.Contains(old.Status.ReservedFor, r)
@@ -97,6 +108,8 @@ func checkReservations(p *field.Path, c, old *resourcev1.ResourceClaim) field.Er
 	return nil
 }
 
+// checkAllocation checks a new allocation. Its configuration may come from the claim and from the
+// classes, hence twice the bound.
 func checkAllocation(p *field.Path, a *resourcev1.AllocationResult, known requests) field.ErrorList {
 	errs := bounded(p.Child("devices", "results"), a.Devices.Results, maxResults, known.result)
 	errs = append(errs, bounded(p.Child("devices", "config"), a.Devices.Config, 2*maxConfigs, known.applied)...)
@@ -106,6 +119,7 @@ func checkAllocation(p *field.Path, a *resourcev1.AllocationResult, known reques
 	return errs
 }
 
+// result checks a device that was allocated for a request.
 func (k requests) result(p *field.Path, r *resourcev1.DeviceRequestAllocationResult) field.ErrorList {
 	errs := k.reference(p.Child("request"), &r.Request)
 	errs = append(errs, podspec.CSIDriverName(p.Child("driver"), r.Driver)...)
@@ -118,13 +132,15 @@ func (k requests) result(p *field.Path, r *resourcev1.DeviceRequestAllocationRes
 	return errs
 }
 
+// applied checks configuration that was copied into the allocation from the claim or from a class.
 func (k requests) applied(p *field.Path, c *resourcev1.DeviceAllocationConfiguration) field.ErrorList {
-	errs := check.OneOf(p.Child("source"), c.Source, resourcev1.AllocationConfigSourceClaim, resourcev1.AllocationConfigSourceClass)
+	errs := check.OneOf(p.Child("source"), c.Source, resourcev1.AllocationConfigSourceClaim,
+		resourcev1.AllocationConfigSourceClass)
 	errs = append(errs, k.references(p.Child("requests"), c.Requests)...)
 	return append(errs, checkConfiguration(p, &c.DeviceConfiguration, false)...)
 }
 
-// checkReport checks what a driver reports of a device.
+// checkReport checks a driver's report about a device, which must be among the allocated devices.
 func checkReport(p *field.Path, d *resourcev1.AllocatedDeviceStatus, known map[device]bool) field.ErrorList {
 	errs := podspec.CSIDriverName(p.Child("driver"), d.Driver)
 	errs = append(errs, checkPool(p.Child("pool"), d.Pool)...)
@@ -148,6 +164,7 @@ func checkReport(p *field.Path, d *resourcev1.AllocatedDeviceStatus, known map[d
 	return errs
 }
 
+// checkNetwork checks a report about a network device.
 func checkNetwork(p *field.Path, d *resourcev1.NetworkDeviceData) field.ErrorList {
 	var errs field.ErrorList
 	if len(d.InterfaceName) > maxInterface {

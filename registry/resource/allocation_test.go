@@ -22,14 +22,14 @@ func withStatus(t *testing.T, status string) *resourcev1.ResourceClaim {
 		{"name":"b","firstAvailable":[{"name":"c","deviceClassName":"c"}]}]}},"status":{`+status+`}}`)
 }
 
-// toStatus writes a status through its door.
+// toStatus updates the status of a claim through its strategy.
 func toStatus(t *testing.T, claim, old *resourcev1.ResourceClaim) field.ErrorList {
 	door := checktest.Resource(t, Resources(), "ResourceClaim").Status
 	door.Prepare(&registry.Request{Now: testTime}, claim, old)
 	return door.Validate(claim, old)
 }
 
-// TestAllocations has allocations right and wrong. In want, $ is the path of the allocation.
+// TestAllocations checks the validation of allocations. In want, $ is the path of the allocation.
 func TestAllocations(t *testing.T) {
 	results := func(list string) string { return `"devices":{"results":[` + list + `]}` }
 	config := func(list string) string { return `"devices":{"config":[` + list + `]}` }
@@ -77,7 +77,8 @@ $.devices.config[1].opaque.parameters: Too long: may not be more than 10240 byte
 	}
 }
 
-// TestReallocation: an allocation can come and go, but not change, and is not checked anew.
+// TestReallocation checks that an allocation can be set and cleared but not changed, and that an
+// unchanged one is not checked again.
 func TestReallocation(t *testing.T) {
 	const odd = `"allocation":{"devices":{"results":[{"device":"X"}]}}`
 	checktest.Want(t, toStatus(t, withStatus(t, odd), withStatus(t, odd)), ``)
@@ -86,7 +87,8 @@ func TestReallocation(t *testing.T) {
 		`status.allocation: Invalid value: {"Devices":{"Results":null,"Config":null},"NodeSelector":null,"AllocationTimestamp":null}: `+immutable)
 }
 
-// TestReservations: devices are reserved for somebody. In want, $ is the path of the reservations.
+// TestReservations checks the validation of reservations. In want, $ is the path of the
+// reservations.
 func TestReservations(t *testing.T) {
 	const pod, job = `{"resource":"pods","name":"n","uid":"1"}`, `{"apiGroup":"g","resource":"jobs","name":"n","uid":"2"}`
 	reserved := func(list string) string { return allocated0 + `,"reservedFor":[` + list + `]` }
@@ -115,7 +117,8 @@ $[0].uid: Required value`,
 	}
 }
 
-// TestReports has what drivers report of devices right and wrong. In want, $ is the path of the first of them.
+// TestReports checks the validation of drivers' reports. In want, $ is the path of the first
+// report.
 func TestReports(t *testing.T) {
 	const uuid = `"123e4567-e89b-12d3-a456-426614174000"`
 	const shared = `"allocation":{"devices":{"results":[` + device0 + `,{"request":"a","driver":"d","pool":"p","device":"x","shareID":` + uuid + `}]}}`
@@ -151,7 +154,8 @@ $.networkData.ips[1]: Duplicate value: "10.0.0.1/8"`,
 	}
 }
 
-// TestDeallocation: what is reported of devices goes with them, and metadata stay as they are.
+// TestDeallocation checks that deallocation drops the reports about the devices, and that a status
+// update keeps the metadata.
 func TestDeallocation(t *testing.T) {
 	const reports = `,"devices":[{"driver":"d","pool":"p","device":"x"},{"driver":"e","pool":"p","device":"x"}]`
 	old := withStatus(t, allocated0)

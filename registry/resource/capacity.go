@@ -8,8 +8,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// checkWholeCapacity checks a capacity of a device that is allocated as a whole, so that nobody can
-// ask for a part.
+// The validation of the capacities of a device, such as its memory. A device that several claims
+// may share has a request policy for each capacity: a default, and the amounts that a claim may
+// request, as a list or as a range with a step. device.go calls checkWholeCapacity or
+// checkSharedCapacity.
+
+// checkWholeCapacity checks a capacity of a device that is allocated as a whole. No claim requests
+// part of it, so it has no request policy.
 func checkWholeCapacity(p *field.Path, c resourcev1.DeviceCapacity) field.ErrorList {
 	if c.RequestPolicy != nil {
 		return field.ErrorList{field.Forbidden(p.Child("requestPolicy"), "allowMultipleAllocations must be true")}
@@ -17,7 +22,8 @@ func checkWholeCapacity(p *field.Path, c resourcev1.DeviceCapacity) field.ErrorL
 	return nil
 }
 
-// checkSharedCapacity checks a capacity of a device that several claims have parts of.
+// checkSharedCapacity checks a capacity of a device that several claims may share. Without a
+// policy, a claim may request any amount.
 func checkSharedCapacity(p *field.Path, c resourcev1.DeviceCapacity) field.ErrorList {
 	policy := c.RequestPolicy
 	if policy == nil {
@@ -41,8 +47,8 @@ func checkSharedCapacity(p *field.Path, c resourcev1.DeviceCapacity) field.Error
 	return nil
 }
 
-// checkRequestValues checks the amounts that can be asked for: in order, with the default, none
-// above the capacity.
+// checkRequestValues checks a list of amounts: in ascending order, without repetition, none larger
+// than the capacity, and the default (usual) among them.
 func checkRequestValues(p *field.Path, values []meta.Quantity, usual, capacity meta.Quantity) field.ErrorList {
 	var errs field.ErrorList
 	for i, v := range field.Each(&errs, values) {
@@ -54,19 +60,23 @@ func checkRequestValues(p *field.Path, values []meta.Quantity, usual, capacity m
 	errs = append(errs, distinct(p, values, maxDiscreteRequests, func(p *field.Path, v *meta.Quantity) field.ErrorList {
 		found = found || v.Equal(usual)
 		if v.Cmp(capacity) > 0 {
-			return field.ErrorList{field.Invalid(p, v.String(), fmt.Sprintf("option is larger than capacity value: %s", capacity))}
+			return field.ErrorList{field.Invalid(p, v.String(),
+				fmt.Sprintf("option is larger than capacity value: %s", capacity))}
 		}
 		return nil
 	}, func(v *meta.Quantity) string { return fmt.Sprint(v.Value()) })...)
 	if !found {
-		errs = append(errs, field.Invalid(p, usual.String(), "default value is not valid according to the requestPolicy"))
+		errs = append(errs,
+			field.Invalid(p, usual.String(), "default value is not valid according to the requestPolicy"))
 	}
 	return errs
 }
 
-// checkRequestRange checks a range of amounts that can be asked for: with the default, within the
-// capacity.
-func checkRequestRange(p *field.Path, r *resourcev1.CapacityRequestPolicyRange, usual, capacity meta.Quantity) field.ErrorList {
+// checkRequestRange checks a range of amounts: within the capacity, with the default (usual)
+// inside. The maximum and the step are optional; with a step, the default and the maximum are a
+// whole number of steps above the minimum.
+func checkRequestRange(p *field.Path, r *resourcev1.CapacityRequestPolicyRange, usual,
+	capacity meta.Quantity) field.ErrorList {
 	if r.Min == nil {
 		return field.ErrorList{field.Required(p.Child("min"), "required when validRange is defined")}
 	}
@@ -78,7 +88,8 @@ func checkRequestRange(p *field.Path, r *resourcev1.CapacityRequestPolicyRange, 
 	}
 	above("min", *r.Min, capacity, "min is larger than capacity value")
 	if usual.Cmp(*r.Min) < 0 {
-		errs = append(errs, field.Invalid(p.Child("min"), usual.String(), fmt.Sprintf("default is less than min: %s", r.Min)))
+		errs = append(errs,
+			field.Invalid(p.Child("min"), usual.String(), fmt.Sprintf("default is less than min: %s", r.Min)))
 	}
 	if r.Max != nil {
 		above("max", *r.Min, *r.Max, "min is larger than max")
@@ -100,8 +111,8 @@ func checkRequestRange(p *field.Path, r *resourcev1.CapacityRequestPolicyRange, 
 	return errs
 }
 
-// checkStep reports a value that is not the minimum plus a multiple of the step. No value is any
-// for a step of nothing.
+// checkStep reports a value that is not the minimum plus a multiple of the step. A step of zero
+// allows no value.
 func checkStep(p *field.Path, r *resourcev1.CapacityRequestPolicyRange, value meta.Quantity) field.ErrorList {
 	if step := r.Step.Value(); step != 0 && (value.Value()-r.Min.Value())%step == 0 {
 		return nil

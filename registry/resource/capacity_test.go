@@ -7,7 +7,8 @@ import (
 	"github.com/coracle-project/coracle/registry/check/checktest"
 )
 
-// TestCapacities has policies for parts of a capacity of 16Gi right and wrong. In want, $ is the path of the policy.
+// TestCapacities checks the validation of request policies for a capacity of 16Gi. In want, $ is
+// the path of the policy.
 func TestCapacities(t *testing.T) {
 	inRange := func(usual, r string) string { return `"default":"` + usual + `","validRange":{` + r + `}` }
 	for policy, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// claims makes the resource resourceclaims.
+// claims declares the resource resourceclaims.
 func claims() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*resourcev1.ResourceClaim]{
 		GroupResource: resource("resourceclaims"),
@@ -45,6 +45,8 @@ func claims() registry.Resource {
 	})
 }
 
+// stateCell returns the state of a claim for tables: "deleted", "pending", "allocated", "reserved",
+// or several with commas between them.
 func stateCell(c *resourcev1.ResourceClaim) string {
 	var states []string
 	deleted := c.DeletionTimestamp != nil
@@ -63,7 +65,8 @@ func stateCell(c *resourcev1.ResourceClaim) string {
 	return strings.Join(states, ",")
 }
 
-// checkClaim checks a new claim. Of one that is there, nothing can change.
+// checkClaim validates a claim. On update it only checks that the spec is the same, so a claim that
+// older rules accepted can still be updated.
 func checkClaim(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	p := field.NewPath("spec")
 	if old != nil {
@@ -72,7 +75,7 @@ func checkClaim(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	return checkRequests(p.Child("devices"), &c.Spec.Devices)
 }
 
-// claimTemplates makes the resource resourceclaimtemplates.
+// claimTemplates declares the resource resourceclaimtemplates.
 func claimTemplates() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*resourcev1.ResourceClaimTemplate]{
 		GroupResource: resource("resourceclaimtemplates"),
@@ -93,6 +96,8 @@ func claimTemplates() registry.Resource {
 	})
 }
 
+// checkClaimTemplate validates a template. The metadata for its claims may hold labels and
+// annotations only. Unlike a claim, a template is checked whole on update.
 func checkClaimTemplate(t, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := podspec.LabelsOnly(p.Child("metadata"), &t.Spec.ObjectMeta)

@@ -15,7 +15,7 @@ func decodeClaim(t *testing.T, devices string) *resourcev1.ResourceClaim {
 	return checktest.Decode[resourcev1.ResourceClaim](t, `{"spec":{"devices":{`+devices+`}}}`)
 }
 
-// TestRequests has requests right and wrong. In want, $ is the path of the first request.
+// TestRequests checks the validation of requests. In want, $ is the path of the first request.
 func TestRequests(t *testing.T) {
 	exactly := func(more string) string { return `{"name":"a","exactly":{"deviceClassName":"c",` + more + `}}` }
 	tolerated := func(list string) string { return exactly(`"tolerations":[` + list + `]`) }
@@ -62,7 +62,8 @@ $.firstAvailable[2]: Duplicate value: "a"`,
 	}
 }
 
-// TestRequestNames: constraints and configurations name requests, or choices of them. In want, $ is the path of the devices.
+// TestRequestNames checks references to requests and subrequests. In want, $ is the path of the
+// devices.
 func TestRequestNames(t *testing.T) {
 	const requests = `"requests":[{"name":"a","exactly":{"deviceClassName":"c"}},{"name":"b","firstAvailable":[{"name":"c","deviceClassName":"c"}]}],`
 	for devices, want := range map[string]string{
@@ -97,7 +98,8 @@ $.config[0].opaque: Required value`,
 	}
 }
 
-// TestClaimUpdate: of what a claim asks for nothing can change, and nothing is checked anew.
+// TestClaimUpdate checks that the spec of a claim cannot change, and that an unchanged spec is not
+// checked again.
 func TestClaimUpdate(t *testing.T) {
 	old := decodeClaim(t, `"requests":[{"name":"A"}]`)
 	checktest.Want(t, checkClaim(decodeClaim(t, `"requests":[{"name":"A"}]`), old), ``)

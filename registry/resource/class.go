@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// classes makes the resource deviceclasses.
+// classes declares the resource deviceclasses.
 func classes() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*resourcev1.DeviceClass]{
 		GroupResource: resource("deviceclasses"),
@@ -35,8 +35,8 @@ func classes() registry.Resource {
 	})
 }
 
-// checkClass checks a class. The length of parameters that stay as they are does not matter: there
-// was no limit once.
+// checkClass validates a device class. Older releases had no bound for the length of parameters, so
+// on update an unchanged configuration may have any length.
 func checkClass(c, old *resourcev1.DeviceClass) field.ErrorList {
 	spec, p := &c.Spec, field.NewPath("spec")
 	errs := checkSelectors(p.Child("selectors"), spec.Selectors)
@@ -46,7 +46,8 @@ func checkClass(c, old *resourcev1.DeviceClass) field.ErrorList {
 	}
 	errs = append(errs, bounded(p.Child("config"), spec.Config, maxConfigs, config)...)
 	if name := spec.ExtendedResourceName; name != nil && !podspec.IsExtendedResource(corev1.ResourceName(*name)) {
-		errs = append(errs, field.Invalid(p.Child("extendedResourceName"), *name, "must be a valid extended resource name"))
+		errs = append(errs,
+			field.Invalid(p.Child("extendedResourceName"), *name, "must be a valid extended resource name"))
 	}
 	return errs
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 )
 
-// TestClasses has classes right and wrong. In want, $ is the path of the spec.
+// TestClasses checks the validation of device classes. In want, $ is the path of the spec.
 func TestClasses(t *testing.T) {
 	config := func(opaque string) string { return `{"config":[{"opaque":{` + opaque + `}}]}` }
 	long := strings.Repeat("a", maxParameters-len(`{"a":""}`))
@@ -43,7 +43,7 @@ func decodeClass(t *testing.T, spec string) *resourcev1.DeviceClass {
 	return checktest.Decode[resourcev1.DeviceClass](t, `{"spec":`+spec+`}`)
 }
 
-// TestLongParameters: parameters that were there before the limit may stay.
+// TestLongParameters checks that an update may keep parameters that are longer than the bound.
 func TestLongParameters(t *testing.T) {
 	spec := `{"config":[{"opaque":{"driver":"d","parameters":{"a":"` + strings.Repeat("a", maxParameters) + `"}}}]`
 	old := decodeClass(t, spec+`}`)

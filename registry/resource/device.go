@@ -13,15 +13,21 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// maxAttribute is how long texts and versions may be, in bytes.
+// The validation of a device in a ResourceSlice: its attributes, taints, counters, nodes, binding
+// conditions, and what it takes from its node. slice.go calls deviceCheck.device for each device,
+// and checkCounterSet for each set of shared counters.
+
+// maxAttribute is the bound of text and version attributes, in bytes.
 const maxAttribute = 64
 
-// deviceCheck checks the devices of a slice. There may be no old slice.
+// deviceCheck checks the devices of one slice. spec is the slice's spec; old is the slice before an
+// update, or nil.
 type deviceCheck struct {
 	spec *resourcev1.ResourceSliceSpec
 	old  *resourcev1.ResourceSlice
 }
 
+// device checks a device. Taints that the update does not change are not checked again.
 func (c deviceCheck) device(p *field.Path, d *resourcev1.Device) field.ErrorList {
 	errs := check.DNSLabel(p.Child("name"), d.Name)
 	if n := len(d.Attributes) + len(d.Capacity); n > maxProperties {
@@ -48,6 +54,7 @@ func (c deviceCheck) device(p *field.Path, d *resourcev1.Device) field.ErrorList
 	return append(errs, checkMappings(p.Child("nodeAllocatableResourceMappings"), d)...)
 }
 
+// oldDevice returns the device of that name in the old slice, or nil.
 func (c deviceCheck) oldDevice(name string) *resourcev1.Device {
 	if c.old == nil {
 		return nil
@@ -60,7 +67,8 @@ func (c deviceCheck) oldDevice(name string) *resourcev1.Device {
 	return &devices[i]
 }
 
-// nodes checks which nodes can use the device, if that is not the slice's to say.
+// nodes checks the fields that say which nodes can use the device. They are set if and only if the
+// slice leaves this to its devices (perDeviceNodeSelection).
 func (c deviceCheck) nodes(p *field.Path, d *resourcev1.Device) field.ErrorList {
 	if !scheme.OrZero(c.spec.PerDeviceNodeSelection) {
 		if d.NodeName == nil && d.NodeSelector == nil && d.AllNodes == nil {
@@ -85,7 +93,8 @@ func (c deviceCheck) nodes(p *field.Path, d *resourcev1.Device) field.ErrorList 
 	return n.errs
 }
 
-// attributeValues counts the values of all attributes; an attribute without lists has one.
+// attributeValues returns the number of values of all attributes. An attribute without a list
+// counts as one.
 func attributeValues(d *resourcev1.Device) int {
 	n := 0
 	for _, a := range d.Attributes {
@@ -94,7 +103,8 @@ func attributeValues(d *resourcev1.Device) int {
 	return n
 }
 
-// checkAttribute checks the value of an attribute, which is of one type, alone or in a list.
+// checkAttribute checks an attribute: exactly one of its fields is set, a value or a list of
+// values.
 func checkAttribute(p *field.Path, a resourcev1.DeviceAttribute) field.ErrorList {
 	var errs field.ErrorList
 	if a.StringValue != nil {
@@ -127,8 +137,8 @@ func checkAttribute(p *field.Path, a resourcev1.DeviceAttribute) field.ErrorList
 	return errs
 }
 
-// checkValues checks a list of values, which may be unset, but not empty. Without a rule any value
-// will do.
+// checkValues checks a list of values. The list may be nil, but not empty. A nil rule accepts every
+// value.
 func checkValues[T any](p *field.Path, list []T, rule func(*field.Path, *T) field.ErrorList) field.ErrorList {
 	switch {
 	case list != nil && len(list) == 0:
@@ -139,6 +149,7 @@ func checkValues[T any](p *field.Path, list []T, rule func(*field.Path, *T) fiel
 	return bounded(p, list, len(list), rule)
 }
 
+// checkText checks the length of a text.
 func checkText(p *field.Path, text *string) field.ErrorList {
 	if len(*text) > maxAttribute {
 		return field.ErrorList{field.TooLong(p, *text, maxAttribute)}
@@ -146,11 +157,12 @@ func checkText(p *field.Path, text *string) field.ErrorList {
 	return nil
 }
 
-// versions are those of semver.org 2.0.0: three numbers, maybe with the parts of a release before
-// it, and of a build.
+// versions matches a version of semver.org 2.0.0: three numbers, then optionally a pre-release and
+// build metadata.
 var versions = names.Pattern(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)` +
 	`(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`)
 
+// checkVersion checks a version and its length.
 func checkVersion(p *field.Path, text *string) field.ErrorList {
 	var errs field.ErrorList
 	if !versions().MatchString(*text) {
@@ -159,23 +171,27 @@ func checkVersion(p *field.Path, text *string) field.ErrorList {
 	return append(errs, checkText(p, text)...)
 }
 
+// checkTaint checks a taint of a device.
 func checkTaint(p *field.Path, t *resourcev1.DeviceTaint) field.ErrorList {
 	errs := check.QualifiedName(p.Child("key"), t.Key)
 	errs = append(errs, check.Invalid(p.Child("value"), t.Value, names.IsValidLabelValue(t.Value))...)
 	return append(errs, check.OneOf(p.Child("effect"), t.Effect, taintEffects...)...)
 }
 
+// checkCounterSet checks a set of counters that several devices of the pool share, such as the
+// memory of one GPU.
 func checkCounterSet(p *field.Path, c *resourcev1.CounterSet) field.ErrorList {
 	errs := check.Needed(p.Child("name"), c.Name, check.DNSLabel)
 	return append(errs, checkCounters(p.Child("counters"), c.Counters)...)
 }
 
+// checkConsumption checks how much a device takes from the counters of a set.
 func checkConsumption(p *field.Path, c *resourcev1.DeviceCounterConsumption) field.ErrorList {
 	errs := check.Needed(p.Child("counterSet"), c.CounterSet, check.DNSLabel)
 	return append(errs, checkCounters(p.Child("counters"), c.Counters)...)
 }
 
-// checkCounters checks the names of counters; any amount is right.
+// checkCounters checks the names of counters. There is at least one; every amount is valid.
 func checkCounters(p *field.Path, counters map[string]resourcev1.Counter) field.ErrorList {
 	switch n := len(counters); {
 	case n == 0:
@@ -190,8 +206,9 @@ func checkCounters(p *field.Path, counters map[string]resourcev1.Counter) field.
 	return errs
 }
 
-// checkBinding checks the conditions that a device waits for before pods are bound: there are some
-// of both sorts, or none.
+// checkBinding checks the conditions for which the scheduler waits before it binds a pod
+// (KEP-5007). A device has conditions for success and for failure, or neither; no condition is
+// both.
 func checkBinding(p *field.Path, conditions, failures []string) field.ErrorList {
 	at, failed := p.Child("bindingConditions"), p.Child("bindingFailureConditions")
 	label := func(p *field.Path, key *string) field.ErrorList { return check.QualifiedName(p, *key) }
@@ -207,19 +224,23 @@ func checkBinding(p *field.Path, conditions, failures []string) field.ErrorList 
 			errs = append(errs, field.Duplicate(failed.Index(i), *c))
 		}
 		if wanted[*c] {
-			errs = append(errs, field.Invalid(failed.Index(i), *c, "bindingFailureConditions must not overlap with bindingConditions"))
+			errs = append(errs,
+				field.Invalid(failed.Index(i), *c, "bindingFailureConditions must not overlap with bindingConditions"))
 		}
 	}
 	switch {
 	case len(conditions) == 0 && len(failures) > 0:
-		errs = append(errs, field.Invalid(at, conditions, "bindingConditions are required to use bindingFailureConditions"))
+		errs = append(errs,
+			field.Invalid(at, conditions, "bindingConditions are required to use bindingFailureConditions"))
 	case len(failures) == 0 && len(conditions) > 0:
-		errs = append(errs, field.Invalid(failed, failures, "bindingFailureConditions are required to use bindingConditions"))
+		errs = append(errs,
+			field.Invalid(failed, failures, "bindingFailureConditions are required to use bindingConditions"))
 	}
 	return errs
 }
 
-// checkMappings checks what a device takes from resources of its node.
+// checkMappings checks how much a device takes from the allocatable resources of its node, such as
+// CPU or memory.
 func checkMappings(p *field.Path, d *resourcev1.Device) field.ErrorList {
 	var errs field.ErrorList
 	for name, m := range field.Entries(&errs, d.NodeAllocatableResourceMappings) {
@@ -228,7 +249,8 @@ func checkMappings(p *field.Path, d *resourcev1.Device) field.ErrorList {
 			errs = append(errs, field.Invalid(at, name, "must be a node allocatable resource name"))
 		}
 		if m.AllocationMultiplier == nil && m.CapacityKey == nil {
-			errs = append(errs, field.Invalid(at, "", "at least one of allocationMultiplier or capacityKey must be set"))
+			errs = append(errs,
+				field.Invalid(at, "", "at least one of allocationMultiplier or capacityKey must be set"))
 		}
 		if q := m.AllocationMultiplier; q != nil && q.Sign() <= 0 {
 			errs = append(errs, field.Invalid(at.Child("allocationMultiplier"), q.String(), "must be positive"))
@@ -240,7 +262,7 @@ func checkMappings(p *field.Path, d *resourcev1.Device) field.ErrorList {
 	return errs
 }
 
-// checkCapacityKey checks the name of a capacity that the device has.
+// checkCapacityKey checks that the device has a capacity of that name.
 func checkCapacityKey(p *field.Path, d *resourcev1.Device, key resourcev1.QualifiedName) field.ErrorList {
 	if key == "" {
 		return field.ErrorList{field.Invalid(p, "", "capacityKey must not be an empty string")}

@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry/check/checktest"
 )
 
-// TestDevices has devices right and wrong. In want, $ is the path of the device.
+// TestDevices checks the validation of devices. In want, $ is the path of the device.
 func TestDevices(t *testing.T) {
 	attribute := func(value string) string { return `"name":"a","attributes":{"k":{` + value + `}}` }
 	long := strings.Repeat("a", maxAttribute)
@@ -52,7 +52,8 @@ $.consumesCounters[1].counters: Invalid value: "B": ` + checktest.Label,
 	}
 }
 
-// TestDevicesOfOldSlices has what is not served any more, or not yet, right and wrong. In want, $ is the path of the device.
+// TestDevicesOfOldSlices checks the validation of fields that are not served, which only an update
+// can have. In want, $ is the path of the device.
 func TestDevicesOfOldSlices(t *testing.T) {
 	long := strings.Repeat("a", maxAttribute)
 	mapped := func(list string) string {
@@ -84,7 +85,8 @@ $.nodeAllocatableResourceMappings[memory].allocationMultiplier: Invalid value: "
 	}
 }
 
-// TestMappings: a mapping without defaults names something, and the capacity of a device without any is not found.
+// TestMappings checks mappings without defaults, and a mapping to a capacity of a device that has
+// none.
 func TestMappings(t *testing.T) {
 	s := decodeSlice(t, pool+`,"devices":[{"name":"a","nodeAllocatableResourceMappings":{"cpu":{},"memory":{"capacityKey":"c"}}}]`)
 	d := &s.Spec.Devices[0]
@@ -96,7 +98,8 @@ func TestMappings(t *testing.T) {
 [memory].capacityKey: Not found: "c"`)
 }
 
-// TestDeviceNodes: devices say which nodes can use them if their slice leaves it to them. In want, $ is the path of the device.
+// TestDeviceNodes checks the fields that say which nodes can use a device. In want, $ is the path
+// of the device.
 func TestDeviceNodes(t *testing.T) {
 	const one = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec"
 	for device, want := range map[string]string{

@@ -4,7 +4,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// How many entries lists may have.
+// The bounds of lists, in elements, as in the API types of Kubernetes.
 const (
 	maxRequests         = 32
 	maxSubRequests      = 8
@@ -14,20 +14,21 @@ const (
 	maxResults          = 32
 	maxReservations     = 256
 	maxConditions       = 8
-	maxBinding          = 4
+	maxBinding          = 4 // binding conditions, and binding failure conditions
 	maxAddresses        = 16
 	maxDevices          = 128
-	maxAdvancedDevices  = 64
+	maxAdvancedDevices  = 64 // in a slice that has an advanced device: see isAdvanced
 	maxCounterSets      = 8
 	maxCounters         = 32
-	maxConsumptions     = 2
+	maxConsumptions     = 2 // counter sets that a device consumes from
 	maxTaints           = 16
 	maxProperties       = 32 // attributes and capacities of a device
-	maxAttributeValues  = 48
-	maxDiscreteRequests = 10
+	maxAttributeValues  = 48 // of all attributes of a device
+	maxDiscreteRequests = 10 // validValues of a capacity
 )
 
-// bounded checks the elements of a list. If there are more than limit, nothing else is said of it.
+// bounded applies rule to each element of a list. A list of more than limit elements gets one error
+// instead, so that a huge list costs nothing.
 func bounded[T any](p *field.Path, list []T, limit int, rule func(*field.Path, *T) field.ErrorList) field.ErrorList {
 	if len(list) > limit {
 		return field.ErrorList{field.TooMany(p, len(list), limit)}
@@ -39,7 +40,8 @@ func bounded[T any](p *field.Path, list []T, limit int, rule func(*field.Path, *
 	return errs
 }
 
-// distinct is bounded for lists whose elements must have different keys.
+// distinct is bounded for lists whose elements have different keys. Repeated keys are reported
+// after the errors of the elements.
 func distinct[T any, K comparable](
 	p *field.Path, list []T, limit int, rule func(*field.Path, *T) field.ErrorList, key func(*T) K,
 ) field.ErrorList {
@@ -50,7 +52,7 @@ func distinct[T any, K comparable](
 	return append(errs, repeated(p, list, key)...)
 }
 
-// repeated reports elements whose keys occurred before.
+// repeated reports each element whose key an earlier element has.
 func repeated[T any, K comparable](p *field.Path, list []T, key func(*T) K) field.ErrorList {
 	var errs field.ErrorList
 	seen := make(map[K]bool, len(list))
@@ -64,12 +66,14 @@ func repeated[T any, K comparable](p *field.Path, list []T, key func(*T) K) fiel
 	return errs
 }
 
-// itself is the key of elements that are different from each other.
+// itself is the key of a text: the text.
 func itself(s *string) string { return *s }
 
-// named checks keys and values of a map. What is wrong with a key is said of the map.
+// named applies keyRule to the keys of a map, and rule to its values. As in Kubernetes, an error
+// about a key has the path of the map, and an error about a value has the path of the entry.
 func named[K ~string, V any](
-	p *field.Path, m map[K]V, keyRule func(*field.Path, string) field.ErrorList, rule func(*field.Path, V) field.ErrorList,
+	p *field.Path, m map[K]V,
+	keyRule func(*field.Path, string) field.ErrorList, rule func(*field.Path, V) field.ErrorList,
 ) field.ErrorList {
 	var errs field.ErrorList
 	for key, value := range field.Entries(&errs, m) {
@@ -79,7 +83,8 @@ func named[K ~string, V any](
 	return errs
 }
 
-// shortened leaves out the middle of a key that is longer than a qualified name can be.
+// shortened returns a key for a path. It replaces the middle of a key that is longer than any valid
+// one by "...", so that a path stays short.
 func shortened(key string) string {
 	const dots = "..."
 	if len(key) <= maxQualifiedName {

@@ -13,7 +13,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// How long names may be, in bytes. Those of drivers are as those of CSI drivers.
+// The validation of names and addresses that several kinds have: pools, qualified names of
+// attributes and capacities, UUIDs, and addresses of network interfaces.
+
+// The bounds of names, in bytes. A domain is the name of a driver, as short as that of a CSI
+// driver.
 const (
 	maxDomain        = 63
 	maxPool          = 253
@@ -21,7 +25,7 @@ const (
 	maxQualifiedName = maxDomain + len("/") + maxIdentifier
 )
 
-// checkPool checks the name of a pool, one or more subdomains.
+// checkPool checks the name of a pool: one or more DNS subdomains, separated by slashes.
 func checkPool(p *field.Path, name string) field.ErrorList {
 	if name == "" {
 		return field.ErrorList{field.Required(p, "")}
@@ -36,8 +40,8 @@ func checkPool(p *field.Path, name string) field.ErrorList {
 	return errs
 }
 
-// checkQualifiedName checks the name of an attribute or a capacity. Any name with two slashes is
-// right, as in kube-apiserver.
+// checkQualifiedName checks the name of an attribute or capacity: ID or DOMAIN/ID, where ID is an
+// identifier of C. A name with two slashes or more is accepted, as in kube-apiserver.
 func checkQualifiedName(p *field.Path, name string) field.ErrorList {
 	if strings.Count(name, "/") > 1 {
 		return nil
@@ -58,6 +62,7 @@ func checkQualifiedName(p *field.Path, name string) field.ErrorList {
 	return append(errs, checkIdentifier(p, id)...)
 }
 
+// checkIdentifier checks the part of a qualified name after the domain.
 func checkIdentifier(p *field.Path, id string) field.ErrorList {
 	var errs field.ErrorList
 	if len(id) > maxIdentifier {
@@ -66,31 +71,37 @@ func checkIdentifier(p *field.Path, id string) field.ErrorList {
 	return append(errs, check.Invalid(p, id, names.IsCIdentifier(id))...)
 }
 
-// checkFullName checks a qualified name that must have a domain.
+// checkFullName checks a qualified name that needs its domain.
 func checkFullName(p *field.Path, name resourcev1.FullyQualifiedName) field.ErrorList {
 	errs := checkQualifiedName(p, string(name))
 	if !strings.Contains(string(name), "/") {
-		errs = append(errs, field.Invalid(p, name, "a fully qualified name must be a domain and a name separated by a slash"))
+		errs = append(errs,
+			field.Invalid(p, name, "a fully qualified name must be a domain and a name separated by a slash"))
 	}
 	return errs
 }
 
+// checkUUID checks a UUID in the form of RFC 4122, with lower-case digits.
 func checkUUID(p *field.Path, id string) field.ErrorList {
 	if err := uuid.Validate(id); err != nil {
 		return field.ErrorList{field.Invalid(p, id, fmt.Sprintf("error validating uid: %v", err))}
 	}
 	if len(id) != 36 || id != strings.ToLower(id) {
-		return field.ErrorList{field.Invalid(p, id, "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` "+
-			"with lowercase hexadecimal characters")}
+		return field.ErrorList{field.Invalid(p, id,
+			"uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` "+
+				"with lowercase hexadecimal characters")}
 	}
 	return nil
 }
 
-// checkInterface checks the address of a network interface with its prefix, in canonical form.
+// checkInterface checks the address of a network interface with the length of its prefix, such as
+// 10.9.8.7/24. The text must be canonical. An IPv4 address that is written as IPv6
+// (::ffff:10.9.8.7/120) is never canonical: the error shows it as IPv4.
 func checkInterface(p *field.Path, text *string) field.ErrorList {
 	prefix, msgs := names.ParseCIDR(*text, false)
 	if len(msgs) > 0 {
-		return field.ErrorList{field.Invalid(p, *text, "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)")}
+		return field.ErrorList{field.Invalid(p, *text,
+			"must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)")}
 	}
 	addr, bits := prefix.Addr(), prefix.Bits()
 	if addr.Is4In6() {

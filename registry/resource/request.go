@@ -13,13 +13,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// How long expressions, and the parameters of drivers, may be, in bytes.
+// The validation of requests: the part of a claim, or of a claim template, that says which devices
+// are wanted and how they are configured. claim.go calls checkRequests. allocation.go uses the
+// names of requests (requestsOf) to check that results refer to them.
+
+// Bounds in bytes: of a CEL expression, and of the parameters for a driver.
 const (
 	maxExpression = 10 << 10
 	maxParameters = 10 << 10
 )
 
-// checkRequests checks what a claim asks for.
+// checkRequests checks the requests, constraints and configuration of a claim.
 func checkRequests(p *field.Path, c *resourcev1.DeviceClaim) field.ErrorList {
 	known := requestsOf(c)
 	name := func(r *resourcev1.DeviceRequest) string { return r.Name }
@@ -28,6 +32,8 @@ func checkRequests(p *field.Path, c *resourcev1.DeviceClaim) field.ErrorList {
 	return append(errs, bounded(p.Child("config"), c.Config, maxConfigs, known.configuration)...)
 }
 
+// checkRequest checks a request. It has either one exact request, or a list of subrequests of which
+// the first that can be satisfied is allocated.
 func checkRequest(p *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
 	errs := check.DNSLabel(p.Child("name"), r.Name)
 	const one = "exactly one of `exactly` or `firstAvailable` is required"
@@ -38,12 +44,14 @@ func checkRequest(p *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
 		return append(errs, field.Invalid(p, nil, one+", but multiple fields are set"))
 	case several:
 		name := func(r *resourcev1.DeviceSubRequest) string { return r.Name }
-		return append(errs, distinct(p.Child("firstAvailable"), r.FirstAvailable, maxSubRequests, checkSubRequest, name)...)
+		return append(errs,
+			distinct(p.Child("firstAvailable"), r.FirstAvailable, maxSubRequests, checkSubRequest, name)...)
 	}
 	return append(errs, checkExactRequest(p.Child("exactly"), r.Exactly)...)
 }
 
-// checkSubRequest checks a choice of a request: an exact request with a name.
+// checkSubRequest checks a subrequest. It has the fields of an exact request and a name, so its
+// errors have the same paths.
 func checkSubRequest(p *field.Path, r *resourcev1.DeviceSubRequest) field.ErrorList {
 	errs := check.DNSLabel(p.Child("name"), r.Name)
 	return append(errs, checkExactRequest(p, &resourcev1.ExactDeviceRequest{
@@ -52,13 +60,15 @@ func checkSubRequest(p *field.Path, r *resourcev1.DeviceSubRequest) field.ErrorL
 	})...)
 }
 
+// checkExactRequest checks a request for a count of devices of a class, or for all of them.
 func checkExactRequest(p *field.Path, r *resourcev1.ExactDeviceRequest) field.ErrorList {
 	errs := check.Needed(p.Child("deviceClassName"), r.DeviceClassName, check.DNSSubdomain)
 	errs = append(errs, checkSelectors(p.Child("selectors"), r.Selectors)...)
 	switch r.AllocationMode {
 	case resourcev1.DeviceAllocationModeAll:
 		if r.Count != 0 {
-			errs = append(errs, field.Invalid(p.Child("count"), r.Count, "must not be specified when allocationMode is 'All'"))
+			errs = append(errs,
+				field.Invalid(p.Child("count"), r.Count, "must not be specified when allocationMode is 'All'"))
 		}
 	case resourcev1.DeviceAllocationModeExactCount:
 		errs = append(errs, check.Positive(p.Child("count"), r.Count)...)
@@ -72,6 +82,7 @@ func checkExactRequest(p *field.Path, r *resourcev1.ExactDeviceRequest) field.Er
 	return errs
 }
 
+// checkSelectors checks the CEL expressions that a device must satisfy.
 func checkSelectors(p *field.Path, list []resourcev1.DeviceSelector) field.ErrorList {
 	return bounded(p, list, maxSelectors, func(p *field.Path, s *resourcev1.DeviceSelector) field.ErrorList {
 		if s.CEL == nil {
@@ -84,11 +95,12 @@ func checkSelectors(p *field.Path, list []resourcev1.DeviceSelector) field.Error
 	})
 }
 
-// taintEffects are those of taints and tolerations, in the order of messages.
+// taintEffects are the effects of taints and tolerations, in the order in which errors list them.
 var taintEffects = []resourcev1.DeviceTaintEffect{
 	resourcev1.DeviceTaintEffectNoExecute, resourcev1.DeviceTaintEffectNoSchedule, resourcev1.DeviceTaintEffectNone,
 }
 
+// checkToleration checks a toleration of device taints. An empty effect tolerates all effects.
 func checkToleration(p *field.Path, t *resourcev1.DeviceToleration) field.ErrorList {
 	errs := check.Optional(p.Child("key"), t.Key, check.QualifiedName)
 	switch t.Operator {
@@ -108,9 +120,10 @@ func checkToleration(p *field.Path, t *resourcev1.DeviceToleration) field.ErrorL
 	return errs
 }
 
-// requests are the names of the requests of a claim, each with those of its choices.
+// requests holds the names of the requests of a claim, each with the names of its subrequests.
 type requests map[string]map[string]bool
 
+// requestsOf returns the names of the requests in a claim.
 func requestsOf(c *resourcev1.DeviceClaim) requests {
 	known := make(requests, len(c.Requests))
 	for i := range c.Requests {
@@ -123,7 +136,8 @@ func requestsOf(c *resourcev1.DeviceClaim) requests {
 	return known
 }
 
-// reference checks the name of a request, or of one of its choices.
+// reference checks a reference to a request, REQUEST or REQUEST/SUBREQUEST. The error about a
+// malformed label comes before the error about an unknown name.
 func (k requests) reference(p *field.Path, name *string) field.ErrorList {
 	const unknown = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 	if strings.Count(*name, "/") > 1 {
@@ -140,10 +154,14 @@ func (k requests) reference(p *field.Path, name *string) field.ErrorList {
 	return errs
 }
 
+// references checks a list of different references.
 func (k requests) references(p *field.Path, list []string) field.ErrorList {
 	return distinct(p, list, maxRequests, k.reference, itself)
 }
 
+// constraint checks a constraint: all devices of its requests have the same value of an attribute,
+// or all have different values. As in kube-apiserver, distinctAttribute is ignored if both are set,
+// and the error about neither being set speaks of multiple fields.
 func (k requests) constraint(p *field.Path, c *resourcev1.DeviceConstraint) field.ErrorList {
 	errs := k.references(p.Child("requests"), c.Requests)
 	switch {
@@ -156,12 +174,14 @@ func (k requests) constraint(p *field.Path, c *resourcev1.DeviceConstraint) fiel
 		`exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set`))
 }
 
+// configuration checks configuration for the devices of some requests.
 func (k requests) configuration(p *field.Path, c *resourcev1.DeviceClaimConfiguration) field.ErrorList {
 	errs := k.references(p.Child("requests"), c.Requests)
 	return append(errs, checkConfiguration(p, &c.DeviceConfiguration, false)...)
 }
 
-// checkConfiguration checks how devices are set up.
+// checkConfiguration checks configuration that only the driver understands. anyLength lets its
+// parameters be longer than maxParameters.
 func checkConfiguration(p *field.Path, c *resourcev1.DeviceConfiguration, anyLength bool) field.ErrorList {
 	p = p.Child("opaque")
 	if c.Opaque == nil {
@@ -171,7 +191,8 @@ func checkConfiguration(p *field.Path, c *resourcev1.DeviceConfiguration, anyLen
 	return append(errs, checkObject(p.Child("parameters"), c.Opaque.Parameters, anyLength)...)
 }
 
-// checkObject checks data for others, which must be an object.
+// checkObject checks that data for a driver is a JSON object. The errors do not show the data,
+// which may be secret.
 func checkObject(p *field.Path, data meta.RawExtension, anyLength bool) field.ErrorList {
 	const hidden = "<value omitted>"
 	if len(data.Raw) == 0 {

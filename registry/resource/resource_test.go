@@ -74,7 +74,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// repeat is a list of n times the same, in JSON, with $ in the place of a number.
+// repeat returns a JSON list of n elements. In each, $ is replaced by its number.
 func repeat(n int, text string) string {
 	list := make([]string, n)
 	for i := range list {

@@ -17,7 +17,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// deviceSlices makes the resource resourceslices. Each node watches those of its own.
+// The resource resourceslices and its validation. A driver publishes a slice, and the scheduler
+// reads it. device.go checks its devices.
+
+// deviceSlices declares the resource resourceslices. Watchers are grouped by spec.nodeName, because
+// each kubelet watches the slices of its own node.
 func deviceSlices() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*resourcev1.ResourceSlice]{
 		GroupResource: resource("resourceslices"),
@@ -43,15 +47,17 @@ func deviceSlices() registry.Resource {
 				registry.AgeColumn,
 			},
 			Cells: func(s *resourcev1.ResourceSlice, now time.Time) []any {
-				return []any{s.Name, scheme.OrZero(s.Spec.NodeName), s.Spec.Driver, s.Spec.Pool.Name, registry.Age(&s.ObjectMeta, now)}
+				return []any{s.Name, scheme.OrZero(s.Spec.NodeName), s.Spec.Driver, s.Spec.Pool.Name,
+					registry.Age(&s.ObjectMeta, now)}
 			},
 		},
 		ReturnsDeleted: true,
 	})
 }
 
-// prepareSlice drops what is not served, lists of attributes and resources of the node, unless it
-// was there before.
+// prepareSlice drops the fields of features that are off in Kubernetes 1.36: lists as attributes,
+// and mappings to resources of the node. As Kubernetes does, it keeps such a field if a device of
+// the old slice has it.
 func prepareSlice(_ *registry.Request, s, old *resourcev1.ResourceSlice) {
 	had := func(has func(resourcev1.Device) bool) bool {
 		return old != nil && slices.ContainsFunc(old.Spec.Devices, has)
@@ -73,6 +79,7 @@ func prepareSlice(_ *registry.Request, s, old *resourcev1.ResourceSlice) {
 	}
 }
 
+// hasAttributeList reports whether an attribute of the device holds a list.
 func hasAttributeList(d resourcev1.Device) bool {
 	for _, a := range d.Attributes {
 		if a.IntValues != nil || a.BoolValues != nil || a.StringValues != nil || a.VersionValues != nil {
@@ -82,13 +89,18 @@ func hasAttributeList(d resourcev1.Device) bool {
 	return false
 }
 
+// sliceWarnings warns of a driver's name with upper-case letters.
 func sliceWarnings(s, _ *resourcev1.ResourceSlice) []string {
 	if s.Spec.Driver == strings.ToLower(s.Spec.Driver) {
 		return nil
 	}
-	return []string{fmt.Sprintf("spec.driver: driver names should be lowercase; %q contains uppercase characters", s.Spec.Driver)}
+	return []string{
+		fmt.Sprintf("spec.driver: driver names should be lowercase; %q contains uppercase characters", s.Spec.Driver),
+	}
 }
 
+// checkSlice validates a slice. It lists devices, or the counters that devices of other slices of
+// the pool share, but not both.
 func checkSlice(s, old *resourcev1.ResourceSlice) field.ErrorList {
 	spec, p := &s.Spec, field.NewPath("spec")
 	errs := podspec.CSIDriverName(p.Child("driver"), spec.Driver)
@@ -113,29 +125,34 @@ func checkSlice(s, old *resourcev1.ResourceSlice) field.ErrorList {
 		func(c *resourcev1.CounterSet) string { return c.Name })...)
 }
 
-// isAdvanced reports whether a device is of those of which there may be fewer.
+// isAdvanced reports whether a device has parts that cost more to check or to allocate. A slice
+// with such a device may hold fewer devices: maxAdvancedDevices.
 func isAdvanced(d resourcev1.Device) bool {
 	return len(d.Taints) > 0 || len(d.ConsumesCounters) > 0 || hasAttributeList(d)
 }
 
+// checkResourcePool checks the pool that a slice belongs to.
 func checkResourcePool(p *field.Path, pool *resourcev1.ResourcePool) field.ErrorList {
 	errs := checkPool(p.Child("name"), pool.Name)
 	errs = append(errs, check.Positive(p.Child("resourceSliceCount"), pool.ResourceSliceCount)...)
 	if pool.Generation < 0 {
-		errs = append(errs, field.Invalid(p.Child("generation"), pool.Generation, "must be greater than or equal to zero"))
+		errs = append(errs,
+			field.Invalid(p.Child("generation"), pool.Generation, "must be greater than or equal to zero"))
 	}
 	return errs
 }
 
-// checkSliceNodes checks which nodes can use the devices: there is one way to say it.
+// checkSliceNodes checks the fields that say which nodes can use the devices. Exactly one of the
+// four is set.
 func checkSliceNodes(p *field.Path, spec *resourcev1.ResourceSliceSpec) field.ErrorList {
 	const one = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 	n := nodeCheck{emptyName: "must be either unset or set to a non-empty string"}
 	n.name(p, spec.NodeName)
 	n.selector(p, spec.NodeSelector)
 	if s := spec.NodeSelector; s != nil && len(s.NodeSelectorTerms) != 1 {
-		n.errs = append(n.errs, field.Invalid(p.Child("nodeSelector", "nodeSelectorTerms"), govalue.JSON(s.NodeSelectorTerms),
-			"must have exactly one node selector term"))
+		n.errs = append(n.errs,
+			field.Invalid(p.Child("nodeSelector", "nodeSelectorTerms"), govalue.JSON(s.NodeSelectorTerms),
+				"must have exactly one node selector term"))
 	}
 	n.flag(p, "allNodes", spec.AllNodes)
 	n.flag(p, "perDeviceNodeSelection", spec.PerDeviceNodeSelection)
@@ -149,13 +166,15 @@ func checkSliceNodes(p *field.Path, spec *resourcev1.ResourceSliceSpec) field.Er
 	return n.errs
 }
 
-// nodeCheck checks the fields that say which nodes can use devices, and notes which are set.
+// nodeCheck checks the fields that say which nodes can use devices, for slices and for devices. It
+// collects the names of the fields that are set, and the errors.
 type nodeCheck struct {
-	emptyName string // what is wrong with an empty name
-	set       []string
+	emptyName string   // the text of the error about an empty name
+	set       []string // names of fields, in backquotes
 	errs      field.ErrorList
 }
 
+// name checks the name of the only node. An empty name counts as not set.
 func (n *nodeCheck) name(p *field.Path, name *string) {
 	switch p = p.Child("nodeName"); {
 	case name == nil:
@@ -167,6 +186,7 @@ func (n *nodeCheck) name(p *field.Path, name *string) {
 	}
 }
 
+// selector checks the selector of nodes.
 func (n *nodeCheck) selector(p *field.Path, s *corev1.NodeSelector) {
 	if s != nil {
 		n.set = append(n.set, "`nodeSelector`")
@@ -174,6 +194,7 @@ func (n *nodeCheck) selector(p *field.Path, s *corev1.NodeSelector) {
 	}
 }
 
+// flag checks a field that is true or unset. false counts as not set, and is an error.
 func (n *nodeCheck) flag(p *field.Path, name string, value *bool) {
 	switch {
 	case value == nil:
@@ -184,5 +205,5 @@ func (n *nodeCheck) flag(p *field.Path, name string, value *bool) {
 	}
 }
 
-// fields shows those that are set.
+// fields returns the fields that are set, as errors print them.
 func (n *nodeCheck) fields() string { return "{" + strings.Join(n.set, ", ") + "}" }

@@ -19,14 +19,14 @@ func decodeSlice(t *testing.T, spec string) *resourcev1.ResourceSlice {
 	return checktest.Decode[resourcev1.ResourceSlice](t, `{"spec":{`+spec+`}}`)
 }
 
-// publish writes a slice, as a new one or in the place of an old one.
+// publish creates a slice, or updates old to it, through the strategy.
 func publish(t *testing.T, s, old *resourcev1.ResourceSlice) field.ErrorList {
 	t.Helper()
 	prepareSlice(&registry.Request{Now: testTime}, s, old)
 	return checkSlice(s, old)
 }
 
-// TestSlices has slices right and wrong. In want, $ is the path of the spec.
+// TestSlices checks the validation of slices. In want, $ is the path of the spec.
 func TestSlices(t *testing.T) {
 	const one = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 	const term = `{"matchExpressions":[{"key":"a","operator":"Exists"}]}`
@@ -94,7 +94,7 @@ spec.devices[0].taints[0].key: Invalid value: "": `+qualified+`
 spec.devices[0].taints[0].effect: Required value`)
 }
 
-// TestNotServed: lists of attributes and what a device takes from its node are dropped, unless they were there before.
+// TestNotServed checks that fields that are not served are dropped, unless the old slice has them.
 func TestNotServed(t *testing.T) {
 	const lists = `"attributes":{"a":{"ints":[1]},"b":{"bools":[true]},"c":{"strings":["x"]},"d":{"versions":["1.0.0"]},"e":{"int":1}}`
 	const mappings = `"nodeAllocatableResourceMappings":{"cpu":{}}`
