@@ -244,7 +244,8 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 	}
 	version := c.versionOf(obj)
 	if m := hub.GetObjectMeta(); c.anew {
-		m.UID, m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds, m.SelfLink = "", nil, nil, nil, ""
+		m.UID, m.SelfLink = "", ""
+		m.CreationTimestamp, m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil, nil
 	}
 	hub.GetObjectMeta().ManagedFields = c.own(ctx, hub, version, req.Manager)
 	a := &admission.Attributes{

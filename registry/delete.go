@@ -282,7 +282,8 @@ func (d *deletion) finalizers(m *meta.ObjectMeta) (list []string, changed bool) 
 		wantOrphan, wantForeground = *d.opts.OrphanDependents, false
 	case policy == nil:
 	default:
-		wantOrphan, wantForeground = *policy == meta.DeletePropagationOrphan, *policy == meta.DeletePropagationForeground
+		wantOrphan = *policy == meta.DeletePropagationOrphan
+		wantForeground = *policy == meta.DeletePropagationForeground
 	}
 	if wantOrphan == orphan && wantForeground == foreground {
 		return m.Finalizers, false

@@ -85,7 +85,8 @@ func (a *auditSink) bind(s *section) {
 	s.Int64Var(&a.eventBytes, prefix+"truncate-max-event-size", 100<<10, "bytes of an event at most")
 	for _, name := range []string{"mode", "version", "batch-buffer-size", "batch-max-size", "batch-max-wait",
 		"batch-throttle-enable",
-		"batch-throttle-qps", "batch-throttle-burst", "truncate-enabled", "truncate-max-batch-size", "truncate-max-event-size"} {
+		"batch-throttle-qps", "batch-throttle-burst", "truncate-enabled",
+		"truncate-max-batch-size", "truncate-max-event-size"} {
 		s.ignore(unaudited, prefix+name)
 	}
 }

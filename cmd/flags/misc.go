@@ -107,7 +107,8 @@ func bindKubelets(s *section) {
 	s.Int64("max-connection-bytes-per-sec", 0, "bytes a second of a connection to a pod; 0 for no bound")
 	s.ignore("this server connects to no kubelet", "kubelet-certificate-authority", "kubelet-client-certificate",
 		"kubelet-client-key",
-		"kubelet-preferred-address-types", "kubelet-timeout", "kubelet-port", "kubelet-read-only-port", "max-connection-bytes-per-sec")
+		"kubelet-preferred-address-types", "kubelet-timeout", "kubelet-port", "kubelet-read-only-port",
+		"max-connection-bytes-per-sec")
 }
 
 // The bounds of --service-cluster-ip-range.

@@ -97,7 +97,8 @@ func (a *Addresses) repair(ctx context.Context, r *repair) bool {
 	again, err := r.pass(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.needs.Resources.Log().Warn("cannot repair the allocation of addresses or node ports yet", zap.String("repair", r.name), zap.Error(err))
+			a.needs.Resources.Log().Warn("cannot repair the allocation of addresses or node ports yet",
+				zap.String("repair", r.name), zap.Error(err))
 		}
 		return false
 	}

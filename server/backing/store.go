@@ -199,7 +199,8 @@ func cacheHooks(unreadable *Unreadables, log *zap.Logger) cache.Hooks {
 				zap.Duration("took", took))
 		},
 		LoadFailed: func(resource string, err error) {
-			log.Log(Severity(err), "cannot load a resource into the cache; trying again", zap.String("resource", resource), zap.Error(err))
+			log.Log(Severity(err), "cannot load a resource into the cache; trying again",
+				zap.String("resource", resource), zap.Error(err))
 		},
 		WatchFailed: func(err error) {
 			log.Log(Severity(err), "the watch on the store ended; watching again", zap.Error(err))

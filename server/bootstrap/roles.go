@@ -83,8 +83,8 @@ func ensureAll[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupV
 			defer func() { <-room }()
 			err := e.ensure(ctx, want)
 			if meta.IsInternalError(err) { // an unreadable object: another attempt would fail, too
-				b.log().Warn("cannot read a standing object of RBAC, so it is not mended", zap.String("resource", gvr.Resource),
-					zap.String("name", want.GetObjectMeta().Name), zap.Error(err))
+				b.log().Warn("cannot read a standing object of RBAC, so it is not mended",
+					zap.String("resource", gvr.Resource), zap.String("name", want.GetObjectMeta().Name), zap.Error(err))
 				return
 			}
 			errs[i] = err

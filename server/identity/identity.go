@@ -284,7 +284,8 @@ func poolOf(reads ...func() ([]*x509.Certificate, error)) func() (*x509.CertPool
 // pods find the Service "kubernetes", this machine's, BindAddress and the SANs.
 func (n *Needs) names() (names []string, ips []net.IP) {
 	names = []string{
-		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
+		"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+		"kubernetes.default.svc.cluster.local",
 	}
 	ips = []net.IP{net.IPv4(127, 0, 0, 1).To4(), net.IPv6loopback}
 	if host, err := os.Hostname(); err == nil && !slices.Contains(names, host) {

@@ -43,7 +43,8 @@ func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 			return
 		}
 		if controller.IgnoreOvertaken(err) != nil {
-			c.Log.Warn("cannot set up the default ServiceCIDR, trying again", zap.String("name", c.Name), zap.Error(err))
+			c.Log.Warn("cannot set up the default ServiceCIDR, trying again",
+				zap.String("name", c.Name), zap.Error(err))
 		}
 		controller.Pause(ctx, 100*time.Millisecond)
 	}
