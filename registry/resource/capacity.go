@@ -57,7 +57,7 @@ func checkRequestValues(p *field.Path, values []meta.Quantity, usual, capacity m
 		}
 	}
 	found := false
-	errs = append(errs, distinct(p, values, maxDiscreteRequests, func(p *field.Path, v *meta.Quantity) field.ErrorList {
+	errs = append(errs, checkDistinct(p, values, maxDiscreteRequests, func(p *field.Path, v *meta.Quantity) field.ErrorList {
 		found = found || v.Equal(usual)
 		if v.Cmp(capacity) > 0 {
 			return field.ErrorList{field.Invalid(p, v.String(),

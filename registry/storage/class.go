@@ -117,12 +117,12 @@ func checkTopologies(p *field.Path, terms []corev1.TopologySelectorTerm) field.E
 	seen := map[string]int{"": len(terms)}
 	for i, term := range field.Each(&errs, terms) {
 		at := p.Index(i).Child("matchLabelExpressions")
-		place, bad := checkTopology(at, term)
+		form, bad := checkTopology(at, term)
 		errs = append(errs, bad...)
-		for n := seen[place]; n > 0 && !errs.Full(); n-- {
+		for n := seen[form]; n > 0 && !errs.Full(); n-- {
 			errs = append(errs, field.Duplicate(at, ""))
 		}
-		seen[place]++
+		seen[form]++
 	}
 	return errs
 }
