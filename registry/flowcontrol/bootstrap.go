@@ -76,15 +76,17 @@ func Suggested() Set {
 					{Verbs: []string{"get"}, NonResourceURLs: []string{"/healthz", "/readyz", "/livez"}},
 				},
 			}),
-			newRuleSchema("system-leader-election", "leader-election", 100, byUser, flowcontrolv1.PolicyRulesWithSubjects{
-				Subjects:      append(append(managers, schedulers...), systemAccounts),
-				ResourceRules: []flowcontrolv1.ResourcePolicyRule{leases("get", "create", "update")},
-			}),
+			newRuleSchema("system-leader-election", "leader-election", 100, byUser,
+				flowcontrolv1.PolicyRulesWithSubjects{
+					Subjects:      append(append(managers, schedulers...), systemAccounts),
+					ResourceRules: []flowcontrolv1.ResourcePolicyRule{leases("get", "create", "update")},
+				}),
 			newRuleSchema("kube-controller-manager", "workload-high", 800, byNamespace, everything(managers)),
 			newRuleSchema("kube-scheduler", "workload-high", 800, byNamespace, everything(schedulers)),
 			newRuleSchema("kube-system-service-accounts", "workload-high", 900, byNamespace,
 				everything([]flowcontrolv1.Subject{systemAccounts})),
-			newRuleSchema("service-accounts", "workload-low", 9000, byUser, everything(groups("system:serviceaccounts"))),
+			newRuleSchema("service-accounts", "workload-low", 9000, byUser,
+				everything(groups("system:serviceaccounts"))),
 			newRuleSchema("global-default", "global-default", 9900, byUser, everything(everybody)),
 		},
 	}

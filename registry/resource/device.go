@@ -47,8 +47,9 @@ func (c deviceCheck) device(p *field.Path, d *resourcev1.Device) field.ErrorList
 	if was := c.oldDevice(d.Name); was == nil || !scheme.Equal(&d.Taints, &was.Taints) {
 		errs = append(errs, checkBounded(p.Child("taints"), d.Taints, maxTaints, checkTaint)...)
 	}
-	errs = append(errs, checkDistinct(p.Child("consumesCounters"), d.ConsumesCounters, maxConsumptions, checkConsumption,
-		func(c *resourcev1.DeviceCounterConsumption) string { return c.CounterSet })...)
+	errs = append(errs,
+		checkDistinct(p.Child("consumesCounters"), d.ConsumesCounters, maxConsumptions, checkConsumption,
+			func(c *resourcev1.DeviceCounterConsumption) string { return c.CounterSet })...)
 	errs = append(errs, c.nodes(p, d)...)
 	errs = append(errs, checkBinding(p, d.BindingConditions, d.BindingFailureConditions)...)
 	return append(errs, checkMappings(p.Child("nodeAllocatableResourceMappings"), d)...)

@@ -29,7 +29,8 @@ const (
 
 // checkBounded applies rule to each element of a list. A list of more than limit elements gets one
 // error instead, so that a huge list costs nothing.
-func checkBounded[T any](p *field.Path, list []T, limit int, rule func(*field.Path, *T) field.ErrorList) field.ErrorList {
+func checkBounded[T any](p *field.Path, list []T, limit int,
+	rule func(*field.Path, *T) field.ErrorList) field.ErrorList {
 	if len(list) > limit {
 		return field.ErrorList{field.TooMany(p, len(list), limit)}
 	}
