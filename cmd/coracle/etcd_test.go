@@ -81,8 +81,8 @@ func notified(t *testing.T, conn *net.UnixConn) string {
 	return string(buf[:n])
 }
 
-// TestNotify starts what stands in for etcd, and a server, as services: each says when it is ready
-// and that it stops. One socket is a file, the other abstract.
+// TestNotify starts the stand-in and a server as services, and checks that each reports when it is
+// ready and that it stops. One socket is a file, the other abstract.
 func TestNotify(t *testing.T) {
 	dir := t.TempDir()
 	for name, args := range map[string][]string{
@@ -106,8 +106,8 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestNotifyNobody: no manager, or one that has gone, is no mistake. Nothing is told to a socket
-// whose name is neither a path nor abstract, and nothing is made where there is no socket.
+// TestNotifyNobody checks that a missing or vanished service manager is no mistake. Nothing is sent
+// to a socket whose name is neither a path nor abstract, and no socket is made.
 func TestNotifyNobody(t *testing.T) {
 	t.Chdir(t.TempDir())
 	relative := service(t, "relative")
@@ -137,8 +137,8 @@ func TestNotifyNobody(t *testing.T) {
 	}
 }
 
-// TestStandIn runs a server on what stands in for etcd: data is kept where that says, and nowhere
-// else.
+// TestStandIn runs a server on a stand-in, and checks that the data is in the stand-in's folder and
+// nowhere else.
 func TestStandIn(t *testing.T) {
 	dir := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
@@ -183,8 +183,7 @@ func TestStandIn(t *testing.T) {
 	}
 }
 
-// TestEnvtestLayout lays out programs in a folder, and again: what is there stays, what is another
-// is replaced.
+// TestEnvtestLayout fills a folder twice: programs that are right stay, and others are replaced.
 func TestEnvtestLayout(t *testing.T) {
 	bin, dir := t.TempDir(), filepath.Join(t.TempDir(), "some", "where")
 	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte("#!/bin/sh\n"), 0o755); err != nil {
@@ -225,7 +224,7 @@ func TestEnvtestLayout(t *testing.T) {
 	}
 }
 
-// same reports whether two files hold the same, or are one.
+// same reports whether two files have the same content.
 func same(t *testing.T, a, b string) bool {
 	t.Helper()
 	one, err := os.ReadFile(a)
@@ -240,7 +239,7 @@ func same(t *testing.T, a, b string) bool {
 	return err == nil && info.Mode().Perm()&0o100 != 0 && bytes.Equal(one, two)
 }
 
-// TestNames checks which commands the program is by which name.
+// TestNames checks which command the program runs under which name.
 func TestNames(t *testing.T) {
 	for name, want := range map[string]string{"coracle": "coracle", "kube-apiserver": "kube-apiserver", "etcd": "etcd", "etcd.exe": "etcd", "other": "coracle"} {
 		if got := commandCalled(name).Name(); got != want {

@@ -20,7 +20,8 @@ type etcdOptions struct {
 }
 
 // The other flags of etcd. etcdTuning and etcdSwitches (boolean flags) are ignored. etcdRefused and
-// etcdRefusedSwitches are refused, for the reason given: whoever gives one relies on it.
+// etcdRefusedSwitches are refused for the reason given, because a script that gives one relies on
+// it.
 var (
 	// Ignored: there is one member, which has no peers and no log of its own.
 	etcdTuning = []string{

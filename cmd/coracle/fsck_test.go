@@ -169,7 +169,7 @@ func TestFsckEncrypted(t *testing.T) {
 	fsck(t, exitFailed, nil, "--etcd-servers", url, "--encryption-provider-config", "/nowhere")
 }
 
-// fsck runs the command and wants its exit code; said is told what it prints.
+// fsck runs the command, which must exit with code, and passes what it prints to said.
 func fsck(t *testing.T, code int, said func(text string), args ...string) {
 	t.Helper()
 	var out bytes.Buffer

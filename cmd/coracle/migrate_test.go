@@ -51,7 +51,7 @@ func (l *loft) call(code int, method, path, contentType, body string) string {
 	return string(data)
 }
 
-// versions are the versions of the definition, of which one is stored.
+// versions returns the versions of the definition, one of which is the storage version.
 func versions(stored string, names ...string) string {
 	var list []string
 	for _, name := range names {
@@ -60,8 +60,8 @@ func versions(stored string, names ...string) string {
 	return strings.Join(list, ",")
 }
 
-// TestMigrate kills a migration when it has told of its first page, and goes on from there. Then
-// the old version can go.
+// TestMigrate kills a migration after its first report, and continues it from there. After that the
+// old version can be removed.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	const objects, page = 600, 500

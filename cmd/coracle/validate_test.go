@@ -54,7 +54,7 @@ webhooks:
   matchConditions: [{name: a, expression: "%s"}]
 `
 
-// TestValidate judges files and wants each mistake on a line.
+// TestValidate checks files, and that each mistake is printed on a line of its own.
 func TestValidate(t *testing.T) {
 	about := func(path string) string { return `ship.yaml: Ship "a": ` + path }
 	for name, tt := range map[string]struct {

@@ -42,7 +42,7 @@ func unpack(t *testing.T, file, dir string) {
 	if err := os.CopyFS(dir, z); err != nil {
 		t.Fatal(err)
 	}
-	// What was packed on another system may belong to others here.
+	// The owners in an archive from another system may be other users here.
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

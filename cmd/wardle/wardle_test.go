@@ -128,7 +128,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// What is written in one version is seen by a watch, a list and a patch in the other.
+// TestWatchOtherVersion writes an object in one version, and reads it by watch, list and patch in
+// the other.
 func TestWatchOtherVersion(t *testing.T) {
 	s := start(t)
 	resp := s.send("GET", beta+"/namespaces/default/flunders?watch=true", "")
@@ -196,7 +197,8 @@ func TestBanSwitchedOff(t *testing.T) {
 	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("bad", ""))
 }
 
-// What the tags call a set is one, apart from the finalizers, which Kubernetes lets repeat.
+// TestSets checks that the tag list:"set" forbids repeated entries. Kubernetes lets finalizers
+// repeat, so they are exempt.
 func TestSets(t *testing.T) {
 	s := start(t)
 	s.must("POST", alpha+"/fischers", `{"metadata":{"name":"carp","finalizers":["a.b/c","a.b/c"]},"disallowedFlunders":["a","b"]}`)
@@ -343,7 +345,7 @@ func TestMissingConversion(t *testing.T) {
 	}
 }
 
-// What a version can say survives the way to the hub and back.
+// TestRoundTrip checks that every value of a version survives the conversion to the hub and back.
 func TestRoundTrip(t *testing.T) {
 	s := scheme.New()
 	wardle().AddToScheme(s)

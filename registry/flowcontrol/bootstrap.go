@@ -53,16 +53,16 @@ func Suggested() Set {
 	}
 	return Set{
 		Levels: []*flowcontrolv1.PriorityLevelConfiguration{
-			queued("system", 30, 33, 64, 6),
-			queued("node-high", 40, 25, 64, 6),
-			queued("leader-election", 10, 0, 16, 4),
-			queued("workload-high", 40, 50, 128, 6),
-			queued("workload-low", 100, 90, 128, 6),
-			queued("global-default", 20, 50, 128, 6),
+			newQueuedLevel("system", 30, 33, 64, 6),
+			newQueuedLevel("node-high", 40, 25, 64, 6),
+			newQueuedLevel("leader-election", 10, 0, 16, 4),
+			newQueuedLevel("workload-high", 40, 50, 128, 6),
+			newQueuedLevel("workload-low", 100, 90, 128, 6),
+			newQueuedLevel("global-default", 20, 50, 128, 6),
 		},
 		Schemas: []*flowcontrolv1.FlowSchema{
-			sorted("system-nodes", "system", 500, byUser, everything(nodes)),
-			sorted("system-node-high", "node-high", 400, byUser, flowcontrolv1.PolicyRulesWithSubjects{
+			newRuleSchema("system-nodes", "system", 500, byUser, everything(nodes)),
+			newRuleSchema("system-node-high", "node-high", 400, byUser, flowcontrolv1.PolicyRulesWithSubjects{
 				Subjects: nodes,
 				ResourceRules: []flowcontrolv1.ResourcePolicyRule{
 					{Verbs: all, APIGroups: []string{""}, Resources: []string{"nodes", "nodes/status"}, Namespaces: all,
@@ -70,29 +70,32 @@ func Suggested() Set {
 					leases(all...),
 				},
 			}),
-			sorted("probes", flowcontrolv1.NameExempt, 2, "", flowcontrolv1.PolicyRulesWithSubjects{
+			newRuleSchema("probes", flowcontrolv1.NameExempt, 2, "", flowcontrolv1.PolicyRulesWithSubjects{
 				Subjects: everybody,
 				NonResourceRules: []flowcontrolv1.NonResourcePolicyRule{
 					{Verbs: []string{"get"}, NonResourceURLs: []string{"/healthz", "/readyz", "/livez"}},
 				},
 			}),
-			sorted("system-leader-election", "leader-election", 100, byUser, flowcontrolv1.PolicyRulesWithSubjects{
-				Subjects:      append(append(managers, schedulers...), systemAccounts),
-				ResourceRules: []flowcontrolv1.ResourcePolicyRule{leases("get", "create", "update")},
-			}),
-			sorted("kube-controller-manager", "workload-high", 800, byNamespace, everything(managers)),
-			sorted("kube-scheduler", "workload-high", 800, byNamespace, everything(schedulers)),
-			sorted("kube-system-service-accounts", "workload-high", 900, byNamespace,
+			newRuleSchema("system-leader-election", "leader-election", 100, byUser,
+				flowcontrolv1.PolicyRulesWithSubjects{
+					Subjects:      append(append(managers, schedulers...), systemAccounts),
+					ResourceRules: []flowcontrolv1.ResourcePolicyRule{leases("get", "create", "update")},
+				}),
+			newRuleSchema("kube-controller-manager", "workload-high", 800, byNamespace, everything(managers)),
+			newRuleSchema("kube-scheduler", "workload-high", 800, byNamespace, everything(schedulers)),
+			newRuleSchema("kube-system-service-accounts", "workload-high", 900, byNamespace,
 				everything([]flowcontrolv1.Subject{systemAccounts})),
-			sorted("service-accounts", "workload-low", 9000, byUser, everything(groups("system:serviceaccounts"))),
-			sorted("global-default", "global-default", 9900, byUser, everything(everybody)),
+			newRuleSchema("service-accounts", "workload-low", 9000, byUser,
+				everything(groups("system:serviceaccounts"))),
+			newRuleSchema("global-default", "global-default", 9900, byUser, everything(everybody)),
 		},
 	}
 }
 
-// queued returns a level of the type Limited whose requests wait. shares is its weight, lendable is
-// in percent, and hand is the number of queues that a flow uses. A queue holds 50 requests.
-func queued(name string, shares, lendable, queues, hand int32) *flowcontrolv1.PriorityLevelConfiguration {
+// newQueuedLevel returns a level of the type Limited whose requests wait. shares is its weight,
+// lendable is in percent, and hand is the number of queues that a flow uses. A queue holds 50
+// requests.
+func newQueuedLevel(name string, shares, lendable, queues, hand int32) *flowcontrolv1.PriorityLevelConfiguration {
 	return newLevel(name, flowcontrolv1.PriorityLevelConfigurationSpec{
 		Type: flowcontrolv1.PriorityLevelEnablementLimited,
 		Limited: &flowcontrolv1.LimitedPriorityLevelConfiguration{
@@ -113,8 +116,8 @@ func newLevel(name string,
 	return l
 }
 
-// sorted returns a schema with one rule. "" as method makes all its requests one flow.
-func sorted(name, level string, precedence int32, method flowcontrolv1.FlowDistinguisherMethodType,
+// newRuleSchema returns a schema with one rule. "" as method makes all its requests one flow.
+func newRuleSchema(name, level string, precedence int32, method flowcontrolv1.FlowDistinguisherMethodType,
 	rules flowcontrolv1.PolicyRulesWithSubjects) *flowcontrolv1.FlowSchema {
 	spec := flowcontrolv1.FlowSchemaSpec{
 		PriorityLevelConfiguration: flowcontrolv1.PriorityLevelConfigurationReference{Name: level},

@@ -216,8 +216,8 @@ $.limited: Forbidden: must be nil if the type is not Limited`,
 	checktest.Want(t, s.Validate(odd, nil), "metadata.annotations: Forbidden: annotation 'flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares' is forbidden")
 }
 
-// TestMandatoryLevels: the levels of every cluster are what they are, but for what the exempt one
-// counts for.
+// TestMandatoryLevels checks that the specs of the mandatory levels cannot differ from the fixed
+// values, but for the field exempt of the level "exempt".
 func TestMandatoryLevels(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "PriorityLevelConfiguration").Strategy
 	for _, tt := range []struct{ name, spec, want string }{

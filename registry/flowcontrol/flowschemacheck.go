@@ -135,9 +135,9 @@ var verbs = []string{"create", "delete", "deletecollection", "get", "list", "pat
 // checkVerbs checks the verbs of a rule. With "*" among them the others are not looked at.
 func checkVerbs(p *field.Path, list []string) field.ErrorList {
 	errs := checkList(p, list, "verbs must contain at least one value", "verbs")
-	known := func(verb string) bool { return slices.Contains(verbs, verb) }
+	isVerb := func(verb string) bool { return slices.Contains(verbs, verb) }
 	if !slices.Contains(list, flowcontrolv1.All) &&
-		slices.ContainsFunc(list, func(v string) bool { return !known(v) }) {
+		slices.ContainsFunc(list, func(v string) bool { return !isVerb(v) }) {
 		errs = append(errs, field.NotSupported(p, list, verbs))
 	}
 	return errs

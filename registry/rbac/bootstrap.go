@@ -57,7 +57,7 @@ func Bootstrap() *Policy {
 
 // addClusterRole adds a cluster role, and its binding if a line has subjects.
 func (p *Policy) addClusterRole(name string, traits, lines []string) {
-	role := &rbacv1.ClusterRole{ObjectMeta: fromStart("", name)}
+	role := &rbacv1.ClusterRole{ObjectMeta: bootstrapMeta("", name)}
 	if slices.Contains(traits, "gathers") {
 		role.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []meta.LabelSelector{
 			{MatchLabels: map[string]string{aggregateTo + name: "true"}},
@@ -72,7 +72,7 @@ func (p *Policy) addClusterRole(name string, traits, lines []string) {
 	p.ClusterRoles = append(p.ClusterRoles, role)
 	if bound {
 		p.ClusterRoleBindings = append(p.ClusterRoleBindings, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: fromStart("", name), Subjects: subjects, RoleRef: refTo("ClusterRole", name),
+			ObjectMeta: bootstrapMeta("", name), Subjects: subjects, RoleRef: refTo("ClusterRole", name),
 		})
 	}
 }
@@ -80,14 +80,14 @@ func (p *Policy) addClusterRole(name string, traits, lines []string) {
 // addRole adds a role and its binding in a namespace.
 func (p *Policy) addRole(namespace, name, binding string, lines []string) {
 	rules, subjects, _ := readLines(lines)
-	p.Roles = append(p.Roles, &rbacv1.Role{ObjectMeta: fromStart(namespace, name), Rules: rules})
+	p.Roles = append(p.Roles, &rbacv1.Role{ObjectMeta: bootstrapMeta(namespace, name), Rules: rules})
 	p.RoleBindings = append(p.RoleBindings, &rbacv1.RoleBinding{
-		ObjectMeta: fromStart(namespace, binding), Subjects: subjects, RoleRef: refTo("Role", name),
+		ObjectMeta: bootstrapMeta(namespace, binding), Subjects: subjects, RoleRef: refTo("Role", name),
 	})
 }
 
-// fromStart returns the metadata of an object from bootstrap.txt.
-func fromStart(namespace, name string) meta.ObjectMeta {
+// bootstrapMeta returns the metadata of an object from bootstrap.txt.
+func bootstrapMeta(namespace, name string) meta.ObjectMeta {
 	return meta.ObjectMeta{
 		Namespace: namespace, Name: name,
 		Labels: map[string]string{bootstrapping: "rbac-defaults"}, Annotations: map[string]string{AutoUpdate: "true"},

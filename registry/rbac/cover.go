@@ -124,9 +124,9 @@ func coversResource(resources []string, resource string) bool {
 	return ok && slices.Contains(resources, "*/"+sub)
 }
 
-// describe returns the rights of Missing as text: a rule on each line, in which rights that differ
-// only in the verb are merged. The lines are sorted, as Kubernetes sorts them.
-func describe(missing []rbacv1.PolicyRule) string {
+// describeMissing returns the rights of Missing as text: a rule on each line, in which rights that
+// differ only in the verb are merged. The lines are sorted, as Kubernetes sorts them.
+func describeMissing(missing []rbacv1.PolicyRule) string {
 	type thing struct{ group, resource, name string }
 	verbs := map[thing]*rbacv1.PolicyRule{}
 	var compact []*rbacv1.PolicyRule
@@ -137,8 +137,8 @@ func describe(missing []rbacv1.PolicyRule) string {
 			continue
 		}
 		of := thing{r.APIGroups[0], r.Resources[0], fmt.Sprint(r.ResourceNames)}
-		if known := verbs[of]; known != nil {
-			known.Verbs = append(known.Verbs, r.Verbs...)
+		if same := verbs[of]; same != nil {
+			same.Verbs = append(same.Verbs, r.Verbs...)
 			continue
 		}
 		verbs[of] = r
@@ -146,15 +146,15 @@ func describe(missing []rbacv1.PolicyRule) string {
 	}
 	lines := make([]string, len(compact))
 	for i, r := range compact {
-		lines[i] = text(r)
+		lines[i] = ruleText(r)
 	}
 	slices.Sort(lines)
 	return strings.Join(slices.Compact(lines), "\n")
 }
 
-// text returns a rule in one line, as Kubernetes prints it: {APIGroups:["apps"],
+// ruleText returns a rule in one line, as Kubernetes prints it: {APIGroups:["apps"],
 // Resources:["deployments"], Verbs:["get"]}.
-func text(r *rbacv1.PolicyRule) string {
+func ruleText(r *rbacv1.PolicyRule) string {
 	var parts []string
 	for _, part := range []struct {
 		name   string

@@ -14,19 +14,15 @@ import (
 
 // The guards of roles and bindings: the step of a write that refuses escalation. The write pipeline
 // (registry/write.go) calls a guard after admission has mutated the object and before the object is
-// validated. role and binding keep the laws of the package; cover.go compares rights. The texts are
-// those of Kubernetes' pkg/registry/rbac.
-
-// Nobody can give away what they have not: who writes a role must hold all that is in it, or may
-// "escalate" it, and who writes a binding must hold all that its role gives there, or may "bind"
-// it. Members of system:masters may do anything.
+// validated. checkRoleRights and checkBindingRights keep the laws of the package; cover.go compares
+// rights. The texts are those of Kubernetes' pkg/registry/rbac.
 
 // guard is the Config with the methods that check a write.
 type guard struct{ Config }
 
-// everything are the rules that allow everything. Who writes a cluster role with an aggregation
+// allRules are the rules that allow everything. Who writes a cluster role with an aggregation
 // rule must hold them, because the role can collect the rules of any other.
-var everything = []rbacv1.PolicyRule{
+var allRules = []rbacv1.PolicyRule{
 	{Verbs: []string{all}, APIGroups: []string{all}, Resources: []string{all}},
 	{Verbs: []string{all}, NonResourceURLs: []string{all}},
 }
@@ -34,9 +30,9 @@ var everything = []rbacv1.PolicyRule{
 // errAggregates is the reason of that refusal.
 var errAggregates = errors.New("must have cluster-admin privileges to use the aggregationRule")
 
-// role checks a write of a role. of and name are the resource and the object that errors name, and
-// aggregates says whether the role has, or had, an aggregation rule.
-func (g guard) role(ctx context.Context, r *registry.Request, of meta.GroupResource, name string,
+// checkRoleRights checks a write of a role. of and name are the resource and the object that errors
+// name, and aggregates says whether the role has, or had, an aggregation rule.
+func (g guard) checkRoleRights(ctx context.Context, r *registry.Request, of meta.GroupResource, name string,
 	rules []rbacv1.PolicyRule, aggregates bool) error {
 	may := request.Attributes{
 		User: r.User, Verb: "escalate", IsResource: true, Group: of.Group, Version: all, Resource: of.Resource,
@@ -45,19 +41,19 @@ func (g guard) role(ctx context.Context, r *registry.Request, of meta.GroupResou
 	if decision, _, _ := g.Access.Authorize(ctx, &may); decision == request.Allow {
 		return nil
 	}
-	if err := g.holds(ctx, r, of, name, rules); err != nil || !aggregates {
+	if err := g.refuseUnheld(ctx, r, of, name, rules); err != nil || !aggregates {
 		return err
 	}
-	err := g.holds(ctx, r, of, name, everything)
+	err := g.refuseUnheld(ctx, r, of, name, allRules)
 	if meta.IsForbidden(err) {
 		return meta.NewForbidden(of, name, errAggregates)
 	}
 	return err
 }
 
-// binding checks a write of a binding to the role ref. Rights of a cluster role in a RoleBinding
-// count in the binding's namespace only, so that is where the user must hold them.
-func (g guard) binding(ctx context.Context, r *registry.Request, of meta.GroupResource, name string,
+// checkBindingRights checks a write of a binding to the role ref. Rights of a cluster role in a
+// RoleBinding count in the binding's namespace only, so that is where the user must hold them.
+func (g guard) checkBindingRights(ctx context.Context, r *registry.Request, of meta.GroupResource, name string,
 	ref *rbacv1.RoleRef) error {
 	roles, namespace := "clusterroles", ""
 	switch ref.Kind {
@@ -81,7 +77,7 @@ func (g guard) binding(ctx context.Context, r *registry.Request, of meta.GroupRe
 	if err != nil {
 		return err
 	}
-	return g.holds(ctx, r, of, name, rules)
+	return g.refuseUnheld(ctx, r, of, name, rules)
 }
 
 // rulesOf returns the rules of a role or cluster role. It reads the newest state: a role that has
@@ -98,10 +94,10 @@ func (g guard) rulesOf(ctx context.Context, roles meta.GroupResource, namespace,
 	return obj.(*rbacv1.ClusterRole).Rules, nil
 }
 
-// holds returns a Forbidden error if the user does not hold all rights of rules in the namespace of
-// the request. It first waits until the cache is as new as the request: a role may have been taken
-// from the user through another server.
-func (g guard) holds(ctx context.Context, r *registry.Request, of meta.GroupResource, name string,
+// refuseUnheld returns a Forbidden error if the user does not hold all rights of rules in the
+// namespace of the request. It first waits until the cache is as new as the request: a role may
+// have been taken from the user through another server.
+func (g guard) refuseUnheld(ctx context.Context, r *registry.Request, of meta.GroupResource, name string,
 	rules []rbacv1.PolicyRule) error {
 	if err := g.Stores.Store(of).CatchUp(ctx); err != nil {
 		return err
@@ -124,7 +120,7 @@ func Refusal(ctx context.Context, user *request.User, held []rbacv1.PolicyRule, 
 		return err
 	}
 	msg := fmt.Sprintf("user %q (groups=%q) is attempting to grant RBAC permissions not currently held:\n%s", user.Name,
-		user.Groups, describe(missing))
+		user.Groups, describeMissing(missing))
 	if heldErr != nil {
 		msg += fmt.Sprintf("; resolution errors: [%v]", heldErr)
 	}
@@ -167,13 +163,13 @@ func onlyCollects[T any, P interface {
 
 // guardRole is the guard of roles.
 func guardRole(g guard, ctx context.Context, r *registry.Request, obj, _ *rbacv1.Role) error {
-	return g.role(ctx, r, resource("roles"), obj.Name, obj.Rules, false)
+	return g.checkRoleRights(ctx, r, resource("roles"), obj.Name, obj.Rules, false)
 }
 
 // guardClusterRole is the guard of cluster roles. As in Kubernetes, an aggregation rule of the old
 // object counts as well.
 func guardClusterRole(g guard, ctx context.Context, r *registry.Request, obj, old *rbacv1.ClusterRole) error {
-	return g.role(ctx, r, resource("clusterroles"), obj.Name, obj.Rules, aggregates(obj) || old != nil &&
+	return g.checkRoleRights(ctx, r, resource("clusterroles"), obj.Name, obj.Rules, aggregates(obj) || old != nil &&
 		aggregates(old))
 }
 
@@ -184,11 +180,11 @@ func aggregates(r *rbacv1.ClusterRole) bool {
 
 // guardRoleBinding is the guard of role bindings.
 func guardRoleBinding(g guard, ctx context.Context, r *registry.Request, obj, _ *rbacv1.RoleBinding) error {
-	return g.binding(ctx, r, resource("rolebindings"), obj.Name, &obj.RoleRef)
+	return g.checkBindingRights(ctx, r, resource("rolebindings"), obj.Name, &obj.RoleRef)
 }
 
 // guardClusterRoleBinding is the guard of cluster role bindings.
 func guardClusterRoleBinding(g guard, ctx context.Context, r *registry.Request, obj,
 	_ *rbacv1.ClusterRoleBinding) error {
-	return g.binding(ctx, r, resource("clusterrolebindings"), obj.Name, &obj.RoleRef)
+	return g.checkBindingRights(ctx, r, resource("clusterrolebindings"), obj.Name, &obj.RoleRef)
 }

@@ -25,13 +25,13 @@ const (
 // results with reports. Errors print it, so its fields have the names that Kubernetes prints.
 type device struct{ Driver, Pool, Device, ShareID string }
 
-// allocated returns the device of a result of an allocation.
-func allocated(r *resourcev1.DeviceRequestAllocationResult) device {
+// deviceOfResult returns the device of a result of an allocation.
+func deviceOfResult(r *resourcev1.DeviceRequestAllocationResult) device {
 	return device{Driver: r.Driver, Pool: r.Pool, Device: r.Device, ShareID: string(scheme.OrZero(r.ShareID))}
 }
 
-// reported returns the device of a driver's report.
-func reported(s *resourcev1.AllocatedDeviceStatus) device {
+// deviceOfReport returns the device of a driver's report.
+func deviceOfReport(s *resourcev1.AllocatedDeviceStatus) device {
 	return device{Driver: s.Driver, Pool: s.Pool, Device: s.Device, ShareID: scheme.OrZero(s.ShareID)}
 }
 
@@ -42,7 +42,7 @@ func devicesOf(a *resourcev1.AllocationResult) map[device]bool {
 	}
 	devices := make(map[device]bool, len(a.Devices.Results))
 	for i := range a.Devices.Results {
-		devices[allocated(&a.Devices.Results[i])] = true
+		devices[deviceOfResult(&a.Devices.Results[i])] = true
 	}
 	return devices
 }
@@ -53,7 +53,7 @@ func devicesOf(a *resourcev1.AllocationResult) map[device]bool {
 func dropDeallocated(s, old *resourcev1.ResourceClaimStatus) {
 	before, now := devicesOf(old.Allocation), devicesOf(s.Allocation)
 	s.Devices = slices.DeleteFunc(s.Devices, func(d resourcev1.AllocatedDeviceStatus) bool {
-		id := reported(&d)
+		id := deviceOfReport(&d)
 		return before[id] && !now[id]
 	})
 	if len(s.Devices) == 0 {
@@ -65,13 +65,13 @@ func dropDeallocated(s, old *resourcev1.ResourceClaimStatus) {
 // checked again, only that it is the same.
 func checkClaimStatus(c, old *resourcev1.ResourceClaim) field.ErrorList {
 	s, p := &c.Status, field.NewPath("status")
-	errs := distinct(p.Child("reservedFor"), s.ReservedFor, maxReservations, checkConsumer,
+	errs := checkDistinct(p.Child("reservedFor"), s.ReservedFor, maxReservations, checkConsumer,
 		func(r *resourcev1.ResourceClaimConsumerReference) meta.UID { return r.UID })
-	known := devicesOf(s.Allocation)
+	devices := devicesOf(s.Allocation)
 	report := func(p *field.Path, d *resourcev1.AllocatedDeviceStatus) field.ErrorList {
-		return checkReport(p, d, known)
+		return checkReport(p, d, devices)
 	}
-	errs = append(errs, distinct(p.Child("devices"), s.Devices, len(s.Devices), report, reported)...)
+	errs = append(errs, checkDistinct(p.Child("devices"), s.Devices, len(s.Devices), report, deviceOfReport)...)
 	errs = append(errs, checkReservations(p.Child("reservedFor"), c, old)...)
 	switch at := p.Child("allocation"); {
 	case s.Allocation == nil:
@@ -110,9 +110,9 @@ func checkReservations(p *field.Path, c, old *resourcev1.ResourceClaim) field.Er
 
 // checkAllocation checks a new allocation. Its configuration may come from the claim and from the
 // classes, hence twice the bound.
-func checkAllocation(p *field.Path, a *resourcev1.AllocationResult, known requests) field.ErrorList {
-	errs := bounded(p.Child("devices", "results"), a.Devices.Results, maxResults, known.result)
-	errs = append(errs, bounded(p.Child("devices", "config"), a.Devices.Config, 2*maxConfigs, known.applied)...)
+func checkAllocation(p *field.Path, a *resourcev1.AllocationResult, asked requests) field.ErrorList {
+	errs := checkBounded(p.Child("devices", "results"), a.Devices.Results, maxResults, asked.result)
+	errs = append(errs, checkBounded(p.Child("devices", "config"), a.Devices.Config, 2*maxConfigs, asked.applied)...)
 	if a.NodeSelector != nil {
 		errs = append(errs, podspec.NodeSelector(p.Child("nodeSelector"), a.NodeSelector)...)
 	}
@@ -141,14 +141,14 @@ func (k requests) applied(p *field.Path, c *resourcev1.DeviceAllocationConfigura
 }
 
 // checkReport checks a driver's report about a device, which must be among the allocated devices.
-func checkReport(p *field.Path, d *resourcev1.AllocatedDeviceStatus, known map[device]bool) field.ErrorList {
+func checkReport(p *field.Path, d *resourcev1.AllocatedDeviceStatus, devices map[device]bool) field.ErrorList {
 	errs := podspec.CSIDriverName(p.Child("driver"), d.Driver)
 	errs = append(errs, checkPool(p.Child("pool"), d.Pool)...)
 	errs = append(errs, check.DNSLabel(p.Child("device"), d.Device)...)
 	if d.ShareID != nil {
 		errs = append(errs, checkUUID(p.Child("shareID"), *d.ShareID)...)
 	}
-	if id := reported(d); !known[id] {
+	if id := deviceOfReport(d); !devices[id] {
 		errs = append(errs, field.Invalid(p, id, "must be an allocated device in the claim"))
 	}
 	if n := len(d.Conditions); n > maxConditions {
@@ -173,5 +173,5 @@ func checkNetwork(p *field.Path, d *resourcev1.NetworkDeviceData) field.ErrorLis
 	if len(d.HardwareAddress) > maxHardware {
 		errs = append(errs, field.TooLong(p.Child("hardwareAddress"), d.HardwareAddress, maxHardware))
 	}
-	return append(errs, distinct(p.Child("ips"), d.IPs, maxAddresses, checkInterface, itself)...)
+	return append(errs, checkDistinct(p.Child("ips"), d.IPs, maxAddresses, checkInterface, textKey)...)
 }

@@ -57,14 +57,15 @@ func checkRequestValues(p *field.Path, values []meta.Quantity, usual, capacity m
 		}
 	}
 	found := false
-	errs = append(errs, distinct(p, values, maxDiscreteRequests, func(p *field.Path, v *meta.Quantity) field.ErrorList {
-		found = found || v.Equal(usual)
-		if v.Cmp(capacity) > 0 {
-			return field.ErrorList{field.Invalid(p, v.String(),
-				fmt.Sprintf("option is larger than capacity value: %s", capacity))}
-		}
-		return nil
-	}, func(v *meta.Quantity) string { return fmt.Sprint(v.Value()) })...)
+	errs = append(errs,
+		checkDistinct(p, values, maxDiscreteRequests, func(p *field.Path, v *meta.Quantity) field.ErrorList {
+			found = found || v.Equal(usual)
+			if v.Cmp(capacity) > 0 {
+				return field.ErrorList{field.Invalid(p, v.String(),
+					fmt.Sprintf("option is larger than capacity value: %s", capacity))}
+			}
+			return nil
+		}, func(v *meta.Quantity) string { return fmt.Sprint(v.Value()) })...)
 	if !found {
 		errs = append(errs,
 			field.Invalid(p, usual.String(), "default value is not valid according to the requestPolicy"))

@@ -38,17 +38,18 @@ func (c deviceCheck) device(p *field.Path, d *resourcev1.Device) field.ErrorList
 		errs = append(errs, field.Invalid(p, n,
 			fmt.Sprintf("the total number of attribute values must not exceed %d", maxAttributeValues)))
 	}
-	errs = append(errs, named(p.Child("attributes"), d.Attributes, checkQualifiedName, checkAttribute)...)
+	errs = append(errs, checkMap(p.Child("attributes"), d.Attributes, checkQualifiedName, checkAttribute)...)
 	capacity := checkWholeCapacity
 	if scheme.OrZero(d.AllowMultipleAllocations) {
 		capacity = checkSharedCapacity
 	}
-	errs = append(errs, named(p.Child("capacity"), d.Capacity, checkQualifiedName, capacity)...)
+	errs = append(errs, checkMap(p.Child("capacity"), d.Capacity, checkQualifiedName, capacity)...)
 	if was := c.oldDevice(d.Name); was == nil || !scheme.Equal(&d.Taints, &was.Taints) {
-		errs = append(errs, bounded(p.Child("taints"), d.Taints, maxTaints, checkTaint)...)
+		errs = append(errs, checkBounded(p.Child("taints"), d.Taints, maxTaints, checkTaint)...)
 	}
-	errs = append(errs, distinct(p.Child("consumesCounters"), d.ConsumesCounters, maxConsumptions, checkConsumption,
-		func(c *resourcev1.DeviceCounterConsumption) string { return c.CounterSet })...)
+	errs = append(errs,
+		checkDistinct(p.Child("consumesCounters"), d.ConsumesCounters, maxConsumptions, checkConsumption,
+			func(c *resourcev1.DeviceCounterConsumption) string { return c.CounterSet })...)
 	errs = append(errs, c.nodes(p, d)...)
 	errs = append(errs, checkBinding(p, d.BindingConditions, d.BindingFailureConditions)...)
 	return append(errs, checkMappings(p.Child("nodeAllocatableResourceMappings"), d)...)
@@ -146,7 +147,7 @@ func checkValues[T any](p *field.Path, list []T, rule func(*field.Path, *T) fiel
 	case rule == nil:
 		return nil
 	}
-	return bounded(p, list, len(list), rule)
+	return checkBounded(p, list, len(list), rule)
 }
 
 // checkText checks the length of a text.
@@ -212,9 +213,9 @@ func checkCounters(p *field.Path, counters map[string]resourcev1.Counter) field.
 func checkBinding(p *field.Path, conditions, failures []string) field.ErrorList {
 	at, failed := p.Child("bindingConditions"), p.Child("bindingFailureConditions")
 	label := func(p *field.Path, key *string) field.ErrorList { return check.QualifiedName(p, *key) }
-	errs := bounded(at, conditions, maxBinding, label)
-	errs = append(errs, bounded(failed, failures, maxBinding, label)...)
-	errs = append(errs, repeated(at, conditions, itself)...)
+	errs := checkBounded(at, conditions, maxBinding, label)
+	errs = append(errs, checkBounded(failed, failures, maxBinding, label)...)
+	errs = append(errs, checkRepeated(at, conditions, textKey)...)
 	wanted, seen := make(map[string]bool, len(conditions)), check.Duplicates{}
 	for _, c := range conditions {
 		wanted[c] = true

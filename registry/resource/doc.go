@@ -12,7 +12,7 @@
 //   - Errors are those of kube-apiserver 1.36, with their texts and in their order.
 //   - The spec of a claim and of a claim template never changes. An allocation can be set and
 //     cleared, but not changed.
-//   - Every list has a bound (list.go). A list above its bound is one error, and its elements are
+//   - list.go has the bounds of lists. A list above its bound is one error, and its elements are
 //     not checked.
 //   - CEL expressions are stored as they are: only their length is checked.
 //

@@ -27,9 +27,10 @@ const (
 	maxDiscreteRequests = 10 // validValues of a capacity
 )
 
-// bounded applies rule to each element of a list. A list of more than limit elements gets one error
-// instead, so that a huge list costs nothing.
-func bounded[T any](p *field.Path, list []T, limit int, rule func(*field.Path, *T) field.ErrorList) field.ErrorList {
+// checkBounded applies rule to each element of a list. A list of more than limit elements gets one
+// error instead, so that a huge list costs nothing.
+func checkBounded[T any](p *field.Path, list []T, limit int,
+	rule func(*field.Path, *T) field.ErrorList) field.ErrorList {
 	if len(list) > limit {
 		return field.ErrorList{field.TooMany(p, len(list), limit)}
 	}
@@ -40,20 +41,20 @@ func bounded[T any](p *field.Path, list []T, limit int, rule func(*field.Path, *
 	return errs
 }
 
-// distinct is bounded for lists whose elements have different keys. Repeated keys are reported
-// after the errors of the elements.
-func distinct[T any, K comparable](
+// checkDistinct is checkBounded for lists whose elements have different keys. Repeated keys are
+// reported after the errors of the elements.
+func checkDistinct[T any, K comparable](
 	p *field.Path, list []T, limit int, rule func(*field.Path, *T) field.ErrorList, key func(*T) K,
 ) field.ErrorList {
-	errs := bounded(p, list, limit, rule)
+	errs := checkBounded(p, list, limit, rule)
 	if len(list) > limit {
 		return errs
 	}
-	return append(errs, repeated(p, list, key)...)
+	return append(errs, checkRepeated(p, list, key)...)
 }
 
-// repeated reports each element whose key an earlier element has.
-func repeated[T any, K comparable](p *field.Path, list []T, key func(*T) K) field.ErrorList {
+// checkRepeated reports each element whose key an earlier element has.
+func checkRepeated[T any, K comparable](p *field.Path, list []T, key func(*T) K) field.ErrorList {
 	var errs field.ErrorList
 	seen := make(map[K]bool, len(list))
 	for i, elem := range field.Each(&errs, list) {
@@ -66,12 +67,12 @@ func repeated[T any, K comparable](p *field.Path, list []T, key func(*T) K) fiel
 	return errs
 }
 
-// itself is the key of a text: the text.
-func itself(s *string) string { return *s }
+// textKey is the key of a text: the text.
+func textKey(s *string) string { return *s }
 
-// named applies keyRule to the keys of a map, and rule to its values. As in Kubernetes, an error
+// checkMap applies keyRule to the keys of a map, and rule to its values. As in Kubernetes, an error
 // about a key has the path of the map, and an error about a value has the path of the entry.
-func named[K ~string, V any](
+func checkMap[K ~string, V any](
 	p *field.Path, m map[K]V,
 	keyRule func(*field.Path, string) field.ErrorList, rule func(*field.Path, V) field.ErrorList,
 ) field.ErrorList {

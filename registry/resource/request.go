@@ -25,11 +25,11 @@ const (
 
 // checkRequests checks the requests, constraints and configuration of a claim.
 func checkRequests(p *field.Path, c *resourcev1.DeviceClaim) field.ErrorList {
-	known := requestsOf(c)
+	asked := requestsOf(c)
 	name := func(r *resourcev1.DeviceRequest) string { return r.Name }
-	errs := distinct(p.Child("requests"), c.Requests, maxRequests, checkRequest, name)
-	errs = append(errs, bounded(p.Child("constraints"), c.Constraints, maxConstraints, known.constraint)...)
-	return append(errs, bounded(p.Child("config"), c.Config, maxConfigs, known.configuration)...)
+	errs := checkDistinct(p.Child("requests"), c.Requests, maxRequests, checkRequest, name)
+	errs = append(errs, checkBounded(p.Child("constraints"), c.Constraints, maxConstraints, asked.constraint)...)
+	return append(errs, checkBounded(p.Child("config"), c.Config, maxConfigs, asked.configuration)...)
 }
 
 // checkRequest checks a request. It has either one exact request, or a list of subrequests of which
@@ -45,7 +45,7 @@ func checkRequest(p *field.Path, r *resourcev1.DeviceRequest) field.ErrorList {
 	case several:
 		name := func(r *resourcev1.DeviceSubRequest) string { return r.Name }
 		return append(errs,
-			distinct(p.Child("firstAvailable"), r.FirstAvailable, maxSubRequests, checkSubRequest, name)...)
+			checkDistinct(p.Child("firstAvailable"), r.FirstAvailable, maxSubRequests, checkSubRequest, name)...)
 	}
 	return append(errs, checkExactRequest(p.Child("exactly"), r.Exactly)...)
 }
@@ -84,7 +84,7 @@ func checkExactRequest(p *field.Path, r *resourcev1.ExactDeviceRequest) field.Er
 
 // checkSelectors checks the CEL expressions that a device must satisfy.
 func checkSelectors(p *field.Path, list []resourcev1.DeviceSelector) field.ErrorList {
-	return bounded(p, list, maxSelectors, func(p *field.Path, s *resourcev1.DeviceSelector) field.ErrorList {
+	return checkBounded(p, list, maxSelectors, func(p *field.Path, s *resourcev1.DeviceSelector) field.ErrorList {
 		if s.CEL == nil {
 			return field.ErrorList{field.Required(p.Child("cel"), "")}
 		}
@@ -125,15 +125,15 @@ type requests map[string]map[string]bool
 
 // requestsOf returns the names of the requests in a claim.
 func requestsOf(c *resourcev1.DeviceClaim) requests {
-	known := make(requests, len(c.Requests))
+	asked := make(requests, len(c.Requests))
 	for i := range c.Requests {
 		choices := make(map[string]bool, len(c.Requests[i].FirstAvailable))
 		for j := range c.Requests[i].FirstAvailable {
 			choices[c.Requests[i].FirstAvailable[j].Name] = true
 		}
-		known[c.Requests[i].Name] = choices
+		asked[c.Requests[i].Name] = choices
 	}
-	return known
+	return asked
 }
 
 // reference checks a reference to a request, REQUEST or REQUEST/SUBREQUEST. The error about a
@@ -156,7 +156,7 @@ func (k requests) reference(p *field.Path, name *string) field.ErrorList {
 
 // references checks a list of different references.
 func (k requests) references(p *field.Path, list []string) field.ErrorList {
-	return distinct(p, list, maxRequests, k.reference, itself)
+	return checkDistinct(p, list, maxRequests, k.reference, textKey)
 }
 
 // constraint checks a constraint: all devices of its requests have the same value of an attribute,

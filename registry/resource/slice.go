@@ -119,9 +119,9 @@ func checkSlice(s, old *resourcev1.ResourceSlice) field.ErrorList {
 	if slices.ContainsFunc(spec.Devices, isAdvanced) {
 		limit = maxAdvancedDevices
 	}
-	errs = append(errs, distinct(p.Child("devices"), spec.Devices, limit, deviceCheck{spec, old}.device,
+	errs = append(errs, checkDistinct(p.Child("devices"), spec.Devices, limit, deviceCheck{spec, old}.device,
 		func(d *resourcev1.Device) string { return d.Name })...)
-	return append(errs, distinct(p.Child("sharedCounters"), spec.SharedCounters, maxCounterSets, checkCounterSet,
+	return append(errs, checkDistinct(p.Child("sharedCounters"), spec.SharedCounters, maxCounterSets, checkCounterSet,
 		func(c *resourcev1.CounterSet) string { return c.Name })...)
 }
 

@@ -14,20 +14,25 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// volumeAttachments makes the resource volumeattachments. The status changes by itself: that door
-// keeps the metadata, too.
+// volumeAttachments declares the resource volumeattachments: the intent to attach a volume to a
+// node, and the result. An update of the status keeps metadata, and is validated like a whole
+// object.
 func volumeAttachments() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*storagev1.VolumeAttachment]{
 		GroupResource: resource("volumeattachments"),
 		Kind:          "VolumeAttachment",
-		Strategy:      registry.StrategyOf[*storagev1.VolumeAttachment]{Metadata: registry.MetaObject, Validate: checkAttachment},
+		Strategy: registry.StrategyOf[*storagev1.VolumeAttachment]{Metadata: registry.MetaObject,
+			Validate: checkAttachment},
 		Status: &registry.StatusOf[*storagev1.VolumeAttachment]{
-			Prepare: registry.KeepMeta[*storagev1.VolumeAttachment], Validate: checkAttachment, Reset: []string{"metadata", "spec"},
+			Prepare:  registry.KeepMeta[*storagev1.VolumeAttachment],
+			Validate: checkAttachment,
+			Reset:    []string{"metadata", "spec"},
 		},
 		Table: &registry.TableOf[*storagev1.VolumeAttachment]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				{Name: "Attacher", Type: "string", Format: "name", Description: "Name of the CSI driver that attaches the volume."},
+				{Name: "Attacher", Type: "string", Format: "name",
+					Description: "Name of the CSI driver that attaches the volume."},
 				registry.Column("PV", "Name of the persistent volume.", 0),
 				registry.Column("Node", "Name of the node.", 0),
 				registry.BooleanColumn("Attached", "Whether the volume is attached.", 0),
@@ -35,13 +40,16 @@ func volumeAttachments() registry.Resource {
 			},
 			Cells: func(a *storagev1.VolumeAttachment, now time.Time) []any {
 				volume := scheme.OrZero(a.Spec.Source.PersistentVolumeName)
-				return []any{a.Name, a.Spec.Attacher, volume, a.Spec.NodeName, a.Status.Attached, registry.Age(&a.ObjectMeta, now)}
+				return []any{a.Name, a.Spec.Attacher, volume, a.Spec.NodeName, a.Status.Attached,
+					registry.Age(&a.ObjectMeta, now)}
 			},
 		},
 		ReturnsDeleted: true,
 	})
 }
 
+// checkAttachment validates an attachment, for updates of the object and of the status. The spec
+// never changes.
 func checkAttachment(a, old *storagev1.VolumeAttachment) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := podspec.CSIDriverName(p.Child("attacher"), a.Spec.Attacher)
@@ -60,7 +68,8 @@ func checkAttachment(a, old *storagev1.VolumeAttachment) field.ErrorList {
 	return errs
 }
 
-// checkAttached checks what is attached, of which there must be one.
+// checkAttached checks the source: the name of a persistent volume, or the spec of a volume inside
+// a pod, not both.
 func checkAttached(p *field.Path, s *storagev1.VolumeAttachmentSource) field.ErrorList {
 	const one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 	switch name, spec := s.PersistentVolumeName, s.InlineVolumeSpec; {
@@ -71,15 +80,17 @@ func checkAttached(p *field.Path, s *storagev1.VolumeAttachmentSource) field.Err
 	case spec != nil:
 		return podspec.InlineVolume(p.Child("inlineVolumeSpec"), spec)
 	case *name == "":
-		return field.ErrorList{field.Required(p.Child("persistentVolumeName"), "must specify non empty persistentVolumeName")}
+		return field.ErrorList{field.Required(p.Child("persistentVolumeName"),
+			"must specify non empty persistentVolumeName")}
 	}
 	return nil
 }
 
-// maxErrorMessage is the most characters that the message of an error may have. Clients are told of
-// another bound.
+// maxErrorMessage is the bound of an error's message, in bytes. As in kube-apiserver, the error
+// about a longer message names another bound, maxParameterSize.
 const maxErrorMessage = 1024
 
+// checkVolumeError checks an error of attaching or detaching. It may be nil.
 func checkVolumeError(p *field.Path, e *storagev1.VolumeError) field.ErrorList {
 	if e == nil {
 		return nil

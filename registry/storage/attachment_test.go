@@ -9,7 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// attachment makes an attachment of some source, with more beside its spec.
+// attachment returns an attachment of a source. more is JSON that follows its spec.
 func attachment(t *testing.T, source, more string) *storagev1.VolumeAttachment {
 	t.Helper()
 	return checktest.Decode[storagev1.VolumeAttachment](t, `{"spec":{"attacher":"d.example.com","nodeName":"n","source":{`+source+`}}`+more+`}`)

@@ -13,7 +13,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// csiStorageCapacities makes the resource csistoragecapacities.
+// csiStorageCapacities declares the resource csistoragecapacities: how much storage of a class is
+// left for the nodes of a topology. External provisioners publish it, and the scheduler reads it
+// (KEP-1472).
 func csiStorageCapacities() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*storagev1.CSIStorageCapacity]{
 		GroupResource: resource("csistoragecapacities"),
@@ -27,6 +29,8 @@ func csiStorageCapacities() registry.Resource {
 	})
 }
 
+// checkStorageCapacity validates a capacity. What it is about, its class and its topology, never
+// changes.
 func checkStorageCapacity(c, old *storagev1.CSIStorageCapacity) field.ErrorList {
 	topology, class := field.NewPath("nodeTopology"), field.NewPath("storageClassName")
 	errs := meta.ValidateLabelSelector(c.NodeTopology, topology)
@@ -42,6 +46,8 @@ func checkStorageCapacity(c, old *storagev1.CSIStorageCapacity) field.ErrorList 
 	return append(errs, check.Immutable(class, &c.StorageClassName, &old.StorageClassName)...)
 }
 
+// storageCapacityWarnings warns of deprecated node labels in the topology. The two texts differ in
+// form, as in kube-apiserver.
 func storageCapacityWarnings(c, _ *storagev1.CSIStorageCapacity) []string {
 	if c.NodeTopology == nil {
 		return nil
@@ -50,7 +56,8 @@ func storageCapacityWarnings(c, _ *storagev1.CSIStorageCapacity) []string {
 	p := field.NewPath("nodeTopology")
 	for i, r := range c.NodeTopology.MatchExpressions {
 		if msg := podspec.OldNodeLabel(r.Key); msg != "" {
-			warnings = append(warnings, fmt.Sprintf("%s: %s is %s", p.Child("matchExpressions").Index(i).Child("key"), r.Key, msg))
+			warnings = append(warnings,
+				fmt.Sprintf("%s: %s is %s", p.Child("matchExpressions").Index(i).Child("key"), r.Key, msg))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.NodeTopology.MatchLabels)) {

@@ -18,7 +18,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// storageClasses makes the resource storageclasses.
+// The resources storageclasses and volumeattributesclasses. Both name a driver and its parameters.
+// Of a storage class only metadata, expansion, mount options and topologies can change; of a volume
+// attributes class nothing but metadata.
+
+// storageClasses declares the resource storageclasses.
 func storageClasses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*storagev1.StorageClass]{
 		GroupResource: resource("storageclasses"),
@@ -44,6 +48,8 @@ func storageClasses() registry.Resource {
 	})
 }
 
+// checkStorageClass validates a storage class. An empty reclaim policy that is not nil passes, as
+// in kube-apiserver.
 func checkStorageClass(c, old *storagev1.StorageClass) field.ErrorList {
 	errs := checkProvisioner(field.NewPath("provisioner"), c.Provisioner)
 	errs = append(errs, checkParameters(field.NewPath("parameters"), c.Parameters)...)
@@ -61,20 +67,23 @@ func checkStorageClass(c, old *storagev1.StorageClass) field.ErrorList {
 	errs = append(errs, check.Immutable(field.NewPath("parameters"), &c.Parameters, &old.Parameters)...)
 	errs = append(errs, check.Immutable(field.NewPath("provisioner"), &c.Provisioner, &old.Provisioner)...)
 	errs = append(errs, check.Immutable(field.NewPath("reclaimPolicy"), c.ReclaimPolicy, old.ReclaimPolicy)...)
-	return append(errs, check.Immutable(field.NewPath("volumeBindingMode"), c.VolumeBindingMode, old.VolumeBindingMode)...)
+	return append(errs,
+		check.Immutable(field.NewPath("volumeBindingMode"), c.VolumeBindingMode, old.VolumeBindingMode)...)
 }
 
-// checkProvisioner checks the name of what makes or changes volumes.
+// checkProvisioner checks the name of a provisioner or driver: a qualified name, in which upper
+// case counts as lower case.
 func checkProvisioner(p *field.Path, name string) field.ErrorList {
 	return check.Needed(p, strings.ToLower(name), check.QualifiedName)
 }
 
-// Bounds of the parameters of a class.
+// The bounds of the parameters of a class.
 const (
-	maxParameters    = 512
-	maxParameterSize = 256 << 10 // bytes, of all names and values together
+	maxParameters    = 512       // entries
+	maxParameterSize = 256 << 10 // bytes of all keys and values together
 )
 
+// checkParameters checks the parameters of a class. Only the provisioner knows what they mean.
 func checkParameters(p *field.Path, parameters map[string]string) field.ErrorList {
 	if len(parameters) > maxParameters {
 		return field.ErrorList{field.TooLong(p, "", maxParameters)}
@@ -86,7 +95,7 @@ func checkParameters(p *field.Path, parameters map[string]string) field.ErrorLis
 	return append(errs, checkSize(p, parameters)...)
 }
 
-// checkSize checks how large names and values are together.
+// checkSize checks the size of all keys and values together.
 func checkSize(p *field.Path, m map[string]string) field.ErrorList {
 	size := 0
 	for key, value := range m {
@@ -98,25 +107,28 @@ func checkSize(p *field.Path, m map[string]string) field.ErrorList {
 	return nil
 }
 
-// checkTopologies checks the places in which volumes may be made. None may occur twice; one that
-// says nothing is told of as often as if it had occurred beside each of them before.
+// checkTopologies checks the topology terms of a storage class. A repeated term gets one error for
+// each equal term before it. In kube-apiserver the list of earlier terms also begins with
+// len(terms) nil terms, by mistake, and an empty term equals a nil one; so an empty term gets that
+// many errors more. seen counts the earlier terms by their canonical form, which needs no
+// comparison of each pair.
 func checkTopologies(p *field.Path, terms []corev1.TopologySelectorTerm) field.ErrorList {
 	var errs field.ErrorList
 	seen := map[string]int{"": len(terms)}
 	for i, term := range field.Each(&errs, terms) {
 		at := p.Index(i).Child("matchLabelExpressions")
-		place, bad := checkTopology(at, term)
+		form, bad := checkTopology(at, term)
 		errs = append(errs, bad...)
-		for n := seen[place]; n > 0 && !errs.Full(); n-- {
+		for n := seen[form]; n > 0 && !errs.Full(); n-- {
 			errs = append(errs, field.Duplicate(at, ""))
 		}
-		seen[place]++
+		seen[form]++
 	}
 	return errs
 }
 
-// checkTopology checks a place. It returns what the place is, in a form that is equal for equal
-// places only.
+// checkTopology checks a topology term. It returns the term in a canonical form, which is equal for
+// equal terms only; "" is the form of an empty term.
 func checkTopology(p *field.Path, term *corev1.TopologySelectorTerm) (string, field.ErrorList) {
 	var errs field.ErrorList
 	values := map[string][]string{} // by key
@@ -143,6 +155,7 @@ func checkTopology(p *field.Path, term *corev1.TopologySelectorTerm) (string, fi
 	return fmt.Sprintf("%q", values), errs
 }
 
+// storageClassWarnings warns of deprecated node labels in the topology terms.
 func storageClassWarnings(c, _ *storagev1.StorageClass) []string {
 	var warnings []string
 	for i, term := range c.AllowedTopologies {
@@ -156,9 +169,13 @@ func storageClassWarnings(c, _ *storagev1.StorageClass) []string {
 	return warnings
 }
 
-// defaultMarks are the annotations of the class that claims get which name none.
-var defaultMarks = []string{"storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"}
+// defaultMarks are the annotations that, with the value "true", make a class the default for claims
+// that name no class. The second is the name of an older release.
+var defaultMarks = []string{"storageclass.kubernetes.io/is-default-class",
+	"storageclass.beta.kubernetes.io/is-default-class"}
 
+// storageClassCells returns the cells of a table's row. A field that is not set is shown with its
+// default.
 func storageClassCells(c *storagev1.StorageClass, now time.Time) []any {
 	name := c.Name
 	if slices.ContainsFunc(defaultMarks, func(mark string) bool { return c.Annotations[mark] == "true" }) {
@@ -171,10 +188,11 @@ func storageClassCells(c *storagev1.StorageClass, now time.Time) []any {
 	if c.VolumeBindingMode != nil {
 		mode = *c.VolumeBindingMode
 	}
-	return []any{name, c.Provisioner, string(policy), string(mode), scheme.OrZero(c.AllowVolumeExpansion), registry.Age(&c.ObjectMeta, now)}
+	return []any{name, c.Provisioner, string(policy), string(mode), scheme.OrZero(c.AllowVolumeExpansion),
+		registry.Age(&c.ObjectMeta, now)}
 }
 
-// volumeAttributesClasses makes the resource volumeattributesclasses.
+// volumeAttributesClasses declares the resource volumeattributesclasses (KEP-3751).
 func volumeAttributesClasses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*storagev1.VolumeAttributesClass]{
 		GroupResource: resource("volumeattributesclasses"),
@@ -186,7 +204,8 @@ func volumeAttributesClasses() registry.Resource {
 		},
 		Table: &registry.TableOf[*storagev1.VolumeAttributesClass]{
 			Columns: []meta.TableColumnDefinition{
-				registry.NameColumn, registry.Column("DriverName", "Name of the CSI driver that knows the attributes.", 0), registry.AgeColumn,
+				registry.NameColumn, registry.Column("DriverName", "Name of the CSI driver that knows the attributes.",
+					0), registry.AgeColumn,
 			},
 			Cells: func(c *storagev1.VolumeAttributesClass, now time.Time) []any {
 				return []any{c.Name, c.DriverName, registry.Age(&c.ObjectMeta, now)}
@@ -196,7 +215,8 @@ func volumeAttributesClasses() registry.Resource {
 	})
 }
 
-// checkAttributesClass tells of a change before the rest.
+// checkAttributesClass validates a volume attributes class. As in kube-apiserver, errors about a
+// change come first.
 func checkAttributesClass(c, old *storagev1.VolumeAttributesClass) field.ErrorList {
 	var errs field.ErrorList
 	driver, parameters := field.NewPath("driverName"), field.NewPath("parameters")

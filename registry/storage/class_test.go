@@ -42,7 +42,8 @@ func TestParameters(t *testing.T) {
 	checktest.Want(t, checkStorageClass(c, nil), `parameters: Too long: may not be more than 512 bytes`)
 }
 
-// TestTopologies: in want, $ is the path of the first term's expressions.
+// TestTopologies checks the validation of topology terms. In want, $ is the path of the first
+// term's expressions.
 func TestTopologies(t *testing.T) {
 	for _, tt := range []struct{ terms, want string }{
 		{`{"matchLabelExpressions":[{"key":"a","values":["1","2"]},{"key":"b","values":["1"]}]},{"matchLabelExpressions":[{"key":"a","values":["1"]}]}`, ``},

@@ -13,8 +13,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// csiDrivers makes the resource csidrivers. Their generation counts changes from 0 on, not as that
-// of other kinds.
+// The resource csidrivers: how Kubernetes must treat the volumes of a CSI driver. The name of the
+// object is the name of the driver.
+
+// csiDrivers declares the resource csidrivers. prepareDriver counts its generation, because it
+// begins with 0, where that of other kinds begins with 1.
 func csiDrivers() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*storagev1.CSIDriver]{
 		GroupResource: resource("csidrivers"),
@@ -28,11 +31,14 @@ func csiDrivers() registry.Resource {
 		Table: &registry.TableOf[*storagev1.CSIDriver]{
 			Columns: []meta.TableColumnDefinition{
 				registry.NameColumn,
-				registry.BooleanColumn("AttachRequired", "Whether volumes must be attached before they are mounted.", 0),
+				registry.BooleanColumn("AttachRequired", "Whether volumes must be attached before they are mounted.",
+					0),
 				registry.BooleanColumn("PodInfoOnMount", "Whether the driver is told about the pod.", 0),
-				registry.BooleanColumn("StorageCapacity", "Whether the scheduler looks at the capacity that is reported.", 0),
+				registry.BooleanColumn("StorageCapacity",
+					"Whether the scheduler looks at the capacity that is reported.", 0),
 				registry.Column("TokenRequests", "Whom the tokens are for that the driver gets.", 0),
-				registry.BooleanColumn("RequiresRepublish", "Whether the driver is asked again and again to mount a volume.", 0),
+				registry.BooleanColumn("RequiresRepublish",
+					"Whether the driver is asked again and again to mount a volume.", 0),
 				registry.Column("Modes", "What volumes can be.", 0),
 				registry.AgeColumn,
 			},
@@ -42,6 +48,8 @@ func csiDrivers() registry.Resource {
 	})
 }
 
+// prepareDriver drops preventPodSchedulingIfMissing, which is not served, unless the old object has
+// it. It also counts changes of the spec.
 func prepareDriver(_ *registry.Request, d, old *storagev1.CSIDriver) {
 	if old == nil || old.Spec.PreventPodSchedulingIfMissing == nil { // not served
 		d.Spec.PreventPodSchedulingIfMissing = nil
@@ -51,6 +59,8 @@ func prepareDriver(_ *registry.Request, d, old *storagev1.CSIDriver) {
 	}
 }
 
+// checkDriver validates a driver. Whether its volumes are attached, and what they can be, never
+// changes. The path attachedRequired, which is no field, is kube-apiserver's.
 func checkDriver(d, old *storagev1.CSIDriver) field.ErrorList {
 	spec, p := &d.Spec, field.NewPath("spec")
 	errs := check.OptionalOneOf(p.Child("fsGroupPolicy"), spec.FSGroupPolicy,
@@ -72,9 +82,11 @@ func checkDriver(d, old *storagev1.CSIDriver) field.ErrorList {
 		return errs
 	}
 	errs = append(errs, check.Immutable(p.Child("attachedRequired"), spec.AttachRequired, old.Spec.AttachRequired)...)
-	return append(errs, check.Immutable(p.Child("volumeLifecycleModes"), &spec.VolumeLifecycleModes, &old.Spec.VolumeLifecycleModes)...)
+	return append(errs,
+		check.Immutable(p.Child("volumeLifecycleModes"), &spec.VolumeLifecycleModes, &old.Spec.VolumeLifecycleModes)...)
 }
 
+// checkTokens checks the service account tokens that the driver wants: one for each audience.
 func checkTokens(p *field.Path, tokens []storagev1.TokenRequest) field.ErrorList {
 	var errs field.ErrorList
 	audiences := check.Duplicates{}
@@ -90,8 +102,8 @@ func checkTokens(p *field.Path, tokens []storagev1.TokenRequest) field.ErrorList
 	return errs
 }
 
-// driverWarnings recommends the safer way to hand tokens to a driver, to those who change what
-// tokens there are.
+// driverWarnings recommends serviceAccountTokenInSecrets to a client that creates or changes token
+// requests without it.
 func driverWarnings(d, old *storagev1.CSIDriver) []string {
 	tokens := d.Spec.TokenRequests
 	if len(tokens) == 0 || d.Spec.ServiceAccountTokenInSecrets != nil {
@@ -104,6 +116,7 @@ func driverWarnings(d, old *storagev1.CSIDriver) []string {
 		"possible logging of tokens in volume attributes"}
 }
 
+// driverCells returns the cells of a table's row.
 func driverCells(d *storagev1.CSIDriver, now time.Time) []any {
 	spec := &d.Spec
 	tokens, modes := registry.Unset, registry.None
@@ -115,11 +128,13 @@ func driverCells(d *storagev1.CSIDriver, now time.Time) []any {
 	}
 	attach := spec.AttachRequired == nil || *spec.AttachRequired
 	return []any{
-		d.Name, attach, scheme.OrZero(spec.PodInfoOnMount), scheme.OrZero(spec.StorageCapacity), tokens, scheme.OrZero(spec.RequiresRepublish), modes,
+		d.Name, attach, scheme.OrZero(spec.PodInfoOnMount), scheme.OrZero(spec.StorageCapacity),
+		tokens, scheme.OrZero(spec.RequiresRepublish), modes,
 		registry.Age(&d.ObjectMeta, now),
 	}
 }
 
+// joined returns the texts of a list with commas between them.
 func joined[T any](list []T, text func(T) string) string {
 	texts := make([]string, len(list))
 	for i, v := range list {

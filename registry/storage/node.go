@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// csiNodes makes the resource csinodes.
+// csiNodes declares the resource csinodes: the CSI drivers that are installed on a node. The
+// kubelet writes it; the name of the object is the name of the node.
 func csiNodes() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*storagev1.CSINode]{
 		GroupResource: resource("csinodes"),
@@ -32,8 +33,8 @@ func csiNodes() registry.Resource {
 	})
 }
 
-// checkNode checks the drivers on a node. One that was there before may change what it has room
-// for, and nothing else.
+// checkNode validates the drivers on a node. Of a driver that was there before only allocatable can
+// change.
 func checkNode(n, old *storagev1.CSINode) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("spec", "drivers")
@@ -63,13 +64,17 @@ func checkNode(n, old *storagev1.CSINode) field.ErrorList {
 	return errs
 }
 
-const maxNodeID = 256 // characters
+// maxNodeID is the bound of a node's name for the driver, in bytes. The error speaks of characters,
+// as kube-apiserver's does.
+const maxNodeID = 256
 
+// checkNodeDriver checks a driver on the node.
 func checkNodeDriver(p *field.Path, d *storagev1.CSINodeDriver) field.ErrorList {
 	errs := podspec.CSIDriverName(p.Child("name"), d.Name)
 	errs = append(errs, check.Required(p.Child("nodeID"), d.NodeID)...)
 	if len(d.NodeID) > maxNodeID {
-		errs = append(errs, field.Invalid(p.Child("nodeID"), d.NodeID, fmt.Sprintf("must be %d characters or less", maxNodeID)))
+		errs = append(errs,
+			field.Invalid(p.Child("nodeID"), d.NodeID, fmt.Sprintf("must be %d characters or less", maxNodeID)))
 	}
 	if a := d.Allocatable; a != nil && a.Count != nil {
 		errs = append(errs, check.NonNegative(p.Child("allocatable", "count"), *a.Count)...)
@@ -77,7 +82,8 @@ func checkNodeDriver(p *field.Path, d *storagev1.CSINodeDriver) field.ErrorList 
 	return errs
 }
 
-// checkTopologyKeys checks the keys of the labels by which the driver at p tells places apart.
+// checkTopologyKeys checks the keys of the node labels that are the driver's topology. As in
+// kube-apiserver, errors have the path of the driver.
 func checkTopologyKeys(p *field.Path, keys []string) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}

@@ -27,7 +27,7 @@ func declared(t *testing.T, name string) *registry.Resource {
 	return nil
 }
 
-// write runs an object through the strategy, as new or as a change of old.
+// write runs an object through the strategy, as a new object or as an update of old.
 func write[T meta.Object](t *testing.T, name string, obj, old T) field.ErrorList {
 	t.Helper()
 	s := declared(t, name).Strategy
@@ -107,7 +107,7 @@ func TestAllowUnconditionalUpdate(t *testing.T) {
 	}
 }
 
-// wantWarnings compares warnings with those of want, one a line.
+// wantWarnings compares warnings with the lines of want.
 func wantWarnings(t *testing.T, got []string, want string) {
 	t.Helper()
 	var list []string
