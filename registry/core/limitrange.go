@@ -130,7 +130,7 @@ type amount struct {
 	// set is false if the list lacks the resource; comparisons then pass.
 	set  bool
 	path *field.Path
-	name string // how messages call the list
+	name string // the name of the list in messages
 }
 
 // checkLimits compares the amounts of one resource in the lists of an item: min <= default request
@@ -174,8 +174,8 @@ func checkAtMost(a, b, shown amount) field.ErrorList {
 		fmt.Sprintf("%s value %s is greater than %s value %s", a.name, a, b.name, b))}
 }
 
-// checkRatio checks maxLimitRequestRatio, the most that a limit may be of its request: at least 1,
-// and no more than max/min, beyond which it could never matter.
+// checkRatio checks maxLimitRequestRatio, the largest allowed quotient of a limit and its request.
+// It is at least 1, and at most max/min: a larger ratio would have no effect.
 func checkRatio(ratio, least, most amount) field.ErrorList {
 	if !ratio.set {
 		return nil
