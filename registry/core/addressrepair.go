@@ -279,9 +279,9 @@ func (r *AddressRepair) deleteAddress(ctx context.Context, a *networkingv1.IPAdd
 	return ignoreNotFound(err)
 }
 
-// repairAddress deletes the IPAddress of ip if it refers to a service that does not have ip, or to
-// no service. An IPAddress that is younger than grace stays, and young is true. IPAddresses of
-// other managers are left alone.
+// repairAddress deletes the IPAddress of ip if it refers to no service, or to a service that does
+// not exist or does not have ip. If it refers to a service and is younger than grace, it stays, and
+// young is true. IPAddresses of other managers are left alone.
 func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young bool, err error) {
 	_, addresses, err := r.views()
 	if err != nil {

@@ -50,7 +50,8 @@ type AccountToken struct {
 	Lasts, WarnAfter time.Duration
 }
 
-// ObjectName names one object whose kind and namespace follow from where the ObjectName stands.
+// ObjectName names one object; the field that holds the ObjectName says of which kind and
+// namespace.
 type ObjectName struct {
 	Name string
 	UID  meta.UID
