@@ -195,7 +195,7 @@ func (c *specCheck) checkResourceClaims(p *field.Path) field.ErrorList {
 
 // Limits of dnsConfig: nameservers, search domains, and characters of all search domains with a
 // space between each two. glibc's resolver reads at most 3 nameservers; the limits of search
-// domains are Kubernetes' own.
+// domains are Kubernetes' own (KEP-2595).
 const (
 	maxNameservers = 3
 	maxSearches    = 32
