@@ -218,8 +218,9 @@ func checkIndexed(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	return errs
 }
 
-// checkReplacementPolicy checks when a pod that is terminating is replaced (KEP-3939). With a
-// failure policy only Failed is possible: the policy needs to see how the pod ended.
+// checkReplacementPolicy checks podReplacementPolicy: when a pod that is terminating is replaced
+// (KEP-3939). With a failure policy only Failed is possible: the failure policy needs to know how
+// the pod ended.
 func checkReplacementPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	if spec.PodFailurePolicy != nil {
 		return check.OptionalOneOf(p, spec.PodReplacementPolicy, batchv1.Failed)
