@@ -85,7 +85,7 @@ func statefulSetWarnings(s, old *appsv1.StatefulSet) []string {
 	for i := range s.Spec.VolumeClaimTemplates {
 		p := field.NewPath("spec", "volumeClaimTemplates").Index(i)
 		if old != nil {
-			p = p.Child("Spec") // the path that kube-apiserver reports on an update
+			p = p.Child("Spec") // kube-apiserver reports this path on an update
 		}
 		warnings = append(warnings, podspec.ClaimWarnings(p, &s.Spec.VolumeClaimTemplates[i].Spec)...)
 	}

@@ -17,8 +17,8 @@ import (
 // This file checks new jobs and, with jobupdate.go, updates of jobs. checkSpec is also for the jobs
 // that a cron job creates. Rules for failure and success policies are in jobpolicy.go.
 
-// Limits of indexed jobs (KEP-3850). The status lists completed and failed indexes; these limits
-// keep the lists below the size that an object can have.
+// Limits of indexed jobs (KEP-2214, KEP-3850). The status lists completed and failed indexes; these
+// limits keep the lists below the size that an object can have.
 const (
 	maxParallelism  = 100_000 // pods at a time
 	maxFailed       = 100_000 // failed indexes

@@ -52,8 +52,9 @@ const (
 	unknownSigner = "kubernetes.io/legacy-unknown"
 )
 
-// checkRequest validates r, which replaces old by a write through the door through; old is nil if r
-// is new. The certificate is validated if it changes and the old one was valid or missing.
+// checkRequest validates r. old is the request that r replaces, nil if r is new; through is the
+// door of the write. The certificate is validated if it changes and the old one was valid or
+// missing.
 func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 	errs := checkSpec(&r.Spec, old != nil)
 	var before []condition

@@ -194,8 +194,8 @@ func checkRatio(ratio, least, most amount) field.ErrorList {
 	return errs
 }
 
-// ratios returns the ratio, and that of most to least. It computes in thousandths, unless an amount
-// in thousandths would not fit an int64.
+// ratios returns ratio, and the quotient of most and least, as floating-point numbers. It computes
+// in thousandths, unless an amount in thousandths would not fit an int64.
 func ratios(ratio, most, least meta.Quantity) (value, limit float64) {
 	const maxMilli = math.MaxInt64 / 1000
 	if max(ratio.Value(), most.Value(), least.Value()) < maxMilli {

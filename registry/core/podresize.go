@@ -111,9 +111,9 @@ func storedClass(pod *corev1.Pod) corev1.PodQOSClass {
 	return qosClass(&pod.Spec)
 }
 
-// nodeResizes reports whether the node of a pod can resize it: a kubelet that can reports the
-// resources of a running container. Only the first running one counts. If none runs, the answer is
-// not known and the resize is accepted.
+// nodeResizes reports whether the node of a pod can resize it: if the kubelet supports resizing,
+// the status of each running container has its resources. nodeResizes looks at the first running
+// container. If no container runs, it returns true.
 func nodeResizes(s *corev1.PodStatus) bool {
 	for i := range s.ContainerStatuses {
 		if c := &s.ContainerStatuses[i]; c.State.Running != nil {

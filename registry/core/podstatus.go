@@ -44,7 +44,7 @@ func dropDisabledStatus(now, was *corev1.PodStatus) {
 	}
 }
 
-// mounts returns the statuses of all volume mounts of all containers. The pointers lead into s.
+// mounts returns the statuses of all volume mounts of all containers. The pointers point into s.
 func mounts(s *corev1.PodStatus) []*corev1.VolumeMountStatus {
 	var all []*corev1.VolumeMountStatus
 	for _, list := range [][]corev1.ContainerStatus{

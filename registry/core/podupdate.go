@@ -158,7 +158,7 @@ func gatesUpdate(p *field.Path, now, was []corev1.PodSchedulingGate) field.Error
 
 // gatedUpdate checks the changes that only a gated pod may make: the scheduler has not looked at
 // the pod, so the choice of nodes may become narrower, never wider. It gives rest the old values of
-// what it has checked.
+// the fields that it has checked.
 func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	for key, value := range old.NodeSelector {

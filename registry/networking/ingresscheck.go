@@ -12,8 +12,9 @@ import (
 // This file checks the spec of ingresses. checkIngress is the Validate of the resource in
 // ingress.go; ingressclass.go uses checkReference, too.
 
-// ingressCheck is the check of one ingress. Its fields name rules that older servers did not have.
-// If the old ingress breaks such a rule anywhere, the new one may break it everywhere.
+// ingressCheck is the check of one ingress. Each field is true if the check leaves out a rule that
+// older servers did not have. If the old ingress breaks such a rule anywhere, the new one may break
+// it everywhere.
 type ingressCheck struct {
 	anySecretName   bool // a secret with a certificate may have any name
 	anyWildcardRule bool // the paths of a wildcard host are not checked
