@@ -57,7 +57,7 @@ type serviceName struct{ namespace, name string }
 
 // Pass looks at all services and IPAddresses once. young says that some IPAddresses without a
 // service were younger than grace; the caller makes another pass later. It ends with the first
-// error of the store; what is already repaired stays so.
+// error of the store; what it has repaired before stays repaired.
 func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 	services, addresses, err := r.views()
 	if err != nil {

@@ -135,8 +135,8 @@ func (e *eviction) run(ctx context.Context, a *registry.Action) error {
 // and the deletion.
 const maxOvertaken = 20
 
-// evictUnprotected deletes the pod if it needs no budget; gone says that it did. Otherwise it
-// returns the pod, and run looks at the pod's budget. The deletion of a pending pod requires the
+// evictUnprotected deletes the pod if it needs no budget; gone is then true. Otherwise it returns
+// the pod, and run looks at the pod's budget. The deletion of a pending pod requires the
 // resourceVersion that was read, because the pod may become ready; if the pod has changed, it is
 // read again.
 func (e *eviction) evictUnprotected(ctx context.Context) (pod *corev1.Pod, gone bool, err error) {

@@ -28,7 +28,7 @@ const updatable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`sp
 	"(allow it to be set to 1 if it was previously negative)"
 
 // checkPodUpdate checks a change of a pod. If the number of containers changes, or the deadline is
-// out of range or later than before, the remaining checks are left out, as in Kubernetes.
+// out of range or longer than before, the remaining checks are left out, as in Kubernetes.
 func checkPodUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	errs := podAnnotationsUpdate(rules, pod, old)
 	p := field.NewPath("spec")

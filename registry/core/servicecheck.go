@@ -21,7 +21,7 @@ import (
 // families.complete calls it before addresses are taken.
 //
 // Addresses and ranges are checked strictly if they are new. A text that the old object has may
-// stay as it is, with leading zeros or bits behind the prefix (KEP-4858).
+// stay as it is, even with leading zeros or with bits set behind the prefix length (KEP-4858).
 
 // checkService checks a service, and its change if old is not nil. Whether addresses fit the
 // families has been checked before they were allocated.
@@ -242,8 +242,8 @@ func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList 
 	return errs
 }
 
-// trafficDistributions are the values of spec.trafficDistribution (KEP-4444). PreferClose is the
-// old name of PreferSameZone.
+// trafficDistributions are the values of spec.trafficDistribution (KEP-4444, KEP-3015). PreferClose
+// is the old name of PreferSameZone.
 var trafficDistributions = []string{"PreferClose", "PreferSameZone", "PreferSameNode"}
 
 // checkTraffic checks the policies that choose endpoints: external and internal traffic policy,

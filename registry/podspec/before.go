@@ -40,7 +40,7 @@ const (
 	userNamespaceOnHost                   // a user namespace in a pod on the node's network
 	restartingInitContainers              // an init container, no sidecar, that restarts when resized
 	numericTolerations                    // a toleration with the operator Lt or Gt (KEP-5471, not served)
-	selinuxChangePolicy                   // any seLinuxChangePolicy (KEP-1710, half of it not served)
+	selinuxChangePolicy                   // any seLinuxChangePolicy (KEP-1710; new pods may only name Recursive)
 )
 
 // quirks has for each quirk the function that looks for it in an old spec.
