@@ -22,7 +22,7 @@ import (
 // Law: a pod that counts for a budget is deleted only after one disruption was charged to the
 // budget, whatever other servers do at the same time. If the server ends between the charge and the
 // deletion, the budget was charged for a pod that still runs; the disruption controller corrects
-// that after some time. The opposite, a deletion that was not charged, never happens.
+// that after some time. The opposite, the deletion of such a pod without a charge, never happens.
 
 // podEviction declares the subresource pods/eviction. Clients may send policy/v1 or policy/v1beta1.
 func podEviction(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
@@ -224,8 +224,8 @@ func (e *eviction) deletePod(ctx context.Context, opts *meta.DeleteOptions) erro
 }
 
 // chargeBudget charges budget for the pod before the pod is deleted. It charges nothing if the
-// deletion would be refused. The charge is refunded if the fate of the action is NotStored, which
-// means that the pod was certainly not deleted.
+// deletion would be refused. If the fate of the action is NotStored, so the pod was certainly not
+// deleted, the charge is refunded (see refund for the exceptions).
 func (e *eviction) chargeBudget(
 	ctx context.Context, a *registry.Action, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget,
 ) error {
