@@ -62,8 +62,9 @@ func checkRevision(r, old *appsv1.ControllerRevision) field.ErrorList {
 	return append(errs, check.Immutable(p, &r.Data, &old.Data)...)
 }
 
-// checkData checks that the data of a new revision at p is a JSON object. Only a controller knows
-// what is in it. The message does not show the data, which may be long.
+// checkData checks that the data of a new revision at p is a JSON object. The server does not know
+// the fields of the object: the controller that wrote it defines them. The message does not show
+// the data, which may be long.
 func checkData(p *field.Path, data []byte) field.ErrorList {
 	if data == nil {
 		return field.ErrorList{field.Required(p, "data is mandatory")}

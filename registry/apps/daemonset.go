@@ -70,8 +70,8 @@ func daemonSetCells(ds *appsv1.DaemonSet, now time.Time) []any {
 }
 
 // prepareDaemonSet prepares a daemon set before it is checked: it sets limits of the rolling update
-// that are missing, clears fields that are not served, and counts the template. A client can choose
-// the count of a new set; later the count belongs to the server.
+// that are missing, clears fields that are not served, and counts changes of the template. A client
+// can choose the count of a new set; in an update the server sets the count.
 func prepareDaemonSet(_ *registry.Request, ds, old *appsv1.DaemonSet) {
 	if r := ds.Spec.UpdateStrategy.RollingUpdate; r != nil {
 		scheme.SetPointer(&r.MaxUnavailable, meta.FromInt32(0))

@@ -17,9 +17,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file declares deployments, and checks them and their status. Two things distinguish them
-// from other kinds: generation counts changes of annotations, too, and an annotation stands for a
-// former field (rollbackTo).
+// This file declares deployments, and checks them and their status. Two things are special:
+// generation counts changes of annotations, too, and an annotation stands for the former field
+// spec.rollbackTo.
 
 // deployments declares the resource deployments. Generation counts changes of annotations because
 // the controller copies them to replica sets, so observedGeneration covers them. A write of the
@@ -91,8 +91,8 @@ func prepareDeployment(_ *registry.Request, d, old *appsv1.Deployment) {
 	normalizeRollback(d)
 }
 
-// rollbackAnnotation has the revision to which the controller should roll back; 0 is the last one.
-// In extensions/v1beta1 it was the field spec.rollbackTo.revision.
+// rollbackAnnotation has the revision to which the controller should roll back; 0 means the last
+// revision. In extensions/v1beta1 it was the field spec.rollbackTo.revision.
 const rollbackAnnotation = "deprecated.deployment.rollback.to"
 
 // normalizeRollback writes the revision without plus sign and leading zeros, and removes an empty

@@ -9,9 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// checkCollisionCount refuses a collisionCount that is lower than the old one. The count is part of
-// the hash in the names of created objects and grows when a name is taken; with a lower count,
-// taken names would be tried again.
+// checkCollisionCount refuses a collisionCount that is lower than the old one. The controller
+// hashes the count into the names of the objects that it creates, and increases the count when such
+// a name is taken; with a lower count it would try taken names again.
 func checkCollisionCount(p *field.Path, count, old *int32) field.ErrorList {
 	if old == nil || count != nil && *count >= *old {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// statefulSets declares the resource statefulsets. A name must be a DNS label, because the host
-// names of pods are made from it. The rules are in statefulsetcheck.go.
+// statefulSets declares the resource statefulsets. The name of a set must be a DNS label, because
+// the host names of its pods are made from it. The rules are in statefulsetcheck.go.
 func statefulSets(rules podspec.Rules) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*appsv1.StatefulSet]{
 		GroupResource: resource("statefulsets"),
@@ -85,7 +85,7 @@ func statefulSetWarnings(s, old *appsv1.StatefulSet) []string {
 	for i := range s.Spec.VolumeClaimTemplates {
 		p := field.NewPath("spec", "volumeClaimTemplates").Index(i)
 		if old != nil {
-			p = p.Child("Spec") // the path that kube-apiserver reports on an update
+			p = p.Child("Spec") // kube-apiserver reports this path on an update
 		}
 		warnings = append(warnings, podspec.ClaimWarnings(p, &s.Spec.VolumeClaimTemplates[i].Spec)...)
 	}

@@ -23,8 +23,8 @@ type statefulSetCheck struct {
 	// update skips the name of the service and the claim templates. statefulSetUpdate refuses a
 	// change of them, and an old set may have invalid ones.
 	update bool
-	// keepTemplate skips the spec of the template, because something is wrong with the old spec
-	// already.
+	// keepTemplate skips the spec of the template. It is set if the old spec of the set breaks a
+	// rule.
 	keepTemplate bool
 }
 
@@ -96,10 +96,10 @@ func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec,
 	return append(errs, c.TemplateMeta(p, t)...)
 }
 
-// createdPodTemplate returns the template with what the controller changes in a pod: host name and
-// subdomain are its own, and each claim template becomes a volume, which replaces a volume of the
-// same name. A container may mount such a volume, so the template is checked in this form. spec is
-// not changed.
+// createdPodTemplate returns the template with the changes that the controller makes for a pod: the
+// controller sets host name and subdomain, and each claim template becomes a volume, which replaces
+// a volume of the same name. A container may mount such a volume, so the template is checked in
+// this form. spec is not changed.
 func createdPodTemplate(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	t := spec.Template
 	t.Spec.Subdomain, t.Spec.Hostname = "", ""
@@ -121,7 +121,8 @@ func createdPodTemplate(spec *appsv1.StatefulSetSpec) *corev1.PodTemplateSpec {
 	return &t
 }
 
-// checkManagement checks whether pods start and stop one by one or all at once.
+// checkManagement checks podManagementPolicy: whether pods start and stop one by one or all at
+// once.
 func checkManagement(p *field.Path, policy appsv1.PodManagementPolicyType) field.ErrorList {
 	switch policy {
 	case appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement:
@@ -169,7 +170,8 @@ func checkRollingStatefulSet(p *field.Path, r *appsv1.RollingUpdateStatefulSetSt
 	return append(errs, check.AtMost100Percent(p, missing)...)
 }
 
-// checkRetention checks what happens to claims when the set is deleted or scaled down (KEP-1847).
+// checkRetention checks persistentVolumeClaimRetentionPolicy: whether claims are kept or deleted
+// when the set is deleted or scaled down (KEP-1847).
 func checkRetention(p *field.Path, policy *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy) field.ErrorList {
 	if policy == nil {
 		return nil

@@ -29,8 +29,8 @@ func subjectAccessReviews(may request.Authorizer) registry.Actions {
 }
 
 // localSubjectAccessReviews declares the resource localsubjectaccessreviews: may a user do
-// something in the namespace of the review? Because the resource is namespaced, a client may be
-// allowed to ask about one namespace only.
+// something in the namespace of the review? Because the resource is namespaced, a role can allow a
+// client to ask about one namespace only.
 func localSubjectAccessReviews(may request.Authorizer) registry.Actions {
 	return registry.Actions{
 		GroupResource: resource("localsubjectaccessreviews"), Kind: "LocalSubjectAccessReview",

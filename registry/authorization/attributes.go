@@ -24,8 +24,8 @@ func attributesOf(spec *authorizationv1.SubjectAccessReviewSpec) *request.Attrib
 }
 
 // attributesFor returns the attributes of a review about user: a resource, or a path if res is nil.
-// One of both is set, which checkAttributes makes sure of. A resource without a version stands for
-// all versions ("*").
+// checkAttributes has made sure that exactly one of them is set. A resource without a version
+// stands for all versions ("*").
 func attributesFor(user *request.User, res *authorizationv1.ResourceAttributes,
 	path *authorizationv1.NonResourceAttributes) *request.Attributes {
 	if res == nil {

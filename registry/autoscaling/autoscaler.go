@@ -41,8 +41,8 @@ func autoscalers() registry.Resource {
 }
 
 // completeBehavior gives a behavior its defaults (KEP-853). A client of autoscaling/v1 sends the
-// behavior in an annotation, which the defaults of that version do not reach. They are those of the
-// version that is stored.
+// behavior in an annotation, which the defaults of that version do not reach. The defaults are
+// those of autoscaling/v2, the version that is stored.
 func completeBehavior(a *autoscalingv2.HorizontalPodAutoscaler) {
 	if a.Spec.Behavior != nil {
 		autoscalingv2.CompleteBehavior(a.Spec.Behavior)

@@ -65,8 +65,8 @@ func checkBounds(p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec,
 	return errs
 }
 
-// checkTarget checks the object that is scaled. An apiVersion without a group may stay as long as
-// apiVersion and kind do: older servers did not check it.
+// checkTarget checks the object that is scaled. If an update changes neither apiVersion nor kind of
+// the target, an apiVersion without a group is accepted, because older servers did not check it.
 func checkTarget(
 	p *field.Path, spec *autoscalingv2.HorizontalPodAutoscalerSpec, old *autoscalingv2.HorizontalPodAutoscaler,
 ) field.ErrorList {

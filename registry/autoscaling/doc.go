@@ -2,7 +2,7 @@
 // which are stored as autoscaling/v2.
 //
 // Words: an autoscaler changes the replicas of its target, any object with the subresource scale,
-// between a least and a most number. It measures metrics; the source of a metric says where its
+// between minReplicas and maxReplicas. It measures metrics; the source of a metric says where its
 // value comes from, the target what the value should be.
 //
 // Laws:

@@ -9,8 +9,8 @@ import (
 )
 
 // This file validates the metrics of autoscalers. checkMetrics in check.go calls
-// metricCheck.checkSpec for each. A metric has a type and one source, the field of that type; the
-// fields are alternatives that JSON cannot express.
+// metricCheck.checkSpec for each. A metric has a type, and one source in the field of that type.
+// The other fields for sources must be unset.
 
 // metricSource is one of the fields that hold the source of a metric.
 type metricSource struct {
@@ -122,8 +122,9 @@ func checkResource(p *field.Path, s *autoscalingv2.ResourceMetricSource) field.E
 	return append(errs, checkUtilization(p.Child("target"), &s.Target)...)
 }
 
-// checkResourceName checks the name of a container's resource. A malformed name is checked by both
-// functions, which quote it in different ways, as in Kubernetes.
+// checkResourceName checks the name of a container's resource. A malformed name is reported by
+// check.QualifiedName, any other by podspec.ResourceName; podspec.ContainerResource checks both
+// sorts, as in Kubernetes.
 func checkResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	errs := check.QualifiedName(p, string(name))
 	if len(errs) == 0 {

@@ -127,8 +127,8 @@ func checkCronJob(rules podspec.Rules, c, old *batchv1.CronJob) field.ErrorList 
 	return errs
 }
 
-// checkJobTemplate checks the spec at p of jobs to be created. Each gets a generated selector, so
-// the spec must not have one and must not ask for a manual one.
+// checkJobTemplate checks the spec at p of jobs to be created. The server generates the selector of
+// each such job, so the spec must have neither a selector nor manualSelector.
 func checkJobTemplate(rules podspec.Rules, p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	errs := checkSpec(rules, p, spec)
 	if spec.Selector != nil {

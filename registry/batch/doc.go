@@ -1,14 +1,14 @@
 // Package batch declares the resources of the group batch: jobs and cron jobs.
 //
 // Words. An index is the number of a pod of an indexed job, from 0 to completions-1; each index has
-// to succeed once (KEP-2232). A finished job has the condition Complete or Failed.
+// to succeed once (KEP-2214). A finished job has the condition Complete or Failed.
 //
 // Laws:
 //   - Messages, paths and their order are those of kube-apiserver.
 //   - The selector of a job finds no pods of other jobs: the server generates it from the UID of
 //     the job, unless the client sets manualSelector.
 //   - Most rules for a status look only at what an update changes. A finished job stays finished.
-//   - The lists of indexes in a status stay short, which is why indexed jobs have upper limits.
+//   - The lists of indexes in a status must fit into the object, so indexed jobs have upper limits.
 //
 // Callers. Resources returns the declarations, from which a server makes a store for each resource.
 // It is called once, and what it returns may be used by many goroutines.

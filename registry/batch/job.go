@@ -64,8 +64,8 @@ func jobCells(j *batchv1.Job, now time.Time) []any {
 	}
 }
 
-// statusCell returns the condition of a job in one word: the first that is true, in the order in
-// which a job ends.
+// statusCell returns the state of a job in one word: the first that applies in kube-apiserver's
+// order, Running if none does.
 func statusCell(j *batchv1.Job) string {
 	is := jobStateOf(j)
 	switch {

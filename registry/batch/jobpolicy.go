@@ -103,8 +103,8 @@ func checkConditionPatterns(p *field.Path, list []batchv1.PodFailurePolicyOnPodC
 	return errs
 }
 
-// checkExitCodes checks exit codes. They are sorted and unique, so that the policy can be read at a
-// glance; 0 is success and so cannot be a failure that a rule is In.
+// checkExitCodes checks exit codes. They are sorted and unique, so that people can read the policy
+// at a glance. A rule with the operator In must not list 0, because 0 is the exit code of success.
 func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequirement,
 	containers check.Duplicates) field.ErrorList {
 	errs := requiredOneOf(p.Child("operator"), r.Operator, exitCodeOperators)
@@ -136,7 +136,7 @@ func checkExitCodes(p *field.Path, r *batchv1.PodFailurePolicyOnExitCodesRequire
 }
 
 // checkSuccessPolicy checks the rules at p by which an indexed job succeeds before all indexes
-// have. That an indexed job has completions is checked by checkIndexed.
+// have. checkIndexed checks that an indexed job has completions.
 func checkSuccessPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	if !isIndexed(spec) {
 		return field.ErrorList{field.Invalid(p, govalue.JSON(spec.SuccessPolicy), "requires indexed completion mode")}

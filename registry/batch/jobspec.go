@@ -17,8 +17,8 @@ import (
 // This file checks new jobs and, with jobupdate.go, updates of jobs. checkSpec is also for the jobs
 // that a cron job creates. Rules for failure and success policies are in jobpolicy.go.
 
-// Limits of indexed jobs (KEP-3850). The status lists completed and failed indexes; these limits
-// keep the lists below the size that an object can have.
+// Limits of indexed jobs (KEP-2214, KEP-3850). The status lists completed and failed indexes; these
+// limits keep the lists below the size that an object can have.
 const (
 	maxParallelism  = 100_000 // pods at a time
 	maxFailed       = 100_000 // failed indexes
@@ -218,8 +218,9 @@ func checkIndexed(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	return errs
 }
 
-// checkReplacementPolicy checks when a pod that is terminating is replaced (KEP-3939). With a
-// failure policy only Failed is possible: the policy needs to see how the pod ended.
+// checkReplacementPolicy checks podReplacementPolicy: when a pod that is terminating is replaced
+// (KEP-3939). With a failure policy only Failed is possible: the failure policy needs to know how
+// the pod ended.
 func checkReplacementPolicy(p *field.Path, spec *batchv1.JobSpec) field.ErrorList {
 	if spec.PodFailurePolicy != nil {
 		return check.OptionalOneOf(p, spec.PodReplacementPolicy, batchv1.Failed)

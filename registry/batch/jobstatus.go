@@ -48,9 +48,10 @@ func jobStateOf(j *batchv1.Job) jobState {
 	return s
 }
 
-// statusCheck is the check of a change of status. Most rules look at a change only: a status that
-// breaks one already, and leaves the fields in question alone, is accepted, so that the job can
-// still be worked on. checkCounts and the conditions in checkOutcome are checked always.
+// statusCheck is the check of a change of status. Most rules look at a change only: if the old
+// status breaks a rule and the update leaves the fields of that rule alone, the update is accepted,
+// so that a controller can still work on the job. checkCounts and the conditions in checkOutcome
+// are checked always.
 type statusCheck struct {
 	p          *field.Path
 	job, old   *batchv1.Job
@@ -106,8 +107,8 @@ func (c *statusCheck) checkCounts() {
 	}
 }
 
-// checkUncounted checks a list of UIDs. seen has those of the other list, as a pod is in one of
-// them only.
+// checkUncounted checks a list of UIDs. seen has the UIDs found so far in both lists: a pod may
+// stand in one of the lists only, and once.
 func (c *statusCheck) checkUncounted(name string, uids []meta.UID, seen check.Duplicates) {
 	p := c.p.Child("uncountedTerminatedPods", name)
 	for i, uid := range field.Each(&c.errs, uids) {
@@ -174,8 +175,8 @@ func (c *statusCheck) checkFinished() {
 	}
 }
 
-// checkIndexes checks the lists of completed and failed indexes. They can be read, belong to a job
-// that has such indexes, and have none in common.
+// checkIndexes checks the lists of completed and failed indexes. The lists must be readable and
+// belong to a job that has such indexes, and no index may be in both.
 func (c *statusCheck) checkIndexes() {
 	spec, done, failed := &c.job.Spec, c.new.CompletedIndexes, c.new.FailedIndexes
 	doneChanged, failedChanged := done != c.was.CompletedIndexes, c.failedIndexesChanged()

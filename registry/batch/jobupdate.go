@@ -25,7 +25,8 @@ func checkSpecUpdate(p *field.Path, j, old *batchv1.Job) field.ErrorList {
 }
 
 // checkCompletionsUpdate checks a change of completions. An indexed job may change them together
-// with parallelism, to the same value (KEP-3715): such jobs scale like one unit.
+// with parallelism, to the same value (KEP-3715): the size of such a job is a single number, which
+// can grow and shrink.
 func checkCompletionsUpdate(p *field.Path, spec, old *batchv1.JobSpec) field.ErrorList {
 	if !isIndexed(spec) {
 		return check.Immutable(p, spec.Completions, old.Completions)
@@ -41,7 +42,8 @@ func checkCompletionsUpdate(p *field.Path, spec, old *batchv1.JobSpec) field.Err
 // pods are an exception: a queue may still decide where the pods run, so scheduling fields
 // (KEP-2926), resources (KEP-5440), labels and annotations may change.
 //
-// It makes a copy of the old spec, takes over from t what may change, and compares.
+// It copies the old spec, sets the fields that may change to their values in t, and compares the
+// result with the spec of t.
 func checkTemplateUpdate(p *field.Path, t *corev1.PodTemplateSpec, old *batchv1.Job) field.ErrorList {
 	if !isIdle(old) {
 		return check.Immutable(p.Child("template"), t, &old.Spec.Template)
@@ -57,7 +59,7 @@ func checkTemplateUpdate(p *field.Path, t *corev1.PodTemplateSpec, old *batchv1.
 }
 
 // isIdle reports whether a job is suspended and has no active pods. If it was started before, its
-// condition must say that it is suspended: until then its pods may be terminating.
+// condition Suspended must be true, because until then its pods may still be terminating.
 func isIdle(j *batchv1.Job) bool {
 	return scheme.OrZero(j.Spec.Suspend) &&
 		(j.Status.StartTime == nil || jobStateOf(j).suspended) && j.Status.Active == 0

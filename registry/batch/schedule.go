@@ -12,8 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// hasZone reports whether a schedule has a time zone in it (TZ=... or CRON_TZ=...). That worked by
-// accident until timeZone became a field (KEP-3140), and cron jobs that have it may keep it.
+// hasZone reports whether a schedule has a time zone in it (TZ=... or CRON_TZ=...). Before timeZone
+// became a field (KEP-3140) such a zone worked, although the API did not define it; cron jobs that
+// have one may keep it.
 func hasZone(schedule string) bool { return strings.Contains(schedule, "TZ") }
 
 // checkSchedule checks a schedule and its time zone. mayHaveZone allows a zone inside the schedule,

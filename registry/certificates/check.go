@@ -52,8 +52,9 @@ const (
 	unknownSigner = "kubernetes.io/legacy-unknown"
 )
 
-// checkRequest validates r, which replaces old by a write through the door through; old is nil if r
-// is new. The certificate is validated if it changes and the old one was valid or missing.
+// checkRequest validates r. old is the request that r replaces, nil if r is new; through is the
+// door of the write. The certificate is validated if it changes and the old one was valid or
+// missing.
 func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 	errs := checkSpec(&r.Spec, old != nil)
 	var before []condition
@@ -80,9 +81,9 @@ func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 	return errs
 }
 
-// checkSpec validates the spec. stored says that the request was stored before. Its spec cannot
-// change then, so the rules about single usages and the legacy signer, which are younger than the
-// kind, are not applied.
+// checkSpec validates the spec. stored says that the request was stored before. The spec of a
+// stored request cannot change. So two rules that are younger than the kind apply to new requests
+// only: each usage must be known and listed once, and the signer must not be unknownSigner.
 func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
@@ -123,8 +124,9 @@ func checkUsages(p *field.Path, list []certificatesv1.KeyUsage) field.ErrorList 
 	return errs
 }
 
-// checkConditions validates the conditions. before are the conditions of the old object: if they
-// have no type, repeat a type, or have both Approved and Denied, the new ones may, too.
+// checkConditions validates the conditions. before are the conditions of the old object: if one of
+// these has no type, two have the same type, or both Approved and Denied are there, the new
+// conditions may have the same mistake.
 func checkConditions(p *field.Path, list, before []condition) field.ErrorList {
 	var errs field.ErrorList
 	both := countOf(before, certificatesv1.CertificateApproved) > 0 &&

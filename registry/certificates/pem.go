@@ -14,7 +14,8 @@ import (
 )
 
 // maxKeyBits is the largest RSA key, in bits. The time to verify a signature grows faster than the
-// key, and any user may create requests.
+// length of the key, and many users may create requests, so the limit bounds the work of the
+// server.
 const maxKeyBits = 16384
 
 // checkSigned returns what is wrong with a PKCS #10 request in PEM. The request must be signed with

@@ -95,7 +95,7 @@ func conditionCell(s *certificatesv1.CertificateSigningRequestStatus) string {
 }
 
 // prepareRequest resets the spec to old, or sets the user in the spec of a new request to the user
-// who sent it. What a client writes there does not count.
+// who sent it. The user that a client writes into the spec is ignored.
 func prepareRequest(r *registry.Request, csr, old *signingRequest) {
 	if old != nil {
 		csr.Spec = old.Spec

@@ -18,10 +18,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// This file takes and gives back cluster IPs (KEP-1880). serviceaddress.go decides which a service
-// needs; addressrepair.go repairs what a crash leaves behind. How it works: creating the IPAddress
-// whose name is the address takes the address. The store lets one creation of a name win, so
-// servers need no lock.
+// This file takes and gives back cluster IPs (KEP-1880). serviceaddress.go decides which addresses
+// a service needs; addressrepair.go repairs what a crash leaves behind. How it works: a server
+// takes an address by creating the IPAddress that has the address as its name. Only one creation of
+// a name succeeds in the store, so servers need no lock.
 
 // addressPool hands out cluster IPs from the ranges of the ServiceCIDRs.
 //
@@ -66,13 +66,13 @@ func newAddressPool(c *Config) *addressPool {
 }
 
 // maxGuesses is how many random addresses of a band are tried before its free ones are counted. In
-// a band that is not nearly full, the first guess is free; a guess costs one look into the cache,
-// counting costs time linear in the number of IPAddresses.
+// a band that is not nearly full, one of the first guesses is most likely free. A guess costs one
+// look into the cache; counting takes time linear in the number of IPAddresses.
 const maxGuesses = 8
 
-// takeAddress takes the address that a service asks for. It does so in any ready range of the
-// family. A dry run only looks whether a range has the address, not whether it is free. The errors
-// of a dry run and of a real one differ, as in Kubernetes.
+// takeAddress takes the address that a service asks for. The address may be in any range of the
+// family that is ready. A dry run only checks that a range has the address, not that the address is
+// free. The errors of a dry run differ from those of a real write, as in Kubernetes.
 func (p *addressPool) takeAddress(
 	ctx context.Context, ip netip.Addr, family corev1.IPFamily, svc *corev1.Service, dryRun bool,
 ) error {
@@ -100,9 +100,9 @@ func (p *addressPool) takeAddress(
 }
 
 // takeAnyAddress takes an address for a service that asks for none. It looks into the ranges in
-// order, and in each range into the upper band before the lower: the lower one is left to clients
-// that choose addresses (KEP-3070). A dry run returns the network's own address, which no service
-// can get.
+// order, and in each range into the upper band before the lower: the lower band is left to clients
+// that choose addresses (KEP-3070). A dry run returns the first address of the range, that of the
+// network itself, which no service can get.
 func (p *addressPool) takeAnyAddress(
 	ctx context.Context, family corev1.IPFamily, svc *corev1.Service, dryRun bool,
 ) (netip.Addr, error) {
@@ -127,7 +127,7 @@ func (p *addressPool) takeAnyAddress(
 }
 
 // takeFromBand takes an address from a band. First it guesses; if all guesses are taken, it walks
-// the free addresses. It ends with errFull only after it has seen that none is free.
+// the free addresses. It returns errFull only if it has seen that no address of the band is free.
 func (p *addressPool) takeFromBand(ctx context.Context, band iprange.Band, svc *corev1.Service) (netip.Addr, error) {
 	addresses, err := p.addresses()
 	if err != nil {
@@ -175,8 +175,8 @@ func parseAddresses(names iter.Seq[string]) iter.Seq[netip.Addr] {
 	}
 }
 
-// createAddress creates the IPAddress of a service. It returns errAllocated if one of that name
-// exists, whoever it belongs to.
+// createAddress creates the IPAddress of a service. It returns errAllocated if an IPAddress of that
+// name exists, even one that refers to the same service.
 func (p *addressPool) createAddress(ctx context.Context, ip netip.Addr, svc *corev1.Service) error {
 	addresses, err := p.addresses()
 	if err != nil {
@@ -206,8 +206,8 @@ func NewServiceAddress(ip netip.Addr, namespace, name string) *networkingv1.IPAd
 // deletion of the IPAddress.
 //
 // Reason: a kube-apiserver on the same store follows services and IPAddresses by two independent
-// watches. If it saw a service before its IPAddress, or after the deletion of it, it would warn
-// about the service and create the IPAddress again.
+// watches. If it saw a service without its IPAddress, because the IPAddress arrives later or its
+// deletion arrives earlier, it would warn about the service and create the IPAddress itself.
 func (p *addressPool) waitHeadStart(ctx context.Context) error {
 	if p.headStart == nil {
 		return nil
@@ -235,8 +235,9 @@ func (p *addressPool) addressHeldBy(
 	return a, nil
 }
 
-// deleteAddress deletes an IPAddress. The precondition on the UID spares one that was created under
-// the same name since. An error is dropped: AddressRepair deletes what remains.
+// deleteAddress deletes an IPAddress. The precondition on the UID spares an IPAddress that was
+// created under the same name since a was read. An error is dropped: AddressRepair deletes what
+// remains.
 func (p *addressPool) deleteAddress(ctx context.Context, a *networkingv1.IPAddress) {
 	if addresses, err := p.addresses(); err == nil {
 		_ = addresses.Delete(ctx, "", a.Name, false,
@@ -262,9 +263,10 @@ func (p *addressPool) allRanges(ctx context.Context) ([]iprange.Range, error) {
 	return p.rangesOf(ctx, func(*networkingv1.ServiceCIDR) bool { return true })
 }
 
-// rangesOf returns the ranges of the usable ServiceCIDRs, those of DefaultServiceCIDR first. It
-// returns none if the server does not serve IPAddresses or ServiceCIDRs: then no service gets an
-// address.
+// rangesOf returns the ranges of the ServiceCIDRs that are usable, those of DefaultServiceCIDR
+// first. While DefaultServiceCIDR does not exist, the ranges of the configuration stand in its
+// place. It returns none if the server does not serve IPAddresses or ServiceCIDRs: then no service
+// gets an address.
 func (p *addressPool) rangesOf(
 	ctx context.Context, usable func(*networkingv1.ServiceCIDR) bool,
 ) ([]iprange.Range, error) {

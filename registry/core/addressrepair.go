@@ -57,7 +57,7 @@ type serviceName struct{ namespace, name string }
 
 // Pass looks at all services and IPAddresses once. young says that some IPAddresses without a
 // service were younger than grace; the caller makes another pass later. It ends with the first
-// error of the store; what is already repaired stays so.
+// error of the store; what it has repaired before stays repaired.
 func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 	services, addresses, err := r.views()
 	if err != nil {
@@ -157,9 +157,9 @@ func (r *AddressRepair) readService(ctx context.Context, name serviceName) (*cor
 	return svc, nil
 }
 
-// repairService makes an IPAddress of its own for each address of a service that lacks one. It only
-// reports addresses that are invalid or outside of all ranges: a service cannot change them,
-// somebody must create it anew.
+// repairService makes sure that each address of a service has an IPAddress that refers to the
+// service. It only reports addresses that are invalid or outside of all ranges: a service cannot
+// change its addresses, so somebody must create the service anew.
 func (r *AddressRepair) repairService(ctx context.Context, name serviceName) error {
 	svc, err := r.readService(ctx, name)
 	if meta.IsUnreadable(err) {
@@ -250,7 +250,7 @@ func (r *AddressRepair) serviceHas(ctx context.Context, name serviceName, ip net
 }
 
 // replaceAddress deletes the IPAddress wrong, if it is not nil, and creates that of svc. If another
-// writer creates one first, that one stays.
+// writer creates an IPAddress of that name first, the writer's stays.
 func (r *AddressRepair) replaceAddress(
 	ctx context.Context, wrong *networkingv1.IPAddress, ip netip.Addr, svc *corev1.Service,
 ) error {
@@ -265,8 +265,8 @@ func (r *AddressRepair) replaceAddress(
 	return nil
 }
 
-// deleteAddress deletes an IPAddress as it was read. One that was created under its name since
-// stays.
+// deleteAddress deletes the IPAddress a. An IPAddress that was created under the same name since a
+// was read stays.
 func (r *AddressRepair) deleteAddress(ctx context.Context, a *networkingv1.IPAddress) error {
 	_, addresses, err := r.views()
 	if err != nil {
@@ -279,9 +279,9 @@ func (r *AddressRepair) deleteAddress(ctx context.Context, a *networkingv1.IPAdd
 	return ignoreNotFound(err)
 }
 
-// repairAddress deletes an IPAddress that claims to belong to a service which does not have the
-// address, and reports whether it is too young for that. IPAddresses of other managers are left
-// alone.
+// repairAddress deletes the IPAddress of ip if it refers to no service, or to a service that does
+// not exist or does not have ip. If it refers to a service and is younger than grace, it stays, and
+// young is true. IPAddresses of other managers are left alone.
 func (r *AddressRepair) repairAddress(ctx context.Context, ip netip.Addr) (young bool, err error) {
 	_, addresses, err := r.views()
 	if err != nil {
@@ -357,8 +357,8 @@ func refText(ref *networkingv1.ParentReference) string {
 		ref.Group, ref.Resource, ref.Namespace, ref.Name)
 }
 
-// ignoreNoName ignores the error that no service can have a name. The reference of an IPAddress may
-// name anything: its client is not checked against services.
+// ignoreNoName ignores the store's error that no service can have such a name. The reference in an
+// IPAddress may name anything, because its validation does not know the names of services.
 func ignoreNoName(err error) error {
 	if meta.IsBadRequest(err) {
 		return nil

@@ -88,7 +88,7 @@ func isElsewhere(ref *corev1.TypedObjectReference) bool {
 }
 
 // completeDataSources sets dataSource from dataSourceRef, or the other way round, if only one is
-// set. A source in another namespace has no older form.
+// set. The older dataSource cannot express a source in another namespace.
 func completeDataSources(spec *corev1.PersistentVolumeClaimSpec) {
 	source, ref := spec.DataSource, spec.DataSourceRef
 	switch {

@@ -52,16 +52,16 @@ var configMapColumns = []meta.TableColumnDefinition{
 	registry.AgeColumn,
 }
 
-// dataChanged reports whether data differ from what they were. A nil map differs from an empty one:
-// kube-apiserver compares Go values here.
+// dataChanged reports whether the map now differs from the map was. A nil map differs from an empty
+// map, because kube-apiserver compares Go values here.
 func dataChanged[M map[string]V, V any](now, was M) bool {
 	return (now == nil) != (was == nil) || !scheme.Equal(&now, &was)
 }
 
-// immutableChanges reports the changes of an object whose field immutable was true: taking the mark
-// back, and each of the listed fields that has changed. An object can be marked at any time, but
-// never unmarked: a client that wants other data deletes the object. Kubelets rely on that and stop
-// watching it.
+// immutableChanges reports the changes of an object whose field immutable was true: clearing
+// immutable, and each of the listed fields that has changed. A client can set immutable at any
+// time, but never clear it; to change the data it must delete the object and create it again.
+// Kubelets rely on that: they stop watching an immutable object.
 func immutableChanges(mark *bool, data ...check.Setting) field.ErrorList {
 	data = append([]check.Setting{{"immutable", !scheme.OrZero(mark)}}, data...)
 	return check.Forbidden(nil, "field is immutable when `immutable` is set", data)
@@ -136,9 +136,9 @@ const (
 	dockerConfigJSONKey = ".dockerconfigjson"
 )
 
-// checkSecret checks keys, size and what the type asks for. It reports changes of the type and of
-// an immutable object first. A type outside of Kubernetes' asks for nothing. Errors never show the
-// data.
+// checkSecret checks keys, size, and the keys that the secret's type requires. It reports changes
+// of the type and of an immutable object first. A type that Kubernetes does not define requires no
+// keys. Errors never show the data.
 func checkSecret(s, old *corev1.Secret) field.ErrorList {
 	var errs field.ErrorList
 	if old != nil {

@@ -34,7 +34,8 @@ func containerStatuses(p *field.Path, pod *corev1.Pod) field.ErrorList {
 	return errs
 }
 
-// statusUsers checks the user and groups that containers run as; Windows has no such numbers.
+// statusUsers checks the numbers of the user and the groups that containers run as. A Windows pod
+// must have none.
 func statusUsers(p *field.Path, statuses []corev1.ContainerStatus, windows bool) field.ErrorList {
 	var errs field.ErrorList
 	for i, c := range field.Each(&errs, statuses) {

@@ -44,9 +44,9 @@ func (e *eviction) budgetOf(ctx context.Context, pod *corev1.Pod) (*policyv1.Pod
 	return found, nil
 }
 
-// evictableUnhealthy reports whether a pod may go uncharged because it is not ready (KEP-3017): if
-// its budget always allows that (AlwaysAllow), or if enough others are healthy (IfHealthyBudget,
-// the default).
+// evictableUnhealthy reports whether a pod may be evicted without a charge because it is not ready
+// (KEP-3017): if its budget always allows that (AlwaysAllow), or if as many pods are healthy as the
+// budget wants (IfHealthyBudget, the default).
 func evictableUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
 	if pod.Status.Ready() {
 		return false
@@ -59,7 +59,8 @@ func evictableUnhealthy(pod *corev1.Pod, b *policyv1.PodDisruptionBudget) bool {
 
 // charge takes one disruption from a budget and notes the pod in disruptedPods, so that the
 // disruption controller does not count the pod as healthy. The error says why the budget allows
-// none. A budget whose status is older than its spec allows none: nobody has counted by that spec.
+// none. A budget whose status is older than its spec allows none, because the disruption controller
+// has not counted the pods of the new spec yet.
 func charge(b *policyv1.PodDisruptionBudget, pod string, now time.Time) error {
 	s := &b.Status
 	switch {
@@ -83,7 +84,7 @@ func charge(b *policyv1.PodDisruptionBudget, pod string, now time.Time) error {
 	return nil
 }
 
-// errRecounted ends a refund that comes too late.
+// errRecounted ends a refund when somebody else has written the budget since the charge.
 var errRecounted = errors.New("the budget has changed since")
 
 // restoreStatus makes the status of a budget what it was before the charge, unless the budget was
@@ -115,14 +116,15 @@ func whyNone(b *policyv1.PodDisruptionBudget) string {
 	return fmt.Sprintf("The disruption budget %s does not allow evicting pods currently", b.Name)
 }
 
-// budgetProcessing is the answer while the status of a budget lags behind: 429, with the advice to
-// come back in 10 seconds.
+// budgetProcessing is the answer to an eviction that cannot be decided at the moment, because the
+// status of the budget lags behind or the pod has just changed: 429, with the advice to retry after
+// 10 seconds.
 func budgetProcessing(budget string) error {
 	return wouldViolate(fmt.Sprintf("The disruption budget %s is still being processed by the server.", budget), 10)
 }
 
-// wouldViolate is the answer 429 to an eviction that a budget does not allow. retrySeconds is the
-// advice when to come back; 0 gives none.
+// wouldViolate is the answer 429 to an eviction that a budget does not allow. retrySeconds advises
+// the client when to retry; 0 gives no advice.
 func wouldViolate(why string, retrySeconds int) error {
 	err := meta.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", retrySeconds)
 	err.Status.Details.Causes = []meta.StatusCause{{Type: policyv1.DisruptionBudgetCause, Message: why}}

@@ -7,15 +7,15 @@
 // budget is a PodDisruptionBudget (policy).
 //
 // Laws:
-//   - The rules of a kind are pure functions of the new and the old object, which is nil on create.
-//     Only reservations, actions, componentstatuses and AddressRepair do I/O.
+//   - The rules of a kind are pure functions of the new and the old object. The old object is nil
+//     on create. Only reservations, actions, componentstatuses and AddressRepair do I/O.
 //   - Messages, and the order of errors, are those of kube-apiserver, also where it reports an
 //     error twice or at an odd path. Comments name such cases.
 //   - A check that may find an error in each element of a client's list or map loops by field.Each
 //     or field.Entries, which bound the errors. It looks up old values in a map, so that its time
 //     is linear in the size of the object.
-//   - An update may keep a value that was stored under older, weaker rules. It may not bring a new
-//     one.
+//   - An update may keep a value that was stored under older, weaker rules. It may not add such a
+//     value.
 //
 // The functions that check something take the path of the checked value, p, and return a
 // field.ErrorList. All of them may be called at once, as they share nothing. A server calls

@@ -16,7 +16,7 @@ import (
 )
 
 // This file declares endpoints, the older form of EndpointSlices: one object for each service,
-// deprecated since 1.33 (KEP-4974). Resources calls it.
+// deprecated since 1.33 (KEP-4974). Resources calls endpoints.
 
 // endpoints declares endpoints. Subsets stay in the order in which the client wrote them.
 func endpoints() registry.Resource {

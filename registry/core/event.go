@@ -11,7 +11,8 @@ import (
 )
 
 // events declares events, one resource under two group versions: v1 and events.k8s.io/v1 (KEP-383).
-// An event ends by its TTL. Events have no dependents, so the garbage collector leaves them alone.
+// The server deletes an event when its TTL has passed. Events have no dependents, so the garbage
+// collector leaves them alone.
 func events(ttl time.Duration) registry.Resource {
 	return registry.Typed(registry.ResourceOf[*corev1.Event]{
 		GroupResource: meta.GroupResource{Resource: "events"},

@@ -21,7 +21,7 @@ const (
 
 // checkEvent checks an event by the rules of the group version that the client writes in.
 // events.k8s.io is strict and lets only the series change. v1 accepts nearly anything and any
-// change, because its clients came first.
+// change, because its clients are older than the strict rules.
 func checkEvent(gv meta.GroupVersion, e, old *corev1.Event) field.ErrorList {
 	if gv == corev1.GroupVersion {
 		return checkAnyEvent(e, "reportingComponent")

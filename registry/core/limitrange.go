@@ -130,7 +130,7 @@ type amount struct {
 	// set is false if the list lacks the resource; comparisons then pass.
 	set  bool
 	path *field.Path
-	name string // how messages call the list
+	name string // the name of the list in messages
 }
 
 // checkLimits compares the amounts of one resource in the lists of an item: min <= default request
@@ -174,8 +174,8 @@ func checkAtMost(a, b, shown amount) field.ErrorList {
 		fmt.Sprintf("%s value %s is greater than %s value %s", a.name, a, b.name, b))}
 }
 
-// checkRatio checks maxLimitRequestRatio, the most that a limit may be of its request: at least 1,
-// and no more than max/min, beyond which it could never matter.
+// checkRatio checks maxLimitRequestRatio, the largest allowed quotient of a limit and its request.
+// It is at least 1, and at most max/min: a larger ratio would have no effect.
 func checkRatio(ratio, least, most amount) field.ErrorList {
 	if !ratio.set {
 		return nil
@@ -194,8 +194,8 @@ func checkRatio(ratio, least, most amount) field.ErrorList {
 	return errs
 }
 
-// ratios returns the ratio, and that of most to least. It computes in thousandths, unless an amount
-// in thousandths would not fit an int64.
+// ratios returns ratio, and the quotient of most and least, as floating-point numbers. It computes
+// in thousandths, unless an amount in thousandths would not fit an int64.
 func ratios(ratio, most, least meta.Quantity) (value, limit float64) {
 	const maxMilli = math.MaxInt64 / 1000
 	if max(ratio.Value(), most.Value(), least.Value()) < maxMilli {

@@ -64,8 +64,9 @@ func prepareNamespace(_ *registry.Request, ns, old *corev1.Namespace) {
 	}
 }
 
-// labelNamespace sets the label kubernetes.io/metadata.name, by which selectors find a namespace of
-// a name (KEP-2161). It runs last, because the name may be generated after defaulting.
+// labelNamespace sets the label kubernetes.io/metadata.name, so that label selectors can select a
+// namespace by its name (KEP-2161). It runs last, because the name may be generated after
+// defaulting.
 func labelNamespace(ns *corev1.Namespace) {
 	if ns.Labels == nil {
 		ns.Labels = make(map[string]string, 1)
@@ -87,8 +88,8 @@ func checkNamespace(ns, old *corev1.Namespace) field.ErrorList {
 	return errs
 }
 
-// checkFinalized checks the finalizers that a write to finalize sets. Its errors name the index, as
-// those of checkNamespace do not.
+// checkFinalized checks the finalizers that a write to finalize sets. Its errors name the index of
+// the finalizer; those of checkNamespace do not.
 func checkFinalized(ns, _ *corev1.Namespace) field.ErrorList {
 	var errs field.ErrorList
 	p := field.NewPath("spec", "finalizers")
@@ -98,8 +99,8 @@ func checkFinalized(ns, _ *corev1.Namespace) field.ErrorList {
 	return errs
 }
 
-// finalizerName checks the name of a finalizer: it is qualified by a domain, or one of Kubernetes'
-// three that are not.
+// finalizerName checks the name of a finalizer: it has a domain, or it is one of the three names of
+// Kubernetes' own that have none: kubernetes, orphan and foregroundDeletion.
 func finalizerName(p *field.Path, name string) field.ErrorList {
 	errs := check.QualifiedName(p, name)
 	if !strings.Contains(name, "/") && name != string(corev1.FinalizerKubernetes) && name != "orphan" &&

@@ -113,8 +113,8 @@ func checkTaints(p *field.Path, taints []corev1.Taint) field.ErrorList {
 	return errs
 }
 
-// checkNodeUpdate checks a change of a node or of its status. podCIDRs and providerID are set once:
-// the network and the cloud have been set up by them.
+// checkNodeUpdate checks a change of a node or of its status. podCIDRs and providerID can be set
+// once and then never change, because networks and cloud resources are set up for these values.
 func checkNodeUpdate(n, old *corev1.Node) field.ErrorList {
 	errs := checkNodeResources(n)
 	errs = append(errs, checkDeclaredFeatures(field.NewPath("status", "declaredFeatures"),

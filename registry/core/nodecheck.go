@@ -42,8 +42,8 @@ func checkPodCIDRs(p *field.Path, cidrs []string) field.ErrorList {
 // declaredFeature is the form of names such as "MyFeature/mySubFeature".
 var declaredFeature = regexp.MustCompile(`^[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*$`)
 
-// checkDeclaredFeatures checks the features that a kubelet says that it has (KEP-5328). The list is
-// sorted, so each name is compared only with the one before.
+// checkDeclaredFeatures checks the names of the features that a kubelet reports (KEP-5328). The
+// list must be sorted, so each name is compared only with the name before it.
 func checkDeclaredFeatures(p *field.Path, features []string) field.ErrorList {
 	var errs field.ErrorList
 	for i, feature := range field.Each(&errs, features) {

@@ -105,7 +105,8 @@ func checkMountOptions(v *corev1.PersistentVolume) field.ErrorList {
 
 // checkVolumeUpdate checks a change. The source is immutable, except that the secret for expansion
 // of a CSI volume may be set once. Node affinity may be set once. A volume attributes class may
-// change but not go (KEP-3751). The paths are those of Kubernetes, without "spec" or in lower case.
+// change but not be removed (KEP-3751). Some paths lack "spec" or are in lower case, as in
+// Kubernetes.
 func checkVolumeUpdate(v, old *corev1.PersistentVolume) field.ErrorList {
 	var errs field.ErrorList
 	spec, was := &v.Spec, &old.Spec

@@ -12,7 +12,8 @@ import (
 )
 
 // pods declares pods. Most of a pod's spec is fixed once the pod exists: see podupdate.go. The
-// subresources ephemeralcontainers and resize change what the resource itself keeps.
+// subresources ephemeralcontainers and resize change parts of the spec that an update of the pod
+// itself may not change.
 func pods(c Config) registry.Resource {
 	rules := c.Rules
 	return registry.Typed(registry.ResourceOf[*corev1.Pod]{
@@ -89,9 +90,10 @@ func podWarnings(pod, old *corev1.Pod) []string {
 	return append(warnings, podspec.Warnings(nil, &pod.Spec, &pod.ObjectMeta)...)
 }
 
-// gracePod decides the grace period of a deletion, in seconds: the client's, else the pod's. A pod
-// without a node or whose containers have ended gets none, because no kubelet would confirm its
-// end. Less than 0 counts as 1. It always returns true.
+// gracePod decides the grace period of a deletion, in seconds: the client's, else the pod's. The
+// period is 0 for a pod that has no node or whose containers have ended, because no kubelet would
+// confirm the end of such a pod. A negative period becomes 1. gracePod always returns true, because
+// each deletion of a pod has a grace period, even if it is 0.
 func gracePod(pod *corev1.Pod, opts *meta.DeleteOptions) bool {
 	var period int64
 	switch {

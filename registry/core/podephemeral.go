@@ -38,8 +38,8 @@ func restorePod(pod, old *corev1.Pod) {
 	m.Finalizers, m.OwnerReferences = was.Finalizers, was.OwnerReferences
 }
 
-// checkEphemeralUpdate checks ephemeral containers: they can be added, never removed or changed,
-// because the kubelet has started them.
+// checkEphemeralUpdate checks ephemeral containers: a client can add them, but never remove or
+// change them, because the kubelet may have started them.
 func checkEphemeralUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	if isMirror(old) {
 		return field.ErrorList{field.Forbidden(field.NewPath(""), "static pods do not support ephemeral containers")}
@@ -65,8 +65,8 @@ func checkEphemeralUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.Error
 	return errs
 }
 
-// isMirror reports whether a pod is the mirror of a static pod. The kubelet runs that one from a
-// file, whatever the API says.
+// isMirror reports whether a pod is the mirror of a static pod. The kubelet runs a static pod from
+// a local manifest, so a change of its mirror in the API has no effect.
 func isMirror(pod *corev1.Pod) bool {
 	_, ok := pod.Annotations[podspec.MirrorAnnotation]
 	return ok

@@ -20,9 +20,9 @@ import (
 // disruption.go decides what a budget allows. pods declares the subresource.
 //
 // Law: a pod that counts for a budget is deleted only after one disruption was charged to the
-// budget, whatever other servers do at the same time. A charge may be too much, if the server ends
-// before the deletion; the disruption controller takes it back after some time. A charge is never
-// too little.
+// budget, whatever other servers do at the same time. If the server ends between the charge and the
+// deletion, the budget was charged for a pod that still runs; the disruption controller corrects
+// that after some time. The opposite, the deletion of such a pod without a charge, never happens.
 
 // podEviction declares the subresource pods/eviction. Clients may send policy/v1 or policy/v1beta1.
 func podEviction(stores registry.Stores) registry.SubresourceOf[*corev1.Pod] {
@@ -103,8 +103,9 @@ func newEviction(stores registry.Stores, a *registry.Action) (*eviction, error) 
 // run evicts the pod, in one of four ways:
 //   - A pod that needs no budget is deleted at once (evictUnprotected).
 //   - A pod that no budget selects is deleted.
-//   - An unhealthy pod may go uncharged. It is deleted only in the state that was read, because it
-//     must not become ready meanwhile and go uncharged as well.
+//   - A pod that is not ready may be deleted without a charge (evictableUnhealthy). The deletion
+//     requires the resourceVersion that was read: if the pod has become ready since, the deletion
+//     fails.
 //   - Any other pod is deleted after its budget was charged.
 func (e *eviction) run(ctx context.Context, a *registry.Action) error {
 	pod, gone, err := e.evictUnprotected(ctx)
@@ -134,9 +135,10 @@ func (e *eviction) run(ctx context.Context, a *registry.Action) error {
 // and the deletion.
 const maxOvertaken = 20
 
-// evictUnprotected deletes the pod if it needs no budget; gone says that it did. Otherwise it
-// returns the pod for run to look at its budget. A pending pod is deleted only in the state that
-// was read, because it may become ready; if it changed, it is read again.
+// evictUnprotected deletes the pod if it needs no budget; gone is then true. Otherwise it returns
+// the pod, and run looks at the pod's budget. The deletion of a pending pod requires the
+// resourceVersion that was read, because the pod may become ready; if the pod has changed, it is
+// read again.
 func (e *eviction) evictUnprotected(ctx context.Context) (pod *corev1.Pod, gone bool, err error) {
 	for try := 1; ; try++ {
 		pod, err := e.pods.Read(ctx, e.namespace, e.name, request.Consistent)
@@ -169,7 +171,8 @@ func (e *eviction) isPinned() bool {
 	return e.opts.Preconditions != nil && e.opts.Preconditions.ResourceVersion != nil
 }
 
-// pinnedOptions returns the options for deleting the pod in the state given and no other.
+// pinnedOptions returns the options for deleting the pod only if its resourceVersion is still that
+// of pod.
 func (e *eviction) pinnedOptions(pod *corev1.Pod) *meta.DeleteOptions {
 	opts := *e.opts
 	pre := scheme.OrZero(opts.Preconditions)
@@ -197,8 +200,8 @@ func (e *eviction) refusal(pod *corev1.Pod, opts *meta.DeleteOptions) error {
 }
 
 // deletePod sets the condition DisruptionTarget (KEP-3329), which tells controllers why the pod
-// ends, and then deletes the pod. If opts name a resourceVersion, the deletion names the one that
-// the condition has got.
+// ends, and then deletes the pod. If opts require a resourceVersion, the deletion requires the
+// resourceVersion that the pod has with the condition.
 func (e *eviction) deletePod(ctx context.Context, opts *meta.DeleteOptions) error {
 	pod, err := e.pods.Update(ctx, e.namespace, e.name, e.dryRun, func(pod *corev1.Pod) error {
 		if err := e.refusal(pod, opts); err != nil {
@@ -221,8 +224,8 @@ func (e *eviction) deletePod(ctx context.Context, opts *meta.DeleteOptions) erro
 }
 
 // chargeBudget charges budget for the pod before the pod is deleted. It charges nothing if the
-// deletion would be refused. The charge is settled with the fate of the action: if the pod was
-// certainly not deleted, it is refunded.
+// deletion would be refused. If the fate of the action is NotStored, so the pod was certainly not
+// deleted, the charge is refunded (see refund for the exceptions).
 func (e *eviction) chargeBudget(
 	ctx context.Context, a *registry.Action, pod *corev1.Pod, budget *policyv1.PodDisruptionBudget,
 ) error {

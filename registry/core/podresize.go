@@ -13,8 +13,8 @@ import (
 // This file is the subresource pods/resize: it changes CPU and memory of a pod in place (KEP-1287),
 // of its containers and of the pod as a whole (KEP-5419). pods declares it.
 //
-// How a change is checked: a copy of the new spec, rest, gets the old values of all that may
-// change. If rest then differs from the old spec, something else was changed.
+// How a change is checked: a copy of the new spec, rest, gets the old values of the fields that may
+// change. If rest then differs from the old spec, another field was changed.
 
 // podResize declares the subresource pods/resize.
 func podResize(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
@@ -31,8 +31,9 @@ func podResize(rules podspec.Rules) registry.SubresourceOf[*corev1.Pod] {
 	}
 }
 
-// prepareResize keeps all of the pod but resources and resize policies. If the containers are
-// others than before, it keeps nothing: checkResize then reports them.
+// prepareResize takes resources and resize policies from the new pod and everything else from old.
+// If the number or the names of the containers have changed, it leaves the new containers as they
+// are, and checkResize refuses them.
 func prepareResize(pod, old *corev1.Pod) {
 	now := pod.Spec
 	if len(now.Containers) != len(old.Spec.Containers) || len(now.InitContainers) != len(old.Spec.InitContainers) {
@@ -110,9 +111,9 @@ func storedClass(pod *corev1.Pod) corev1.PodQOSClass {
 	return qosClass(&pod.Spec)
 }
 
-// nodeResizes reports whether the node of a pod can resize it: a kubelet that can reports the
-// resources of a running container. Only the first running one counts. If none runs, the answer is
-// not known and the resize is accepted.
+// nodeResizes reports whether the node of a pod can resize it: if the kubelet supports resizing,
+// the status of each running container has its resources. nodeResizes looks at the first running
+// container. If no container runs, it returns true.
 func nodeResizes(s *corev1.PodStatus) bool {
 	for i := range s.ContainerStatuses {
 		if c := &s.ContainerStatuses[i]; c.State.Running != nil {
@@ -205,9 +206,9 @@ func lacksAmount(now, old corev1.ResourceList) bool {
 	return false
 }
 
-// initResize checks the resize of init containers. Sidecars can be resized like containers. Other
-// init containers cannot, if their policy is to restart for it: they run once. It gives list the
-// old CPU and memory.
+// initResize checks the resize of init containers. Sidecars can be resized like containers. Another
+// init container runs only once, so it cannot be resized if its resize policy requires a restart.
+// initResize also gives list the old CPU and memory.
 func initResize(p *field.Path, list, was []corev1.Container) field.ErrorList {
 	var errs field.ErrorList
 	for i, ctr := range field.Each(&errs, list) {
@@ -239,7 +240,8 @@ func keepCompute(ctr, old *corev1.Container) {
 	}
 }
 
-// withCompute returns a copy of list with CPU and memory taken from of.
+// withCompute returns a copy of list in which the amounts of CPU and memory are replaced by those
+// in of.
 func withCompute(list, of corev1.ResourceList) corev1.ResourceList {
 	if list == nil && of == nil {
 		return nil

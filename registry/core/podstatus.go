@@ -44,7 +44,7 @@ func dropDisabledStatus(now, was *corev1.PodStatus) {
 	}
 }
 
-// mounts returns the statuses of all volume mounts of all containers. The pointers lead into s.
+// mounts returns the statuses of all volume mounts of all containers. The pointers point into s.
 func mounts(s *corev1.PodStatus) []*corev1.VolumeMountStatus {
 	var all []*corev1.VolumeMountStatus
 	for _, list := range [][]corev1.ContainerStatus{
@@ -59,8 +59,9 @@ func mounts(s *corev1.PodStatus) []*corev1.VolumeMountStatus {
 	return all
 }
 
-// keepGenerations fills in observed generations (KEP-5067) of the status and its conditions from
-// the old ones. There may be several conditions of a type: the n-th takes from the n-th.
+// keepGenerations copies observed generations (KEP-5067) from the old status where the new one has
+// 0: in the status itself and in each condition. If a type has several conditions, the n-th new one
+// takes the value of the n-th old one.
 func keepGenerations(now, was *corev1.PodStatus) {
 	if now.ObservedGeneration == 0 {
 		now.ObservedGeneration = was.ObservedGeneration
@@ -170,8 +171,8 @@ func restartsAll(list []corev1.Container) bool {
 }
 
 // restarts reports whether a container that ended with an exit code runs again: by its own rules
-// (KEP-5307), else by its own policy, else by that of the pod. Rules count only beside a policy of
-// the container's own.
+// (KEP-5307), else by its own policy, else by that of the pod. Rules count only if the container
+// has a restartPolicy of its own.
 func restarts(ctr *corev1.Container, policy corev1.RestartPolicy, exit int32) bool {
 	if ctr.RestartPolicy != nil {
 		for _, rule := range ctr.RestartPolicyRules {
@@ -186,7 +187,7 @@ func restarts(ctr *corev1.Container, policy corev1.RestartPolicy, exit int32) bo
 	return policy != corev1.RestartPolicyNever && (policy != corev1.RestartPolicyOnFailure || exit != 0)
 }
 
-// stateUpdate refuses statuses in which a container runs again that has ended for good. As in
+// stateUpdate refuses a status in which a container that has ended for good runs again. As in
 // Kubernetes, the index in the error is that of the old status.
 func stateUpdate(
 	p *field.Path, now, was []corev1.ContainerStatus, restarts func(name string, exit int32) bool,
@@ -226,8 +227,9 @@ func hostIPs(s *corev1.PodStatus) []string {
 // maxIPs bounds how many old addresses a new one is compared with; no pod or node has that many.
 const maxIPs = 100
 
-// statusIPs checks the addresses of a pod or its host: at most one for each IP family. A single
-// invalid address that the old status has may stay. shown is the list as errors show it.
+// statusIPs checks the addresses of a pod or its host: at most one for each IP family. An invalid
+// address may stay if the old status has it and no other address stands beside it. shown is the
+// list as errors show it.
 func statusIPs(p *field.Path, ips, were []string, shown any) field.ErrorList {
 	var errs field.ErrorList
 	for i, text := range field.Each(&errs, ips) {

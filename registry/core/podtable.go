@@ -205,9 +205,10 @@ func endReason(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-// countContainers looks at the containers from the last to the first, so that the word of the first
-// is left. If that word is Completed while others run, it becomes Running for a ready pod, else the
-// failure of an ended container, else NotReady.
+// countContainers looks at the containers from the last to the first, so that the reason of the
+// first container that has one remains. If that reason is Completed, it becomes Running if another
+// container runs and the pod is ready, else the reason of a container that failed, else NotReady if
+// another container runs.
 func (s *summary) countContainers(pod *corev1.Pod) {
 	running, failure := false, ""
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {

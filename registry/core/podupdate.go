@@ -18,8 +18,8 @@ import (
 // tolerations and removed scheduling gates; while gates remain, node selector and affinity may
 // become narrower (KEP-3838).
 //
-// How a change is checked: a copy of the new spec, rest, gets the old values of all that may
-// change. If rest then differs from the old spec, something else was changed, and the error shows
+// How a change is checked: a copy of the new spec, rest, gets the old values of the fields that may
+// change. If rest then differs from the old spec, another field was changed, and the error shows
 // the difference.
 
 // updatable names the fields of a spec that may change, in Kubernetes' words.
@@ -27,8 +27,8 @@ const updatable = "`spec.containers[*].image`,`spec.initContainers[*].image`,`sp
 	"`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` " +
 	"(allow it to be set to 1 if it was previously negative)"
 
-// checkPodUpdate checks a change of a pod. Another number of containers, or a deadline that is out
-// of range or longer than before, hides all later errors, as in Kubernetes.
+// checkPodUpdate checks a change of a pod. If the number of containers changes, or the deadline is
+// out of range or longer than before, the remaining checks are left out, as in Kubernetes.
 func checkPodUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 	errs := podAnnotationsUpdate(rules, pod, old)
 	p := field.NewPath("spec")
@@ -81,7 +81,8 @@ func withoutUpdatable(spec, old *corev1.PodSpec) *corev1.PodSpec {
 	rest.ActiveDeadlineSeconds = old.ActiveDeadlineSeconds
 	rest.SchedulingGates = old.SchedulingGates
 	rest.Tolerations = old.Tolerations
-	// Old servers accepted negative grace periods. The only way out is 1, which is what they mean.
+	// Old servers accepted negative grace periods. A negative period may only become 1, because
+	// servers treat it as 1.
 	now, was := rest.TerminationGracePeriodSeconds, old.TerminationGracePeriodSeconds
 	if was != nil && *was < 0 && now != nil && *now == 1 {
 		rest.TerminationGracePeriodSeconds = was
@@ -157,7 +158,7 @@ func gatesUpdate(p *field.Path, now, was []corev1.PodSchedulingGate) field.Error
 
 // gatedUpdate checks the changes that only a gated pod may make: the scheduler has not looked at
 // the pod, so the choice of nodes may become narrower, never wider. It gives rest the old values of
-// what it has checked.
+// the fields that it has checked.
 func gatedUpdate(p *field.Path, rest, old *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	for key, value := range old.NodeSelector {

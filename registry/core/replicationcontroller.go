@@ -95,8 +95,8 @@ func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController)
 // express.
 const nonConvertible = "non-convertible.kubernetes.io"
 
-// checkConverted keeps a selector that another version says more about. The selector is the only
-// field for which such an annotation is known.
+// checkConverted refuses to change the selector if an annotation says that another version has a
+// selector which this version cannot express. An annotation about any other field is an error.
 func checkConverted(p *field.Path, selector map[string]string, old *corev1.ReplicationController) field.ErrorList {
 	var errs field.ErrorList
 	for key, value := range field.Entries(&errs, old.Annotations) {

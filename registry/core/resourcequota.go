@@ -100,7 +100,7 @@ func isQuotaResource(name corev1.ResourceName) bool {
 }
 
 // The resources that each scope fits: pods and what they use, or claims. A scope that is not a key
-// does not exist.
+// of scopeResources is unknown.
 var (
 	podResources = []corev1.ResourceName{
 		corev1.ResourcePods, corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceLimitsCPU,
@@ -120,8 +120,9 @@ var (
 	}
 )
 
-// countMisapplied returns, for each scope, how many resources in hard do not fit the scope. It
-// stops counting where errors would no longer be shown. The client gets one error for each.
+// countMisapplied returns, for each scope, how many resources in hard do not fit the scope. The
+// client gets one error for each of these resources, so counting stops at the number of errors that
+// are shown.
 func countMisapplied(hard corev1.ResourceList) map[corev1.ResourceQuotaScope]int {
 	numbers := make(map[corev1.ResourceQuotaScope]int, len(scopeResources))
 	for scope, fit := range scopeResources {
@@ -218,7 +219,7 @@ var comparedResources = []corev1.ResourceName{
 }
 
 // quotaWarnings tells of a new quota that bounds requests above limits. "cpu" and "memory" are
-// older names of requests.cpu and requests.memory, and count if those are not there.
+// older names of requests.cpu and requests.memory, and count if the quota does not have those.
 func quotaWarnings(q, old *corev1.ResourceQuota) []string {
 	if old != nil {
 		return nil

@@ -50,7 +50,8 @@ func services(c Config) registry.Resource {
 	})
 }
 
-// prepareService drops what a new type of service has no use for; see dropUseless.
+// prepareService clears the fields that only the old type of the service used, if an update changes
+// the type; see dropUseless.
 func prepareService(_ *registry.Request, svc, old *corev1.Service) {
 	if old != nil {
 		dropUseless(svc, old)
@@ -71,8 +72,8 @@ func dropInternalPolicy(svc *corev1.Service) {
 func usesClusterIP(svc *corev1.Service) bool { return svc.Spec.Type != corev1.ServiceTypeExternalName }
 
 // usesNodePorts reports whether each port of a service must have a node port. A load balancer can
-// go without them (allocateLoadBalancerNodePorts, KEP-1864); allocatesPorts is true for it all the
-// same.
+// go without them (allocateLoadBalancerNodePorts, KEP-1864); allocatesPorts is true for such a load
+// balancer, too, because its client may ask for node ports.
 func usesNodePorts(svc *corev1.Service) bool {
 	switch svc.Spec.Type {
 	case corev1.ServiceTypeNodePort:
@@ -84,8 +85,8 @@ func usesNodePorts(svc *corev1.Service) bool {
 	return false
 }
 
-// usesHealthCheckPort reports whether a load balancer asks the nodes, by a port of its own, which
-// of them have endpoints.
+// usesHealthCheckPort reports whether a service has a port for health checks: the load balancer
+// asks each node on that port whether the node has endpoints of the service.
 func usesHealthCheckPort(svc *corev1.Service) bool {
 	return svc.Spec.Type == corev1.ServiceTypeLoadBalancer &&
 		svc.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
@@ -119,8 +120,8 @@ func keepAllocated(svc, old *corev1.Service) {
 	}
 }
 
-// keepNodePorts gives each port without a node port the one that the old port of the same name had,
-// unless another port asks for it.
+// keepNodePorts gives each port without a node port the node port that the old port of the same
+// name had, unless another port asks for that node port.
 func keepNodePorts(ports, old []corev1.ServicePort) {
 	byName, used := make(map[string]int32), make(map[int32]bool)
 	for _, p := range old {
@@ -159,8 +160,8 @@ func completeClusterIPs(svc, old *corev1.Service) {
 }
 
 // dropUseless clears what the old type used and the new type does not, if the client left it
-// unchanged. A changed value stays: validation refuses it. The status of a load balancer goes with
-// the type, although the balancer itself may forward for a while.
+// unchanged. A changed value stays: validation refuses it. The status of a load balancer is cleared
+// with the type, although the balancer itself may forward traffic for a while.
 func dropUseless(svc, old *corev1.Service) {
 	spec, was := &svc.Spec, &old.Spec
 	if usesClusterIP(old) && !usesClusterIP(svc) {

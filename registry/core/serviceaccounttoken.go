@@ -20,8 +20,8 @@ import (
 
 // TokenConfig says how tokens of service accounts are made.
 type TokenConfig struct {
-	// Sign makes the token that t describes. credential is the ID of the token, under which audit
-	// records name the credential of those who use it. nil: there are no tokens.
+	// Sign makes the token that t describes. credential is the ID of the token, by which audit
+	// records of later requests name the token. If Sign is nil, the server issues no tokens.
 	Sign func(ctx context.Context, t *AccountToken) (token, credential string, err error)
 	// Audiences are the names of the API server itself. A request that names no audience gets a
 	// token for these.
@@ -50,7 +50,8 @@ type AccountToken struct {
 	Lasts, WarnAfter time.Duration
 }
 
-// ObjectName names one object of a kind and namespace that its user knows.
+// ObjectName names one object; the field that holds the ObjectName says of which kind and
+// namespace.
 type ObjectName struct {
 	Name string
 	UID  meta.UID
@@ -58,8 +59,8 @@ type ObjectName struct {
 
 var tokenRequestKind = authenticationv1.GroupVersion.WithKind("TokenRequest")
 
-// Bounds on the requested duration of a token, in seconds. The upper one keeps arithmetic on it in
-// range; TokenConfig.Bounds has the one that matters.
+// Bounds on the requested duration of a token, in seconds. The upper bound only keeps durations
+// within the range of time.Duration; the bound that an operator sets is in TokenConfig.Bounds.
 const (
 	minTokenSeconds = 10 * 60
 	maxTokenSeconds = 1 << 32
@@ -133,7 +134,7 @@ func checkTokenRequest(a *registry.Action) error {
 }
 
 // makeToken makes the token of a completed request. status.expirationTimestamp is the requested end
-// even if the token lasts longer (Bounds): kubelet goes by it to request the next token.
+// even if the token lasts longer (Bounds): kubelet requests the next token before that time.
 func makeToken(ctx context.Context, c TokenConfig, stores registry.Stores, a *registry.Action) (meta.Typed, error) {
 	r := a.Object.(*authenticationv1.TokenRequest)
 	t := &AccountToken{

@@ -90,7 +90,8 @@ func (c *addressChange) planRelease(ctx context.Context, list []netip.Addr) erro
 //   - It becomes an ExternalName: it releases all.
 //   - A second family comes or goes: it takes or releases the second address.
 //
-// All else keeps its addresses; whether the client may change them is checked by clusterIPsUpdate.
+// Any other service keeps its addresses. clusterIPsUpdate checks that the client does not change
+// them.
 func (c *addressChange) plan(ctx context.Context, old *corev1.Service) error {
 	svc := c.svc
 	switch {

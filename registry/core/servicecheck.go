@@ -21,7 +21,7 @@ import (
 // families.complete calls it before addresses are taken.
 //
 // Addresses and ranges are checked strictly if they are new. A text that the old object has may
-// stay as it is, with leading zeros or bits behind the prefix (KEP-4858).
+// stay as it is, even with leading zeros or with bits set behind the prefix length (KEP-4858).
 
 // checkService checks a service, and its change if old is not nil. Whether addresses fit the
 // families has been checked before they were allocated.
@@ -209,8 +209,8 @@ func checkPortNumbers(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList {
 const sourceRangesAnnotation = "service.beta.kubernetes.io/load-balancer-source-ranges"
 
 // checkSourceRanges checks the ranges of clients that a load balancer lets in. The annotation
-// counts only if the field is empty. Both are checked only in form: an unchanged value of old
-// passes. The path LoadBalancerSourceRanges is Kubernetes' own spelling.
+// counts only if the field is empty. A range that the old field has, and an annotation that has not
+// changed, pass in any form. The path LoadBalancerSourceRanges is Kubernetes' own spelling.
 func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	ranges, had := svc.Spec.LoadBalancerSourceRanges, check.Duplicates{}
 	at := p.Index
@@ -242,8 +242,8 @@ func checkSourceRanges(p *field.Path, svc, old *corev1.Service) field.ErrorList 
 	return errs
 }
 
-// trafficDistributions are the values of spec.trafficDistribution (KEP-4444). PreferClose is the
-// old name of PreferSameZone.
+// trafficDistributions are the values of spec.trafficDistribution (KEP-4444, KEP-3015). PreferClose
+// is the old name of PreferSameZone.
 var trafficDistributions = []string{"PreferClose", "PreferSameZone", "PreferSameNode"}
 
 // checkTraffic checks the policies that choose endpoints: external and internal traffic policy,
@@ -355,9 +355,9 @@ func parseClusterIPs(p *field.Path, ips, had []string) ([]netip.Addr, field.Erro
 	return addrs, errs
 }
 
-// checkServiceUpdate checks a change. Addresses and families of a service cannot be exchanged, only
-// a second one may come or go with the policy that says so. Between types with and without cluster
-// IPs all may change.
+// checkServiceUpdate checks a change. While the service has cluster IPs, an address or family never
+// changes; only a second one may be added or removed, and ipFamilyPolicy must allow that. If the
+// type changes between one with cluster IPs and ExternalName, addresses and families may change.
 func checkServiceUpdate(svc, old *corev1.Service) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
@@ -390,8 +390,8 @@ func checkBalancerClass(p *field.Path, spec *corev1.ServiceSpec) field.ErrorList
 	return check.QualifiedName(p, *spec.LoadBalancerClass)
 }
 
-// clusterIPsUpdate checks that addresses which were there stay. That their number changes with the
-// policy alone has been checked by dropSecondary and checkSingleStack.
+// clusterIPsUpdate checks that the old addresses stay. dropSecondary and checkSingleStack have
+// checked that their number changes only as the policy allows.
 func clusterIPsUpdate(p *field.Path, now, was []string) field.ErrorList {
 	var errs field.ErrorList
 	for i := range field.Each(&errs, was[:min(len(now), len(was))]) {
@@ -402,8 +402,8 @@ func clusterIPsUpdate(p *field.Path, now, was []string) field.ErrorList {
 	return errs
 }
 
-// familiesUpdate checks that families which were there stay. If their number changes, the error
-// shows the addresses instead of the families, as in kube-apiserver.
+// familiesUpdate checks that the old families stay. If their number changes, the error shows the
+// addresses instead of the families, as in kube-apiserver.
 func familiesUpdate(p *field.Path, spec *corev1.ServiceSpec, was []corev1.IPFamily) field.ErrorList {
 	var errs field.ErrorList
 	now := spec.IPFamilies
@@ -422,7 +422,7 @@ func familiesUpdate(p *field.Path, spec *corev1.ServiceSpec, was []corev1.IPFami
 }
 
 // classUpdate keeps the class of a load balancer while the service stays one: another controller
-// would not find what the first has built.
+// would not clean up what the first has set up.
 func classUpdate(p *field.Path, svc, old *corev1.Service) field.ErrorList {
 	const lb = corev1.ServiceTypeLoadBalancer
 	now, was := svc.Spec.LoadBalancerClass, old.Spec.LoadBalancerClass

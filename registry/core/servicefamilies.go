@@ -37,8 +37,8 @@ func familiesOf(ranges []netip.Prefix) families {
 //   - Families follow from the addresses that the client names.
 //   - The policy adds the family that is still missing.
 //
-// The errors say what the client contradicts itself in, or what this cluster does not have. svc is
-// not complete then.
+// The errors name values that contradict each other, and families that this cluster does not have.
+// If there are errors, svc is only partly completed.
 func (f families) complete(svc, old *corev1.Service) field.ErrorList {
 	if !usesClusterIP(svc) || old != nil && keepsDualStack(svc, old) {
 		return nil
@@ -72,7 +72,7 @@ func (f families) complete(svc, old *corev1.Service) field.ErrorList {
 }
 
 // keepsDualStack reports whether a service with PreferDualStack stays exactly as it is. Such a
-// service is neither up- nor downgraded if the families of the cluster have changed since it was
+// service neither gets nor loses a family if the families of the cluster have changed since it was
 // created.
 func keepsDualStack(svc, old *corev1.Service) bool {
 	now, was := svc.Spec.IPFamilyPolicy, old.Spec.IPFamilyPolicy
@@ -100,8 +100,8 @@ func policyOf(svc, old *corev1.Service) *corev1.IPFamilyPolicy {
 }
 
 // dropSecondary drops the second address and family of a service whose policy has become
-// SingleStack, unless the client changed the lists. With any other policy the second may not be
-// dropped, which the errors say.
+// SingleStack, unless the client changed the lists. With any other policy it is an error to drop
+// the second.
 func dropSecondary(svc, old *corev1.Service) field.ErrorList {
 	spec, was := &svc.Spec, &old.Spec
 	if *spec.IPFamilyPolicy == corev1.IPFamilyPolicySingleStack {

@@ -19,8 +19,8 @@ import (
 // ports, one object for the cluster.
 
 // reservePorts takes the node ports that a write needs, all in one change of the record. Ports that
-// the service loses are released after the write is stored. In doubt nothing is released: the
-// repair of node ports decides later.
+// the service loses are released after the write is stored. If the fate of the write is in doubt,
+// nothing is released: the repair of node ports decides later.
 func reservePorts(a *ports.Allocator) reservation {
 	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if a == nil {

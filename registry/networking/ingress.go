@@ -57,8 +57,8 @@ func ingressCells(ing *networkingv1.Ingress, now time.Time) []any {
 		registry.Age(&ing.ObjectMeta, now)}
 }
 
-// shownHosts is the most hosts that a table shows; after them it shows how many more rules there
-// are.
+// shownHosts is how many hosts a table shows at most. After them it shows the number of further
+// rules.
 const shownHosts = 3
 
 // hostsCell returns the first hosts of the rules, "*" if no rule names a host.

@@ -12,16 +12,17 @@ import (
 // This file checks the spec of ingresses. checkIngress is the Validate of the resource in
 // ingress.go; ingressclass.go uses checkReference, too.
 
-// ingressCheck is the check of one ingress. Its fields name rules that older servers did not have.
-// If the old ingress breaks such a rule anywhere, the new one may break it everywhere.
+// ingressCheck is the check of one ingress. Each field is true if the check leaves out a rule that
+// older servers did not have. If the old ingress breaks such a rule anywhere, the new one may break
+// it everywhere.
 type ingressCheck struct {
 	anySecretName   bool // a secret with a certificate may have any name
 	anyWildcardRule bool // the paths of a wildcard host are not checked
 }
 
 // checkIngress returns what is wrong with a new ingress, or with an update of old. The class of a
-// new ingress may be in an annotation, the field or both. An update does not compare them: older
-// ingresses differ.
+// new ingress may be in an annotation, the field or both. An update does not compare them, because
+// in older ingresses they may differ.
 func checkIngress(ing, old *networkingv1.Ingress) field.ErrorList {
 	p := field.NewPath("spec")
 	if old != nil {
@@ -91,8 +92,8 @@ func (c *ingressCheck) spec(p *field.Path, spec *networkingv1.IngressSpec) field
 	return errs
 }
 
-// tls returns what is wrong with an entry of TLS at p: its hosts and the name of its secret. An
-// empty name leaves the certificate to the controller.
+// tls returns what is wrong with an entry of TLS at p: its hosts and the name of its secret. If the
+// name is empty, the controller of the ingress chooses the certificate.
 func (c *ingressCheck) tls(p *field.Path, tls *networkingv1.IngressTLS) field.ErrorList {
 	var errs field.ErrorList
 	for i, host := range field.Each(&errs, tls.Hosts) {
@@ -128,9 +129,9 @@ func checkPaths(p *field.Path, http *networkingv1.HTTPIngressRuleValue) field.Er
 	return errs
 }
 
-// checkPath checks one path. Its type decides what the path may be: compared as it is (Exact,
-// Prefix), or whatever the controller of the class understands (ImplementationSpecific), which may
-// be empty.
+// checkPath checks one path. Its type decides what the path may be. A path of type Exact or Prefix
+// is compared literally and must be plain (checkPlainPath). A path of type ImplementationSpecific
+// is for the controller of the class to interpret; it is empty or begins with a slash.
 func checkPath(p *field.Path, path *networkingv1.HTTPIngressPath) field.ErrorList {
 	if path.PathType == nil {
 		return field.ErrorList{field.Required(p.Child("pathType"), "pathType must be specified")}
@@ -156,8 +157,8 @@ func checkAbsolute(p *field.Path, path string) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, path, "must be an absolute path")}
 }
 
-// checkPlainPath checks a path that proxies compare as it is. It must have only one spelling, since
-// proxies treat "..", "//" and an encoded slash in different ways.
+// checkPlainPath checks a path that proxies compare literally. The path must have only one
+// spelling, since proxies treat "..", "//" and an encoded slash in different ways.
 func checkPlainPath(p *field.Path, path string) field.ErrorList {
 	errs := checkAbsolute(p, path)
 	for _, part := range [...]string{"//", "/./", "/../", "%2f", "%2F"} {

@@ -13,7 +13,8 @@ import (
 )
 
 // ipAddresses declares the resource ipaddresses (KEP-1880). The name of an object is the address in
-// canonical form, so a second object for the same address is refused as existing already.
+// canonical form, so the server refuses a second object for the same address: an object of that
+// name exists.
 func ipAddresses() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.IPAddress]{
 		GroupResource: resource("ipaddresses"),

@@ -172,8 +172,8 @@ func (c *policyCheck) peers(p *field.Path, peers []networkingv1.NetworkPolicyPee
 	return errs
 }
 
-// peer returns what is wrong with a peer at p: it is either a CIDR or a choice of pods by labels,
-// of their own and of their namespaces.
+// peer returns what is wrong with a peer at p: it is either a CIDR, or it selects pods by their
+// labels, by the labels of their namespaces, or by both.
 func (c *policyCheck) peer(p *field.Path, peer *networkingv1.NetworkPolicyPeer) field.ErrorList {
 	errs := meta.ValidateLabelSelector(peer.PodSelector, p.Child("podSelector"))
 	errs = append(errs, meta.ValidateLabelSelector(peer.NamespaceSelector, p.Child("namespaceSelector"))...)

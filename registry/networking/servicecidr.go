@@ -13,8 +13,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// serviceCIDRs declares the resource servicecidrs (KEP-1880). Its ranges do not change once
-// Services may have addresses from them. A write of the status changes neither metadata nor spec.
+// serviceCIDRs declares the resource servicecidrs (KEP-1880). A range can neither be changed nor
+// removed, because Services may have addresses from it; see checkServiceCIDR. A write of the status
+// changes neither metadata nor spec.
 func serviceCIDRs() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*networkingv1.ServiceCIDR]{
 		GroupResource: resource("servicecidrs"),

@@ -13,8 +13,8 @@ import (
 
 // This file checks the annotations of pods and templates that have a meaning for the server: mirror
 // pods, the deletion cost, and the profiles of seccomp and AppArmor, which were annotations before
-// they were fields (KEP-135, KEP-24). Rules.Annotations applies to each write, Profiles to new pods
-// and to templates at each write.
+// they were fields (KEP-135, KEP-24). Rules.Annotations is called at each write of a pod or
+// template. Profiles is called when a pod is created, and at each write of a template.
 
 // Annotations of pods that have a meaning for the server. Those that end in a slash are prefixes:
 // the name of a container follows.
@@ -39,9 +39,9 @@ const (
 	localProfile      = "localhost/" // a prefix of the name of a profile or file
 )
 
-// Annotations returns what is wrong with those annotations at p of a pod or template that have a
-// meaning for the server. Errors about seccomp have the key as a child of p, others as a map key,
-// as in kube-apiserver.
+// Annotations returns what is wrong with the annotations at p of a pod or template. It looks only
+// at annotations that have a meaning for the server. Errors about seccomp have the key as a child
+// of p, others as a map key, as in kube-apiserver.
 func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
 	if value, ok := annotations[MirrorAnnotation]; ok && spec.NodeName == "" {

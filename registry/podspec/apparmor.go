@@ -13,8 +13,8 @@ const appArmorDeprecated = `deprecated since v1.30; use the "appArmorProfile" fi
 
 // AppArmorFields copies the AppArmor annotations of a new pod to the fields of its containers,
 // which replaced them (KEP-24). It leaves alone a container that sets the field, and one whose
-// annotation is what the pod's field says already. For all others it calls warn, also if the
-// annotation is invalid and therefore not copied.
+// annotation is what the pod's field says already. For each other container with an annotation it
+// calls warn, even if the annotation is invalid and therefore not copied.
 func AppArmorFields(pod *corev1.Pod, warn func(text string)) {
 	if len(pod.Annotations) == 0 || pod.Spec.OS != nil && pod.Spec.OS.Name == corev1.Windows {
 		return

@@ -14,11 +14,12 @@ import (
 
 // before is the spec of a pod or template before an update. Rules have become stricter over the
 // years. If the old spec breaks such a rule, the new spec may break it too, even in other parts of
-// the spec: a client that changes a label need not mend the rest. A nil before breaks no rule.
+// the spec: a client that changes a label need not mend the rest. A nil before stands for the lack
+// of an old spec and has no quirks.
 type before struct {
 	spec        *corev1.PodSpec
 	annotations map[string]string
-	looked, had quirkSet // the quirks that has looked for, and those that it found
+	looked, had quirkSet // the quirks that the method has searched for, and those that it found
 }
 
 // quirk is a flaw that a new spec may not have, and that an updated spec may keep.
@@ -39,7 +40,7 @@ const (
 	userNamespaceOnHost                   // a user namespace in a pod on the node's network
 	restartingInitContainers              // an init container, no sidecar, that restarts when resized
 	numericTolerations                    // a toleration with the operator Lt or Gt (KEP-5471, not served)
-	selinuxChangePolicy                   // any seLinuxChangePolicy (KEP-1710, half of it not served)
+	selinuxChangePolicy                   // any seLinuxChangePolicy (KEP-1710; new pods may only name Recursive)
 )
 
 // quirks has for each quirk the function that looks for it in an old spec.
@@ -110,8 +111,8 @@ func (b *before) has(q quirk) bool {
 }
 
 // hasPartialHugePages finds amounts of huge pages that are no multiple of the page size, in
-// containers and overhead. Pod-level resources are younger than the rule, so they cannot be old and
-// odd.
+// containers and overhead. Pod-level resources are younger than the rule, so no old spec breaks it
+// there.
 func hasPartialHugePages(spec *corev1.PodSpec) bool {
 	odd := func(list corev1.ResourceList) bool {
 		for name, q := range list {
@@ -167,8 +168,9 @@ func isInvalidSelector(s *meta.LabelSelector) bool {
 // KEP-127).
 func hasUserNamespace(spec *corev1.PodSpec) bool { return spec.HostUsers != nil && !*spec.HostUsers }
 
-// withEmptyValues returns a copy of s with empty values, which are valid. Keys, operators and the
-// number of values stay, so that the rules about those hold for old terms, too.
+// withEmptyValues returns a copy of s in which each value is the empty text, which is a valid label
+// value. Keys, operators and the number of values stay, so the rules about those still apply to the
+// copy.
 func withEmptyValues(s *meta.LabelSelector) *meta.LabelSelector {
 	if s == nil {
 		return nil

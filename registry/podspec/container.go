@@ -323,8 +323,8 @@ func hostPortConflicts(p *field.Path, list []corev1.Container) field.ErrorList {
 	return errs
 }
 
-// handler is the action of a probe or of a lifecycle hook. Exactly one member is set. Probes have
-// no sleep, and hooks no gRPC.
+// handler is the action of a probe or of a lifecycle hook. A valid handler has exactly one member
+// that is not nil. Probes have no sleep, and hooks no gRPC.
 type handler struct {
 	exec  *corev1.ExecAction
 	http  *corev1.HTTPGetAction
@@ -337,8 +337,9 @@ func lifecycleHandler(h *corev1.LifecycleHandler) handler {
 	return handler{exec: h.Exec, http: h.HTTPGet, tcp: h.TCPSocket, sleep: h.Sleep}
 }
 
-// checkHandler checks an action at p: the first member that is set by its own rule, each further
-// one is forbidden. A sleep must end within the grace period of the pod, or it would be killed.
+// checkHandler checks an action at p. It applies the rule of the first member that is set; each
+// further member is forbidden. A sleep must end within the grace period of the pod, or it would be
+// killed.
 func (c *specCheck) checkHandler(p *field.Path, h handler) field.ErrorList {
 	var errs field.ErrorList
 	n := 0

@@ -9,7 +9,7 @@
 //
 // Laws:
 //   - Messages, paths and their order are those of kube-apiserver, including its misspelled paths.
-//     Tests hold them to the letter, so a path that looks wrong in the code is meant.
+//     Tests hold them to the letter, so a path that looks wrong in the code is intended.
 //   - A rule that is younger than the API lets an update keep what the old object has: it asks
 //     Rules.was, which After fills.
 //   - A rule loops over a list with field.Each, and over a map with field.Entries, if it can report

@@ -153,8 +153,8 @@ func checkEnvFrom(p *field.Path, sources []corev1.EnvFromSource) field.ErrorList
 }
 
 // Fields of a pod that the downward API can name: podFields are all that v1 has, envFields those
-// for environment variables, and fileFields those for files. Labels and annotations are for
-// variables one at a time only (metadata.labels['key']); files can have all.
+// for environment variables, and fileFields those for files. A variable can hold a single label or
+// annotation (metadata.labels['key']); a file can also hold all of them.
 var (
 	podFields = []string{"metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace",
 		"metadata.uid", "spec.nodeName", "spec.restartPolicy", "spec.serviceAccountName", "spec.schedulerName",
@@ -198,7 +198,7 @@ func convertFieldPath(version, fieldPath string) (string, error) {
 }
 
 // checkFieldRef checks a reference to a field of the pod, which must be one of allowed unless it
-// has a subscript. The key of an annotation is compared in lower case, as annotations' keys are
+// has a subscript. The key of an annotation is checked in lower case, as keys of annotations are
 // everywhere.
 func checkFieldRef(p *field.Path, ref *corev1.ObjectFieldSelector, allowed []string) field.ErrorList {
 	if ref.APIVersion == "" {

@@ -91,8 +91,8 @@ func checkPropagation(p *field.Path, mode corev1.MountPropagationMode, ctr *core
 	return errs
 }
 
-// checkRecursive checks recursiveReadOnly (KEP-3857): it needs a read-only mount that the node's
-// later mounts do not reach.
+// checkRecursive checks recursiveReadOnly (KEP-3857): it needs a read-only mount without mount
+// propagation, so that later mounts of the node do not appear in it.
 func checkRecursive(p *field.Path, m *corev1.VolumeMount) field.ErrorList {
 	if m.RecursiveReadOnly == nil {
 		return nil

@@ -19,8 +19,8 @@ func (p pathFrom) String() string {
 	return fmt.Sprintf("%q (%s)", p.path, p.source)
 }
 
-// paths warns of files of one volume that have the same path, or of which one is in the other's
-// place as a directory.
+// paths warns of files of one volume that have the same path, or of which one is a file where the
+// other needs a directory.
 func (w *warner) paths() {
 	for _, v := range each(w, w.spec.Volumes) {
 		if c := v.ConfigMap; c != nil {
@@ -46,7 +46,7 @@ func (w *warner) paths() {
 	}
 }
 
-// overlaps warns of each two of paths that overlap. volume and what are the name and the type of
+// overlaps warns of each pair of paths that overlap. volume and what are the name and the type of
 // the volume. Each path is compared with the first maxWarnings only: a volume can have any number
 // of files, and comparing all pairs would take quadratic time.
 func (w *warner) overlaps(volume, what string, paths []pathFrom) {

@@ -34,8 +34,8 @@ func (r Rules) AfterTemplate(t *corev1.PodTemplateSpec) Rules {
 }
 
 // Pod returns what is wrong with a pod, new or updated. It does not check metadata other than
-// annotations, nor the status. Of a pod it asks more than of a template: a template may leave to
-// defaults and admission what a pod must have by then.
+// annotations, nor the status. The rules for a pod are stricter than those for a template: a
+// template may leave out fields that defaults and admission set before a pod is validated.
 func (r Rules) Pod(pod *corev1.Pod) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := r.Annotations(field.NewPath("metadata", "annotations"), pod.Annotations, &pod.Spec)

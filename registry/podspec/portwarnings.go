@@ -38,9 +38,10 @@ func (w *warner) ports(s *field.Path) {
 	}
 }
 
-// clashOf returns how two ports with the same number and protocol clash, "" if they do not. Ports
-// without a host port are reached by the pod's address and so overlap; ports whose host ports agree
-// are ambiguous if only one has an address of the node, as the other has all of them.
+// clashOf returns how two ports with the same number and protocol clash, "" if they do not. If one
+// of them has no host port, the two overlap on the address of the pod. If both have the same host
+// port and only one names an address of the node, they are ambiguous, because the other uses all
+// addresses of the node.
 func clashOf(a, b *corev1.ContainerPort) string {
 	switch {
 	case a.HostPort == b.HostPort && a.HostIP == b.HostIP:

@@ -87,7 +87,7 @@ func ContainerResourceName(p *field.Path, name corev1.ResourceName) field.ErrorL
 	return append(ResourceName(p, name), ContainerResource(p, name)...)
 }
 
-// ContainerResource returns what is wrong with a resource at p that a container cannot have. It
+// ContainerResource returns an error if a container cannot have the resource whose name is at p. It
 // does not check the form of the name.
 func ContainerResource(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	var errs field.ErrorList
@@ -112,8 +112,8 @@ func ClaimResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList 
 	return errs
 }
 
-// ResourceAmount returns what is wrong with the amount q at p of a resource: it is negative, or not
-// whole although the resource cannot be divided.
+// ResourceAmount returns what is wrong with the amount q at p of a resource: it is negative, or it
+// is a fraction although the resource is counted in whole numbers.
 func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
 	errs := check.NonNegativeQuantity(p, q)
 	if (slices.Contains(countedResources, name) || IsExtendedResource(name)) && !isWhole(q) {

@@ -416,8 +416,9 @@ func (c *specCheck) checkSpread(p *field.Path, list []corev1.TopologySpreadConst
 
 var inclusionPolicies = []corev1.NodeInclusionPolicy{corev1.NodeInclusionPolicyHonor, corev1.NodeInclusionPolicyIgnore}
 
-// checkMinDomains checks the number of domains below which the scheduler counts missing ones as
-// empty. It has a meaning only for constraints that must hold.
+// checkMinDomains checks minDomains, the number of topology domains that the scheduler expects. If
+// there are fewer, the scheduler acts as if there were another domain without pods. The field has a
+// meaning only for constraints that must hold.
 func checkMinDomains(p *field.Path, c *corev1.TopologySpreadConstraint) field.ErrorList {
 	if c.MinDomains == nil {
 		return nil

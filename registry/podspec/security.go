@@ -101,7 +101,8 @@ const (
 var sysctlName = names.Pattern(sysctlPattern)
 
 // checkSysctls checks the kernel parameters that a pod sets (KEP-34). Each belongs to a namespace.
-// If the pod shares that namespace with the node, the node is what it would set.
+// A pod that shares the namespace with the node must not set the parameter, because the parameter
+// would change for the whole node.
 func (c *specCheck) checkSysctls(p *field.Path, sysctls []corev1.Sysctl) field.ErrorList {
 	var errs field.ErrorList
 	seen := check.Duplicates{}

@@ -112,9 +112,9 @@ func checkHostAliases(p *field.Path, aliases []corev1.HostAlias) field.ErrorList
 // maxHostname is the longest host name that Linux takes, in bytes (HOST_NAME_MAX).
 const maxHostname = 64
 
-// checkHostnameOverride checks hostnameOverride, which names the host whole (KEP-4762). It excludes
-// the two fields that would name it otherwise: setHostnameAsFQDN, and hostNetwork with the node's
-// name.
+// checkHostnameOverride checks hostnameOverride, which is the complete host name (KEP-4762). It
+// cannot be combined with a field that chooses another host name: setHostnameAsFQDN, or
+// hostNetwork, with which the pod has the node's name.
 func checkHostnameOverride(p *field.Path, spec *corev1.PodSpec) field.ErrorList {
 	if spec.HostnameOverride == nil {
 		return nil
@@ -193,8 +193,9 @@ func (c *specCheck) checkResourceClaims(p *field.Path) field.ErrorList {
 	return errs
 }
 
-// Limits of the resolver in glibc, in entries, and in characters including the spaces between
-// entries.
+// Limits of dnsConfig: nameservers, search domains, and characters of all search domains with a
+// space between each two. glibc's resolver reads at most 3 nameservers; the limits of search
+// domains are Kubernetes' own (KEP-2595).
 const (
 	maxNameservers = 3
 	maxSearches    = 32

@@ -111,8 +111,8 @@ func NameWarnings(name string) []string {
 		"a DNS label is recommended: %v", msgs)}
 }
 
-// Columns that the tables of all kinds with a pod template have. They are shown with kubectl -o
-// wide only (priority 1). ContainerCells makes the cells of ContainersColumn and ImagesColumn.
+// Columns that the tables of the kinds that own pods have. They are shown with kubectl -o wide only
+// (priority 1). ContainerCells makes the cells of ContainersColumn and ImagesColumn.
 var (
 	ContainersColumn = registry.Column("Containers", "Names of the containers of each pod.", 1)
 	ImagesColumn     = registry.Column("Images", "Images of the containers of each pod.", 1)

@@ -12,7 +12,7 @@ import (
 // for registry/storage. Many types have a variant for PersistentVolumes, whose secrets may be in
 // any namespace because a PersistentVolume has none.
 
-// PersistentVolume returns what is wrong with the spec at p of the PersistentVolume with a name.
+// PersistentVolume returns what is wrong with the spec at p of the PersistentVolume called name.
 // nodeAffinity needs a required part; volumeAttributesClassName needs a CSI volume (KEP-3751).
 func PersistentVolume(p *field.Path, spec *corev1.PersistentVolumeSpec, name string) field.ErrorList {
 	errs := checkVolumeModes(p, spec)
@@ -195,7 +195,8 @@ func checkISCSIVolume(p *field.Path, s *corev1.ISCSIPersistentVolumeSource, name
 	return errs
 }
 
-// checkGlusterfsVolume is checkGlusterfs with the namespace of the endpoints, nil for the claim's.
+// checkGlusterfsVolume is checkGlusterfs for PersistentVolumes, which also have the namespace of
+// the endpoints; nil means the namespace of the claim.
 func checkGlusterfsVolume(p *field.Path, s *corev1.GlusterfsPersistentVolumeSource) field.ErrorList {
 	errs := checkGlusterfs(p, &corev1.GlusterfsVolumeSource{EndpointsName: s.EndpointsName, Path: s.Path})
 	if ns := s.EndpointsNamespace; ns != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// This file checks the volume types that both pods and PersistentVolumes have, and types of the
-// same sort. Most are plugins that newer kubelets no longer have. The API still has them, and so
-// they are still checked. sources in volume.go and persistentSources in volume_persistent.go call
-// the checks.
+// This file checks the volume types that both pods and PersistentVolumes have, and similar types.
+// Most are plugins that newer kubelets no longer have. The API still has them, and so they are
+// still checked. sources in volume.go and persistentSources in volume_persistent.go call the
+// checks.
 
 // checkHostPath checks a path on the node. An empty type means that nothing is checked before the
 // mount.
@@ -38,7 +38,7 @@ func checkNFS(p *field.Path, s *corev1.NFSVolumeSource) field.ErrorList {
 	return errs
 }
 
-// The three forms of iSCSI names (RFC 3720): iqn names have a date and a domain, eui and naa names
+// The three forms of iSCSI names (RFC 7143): iqn names have a date and a domain, eui and naa names
 // are numbers. The dots of the last two stand for any character, and the first allows a prefix that
 // begins with iqn: the patterns are kube-apiserver's.
 var (
@@ -47,7 +47,8 @@ var (
 	naaName = names.Pattern(`^naa.[[:alnum:]]{32}$`)
 )
 
-// A named initiator gets an interface called <volume>:<portal>, whose length Linux bounds.
+// A named initiator gets an interface called <volume>:<portal>, whose length the iSCSI initiator of
+// Linux bounds.
 const (
 	maxInitiator  = 64 // characters
 	longInitiator = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is " +
@@ -285,7 +286,7 @@ func checkQuobyte(p *field.Path, s *corev1.QuobyteVolumeSource) field.ErrorList 
 }
 
 // checkFlex checks a volume of an exec plugin. Options of the kubernetes.io and k8s.io domains are
-// those that the kubelet passes, such as the file system type.
+// reserved, because the kubelet itself passes such options, for example the file system type.
 func checkFlex(p *field.Path, s *corev1.FlexVolumeSource) field.ErrorList {
 	errs := check.Required(p.Child("driver"), s.Driver)
 	for key := range field.Entries(&errs, s.Options) {

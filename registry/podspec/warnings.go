@@ -16,8 +16,8 @@ import (
 )
 
 // This file warns about specs that are legal and probably wrong. Warnings has the order and the
-// texts of kube-apiserver. It is called when a pod is created, and when a template is created or
-// changed. Files that overlap are in pathwarnings.go, clashing ports in portwarnings.go.
+// texts of kube-apiserver. Warnings is called when a pod is created, and when a template is created
+// or changed. Files that overlap are in pathwarnings.go, clashing ports in portwarnings.go.
 
 // warner collects warnings about one spec. It stops at maxWarnings.
 type warner struct {
