@@ -46,7 +46,7 @@ func (w *world) budgets() client.Resource[*policyv1.PodDisruptionBudget] {
 }
 
 // disruptions starts a server that runs only the disruption controller, with the budget "b" of the
-// pods labelled app=a and n such pods.
+// pods labelled app=a, and makes pods with that label and these names.
 func disruptions(t *testing.T, spec policyv1.PodDisruptionBudgetSpec, owner *meta.OwnerReference, pods ...string) *world {
 	t.Helper()
 	w := start(t, server.Config{Controllers: []string{"disruption"}})
