@@ -236,7 +236,8 @@ func TestNodeThatComesLate(t *testing.T) {
 	w.wantSlices("s", "IPv4 http:8080/TCP 10.0.0.1 p@late ready serving")
 }
 
-// TestEndpointsMended puts right what others do to endpoints, and leaves alone what is not the controllers'.
+// TestEndpointsMended checks that changes by other clients are undone, and that services which are
+// not managed are left alone.
 func TestEndpointsMended(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	w.service("name", func(spec *corev1.ServiceSpec) {
@@ -280,7 +281,8 @@ func TestEndpointsMended(t *testing.T) {
 	w.wantEndpoints("name", "none")
 }
 
-// TestManyEndpoints keeps slices and Endpoints within their bounds, and changes no slice without need.
+// TestManyEndpoints checks the limits of slices and Endpoints, and that one changed pod changes one
+// slice.
 func TestManyEndpoints(t *testing.T) {
 	store := memory.New(memory.Config{})
 	putPods(t, store, 0, 1002)

@@ -145,7 +145,8 @@ func describeSlice(s *discoveryv1.EndpointSlice) string {
 	return strings.Join(append(parts, strings.Join(endpoints, ", ")), " ")
 }
 
-// wantEndpoints waits until the Endpoints of a service are those that are described; "none": there are no Endpoints.
+// wantEndpoints waits until the Endpoints of a service are as described; "none" means that there
+// are no Endpoints.
 func (w *world) wantEndpoints(service string, want ...string) {
 	w.T.Helper()
 	looptest.AwaitList(w, w.endpoints(), func(list []*corev1.Endpoints) string {

@@ -46,7 +46,8 @@ func TestEndpointsLeftOut(t *testing.T) {
 	})
 }
 
-// TestEndpointsYield sees the controllers do nothing before a kube-controller-manager has let go of its Lease.
+// TestEndpointsYield checks that the controllers do nothing until kube-controller-manager has
+// released its Lease.
 func TestEndpointsYield(t *testing.T) {
 	store := memory.New(memory.Config{})
 	before := start(t, server.Config{Storage: server.StorageConfig{Store: store}, Controllers: []string{}})
@@ -129,7 +130,8 @@ func TestEndpointsLeftovers(t *testing.T) {
 	})
 }
 
-// TestEndpointsOfOthers has services without a selector and without endpoints come and go, of which nothing is asked.
+// TestEndpointsOfOthers checks that services without a selector and without Endpoints cost no
+// requests.
 func TestEndpointsOfOthers(t *testing.T) {
 	w := startWithNodes(t, server.Config{Controllers: []string{}, Authorization: access.Config{Modes: []string{access.AlwaysAllow}}})
 	var asked sync.Map // by path
@@ -172,8 +174,8 @@ func runEndpoints(ctx context.Context, c *client.Client) {
 	in.Wait()
 }
 
-// TestEndpointsAtOnce has two of each controller at work, one of which is ended now and then, while pods and services change: in
-// the end each endpoint is there once.
+// TestEndpointsAtOnce runs each controller twice, and restarts one of the two, while pods and
+// services change. In the end each endpoint is there once.
 func TestEndpointsAtOnce(t *testing.T) {
 	w := startWithNodes(t, server.Config{Controllers: []string{}})
 	ctx, cancel := context.WithCancel(t.Context())

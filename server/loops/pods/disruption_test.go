@@ -19,7 +19,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// await reads the states of an object, of all with the name "", until one is ok.
+// await reads the object with a name, or all objects for the name "", until ok returns true for
+// one.
 func await[T meta.Object](w *world, r client.Resource[T], name, what string, ok func(obj T) bool) {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), 30*time.Second)
@@ -44,7 +45,8 @@ func (w *world) budgets() client.Resource[*policyv1.PodDisruptionBudget] {
 	return client.For[*policyv1.PodDisruptionBudget](w.S.Client(), policyv1.GroupVersion.WithResource("poddisruptionbudgets")).In("n")
 }
 
-// disruptions is a server that runs the controller alone, with the budget "b" of the pods labelled app=a, and so many of these.
+// disruptions starts a server that runs only the disruption controller, with the budget "b" of the
+// pods labelled app=a, and makes pods with that label and these names.
 func disruptions(t *testing.T, spec policyv1.PodDisruptionBudgetSpec, owner *meta.OwnerReference, pods ...string) *world {
 	t.Helper()
 	w := start(t, server.Config{Controllers: []string{"disruption"}})
@@ -78,7 +80,7 @@ func (w *world) status(pod, patch string) {
 
 const ready = `{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}`
 
-// counts waits until the budget has these counts, observed of its present spec.
+// counts waits until the status of the budget has these counts and observes its present generation.
 func (w *world) counts(expected, healthy, desired, allowed int32, reason string) {
 	w.T.Helper()
 	await(w, w.budgets(), "b", reason, func(b *policyv1.PodDisruptionBudget) bool {
@@ -89,7 +91,8 @@ func (w *world) counts(expected, healthy, desired, allowed int32, reason string)
 	})
 }
 
-// TestDisruptionsFollowPods: pods become ready, and others, and go; the budget changes.
+// TestDisruptionsFollowPods checks the counts while pods become ready or not ready and are deleted,
+// and when the budget changes.
 func TestDisruptionsFollowPods(t *testing.T) {
 	one := meta.FromInt32(1)
 	w := disruptions(t, policyv1.PodDisruptionBudgetSpec{MinAvailable: &one}, nil, "p0", "p1", "p2")
@@ -113,7 +116,8 @@ func TestDisruptionsFollowPods(t *testing.T) {
 	w.counts(2, 1, 2, 0, "InsufficientPods")
 }
 
-// TestDisruptionsScale: of what a controller should have, a part must be healthy. One that has no scale is told of.
+// TestDisruptionsScale checks that maxUnavailable and percentages refer to the scale of the pods'
+// controllers, and that a controller without a scale is reported.
 func TestDisruptionsScale(t *testing.T) {
 	half := meta.FromString("50%")
 	yes := true
@@ -140,8 +144,8 @@ func TestDisruptionsScale(t *testing.T) {
 	w.counts(5, 0, 2, 0, "InsufficientPods")
 }
 
-// TestDisruptionsExpire: a pod that has been charged for and does not go counts as healthy again when it has had its time, and an
-// event says so. One that has time left does not count.
+// TestDisruptionsExpire checks that an evicted pod which is not deleted within two minutes counts
+// as healthy again, with an Event, and that a pod with time left does not.
 func TestDisruptionsExpire(t *testing.T) {
 	one := meta.FromInt32(1)
 	w := disruptions(t, policyv1.PodDisruptionBudgetSpec{MinAvailable: &one}, nil, "late", "soon")
@@ -162,7 +166,8 @@ func TestDisruptionsExpire(t *testing.T) {
 	})
 }
 
-// TestStaleDisruptionTarget: what a pod says of a disruption that has not come is taken back, unless a kubelet said it.
+// TestStaleDisruptionTarget checks that the condition DisruptionTarget is cleared when no
+// disruption has come, unless a kubelet set it.
 func TestStaleDisruptionTarget(t *testing.T) {
 	one := meta.FromInt32(1)
 	w := disruptions(t, policyv1.PodDisruptionBudgetSpec{MinAvailable: &one}, nil, "stale", "kubelet")
@@ -183,7 +188,8 @@ func TestStaleDisruptionTarget(t *testing.T) {
 	}
 }
 
-// TestDisruptionSeveralBudgets says of a pod that several budgets count it, and of others nothing.
+// TestDisruptionSeveralBudgets checks that a pod which several budgets select gets an Event, and
+// that other pods get none.
 func TestDisruptionSeveralBudgets(t *testing.T) {
 	w := disruptions(t, policyv1.PodDisruptionBudgetSpec{}, nil)
 	other := &policyv1.PodDisruptionBudget{ObjectMeta: meta.ObjectMeta{Name: "other"}}

@@ -16,7 +16,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// TestFinishedJobs has jobs that have ended, or not, or have no time to live.
+// TestFinishedJobs checks when jobs are deleted that have finished, have not finished, or have no
+// ttlSecondsAfterFinished.
 func TestFinishedJobs(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")

@@ -28,7 +28,8 @@ func inPodGC(t *testing.T, ended int, f func(w *looptest.Fake)) {
 	})
 }
 
-// TestPodsOfGoneNodes go when the node has been gone for a while, with a condition that says why.
+// TestPodsOfGoneNodes checks that pods of a missing node are deleted after the quarantine, with a
+// condition that says why.
 func TestPodsOfGoneNodes(t *testing.T) {
 	inPodGC(t, 0, func(w *looptest.Fake) {
 		w.Pod("stays", "here", corev1.PodRunning)
@@ -66,7 +67,8 @@ func TestPodsOfGoneNodes(t *testing.T) {
 	})
 }
 
-// TestPodsThatNobodyEnds are deleted pods on no node, and on one that is out of service.
+// TestPodsThatNobodyEnds checks that pods being deleted go at once if they have no node or their
+// node is out of service.
 func TestPodsThatNobodyEnds(t *testing.T) {
 	inPodGC(t, 0, func(w *looptest.Fake) {
 		w.Pod("unbound", "", "", "example.com/hold")
@@ -105,7 +107,7 @@ func TestPodsThatNobodyEnds(t *testing.T) {
 	})
 }
 
-// TestTooManyEndedPods: the evicted go first, then the oldest.
+// TestTooManyEndedPods checks that evicted pods are deleted first, then the oldest.
 func TestTooManyEndedPods(t *testing.T) {
 	inPodGC(t, 2, func(w *looptest.Fake) {
 		w.Pod("a", "here", corev1.PodSucceeded)

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestPodGCForgetsNodes: nodes that have been gone for an hour are forgotten, and a new name costs
-// the same however many are remembered: the clock stands still here, and they are looked through
-// once.
+// TestPodGCForgetsNodes checks that nodes which have been missing for an hour are forgotten, and
+// that a new node name does not look through all of them: the clock stands still, so they are
+// looked through once.
 func TestPodGCForgetsNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &PodGC{absent: map[string]time.Time{}}

@@ -22,12 +22,12 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// cidrs are the ServiceCIDRs of a world.
+// cidrs returns the client of ServiceCIDRs.
 func (w *world) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
 	return client.For[*networkingv1.ServiceCIDR](w.S.Client(), networkingv1.GroupVersion.WithResource("servicecidrs"))
 }
 
-// untilCIDR waits for a state of a ServiceCIDR; cidr is nil if there is none.
+// untilCIDR waits until ok accepts the state of a ServiceCIDR, which is nil if there is none.
 func (w *world) untilCIDR(what, name string, is func(cidr *networkingv1.ServiceCIDR) bool) {
 	w.T.Helper()
 	var cidr *networkingv1.ServiceCIDR
@@ -102,7 +102,8 @@ func TestServiceCIDRs(t *testing.T) {
 	w.untilCIDR("not in use any more", "used", noCIDR)
 }
 
-// TestServiceCIDRGrace: one that nobody needs stays for a while.
+// TestServiceCIDRGrace checks that a ServiceCIDR without addresses in use stays for the grace
+// period.
 func TestServiceCIDRGrace(t *testing.T) {
 	w := start(t, server.Config{Controllers: []string{}})
 	w.Run((&services.ServiceCIDR{
@@ -124,7 +125,8 @@ func TestServiceCIDRGrace(t *testing.T) {
 	}
 }
 
-// TestDefaultServiceCIDR: one range becomes two, others stay and are told of, and what somebody has judged stays judged.
+// TestDefaultServiceCIDR checks that a second range is added to one range, that other ranges stay
+// and are reported, and that a condition which exists is kept.
 func TestDefaultServiceCIDR(t *testing.T) {
 	w := start(t, server.Config{Controllers: []string{}})
 	const name = "configured"
@@ -177,7 +179,8 @@ func TestDefaultServiceCIDR(t *testing.T) {
 	w.untilCIDR("made again", name, readyIs(meta.ConditionTrue, "ready"))
 }
 
-// TestDefaultServiceCIDROutlivesFailures: a second range that cannot be added now is added later.
+// TestDefaultServiceCIDROutlivesFailures checks that a second range which cannot be added yet is
+// added later.
 func TestDefaultServiceCIDROutlivesFailures(t *testing.T) {
 	w := start(t, server.Config{Controllers: []string{}, Authorization: access.Config{Modes: []string{access.AlwaysAllow}}})
 	w.createCIDR("configured", "10.7.0.0/24")
@@ -200,7 +203,8 @@ func TestDefaultServiceCIDROutlivesFailures(t *testing.T) {
 	w.untilCIDR("two ranges", "configured", func(c *networkingv1.ServiceCIDR) bool { return len(c.Spec.CIDRs) == 2 })
 }
 
-// TestDefaultServiceCIDRIsGoneBefore: one that goes before anybody watches is made again.
+// TestDefaultServiceCIDRIsGoneBefore checks that a ServiceCIDR which is deleted before the watch
+// begins is created again.
 func TestDefaultServiceCIDRIsGoneBefore(t *testing.T) {
 	w := start(t, server.Config{Controllers: []string{}})
 	w.Run((&services.DefaultServiceCIDR{
