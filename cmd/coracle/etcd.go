@@ -80,7 +80,7 @@ func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) erro
 		serving.Go(func() { failed <- srv.Serve(port) })
 	}
 	notify(readyState)
-	defer time.AfterFunc(startTime, forgetStart).Stop() // not at once: a client that waits for the stand-in is answered first
+	defer time.AfterFunc(startTime, forgetStart).Stop() // a waiting client is answered first
 	select {
 	case <-ctx.Done():
 		err = nil
