@@ -22,11 +22,11 @@ import (
 // lock, because the map is copied when a new form gets its number. That is rare: there are few
 // combinations of version and media type.
 //
-// Redeclare makes new forms with the same counter, so the numbers of a replaced Kind are never used
-// again: no client of the new Kind is sent bytes that the old one made.
+// Redeclare makes new forms with the same counter, so the numbers of a replaced declaration are
+// never used again: no client of the new declaration is sent bytes that the old one made.
 type forms struct {
 	mu    sync.Mutex
-	last  *atomic.Uint32 // shared by all forms of one cache
+	last  *atomic.Uint32 // shared by all declarations of one resource
 	known atomic.Pointer[map[formKey]uint32]
 }
 
@@ -35,8 +35,8 @@ type formKey struct {
 	media codec.Media
 }
 
-// asStored marks the form of bytes as they are stored, which clients are not sent: protobuf has no
-// resourceVersion there, and JSON may need defaults.
+// asStored marks the form of bytes as they are stored. They are not sent to clients: stored
+// protobuf has no resourceVersion, and stored JSON may need defaults.
 const asStored = "stored"
 
 func newForms(last *atomic.Uint32) *forms { return &forms{last: last} }

@@ -153,7 +153,7 @@ func expiredContinue(opts *cache.ListOptions) error {
 }
 
 // Watch returns a cursor over the changes that req selects. See router.Watcher. If ctx has a
-// deadline, watches with bookmarks get one shortly before it.
+// deadline and req asks for bookmarks, the watch sends a bookmark shortly before the deadline.
 func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.EventCursor, error) {
 	sel, err := s.selector(ctx, req)
 	if err != nil {
@@ -226,9 +226,10 @@ var eventTypes = [...]request.EventType{
 	cache.Bookmark: request.Bookmark,
 }
 
-// Next returns all events so far, or waits for one. A watcher that falls behind the cache's window
-// ends with io.EOF, and not with a 410: the store may still have the events that it missed, so the
-// client should watch again from its last event instead of listing everything.
+// Next returns all events so far, or waits for one. If the watcher falls behind the cache's window,
+// Next ends the watch with io.EOF: the store may still have the events that it missed, so the
+// client should watch again from its last event instead of listing everything. If Next has returned
+// no event yet, there is no such event, and the error is a 410.
 func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	events, err := c.w.Next(ctx)
 	if err == nil {

@@ -175,7 +175,7 @@ func (l *looker) peekers(load bool) *peekers {
 	return &l.written
 }
 
-// look is the cache's Written: it scans the bytes of an object that this process wrote once.
+// look is the cache's Written: it scans the bytes of an object that this process wrote.
 func (r *reader) look(_ string, value []byte) (cache.Decoded, error) {
 	d, _, err := r.lookInto(value, false)
 	return d, err
@@ -286,7 +286,7 @@ func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool
 	}
 	l := r.lookers[i]
 	err = l.peekers(load).proto.Peek(value, peek)
-	// the bytes were read as the message of another version
+	// The bytes are of another version than l, so they were scanned as the wrong message.
 	if peek.APIVersion != l.apiVersion && peek.APIVersion != "" {
 		if l, err = r.otherLooker(peek.APIVersion); err != nil {
 			return cache.Decoded{}, false, err
@@ -491,7 +491,7 @@ func (r *reader) complete(enc request.Encoded) (meta.Typed, error) {
 		if err := r.kind.Default(context.Background(), decoded.Object); err != nil {
 			return nil, err
 		}
-		// old servers did not count it for custom resources
+		// old servers did not count metadata.generation of custom resources
 		if m := decoded.Object.(meta.Object).GetObjectMeta(); m.Generation == 0 {
 			m.Generation = 1
 		}

@@ -69,8 +69,8 @@ type Store struct {
 	forms   *forms
 	doors   map[door]*Store
 	groupBy []string // labels of the selectable fields by which watchers are grouped
-	// redeclared is set if the cache may hold objects that another declaration has read. What the
-	// cache found in them must then be checked (see finds).
+	// redeclared is set if the cache may hold objects that another declaration has read. The
+	// selectable fields that the cache found in those objects may then be wrong (see finds).
 	redeclared bool
 
 	// The fields below differ from door to door. kind is the kind that the door shows: the stored
@@ -92,7 +92,7 @@ type Store struct {
 
 	// batch converts many objects at once; nil: the kind has no converter.
 	batch       func(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error)
-	conversions *conversions // by batch
+	conversions *conversions // the calls of batch that run
 }
 
 // Stores finds Stores by their resource. Code that reads or writes objects other than its own, such
@@ -305,7 +305,8 @@ func (s *Store) StorageVersion() meta.GroupVersionKind { return s.reader.stored.
 // as debug pages.
 func (s *Store) Objects() *cache.Resource { return s.objects }
 
-// shown returns the version and kind that a client sees who addresses the resource in a version.
+// shown returns the version and kind of the objects that a client sees if it addresses the resource
+// in a version.
 func (s *Store) shown(version string) meta.GroupVersionKind {
 	if s.fixed != (meta.GroupVersionKind{}) {
 		return s.fixed
