@@ -17,8 +17,8 @@ import (
 
 // This file serves list and watch: it turns a request into options for cache.Resource, and pages
 // and events of the cache into those of the router. The router calls List and Watch; selector.go
-// compiles the selectors. resourceVersion and resourceVersionMatch have the meaning of KEP-2340 and
-// of Kubernetes' API concepts.
+// compiles the selectors. resourceVersion and resourceVersionMatch have the meaning of Kubernetes'
+// API concepts; a read without a resourceVersion is served from the cache as KEP-2340 describes.
 
 // List returns one page of objects. See router.Lister.
 func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
