@@ -20,6 +20,11 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
+// This file has Store, which serves one resource, and Config, which Stores share. It makes Stores
+// from declarations: New for a resource, Redeclare for a changed declaration, Through for another Go
+// type, Under for another group; door.go makes those of subresources. It has Get; the other verbs
+// are in list.go, create.go, update.go and delete.go. server/generic makes the Stores of a server.
+
 // Config is what the Stores over one storage.Store share. It is not changed once a Store was made
 // from it.
 type Config struct {
