@@ -41,6 +41,7 @@ const asStored = "stored"
 
 func newForms(last *atomic.Uint32) *forms { return &forms{last: last} }
 
+// of returns the number of the form of gvk in the media type m. It assigns a number to a new form.
 func (f *forms) of(gvk meta.GroupVersionKind, m codec.Media) uint32 {
 	key := formKey{gvk, m}
 	if known := f.known.Load(); known != nil {
@@ -85,6 +86,9 @@ func (s *Store) Encode(ctx context.Context, enc request.Encoded, version string,
 	return data, nil
 }
 
+// transform returns the bytes that Encode returns. It uses the bytes of enc as they are if they are
+// in the version and complete. Otherwise it asks the kind's converter, or decodes and converts the
+// object if the kind has none.
 func (s *Store) transform(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
 	data, form := enc.Stored()
 	partial := m.As == codec.AsPartial || m.As == codec.AsPartialList

@@ -91,6 +91,8 @@ func formOf(objects []*cache.Object) func() uint32 {
 	}
 }
 
+// listOptions translates a request into options for the cache. A continue token decides on the
+// revision; resourceVersion must then not be set. The error is a 400.
 func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.ListOptions, error) {
 	opts := &cache.ListOptions{
 		Prefix: s.prefix(req.Namespace), Match: sel.stored.match(), Show: s.seenIn(sel, req.Version),

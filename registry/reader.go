@@ -241,6 +241,8 @@ func (r *reader) lookInto(value []byte, load bool) (d cache.Decoded, lacks bool,
 // peeks is a pool of Peeks, which reuses their slices of labels and fields.
 var peeks = sync.Pool{New: func() any { return new(codec.Peek) }}
 
+// lookJSON is lookInto for JSON. It scans by the looker of the storage version first, and again if
+// apiVersion names another version.
 func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool, err error) {
 	peek := peeks.Get().(*codec.Peek)
 	defer done(peek)
@@ -277,6 +279,8 @@ func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool,
 	return d, load && (peek.Lacks || l.suspect), nil
 }
 
+// lookProto is lookInto for protobuf. Protobuf does not name its fields, so the bytes are scanned
+// again as the right message if they turn out to be of another version.
 func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool, err error) {
 	peek := peeks.Get().(*codec.Peek)
 	defer done(peek)
@@ -464,6 +468,8 @@ func (r *reader) hubOf(ctx context.Context, enc request.Encoded, version string)
 	return obj, nil
 }
 
+// decode is hub with the error of the decoder. Stored protobuf has no resourceVersion, so decode
+// sets it; the cache has added it to JSON.
 func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
 	complete, err := r.complete(enc)
 	if err != nil {

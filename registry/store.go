@@ -21,9 +21,10 @@ import (
 )
 
 // This file has Store, which serves one resource, and Config, which Stores share. It makes Stores
-// from declarations: New for a resource, Redeclare for a changed declaration, Through for another Go
-// type, Under for another group; door.go makes those of subresources. It has Get; the other verbs
-// are in list.go, create.go, update.go and delete.go. server/generic makes the Stores of a server.
+// from declarations: New for a resource, Redeclare for a changed declaration, Through for another
+// Go type, Under for another group; door.go makes those of subresources. Get is here; the other
+// verbs are in list.go, create.go, update.go and delete.go. server/generic makes the Stores of a
+// server.
 
 // Config is what the Stores over one storage.Store share. It is not changed once a Store was made
 // from it.
@@ -332,6 +333,8 @@ func (s *Store) Get(ctx context.Context, namespace, name, resourceVersion string
 	return obj, nil
 }
 
+// get reads one object from the cache, as new as resourceVersion demands: "" is the latest state,
+// "0" any state, another revision is that state or a later one.
 func (s *Store) get(ctx context.Context, namespace, name, resourceVersion string) (*cache.Object, error) {
 	key, err := s.key(namespace, name)
 	if err != nil {

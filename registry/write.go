@@ -64,6 +64,8 @@ type write struct {
 	fate     admission.Fate // as far as it is known; see sends and ended
 }
 
+// newWrite makes the write for a request. op is what admission sees; Store.Update changes it to
+// Create for an object that does not exist.
 func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
 	var own struct { // one allocation
 		write

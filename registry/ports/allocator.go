@@ -260,6 +260,7 @@ func (a *Allocator) Load(ctx context.Context) (*Set, storage.Revision, error) {
 	return s.set, s.rev, nil
 }
 
+// load reads the record. No record, or a record without a range, counts as an empty set.
 func (a *Allocator) load(ctx context.Context) (*state, error) {
 	record, rev, err := a.records.Get(ctx, name)
 	if errors.Is(err, storage.NotFound) || err == nil && record.Range == "" {

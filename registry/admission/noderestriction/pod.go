@@ -142,7 +142,7 @@ func sameExtendedClaim(a, b *corev1.PodExtendedResourceClaimStatus) bool {
 	return a.ResourceClaimName == b.ResourceClaimName && slices.Equal(a.RequestMappings, b.RequestMappings)
 }
 
-// eviction lets a kubelet evict pods of its node only. The path of a request names the pod, else the
+// eviction lets a kubelet evict pods of its node only. The path names the pod; if it does not, the
 // Eviction does.
 func (w *nodeWrite) eviction() error {
 	if w.Operation != admission.Create {
