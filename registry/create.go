@@ -267,8 +267,8 @@ func (w *write) reserve(ctx context.Context, obj, old meta.Object) error {
 	return nil
 }
 
-// prepareNew sets the fields that the server owns, clears the status, runs the strategy's Prepare,
-// and returns the errors of the metadata.
+// prepareNew sets the fields that the server owns, clears the status unless clients may bring it,
+// runs the strategy's Prepare, and returns the errors of the metadata.
 func (w *write) prepareNew() field.ErrorList {
 	s, m := w.s, w.obj.GetObjectMeta()
 	m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil

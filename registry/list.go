@@ -230,8 +230,8 @@ var eventTypes = [...]request.EventType{
 
 // Next returns all events so far, or waits for one. If the watcher falls behind the cache's window,
 // Next ends the watch with io.EOF: the store may still have the events that it missed, so the
-// client should watch again from its last event instead of listing everything. If Next has returned
-// no event yet, there is no such event, and the error is a 410.
+// client should watch again from its last event instead of listing everything. A watch that has
+// returned no event yet has no last event, so it ends with a 410.
 func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	events, err := c.w.Next(ctx)
 	if err == nil {
