@@ -143,8 +143,8 @@ func (u *update) remove() (*cache.Object, error) {
 	return last.At(u.emptied.Rev), nil
 }
 
-// mayGo reports whether obj can be removed from the store: it is marked for deletion, has no finalizers, and
-// its grace period is over.
+// mayGo reports whether obj can be removed from the store: it is marked for deletion, has no
+// finalizers, and its grace period is over.
 func (s *Store) mayGo(obj meta.Object) bool {
 	m := obj.GetObjectMeta()
 	return m.DeletionTimestamp != nil && !s.held(obj) &&
