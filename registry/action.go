@@ -47,8 +47,9 @@ func (a *Action) Annotate(key, value string) {
 }
 
 // Take registers settle, which is called once with the fate of the action (see admission.Settle).
-// An action takes with it what it needs before it acts, such as one of the evictions that a
-// disruption budget allows. fateOf says which fate the error of Create means.
+// An action calls Take when it has reserved something before it acts, such as one of the evictions
+// that a disruption budget allows. The error of Create determines the fate: NotStored for a 4xx or
+// a dry run, InDoubt for a 5xx, Stored for nil.
 func (a *Action) Take(settle admission.Settle) {
 	if a.attrs != nil {
 		a.attrs.Take(settle)

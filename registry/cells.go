@@ -41,7 +41,7 @@ func Selector(s *meta.LabelSelector) string {
 	return None
 }
 
-// More appends to text, which shows the first item of a list, the number of other items: "a + 2
+// More appends the number of the other items of a list to text, which shows the first item: "a + 2
 // more...".
 func More(text string, others int) string {
 	if others <= 0 {

@@ -266,7 +266,8 @@ func (s *Store) seenIn(sel *selector, version string) cache.Show {
 	}
 }
 
-// oldIn decodes the object before a write as strategies see it for requests in a version.
+// oldIn decodes cur, the stored object that a write changes, in the version that strategies see for
+// requests in version.
 func (s *Store) oldIn(ctx context.Context, cur *cache.Object, version string) (meta.Object, error) {
 	if _, form := cur.Stored(); s.reader.kind.Hub(version) != version || !s.converts(form, version) {
 		return s.reader.hubOf(ctx, cur, version)

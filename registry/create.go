@@ -29,7 +29,7 @@ func (s *Store) Create(ctx context.Context, req *request.Write) (request.Encoded
 		return nil, s.apiError(err, req.Name)
 	}
 	m := w.obj.GetObjectMeta()
-	generates := m.GenerateName != "" // the error is worded so even if a name was sent as well
+	generates := m.GenerateName != "" // existsError depends on it even if a name was sent as well
 	enc, err := w.createNamed(ctx, generates && m.Name == "")
 	if w.mayDisown(err) {
 		w.obj.GetObjectMeta().ManagedFields = nil
@@ -172,7 +172,8 @@ func (w *write) createNamed(ctx context.Context, generated bool) (request.Encode
 }
 
 // create finishes the object and stores it under one name. An object with a resourceVersion is
-// refused only after all checks, and not in a dry run, because Kubernetes' store refuses it there.
+// refused only after all checks, and not in a dry run, because in Kubernetes the storage layer
+// refuses it.
 func (w *write) create(ctx context.Context) (request.Encoded, error) {
 	w.again(ctx)
 	seen, _ := parseRevision(w.obj.GetObjectMeta().ResourceVersion) // an invalid revision counts as none here
@@ -198,7 +199,7 @@ func (w *write) create(ctx context.Context) (request.Encoded, error) {
 // store: baptize, reserve, prepare, validate, admit, encode.
 func (w *write) finish(ctx context.Context) ([]byte, error) {
 	w.r.Context = ctx
-	w.r.Now = w.s.now() // of this try: the last one may have taken long
+	w.r.Now = w.s.now() // each try has its own time: the previous try may have taken long
 	if err := w.baptize(); err != nil {
 		return nil, err
 	}
@@ -231,8 +232,9 @@ func (w *write) finish(ctx context.Context) ([]byte, error) {
 }
 
 // baptize gives the object its namespace, and a new object its name and UID. It comes before
-// reserve, so that a reservation can name the object that it is for. It refuses an object whose
-// name or namespace admission has changed: the client was authorized for the name in the path only.
+// reserve, so that a reservation can name the object that it is for. It refuses an object in
+// another namespace than that of the path, and, if an update creates the object, one with another
+// name: the client was authorized for the path only, and admission may have changed both.
 func (w *write) baptize() error {
 	m := w.obj.GetObjectMeta()
 	if w.old == nil && w.byUpdate && m.Name != w.req.Name {
@@ -265,7 +267,8 @@ func (w *write) reserve(ctx context.Context, obj, old meta.Object) error {
 	return nil
 }
 
-// prepareNew sets the fields that the server owns, and returns the errors of the metadata.
+// prepareNew sets the fields that the server owns, clears the status unless clients may bring it,
+// runs the strategy's Prepare, and returns the errors of the metadata.
 func (w *write) prepareNew() field.ErrorList {
 	s, m := w.s, w.obj.GetObjectMeta()
 	m.DeletionTimestamp, m.DeletionGracePeriodSeconds = nil, nil

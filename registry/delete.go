@@ -112,7 +112,7 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 	}
 	d.sends()
 	deleted, err := d.s.objects.Delete(d.ctx, d.key, cache.DeleteOptions{Rev: obj.Rev}, nil)
-	if errors.Is(err, storage.NotFound) && d.marked { // another writer removed it and settles that
+	if errors.Is(err, storage.NotFound) && d.marked { // another writer removed the object and settles its reservations
 		d.again(d.ctx)
 		return d.result(obj, true)
 	}
@@ -125,7 +125,7 @@ func (d *deletion) run() (*request.DeleteResult, error) {
 // apply decides on the state cur. It returns the bytes of the marked object, or errUnchanged if no
 // mark is to be stored.
 func (d *deletion) apply(cur *cache.Object) (value []byte, lease storage.LeaseID, err error) {
-	d.again(d.ctx) // the last state may have been one in which the object goes
+	d.again(d.ctx) // apply may have reserved something for an earlier state
 	d.marked, d.gone, d.cur = false, false, cur
 	own := *d.asked // without what the strategy set for an earlier state
 	d.opts = &own

@@ -36,8 +36,8 @@ func (s *Store) SubresourceIn(version, name string) *Store {
 	return s.Subresource(name)
 }
 
-// door is the key of a subresource: its name, and the version of the resource if the versions have
-// different subresources of that name.
+// door is the key of a subresource in Store.doors: its name, and the version of the resource if the
+// versions have different subresources of that name.
 type door struct{ version, name string }
 
 // openDoors makes the Stores of the doors. Each is a copy of s with other rules: which fields it
@@ -82,8 +82,8 @@ func (s *Store) openDoors() error {
 	return nil
 }
 
-// resetBy returns the Reset fields of the doors of a name, by version: a write in one version also
-// converts the fields that managers own in other versions.
+// resetBy returns the Reset fields of the doors of a name, by version. A write needs those of all
+// versions, because it also converts the fields that managers own in other versions.
 func (s *Store) resetBy(name string) map[string][]string {
 	reset := map[string][]string{}
 	for i := range s.res.Subresources {

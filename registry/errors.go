@@ -65,6 +65,8 @@ func corruptStorage(e *storage.Error) string {
 	return fmt.Sprintf("%sKey: %s, ResourceVersion: 0, AdditionalErrorMsg: %s", what, e.Key, corruptObject(e))
 }
 
+// corruptObject returns the end of that text: whether the value could not be decrypted or not be
+// decoded, its revision, and the error.
 func corruptObject(e *storage.Error) string {
 	what := "data from the storage is not transformable"
 	if e.Op == "decode" || e.Op == "delete" {

@@ -22,11 +22,11 @@ import (
 // lock, because the map is copied when a new form gets its number. That is rare: there are few
 // combinations of version and media type.
 //
-// Redeclare makes new forms with the same counter, so the numbers of a replaced Kind are never used
-// again: no client of the new Kind is sent bytes that the old one made.
+// Redeclare makes new forms with the same counter, so the numbers of a replaced declaration are
+// never used again: no client of the new declaration is sent bytes that the old one made.
 type forms struct {
 	mu    sync.Mutex
-	last  *atomic.Uint32 // shared by all forms of one cache
+	last  *atomic.Uint32 // shared by all declarations of one resource
 	known atomic.Pointer[map[formKey]uint32]
 }
 
@@ -35,12 +35,13 @@ type formKey struct {
 	media codec.Media
 }
 
-// asStored marks the form of bytes as they are stored, which clients are not sent: protobuf has no
-// resourceVersion there, and JSON may need defaults.
+// asStored marks the form of bytes as they are stored. They are not sent to clients: stored
+// protobuf has no resourceVersion, and stored JSON may need defaults.
 const asStored = "stored"
 
 func newForms(last *atomic.Uint32) *forms { return &forms{last: last} }
 
+// of returns the number of the form of gvk in the media type m. It assigns a number to a new form.
 func (f *forms) of(gvk meta.GroupVersionKind, m codec.Media) uint32 {
 	key := formKey{gvk, m}
 	if known := f.known.Load(); known != nil {
@@ -85,6 +86,9 @@ func (s *Store) Encode(ctx context.Context, enc request.Encoded, version string,
 	return data, nil
 }
 
+// transform returns the bytes that Encode returns. It uses the bytes of enc as they are if they are
+// in the version and complete. Otherwise it asks the kind's converter, or decodes and converts the
+// object if the kind has none.
 func (s *Store) transform(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
 	data, form := enc.Stored()
 	partial := m.As == codec.AsPartial || m.As == codec.AsPartialList

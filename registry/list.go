@@ -17,8 +17,8 @@ import (
 
 // This file serves list and watch: it turns a request into options for cache.Resource, and pages
 // and events of the cache into those of the router. The router calls List and Watch; selector.go
-// compiles the selectors. resourceVersion and resourceVersionMatch have the meaning of KEP-2340 and
-// of Kubernetes' API concepts.
+// compiles the selectors. resourceVersion and resourceVersionMatch have the meaning of Kubernetes'
+// API concepts; a read without a resourceVersion is served from the cache as KEP-2340 describes.
 
 // List returns one page of objects. See router.Lister.
 func (s *Store) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
@@ -91,6 +91,8 @@ func formOf(objects []*cache.Object) func() uint32 {
 	}
 }
 
+// listOptions translates a request into options for the cache. A continue token decides on the
+// revision; resourceVersion must then not be set. The error is a 400.
 func (s *Store) listOptions(req *request.ListRequest, sel *selector) (*cache.ListOptions, error) {
 	opts := &cache.ListOptions{
 		Prefix: s.prefix(req.Namespace), Match: sel.stored.match(), Show: s.seenIn(sel, req.Version),
@@ -153,7 +155,7 @@ func expiredContinue(opts *cache.ListOptions) error {
 }
 
 // Watch returns a cursor over the changes that req selects. See router.Watcher. If ctx has a
-// deadline, watches with bookmarks get one shortly before it.
+// deadline and req asks for bookmarks, the watch sends a bookmark shortly before the deadline.
 func (s *Store) Watch(ctx context.Context, req *request.ListRequest) (request.EventCursor, error) {
 	sel, err := s.selector(ctx, req)
 	if err != nil {
@@ -226,9 +228,10 @@ var eventTypes = [...]request.EventType{
 	cache.Bookmark: request.Bookmark,
 }
 
-// Next returns all events so far, or waits for one. A watcher that falls behind the cache's window
-// ends with io.EOF, and not with a 410: the store may still have the events that it missed, so the
-// client should watch again from its last event instead of listing everything.
+// Next returns all events so far, or waits for one. If the watcher falls behind the cache's window,
+// Next ends the watch with io.EOF: the store may still have the events that it missed, so the
+// client should watch again from its last event instead of listing everything. A watch that has
+// returned no event yet has no last event, so it ends with a 410.
 func (c *eventCursor) Next(ctx context.Context) ([]request.Event, error) {
 	events, err := c.w.Next(ctx)
 	if err == nil {

@@ -22,11 +22,11 @@ type Changed struct {
 // answered writes itself. It is cheap, so that it can be called at each request.
 func (s *Store) Holds(p Position) bool { return s.objects.Holds(p) }
 
-// Reloads reports whether the cache is loading its objects again, so that Since cannot return more
-// than the caller knows at p.
+// Reloads reports whether the cache is loading its objects again. Until they are loaded, Since
+// cannot return more than the caller knows at p.
 func (s *Store) Reloads(p Position) bool { return s.objects.Reloads(p) }
 
-// Since returns the changes after p in order, up to at least the revision least, and the place
+// Since returns the changes after p in order, up to at least the revision least, and the position
 // behind them. If whole is set, changes lists all objects instead, because p is too old or zero.
 func (s *Store) Since(
 	ctx context.Context, p Position, least storage.Revision,

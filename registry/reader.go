@@ -175,7 +175,7 @@ func (l *looker) peekers(load bool) *peekers {
 	return &l.written
 }
 
-// look is the cache's Written: it scans the bytes of an object that this process wrote once.
+// look is the cache's Written: it scans the bytes of an object that this process wrote.
 func (r *reader) look(_ string, value []byte) (cache.Decoded, error) {
 	d, _, err := r.lookInto(value, false)
 	return d, err
@@ -241,6 +241,8 @@ func (r *reader) lookInto(value []byte, load bool) (d cache.Decoded, lacks bool,
 // peeks is a pool of Peeks, which reuses their slices of labels and fields.
 var peeks = sync.Pool{New: func() any { return new(codec.Peek) }}
 
+// lookJSON is lookInto for JSON. It scans by the looker of the storage version first, and again if
+// apiVersion names another version.
 func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool, err error) {
 	peek := peeks.Get().(*codec.Peek)
 	defer done(peek)
@@ -277,6 +279,8 @@ func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool,
 	return d, load && (peek.Lacks || l.suspect), nil
 }
 
+// lookProto is lookInto for protobuf. Protobuf does not name its fields, so the bytes are scanned
+// again as the right message if they turn out to be of another version.
 func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool, err error) {
 	peek := peeks.Get().(*codec.Peek)
 	defer done(peek)
@@ -286,7 +290,7 @@ func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool
 	}
 	l := r.lookers[i]
 	err = l.peekers(load).proto.Peek(value, peek)
-	// the bytes were read as the message of another version
+	// The bytes are of another version than l, so they were scanned as the wrong message.
 	if peek.APIVersion != l.apiVersion && peek.APIVersion != "" {
 		if l, err = r.otherLooker(peek.APIVersion); err != nil {
 			return cache.Decoded{}, false, err
@@ -464,6 +468,8 @@ func (r *reader) hubOf(ctx context.Context, enc request.Encoded, version string)
 	return obj, nil
 }
 
+// decode is hub with the error of the decoder. Stored protobuf has no resourceVersion, so decode
+// sets it; the cache has added it to JSON.
 func (r *reader) decode(ctx context.Context, enc request.Encoded) (meta.Object, error) {
 	complete, err := r.complete(enc)
 	if err != nil {
@@ -491,7 +497,7 @@ func (r *reader) complete(enc request.Encoded) (meta.Typed, error) {
 		if err := r.kind.Default(context.Background(), decoded.Object); err != nil {
 			return nil, err
 		}
-		// old servers did not count it for custom resources
+		// old servers did not count metadata.generation of custom resources
 		if m := decoded.Object.(meta.Object).GetObjectMeta(); m.Generation == 0 {
 			m.Generation = 1
 		}

@@ -54,8 +54,8 @@ type judge struct {
 	// raw lists forms with the same paths whose objects may still need defaults: a value that the
 	// cache has found counts, a missing one does not.
 	raw []uint32
-	// finds the fields in objects of all other forms, after they were encoded in version; made for
-	// the first
+	// looker finds the fields in objects of all other forms, after they were encoded in version. It
+	// is made when the first such object is compared.
 	looker *looker
 	err    error // of the first object that could not be encoded or scanned
 }
@@ -114,7 +114,8 @@ func isName(f meta.FieldRequirement) bool {
 }
 
 // finds reports whether the cache has found the fields of a judge in every object, whatever its
-// form.
+// form: same then has both forms (JSON and protobuf) of each looker. After a redeclaration, the
+// cache may hold fields that it found by the old declaration.
 func (s *Store) finds(j *judge) bool {
 	return j != nil && (j.names || !s.redeclared && len(j.same) == 2*len(s.reader.lookers))
 }
@@ -189,7 +190,8 @@ func (c *condition) match() func(*cache.Object) bool {
 		fields = len(j.fields)
 	}
 	steps := stepsPerRequirement * (len(labels) + fields)
-	// A pointer, because a slice in an interface would be allocated for each object.
+	// Matches gets a pointer, because converting a slice to an interface would allocate for each
+	// object.
 	meets := func(o *cache.Object) bool { return m.Step(steps) == nil && labels.Matches(&o.Labels) }
 	if len(labels) > fewRequirements {
 		index := labels.Index()

@@ -20,6 +20,12 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
+// This file has Store, which serves one resource, and Config, which Stores share. It makes Stores
+// from declarations: New for a resource, Redeclare for a changed declaration, Through for another
+// Go type, Under for another group; door.go makes those of subresources. Get is here; the other
+// verbs are in list.go, create.go, update.go and delete.go. server/generic makes the Stores of a
+// server.
+
 // Config is what the Stores over one storage.Store share. It is not changed once a Store was made
 // from it.
 type Config struct {
@@ -69,8 +75,8 @@ type Store struct {
 	forms   *forms
 	doors   map[door]*Store
 	groupBy []string // labels of the selectable fields by which watchers are grouped
-	// redeclared is set if the cache may hold objects that another declaration has read. What the
-	// cache found in them must then be checked (see finds).
+	// redeclared is set if the cache may hold objects that another declaration has read. The
+	// selectable fields that the cache found in those objects may then be wrong (see finds).
 	redeclared bool
 
 	// The fields below differ from door to door. kind is the kind that the door shows: the stored
@@ -92,7 +98,7 @@ type Store struct {
 
 	// batch converts many objects at once; nil: the kind has no converter.
 	batch       func(ctx context.Context, objs []meta.Typed, version string) ([]meta.Typed, error)
-	conversions *conversions // by batch
+	conversions *conversions // the calls of batch that run
 }
 
 // Stores finds Stores by their resource. Code that reads or writes objects other than its own, such
@@ -305,7 +311,8 @@ func (s *Store) StorageVersion() meta.GroupVersionKind { return s.reader.stored.
 // as debug pages.
 func (s *Store) Objects() *cache.Resource { return s.objects }
 
-// shown returns the version and kind that a client sees who addresses the resource in a version.
+// shown returns the version and kind of the objects that a client sees if it addresses the resource
+// in a version.
 func (s *Store) shown(version string) meta.GroupVersionKind {
 	if s.fixed != (meta.GroupVersionKind{}) {
 		return s.fixed
@@ -326,6 +333,8 @@ func (s *Store) Get(ctx context.Context, namespace, name, resourceVersion string
 	return obj, nil
 }
 
+// get reads one object from the cache, as new as resourceVersion demands: "" is the latest state,
+// "0" any state, another revision is that state or a later one.
 func (s *Store) get(ctx context.Context, namespace, name, resourceVersion string) (*cache.Object, error) {
 	key, err := s.key(namespace, name)
 	if err != nil {

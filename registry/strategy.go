@@ -30,7 +30,8 @@ type Request struct {
 }
 
 // Warn sends the client a warning about what Prepare does to its object. It is sent even if the
-// write fails. A warning that depends on the finished object only belongs into StrategyOf.Warnings.
+// write fails. A warning that depends on the finished object belongs in StrategyOf.Warnings
+// instead.
 func (r *Request) Warn(text string) {
 	if r.warn != nil {
 		r.warn(text)
@@ -107,7 +108,7 @@ type StrategyOf[T meta.Object] struct {
 	Terminate func(obj T)
 
 	// Permanent returns why the object of a name cannot be deleted, "" if it can be.
-	// DeleteCollection does not ask.
+	// DeleteCollection does not call it.
 	Permanent func(name string) string
 	// OrphanByDefault keeps dependents if the client sends no propagation policy (Jobs,
 	// ReplicationControllers).
@@ -129,8 +130,9 @@ const (
 	MetaRepeat MetaChecks = 1 << iota
 	// MetaCompare compares old and new metadata a second time on an update.
 	MetaCompare
-	// MetaFinalizers reports finalizers without a domain, except Kubernetes' own. On an update,
-	// MetaCompare and MetaRepeat each report them once.
+	// MetaFinalizers reports finalizers without a domain, except Kubernetes' own. On an update it
+	// reports nothing by itself, but once for each of MetaCompare and MetaRepeat that is set beside
+	// it.
 	MetaFinalizers
 
 	// MetaCommon selects no check beside those of all kinds. MetaChange, MetaObject and MetaWhole
@@ -143,7 +145,8 @@ const (
 
 func (c MetaChecks) has(check MetaChecks) bool { return c&check != 0 }
 
-// ofDoor returns the checks of a door whose resource has the checks c.
+// ofDoor returns the checks of a door whose resource has the checks c. A door does not repeat the
+// checks of the new metadata, except for kinds with MetaObject, as in kube-apiserver.
 func (c MetaChecks) ofDoor() MetaChecks {
 	if c == MetaObject {
 		return c
@@ -185,10 +188,10 @@ type FieldValue struct {
 	Default string
 	// Version is the only version that has the field; "" for all.
 	Version string
-	// Groups says that many clients watch the objects with one value of the field each (kubelets:
-	// the pods of a node). The cache then wakes only the watchers of the values that a changed
-	// object has or had. Redeclare cannot change which fields have Groups, because running watches
-	// depend on them.
+	// Groups says that many clients each watch the objects with one value of the field (each
+	// kubelet watches the pods of its node). The cache then wakes only the watchers of the values
+	// that a changed object has or had. Redeclare cannot change which fields have Groups, because
+	// running watches depend on them.
 	Groups bool
 }
 
@@ -202,7 +205,8 @@ type TableOf[T meta.Object] struct {
 	Conditions func(obj T) []meta.TableRowCondition
 }
 
-// ResourceOf declares a resource of a built-in or library user's kind.
+// ResourceOf declares a stored resource: how it is named, stored, checked and shown. Built-in
+// resources, custom resources and those of programs that embed the server are all declared by it.
 type ResourceOf[T meta.Object] struct {
 	GroupResource meta.GroupResource // plural: "pods"
 	Kind          string
@@ -343,9 +347,9 @@ type SubresourceOf[T meta.Object] struct {
 	Warnings func(obj, old T) []string
 	// Reset lists the fields that a write through the door leaves unchanged, as in ResourceOf.
 	Reset []string
-	// Metadata selects the checks of ObjectMeta that the door makes. MetaCommon: if the door has
-	// Validate or Judge, those of the resource without MetaRepeat (but all of MetaObject); else
-	// none.
+	// Metadata selects the checks of ObjectMeta that the door makes. MetaCommon stands for no
+	// checks if the door has neither Validate nor Judge. Otherwise it stands for the checks of the
+	// resource without MetaRepeat, or all of them if they are MetaObject.
 	Metadata MetaChecks
 
 	Project *ProjectionOf[T]

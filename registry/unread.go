@@ -18,10 +18,11 @@ import (
 
 // This file deals with objects that cannot be read: how lists show them to lenient readers
 // (meta.WithUnread), how their errors name the stored version, and Check, with which the server
-// judges stored entries.
+// tests whether stored entries can be read.
 
-// lenient is an object for a reader whose context is of meta.WithUnread. If a form of it cannot be
-// made, that form is a meta.Unread instead of an error, so that the list or watch goes on.
+// lenient is an object for a lenient reader: one whose context was made by meta.WithUnread. If a
+// form of the object cannot be made, that form is a meta.Unread instead of an error, so that the
+// list or watch goes on.
 type lenient struct {
 	*cache.Object
 	s       *Store
@@ -91,7 +92,7 @@ func (s *Store) lenientItems(objects []*cache.Object, version string) iter.Seq[r
 }
 
 // Unreadable returns why an item of a list cannot be read, nil if it can be read. Only lists whose
-// context is of meta.WithUnread have such items.
+// context was made by meta.WithUnread have such items.
 func Unreadable(item request.Encoded) error {
 	if u, ok := item.(*unread); ok {
 		return u.err

@@ -134,7 +134,7 @@ func (u *update) remove() (*cache.Object, error) {
 		u.sends()
 		_, err := u.s.objects.Delete(u.ctx, u.key, cache.DeleteOptions{Rev: u.emptied.Rev}, nil)
 		switch {
-		case errors.Is(err, storage.NotFound): // another writer deleted it and settles that
+		case errors.Is(err, storage.NotFound): // another writer deleted the object and settles its reservations
 			u.again(u.ctx)
 		case err != nil:
 			return nil, err
@@ -168,8 +168,8 @@ func (w *write) upToDate(cur *cache.Object) error {
 	if err != nil {
 		return meta.NewBadRequest(err.Error())
 	}
-	// An object of a door's own kind, such as Scale, may leave the resourceVersion out. "0" is
-	// refused there as elsewhere, as by kube-apiserver.
+	// An object of a door's own kind, such as Scale, may leave the resourceVersion out. A "0" is
+	// treated as in an update of the resource itself, as by kube-apiserver.
 	bare := w.s.project != nil && m.ResourceVersion == ""
 	switch {
 	case rev == 0 && !w.s.res.Strategy.AllowUnconditionalUpdate && !bare:

@@ -19,20 +19,22 @@ import (
 //	decode     the client's object, or the patched current object, in the client's version (make)
 //	default    set the fields that the object leaves out
 //	convert    convert the object to the hub
-//	own        record which manager owns which fields; an apply comes first: it merges
-//	           the configuration into the object and records its owners (own.go)
+//	own        record which manager owns which fields (own.go). An apply has one step in place of
+//	           decode to own: it merges the configuration into the current object, completes the
+//	           result and records its owners
 //	identify   compare the UID and namespace of the object with those of the request
 //	mutate     admission changes the object; a webhook's object gets defaults; repeated
 //	           owner references are dropped, unreadable managedFields are restored
-//	compare    the client's resourceVersion is the current one (upToDate)
-//	guard      the declaration may refuse this user this object
+//	compare    the client's resourceVersion must be the current one (upToDate)
+//	guard      the declaration may refuse the write because of who the user is
 //	baptize    set the namespace, and the name and UID of a new object
 //	reserve    the declaration takes something outside the object, such as an address
 //	prepare    undo the changes that this door may not make; the strategy and the store set the
 //	           fields that the server owns; metadata.generation is counted
 //	validate   check metadata, declaration and strategy
-//	admit      an update that changes only the times in managedFields gets the old times; the
-//	           validators of admission run, then its reservers
+//	admit      an update that changes only the times in managedFields gets the old times; a user
+//	           whose update creates the object must have the right to create; the validators of
+//	           admission run, then its reservers
 //	encode     once: the same bytes are stored, answered and sent to watchers; an applied object
 //	           is pruned first
 //	put        store the bytes if the object is still in the state that the try started from
@@ -62,6 +64,8 @@ type write struct {
 	fate     admission.Fate // as far as it is known; see sends and ended
 }
 
+// newWrite makes the write for a request. op is what admission sees; Store.Update changes it to
+// Create for an object that does not exist.
 func (s *Store) newWrite(req *request.Write, op admission.Operation) *write {
 	var own struct { // one allocation
 		write

@@ -9,9 +9,11 @@
 // mutators in order before it validates the object. It runs all validators after that, right before
 // the write, and then all reservers. All run again for each try of an update, with the old object
 // that the try replaces. A mutator may change the object in place, or replace it. If the
-// replacement came from outside the server (a webhook), all mutators run once more on it.
+// replacement came from outside the server, all mutators run once more on it (Attributes.Replace).
+// No plugin here does that; a plugin of a program that embeds the server may, for example if it
+// calls a webhook.
 //
-// Many requests call a plugin at once. A plugin must not keep the objects that it sees, and must
+// Requests call a plugin concurrently. A plugin must not keep the objects that it sees, and must
 // not change Old. The server's own writes through a registry.View pass no plugin.
 //
 // A reserver takes something outside the object, such as a part of a quota. The declaration of a
@@ -21,7 +23,7 @@
 // Not here: which plugins a server runs, and in which order (server/plugins).
 //
 // Read: admission.go, attributes.go, reserve.go, namespace.go, observed.go, then a file for each
-// plugin. A plugin of more than one file is a package below.
+// plugin. NodeRestriction, which needs several files, is the package noderestriction below.
 package admission
 
 import "context"

@@ -36,7 +36,7 @@ type Attributes struct {
 	Namespace   string
 	Name        string // empty on create with generateName
 	// Object is a meta.Object in the hub; nil on delete. A mutator may set another object. On
-	// connect, Object are the client's options, such as PodExecOptions, in the version of Kind:
+	// connect, Object holds the client's options, such as PodExecOptions, in the version of Kind:
 	// they have no metadata, and are nil if the connect takes no options.
 	Object  meta.Typed
 	Old     meta.Object   // in the hub; nil on create and connect; must not be changed

@@ -19,7 +19,7 @@ func (c Chain) Observed(by func(plugin string) Observer) Chain {
 	return Chain{observed{all, by("")}}
 }
 
-// observed is a plugin whose calls an Observer is told of.
+// observed is a plugin that reports each of its calls to an Observer.
 type observed struct {
 	Plugin
 	tell Observer

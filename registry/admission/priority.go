@@ -77,7 +77,8 @@ var noClass = func() *schedulingv1.PriorityClass {
 }()
 
 // classOf returns the class of a name, or the global default for "". It reads from the cache:
-// NamespaceLifecycle has just read the pod's namespace consistently, so the cache is that new.
+// NamespaceLifecycle has just read the pod's namespace consistently, so the cache is at most as old
+// as that read.
 func (p *Priority) classOf(ctx context.Context, a *Attributes, name string) (*schedulingv1.PriorityClass, error) {
 	classes, err := p.classes.List(ctx, request.Cached)
 	if err != nil {
@@ -101,7 +102,8 @@ func (p *Priority) classOf(ctx context.Context, a *Attributes, name string) (*sc
 }
 
 // defaultClass returns the class that is the global default, nil if there is none. Two concurrent
-// creates can make two; then it is the class of the lower value, as in Kubernetes.
+// creates can both make a default class; then the class with the lower value counts, as in
+// Kubernetes.
 func defaultClass(classes []*schedulingv1.PriorityClass) *schedulingv1.PriorityClass {
 	var least *schedulingv1.PriorityClass
 	for _, class := range classes {

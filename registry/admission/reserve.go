@@ -6,7 +6,8 @@ import "context"
 type Fate uint8
 
 const (
-	// NotStored: the try was refused, failed or was a dry run, or another writer was faster.
+	// NotStored: the store does not have the try: it was refused, failed or was a dry run, or
+	// another writer was faster.
 	NotStored Fate = iota
 	// Stored: the write is stored. Of an action: it has done what the client asked for.
 	Stored
@@ -43,8 +44,8 @@ type taken struct {
 	before *taken
 }
 
-// Take registers settle for the present try, as Chain.Validate does with those of reservers. Code
-// that runs the chain calls it for what it takes itself. It ignores nil.
+// Take registers settle for the present try. Chain.Validate calls it for each reserver; code that
+// runs the chain calls it for reservations of its own. It ignores nil.
 func (a *Attributes) Take(settle Settle) {
 	if settle != nil {
 		a.taken = &taken{settle, a.taken}

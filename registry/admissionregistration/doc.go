@@ -2,8 +2,8 @@
 // the configurations of admission webhooks, and admission policies with their bindings.
 //
 // Words. A policy is a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy; a binding puts a
-// policy into effect. Match resources say which requests a policy or binding is for, match
-// conditions are CEL expressions that narrow them further.
+// policy into effect. Match resources say which requests a policy or binding is for. Match
+// conditions are CEL expressions that exclude some of these requests.
 //
 // Laws:
 //
@@ -12,15 +12,16 @@
 //   - Every expression of a new object compiles. Match conditions that an update does not change
 //     are not compiled again; other expressions are.
 //
-//   - An update may keep a violation of a rule that is younger than the kind, if the old object has
-//     the violation already (lenient).
+//   - An update of a webhook configuration may keep a violation of a rule that is younger than the
+//     kind, if the old object has the violation already (lenient).
 //
 // Resources returns the declarations. The server makes stores from them at its start. All functions
 // are safe for concurrent use.
 //
 // Not here: the verbs (registry), the Go types and their defaults
-// (scheme/api/admissionregistrationv1), the compilation of expressions (scheme/cel/policies),
-// admission by the stored objects (registry/admission).
+// (scheme/api/admissionregistrationv1), the compilation of expressions (scheme/cel/policies).
+// Nothing acts on the stored objects: the server calls no admission webhooks and applies no
+// policies (server/plugins/table.go lists the plugins that are absent).
 //
 // Reading order: webhook.go and webhookcheck.go, then validatingpolicy.go and policy.go, then
 // mutatingpolicy.go; match.go is common to all.

@@ -38,7 +38,7 @@ var (
 	}
 )
 
-// requiredOneOf requires a value that is set and one of valid.
+// requiredOneOf requires value to be set, and to be one of valid.
 func requiredOneOf[T ~string](p *field.Path, value *T, valid ...T) field.ErrorList {
 	if value == nil {
 		return field.ErrorList{field.Required(p, "")}
@@ -139,7 +139,7 @@ func checkSelector(p *field.Path, s *meta.LabelSelector) field.ErrorList {
 	return meta.ValidateLabelSelector(s, p)
 }
 
-// checkNamedRules validates rules that may also name objects. A name may stand once in a rule.
+// checkNamedRules validates rules that may also name objects. A rule must not name an object twice.
 func checkNamedRules(p *field.Path, rules []admissionregistrationv1.NamedRuleWithOperations) field.ErrorList {
 	var errs field.ErrorList
 	for i, r := range field.Each(&errs, rules) {
@@ -155,8 +155,8 @@ func checkNamedRules(p *field.Path, rules []admissionregistrationv1.NamedRuleWit
 	return errs
 }
 
-// checkMutable refuses operations without an object that a mutation could change: DELETE. The path
-// of the error has no indexes, as in kube-apiserver.
+// checkMutable refuses the operation DELETE, which has no object that a mutation could change. The
+// path of the error has no indexes, as in kube-apiserver.
 func checkMutable(p *field.Path, m *admissionregistrationv1.MatchResources) field.ErrorList {
 	if m == nil {
 		return nil
@@ -196,7 +196,7 @@ func checkMatchConditions(e *policies.Scope, p *field.Path, conditions []admissi
 }
 
 // checkExpression requires an expression that compiles and has one of the types results. A blank
-// expression is an error with the text detail. uses says which variables the expression may use.
+// expression is an error with the text detail. uses says which variables the expression may read.
 func checkExpression(e *policies.Scope, p *field.Path, expression, detail string, uses policies.Uses,
 	results ...*types.Type) field.ErrorList {
 	if isBlank(expression) {

@@ -15,8 +15,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// Validation of the parts that validating and mutating policies have in common, and their bindings,
-// and the cells of their tables. Called from validatingpolicy.go and mutatingpolicy.go.
+// Validation of the parts that validating and mutating policies have in common, and of the parts
+// that their bindings have in common, with the cells of their tables. validatingpolicy.go and
+// mutatingpolicy.go call it.
 
 // checkPolicy validates the fields that both kinds of policies have, except for expressions. A
 // policy must have at least one resource rule; a binding need not (checkMatch).
@@ -115,8 +116,7 @@ func checkBinding(p *field.Path, policy string, params *admissionregistrationv1.
 	return append(errs, checkMatch(p.Child("matchResources"), match)...)
 }
 
-// checkParamRef requires exactly one of name and selector, and what to do if no parameters are
-// found.
+// checkParamRef requires exactly one of name and selector, and parameterNotFoundAction.
 func checkParamRef(p *field.Path, r *admissionregistrationv1.ParamRef) field.ErrorList {
 	if r == nil {
 		return nil

@@ -61,8 +61,8 @@ func validatingPolicies() registry.Resource {
 
 // checkValidatingPolicy validates policy, which replaces old, nil if policy is new. Match
 // conditions that did not change are not compiled again unless the kind of the parameters changed,
-// because their type depends on it. All other expressions are compiled with every write. Without
-// validations and audit annotations a policy has no effect, which is refused.
+// because their type depends on it. All other expressions are compiled with every write. A policy
+// with neither validations nor audit annotations is refused, because it would have no effect.
 func checkValidatingPolicy(ctx context.Context,
 	policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 	p, s := field.NewPath("spec"), &policy.Spec
@@ -120,9 +120,9 @@ const (
 )
 
 // checkAuditAnnotations validates audit annotations. An annotation appears in audit events under
-// the key <policy>/<key>, so the name of the policy is part of what is validated. An expression
-// that is too long is reported as required, as in kube-apiserver. Errors show the expression as it
-// was sent, with its white space.
+// the key <policy>/<key>, so that whole key is validated. An expression that is too long is
+// reported as required, as in kube-apiserver. Errors show the expression as it was sent, with its
+// white space.
 func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string,
 	annotations []admissionregistrationv1.AuditAnnotation,
 	uses policies.Uses) field.ErrorList {

@@ -14,9 +14,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// lenient says which rules are not applied. All of them but the last are younger than the kinds, so
-// stored objects may break them, and an update may keep a violation. A field that is true skips its
-// rule for all webhooks of the configuration.
+// Validation of webhooks of both kinds of configurations. webhook.go calls checkWebhooks for each
+// write, with strict for a new configuration and with leniency for an update. The rules that
+// policies have as well are in match.go.
+
+// lenient says which rules an update need not keep. A field that is true skips its rule for all
+// webhooks of the configuration. All rules but that of conditions are younger than the kinds, so
+// stored objects may break them.
 type lenient struct {
 	// The skipped rules: side effects must be harmless; a version of AdmissionReview must be one
 	// that the server sends; names must be unique; values in label selectors must be valid.
@@ -51,7 +55,7 @@ func sameConditions(hooks, old []webhook) bool {
 	})
 }
 
-// checkWebhooks validates the webhooks of a configuration, except for the rules that not skips.
+// checkWebhooks validates the webhooks of a configuration. It skips the rules that are true in not.
 func checkWebhooks(ctx context.Context, hooks []webhook, not lenient) field.ErrorList {
 	var errs field.ErrorList
 	e := policies.New(ctx)
@@ -70,8 +74,8 @@ func checkWebhooks(ctx context.Context, hooks []webhook, not lenient) field.Erro
 }
 
 // harmless are the side effects that a new webhook may have: a dry run must have none. sideEffects
-// are those that a webhook may have if the old object had one that is not harmless. Both are sorted
-// as errors list them.
+// are all that exist; a webhook may have any of them if a webhook of the old object had one that is
+// not harmless. Both lists are in the order in which errors show them.
 var (
 	harmless = []admissionregistrationv1.SideEffectClass{
 		admissionregistrationv1.SideEffectClassNone, admissionregistrationv1.SideEffectClassNoneOnDryRun,
@@ -80,8 +84,8 @@ var (
 		admissionregistrationv1.SideEffectClassUnknown)
 )
 
-// checkWebhook validates one webhook, except for its review versions and for the rules that not
-// skips.
+// checkWebhook validates one webhook, except for its review versions and the uniqueness of its
+// name, which checkWebhooks validates. It skips the rules that are true in not.
 func checkWebhook(e *policies.Scope, p *field.Path, w *webhook, not lenient) field.ErrorList {
 	errs := checkWebhookName(p.Child("name"), w.Name)
 	for i, rule := range field.Each(&errs, w.Rules) {
@@ -119,7 +123,7 @@ func checkWebhookName(p *field.Path, name string) field.ErrorList {
 	return nil
 }
 
-// checkSideEffects requires side effects that are harmless, or any if the old object had others.
+// checkSideEffects requires side effects that are harmless, or any if not.sideEffects is true.
 // Kubernetes requires the field, since v1 has no default for it.
 func checkSideEffects(p *field.Path, class *admissionregistrationv1.SideEffectClass, not lenient) field.ErrorList {
 	valid := harmless
@@ -137,7 +141,7 @@ func checkSideEffects(p *field.Path, class *admissionregistrationv1.SideEffectCl
 }
 
 // checkWebhookSelector validates a label selector, which may be nil. If the old object had an error
-// in a selector, invalid values are allowed.
+// in a selector (not.labelValues), invalid values are allowed.
 func checkWebhookSelector(p *field.Path, s *meta.LabelSelector, not lenient) field.ErrorList {
 	errs := meta.ValidateLabelSelector(s, p)
 	if not.labelValues {

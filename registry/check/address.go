@@ -20,8 +20,9 @@ func NoIP(p *field.Path, text string) field.ErrorList {
 // client is sent (see request.Info.Warn), so no warning that would be sent is lost.
 const MaxAddressWarnings = 100
 
-// AddressWarnings returns the warnings about a list of addresses or ranges; warnings returns those
-// about one of them (IPWarnings, CIDRWarnings).
+// AddressWarnings returns the warnings about a list of addresses or ranges, at least the first
+// MaxAddressWarnings of them. The function warnings (IPWarnings or CIDRWarnings) returns those
+// about one element.
 func AddressWarnings(p *field.Path, list []string, warnings func(p *field.Path, text string) []string) []string {
 	var all []string
 	for i, text := range list {
@@ -49,8 +50,8 @@ func IPWarnings(p *field.Path, text string) []string {
 	return nil
 }
 
-// CIDRWarnings returns warnings if a valid range is not named by its first address, and those of
-// IPWarnings.
+// CIDRWarnings returns warnings if a valid range is not written with its first address, has leading
+// zeros, is an IPv4 range in IPv6 form, or is not in the canonical form of RFC 5952.
 func CIDRWarnings(p *field.Path, text string) []string {
 	given, msgs := names.ParseCIDR(text, false)
 	if len(msgs) > 0 {

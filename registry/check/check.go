@@ -61,9 +61,9 @@ func Optional(p *field.Path, value string, rule func(*field.Path, string) field.
 	return Apply(p, value, rule)
 }
 
-// Apply applies a rule whose result depends on the path in its errors only. It calls the rule with
-// a nil path first, because a path that is passed to a function value is allocated, and hardly any
-// value is wrong. Only for a wrong value it calls the rule again with the path.
+// Apply applies a rule that uses the path only to name it in errors. It calls the rule with a nil
+// path first, because a path that is passed to a function value is allocated, and hardly any value
+// is wrong. Only for a wrong value it calls the rule again with the path.
 func Apply[T ~string](p *field.Path, value T, rule func(*field.Path, T) field.ErrorList) field.ErrorList {
 	if len(rule(nil, value)) == 0 {
 		return nil
@@ -120,7 +120,7 @@ func PositiveQuantity(p *field.Path, q meta.Quantity) field.ErrorList {
 	return nil
 }
 
-// InRange reports a value outside of low to high.
+// InRange reports a value below low or above high.
 func InRange[T int32 | int64](p *field.Path, value, low, high T) field.ErrorList {
 	if value < low || value > high {
 		return field.ErrorList{field.Invalid(p, value, names.RangeError(int(low), int(high)))}
@@ -138,7 +138,8 @@ func DNSSubdomain(p *field.Path, value string) field.ErrorList {
 	return Invalid(p, value, names.IsDNS1123Subdomain(value))
 }
 
-// QualifiedName checks a label key or its like.
+// QualifiedName checks a name of the form of a label key: an optional DNS subdomain with a slash,
+// then a name.
 func QualifiedName(p *field.Path, value string) field.ErrorList {
 	return Invalid(p, value, names.IsQualifiedName(value))
 }
@@ -177,7 +178,7 @@ func PortReference(p *field.Path, port meta.IntOrString) field.ErrorList {
 	return Invalid(p, port.StrVal, names.IsValidPortName(port.StrVal))
 }
 
-// FileMode checks the mode bits of a file, where they are set.
+// FileMode checks the permission bits of a file: 0 to 0777. nil is valid.
 func FileMode(p *field.Path, mode *int32) field.ErrorList {
 	if mode != nil && (*mode < 0 || *mode > 0o777) {
 		return field.ErrorList{field.Invalid(p, *mode, "must be a number between 0 and 0777 (octal), both inclusive")}
@@ -193,7 +194,8 @@ func NoBacksteps(p *field.Path, target string) field.ErrorList {
 	return nil
 }
 
-// DescendingPath checks a relative path that stays below where it starts.
+// DescendingPath checks that target is a relative path without "..", so that it stays below the
+// directory in which it starts.
 func DescendingPath(p *field.Path, target string) field.ErrorList {
 	var errs field.ErrorList
 	if path.IsAbs(target) {
@@ -202,8 +204,8 @@ func DescendingPath(p *field.Path, target string) field.ErrorList {
 	return append(errs, NoBacksteps(p, target)...)
 }
 
-// NonReservedPath checks a DescendingPath that does not begin with two dots: kubelets use such
-// names in volumes.
+// NonReservedPath checks a path as DescendingPath does, and refuses a first segment that begins
+// with two dots: kubelets use such names in volumes.
 func NonReservedPath(p *field.Path, target string) field.ErrorList {
 	errs := DescendingPath(p, target)
 	if strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "../") {

@@ -16,7 +16,8 @@ func Count[T int32 | int64](name string, value *T) Number {
 	return Number{name, int64(*value)}
 }
 
-// NotNegative reports fields below p whose numbers are below 0.
+// NotNegative reports the fields in list whose numbers are below 0. p is the path of the object
+// that has the fields.
 func NotNegative(p *field.Path, list ...Number) field.ErrorList {
 	var errs field.ErrorList
 	for _, n := range list {
@@ -25,7 +26,8 @@ func NotNegative(p *field.Path, list ...Number) field.ErrorList {
 	return errs
 }
 
-// AtMost reports fields below p whose numbers are above limit. what names the limit in the message.
+// AtMost reports the fields in list whose numbers are above limit. p is the path of the object that
+// has the fields; what names the limit in the message.
 func AtMost(p *field.Path, limit int32, what string, list ...Number) field.ErrorList {
 	var errs field.ErrorList
 	for _, n := range list {

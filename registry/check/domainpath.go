@@ -5,5 +5,5 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// DomainPath checks a domain and a path, such as the name of a controller.
+// DomainPath checks a name that is a domain, a slash and a path, such as example.com/controller.
 func DomainPath(p *field.Path, name string) field.ErrorList { return meta.ValidateDomainPath(name, p) }

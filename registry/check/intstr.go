@@ -24,7 +24,8 @@ func AtMost100Percent(p *field.Path, v meta.IntOrString) field.ErrorList {
 	return nil
 }
 
-// Amount returns the number in a value; of a percentage the number before the "%".
+// Amount returns the number in a value. For a percentage it is the number before the "%"; for any
+// other text that is no number it is 0.
 func Amount(v meta.IntOrString) int {
 	if isPercent(v) {
 		v.StrVal = strings.TrimSuffix(v.StrVal, "%")

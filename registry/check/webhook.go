@@ -80,8 +80,8 @@ func webhookPath(p *field.Path, path string) field.ErrorList {
 	return errs
 }
 
-// CABundle checks that bundle, the authorities for a webhook's certificate, has at least one
-// certificate in PEM.
+// CABundle checks that bundle, which holds the certificates of the authorities that a webhook is
+// verified by, has at least one certificate in PEM.
 func CABundle(p *field.Path, bundle []byte) field.ErrorList {
 	if x509.NewCertPool().AppendCertsFromPEM(bundle) {
 		return nil
@@ -89,7 +89,7 @@ func CABundle(p *field.Path, bundle []byte) field.ErrorList {
 	return field.ErrorList{field.Invalid(p, bundle, "unable to load root certificates: "+wrongCABundle(bundle))}
 }
 
-// wrongCABundle returns why a bundle has no certificate that can be read.
+// wrongCABundle returns why no certificate can be read from a bundle.
 func wrongCABundle(rest []byte) string {
 	for len(rest) > 0 {
 		var block *pem.Block
@@ -114,7 +114,8 @@ var reviews = []string{"v1", "v1beta1"}
 func KnownReview(version string) bool { return slices.Contains(reviews, version) }
 
 // ReviewVersions checks the review versions that a webhook accepts. missing is the message if the
-// list is empty. At least one must be a KnownReview, unless any is set.
+// list is empty. At least one version must be known to this server (KnownReview), unless any is
+// true.
 func ReviewVersions(p *field.Path, versions []string, any bool, missing string) field.ErrorList {
 	if len(versions) == 0 {
 		return field.ErrorList{field.Required(p, missing)}

@@ -13,7 +13,7 @@ import (
 
 // The status of a definition: its conditions and the copies of definitions that are kept to decide
 // about names. The loop in server/definitions calls UpdateStatus for each state of a definition
-// that it sees, and writes the status if it changed. bootstrap reads the conditions, too.
+// that it sees, and writes the status if it changed. server/bootstrap reads the conditions, too.
 
 // UpdateStatus brings the status of def up to date: status.acceptedNames and all conditions except
 // Terminating. It changes def and stores nothing. It reports whether the status changed.

@@ -11,6 +11,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
+// Validation of a definition: its name, names, status and stored versions, and which fields an
+// update may not change. The strategy (definition.go) calls checkDefinition for each write of a
+// definition and checkDefinitionStatus for each write of its status; Definition (fromtype.go) calls
+// checkDefinition for a definition that it made. definitionspec.go validates the spec.
+
 // checkDefinition validates a new definition if old is nil, else the update of old to d.
 func checkDefinition(ctx context.Context, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	spec := field.NewPath("spec")

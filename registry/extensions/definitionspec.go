@@ -256,7 +256,7 @@ func (s *shared) checkNamesAndStorage(p *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(p.Child("versions"), govalue.JSON(s.versions),
 			"must have exactly one version marked as storage version"))
 	}
-	if len(s.versions) > 0 { // the first version stands in a field of its own, too
+	if len(s.versions) > 0 { // kube-apiserver's internal version repeats the first version's name in spec.version
 		errs = append(errs, checkLabel(p.Child("version"), s.versions[0].Name)...)
 	}
 	return errs

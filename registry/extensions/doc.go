@@ -5,8 +5,9 @@
 // that it defines. A definition is established when its instances can be served, and terminating
 // while they are being deleted. A schema is structural if each value has one type that is written
 // outside of allOf, anyOf, oneOf and not; only a structural schema can prune, set defaults or have
-// rules. A rule is an entry of x-kubernetes-validations (KEP-2876). A spec in its shared form is a
-// spec as kube-apiserver validates it (definitionspec.go).
+// rules. A rule is an entry of x-kubernetes-validations (KEP-2876). An outline is a definition
+// whose schemas are not decoded. A spec in its shared form is a spec as kube-apiserver validates it
+// (definitionspec.go).
 //
 // Laws:
 //
@@ -24,9 +25,9 @@
 // store from it at its start. Declare and DeclareBy return the declaration of the resource that a
 // definition defines; server/definitions calls DeclareBy when a definition changes. The conditions
 // and names in a definition's status are decided by UpdateStatus, BeginEmptying, FailEmptying and
-// EndEmptying; these functions change the object that they are given and store nothing. A loop in
-// server/definitions calls them and writes the status. Definition makes a definition from Go types,
-// for programs that bring their own kinds.
+// EndEmptying. These functions change the definition that they are given and store nothing. A loop
+// in server/definitions calls them and writes the status. Definition makes a definition from Go
+// types, for programs that bring their own kinds.
 //
 // Not here: the verbs (registry), the Go types and their defaults (scheme/api/apiextensionsv1),
 // validation, pruning and defaulting by a schema (scheme/schema), CEL (scheme/cel/rules), the loop
@@ -34,6 +35,7 @@
 //
 // Reading order: definition.go, definitioncheck.go, definitionspec.go and definitionversion.go are
 // the validation of a definition; schema.go begins the validation of its schemas; conditions.go and
-// names.go make its status; resource.go declares the instances, with kind.go, scale.go and
-// webhook.go.
+// names.go make its status; resource.go declares the instances, with kind.go, rules.go, columns.go,
+// scale.go and webhook.go; terminating.go is the end of a definition; outline.go and fromtype.go
+// are other ways to hold and to make one.
 package extensions

@@ -40,8 +40,8 @@ import (
 // An object that the Go type encoded is valid by the schema exactly if it passes the checks of the
 // type. JSON that a client writes by hand can differ in one way: JSON distinguishes an empty value
 // from a missing one, and a Go value does not. So a required field has to be written, and limits
-// apply to an empty value that is written. The schema also has an enumeration whose check the tags
-// leave to functions.
+// apply to an empty value that is written. The schema contains every enumeration, even one that the
+// tags do not check because a Go function does.
 func Definition(spec v1.CustomResourceDefinitionSpec, types ...meta.Object) (*v1.CustomResourceDefinition, error) {
 	if len(types) == 0 || len(types) != len(spec.Versions) {
 		return nil, fmt.Errorf("the spec has %d versions, but %d types were given; give one type for each version",

@@ -134,8 +134,8 @@ func (s *scalePaths) validateStatus(u *scheme.Unstructured) field.ErrorList {
 }
 
 // scaleDoors declares the subresource scale of each version that has it. The path of the replicas
-// may differ between versions; ReplicasIn holds all of them, so that who owns the replicas in any
-// version owns spec.replicas of the Scale.
+// may differ between versions; ReplicasIn holds all of them, so that a manager that owns the
+// replicas in any version owns spec.replicas of the Scale.
 func (s *strategy) scaleDoors() []registry.SubresourceOf[*scheme.Unstructured] {
 	replicas := map[string]string{}
 	var scaled []string

@@ -14,8 +14,9 @@ import (
 // The rules for structural schemas, called from validateStructure (schema.go) and
 // setStructuralCondition (conditions.go). A structural schema has a skeleton, which gives each
 // value one type, and combinations (allOf, anyOf, oneOf, not), which only narrow values that the
-// skeleton describes. Two passes check this: value walks the skeleton, complete looks for parts of
-// combinations that the skeleton lacks.
+// skeleton describes. Two passes check this: value walks the skeleton, and complete looks for parts
+// of the root's combinations that the skeleton lacks. Combinations below the root are not compared
+// with the skeleton, as in kube-apiserver.
 
 // validateStructural returns the violations of the rules for structural schemas. The errors are
 // sorted by their text, because the order of a map's entries must not show.
@@ -163,8 +164,8 @@ func saysMore(metadata v1.JSONSchemaProps) bool {
 }
 
 // saysOnlyType reports whether a schema has a type and nothing else. Fields that structural schemas
-// do not have are ignored here, because foreignField refuses them, and so are lists without
-// entries.
+// do not have are ignored, because foreignField refuses them. Lists without entries are ignored,
+// too.
 func saysOnlyType(s v1.JSONSchemaProps, typ string) bool {
 	s.Ref, s.PatternProperties, s.Definitions, s.Dependencies = nil, nil, nil, nil
 	for _, list := range []*[]v1.JSONSchemaProps{&s.AllOf, &s.AnyOf, &s.OneOf} {
@@ -212,7 +213,8 @@ func (c *structure) combinations(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf
 }
 
 // nested validates a schema within a combination. It must not have a type, a default, a description
-// or an extension: these belong into the skeleton. skipAnyOf is that of combinations.
+// or an extension: these belong in the skeleton. skipAnyOf has the meaning that it has for
+// combinations.
 func (c *structure) nested(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf bool) {
 	if c.errs.Full() {
 		return
@@ -222,7 +224,7 @@ func (c *structure) nested(p *field.Path, s *v1.JSONSchemaProps, skipAnyOf bool)
 		c.nested(p.Child("items"), items, false)
 	}
 	var name string
-	var f v1.JSONSchemaProps // one for all: it is large
+	var f v1.JSONSchemaProps // declared once outside of the loop, because the type is large
 	for name, f = range s.Properties {
 		c.nested(p.Child("properties").Key(name), &f, false)
 	}
@@ -293,8 +295,8 @@ func (c *structure) completeNested(at, from *field.Path, s, v *v1.JSONSchemaProp
 	}
 }
 
-// elementSchema returns the schema of the elements of a list, nil if there is none, or a list of
-// them.
+// elementSchema returns the schema of the elements of a list. It is nil if s has none, or if s has
+// a list of schemas, one for each position.
 func elementSchema(s *v1.JSONSchemaProps) *v1.JSONSchemaProps {
 	if s.Items == nil {
 		return nil

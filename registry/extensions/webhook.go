@@ -54,7 +54,8 @@ var errNoConverter = errors.New("the server has no client for conversion webhook
 // converter converts the instances of a definition by its webhook. The webhook is a program that
 // the server does not trust: the converter takes labels, annotations and content from its answer,
 // and fails if the answer changes an object's identity or is no object. The texts of errors are
-// kube-apiserver's. Each error has a Status, as there: an internal error without a reason.
+// kube-apiserver's. Each error has a Status, as in kube-apiserver: an internal error without a
+// reason.
 type converter struct {
 	group  string
 	review string // the version of ConversionReview to send; "": the webhook knows none that the server knows
@@ -92,7 +93,7 @@ func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured,
 			asked = append(asked, i)
 			continue
 		}
-		u.APIVersion = to.String() // nothing is converted into nothing
+		u.APIVersion = to.String() // there is nothing to convert but the version
 	}
 	if len(asked) == 0 {
 		return out, nil

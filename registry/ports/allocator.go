@@ -13,7 +13,8 @@ import (
 )
 
 // This file has the Allocator, which reads and changes the record. registry/core calls Change and
-// Release when services are written, Load and Replace when the record is repaired.
+// Release when services are written, and Load for a dry run. server/addresses calls Open at the
+// start of the server, and Load, Replace and Change when it repairs the record.
 
 // Resource is the resource name of the record, for encryption and metrics. Prefix is the part of
 // its key below the prefix of the store, and name the rest.
@@ -27,7 +28,7 @@ const (
 // was faster.
 const commitTime = 10 * time.Second
 
-// Allocator allocates the ports of one range. All methods but Open may be called at once.
+// Allocator allocates the ports of one range. All methods but Open may be called concurrently.
 //
 // Changes that are requested while another one is written are written together, in one batch. So
 // the number of writes does not grow with the number of callers.
@@ -35,7 +36,7 @@ type Allocator struct {
 	span    Span
 	records registry.Records[*corev1.RangeAllocation] // set by Open
 
-	turn    chan struct{} // holds a value while a goroutine writes
+	turn    chan struct{} // holds a value while a goroutine runs commit
 	mu      sync.Mutex
 	waiting []*change
 	// last is the record as it was last read or written here, which the next write starts from;
@@ -60,7 +61,8 @@ type change struct {
 	before, after *Set               // the sets around the last call of apply
 }
 
-// on applies the change to s, a copy of before, unless the caller has left.
+// on applies the change to s, which is a copy of before. If the caller has left or its context has
+// ended, on returns an error instead.
 func (c *change) on(before, s *Set) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,8 +73,8 @@ func (c *change) on(before, s *Set) error {
 	return c.apply(s)
 }
 
-// leave is called by a caller whose context has ended: apply is not called after it. It returns
-// false if the change is done already.
+// leave is called by a caller whose context has ended. It returns false if the change is done
+// already; else apply is not called after leave returns.
 func (c *change) leave() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +92,7 @@ func (c *change) leave() bool {
 func (c *change) end(err error) (lost []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil { // replaces the change's own error, which may not hold for the stored record
+	if err != nil { // an own error of the change came from a set that was not stored, so err replaces it
 		c.err = err
 	}
 	close(c.done)
@@ -105,7 +107,8 @@ func (c *change) end(err error) (lost []int) {
 	return lost
 }
 
-// New returns the allocator of node ports. Open must be called before any other method but Span.
+// New returns the allocator of the node ports in span. Open must be called before any other method
+// but Span.
 func New(span Span) *Allocator { return &Allocator{span: span, turn: make(chan struct{}, 1)} }
 
 // Open sets where the record is stored. It reads nothing.
@@ -257,6 +260,7 @@ func (a *Allocator) Load(ctx context.Context) (*Set, storage.Revision, error) {
 	return s.set, s.rev, nil
 }
 
+// load reads the record. No record, or a record without a range, counts as an empty set.
 func (a *Allocator) load(ctx context.Context) (*state, error) {
 	record, rev, err := a.records.Get(ctx, name)
 	if errors.Is(err, storage.NotFound) || err == nil && record.Range == "" {

@@ -110,6 +110,6 @@ func (s *Set) Span() Span { return s.span }
 
 var errMismatch = errors.New("the provided range does not match the current range")
 
-// errUninitialized refuses changes while there is no record: the ports that services have are not
-// known before the repair has written one.
+// errUninitialized refuses changes while there is no record: which ports services have is not known
+// before the repair has written the record.
 var errUninitialized = fmt.Errorf("cannot allocate resources of type %s at this time", Resource)

@@ -12,8 +12,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
+// This file finds the CSI driver of a volume. token.go asks for it, because a driver may request
+// tokens for the pods that use its volumes (CSIDriver.spec.tokenRequests). For the volume types
+// that kubelets once mounted themselves, it finds the driver that replaced them.
+
 // driver returns the name of the CSI driver that serves a volume of a pod, "" if none does.
-// token.go needs it: a driver may request tokens for its pods (CSIDriver.spec.tokenRequests).
 func (r *Plugin) driver(ctx context.Context, pod *corev1.Pod, v *corev1.Volume) (string, error) {
 	claim := ""
 	switch {

@@ -40,6 +40,8 @@ func othersLabels(now, was map[string]string) []string {
 	return others
 }
 
+// isKubelets reports whether a kubelet may set the label key on its own node. It may set labels of
+// other domains than those of Kubernetes, and labels without a domain.
 func isKubelets(key string) bool {
 	prefix, _, ok := strings.Cut(key, "/")
 	if !ok {

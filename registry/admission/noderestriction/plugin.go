@@ -4,8 +4,8 @@
 // The Node authorizer (filters/authz) decides which resources a kubelet may write. It sees names
 // only. This plugin sees the objects: whether a pod is bound to the kubelet's node, which labels
 // change. The law: a compromised node can harm only itself. Users that are not nodes pass
-// unchecked. The plugin changes nothing, keeps no state, and may be called by many requests at
-// once. Its messages are those of kube-apiserver.
+// unchecked. The plugin changes nothing, keeps no state, and may be called concurrently. Its
+// messages are those of kube-apiserver.
 //
 // Read: plugin.go; then pod.go with refs.go, labels.go, and token.go with driver.go, each for one
 // sort of write.
@@ -113,8 +113,8 @@ func (r *Plugin) Mutate(ctx context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// name returns the name of the object: of a create the one in the object, because the path has
-// none.
+// name returns the name of the object. For a create it is the name in the object, because the path
+// has none.
 func (w *nodeWrite) name() string {
 	if m := w.Meta(); w.Operation == admission.Create && m != nil {
 		return m.Name
@@ -155,7 +155,8 @@ func (w *nodeWrite) claimStatus() error {
 	return nil
 }
 
-// withoutGrowth returns a copy of a claim without the fields that a kubelet may change.
+// withoutGrowth returns a copy of a claim without the fields that a kubelet may change, and without
+// resourceVersion and managedFields.
 func withoutGrowth(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolumeClaim {
 	c := *claim
 	c.ResourceVersion, c.ManagedFields = "", nil

@@ -129,6 +129,7 @@ func (w *nodeWrite) podStatus() error {
 	return nil
 }
 
+// sameClaim reports whether two statuses name the same claim; no name differs from an empty name.
 func sameClaim(a, b corev1.PodResourceClaimStatus) bool {
 	return a.Name == b.Name && (a.ResourceClaimName == nil) == (b.ResourceClaimName == nil) &&
 		scheme.OrZero(a.ResourceClaimName) == scheme.OrZero(b.ResourceClaimName)
@@ -141,6 +142,8 @@ func sameExtendedClaim(a, b *corev1.PodExtendedResourceClaimStatus) bool {
 	return a.ResourceClaimName == b.ResourceClaimName && slices.Equal(a.RequestMappings, b.RequestMappings)
 }
 
+// eviction lets a kubelet evict pods of its node only. The path names the pod; if it does not, the
+// Eviction does.
 func (w *nodeWrite) eviction() error {
 	if w.Operation != admission.Create {
 		return w.Forbidden("unexpected operation %s", w.Operation)

@@ -126,6 +126,8 @@ func volumeRefersTo(v *corev1.Volume) (string, error) {
 	return "", nil
 }
 
+// projectionRefersTo is volumeRefersTo for a projected volume: its first source that refers to a
+// resource counts.
 func projectionRefersTo(v *corev1.Volume) (string, error) {
 	for i := range v.Projected.Sources {
 		switch s := &v.Projected.Sources[i]; {
