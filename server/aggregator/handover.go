@@ -80,6 +80,8 @@ type handover struct {
 	upgrades bool
 }
 
+// serve relays the request over to. A long-running request that is no upgrade streams without
+// deadlines; the discovery document of a group version must come within discoveryTime.
 func (h *handover) serve(to *connection) {
 	relay := callout.Relay{
 		To: to, Rewrite: h.rewrite, Answered: h.answered, Failed: h.failed,
