@@ -192,8 +192,8 @@ func (a *assembly) makeListeners() (err error) {
 	return err
 }
 
-// makeAddresses makes the part that allocates the addresses of Services and publishes the address
-// of the server.
+// makeAddresses makes the part that repairs the allocation of cluster IPs and node ports, and
+// publishes the addresses of the server.
 func (a *assembly) makeAddresses() (err error) {
 	a.givenAddresses, err = addresses.New(a.API.Services, addresses.Needs{
 		Resources:      a.resources,

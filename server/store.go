@@ -129,7 +129,7 @@ func (c *completed) recognize(ctx context.Context) {
 		c.Log.Warn("etcd is away", zap.Strings("endpoints", c.Storage.Etcd.Servers),
 			zap.String("reason", "nobody listens"))
 	})
-	c.Storage.InitTimeout = max(patience-time.Since(began), time.Millisecond) // the rest of the time, in which a real etcd may answer
+	c.Storage.InitTimeout = max(patience-time.Since(began), time.Millisecond) // the time that is left for an etcd
 	if place != nil {
 		c.standIn = &standIn{place, c.Storage.Etcd.Servers[0]}
 		c.Storage.Engine = StorageEmbedded

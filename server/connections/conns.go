@@ -25,7 +25,7 @@ import (
 // the process may open fewer than twice reservedFiles, connections take half.
 const reservedFiles = 128
 
-// maxConns returns the bound on connections of a process that may open so many files.
+// maxConns returns the bound on connections of a process that may open that many files.
 func maxConns(files uint64) int {
 	if files < 2*reservedFiles {
 		return int(max(1, files/2))
