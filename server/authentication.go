@@ -10,9 +10,9 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// identityNeeds selects from the configuration what identity.New takes. A self-made serving
-// certificate is also for the advertised address and for the first address of the service range,
-// which is the cluster IP of the Service "kubernetes".
+// identityNeeds selects from the configuration what identity.New takes. Addresses, which a
+// self-signed certificate in TLS.CertDir names, are the advertised address and the first address of
+// the service range: the cluster IP of the Service "kubernetes".
 func (c *completed) identityNeeds(self *addresses.Self, reg prometheus.Registerer) identity.Needs {
 	n := identity.Needs{
 		DataDir:        c.DataDir,

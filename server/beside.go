@@ -39,8 +39,8 @@ func (a *assembly) followNodes() error {
 }
 
 // makeUpkeep starts the compaction of the stores, and serves the paths that the commands migrate,
-// fsck and defrag call. If the configuration says so it also follows the file of the encryption
-// configuration.
+// fsck and defrag call. If EncryptionReload is set it also reads the encryption configuration again
+// when its file changes.
 func (a *assembly) makeUpkeep() error {
 	stored := upkeep.New(upkeep.Needs{
 		Host:               a.resources,
@@ -128,7 +128,7 @@ func (a *assembly) serveIssuer() error {
 	return a.identity.Accounts.ServeIssuer(a.on.Core.Paths, &a.Authentication.ServiceAccounts, a.self.External, a.Log)
 }
 
-// publishTrust adds the hook of addAuthenticationTrust.
+// publishTrust adds the hook that publishes which client CAs and front proxies this server trusts.
 func (a *assembly) publishTrust() error {
 	return a.server.addAuthenticationTrust(&a.Authentication.FrontProxy)
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// CheckStore looks for objects that cannot be read in the store that a server with cfg would open.
-// It reads each object as that server would, and writes nothing to the store. If the store is in a
-// data folder CheckStore copies it to a temporary folder and reads the copy; no server may run on
-// the data folder meanwhile. The command fsck calls it.
+// CheckStore opens the store that a server with cfg would open, and looks there for objects that
+// cannot be read. It reads each object as that server would, and writes nothing to the store. If
+// the store is in a data folder CheckStore copies it to a temporary folder and reads the copy; no
+// server may run on the data folder meanwhile. The command fsck calls it.
 func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err error) {
 	c, err := cfg.complete()
 	if err != nil {
@@ -29,7 +29,7 @@ func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err er
 		}
 		defer os.RemoveAll(copied)
 	}
-	a, err := assemble(ctx, c, heldParts()) // these parts also take files that a server would refuse
+	a, err := assemble(ctx, c, heldParts()) // its store of files also takes files that a server would refuse
 	if err != nil {
 		return checked, err
 	}

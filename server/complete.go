@@ -21,20 +21,20 @@ import (
 )
 
 // The defaults and the validation of a Config. New, NewValidator and CheckStore call
-// Config.complete first; all others receive the result.
+// Config.complete first; all other code receives its result.
 
 // completed is a Config in which every default is filled in and nothing is wrong. Config.complete
-// makes it, once and before anything else is made. Others get it, or parts of it, by value: nobody
-// sees a Config that is half finished, and nobody changes it for somebody else.
+// makes it once, before anything else is made. Other code gets a copy of it or of its fields, so
+// nobody sees a Config without its defaults, and no change reaches another holder.
 type completed struct {
 	Config
 	origins []*regexp.Regexp  // Serving.CORSOrigins
 	access  *access.Completed // Authorization
-	standIn *standIn          // nil if Storage is what the Config says
+	standIn *standIn          // the process that stands in for etcd (see recognize); nil if there is none
 }
 
-// shutdownGrace is the time by which ShutdownConfig.Timeout exceeds RequestTimeout by default. A
-// client may take writeGrace longer than the request to read the last answer.
+// shutdownGrace is the time by which ShutdownConfig.Timeout exceeds RequestTimeout by default. It
+// leaves writeGrace for clients to read the last answers, and 5 s more.
 const shutdownGrace = writeGrace + 5*time.Second
 
 // maxGoawayChance bounds HTTPConfig.GoawayChance, as kube-apiserver does: a higher chance would
@@ -118,7 +118,8 @@ func setDefault[T comparable](p *T, value T) {
 	}
 }
 
-// compileAll compiles patterns, each a regular expression of --cors-allowed-origins.
+// compileAll compiles the regular expressions of --cors-allowed-origins. The error joins all that
+// are invalid.
 func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 	compiled := make([]*regexp.Regexp, len(patterns))
 	var errs []error

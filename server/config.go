@@ -1,3 +1,7 @@
+// The configuration of a server, as a program or a command writes it. complete.go fills in the
+// defaults and validates it. The parts that configure themselves have their own types:
+// identity.Config, access.Config, plugins.Config, addresses.Config, aggregator.Config.
+
 package server
 
 import (
@@ -43,7 +47,8 @@ type Config struct {
 	// default, "-name" to leave one out. nil means {"*"}; an empty list means none. (--controllers
 	// of kube-controller-manager)
 	Controllers []string
-	// Setup is called at the end of New. It adds the hooks and paths of the program.
+	// Setup is called at the end of New. A program adds its own hooks and paths in it. If Setup
+	// returns an error New fails.
 	Setup func(s *Server) error
 	// Log is the server's log; nil means none.
 	Log *zap.Logger
@@ -66,11 +71,11 @@ type APIConfig struct {
 	// Profile selects some of Kubernetes' own resources; "" selects all, ProfileCRDOnly the few
 	// that a server for custom resources needs.
 	Profile string
-	// Runtime turns versions (apps/v1, or /v1 for the legacy group) and single resources in them
-	// (apps/v1/deployments) on and off, "true" or "false", with "api/all", "api/ga", "api/beta" and
-	// "api/alpha" for many versions. It applies after Profile, and to the groups that New installs.
-	// A version or resource that is off does not exist: no document shows it, and it costs nothing.
-	// (--runtime-config)
+	// Runtime switches versions and resources on and off. A key is a version (apps/v1, or /v1 for
+	// the legacy group), a resource in a version (apps/v1/deployments), or "api/all", "api/ga",
+	// "api/beta" or "api/alpha" for many versions; its value is "true" or "false". Runtime applies
+	// after Profile, and only to the groups that New installs. A version or resource that is off
+	// does not exist: no document shows it, and it costs nothing. (--runtime-config)
 	Runtime map[string]string
 	// Version is what /version says, default KubernetesVersion with Coracle's after it. (--version)
 	Version string
@@ -106,8 +111,8 @@ type WithoutConfig struct {
 	// IdentityLease: this server keeps no Lease by which the other servers of the store see that it
 	// lives. (--feature-gates=APIServerIdentity=false)
 	IdentityLease bool
-	// PriorityAndFairness: nobody keeps the status of FlowSchemas. The FlowSchemas and
-	// PriorityLevelConfigurations that every cluster has are made and kept nevertheless.
+	// PriorityAndFairness: the server does not write the status of FlowSchemas. It still makes and
+	// keeps the FlowSchemas and PriorityLevelConfigurations that every cluster has.
 	// (--enable-priority-and-fairness=false)
 	PriorityAndFairness bool
 }
@@ -136,11 +141,11 @@ type StorageConfig struct {
 	Store storage.Store
 	// Etcd is the cluster of StorageEtcd.
 	Etcd EtcdConfig
-	// Overrides keep single resources in other stores. If two name one resource the later one
-	// counts. (--etcd-servers-overrides)
+	// Overrides keep single resources in other stores. If two Overrides name one resource the later
+	// one applies. (--etcd-servers-overrides)
 	Overrides []StorageOverride
-	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s; the default of the
-	// flag is a minute. (--storage-initialization-timeout)
+	// InitTimeout bounds how long New waits for an etcd cluster, default 5 s. The flag's default is
+	// a minute. (--storage-initialization-timeout)
 	InitTimeout time.Duration
 	// Timeouts bound the health checks of the store.
 	health.Timeouts
@@ -254,7 +259,7 @@ type LimitsConfig struct {
 // ShutdownConfig sets the times of a shutdown, whose steps Server.Run lists.
 type ShutdownConfig struct {
 	// Delay is how long the server still serves requests after /readyz fails, so that load
-	// balancers notice; default 0. (--shutdown-delay-duration)
+	// balancers stop sending requests; default 0. (--shutdown-delay-duration)
 	Delay time.Duration
 	// RefuseNew answers new requests with 429 and Retry-After until all running requests but
 	// watches have been served; only then do watches end. Without it watches begin to end at once,

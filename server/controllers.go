@@ -28,7 +28,8 @@ func (s *Server) resourceOfKind(gvk meta.GroupVersionKind) (resource meta.GroupV
 
 // addControllers adds one post-start hook that starts the selected controllers. If other servers
 // may share the store (shared), the servers elect one among them, and the controllers run only
-// there. Controllers whose resources this server does not serve are left out.
+// there. A controller is left out if this server does not serve its resources, or cannot sign the
+// tokens that it makes.
 func (s *Server) addControllers(selection []string, shared bool) error {
 	var steady, yielding []controllerEntry
 	for _, c := range controllerSet {

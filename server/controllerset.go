@@ -1,3 +1,7 @@
+// The list of the controllers that a server can run, with what each needs. addControllers in
+// controllers.go selects from it and runs the selection; the packages below server/loops implement
+// the controllers.
+
 package server
 
 import (
@@ -22,8 +26,9 @@ import (
 type controllerEntry struct {
 	name, short string               // names in kube-controller-manager; short is the older one, may be ""
 	needs       []meta.GroupResource // a server without one of these does not run it
-	// yields: the controller stops while a kube-controller-manager runs, which has the same one.
-	// The others belong to the API itself and always run.
+	// yields: kube-controller-manager has the same controller, so this one rests while a
+	// kube-controller-manager runs. Controllers without yields belong to the API itself and always
+	// run.
 	yields bool
 	signs  bool // a server whose service account key is in an external signer does not run it
 	make   func(e controllerEnv) runner

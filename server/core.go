@@ -30,9 +30,9 @@ import (
 	"github.com/coracle-project/coracle/server/addresses"
 )
 
-// surroundings is what strategies of Kubernetes' own resources need of the server: the stores of
-// other resources, the node ports, authorization, the signing of tokens, and the other servers of
-// the store.
+// surroundings holds what the strategies of Kubernetes' own resources need from the server: the
+// stores of other resources, the node ports, authorization, the signing of tokens, and the other
+// servers of the store.
 type surroundings struct {
 	stores    registry.Stores
 	nodePorts *ports.Allocator
@@ -61,7 +61,7 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 			Name: "", Priority: 18000,
 			Resources: core.Resources(legacy), Actions: core.Actions(legacy), Observed: core.Observed(),
 		},
-		{Name: "apiregistration.k8s.io", Priority: 20001, // before all that APIServices may ask for
+		{Name: "apiregistration.k8s.io", Priority: 20001, // above each priority that an APIService may have
 			Resources: aggregation.Resources()},
 		{Name: "apps", Priority: 17800, Resources: apps.Resources(rules)},
 		{Name: "events.k8s.io", Priority: 17750, Shared: []meta.GroupResource{{Resource: "events"}}},

@@ -30,7 +30,7 @@ import (
 // declaration is what the declared parts add to an assembly. None of it reads the store.
 type declaration struct {
 	types
-	promised  *access.Promise // authorization, which resources and plugins ask before it is made
+	promised  *access.Promise // authorization: resources and plugins hold it before authorizers exist
 	nodePorts *ports.Allocator
 	peers     *addresses.Peers
 	offered   []Group // all groups that may be served, before the configuration chooses
@@ -38,7 +38,7 @@ type declaration struct {
 
 	resources   *generic.Resources
 	work        *generic.Work    // what Server.Go and parts run; ends with the server
-	resolve     callout.Resolver // finds the addresses of Services, for calls to servers behind and webhooks
+	resolve     callout.Resolver // finds addresses of Services: of servers behind and webhooks
 	definitions *definitions.Definitions
 	on          Chain
 	life        *life
@@ -99,7 +99,7 @@ func (a *assembly) makePlugins() (err error) {
 	return err
 }
 
-// makeResources makes the set of resources, which is empty yet, and the Work that runs beside
+// makeResources makes the set of resources, which is still empty, and the Work that runs beside
 // requests. At the end the table closes first, so that nobody installs or removes resources; then
 // Work stops, and the caches that it reads close last.
 func (a *assembly) makeResources() error {
@@ -177,7 +177,7 @@ func (a *assembly) installGroups() error {
 	if err != nil {
 		return err
 	}
-	if a.API.Core && a.API.Profile == "" { // a smaller server does not serve what absent plugins concern
+	if a.API.Core && a.API.Profile == "" { // a Profile leaves out what absent plugins concern
 		a.Admission.TellAbsence(groups, a.Log)
 	}
 	for i := range groups {

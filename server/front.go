@@ -30,20 +30,20 @@ func (a *assembly) makeMetrics() (err error) {
 	return err
 }
 
-// opening is the state of the store and the identity while goroutines of their own open them. The
-// goroutines write store and identity errors; others read them after Wait.
+// opening is the state of the store and the identity while goroutines of their own open them. Each
+// goroutine writes fields of its own; other goroutines read the fields after Wait.
 type opening struct {
 	sync.WaitGroup
-	declared chan struct{} // closed when all resources are in the table: a store of files waits for them
+	declared chan struct{} // closed when all resources are in the table; a store of files waits for that
 	close    func()        // closes declared once
 
 	encryptionErr, storeErr, identityErr error
 	identity                             *identity.Identity
-	told                                 bool // errors has returned them
+	told                                 bool // the method errors has returned the errors
 }
 
 // beginOpening begins to open the store and to make keys and certificates, which takes most of the
-// time of a start; the declared parts are made meanwhile. If one of those fails, the end that is
+// time of a start; the declared parts are made meanwhile. If a declared part fails, the end that is
 // pushed here adds the errors of the opening, so that New reports everything that is wrong at once.
 func (a *assembly) beginOpening() error {
 	o := &opening{declared: make(chan struct{})}
@@ -88,8 +88,8 @@ func (a *assembly) awaitOpening() error {
 	return nil
 }
 
-// openStore opens the store for a Judge or CheckStore. Nobody writes to it and no file in it is
-// refused.
+// openStore opens the store for a Judge or CheckStore, which write nothing to it. A store of files
+// takes every file, also those that a server would refuse.
 func (a *assembly) openStore() (err error) {
 	a.encryption, err = backing.NewEncryption(a.Storage.EncryptionConfigFile, false, a.registry, a.Log)
 	if err != nil {
@@ -112,8 +112,8 @@ func (a *assembly) makeAuthenticators() (err error) {
 	return err
 }
 
-// makeAuthorizers makes the chain of authorizers, and fulfils the promise of it that resources and
-// plugins hold.
+// makeAuthorizers makes the chain of authorizers, and sets it in the access.Promise that resources
+// and plugins hold.
 func (a *assembly) makeAuthorizers() (err error) {
 	a.authorizers, err = access.New(a.access, access.Needs{
 		Stores: a.resources.Stores, Metrics: a.registry, Flawed: a.metrics.flaws.webhooks, Run: a.work.Run, Log: a.Log,
@@ -130,8 +130,8 @@ func (a *assembly) makeAuthorizers() (err error) {
 	return nil
 }
 
-// makeAggregator makes the aggregator, which gets requests before the delegation chain, and the
-// gate that bounds how many requests run.
+// makeAggregator makes the aggregator, which begins the delegation chain, and the gate that bounds
+// how many requests run.
 func (a *assembly) makeAggregator() (err error) {
 	a.gate = newGate(a.Limits, a.registry)
 	a.behind, err = aggregator.New(aggregator.Needs{
@@ -142,8 +142,8 @@ func (a *assembly) makeAggregator() (err error) {
 	return err
 }
 
-// newGate makes the gate that decides which requests may run. In the configuration a negative
-// number means no bound, in filters.Limits 0 does.
+// newGate makes the gate that decides which requests may run. A negative number in the
+// configuration means no bound; in filters.Limits, 0 means no bound.
 func newGate(c LimitsConfig, reg prometheus.Registerer) filters.Gate {
 	limit := func(n int) int64 { return int64(max(n, 0)) }
 	return filters.NewInFlight(filters.Limits{
@@ -192,7 +192,8 @@ func (a *assembly) makeListeners() (err error) {
 	return err
 }
 
-// makeAddresses makes the part that keeps the addresses of Services and of the server.
+// makeAddresses makes the part that repairs the allocation of cluster IPs and node ports, and
+// publishes the addresses of the server.
 func (a *assembly) makeAddresses() (err error) {
 	a.givenAddresses, err = addresses.New(a.API.Services, addresses.Needs{
 		Resources:      a.resources,

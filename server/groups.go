@@ -14,8 +14,8 @@ import (
 )
 
 // groups returns all groups that the server may serve: the configured ones, and Kubernetes' own. If
-// APIConfig.Core is off, only those of Kubernetes' groups remain that authorization needs (see
-// needs) and that no configured group replaces.
+// APIConfig.Core is off, a group of Kubernetes remains only if authorization needs it (see needs)
+// and no configured group has its name.
 func (c *completed) groups(around surroundings) []Group {
 	groups := coreGroups(c.API, around)
 	if !c.API.Core {

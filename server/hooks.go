@@ -24,10 +24,11 @@ type Hook struct {
 func (s *Server) AddPostStartHook(h Hook) error { return s.life.health.AddHook(h.bind(s)) }
 
 // AddPreShutdownHook adds work to do when the server has been told to stop and still serves
-// requests. It must be called before Run.
+// requests. It must be called before Run. It returns an error if there is a pre-shutdown hook of
+// the same name.
 func (s *Server) AddPreShutdownHook(h Hook) error { return s.life.preShutdown.Add(h.bind(s)) }
 
-// bind returns h as a hook without a server: its Run gets s.
+// bind returns h as a generic.Hook, whose Run calls h.Run with s.
 func (h Hook) bind(s *Server) generic.Hook {
 	return generic.Hook{Name: h.Name, Run: func(ctx context.Context) error { return h.Run(ctx, s) }}
 }

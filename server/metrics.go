@@ -24,8 +24,9 @@ type metrics struct {
 	flaws *flawMetrics
 }
 
-// forget deletes the series of a resource under one of its names. stored: no objects are stored
-// under that name. The series of operations on the store are deleted elsewhere (backing.Record).
+// forget deletes the series of a resource under one of its names. stored: the objects of the
+// resource were stored, and counted as unreadable, under this name. The series of operations on the
+// store are deleted elsewhere (backing.Record).
 func (m *metrics) forget(o *generic.Offer, stored bool) {
 	if stored {
 		m.unreadable.Forget(o.Name)

@@ -72,7 +72,7 @@ func (c *StorageConfig) validateOverrides() error {
 	return nil
 }
 
-// override is a store that keeps single resources: keeps names them.
+// override is a store that keeps only the resources in keeps.
 type override struct {
 	StorageConfig
 	keeps []meta.GroupResource

@@ -29,15 +29,15 @@ import (
 // access.Promise (authorization), addresses.Self (the address at which the server listens),
 // generic.Progress (the revision up to which definitions are served).
 
-// part is one step of making a server. make reads the fields of the assembly that the parts before
-// it have set, and sets its own.
+// part is one step of making a server. Its make reads fields of the assembly that earlier parts
+// have set, and sets other fields.
 type part struct {
 	name string
 	make func(a *assembly) error
 }
 
-// openingParts begin to open the store and to make keys and certificates. Goroutines go on with
-// that while the declared parts are made.
+// openingParts start goroutines that open the store and make keys and certificates. These
+// goroutines run while the declared parts are made; awaitOpening waits for them.
 var openingParts = []part{
 	{"metrics", (*assembly).makeMetrics},
 	{"store and identity, begun", (*assembly).beginOpening},
@@ -129,8 +129,8 @@ type front struct {
 	givenAddresses *addresses.Addresses
 }
 
-// assemble makes parts in their order. If one fails, assemble ends those before it and leaves
-// nothing open: it also closes the Store of the configuration.
+// assemble makes parts in their order. If a part fails assemble ends the parts before it. It then
+// leaves nothing open, also not the Store of the configuration.
 func assemble(ctx context.Context, c completed, parts []part) (*assembly, error) {
 	a := &assembly{ctx: ctx, completed: c}
 	a.ends.push(func() error {
@@ -150,7 +150,7 @@ func assemble(ctx context.Context, c completed, parts []part) (*assembly, error)
 // ends is a stack of functions, each of which undoes a part.
 type ends struct{ list []func() error }
 
-// push adds an end. run may call an end only once, since it empties the stack.
+// push adds an end. run calls each end once, because run empties the stack.
 func (e *ends) push(end func() error) { e.list = append(e.list, end) }
 
 // run calls all ends, the last first, and joins their errors.

@@ -1,5 +1,5 @@
 // The store of a server and its data folder, as New and assemble open them: engines, overrides, and
-// the stand-in, a process in etcd's place whose store the server opens itself.
+// the stand-in, a process that runs in etcd's place and whose folder the server opens itself.
 
 package server
 
@@ -39,8 +39,8 @@ func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.En
 	return backing.New(cfg)
 }
 
-// placeOf returns the place of a StorageConfig for package backing: its engine, or the function
-// that opens it.
+// placeOf returns the Location that a StorageConfig describes: a Store that is open already, or the
+// function that opens one.
 func (c *completed) placeOf(storing StorageConfig, accept generic.Acceptor) backing.Location {
 	p := backing.Location{Engine: storing.Store, Open: func(ctx context.Context) (storage.Store, error) {
 		store, err := c.openEngine(ctx, &storing, accept)
@@ -129,7 +129,7 @@ func (c *completed) recognize(ctx context.Context) {
 		c.Log.Warn("etcd is away", zap.Strings("endpoints", c.Storage.Etcd.Servers),
 			zap.String("reason", "nobody listens"))
 	})
-	c.Storage.InitTimeout = max(patience-time.Since(began), time.Millisecond) // what is left of it for an etcd
+	c.Storage.InitTimeout = max(patience-time.Since(began), time.Millisecond) // the time that is left for an etcd
 	if place != nil {
 		c.standIn = &standIn{place, c.Storage.Etcd.Servers[0]}
 		c.Storage.Engine = StorageEmbedded
@@ -159,7 +159,7 @@ func (c completed) makeDataDir() error {
 	if err != nil {
 		return fmt.Errorf("data folder: %w", err)
 	}
-	if mode := info.Mode().Perm(); mode&^dataMode != 0 && runtime.GOOS != "windows" { // where modes say nothing
+	if mode := info.Mode().Perm(); mode&^dataMode != 0 && runtime.GOOS != "windows" { // Windows has no such modes
 		c.Log.Warn("the data folder is open to others: it holds private keys and secrets; set its mode to 0700",
 			zap.String("path", c.DataDir), zap.String("mode", fmt.Sprintf("%04o", mode)))
 	}

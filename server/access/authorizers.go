@@ -112,7 +112,7 @@ func (a *Authorizers) make(mode string, reg prometheus.Registerer) (request.Auth
 		a.graph, err = newNodeGraph(reg)
 		return authz.NewNode(a.graph), err
 	}
-	return authz.ReadPolicyFile(a.config.PolicyFile) // ABAC: there is no other, see Modes
+	return authz.ReadPolicyFile(a.config.PolicyFile) // ABAC, the only mode of Modes that is left
 }
 
 // Authorize implements request.Authorizer.
@@ -150,8 +150,8 @@ func (a *Authorizers) use(c *authz.AuthorizationConfiguration) error {
 	return nil
 }
 
-// authorizerOf returns the authorizer for one entry of a configuration. It makes a webhook anew,
-// whose client next owns and closes.
+// authorizerOf returns the authorizer for one entry of a configuration: the lasting one of its
+// mode, or a new webhook, whose client it adds to next.
 func (a *Authorizers) authorizerOf(next *deciders,
 	configured *authz.AuthorizerConfiguration) (request.Authorizer, error) {
 	if configured.Type == Webhook {
@@ -177,8 +177,8 @@ func (d *deciders) close() {
 	}
 }
 
-// reload puts the new content of the file in force. Its errors are lasting, because the same
-// content would fail again.
+// reload puts the new content of the file in force. It always returns true as lasting, because the
+// same content would fail again.
 func (a *Authorizers) reload(_ context.Context, data []byte) (lasting bool, err error) {
 	c, err := parse(data, slices.Collect(maps.Keys(a.lasting)))
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	AlwaysAllow = "AlwaysAllow"
 	AlwaysDeny  = "AlwaysDeny"
 	RBAC        = "RBAC"    // allows what Roles and ClusterRoles grant
-	Node        = "Node"    // allows kubelets their work, and to read what the pods of their node need
+	Node        = "Node"    // allows kubelets what they need for their node and its pods
 	ABAC        = "ABAC"    // allows what a line of PolicyFile allows
 	Webhook     = "Webhook" // asks another server, by a SubjectAccessReview
 )
@@ -30,7 +30,7 @@ const (
 func Modes() []string { return []string{ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook} }
 
 // Config selects the authorizers of a server. Members of system:masters may do everything, whatever
-// it says.
+// Config says.
 type Config struct {
 	// Modes are the modes in the order in which they are asked, until one allows or denies; default
 	// RBAC. (--authorization-mode)
@@ -39,8 +39,8 @@ type Config struct {
 	PolicyFile string
 	// Webhook configures the mode Webhook.
 	Webhook WebhookConfig
-	// ConfigFile is an AuthorizationConfiguration. It excludes Modes and Webhook. When it changes
-	// its webhooks are replaced. (--authorization-config, KEP-3221)
+	// ConfigFile is an AuthorizationConfiguration. It excludes Modes and Webhook. When the file
+	// changes its webhooks replace those of the old content. (--authorization-config, KEP-3221)
 	ConfigFile string
 	// Authorizer is asked before the modes, if set.
 	Authorizer request.Authorizer

@@ -66,7 +66,7 @@ func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 	return m, errors.Join(errs...)
 }
 
-// counted wraps a so that its decisions are counted. The result lists rules if a does.
+// counted wraps a so that its decisions are counted. The result is a RuleResolver if a is one.
 func (m *metrics) counted(configured *authz.AuthorizerConfiguration, a request.Authorizer) request.Authorizer {
 	decided := func(how string) prometheus.Counter {
 		return m.decisions.WithLabelValues(configured.Type, configured.Name, how)
@@ -78,7 +78,7 @@ func (m *metrics) counted(configured *authz.AuthorizerConfiguration, a request.A
 	return c
 }
 
-// counted is an authorizer whose decisions are counted. An opinion of neither is not counted, as in
+// counted is an authorizer whose decisions are counted. NoOpinion is not counted, as in
 // kube-apiserver.
 type counted struct {
 	request.Authorizer
@@ -108,7 +108,7 @@ func (c countedRules) RulesFor(
 	return c.rules.RulesFor(ctx, user, namespace)
 }
 
-// tried implements callout.Hooks.
+// tried implements callout.Hooks.Tried: it counts and times one call of a webhook.
 func (m *metrics) tried(name string, kind callout.Kind, took time.Duration) {
 	result := resultOf(kind)
 	m.evaluations.WithLabelValues(name, result).Inc()
@@ -134,7 +134,7 @@ func (m *metrics) events(name string) authz.WebhookEvents {
 	return authz.WebhookEvents{
 		FailedOpen: func(err error) {
 			result := resultOf(callout.KindOf(err))
-			if result == "success" { // it answered something else
+			if result == "success" { // the call succeeded, but its answer was unusable
 				result = "error"
 			}
 			m.failedOpen.WithLabelValues(name, result).Inc()

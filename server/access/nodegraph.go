@@ -28,8 +28,8 @@ var (
 	resourceSlices    = meta.GroupResource{Group: resourcev1.GroupVersion.Group, Resource: "resourceslices"}
 )
 
-// newNodeGraph returns an empty graph for the mode Node. The time of its changes is observed in
-// reg.
+// newNodeGraph returns an empty graph for the mode Node. It registers in reg a metric of the time
+// that changes take.
 func newNodeGraph(reg prometheus.Registerer) (*authz.NodeGraph, error) {
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "node_authorizer_graph_actions_duration_seconds",
 		Help:    "Time that changes of the graph of the Node authorizer take.",
@@ -40,8 +40,8 @@ func newNodeGraph(reg prometheus.Registerer) (*authz.NodeGraph, error) {
 }
 
 // Hooks returns the hook that fills the graph of the mode Node before the server is ready, or none
-// without that mode. The loops that follow the objects of the graph use the client c and are
-// started by run, which ends them when the server stops or earlier.
+// without that mode. The hook starts the loops that follow the objects of the graph. They read
+// through the client c, and run ends them at the latest when the server stops.
 func (a *Authorizers) Hooks(c *client.Client, run func(work func(ctx context.Context))) []generic.Hook {
 	if a.graph == nil {
 		return nil

@@ -27,7 +27,9 @@ type Answers struct {
 	Issuer      Issuer
 }
 
-// Issuer signs tokens of service accounts. Its methods are described at core.TokenConfig.
+// Issuer signs tokens of service accounts. Sign makes a bound token and returns its ID as
+// credential. Bounds returns the longest lifetime that a client may request, and the lifetime of
+// tokens that kubelets request; 0 means no bound, and the requested lifetime.
 type Issuer interface {
 	Sign(ctx context.Context, t *core.AccountToken) (token, credential string, err error)
 	Bounds() (longest, extended time.Duration)
@@ -41,7 +43,7 @@ func (p *Promise) Keep(a Answers) {
 	}
 }
 
-// answers returns the answers, or 503 before Keep.
+// answers returns what Keep has set. Before Keep it returns an error with code 503.
 func (p *Promise) answers() (*Answers, error) {
 	if a := p.kept.Load(); a != nil {
 		return a, nil
@@ -49,8 +51,8 @@ func (p *Promise) answers() (*Answers, error) {
 	return nil, meta.NewServiceUnavailable("the server is starting: authorization is not ready yet")
 }
 
-// AuthenticateToken implements request.TokenAuthenticator. Without audiences the token must be for
-// one of the server's.
+// AuthenticateToken implements request.TokenAuthenticator. If audiences is empty the token must be
+// for one of the server's audiences.
 func (p *Promise) AuthenticateToken(
 	ctx context.Context, token string, audiences []string,
 ) (user *request.User, among []string, err error) {

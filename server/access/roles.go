@@ -60,9 +60,9 @@ func (s *roleSource) Holds(mark any) bool {
 }
 
 // Read implements rbac.Source. It returns the state of all four resources at one revision. So if a
-// user loses a role before the role gets a right, or gets a role after it has lost a right, no
-// decision gives the user that right. While the objects are being loaded again, because the watch
-// of the store was lost, the last state stays in force.
+// user loses a role before the role gets a right, or gets a role after the role has lost a right,
+// no decision gives the user that right. While the objects are being loaded again, because the
+// watch of the store was lost, the last state stays in force.
 func (s *roleSource) Read(ctx context.Context, mark any) (rbac.Update, error) {
 	at := new(roleMark)
 	if from, ok := mark.(*roleMark); ok {
@@ -80,7 +80,7 @@ func (s *roleSource) Read(ctx context.Context, mark any) (rbac.Update, error) {
 		case lost:
 			*at, least, u = roleMark{}, 0, rbac.Update{Whole: true, Mark: at}
 			continue
-		case least > 0 && len(changes) == 0: // all four stores are at the newest revision of the first look
+		case least > 0 && len(changes) == 0: // all four have been read at the newest revision of the first round
 			return u, nil
 		}
 		u.Changes = append(u.Changes, changes...)
@@ -100,7 +100,7 @@ func (s *roleSource) reloads(from *roleMark) bool {
 }
 
 // since returns the changes of all stores after at, as of the revision least or later, and advances
-// at. lost says that changes may be missing, so everything must be read again.
+// at. If lost is true changes may be missing, and the caller must read everything again.
 func (s *roleSource) since(
 	ctx context.Context, at *roleMark, least storage.Revision,
 ) (list []rbac.Change, lost bool, err error) {

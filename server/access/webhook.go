@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// webhookRetry is how often, and after which pause, a webhook that does not answer is asked again,
-// as by kube-apiserver.
+// webhookRetry: a webhook that does not answer is asked up to five times, with a pause between, as
+// in kube-apiserver.
 var webhookRetry = callout.Retry{Tries: 5, Pause: 500 * time.Millisecond}
 
 // webhook makes the authorizer of a webhook. If there is no error the caller must close the client.

@@ -42,12 +42,12 @@ type Needs struct {
 	Client *client.Client
 	// Loops runs loops that use Client. The server stops it before it refuses requests.
 	Loops *generic.Work
-	// Shared says that other servers may work on the same store.
+	// Shared: other servers may work on the same store.
 	Shared bool
-	// Lease says that the server keeps a Lease if Shared.
+	// Lease: the server keeps a Lease, if Shared.
 	Lease bool
-	// RequestTimeout bounds the time of a write. For so long an IPAddress may exist before its
-	// Service.
+	// RequestTimeout bounds the time of a write: the repair lets an IPAddress exist without its
+	// Service for at least so long.
 	RequestTimeout time.Duration
 }
 
@@ -57,8 +57,8 @@ func (n *Needs) loopLog(name string) *zap.Logger {
 	return filters.LimitLog(n.Resources.Log().Named(name))
 }
 
-// Addresses does the work of this package for one server, as far as the server serves the resources
-// for it. New makes it. It does nothing before its hooks run.
+// Addresses does the work of this package for one server. Work whose resources the server does not
+// serve is left out. New makes it. It does nothing before its hooks run.
 type Addresses struct {
 	needs   Needs
 	repairs []*repair                        // nil if Services are not served

@@ -32,8 +32,8 @@ const (
 	defaultServiceRange  = "10.0.0.0/24"
 	defaultNodePortRange = "30000-32767"
 
-	// leastServiceBits is the least number of bits in which the addresses of the first range
-	// differ: it has 8 addresses or more.
+	// leastServiceBits is the least number of bits after the prefix of the first range: the range
+	// has 8 addresses or more.
 	leastServiceBits = 3
 	// fixedServiceBits is the least prefix length of the first range. kube-apiserver computes 0
 	// addresses for a larger range, and refuses it.

@@ -19,7 +19,7 @@ import (
 )
 
 // The resolver by endpoints, which NewResolver returns for --enable-aggregator-routing. It keeps
-// the endpoint slices of Services, because the aggregator asks it at each request.
+// the endpoint slices of Services, because the aggregator calls it for each request.
 
 // endpointResolver finds the address of a ready endpoint of a Service. It keeps the slices of each
 // Service that it was asked for, and reads only what has changed since the last question.
@@ -38,11 +38,11 @@ type serviceEndpoints struct {
 	now                atomic.Pointer[slicesRead]
 }
 
-// slicesByName are endpoint slices of one service.
+// slicesByName are endpoint slices of one Service, by their names.
 type slicesByName map[string]*discoveryv1.EndpointSlice
 
-// slicesRead are the slices of one Service at one place in the history of all slices. It does not
-// change.
+// slicesRead are the slices of one Service, as of one Position in the history of all slices. It
+// does not change.
 type slicesRead struct {
 	place  registry.Position
 	slices slicesByName
@@ -138,7 +138,7 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (sli
 			next.slices[ch.Name] = slice
 		}
 	}
-	e.now.Store(next) // if several read at once any result will do: the next read adds what it lacks
+	e.now.Store(next) // if several reads end at once any result will do: the next read adds what it lacks
 	return next.slices, nil
 }
 

@@ -41,11 +41,11 @@ func newKubernetesService(c *Config, needs *Needs, ranges netip.Prefix) (*kubern
 }
 
 // errOtherFamily means that the Service and the server have addresses of different IP families, so
-// clients of the one may not reach the other.
+// clients that reach the one may not reach the other.
 var errOtherFamily = errors.New("the server's address is not of the first family of cluster IPs")
 
-// advertise adds this server to the endpoints, if it has an address that suits. Otherwise it warns,
-// and the server goes on without.
+// advertise adds this server to the endpoints, if it has an address of the IP family of the
+// Service. Otherwise advertise logs a warning, and the server runs without being an endpoint.
 func (k *kubernetesService) advertise(r *generic.Resources, shared bool) error {
 	ip, err := k.self.Advertised()
 	if err == nil && ip.Is4() != k.loop.ClusterIP.Is4() {
@@ -66,8 +66,8 @@ func (k *kubernetesService) advertise(r *generic.Resources, shared bool) error {
 	return err
 }
 
-// readyTime bounds how long readiness waits for the Service, which may never succeed: another
-// Service may have its address.
+// readyTime bounds how long readiness waits for the Service. The server may never succeed in making
+// it: another Service may have its cluster IP.
 const readyTime = 5 * time.Second
 
 // start makes the Service and its endpoints, and starts the loops that keep them.
@@ -83,8 +83,8 @@ func (k *kubernetesService) start(ctx context.Context) error {
 	return nil
 }
 
-// begin tries until the Service and its endpoints are right, or readyTime is over. At first it
-// often fails, because other hooks are about to make the namespace and the ServiceCIDR.
+// begin tries until the Service and its endpoints are right, or readyTime is over. The first
+// attempts often fail, because other hooks have not made the namespace and the ServiceCIDR yet.
 func (k *kubernetesService) begin(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()

@@ -27,7 +27,7 @@ import (
 // store.
 
 // identityLease tells the other servers on a store that this server lives, and finds out who they
-// are. It is a Lease in kube-system, as each kube-apiserver has one. Hooks make it when the server
+// are. It keeps a Lease in kube-system, as each kube-apiserver does. Hooks make it when the server
 // starts and delete it when the server stops; a loop renews it in between. A server that sees an
 // expired Lease deletes it.
 type identityLease struct {
@@ -39,7 +39,7 @@ type identityLease struct {
 	log          *zap.Logger
 	work         *generic.Work
 
-	held *coordinationv1.Lease // as this server wrote it last; nil: renew reads it first
+	held *coordinationv1.Lease // the Lease as last written; nil: renew reads it first
 }
 
 const (
@@ -51,7 +51,8 @@ const (
 	identityRenewal  = 10 * time.Second
 	// foreignLife is how long a kube-apiserver counts as alive after it has renewed its Lease.
 	foreignLife = 4 * identityRenewal
-	// ownMark is part of the holder identity of Coracle's Leases. kube-apiservers lack it.
+	// ownMark is part of the holder identity of Coracle's Leases. Leases of kube-apiservers lack
+	// it.
 	ownMark = "_coracle-"
 )
 
@@ -81,8 +82,8 @@ func identityName(host, address string) string {
 	return "apiserver-" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(hash[:16]))
 }
 
-// start renews the Lease and looks at the others once, then starts the loop. So when the server is
-// ready Peers is right, and HeadStart applies from the first Service on.
+// start renews the Lease and looks at the other Leases once, then starts the loop. So Peers knows
+// the other servers before this server is ready, and HeadStart applies from the first Service on.
 func (l *identityLease) start(ctx context.Context) error {
 	address := ""
 	if at := l.self.Listens(); at != nil {
@@ -93,7 +94,7 @@ func (l *identityLease) start(ctx context.Context) error {
 	begin, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	for l.pass(begin) != nil && begin.Err() == nil {
-		_ = storage.Sleep(begin, 10*time.Millisecond) // the namespace is about to come
+		_ = storage.Sleep(begin, 10*time.Millisecond) // another hook makes the namespace
 	}
 	l.work.Run(l.run)
 	return nil
@@ -108,7 +109,8 @@ func (l *identityLease) run(ctx context.Context) {
 	}
 }
 
-// pass renews the Lease, and looks at those of others. One goroutine calls it at a time.
+// pass renews the Lease of this server, and looks at the Leases of others. One goroutine calls it
+// at a time.
 func (l *identityLease) pass(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, identityRenewal)
 	defer cancel()

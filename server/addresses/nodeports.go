@@ -18,8 +18,9 @@ import (
 )
 
 // The repair of the record of node ports, which says which ports are allocated. Addresses runs it
-// before the server is ready, and then every repairInterval: faults of the record do not show in
-// any change of a Service. Package server calls OpenNodePorts when it has installed the resources.
+// before the server is ready, and then every repairInterval, whether or not a Service has changed:
+// a fault of the record changes no Service. Package server calls OpenNodePorts when it has
+// installed the resources.
 
 // OpenNodePorts gives an allocator the store of its record. It does nothing if the server does not
 // serve Services.
@@ -37,9 +38,10 @@ func OpenNodePorts(r *generic.Resources, a *ports.Allocator) error {
 
 // portRepair compares the node ports in the record with those of Services, as kube-apiserver's
 // repair does. If a Service has a port that the record lacks, the repair adds the port. If the
-// record has a port that no Service has, a Service with it may just be written; the repair releases
-// the port when leakRounds passes in a row have found it so, since a server that died has then
-// leaked it. Events tell the owners of Services about faults that only they can mend.
+// record has a port that no Service has, either a write of its Service is under way, or a server
+// has died during such a write and leaked the port. The repair releases the port when leakRounds
+// passes in a row have found no Service with it. Events tell the owners of Services about faults
+// that only they can mend.
 type portRepair struct {
 	client *client.Client
 	ports  *ports.Allocator
@@ -89,8 +91,8 @@ type portFinding struct {
 // maxOvertaken bounds how often a pass begins again because the record has changed meanwhile.
 const maxOvertaken = 5
 
-// pass compares, repairs the record and reports. It also makes the record if there is none, or if
-// it is of another range. One goroutine calls it at a time.
+// pass compares, repairs the record and reports. It also makes the record if there is none, and
+// makes it anew if it is for another range. One goroutine calls it at a time.
 func (r *portRepair) pass(ctx context.Context) error {
 	for try := 1; ; try++ {
 		round, err := r.compare(ctx)
@@ -154,7 +156,7 @@ func (r *portRepair) look(ctx context.Context) (*portRound, error) {
 	return round, nil
 }
 
-// errPortsChanged ends a round during which somebody else has changed the record.
+// errPortsChanged ends a round during which another writer has changed the record.
 var errPortsChanged = errors.New("the record of node ports has changed meanwhile")
 
 // store writes the findings of a round into the record. It releases ports only if the record has
@@ -229,8 +231,8 @@ func allocatedPorts(svc *corev1.Service) []int {
 }
 
 // findLeaks counts the ports of the record that no Service has. before are the counts of the last
-// round. hidden: some Services cannot be read. They may have any of the ports, so none is released
-// and the counts begin again.
+// round. hidden: some Services cannot be read. These may have any of the ports, so findLeaks
+// releases no port, and the counts begin again.
 func (r *portRound) findLeaks(before map[int]int, hidden bool) {
 	for port := range r.taken.All() {
 		if r.used.Has(port) || !r.span.Contains(port) {
@@ -246,8 +248,8 @@ func (r *portRound) findLeaks(before map[int]int, hidden bool) {
 	}
 }
 
-// rebuilt returns the record as it should be: the ports of Services, and those that may yet get a
-// Service.
+// rebuilt returns the record as it should be: the ports of Services, and the ports in leaks, whose
+// Services may still be written.
 func (r *portRound) rebuilt() *ports.Set {
 	for port := range r.leaks {
 		_ = r.used.Take(port) // cannot fail: the port is in the range and not used

@@ -27,17 +27,17 @@ import (
 // repair is one repair, of IPAddresses or of node ports.
 type repair struct {
 	name string
-	// pass compares everything once. again asks for another pass even if nothing changes until
-	// then.
+	// pass compares everything once. If it returns again, the next pass runs even if nothing has
+	// changed by then.
 	pass func(ctx context.Context) (again bool, err error)
 	// of are the resources that pass reads. While they do not change, no other pass is needed.
 	of []meta.GroupResource
 	// follow repairs single objects as they change, until ctx ends; it may be nil. It calls listed,
-	// perhaps several times, when it has seen all objects that exist: it misses no later change.
+	// perhaps several times, when it has seen all objects that exist; after that it misses no
+	// change.
 	follow func(ctx context.Context, listed func())
 
-	// seen are the newest changes of the resources before the last pass; nil if another pass is
-	// due.
+	// seen is the result of lastChanges before the last pass; nil if another pass is due.
 	seen []storage.Revision
 }
 
@@ -52,8 +52,8 @@ const (
 )
 
 // startRepairs returns when each repair has passed once, and starts the loop and the followers. A
-// repair follows changes before its first pass. Otherwise nothing would see a change between the
-// two until the next pass.
+// repair follows changes before its first pass. Otherwise a change between the two would stay
+// unseen until the next pass.
 func (a *Addresses) startRepairs(ctx context.Context) error {
 	for _, r := range a.repairs {
 		a.startFollowing(ctx, r)

@@ -36,11 +36,11 @@ func (s *Self) Listen(at net.Addr) {
 	}
 }
 
-// Listens returns the address at which the server listens for HTTPS, or nil if it does not listen,
-// or not yet.
+// Listens returns the address at which the server listens for HTTPS, or nil if the server has no
+// such port or does not listen yet.
 func (s *Self) Listens() *net.TCPAddr { return s.listens.Load() }
 
-// External returns the host and port of the HTTPS port, as documents name it to others.
+// External returns the host and port for HTTPS that documents tell to clients.
 func (s *Self) External() string {
 	port := s.Port
 	if at := s.Listens(); at != nil {

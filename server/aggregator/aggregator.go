@@ -63,14 +63,14 @@ type Needs struct {
 	// Certificate returns the client certificate that this server shows to servers behind at the
 	// moment, or nil for none. It is called for each request.
 	Certificate func() *tls.Certificate
-	// Gate is the gate of this server. Each route gets a gate with as many seats, which shares none
-	// with it (filters.Gate.Separate).
+	// Gate is the gate of this server. Each route gets a gate of its own with the same number of
+	// seats (filters.Separate).
 	Gate filters.Gate
 	// Flawed is told of each request to a server behind whose certificate has a flaw.
 	Flawed  func(callout.Flaw)
 	Metrics prometheus.Registerer
-	// Ends ends at shutdown, before the server refuses requests. Connections that have switched
-	// protocols end with it.
+	// Ends is a context that ends at shutdown, before the server refuses requests. Connections that
+	// have switched protocols end with it.
 	Ends context.Context
 	// Loop runs work that is a client of the server itself, with a context that ends when Ends
 	// does.
@@ -142,9 +142,9 @@ func (a *Aggregator) other(gv meta.GroupVersion) *remote {
 	return nil
 }
 
-// schemaHandler hands requests of any path to the server behind that serves a group version.
-// Discovery uses it for the OpenAPI documents of that version. It is comparable, so that
-// sameVersion can compare handlers.
+// schemaHandler hands each request, whatever its path, to the server behind that serves version.
+// Discovery uses it for the OpenAPI documents of the version. It is comparable, so that sameVersion
+// can compare handlers.
 type schemaHandler struct {
 	*Aggregator
 	version meta.GroupVersion
@@ -163,8 +163,8 @@ func (h schemaHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 var legacy = meta.GroupVersion{Version: "v1"}
 
 // versionOf returns the group version to which the path of a request belongs, or the zero value if
-// it belongs to none: /apis/apps/v1/deployments belongs to apps/v1. The path counts, not only the
-// resource, because documents such as /apis/apps/v1 are handed on, too.
+// it belongs to none: /apis/apps/v1/deployments belongs to apps/v1. The path is looked at even if
+// the request is for no resource, because documents such as /apis/apps/v1 are handed on, too.
 func versionOf(path string, info *request.Info) meta.GroupVersion {
 	if info != nil && info.IsResource && info.Group != "" && !strings.HasPrefix(path, "//") {
 		return meta.GroupVersion{Group: info.Group, Version: info.Version}

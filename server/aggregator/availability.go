@@ -23,8 +23,9 @@ import (
 )
 
 // This file runs the controller that finds out whether servers behind can be reached, while there
-// is at least one. It cannot be deselected as other controllers can: no request is handed on
-// without it. The hooks begin it; publish says whether it is needed.
+// is at least one. Config.Controllers cannot leave this controller out, because a server behind
+// gets no requests before the controller has found it available. The hooks (follow.go) call begin;
+// publish (follow.go) calls need.
 
 // availability runs apiservices.APIServiceAvailability while it is needed.
 type availability struct {
@@ -32,7 +33,7 @@ type availability struct {
 	ends    context.Context
 	loop    func(work func(context.Context))
 
-	turn sync.Mutex // of the controller: one run ends before the next begins; taken without mu
+	turn sync.Mutex // held while the controller runs, so that two runs never overlap; locked without mu
 
 	mu     sync.Mutex
 	find   func(context.Context) // runs the controller; nil before begin and after StopChecks
@@ -40,7 +41,8 @@ type availability struct {
 	end    context.CancelFunc // nil while the controller does not run
 }
 
-// finder returns what runs the controller, with a client of the server itself.
+// finder returns the function that runs the controller until its context ends. c is a client of the
+// server itself.
 func (a *Aggregator) finder(c *client.Client) func(context.Context) {
 	log, lost := a.log.Named("availability"), a.availability.metrics.lost
 	return func(ctx context.Context) {
@@ -52,7 +54,8 @@ func (a *Aggregator) finder(c *client.Client) func(context.Context) {
 	}
 }
 
-// begin sets the controller, and runs it as soon as there is a server behind.
+// begin sets the function that runs the controller, and calls it as soon as there is a server
+// behind.
 func (v *availability) begin(find func(context.Context)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -68,7 +71,8 @@ func (v *availability) need(needed bool) {
 	v.settleLocked()
 }
 
-// settleLocked starts or ends the controller, so that it runs if it is needed and may.
+// settleLocked starts or ends the controller, so that it runs only while it is needed and find is
+// set. The caller holds mu.
 func (v *availability) settleLocked() {
 	switch running := v.end != nil; {
 	case v.find == nil || v.needed == running:
@@ -129,7 +133,7 @@ func (a *Aggregator) check(ctx context.Context, s *apiregistrationv1.APIService)
 		to.Path = "/api/" + s.Spec.Version
 	}
 	if err := r.answers(ctx, &to); err != nil {
-		r.closeIdle() // what is idle may be dead
+		r.closeIdle() // idle connections may be dead, too
 		return fmt.Errorf("failing or missing response from %v: %w", &to, steady(err))
 	}
 	return nil

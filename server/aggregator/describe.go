@@ -26,7 +26,7 @@ import (
 // Bounds on the time that a server behind may take, and on the size of its answers. They protect
 // this server from a server behind that is slow or hostile.
 const (
-	describeTime = 5 * time.Second // for discovery, and for the index
+	describeTime = 5 * time.Second // for discovery, and again for the index
 	maxDiscovery = 4 << 20         // bytes
 	maxIndex     = 1 << 20         // bytes
 	maxHash      = 256             // bytes
@@ -55,7 +55,8 @@ type answer struct {
 	body   []byte
 }
 
-// question sends a GET as a user. It returns an error if the body is larger than limit bytes.
+// question sends a GET as a user and reads the whole answer. It returns an error if the body is
+// larger than limit bytes.
 func (r *remote) question(
 	ctx context.Context, user *request.User, path string, limit int, header http.Header,
 ) (*answer, error) {
@@ -74,8 +75,10 @@ func (r *remote) question(
 	return &answer{resp.StatusCode, resp.Header, body}, nil
 }
 
-// describe asks the server that has remotes what it serves. What did not change is taken from
-// before. If there is an error, a part of the description is stale or is that of before.
+// describe asks the server behind that serves remotes what it serves. A document that has not
+// changed is not decoded again: its content is taken from before, the last description. If there is
+// an error the description is usable nevertheless: versions that could not be read are stale, and
+// schemas may be those of before.
 func describe(ctx context.Context, remotes []*remote, before *description) (description, error) {
 	now := description{
 		versions: map[meta.GroupVersion]versionSaid{}, schemas: before.schemas, noV3: before.noV3,

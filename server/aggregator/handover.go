@@ -23,8 +23,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file hands one request to a server behind, and the answer to the client. ServeHTTP of a
-// remote comes here after the request has a seat (filters.Separate).
+// This file hands one request to a server behind, and the answer to the client. The Handler of a
+// remote calls handOn when the request has a seat (filters.Separate).
 
 // discoveryTime bounds how long a server behind may take for the discovery document of a group
 // version, which every client asks for.
@@ -75,11 +75,13 @@ type handover struct {
 	*remote
 	info     *request.Info
 	host     string
-	writer   http.ResponseWriter // has the header of the answer
+	writer   http.ResponseWriter // its header already holds what the filters have set
 	in       *http.Request
 	upgrades bool
 }
 
+// serve relays the request over to. A long-running request that is no upgrade streams without
+// deadlines; the discovery document of a group version must come within discoveryTime.
 func (h *handover) serve(to *connection) {
 	relay := callout.Relay{
 		To: to, Rewrite: h.rewrite, Answered: h.answered, Failed: h.failed,
@@ -105,7 +107,7 @@ func (h *handover) serve(to *connection) {
 // headers (RFC 9110, 7.6.1).
 func (h *handover) rewrite(p *httputil.ProxyRequest) {
 	out, header := p.Out, p.Out.Header
-	// The path is encoded anew from the decoded path, because that is the one that was authorized.
+	// The path is encoded anew from the decoded path, because the decoded path was authorized.
 	out.URL = &url.URL{Scheme: "https", Host: h.host, Path: h.in.URL.Path, RawQuery: h.in.URL.Query().Encode()}
 	out.Host, out.Trailer = h.host, nil
 	for name := range header {
@@ -113,7 +115,7 @@ func (h *handover) rewrite(p *httputil.ProxyRequest) {
 			delete(header, name)
 		}
 	}
-	for _, name := range [...]string{"Authorization", "Cookie", "Expect"} { // they are for this server alone
+	for _, name := range [...]string{"Authorization", "Cookie", "Expect"} { // headers for this server alone
 		delete(header, name)
 	}
 	speakFor(header, h.info.User, !h.NoUIDs)
@@ -182,7 +184,7 @@ func (h *handover) answered(resp *http.Response) error {
 	code, location := resp.StatusCode, resp.Header.Get("Location")
 	to, err := url.Parse(location)
 	switch {
-	case h.upgrades: // the switch of protocols is refused
+	case h.upgrades: // the server behind has refused to switch protocols; Location stays
 	case err != nil:
 		return callout.HeadError{
 			Err: meta.NewInternalError(fmt.Errorf("error trying to parse Location header: %w", err)),
@@ -201,12 +203,12 @@ func (h *handover) answered(resp *http.Response) error {
 		resp.Header.Set("Location", to.String())
 	}
 	for name := range resp.Header {
-		if strings.HasPrefix(name, "Access-Control-Allow-") { // this server says what pages may do
+		if strings.HasPrefix(name, "Access-Control-Allow-") { // CORS is decided by this server
 			delete(resp.Header, name)
 		}
 	}
-	// This server has set the same Audit-Id already. Of Cache-Control and Server the client gets
-	// one value, that of the server behind if it has set one.
+	// This server has set the same Audit-Id already. The client gets one value of Cache-Control and
+	// Server: that of the server behind, if there is one.
 	resp.Header.Del("Audit-Id")
 	for _, name := range [...]string{"Cache-Control", "Server"} {
 		if resp.Header[name] != nil {

@@ -43,7 +43,7 @@ type neighbours struct {
 	// It returns equal handlers for equal versions.
 	handler func(meta.GroupVersion) http.Handler
 
-	mu       sync.Mutex // guards servers and what they hold
+	mu       sync.Mutex // guards servers, versions, changed and the fields of each neighbour
 	servers  map[site]*neighbour
 	versions []*router.RemoteVersion // what discovery shows; replaced, never changed
 	changed  chan struct{}           // closed when versions is replaced
@@ -71,7 +71,8 @@ type neighbour struct {
 }
 
 // set replaces the remotes, given by name of the APIService. It starts a goroutine for each new
-// server, which ends with ctx, and ends those of servers that are gone.
+// server, which ends with ctx, and ends the goroutine of each server that no APIService names any
+// longer.
 func (n *neighbours) set(ctx context.Context, remotes map[string]*remote) {
 	at := map[site][]*remote{}
 	for _, name := range jsontext.Keys(remotes) {
@@ -120,7 +121,7 @@ func (n *neighbours) add(ctx context.Context, where site, remotes []*remote) {
 	n.run(func(context.Context) { server.keepAsking() })
 }
 
-// wait returns when all servers have been asked once, or with the end of ctx.
+// wait returns when all servers have been asked once, or when ctx ends.
 func (n *neighbours) wait(ctx context.Context) {
 	n.mu.Lock()
 	var asked []chan struct{}
@@ -259,7 +260,7 @@ func (a *Aggregator) InNamespaces() (all ownership.Elsewhere) {
 // Preferred calls take for each resource of servers behind: in the version with the highest
 // priority first, and then in the others until take returns true. It returns the group versions
 // whose resources are not known because their server does not describe them, and a channel that is
-// closed when any of this changes. take must not change what it is given.
+// closed when any of this changes. take must not change its arguments.
 func (a *Aggregator) Preferred(
 	take func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool,
 ) (unknown []meta.GroupVersion, changed <-chan struct{}) {
@@ -285,9 +286,9 @@ func (a *Aggregator) Preferred(
 	return unknown, changed
 }
 
-// Resource returns the first resource of servers behind for which asked returns true and whose
-// objects can be read, the kind of these and whether they are in namespaces. ok is false if there
-// is none. asked must not change what it is given.
+// Resource returns the first resource of servers behind that has the verb get and for which asked
+// returns true, with its kind and whether it is namespaced. ok is false if there is none. asked
+// must not change its arguments.
 func (a *Aggregator) Resource(
 	asked func(*router.RemoteVersion, *apidiscoveryv2.APIResourceDiscovery) bool,
 ) (gvr meta.GroupVersionResource, kind string, namespaced, ok bool) {

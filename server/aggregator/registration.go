@@ -25,15 +25,16 @@ type Registration struct {
 	Client *client.Client
 	// Definitions are the group versions of custom resources.
 	Definitions Definitions
-	// Yields reports whether a kube-apiserver works on the same store. It registers the same
-	// versions, so this server then does not.
+	// Yields reports whether a kube-apiserver works on the same store. That kube-apiserver
+	// registers the same versions, so this server then registers none.
 	Yields func() bool
 	// Ready is closed when the server is ready. The stored definitions have been read by then, so
 	// the loop may delete APIServices of versions that it does not find.
 	Ready <-chan struct{}
-	// Loop runs work that is a client of the server: see Needs.
+	// Loop runs work that is a client of the server, with a context that ends before the server
+	// refuses requests at shutdown.
 	Loop func(work func(ctx context.Context))
-	Log  *zap.Logger // with a limit
+	Log  *zap.Logger // it limits how often a message repeats
 }
 
 // Definitions gives the group versions that CustomResourceDefinitions declare, at the moment of
@@ -93,7 +94,8 @@ type localVersions struct {
 	stay        map[meta.GroupVersion]bool
 }
 
-// settle records the versions that stay as long as the server runs: those with a built-in resource.
+// settle records the versions that stay as long as the server runs: the versions with a built-in
+// resource.
 func (l *localVersions) settle() {
 	l.stay = map[meta.GroupVersion]bool{}
 	for _, o := range l.table.Now().Offers {

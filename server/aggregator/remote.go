@@ -48,7 +48,7 @@ type remote struct {
 type route struct {
 	*reach
 	target callout.Target
-	seated filters.Filter             // gives seats to requests that wait for the server
+	seated filters.Filter             // gives a seat to each request while the server behind works on it
 	now    atomic.Pointer[connection] // nil until the first request
 	gone   atomic.Bool                // close was called
 }
@@ -95,8 +95,9 @@ func (r *route) address(ctx context.Context) (host string, err error) {
 	return r.resolve(ctx, *r.target.Service)
 }
 
-// connect returns the connection for one request. The request's URL must have the host of address.
-// connect is called for each request, because this server's client certificate may have changed.
+// connect returns the connection for one request. The URL of the request must have the host that
+// address has returned. connect is called for each request, because this server's client
+// certificate may have changed.
 func (r *route) connect() *connection {
 	now, cert := r.now.Load(), r.certificate()
 	if now != nil && now.cert == cert {
@@ -110,7 +111,7 @@ func (r *route) connect() *connection {
 	next := &connection{cert: cert}
 	next.Forwarder, next.err = callout.NewForwarder(to)
 	if !r.now.CompareAndSwap(now, next) {
-		return r.now.Load() // somebody was faster
+		return r.now.Load() // another request has stored its connection first
 	}
 	now.close()
 	if r.gone.Load() { // after the swap: close sets gone first and then looks for a connection

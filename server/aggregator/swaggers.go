@@ -16,11 +16,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// This file asks servers behind for their documents of OpenAPI v2. They are large, and few clients
-// ask for them. So a server is asked only when a client wants the merged document, or, if the
-// server has no OpenAPI v3, the document that is made in its place; and at most once per askAgain.
-// The client's request waits for at most swaggerWait; after that it gets the parts of the last
-// answer.
+// This file asks servers behind for their documents of OpenAPI v2. These are large, and few clients
+// want them. So a server is asked only when a client asks for the merged document or, if the server
+// has no OpenAPI v3, for the v3 document that is made from v2; and at most once per askAgain. The
+// client's request waits for at most swaggerWait; after that it gets the parts of the last answer.
 
 const (
 	maxSwagger  = 8 << 20 // in bytes

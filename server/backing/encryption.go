@@ -17,9 +17,9 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// The EncryptionConfiguration of a server: it is read at the start, followed if the configuration
-// says so, and asked by every Record for the providers of its resource. Package server makes and
-// follows it.
+// The EncryptionConfiguration of a server: it is read at the start, read again when its file
+// changes if StorageConfig.EncryptionReload is set, and asked by every Record for the providers of
+// its resource. Package server makes and follows it.
 
 // Encryption decides how values are encrypted on their way to the store, by an
 // EncryptionConfiguration, which may be read again when its file changes. A nil Encryption encrypts
@@ -92,7 +92,7 @@ func (e *Encryption) changes() bool {
 }
 
 // Ask waits until all KMS plugins have answered a health check, or their time is over, so that the
-// first reads do not fail for that.
+// first reads do not fail because a plugin is not connected yet.
 func (e *Encryption) Ask(ctx context.Context) {
 	if e != nil {
 		_ = e.current.Set().Check(ctx) // the hooks have logged the error, and the health check shows it
@@ -115,8 +115,8 @@ func (e *Encryption) close() {
 // Follows reports whether the configuration is read again when its file changes.
 func (e *Encryption) Follows() bool { return e != nil && e.reload }
 
-// Follow reads the configuration again when its file changes, until ctx ends. run runs the
-// goroutines that close replaced configurations later.
+// Follow reads the configuration again when its file changes, until ctx ends. run starts
+// goroutines, which close replaced configurations after a grace.
 func (e *Encryption) Follow(ctx context.Context, run func(func(context.Context))) {
 	e.file.Follow(ctx, func(ctx context.Context, data []byte) (lasting bool, err error) {
 		return e.replace(ctx, run, data)
@@ -133,14 +133,14 @@ func (e *Encryption) Follow(ctx context.Context, run func(func(context.Context))
 
 const (
 	// wellTime is the least time that the plugins of a new configuration get to become healthy. The
-	// configuration comes into force only when they are.
+	// configuration comes into force only when all are healthy.
 	wellTime = 10 * time.Second
-	// wellEvery is the time between two checks of them.
+	// wellEvery is the time between two checks of these plugins.
 	wellEvery = 100 * time.Millisecond
 )
 
 // replace puts another configuration in force when its plugins are healthy, and closes the old one
-// after a grace. lasting says that another attempt with the same data would fail, too.
+// after a grace. lasting reports that another attempt with the same data would fail, too.
 func (e *Encryption) replace(ctx context.Context, run func(func(context.Context)),
 	data []byte) (lasting bool, err error) {
 	next, err := e.open(data)
@@ -162,7 +162,7 @@ func (e *Encryption) replace(ctx context.Context, run func(func(context.Context)
 	}
 	before := e.current.Use(next)
 	run(func(ctx context.Context) {
-		select { // reads that have begun may still use it
+		select { // reads that have begun may still use the old configuration
 		case <-ctx.Done():
 		case <-time.After(before.Grace()):
 		}

@@ -67,7 +67,7 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 	return m, errors.Join(errs...)
 }
 
-// called returns a function that observes a call of a plugin.
+// called returns a function that observes how long a call of a plugin took.
 func (m *encryptionMetrics) called(plugin string) func(method string, took time.Duration, err error) {
 	return func(method string, took time.Duration, err error) {
 		m.calls.WithLabelValues(plugin, method, callout.CodeOf(err)).Observe(took.Seconds())
@@ -118,8 +118,8 @@ type recent struct {
 // maxRecent is the bound of recent, as in kube-apiserver.
 const maxRecent = 100
 
-// seen notes a use of labels and returns them. If there are too many sets the one that was used
-// longest ago is forgotten.
+// seen notes a use of labels and returns them. If there are more than maxRecent sets, seen forgets
+// the set that was used longest ago.
 func (r *recent) seen(labels ...string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// The metrics of operations on the store. New puts a metered over each engine; below the
-// encryption, so the time of a KMS plugin does not count.
+// The metrics of operations on the store. New puts a metered over each engine and below the
+// encryption, so that the time of a KMS plugin does not count.
 
 // The operations on the store that are measured, as indices of opNames.
 const (
@@ -28,8 +28,8 @@ const (
 // opNames are the values of the label operation, as in Kubernetes.
 var opNames = [opCount]string{"get", "list", "write", "delete"}
 
-// Metrics counts and times the operations on the store. The names are Kubernetes', etcd_request_
-// included, whatever the engine.
+// Metrics counts and times the operations on the store. The names are Kubernetes' for every engine:
+// etcd_requests_total also for a store of files.
 type Metrics struct {
 	seconds *prometheus.HistogramVec
 	total   *prometheus.CounterVec
@@ -111,7 +111,7 @@ type metered struct {
 // Unwrap implements storage.Wrapper.
 func (s *metered) Unwrap() storage.Store { return s.Store }
 
-// done counts an operation on key that began at a time. Errors that answer the question, such as a
+// done counts an operation on key that has ended now. Errors that answer the question, such as a
 // missing key or a failed precondition, do not count as failures.
 func (s *metered) done(op int, key string, began time.Time, err error) {
 	r := s.keys.Of(key)

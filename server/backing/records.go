@@ -9,8 +9,8 @@ import (
 // are no resource.
 type Record struct {
 	Name    meta.GroupResource // for the encryption configuration and metrics
-	Backend *Backend           // where it lives
-	Prefix  string             // of its keys, ends in "/"
+	Backend *Backend           // the backend that stores the values
+	Prefix  string             // of the keys; ends in "/"
 
 	choice *encryption.Choice // nil: stored as plain text
 	series *series
@@ -24,7 +24,7 @@ type Keys interface {
 	Of(key string) *Record
 }
 
-// NewRecord returns the record of a resource that lives in b.
+// NewRecord returns the record of a resource whose objects b stores.
 func (b *Backend) NewRecord(name meta.GroupResource, prefix string) Record {
 	return Record{
 		Name:    name,
@@ -38,7 +38,7 @@ func (b *Backend) NewRecord(name meta.GroupResource, prefix string) Record {
 // Chain returns the encryption providers of the record at the moment; the first one encrypts.
 func (r *Record) Chain() encryption.Chain { return r.choice.Chain() }
 
-// Forget deletes the metrics of a record that is gone.
+// Forget deletes the metrics of a record whose resource has been removed.
 func (r *Record) Forget() {
 	s := r.Backend
 	s.cfg.Metrics.forget(r.series)

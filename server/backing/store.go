@@ -24,17 +24,17 @@ type Location struct {
 	Engine storage.Store
 	// Open opens the engine if Engine is nil. ctx bounds the opening, not the engine.
 	Open func(ctx context.Context) (storage.Store, error)
-	// Answers asks the process that stands in etcd's place (storage/standin) whether it lives; nil
-	// if there is no such process.
+	// Answers returns an error unless the stand-in (storage/standin), the process that runs in
+	// etcd's place, answers; nil if there is none.
 	Answers func(ctx context.Context) error
-	// Keeps are the resources that this place keeps. The main place keeps all others.
+	// Keeps are the resources that this Location keeps. The main Location keeps all others.
 	Keeps []meta.GroupResource
 }
 
 // Config is what New takes. The embedded Location is the main one.
 type Config struct {
 	Location
-	// Others are the places that keep single resources.
+	// Others are the Locations that keep single resources.
 	Others []Location
 
 	Keys    Keys
@@ -107,8 +107,8 @@ func (s *Store) Reviewer() storage.Reviewer {
 // Unwrap implements storage.Wrapper. It must not be called while the store opens.
 func (s *Store) Unwrap() storage.Store { return s.Store }
 
-// Answers returns an error unless the engine answers, and the process in etcd's place if there is
-// one. Health checks call it.
+// Answers returns an error unless the engine answers and, if there is one, the stand-in. Health
+// checks call it.
 func (s *Store) Answers(ctx context.Context) error {
 	if s.cfg.Answers != nil {
 		if err := s.cfg.Answers(ctx); err != nil {
@@ -136,12 +136,12 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Backend is a Store with its cache. Each resource lives in one backend, whose store counts the
-// revisions of its objects.
+// Backend is a Store with its cache. The objects of a resource are all in one backend, and have
+// revisions of its store.
 type Backend struct {
 	*Store
 	Cache    *cache.Cache
-	Registry *registry.Config // what the stores of its resources are made with
+	Registry *registry.Config // configures the stores of its resources
 }
 
 // Backends are the main backend, which is the first, and those that keep single resources.

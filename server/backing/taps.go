@@ -9,8 +9,9 @@ import (
 )
 
 // Taps shows all stored objects of all backends, undecoded, and then their changes. The changes of
-// one backend come in order. Unlike a follow.Source, Taps is of no single resource and keeps no
-// state of each object; server/holdings feeds the garbage collector with it. One goroutine uses it.
+// one backend come in order. Unlike a follow.Source, Taps shows all resources together and keeps no
+// state of single objects; server/holdings feeds the garbage collector with it. One goroutine uses
+// it.
 type Taps struct {
 	keys    Keys
 	of      Backends
@@ -21,7 +22,8 @@ type Taps struct {
 	last    shown
 }
 
-// shown is a batch of events of one Tap. Its memory is the reader's until the reader sends to done.
+// shown is a batch of events of one Tap. The reader may use its memory until the reader sends to
+// done.
 type shown struct {
 	events []storage.Event
 	err    error
@@ -42,8 +44,8 @@ func (b Backends) OpenTaps(ctx context.Context) (*Taps, error) {
 	return t, nil
 }
 
-// lives reports whether the resource of a key lives in the backend b. If not, the value is a
-// remainder from before an override moved the resource.
+// lives reports whether the resource of a key lives in the backend b. If not, the value is left
+// over from the time before an override moved the resource.
 func (t *Taps) lives(b *Backend, key string) bool {
 	if len(t.of) == 1 {
 		return true
@@ -89,8 +91,8 @@ func (t *Taps) Next(ctx context.Context) ([]storage.Event, error) {
 	}
 }
 
-// pump starts a goroutine for each Tap. It sends one batch, and waits until the reader is done with
-// it, because the next batch uses the same memory.
+// pump starts a goroutine for each Tap. The goroutine sends a batch, and waits until the reader is
+// done with the batch, because the next one uses the same memory.
 func (t *Taps) pump() {
 	t.batches = make(chan shown)
 	ctx, stop := context.WithCancel(context.Background())

@@ -22,11 +22,12 @@ type Unreadables struct {
 
 	mu struct {
 		sync.Mutex
-		told map[string]storage.Revision // by key: the state that the log has
+		told map[string]storage.Revision // by key: the revision that the log reports
 	}
 }
 
-// maxTold bounds how many keys are remembered. Beyond it the log repeats itself.
+// maxTold bounds how many keys are remembered. If there are more, the log may report an object
+// again.
 const maxTold = 1000
 
 // NewUnreadables registers the metric in reg. keys finds the resource of an object.

@@ -1,5 +1,6 @@
-// Package bootstrap makes the objects that a server has from its start: those that every cluster
-// has, and those of the configured manifests. It makes those again that must always exist.
+// Package bootstrap makes the objects that a server has from its start: the objects that every
+// cluster has, and the objects of the configured manifests. If an object that must always exist is
+// deleted, the package makes it again.
 //
 // Words: a standing object is one that every cluster has: four Namespaces, two PriorityClasses, the
 // roles and bindings of RBAC, FlowSchemas and PriorityLevelConfigurations, and the ConfigMap about
@@ -10,8 +11,8 @@
 //   - Each kind of standing objects has a post-start hook, and so have the manifests. So when the
 //     server is ready the objects exist.
 //   - If the server does not serve a resource, the package makes no objects of it.
-//   - An object that is as it should be is not written. Several servers on one store may do the
-//     same work at the same time.
+//   - The package does not write an object that is as it should be. Several servers on one store
+//     may do the same work at the same time.
 //   - If somebody has changed a standing object, the package adds what the object lacks, or leaves
 //     it alone: the rules stand beside each kind. Every start applies the manifests again.
 //
@@ -52,10 +53,10 @@ type Needs struct {
 	// CustomResourceDefinitions.
 	Defined *generic.Progress
 	// Manifests is a file of manifests or a folder of such files; "" means none. Objects are
-	// further manifests, which are applied after those.
+	// further manifests, which are applied after those of Manifests.
 	Manifests string
 	Objects   []manifest.Object
-	// FlowStatus: this server keeps the status of FlowSchemas.
+	// FlowStatus: this server writes the status of FlowSchemas.
 	FlowStatus bool
 }
 
@@ -102,7 +103,7 @@ func (b *Bootstrap) Hooks() []generic.Hook {
 // standing is one kind of standing objects, which one hook makes.
 type standing struct {
 	hook string
-	uses []meta.GroupResource // the resources that add uses; the first is that of the objects
+	uses []meta.GroupResource // the resources that add uses; the first is that of the objects made
 	// add makes the objects that are missing. It may be called again.
 	add func(b *Bootstrap, ctx context.Context) error
 	// keep makes deleted objects again, from the success of add until ctx ends. nil: nobody can
@@ -140,7 +141,7 @@ func (b *Bootstrap) make(ctx context.Context, o *standing) {
 			return
 		}
 		pause := time.Second
-		if meta.IsNotFound(err) { // another hook is about to make its namespace
+		if meta.IsNotFound(err) { // another hook makes its namespace
 			pause = 10 * time.Millisecond
 		} else {
 			b.log().Warn("cannot create standing objects yet; trying again", zap.String("resource", o.uses[0].Resource),
@@ -153,7 +154,7 @@ func (b *Bootstrap) make(ctx context.Context, o *standing) {
 	}
 }
 
-// addMissing creates the objects of list that do not exist. It does not change the others.
+// addMissing creates the objects of list that do not exist. It does not change objects that exist.
 func addMissing[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupVersionResource, list []T) error {
 	objects := client.For[T](b.needs.Client, gvr)
 	for _, obj := range list {

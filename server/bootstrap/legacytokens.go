@@ -19,7 +19,7 @@ const (
 )
 
 // addTracking makes the ConfigMap with the present day, or sets the day if the value is no day. It
-// also makes the namespace, because the hook that does may not have run yet.
+// also makes the standing namespaces, because their hook may not have run yet.
 func (b *Bootstrap) addTracking(ctx context.Context) error {
 	if err := b.addNamespaces(ctx); err != nil {
 		return err

@@ -22,13 +22,13 @@ import (
 
 // Manifests are objects that exist when the server is ready. The hook apply-manifests applies them
 // at each start by forced server-side apply, as a client would: the object gets the fields of its
-// manifest, and loses the fields that the manifest had at an earlier start and has no longer.
-// Fields that others have set stay. If nothing would change nothing is written.
+// manifest, and loses the fields that only an earlier version of the manifest had. Fields that
+// other managers have set stay. If nothing would change nothing is written.
 
 // manifestManager is the field manager of the manifests.
 const manifestManager = "coracle-manifests"
 
-// manifests are all manifests of a server, split into the groups that are applied one after the
+// manifests are all manifests of a server, in the three groups that run applies one after the
 // other.
 type manifests struct {
 	*Bootstrap
@@ -88,8 +88,9 @@ func (m *manifests) run(ctx context.Context) error {
 	return nil
 }
 
-// define applies the CustomResourceDefinitions. It then waits until the server serves their
-// resources, and those of all definitions in the store, whose instances may be among the manifests.
+// define applies the CustomResourceDefinitions. It then waits until the server serves the resources
+// of these definitions and of all other definitions in the store, because instances of any of them
+// may be among the manifests.
 func (m *manifests) define(ctx context.Context) error {
 	if !m.serves(definitions) && len(m.defining) == 0 {
 		return nil
@@ -144,9 +145,9 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 	return ctx.Err()
 }
 
-// settled reports whether a definition is established, or cannot become so; err then says why.
-// served: the server serves a resource of its name already, so a conflict of names concerns only
-// the new names.
+// settled reports whether the fate of a definition is known: it is established, or err says why it
+// cannot become so. served: the server serves a resource of its name already, so a conflict of
+// names concerns only the new names.
 func settled(o *manifest.Object, def *apiextensionsv1.CustomResourceDefinition, served bool) (bool, error) {
 	accepted := extensions.Condition(def, apiextensionsv1.NamesAccepted)
 	switch {

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/flows"
 )
 
-// The standing objects that are made if their name does not exist: Namespaces and PriorityClasses;
-// and FlowSchemas with their PriorityLevelConfigurations, which package flows makes and mends.
+// The standing Namespaces and PriorityClasses, which are made if no object has their name, and the
+// FlowSchemas and PriorityLevelConfigurations, which server/flows makes and mends.
 
 // The resources of standing objects, and those that they need.
 var (
@@ -30,7 +30,7 @@ var (
 	classResource     = schedulingv1.GroupVersion.WithResource("priorityclasses")
 )
 
-// DefaultNamespace is the namespace of namespaced objects that name none.
+// DefaultNamespace is the namespace of a manifest of a namespaced kind that names no namespace.
 const DefaultNamespace = "default"
 
 // systemNamespace is the namespace of the objects that belong to the cluster itself.
@@ -52,7 +52,7 @@ func (b *Bootstrap) addNamespaces(ctx context.Context) error {
 func (b *Bootstrap) keepNamespaces(ctx context.Context) {
 	all := client.For[*corev1.Namespace](b.needs.Client, namespaceResource)
 	var each []controller.Source
-	for _, name := range standingNamespaces { // a watch of one name costs nothing while others change
+	for _, name := range standingNamespaces { // a watch of one name costs nothing while other objects change
 		each = append(each, controller.Watch(all, meta.ListOptions{FieldSelector: "metadata.name=" + name}))
 	}
 	controller.Loop{
@@ -90,8 +90,8 @@ func (b *Bootstrap) addFlows(ctx context.Context) error { return b.flowKeeper().
 
 func (b *Bootstrap) keepFlows(ctx context.Context) { b.flowKeeper().Run(ctx) }
 
-// tellOfFlows starts the loop that keeps the status of FlowSchemas. It begins when the server is
-// ready, because all PriorityLevelConfigurations exist then.
+// tellOfFlows starts the loop that keeps the status of FlowSchemas. The loop begins when the server
+// is ready, because then all PriorityLevelConfigurations exist.
 func (b *Bootstrap) tellOfFlows(context.Context) error {
 	b.needs.Run(func(ctx context.Context) {
 		select {

@@ -19,11 +19,11 @@ import (
 // The roles and bindings that every cluster has are listed in registry/rbac. The hook
 // rbac/bootstrap-roles makes them at each start, and mends existing ones: it adds the rules,
 // subjects, labels and annotations that an object lacks, and keeps those that administrators have
-// added. It replaces a binding to another role. It leaves an object alone whose annotation
-// rbac.AutoUpdate is "false".
+// added. If a binding is to another role the hook deletes it and creates it anew, because a roleRef
+// cannot change. It does not touch an object whose annotation rbac.AutoUpdate is "false".
 //
-// The hook writes to the stores, past the filters and admission: there are some hundred objects,
-// and the server is ready only after them.
+// The hook writes to the stores, past the filters and admission, to be quick: the server is not
+// ready before all these objects exist.
 
 // The resources of roles and bindings.
 var (
@@ -55,12 +55,12 @@ type ensuring[T meta.Object] struct {
 	mend  mender[T]
 }
 
-// mender adds to have the parts of want that it lacks, except labels and annotations, and reports
-// whether have has changed. anew says that have must be deleted and created again.
+// mender adds to have the parts of want that have lacks, except labels and annotations, and reports
+// whether have has changed. If it returns anew, have must be deleted and want created.
 type mender[T meta.Object] func(ctx context.Context, have, want T) (changed, anew bool, err error)
 
-// maxEnsuring is how many objects of a resource are written at once. Concurrent writes share a
-// write to the disk.
+// maxEnsuring is how many objects of a resource are written at once. Stores commit concurrent
+// writes with one write to the disk.
 const maxEnsuring = 16
 
 // ensureAll makes or mends all wanted objects of a resource. It does nothing if the server does not
@@ -121,7 +121,8 @@ func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
 	return nil
 }
 
-// change mends have, with its labels and annotations, unless its annotation forbids that.
+// change mends have, with its labels and annotations, unless its annotation rbac.AutoUpdate forbids
+// that.
 func (e *ensuring[T]) change(ctx context.Context, have, want T) (changed, anew bool, err error) {
 	m := have.GetObjectMeta()
 	if m.Annotations[rbac.AutoUpdate] == "false" {
@@ -159,8 +160,8 @@ func (e *ensuring[T]) update(ctx context.Context, want T) error {
 	return err
 }
 
-// mendMeta adds to have the labels and annotations of want that it lacks, and reports whether it
-// has changed. It keeps different values.
+// mendMeta adds to have the labels and annotations of want that have lacks, and reports whether
+// have has changed. If a key has another value in have, that value stays.
 func mendMeta(have, want *meta.ObjectMeta) bool {
 	labels := addMissingKeys(&have.Labels, want.Labels)
 	return addMissingKeys(&have.Annotations, want.Annotations) || labels
@@ -179,6 +180,7 @@ func addMissingKeys(have *map[string]string, want map[string]string) (changed bo
 	return changed
 }
 
+// mendRules adds to have the rules that grant what want grants and have does not.
 func mendRules(ctx context.Context, have *[]rbacv1.PolicyRule, want []rbacv1.PolicyRule) (bool, error) {
 	missing, err := rbac.Missing(ctx, *have, want)
 	*have = append(*have, missing...)
@@ -190,6 +192,8 @@ func mendRole(ctx context.Context, have, want *rbacv1.Role) (changed, anew bool,
 	return changed, false, err
 }
 
+// mendClusterRole makes an aggregated role if want is one, and an ordinary role if want is one. It
+// adds the selectors of want to an aggregated role.
 func mendClusterRole(ctx context.Context, have, want *rbacv1.ClusterRole) (changed, anew bool, err error) {
 	changed, err = mendRules(ctx, &have.Rules, want.Rules)
 	switch {

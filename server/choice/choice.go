@@ -2,13 +2,14 @@
 // runtime configuration (--runtime-config).
 //
 // Words: a profile is a named selection of Kubernetes' own resources. A runtime configuration then
-// turns versions, and single resources in them, on and off. A word stands for many versions, such
-// as api/beta.
+// turns versions, and single resources in them, on and off. A word, such as api/beta, stands for
+// many versions.
 //
 // Laws: a resource that is off is not among the groups that Apply returns, so it is in no document
 // and costs nothing. Words apply before versions, and versions before resources. A version or
-// resource that the configuration does not name is served. Runtime configurations are parsed, and
-// refused, as by kube-apiserver.
+// resource that the configuration does not name is served, unless the profile leaves it out. A word
+// or version that is turned on brings back all resources of its versions, also those that the
+// profile leaves out. Runtime configurations are parsed and refused as in kube-apiserver.
 //
 // Apply is called once, when a server is made; CheckProfile and CheckRuntime validate
 // configurations. The functions have no state, and may be called at once.
@@ -90,7 +91,7 @@ func Apply(c Config, groups []generic.Group, s *scheme.Scheme) ([]generic.Group,
 	return ch.apply(groups), nil
 }
 
-// choice says which versions and resources are on. One that is in neither map is on.
+// choice says which versions and resources are on. A resource that is in neither map is on.
 type choice struct {
 	scheme    *scheme.Scheme
 	versions  map[meta.GroupVersion]bool
@@ -112,7 +113,7 @@ func (c *choice) setVersion(gv meta.GroupVersion, on bool) {
 	maps.DeleteFunc(c.resources, func(gvr meta.GroupVersionResource, _ bool) bool { return gvr.GroupVersion() == gv })
 }
 
-// keep turns off all resources of a built-in group except some.
+// keep turns off all resources of a built-in group except those in some.
 func (c *choice) keep(some []meta.GroupResource, g *generic.Group) {
 	for _, gr := range g.Names() {
 		if !g.BuiltIn || slices.Contains(some, gr) {

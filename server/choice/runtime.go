@@ -1,6 +1,6 @@
 // The parser of runtime configurations, which Apply and CheckRuntime call. It follows
 // kube-apiserver's --runtime-config: words apply before versions, and versions before resources, in
-// whatever order they are given. Where kube-apiserver has an error its words are used.
+// whatever order they are given. An error that kube-apiserver has, too, has the same words here.
 
 package choice
 
@@ -49,7 +49,7 @@ func CheckRuntime(config map[string]string) error {
 type setting func(c *choice)
 
 // readRuntime returns the settings in the order in which they apply. built are the versions that
-// the server can serve; kubernetes says that Kubernetes' own are among them.
+// the server can serve; kubernetes is true if versions of Kubernetes are among them.
 func readRuntime(config map[string]string, built map[meta.GroupVersion]bool, kubernetes bool) ([]setting, error) {
 	if config["api/all"] == "false" && len(config) == 1 {
 		return nil, errors.New("invalid runtime-config with only api/all=false")

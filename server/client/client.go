@@ -84,10 +84,10 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// call is one request.
+// call describes one request.
 type call struct {
 	method      string
-	path        string // below the server's own
+	path        string // below the path of Config.URL
 	query       url.Values
 	accept      string
 	contentType string // of body

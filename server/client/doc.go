@@ -1,11 +1,11 @@
-// Package client is a generic API client, which controllers use above all:
+// Package client is a client of the API for any kind of object. Controllers are its main users:
 //
 //	namespaces := client.For[*corev1.Namespace](c, corev1.GroupVersion.WithResource("namespaces"))
 //	ns, err := namespaces.Get(ctx, "default", meta.GetOptions{})
 //
 // The type parameter is a pointer to a Go type that the Codecs know; or *scheme.Unstructured, for a
-// kind without a Go type; or *meta.PartialObjectMetadata, for the metadata of any kind: then the
-// server sends nothing else.
+// kind without a Go type; or *meta.PartialObjectMetadata, for only the metadata of objects of any
+// kind.
 //
 // A Client speaks JSON over an http.RoundTripper: the network, or the handler of a server in the
 // same process (HandlerTransport), so that the requests pass all filters of that server. It has no
@@ -16,8 +16,8 @@
 // object that it is given; it returns a new one.
 //
 // Everything here is safe for concurrent use, except a Watch, which belongs to one goroutine. Only
-// HandlerTransport starts goroutines, one for each request; it has ended when Close of the answer's
-// body returns.
+// HandlerTransport starts goroutines, one for each request; the goroutine has ended when Close of
+// the answer's body returns.
 //
 // Not here: queues of work, informers and leader election (server/controller), the loop that
 // follows a Source (scheme/follow).

@@ -9,12 +9,14 @@ import (
 )
 
 // Source returns the objects that the selectors of opts select as a follow.Source, for
-// follow.Changes. It ignores the other options. A server in this process delivers objects that it
-// cannot read as unread (see meta.WithUnread). A server in another process ends the stream with an
-// error instead; objects that only this process cannot read are unread in both cases.
+// follow.Changes. It ignores the other options. If the server is in this process, an object that
+// the server cannot read is a change with Unread set (see meta.WithUnread). A server in another
+// process ends the stream with an error instead. An object that the server can read and this client
+// cannot decode is a change with Unread set in both cases.
 //
-// All objects are read page by page. If the reader is slow, one page, or the events in the
-// connection's buffers, wait in memory; a server that cannot wait any longer ends the stream.
+// The stream reads the existing objects page by page. If the caller is slow, at most one page or
+// the events in the connection's buffers are in memory; a server that cannot wait any longer ends
+// the stream.
 func (r Resource[T]) Source(opts meta.ListOptions) follow.Source[T] {
 	return source[T]{r, meta.ListOptions{LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector}}
 }
@@ -53,7 +55,7 @@ func (s *stream[T]) open() (err error) {
 	return err
 }
 
-// Next implements follow.Stream. The batch is in memory that the next call uses again.
+// Next implements follow.Stream. The next call reuses the memory of the batch.
 func (s *stream[T]) Next() (b follow.Batch[T], err error) {
 	clear(s.buf)
 	s.buf = s.buf[:0]

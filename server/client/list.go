@@ -1,3 +1,6 @@
+// Lists: Resource.List and All, with the decoding of objects that lists and watches share, and the
+// queries of all requests.
+
 package client
 
 import (
@@ -20,13 +23,13 @@ import (
 type List[T meta.Object] struct {
 	meta.ListMeta
 	Items []T
-	// Unread are the objects that cannot be read, if the context of the list is one of
-	// meta.WithUnread. Without it such an object fails the whole list.
+	// Unread are the objects that cannot be read, if the context of the list comes from
+	// meta.WithUnread. With another context one such object fails the whole list.
 	Unread []meta.Unread
 }
 
 // List returns the objects that opts select: all of them, or with a limit one page. The Continue of
-// a page is the option for the next page.
+// a page, as the Continue of opts, selects the next page.
 func (r Resource[T]) List(ctx context.Context, opts meta.ListOptions) (*List[T], error) {
 	path, err := r.path(r.namespace, "")
 	if err != nil {
@@ -42,7 +45,7 @@ const pageSize = 500
 // All yields the objects that opts select, of one revision. It reads them in pages of opts.Limit,
 // by default 500. All ends after it has yielded an error; meta.IsResourceExpired means that the
 // reader took too long. With a context of meta.WithUnread an object that cannot be read does not
-// end it: All yields the object's namespace and name with an error for which meta.IsUnreadable is
+// end All: it yields the object's namespace and name with an error for which meta.IsUnreadable is
 // true, and goes on.
 func (r Resource[T]) All(ctx context.Context, opts meta.ListOptions) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -95,7 +98,7 @@ func (r Resource[T]) pages(ctx context.Context, opts meta.ListOptions) iter.Seq2
 			if !yield(page, err) || err != nil {
 				return
 			}
-			// The token holds the revision.
+			// The token Continue holds the revision.
 			opts.Continue, opts.ResourceVersion, opts.ResourceVersionMatch = page.Continue, "", ""
 			more = page.Continue != ""
 		}
@@ -157,7 +160,7 @@ func (r Resource[T]) decodeItem(data []byte, kind meta.GroupVersionKind,
 	if obj, err = r.decode(data, kind); err == nil {
 		return obj, nil, nil
 	}
-	var named meta.PartialObjectMetadata // the server sends stored bytes and may not have decoded them
+	var named meta.PartialObjectMetadata // the server may send stored bytes that it has not decoded
 	if json.Unmarshal(data, &named) != nil || named.Name == "" {
 		return obj, nil, err
 	}

@@ -1,3 +1,6 @@
+// Reads and writes of single objects, and deletions: the methods of Resource but List, All, Watch
+// and Source.
+
 package client
 
 import (
@@ -76,7 +79,7 @@ func (r Resource[T]) UpdateStatus(ctx context.Context, obj T, opts meta.UpdateOp
 	return r.Sub("status").Update(ctx, obj, opts)
 }
 
-// write sends obj. Without a namespace of r it goes to the object's own.
+// write sends obj to the namespace of r, or to the namespace in obj if r has none.
 func (r Resource[T]) write(ctx context.Context, method, name string, obj T, query url.Values) (T, error) {
 	body, err := codec.AppendJSON(nil, obj)
 	if err != nil {
@@ -96,8 +99,8 @@ type PatchType string
 // The types of patch. Custom resources have no strategic merge patch.
 const (
 	JSONPatch      PatchType = "application/json-patch+json"            // a list of operations, RFC 6902
-	MergePatch     PatchType = "application/merge-patch+json"           // the fields that change, RFC 7386
-	StrategicPatch PatchType = "application/strategic-merge-patch+json" // like MergePatch, merges lists by key
+	MergePatch     PatchType = "application/merge-patch+json"           // the fields that change, RFC 7396
+	StrategicPatch PatchType = "application/strategic-merge-patch+json" // like MergePatch, but merges lists by key
 	ApplyPatch     PatchType = "application/apply-patch+yaml"           // the manager's fields, in JSON or YAML
 )
 
@@ -119,7 +122,8 @@ func (r Resource[T]) Patch(ctx context.Context, name string, typ PatchType, patc
 }
 
 // Delete deletes an object. If the object has finalizers or a grace period, the server only sets
-// its deletionTimestamp, and the object lives on until they are over.
+// its deletionTimestamp, and the object exists until the finalizers are gone and the period is
+// over.
 func (r Resource[T]) Delete(ctx context.Context, name string, opts meta.DeleteOptions) error {
 	if name == "" { // the path would be that of the whole collection
 		return errNoName
@@ -132,7 +136,8 @@ func (r Resource[T]) Delete(ctx context.Context, name string, opts meta.DeleteOp
 }
 
 // DeleteCollection deletes all objects that list selects, by the rules of Delete, and returns them.
-// With a limit it deletes one page; the Continue of the answer is the option for the next page.
+// With a limit it deletes one page; the Continue of the result, as the Continue of list, selects
+// the next page.
 func (r Resource[T]) DeleteCollection(ctx context.Context, opts meta.DeleteOptions,
 	list meta.ListOptions) (*List[T], error) {
 	call, err := r.deletion("", &opts)
@@ -143,7 +148,7 @@ func (r Resource[T]) DeleteCollection(ctx context.Context, opts meta.DeleteOptio
 	return r.list(ctx, call)
 }
 
-// deletion returns the call that deletes one object, or without a name the collection. The options
+// deletion returns the call that deletes one object, or the collection if name is "". The options
 // go into the body.
 func (r Resource[T]) deletion(name string, opts *meta.DeleteOptions) (*call, error) {
 	path, err := r.path(r.namespace, name)
@@ -183,7 +188,7 @@ func (r Resource[T]) object(ctx context.Context, method, namespace, name string,
 // errNoName keeps a request for one object from going to the whole collection.
 var errNoName = errors.New("client: the name of the object is empty")
 
-// path returns the path of an object, or without a name of the collection. It refuses names that
+// path returns the path of an object, or of the collection if name is "". It refuses names that
 // could lead to another path, such as "..".
 func (r Resource[T]) path(namespace, name string) (string, error) {
 	path := "/apis/" + r.gvr.Group + "/" + r.gvr.Version

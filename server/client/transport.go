@@ -13,15 +13,16 @@ import (
 )
 
 // The transport to a handler in the same process: it does what net/http's server would do for a
-// handler, without a network. The client by which a server calls itself uses it.
+// handler, without a network. Server.Client of package server uses it.
 
 // HandlerTransport returns a RoundTripper that calls a handler in the same process. The handler
 // sees a request as from a client on the network: a copy of its own, headers included, whose
 // context ends when the client gives up. Its writer streams, blocks while the client does not read,
 // and heeds write deadlines. It cannot be hijacked.
 //
-// Each request has a goroutine. Close of the answer's body waits for its end, and so does RoundTrip
-// if its context ends before there is an answer. So no goroutine outlives a request.
+// Each request has a goroutine. Close of the answer's body waits until the goroutine has ended, and
+// so does RoundTrip if the context of the request ends before there is an answer. So no goroutine
+// outlives a request.
 func HandlerTransport(h http.Handler) http.RoundTripper { return &handlerTransport{h} }
 
 // handlerTransport is the RoundTripper that HandlerTransport returns.
@@ -160,8 +161,8 @@ func (x *exchange) Flush() { x.begin(http.StatusOK) }
 // SetReadDeadline does nothing: a request's body comes from memory.
 func (x *exchange) SetReadDeadline(time.Time) error { return nil }
 
-// SetWriteDeadline makes writes fail after t and breaks the answer off then. The zero time means no
-// deadline.
+// SetWriteDeadline makes writes fail from t on; the client then gets io.ErrUnexpectedEOF. The zero
+// time means no deadline.
 func (x *exchange) SetWriteDeadline(t time.Time) error {
 	x.late.Lock()
 	defer x.late.Unlock()

@@ -1,3 +1,6 @@
+// Watches: Resource.Watch and the stream of events that it returns. The Source in follow.go reads
+// its events, too.
+
 package client
 
 import (
@@ -70,8 +73,8 @@ func (r Resource[T]) Watch(ctx context.Context, opts meta.ListOptions) (*Watch[T
 
 // Next waits for a change. The error is io.EOF if the server has ended the watch in good order: a
 // new watch from the revision of the last event or bookmark misses nothing. A *meta.StatusError
-// says why the server cannot go on. If meta.IsResourceExpired is true for it, the server no longer
-// has the changes, and the caller must list again.
+// says why the server cannot go on. If meta.IsResourceExpired is true for the error, the server no
+// longer has the changes, and the caller must list again.
 func (w *Watch[T]) Next() (Event[T], error) {
 	ev, u, err := w.next()
 	if u != nil {
@@ -93,8 +96,8 @@ func (w *Watch[T]) explained(err error) error {
 	return fmt.Errorf("client: watch of %s: %w", w.r.gvr.GroupResource(), err)
 }
 
-// next is Next, except for an object that cannot be read: u describes it then, and the event has
-// only its type.
+// next does the work of Next. If an object cannot be read, u describes the object and the event has
+// only a type.
 func (w *Watch[T]) next() (ev Event[T], u *meta.Unread, err error) {
 	line, end := w.events.ReadBytes('\n')
 	if end != nil && (end != io.EOF || len(line) == 0) {

@@ -13,20 +13,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// Watches by HTTP/1.1, taken from net/http so that a waiting watch holds little memory.
-// Listeners.Serve wraps the handler with apart.
+// Watches over HTTP/1.1, which this file takes over from net/http so that a waiting watch holds
+// little memory. Listeners.Serve wraps the handler with apart.
 
-// apart serves a request that may be a watch by HTTP/1.1 on a goroutine of its own, and hijacks the
-// connection when the answer turns out to be a stream. net/http holds for each request the
+// apart serves a request that may be a watch over HTTP/1.1 on a goroutine of its own, and hijacks
+// the connection when the answer turns out to be a stream. net/http holds for each request the
 // goroutine of the connection, whose stack has grown in the handshake, and buffers for reading and
 // writing. A waiting watch needs none of these, and they are more than half of its memory.
 //
-// The handler does not notice. The connection closes after the stream; the header Connection tells
-// the client.
+// The handler sees an ordinary http.ResponseWriter. The connection closes after the stream; the
+// header Connection: close tells the client so.
 //
 // If a connection has just had a watch refused, its next watch will probably be refused, too, and a
 // refusal should be cheap: for refusedFor, apart leaves watches of that connection to net/http. If
-// one of them succeeds it takes more memory, and nothing else differs.
+// such a watch succeeds it takes more memory; nothing else differs.
 func apart(h http.Handler, log *zap.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !mayStream(r) {
@@ -76,8 +76,8 @@ func (c *conn) justRefused() bool {
 	return at != 0 && time.Duration(time.Now().UnixNano()-at) < refusedFor
 }
 
-// mayStream reports whether r looks like a watch by HTTP/1.1. Whether it is one, and is allowed,
-// the handler decides later.
+// mayStream reports whether r looks like a watch over HTTP/1.1. The handler decides later whether
+// it is one, and whether it is allowed.
 func mayStream(r *http.Request) bool {
 	return r.ProtoMajor == 1 && r.ProtoAtLeast(1, 1) && r.Method == http.MethodGet && r.Body == http.NoBody &&
 		(strings.Contains(r.URL.RawQuery, "watch") || strings.Contains(r.URL.Path, "/watch/"))
@@ -87,12 +87,12 @@ func mayStream(r *http.Request) bool {
 // its first write begins a stream, as watches do: from then on the connection belongs to the
 // stream, which writes the chunks of the answer itself.
 //
-// The goroutine of the handler owns it; deadlines may be set by any goroutine.
+// The goroutine of the handler owns the stream; any goroutine may set deadlines.
 type stream struct {
 	http.ResponseWriter // nil once the connection has been taken
 	header              http.Header
 	log                 *zap.Logger
-	code                int     // held back until FlushError has set the header Connection; 0: none
+	code                int     // status code, held back until FlushError has set Connection; 0: none
 	frames              *[]byte // chunks that have not been sent; nil if there are none
 
 	asked  chan struct{} // asks net/http's goroutine to hijack; closed when the handler has returned
@@ -107,12 +107,12 @@ type stream struct {
 
 // outcome is the end of a request that has not become a stream.
 type outcome struct {
-	refused bool // the code was 400 or above
+	refused bool // the status code was 400 or above
 	reason  any  // the value of a panic
 }
 
-// serve calls h, on the goroutine of the stream. It logs a panic of a stream; before that net/http
-// gets the panic.
+// serve calls h, on the goroutine of the stream. If h panics after the connection has been
+// hijacked, serve logs the panic; if h panics before that, apart repeats the panic for net/http.
 func (s *stream) serve(h http.Handler, r *http.Request) {
 	defer close(s.asked)
 	defer s.cancel()
@@ -146,7 +146,7 @@ func (s *stream) end(whole bool) {
 }
 
 // hijack sends the header and hijacks the connection. It runs on the goroutine of net/http, whose
-// stack is large enough already.
+// stack has grown already, so that the stack of the stream stays small.
 func (s *stream) hijack() error {
 	rc := http.NewResponseController(s.ResponseWriter)
 	if err := rc.Flush(); err != nil {

@@ -8,13 +8,14 @@ import (
 )
 
 // When many clients come at once, as after a restart, the process grows by the memory of their
-// handshakes and first requests, and by the garbage that waits to be collected. The runtime keeps
-// that memory for minutes. So it is given back to the system when the clients have settled.
+// handshakes and first requests, and by the garbage that waits to be collected. The Go runtime
+// keeps that memory for minutes. So Bursts gives it back to the system when the clients have
+// settled.
 //
-// A burst is burstSize arrivals: new connections and long-running requests. It has settled when,
-// for burstRest, nobody has arrived and no connection has closed or had its first request. Making
-// an OpenAPI document, which needs many times the memory of the document, counts as a burst, and so
-// does the start of the server.
+// A burst is burstSize arrivals: new connections and long-running requests. It has settled when for
+// burstRest no client has arrived and no connection has closed or had its first request. The making
+// of an OpenAPI document counts as a burst, because it needs many times the memory of the document,
+// and so does the start of the server.
 const (
 	burstSize = 1000
 	burstRest = 300 * time.Millisecond
@@ -49,14 +50,15 @@ func (c *Bursts) grow(by int) {
 	c.again()
 }
 
-// moved says that a connection has closed or had its first request, so a burst has not settled.
+// moved is called when a connection has closed or had its first request: the burst has not settled
+// yet.
 func (c *Bursts) moved() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.again()
 }
 
-// again starts burstRest anew, if there is a burst. mu is held.
+// again restarts the timer if there is a burst. The caller holds mu.
 func (c *Bursts) again() {
 	if c.rest != nil {
 		c.rest.Reset(burstRest)
@@ -73,8 +75,8 @@ func (c *Bursts) end() {
 	}
 }
 
-// settled ends the burst and gives memory back. If moved ran at the same instant, settled is called
-// twice; the second call does nothing.
+// settled ends the burst and gives memory back. If moved restarts the timer just when it fires,
+// settled is called twice; the second call does nothing.
 func (c *Bursts) settled() {
 	c.mu.Lock()
 	size, was := c.size, c.rest

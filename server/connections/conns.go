@@ -17,14 +17,15 @@ import (
 )
 
 // The bound on connections: which are open, which are idle, and which is closed next. Listeners
-// hands its net.Listeners and the hooks of net/http to conns.
+// wraps its net.Listeners with conns.wrap, and gives net/http the hooks conns.changed and
+// conns.context.
 
-// reservedFiles is the number of descriptors that connections leave to the rest of the process: the
-// store, which may not survive without them, logs, certificates and outgoing connections. If the
-// process has fewer than twice as many, connections take half.
+// reservedFiles is the number of file descriptors that connections leave to the rest of the
+// process: the store, which may fail without them, logs, certificates and outgoing connections. If
+// the process may open fewer than twice reservedFiles, connections take half.
 const reservedFiles = 128
 
-// maxConns returns the bound on connections of a process that may have a number of descriptors.
+// maxConns returns the bound on connections of a process that may open that many files.
 func maxConns(files uint64) int {
 	if files < 2*reservedFiles {
 		return int(max(1, files/2))
@@ -33,10 +34,10 @@ func maxConns(files uint64) int {
 }
 
 // conns bounds the connections of all listeners together. At the bound each new connection closes
-// the one that has been idle for longest: first among those of strangers, then among the others. A
-// connection in use is never closed; if all are in use nothing is accepted, and clients wait in the
-// system's queue. Cost: a lock for some instructions at the begin and the end of a request, and no
-// allocation.
+// the one that has been idle for longest: first among strangers' connections, then among the
+// others. A connection in use is never closed; if all are in use none is accepted, and clients wait
+// in the system's queue. Cost: a lock for some instructions at the begin and the end of a request,
+// and no allocation.
 type conns struct {
 	bound   int
 	streams int // bound on the open HTTP/2 streams of each connection
@@ -47,7 +48,7 @@ type conns struct {
 	open     int
 	warned   bool     // the log says that the bound is reached; reset when half is free
 	waiting  [2]queue // idle connections: 0 of strangers, 1 of others; the longest idle first
-	hijacked queue    // hijacked connections, which net/http has forgotten
+	hijacked queue    // hijacked connections, which net/http no longer knows
 	bursts   *Bursts
 
 	strangers budget // of the HTTP/2 streams of all strangers
@@ -188,7 +189,7 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	default:
 		cs.waiting[0].push(c)
 	}
-	if cs.open >= cs.bound { // else nobody waits
+	if cs.open >= cs.bound { // otherwise nobody waits in admit
 		cs.freed.Broadcast()
 	}
 }
@@ -234,7 +235,7 @@ func connOf(nc net.Conn) *conn {
 }
 
 // MarkAuthenticated wraps the authenticator a. When a finds a user that is not anonymous, the
-// connection of the request is marked, and is from then on no stranger's.
+// wrapper marks the connection of the request, which from then on is no stranger's.
 func MarkAuthenticated(a request.Authenticator) request.Authenticator { return marking{a} }
 
 // marking is the authenticator that MarkAuthenticated returns.
@@ -256,16 +257,16 @@ func (a marking) Authenticate(r *http.Request) (*request.User, error) {
 type conn struct {
 	net.Conn
 	all           *conns
-	authenticated atomic.Bool // an authenticated request has come by it: no stranger's
+	authenticated atomic.Bool // an authenticated request has arrived on it: no stranger's
 	streams       budget
-	refused       atomic.Int64 // Unix time in ns of the last refused watch by HTTP/1.1; 0: none
+	refused       atomic.Int64 // Unix time in ns of the last refused watch over HTTP/1.1; 0: none
 	unheard       atomic.Bool  // between the headers of an HTTP/1 request and the call of a handler
 	frames        bool         // speaks HTTP/2; set before net/http calls changed
 
-	closed bool // guarded by all.mu, as is the rest
+	closed bool // guarded by all.mu, like the fields below
 	used   bool // a request has come by it
 
-	// Neighbours in a queue; nil if the connection is in none. all.mu guards them.
+	// The connections before and after c in its queue; nil if c is in none.
 	prev, next *conn
 }
 

@@ -4,6 +4,6 @@ package connections
 
 import "math"
 
-// maxFiles returns the number of file descriptors that the process may have: this system has no
-// limit that could be asked for.
+// maxFiles returns the number of file descriptors that the process may open: this system tells no
+// limit.
 func maxFiles() uint64 { return math.MaxUint64 }

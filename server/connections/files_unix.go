@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// maxFiles returns the number of file descriptors that the process may have.
+// maxFiles returns the number of file descriptors that the process may open.
 func maxFiles() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

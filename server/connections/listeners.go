@@ -1,3 +1,7 @@
+// The listeners: the two ports of a server with their limits, and the http.Servers that accept on
+// them. Package server calls New when it makes its parts, Open and Serve in Run, and Close at
+// shutdown.
+
 package connections
 
 import (
@@ -18,16 +22,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// Limits of a connection. The filters bound bodies and whole requests, conns the number of
-// connections.
+// The limits of one connection. The filters bound bodies and whole requests; conns bounds the
+// number of connections.
 const (
 	// HeaderTimeout is the time that a client has to send the headers of a request.
 	HeaderTimeout = 10 * time.Second
-	// Linger is the time that a connection has to end after its last request, and the default of
-	// the server's shutdown. A client that takes longer does not read its answer, or has never sent
-	// a request.
+	// Linger is the time that a connection has to end after its last request. It is also the
+	// default of ShutdownConfig.Linger in package server. A client that takes longer does not read
+	// its answer, or has never sent a request.
 	Linger = 5 * time.Second
-	// MaxStreams is the usual bound on the requests of one HTTP/2 connection at a time.
+	// MaxStreams is the default bound on the requests that one HTTP/2 connection may have open at a
+	// time.
 	MaxStreams = 250
 
 	idleTimeout = 3 * time.Minute
@@ -35,10 +40,10 @@ const (
 	// handler.
 	unheardTime = 2 * time.Second
 	// maxHeaderBytes bounds the headers of a request with its path and query, which the server
-	// reads from everybody. It has room for a token of 16 KiB beside a selector of 40 KiB. A
-	// request with longer headers gets 431; with HTTP/2, where the settings tell clients the limit,
-	// the connection ends. With HTTP/1 net/http accepts up to 8 KiB more, which it may have read
-	// ahead; with HTTP/2 it counts 32 bytes more for each header, and allows for ten.
+	// reads before it knows the client. It has room for a token of 16 KiB beside a selector of 40
+	// KiB. A request with longer headers gets 431; with HTTP/2, where the settings tell clients the
+	// limit, the connection ends. With HTTP/1 net/http accepts up to 8 KiB more, which it may have
+	// read ahead; with HTTP/2 it counts 32 bytes more for each header, and allows for ten.
 	maxHeaderBytes = 64 << 10
 )
 
@@ -61,7 +66,7 @@ type Config struct {
 	Streams int
 	// AnswerTimeout bounds a request and its answer. Watches lift the bound for themselves.
 	AnswerTimeout time.Duration
-	// Bursts counts the connections. It is required.
+	// Bursts is told of each connection. It must not be nil.
 	Bursts *Bursts
 	Log    *zap.Logger
 }

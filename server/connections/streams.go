@@ -16,14 +16,13 @@ import (
 // The defence against rapid resets (CVE-2023-44487). A client that begins HTTP/2 streams and resets
 // them at once could make the server work without end: in the protocol a stream that was reset no
 // longer counts. Here its request counts until its handler has returned. While too many run, the
-// server does not read further frames of the connection. No connection is closed for that; it
-// waits.
+// server reads no further frames of the connection. It does not close the connection.
 //
 // All strangers share one budget of unanswered requests, which refills at strangerRate; a request
 // that a stranger resets is not given back. The first request of a connection is free, so that a
 // client with credentials does not wait for strangers. A client that has been authenticated has a
-// budget for each connection, which all its ended requests refill: it may run as many at a time as
-// the protocol allows.
+// budget for each connection, which each ended request refills: the client may run as many requests
+// at a time as the protocol allows.
 const (
 	strangerStreams, strangerRate = 200, 2000
 	knownRate                     = 1000
@@ -94,7 +93,7 @@ type framed struct {
 	left    int // unread bytes of the present frame's payload, or of the client's preface
 	head    [9]byte
 	has     int    // bytes of head that have been read
-	last    uint32 // the newest stream; the ids of a client's streams increase
+	last    uint32 // id of the newest stream; a client's ids increase
 }
 
 // NetConn lets connOf find the conn.
@@ -138,7 +137,7 @@ func (f *framed) countStream(stream uint32) {
 }
 
 // countReset takes one more from the strangers' budget: the stream may have ended just before, and
-// then paced has given it back. The next stream waits for that.
+// then paced has given it back. The next stream of a stranger waits for it.
 func (f *framed) countReset() {
 	if !f.counted.authenticated.Load() {
 		f.counted.all.strangers.take()
@@ -146,7 +145,8 @@ func (f *framed) countReset() {
 }
 
 // paced wraps h. It gives an HTTP/2 stream back to its budget when the handler has returned, and
-// does not call h for a stream that was reset before. For an HTTP/1 request it clears conn.unheard.
+// does not call h for a stream that has been reset already. For an HTTP/1 request it clears
+// conn.unheard.
 func paced(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(connKey{}).(*conn)

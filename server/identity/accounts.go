@@ -23,14 +23,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The keys and the signers of service account tokens, of files or of an external signer
+// The keys and the signers of service account tokens, from files or from an external signer
 // (externalsigner.go), and the validation of their configuration. New makes the Accounts; the
 // strategy of serviceaccounts/token and the token controller sign with them.
 
 // Accounts signs the tokens of service accounts and holds the keys that verify them. All methods
 // may be called at once.
 type Accounts struct {
-	Keys          authn.KeySource // verify tokens
+	Keys          authn.KeySource // the keys that verify tokens
 	bound, legacy *authn.TokenSigner
 	external      *authn.ExternalSigner // nil: the server signs with a key of its own
 	// longest bounds the lifetime that a TokenRequest may ask for; 0: no bound. extended is the
@@ -38,8 +38,8 @@ type Accounts struct {
 	longest, extended time.Duration
 }
 
-// extendedToken is the lifetime of pods' tokens if it is extended: programs of old clients read
-// their token once and never again.
+// extendedToken is the lifetime of pods' tokens unless ServiceAccounts.NoExtension is set: programs
+// with old clients read their token once and never again.
 const extendedToken = 365 * 24 * time.Hour
 
 // newAccounts connects to the external signer if the configuration names one. Otherwise it reads
@@ -99,8 +99,8 @@ func readSigningKey(file string) (crypto.Signer, error) {
 	return key, nil
 }
 
-// ownSigningKey reads the key sa.key in dir, or makes and writes it if the file does not exist. It
-// must survive the server, because tokens do.
+// ownSigningKey reads the key sa.key in dir, or makes and writes it if the file does not exist.
+// Tokens outlive the process that signs them, so the key must be on disk.
 func ownSigningKey(dir string) (crypto.Signer, error) {
 	file := filepath.Join(dir, "sa.key")
 	key, err := readSigningKey(file)
@@ -121,8 +121,8 @@ func ownSigningKey(dir string) (crypto.Signer, error) {
 	return made, writeFile(file, text)
 }
 
-// Sign makes a bound token: one that becomes invalid with its account, pod, secret or node.
-// credential is the ID of the token, which audit logs show wherever it is used.
+// Sign makes a bound token: one that becomes invalid when its account, pod, secret or node is
+// deleted. credential is the ID of the token, which audit logs show wherever it is used.
 func (i *Accounts) Sign(ctx context.Context, t *core.AccountToken) (token, credential string, err error) {
 	ref := func(o *core.ObjectName) *authn.Ref {
 		if o == nil {
@@ -136,8 +136,8 @@ func (i *Accounts) Sign(ctx context.Context, t *core.AccountToken) (token, crede
 	})
 }
 
-// SignLegacy makes a token for a secret of the type kubernetes.io/service-account-token. It must
-// not be called unless SignsLegacy.
+// SignLegacy makes a token for a secret of the type kubernetes.io/service-account-token. It must be
+// called only if SignsLegacy returns true.
 func (i *Accounts) SignLegacy(namespace, account string, uid meta.UID, secret string) (string, error) {
 	return i.legacy.SignLegacy(context.Background(), namespace, authn.Ref{Name: account, UID: uid}, secret)
 }

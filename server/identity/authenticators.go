@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// The chain of authenticators of a server, in order, made of the Identity and the Config. Package
+// The chain of authenticators of a server, in order, made from the Identity and the Config. Package
 // server calls Authenticators once, when the resources are declared.
 
 // Run starts work in a goroutine. Its context ends when the server stops.
@@ -29,20 +29,20 @@ type Surroundings struct {
 }
 
 // Authenticators returns the authenticator of requests, and the authenticator of tokens that
-// TokenReview asks. The former asks these in turn until one finds a user:
+// TokenReview asks. The authenticator of requests asks these in turn until one finds a user:
 //
-//  1. front proxies, which speak for others
+//  1. front proxies, which name in headers the user for whom they speak
 //  2. passwords
 //  3. client certificates
 //  4. bearer tokens: the server's own, static ones, tokens of service accounts, bootstrap tokens,
-//     tokens of other issuers, tokens that the webhook knows
-//  5. what the configuration adds
+//     tokens of other issuers, tokens about which the webhook is asked
+//  5. Config.Authenticators
 //  6. front proxies once more: a client certificate that is neither a user's nor a front proxy's is
 //     refused
 //
-// A token that names no audiences is for the server. A request without credentials is anonymous, if
-// the configuration allows that. The headers of front proxies are removed from each request, so
-// that no handler and no server behind sees them.
+// A token that names no audiences is valid for the audiences of the server. A request without
+// credentials is anonymous, if the configuration allows that. The headers of front proxies are
+// removed from each request, so that no handler and no server behind sees them.
 func (id *Identity) Authenticators(c *Config,
 	around Surroundings) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all, last []request.Authenticator
@@ -88,9 +88,9 @@ func (id *Identity) Authenticators(c *Config,
 	return authn.StripHeaders(chain, c.FrontProxy.Headers), tokens, nil
 }
 
-// withAnonymous makes requests without credentials anonymous: at the paths that the
-// AuthenticationConfiguration allows, or at all paths unless --anonymous-auth forbids it. The file
-// and the flag exclude each other.
+// withAnonymous returns chain, after which requests without credentials count as anonymous: at the
+// paths that the AuthenticationConfiguration allows, or at all paths unless --anonymous-auth
+// forbids it. The file and the flag exclude each other.
 func withAnonymous(chain request.Authenticator, c *Config, from *issuers) (request.Authenticator, error) {
 	if from == nil || from.anonymous == nil {
 		if c.Anonymous != nil && !*c.Anonymous {
@@ -112,8 +112,8 @@ func withAnonymous(chain request.Authenticator, c *Config, from *issuers) (reque
 	return authn.Anonymous(chain, paths...), nil
 }
 
-// newTokens makes the chain of token authenticators. Those that answer from memory come first,
-// those that ask other servers last.
+// newTokens makes the chain of token authenticators. Authenticators that answer from memory come
+// first, authenticators that ask other servers last.
 func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers,
 	meter authn.CacheMeter) (request.TokenAuthenticator, error) {
 	used, err := newTokenMetrics(around.Metrics)

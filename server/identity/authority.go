@@ -20,8 +20,8 @@ import (
 // certificate of a server that has no authority. New opens both; NewUser and KubeconfigMaker sign
 // with the authority.
 
-// The lifetimes of self-made certificates. A start renews a certificate that ends within
-// renewBefore.
+// The lifetimes of certificates that the server makes. A start makes a new one if the existing
+// certificate ends within renewBefore.
 const (
 	caLife      = 10 * 365 * 24 * time.Hour
 	certLife    = 365 * 24 * time.Hour
@@ -40,8 +40,8 @@ const dirMode = 0o700
 //
 // Beside it is a second authority, which servers behind this one trust as a front proxy's:
 //
-//	front-proxy-ca.crt ...        the authority, trusted for nothing here
-//	front-proxy-client.crt ...    what it shows to them
+//	front-proxy-ca.crt ...        the authority; this server itself does not trust it
+//	front-proxy-client.crt ...    the client certificate that this server shows to them
 type authority struct {
 	dir string
 	ca  *pki.Pair
@@ -121,9 +121,9 @@ func (p *authority) client(user string, groups []string, until time.Time) (*pki.
 	return p.ca.Sign(template)
 }
 
-// signed returns the certificate called name if it is valid for longer than renewBefore, signed by
-// the authority, and fits. Otherwise it makes one like template. A file that cannot be parsed is an
-// error, so that nothing is overwritten that somebody put there.
+// signed returns the certificate called name if it is valid for longer than renewBefore, the
+// authority has signed it, and fits accepts it. Otherwise it makes one from template. A file that
+// cannot be parsed is an error: somebody may have put it there, so it is not overwritten.
 func (p *authority) signed(name string, fits func(*x509.Certificate) bool,
 	template *x509.Certificate) (*pki.Pair, error) {
 	have, err := p.read(name)
@@ -155,7 +155,7 @@ func (p *authority) read(name string) (*pki.Pair, error) {
 	return pair, nil
 }
 
-// make signs a certificate like template for a new key, and writes both.
+// make makes a key and signs a certificate from template for it, and writes both.
 func (p *authority) make(name string, template *x509.Certificate) (*pki.Pair, error) {
 	pair, err := p.ca.Sign(template)
 	if err != nil {
@@ -164,9 +164,9 @@ func (p *authority) make(name string, template *x509.Certificate) (*pki.Pair, er
 	return pair, p.write(name, pair)
 }
 
-// write replaces the two files of a pair. It removes the certificate first and writes it last. So
-// if the process dies in between, a certificate that exists fits its key; a key without a
-// certificate is replaced at the next start.
+// write replaces the two files of a pair. It removes the certificate first and writes it last. If
+// the process dies in between there is no certificate, and the next start replaces the key. So a
+// certificate that exists always fits its key.
 func (p *authority) write(name string, pair *pki.Pair) error {
 	crt := filepath.Join(p.dir, name+".crt")
 	if err := os.Remove(crt); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -180,8 +180,8 @@ func (p *authority) write(name string, pair *pki.Pair) error {
 
 // openSelfSigned returns the paths of the serving certificate and its key in TLS.CertDir, as
 // kube-apiserver's --cert-dir does. If neither file exists it writes both: a certificate signed by
-// an authority whose key it forgets, with that authority's certificate behind it. One file without
-// the other is an error.
+// a new authority, followed by that authority's certificate. The authority's key is not kept. One
+// file without the other is an error.
 func openSelfSigned(n *Needs) (certFile, keyFile string, err error) {
 	p := &authority{dir: n.TLS.CertDir}
 	certFile, keyFile = filepath.Join(p.dir, "apiserver.crt"), filepath.Join(p.dir, "apiserver.key")
@@ -215,7 +215,7 @@ func openSelfSigned(n *Needs) (certFile, keyFile string, err error) {
 	return certFile, keyFile, p.write("apiserver", pair)
 }
 
-// readable returns the error of opening a file, or nil.
+// readable returns nil if the file at path can be opened for reading.
 func readable(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

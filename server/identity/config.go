@@ -39,17 +39,17 @@ type Config struct {
 	// BootstrapTokens accepts the tokens in secrets of the type bootstrap.kubernetes.io/token in
 	// kube-system. (--enable-bootstrap-token-auth)
 	BootstrapTokens bool
-	// Webhook is asked for the user of a token that nothing before it accepts.
+	// Webhook is asked about a token if all other authenticators of tokens refuse it.
 	Webhook TokenWebhook
 	// OIDC is an OpenID Connect provider whose tokens are accepted. It excludes File.
 	OIDC OIDC
-	// File is an AuthenticationConfiguration: the issuers whose tokens are accepted, and which
-	// paths anonymous requests may have. The issuers are read again when the file changes; a change
-	// of the anonymous part is refused. (--authentication-config)
+	// File is an AuthenticationConfiguration: the issuers whose tokens are accepted, and the paths
+	// at which anonymous requests are accepted. The issuers are read again when the file changes; a
+	// change of the anonymous part is refused. (--authentication-config)
 	File string
-	// Anonymous accepts requests without credentials, as the user system:anonymous. nil leaves the
-	// decision to File, and means true if File does not say. It must be nil if File says.
-	// (--anonymous-auth)
+	// Anonymous accepts requests without credentials, as the user system:anonymous. nil means what
+	// File says, and true if File says nothing about anonymous requests. It must be nil if File
+	// says something. (--anonymous-auth)
 	Anonymous *bool
 	// Authenticators of the program are asked after the ones above.
 	Authenticators []request.Authenticator
@@ -61,10 +61,11 @@ type TLS struct {
 	// are read again when they change. "" makes a certificate in CertDir, or under DataDir/pki if
 	// CertDir is "". (--tls-cert-file, --tls-private-key-file)
 	CertFile, KeyFile string
-	// CertDir is for a server without an authority of its own, like kube-apiserver. Such a server
-	// signs no client certificates, also none for an administrator. Without CertFile it shows the
-	// certificate in CertDir/apiserver.crt, with its key in apiserver.key; it writes a self-signed
-	// pair if neither file exists. "" makes an authority under DataDir/pki. (--cert-dir)
+	// CertDir makes the server work like kube-apiserver, without an authority of its own. Such a
+	// server signs no client certificates, also none for an administrator. Without CertFile it
+	// shows the certificate in CertDir/apiserver.crt, with its key in apiserver.key; it writes a
+	// self-signed pair if neither file exists. "" makes an authority under DataDir/pki.
+	// (--cert-dir)
 	CertDir string
 	// SANs are further DNS names and IP addresses for a self-made certificate.
 	SANs []string
@@ -82,9 +83,9 @@ type TLS struct {
 }
 
 // NamedCertificate is a certificate with its key, as PEM files, which are read again when they
-// change. Names are the domain names for which it is shown, which may begin with "*.", and the
-// server's IP addresses for which it is shown to clients that ask for no name. No Names: the domain
-// names in the certificate.
+// change. Names says when it is shown: for a domain name, which may begin with "*.", to clients
+// that ask for that name (SNI); for an IP address of the server, to clients that connect to that
+// address and ask for no name. If Names is empty the domain names in the certificate count.
 type NamedCertificate struct {
 	CertFile, KeyFile string
 	Names             []string
@@ -121,7 +122,7 @@ type TokenWebhook struct {
 // OIDC is one OpenID Connect provider: the issuer of the accepted tokens, and the claims that
 // describe the user.
 type OIDC struct {
-	// IssuerURL is the provider's URL, which its tokens have as claim iss; "" means no provider.
+	// IssuerURL is the provider's URL, which is the claim iss of its tokens; "" means no provider.
 	// (--oidc-issuer-url)
 	IssuerURL string
 	// ClientID is the audience that tokens must have. (--oidc-client-id)
@@ -156,7 +157,7 @@ type ServiceAccounts struct {
 	// (--service-account-signing-key-file)
 	SigningKeyFile string
 	// SigningEndpoint is the socket of an external signer, which signs tokens in the server's place
-	// and tells the keys that verify them: a path, or an abstract name that begins with "@". It
+	// and lists the keys that verify them: a path, or an abstract name that begins with "@". It
 	// excludes SigningKeyFile and KeyFiles. With it the server makes no tokens for secrets.
 	// (--service-account-signing-endpoint, KEP-740)
 	SigningEndpoint string

@@ -94,7 +94,7 @@ func (id *Identity) WriteKubeconfig(addr net.Addr) error {
 }
 
 // kubeconfigText returns a kubeconfig for one user. namespace is the default namespace of its
-// context, "" for none. credentials are the lines, with their indentation, of the user's entry.
+// context, "" for none. credentials holds the indented YAML lines of the user's entry.
 func kubeconfigText(url string, trusted []byte, user, namespace, credentials string) []byte {
 	if namespace != "" {
 		namespace = "\n    namespace: " + strconv.Quote(namespace)

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/router/callout"
 )
 
-// minTokenTime is the least maximum lifetime that an external signer may announce: a TokenRequest
-// for 10 minutes must succeed.
+// minTokenTime: an external signer must allow at least this lifetime, because a TokenRequest for 10
+// minutes must succeed.
 const minTokenTime = 10 * time.Minute
 
 // connect makes an external signer the signer of i (KEP-740). The longest lifetime that the signer
@@ -46,8 +46,8 @@ func (i *Accounts) connect(ctx context.Context, c *ServiceAccounts, reg promethe
 	return nil
 }
 
-// Follow starts the goroutine that keeps the keys of an external signer up to date. When its
-// context ends the connection closes. Follow does nothing without an external signer.
+// Follow starts the goroutine that keeps the keys of an external signer up to date. The connection
+// closes when the server stops. Follow does nothing without an external signer.
 func (i *Accounts) Follow(run Run, log *zap.Logger) {
 	if i.external == nil {
 		return

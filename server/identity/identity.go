@@ -6,10 +6,10 @@
 // server that authenticates users itself and names them in headers (request header authentication);
 // an issuer signs tokens.
 //
-// Laws: private keys and kubeconfigs are readable by their owner alone. A file of a certificate or
-// key pair that exists is used or an error, never overwritten because it is broken. Files that the
-// configuration names are read again when they change; a new content that is invalid leaves the old
-// one in force.
+// Laws: private keys and kubeconfigs are readable by their owner alone. If the file of a
+// certificate or key exists, New uses it or fails; it never overwrites a file because the file is
+// broken. Files that the configuration names are read again when they change; if the new content is
+// invalid the old content stays in force.
 //
 // New makes an Identity, which any goroutine may use. Authenticators is called once. A
 // KubeconfigMaker needs no server: commands use it on a data folder.
@@ -69,7 +69,7 @@ func (n *Needs) path(name string) string { return filepath.Join(n.DataDir, "pki"
 type Identity struct {
 	tls        TLS
 	kubeconfig string     // path of the administrator's kubeconfig; "" if there is none
-	own        *authority //  nil if the server is no authority
+	own        *authority //  nil if the server signs no certificates
 	admin      *pki.Pair  // nil without own
 	givenFile  string     // file of the serving certificate; "" if own has signed it
 
@@ -173,10 +173,10 @@ func readPair(certFile, keyFile string) (*reload.Value[tls.Certificate], error) 
 }
 
 // openProxyPair reads the client certificate for servers behind this one: the configured one, or
-// one that it makes. The CA of the latter signs nothing else, so that servers which trust this CA
-// trust only this server to speak for users; this server itself does not trust the CA. If the
-// configuration names a CA of front proxies, publishTrust announces that CA, so openProxyPair makes
-// no certificate of another one.
+// one that openProxyPair makes with a CA of its own. That CA signs nothing else, so that servers
+// which trust it trust only this server to speak for users; this server itself does not trust it.
+// If the configuration names a CA of front proxies, publishTrust announces that CA and no other, so
+// openProxyPair makes no certificate.
 func (id *Identity) openProxyPair(n *Needs) (err error) {
 	certFile, keyFile := n.ProxyCertFile, n.ProxyKeyFile
 	if certFile == "" {

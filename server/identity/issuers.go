@@ -18,12 +18,12 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// The issuers of JWTs, of the flags --oidc-* or of an AuthenticationConfiguration whose file is
-// followed. newTokens in authenticators.go asks them about tokens.
+// The issuers of JWTs, from the flags --oidc-* or from an AuthenticationConfiguration, whose file
+// is read again when it changes. newTokens in authenticators.go asks them about tokens.
 
-// issuers authenticates the tokens of other issuers: those of an AuthenticationConfiguration, which
-// is read again when it changes, or the one of the flags. Requests read the issuers in force with
-// one atomic load.
+// issuers authenticates tokens that others have signed: the issuers of an
+// AuthenticationConfiguration, which is read again when it changes, or the issuer of the flags.
+// Requests read the issuers in force with one atomic load.
 type issuers struct {
 	log     *zap.Logger
 	options jwt.Options
@@ -52,10 +52,10 @@ func (s *issuers) cache(a *jwt.Authenticators) *cachedIssuers {
 const (
 	// goodTime is how long a valid token is accepted without being verified again.
 	goodTime = 10 * time.Second
-	// findTime bounds how long a new configuration waits until all its issuers have been reached.
-	// It is in force only after that.
+	// findTime bounds how long replace waits until all issuers of a new configuration have been
+	// reached. The configuration comes into force only after that.
 	findTime = time.Minute
-	// retireTime is how long the issuers of the configuration before are kept, for requests that
+	// retireTime is how long the issuers of a replaced configuration are kept, for requests that
 	// still use them.
 	retireTime = time.Minute
 )
@@ -151,8 +151,9 @@ func (s *issuers) follow(ctx context.Context, run Run) {
 	})
 }
 
-// replace puts another configuration in force when its issuers have been reached, and retires the
-// one before. lasting says that another attempt with the same data would fail, too.
+// replace puts another configuration in force when its issuers have been reached, and closes the
+// old issuers after retireTime. lasting reports that another attempt with the same data would fail,
+// too.
 func (s *issuers) replace(ctx context.Context, run Run, data []byte) (lasting bool, err error) {
 	config, err := jwt.Read(data)
 	if err != nil {
@@ -191,7 +192,7 @@ func (s *issuers) replace(ctx context.Context, run Run, data []byte) (lasting bo
 	return false, nil
 }
 
-// config returns the flags as an AuthenticationConfiguration would say them.
+// config returns the AuthenticationConfiguration that means the same as the flags --oidc-*.
 func (c *OIDC) config() (*jwt.Config, error) {
 	prefix := c.UsernamePrefix
 	switch {

@@ -96,7 +96,7 @@ var tokenUses = map[authn.TokenUse][2]string{
 	authn.UsedInvalidated: {"invalid_legacy_auto_token_uses_total", "Tokens used of secrets that are marked invalid."},
 }
 
-// newTokenMetrics returns a function that counts a use.
+// newTokenMetrics returns a function that counts a use of a service account token.
 func newTokenMetrics(reg prometheus.Registerer) (func(authn.TokenUse), error) {
 	counters := map[authn.TokenUse]prometheus.Counter{}
 	var errs []error

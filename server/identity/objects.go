@@ -37,8 +37,9 @@ type Objects struct {
 // NewObjects returns Objects over stores. It logs to log when it cannot label a secret.
 func NewObjects(stores Stores, log *zap.Logger) *Objects { return &Objects{stores, log} }
 
-// Object implements authn.Objects: it returns the state of an object that its reader may ask for
-// again and again. A resource other than the ones below is nodes.
+// Object implements authn.Objects: it returns an object whose state the authenticator reads again
+// for each request. Tokens are bound to the resources below only, so any other resource means
+// nodes.
 func (o *Objects) Object(resource, namespace, name string) authn.Object {
 	gr := meta.GroupResource{Resource: resource}
 	switch gr {
@@ -91,7 +92,7 @@ func (o *Objects) label(ctx context.Context, namespace, secret, label, value str
 		Options:   &meta.UpdateOptions{},
 		Admitted:  true,
 		Change: func(_ context.Context, cur request.Current) (meta.Typed, error) {
-			if cur.Encoded == nil { // it is gone, and an update would make another
+			if cur.Encoded == nil { // the secret is gone, and the update would create it again
 				return nil, meta.NewNotFound(secrets, secret)
 			}
 			obj, err := cur.Object()

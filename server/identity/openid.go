@@ -20,8 +20,8 @@ const keySetType = "application/jwk-set+json"
 // ServeIssuer serves on paths the two documents by which others verify service account tokens: the
 // OpenID discovery document of the issuer, and its keys. external returns the host and port by
 // which others reach the server; it is called for each request, because the port may not be known
-// before the server listens. If the issuer is no URL others could not find the documents, so there
-// are none, as in kube-apiserver.
+// before the server listens. If the issuer is no URL, nobody could find the documents, so
+// ServeIssuer serves none, as in kube-apiserver.
 func (a *Accounts) ServeIssuer(paths *router.PrefixMux, c *ServiceAccounts, external func() string,
 	log *zap.Logger) error {
 	issuer := c.Issuers[0]

@@ -20,8 +20,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// The ConfigMap by which the servers of a cluster tell others which client CAs and front proxies to
-// trust. Package server runs the Publisher as a loop after the start.
+// This file publishes which client CAs and front proxies to trust, for other servers of the
+// cluster. Package server runs the Publisher as a loop after the start.
 
 // The ConfigMap from which other servers of the cluster learn whose certificates to trust:
 // kube-controller-manager, the scheduler and extension servers read it at their start.
@@ -33,7 +33,8 @@ const (
 	// trustEvery is the time between two checks of the ConfigMap: the CA files may change, and
 	// certificates in it may expire.
 	trustEvery = time.Minute
-	// trustSoon is the time between two attempts while its namespace does not exist.
+	// trustSoon is the time between two attempts while the namespace of the ConfigMap does not
+	// exist.
 	trustSoon = 100 * time.Millisecond
 	// trustGrace is how long an expired certificate stays in the ConfigMap, because clocks differ.
 	trustGrace = 5 * time.Minute
@@ -47,8 +48,8 @@ type trust struct {
 }
 
 // Publisher returns the loop that keeps the ConfigMap. Every server runs it, and adds its own CAs
-// and names to the existing ones; none removes those of others. Publisher returns nil if the server
-// has no serving certificate, so no secure port.
+// and names to the existing ones; no server removes the CAs and names of another. Publisher returns
+// nil if the server has no serving certificate, so no secure port.
 func (id *Identity) Publisher(c *FrontProxy, through *client.Client, log *zap.Logger) *controller.Loop {
 	if id.serving == nil {
 		return nil
@@ -63,9 +64,9 @@ func (id *Identity) Publisher(c *FrontProxy, through *client.Client, log *zap.Lo
 			}
 			err = publishTrust(ctx, objects.In(trustNamespace), mine)
 			switch {
-			case meta.IsNotFound(err): // the namespace is about to come
+			case meta.IsNotFound(err): // the server has not created the namespace yet
 				return trustSoon, nil
-			case meta.IsConflict(err), meta.IsAlreadyExists(err): // the watch tells of what is there
+			case meta.IsConflict(err), meta.IsAlreadyExists(err): // another server wrote; the watch brings its state
 				return 0, nil
 			}
 			return trustEvery, err
