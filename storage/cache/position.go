@@ -28,12 +28,15 @@ type Changed struct {
 // Holds reports whether a reader at p has taken in every change that this server has seen, and
 // every write that this server has answered. It takes no lock.
 func (r *Resource) Holds(p Position) bool {
+	// seen is read before the epoch and its state, which then have every change up to seen. If it
+	// were read last, it could count a change that came after the state was read.
+	seen := r.c.seen.now()
 	e := r.epoch.Load()
 	if e == nil || e != p.epoch {
 		return false
 	}
 	s := e.state.Load()
-	return s.end() == p.seq && (uint64(s.last) >= r.answered.Load() || uint64(r.c.seen.now()) >= r.answered.Load())
+	return s.end() == p.seq && uint64(max(s.last, seen)) >= r.answered.Load()
 }
 
 // Reloads reports whether the resource has to be loaded again, because the watch on the store was
