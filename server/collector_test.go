@@ -113,9 +113,9 @@ func TestRemoteDependents(t *testing.T) {
 		t.Helper()
 		eventually(t, path+"/"+name+" is gone", func() bool { code, _ := p.do("GET", path+"/"+name, ""); return code == http.StatusNotFound })
 	}
-	// seen returns when the collector has seen all objects made at path so far: it sees them in order,
-	// and deletes an object whose owner never existed as soon as it sees it. As in Kubernetes, the
-	// collector's conclusions hold for the dependents that it has seen.
+	// seen returns when the collector has seen all objects made at path so far: it sees them in
+	// order, and deletes an object whose owner never existed as soon as it sees it. As in
+	// Kubernetes, the collector's conclusions hold for the dependents that it has seen.
 	objects := 0
 	seen := func(path string) {
 		t.Helper()

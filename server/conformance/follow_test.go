@@ -149,9 +149,9 @@ func (w *written) forget(t testing.TB) {
 	}
 }
 
-// pullIsFresh checks a law on which RBAC depends: after the response to a write, a registry.Position
-// from before the write no longer holds, and Since returns the write, even if the caller asks for
-// no revision.
+// pullIsFresh checks a law on which RBAC depends: after the response to a write, a
+// registry.Position from before the write no longer holds, and Since returns the write, even if the
+// caller asks for no revision.
 func (w *written) pullIsFresh(t *testing.T, store *registry.Store) {
 	_, _, place, err := store.Since(t.Context(), registry.Position{}, 0)
 	if err != nil {

@@ -161,8 +161,8 @@ func TestLoopEndsWithAFailure(t *testing.T) {
 	})
 }
 
-// workload reconciles many names, each for a time, and fails the test if two workers have one name at
-// once.
+// workload reconciles many names, each for a time, and fails the test if two workers have one name
+// at once.
 type workload struct {
 	t     *testing.T
 	mu    sync.Mutex
