@@ -15,7 +15,7 @@ import (
 // server stores them so. No two of their resources share a plural, except those that are the same
 // objects in two groups. No group is added to the list: apiextensions.k8s.io and
 // apiregistration.k8s.io are stored by the other two servers in kube-apiserver, whose keys name the
-// group, and metrics.k8s.io and the like are not stored by it.
+// group. Groups of other API servers, such as metrics.k8s.io, are not in its store.
 var builtInGroups = map[string]bool{
 	"":                             true,
 	"admissionregistration.k8s.io": true,

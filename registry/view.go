@@ -13,8 +13,8 @@ import (
 )
 
 // This file has View, through which the server itself reads and writes objects of a resource as Go
-// values: actions, admission plugins and controllers of server/addresses and the like use it. Reads
-// of one object are in read.go.
+// values. Actions and parts of the server, such as server/addresses, use it. Reads of one object
+// are in read.go.
 
 // View reads and writes the objects of a Store as values of their hub type T, in process. Lists are
 // request.Consistent; Read (read.go) is as fresh as its caller says. The caller owns the objects

@@ -39,7 +39,7 @@
 //   - A version is added. Of several versions the preferred one is stored (SetVersionPriority,
 //     registry.Resource.StorageVersion).
 //   - The storage version is changed. Objects in the other versions stay readable.
-//   - A version is not served any more. Register it by AddStored instead of AddKnownTypes, with
+//   - A version is no longer served. Register it by AddStored instead of AddKnownTypes, with
 //     its type, its defaults and its conversion to the hub, for as long as something may be
 //     stored in it. A conversion from the hub is needed only if StorageVersion names it.
 //

@@ -2,9 +2,6 @@ package admission
 
 import (
 	"context"
-	"crypto/x509"
-	"encoding/pem"
-	"errors"
 	"slices"
 	"strings"
 
@@ -116,13 +113,4 @@ func (CertificateSubjectRestriction) Validate(_ context.Context, a *Attributes) 
 		return a.Forbidden("use of %s signer with system:masters group is not allowed", clientSigner)
 	}
 	return nil
-}
-
-// ParseSigningRequest parses the PEM block in spec.request of a CertificateSigningRequest.
-func ParseSigningRequest(text []byte) (*x509.CertificateRequest, error) {
-	block, _ := pem.Decode(text)
-	if block == nil || block.Type != "CERTIFICATE REQUEST" {
-		return nil, errors.New("PEM block type must be CERTIFICATE REQUEST")
-	}
-	return x509.ParseCertificateRequest(block.Bytes)
 }

@@ -71,8 +71,8 @@ func countIndexes(text string, completions int32) (int32, error) {
 }
 
 // overlap returns the lowest index that is in both lists, and whether there is one. It skips parts
-// that cannot be read; checkReadable reports those. Both lists are sorted, or checkReadable reports
-// that one is not, so one pass over them is enough.
+// that cannot be read; checkReadable reports those. One pass over the lists is enough, because both
+// are sorted. If a list is not sorted, checkReadable reports it.
 func overlap(a, b string, completions int32) (index int32, found bool) {
 	if a == "" || b == "" {
 		return 0, false

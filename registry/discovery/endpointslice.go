@@ -114,7 +114,7 @@ func sliceCells(s *discoveryv1.EndpointSlice, now time.Time) []any {
 	return []any{s.Name, string(s.AddressType), firstOf(ports), firstOf(addresses), registry.Age(&s.ObjectMeta, now)}
 }
 
-// firstOf returns the first three texts of a list and how many more there are.
+// firstOf returns the first three texts of a list and the number of the others.
 func firstOf(list []string) string {
 	const most = 3
 	text := strings.Join(list[:min(len(list), most)], ",")

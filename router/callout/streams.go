@@ -125,7 +125,7 @@ func (b *bufferPool) Get() []byte {
 // Put implements httputil.BufferPool.
 func (b *bufferPool) Put(buf []byte) { b.pool.Put(&buf) }
 
-// A stream holds its buffer while it waits, which is most of the time, so streams have small ones.
+// A stream waits most of the time, and holds its buffer while it waits. So the buffer is small.
 var (
 	buffers      = bufferPool{size: 32 << 10}
 	smallBuffers = bufferPool{size: 4 << 10}

@@ -16,7 +16,7 @@
 //   - Resumption: after a break, the next stream begins at the revision of the last batch that
 //     was in step.
 //   - Whole: if the Source no longer has the changes since that revision, the next stream yields
-//     all objects. Each object that was yielded before and does not exist any more is yielded
+//     all objects. Each object that was yielded before and no longer exists is yielded
 //     once as Gone, and no other object is.
 //   - Bound: a batch has at most MaxChanges. For a slow reader, this package holds no more than
 //     one batch; all else waits as a position in the Source's history, or in its server.

@@ -19,7 +19,7 @@ type Change[V any] struct {
 	Old V
 	// New is the object in its new state. It is the zero V if the object is Gone or Unread.
 	New V
-	// Gone says that the object was deleted, or that the Source does not select it any more.
+	// Gone says that the object was deleted, or that the Source no longer selects it.
 	Gone bool
 	// Unread is the error that says why the object cannot be read; meta.IsUnreadable is true for
 	// it. The state that was yielded before stays the last known one.
@@ -47,7 +47,7 @@ type Source[V any] interface {
 	// ctx.
 	//
 	// If the Source no longer has the changes after the revision, meta.IsResourceExpired or
-	// meta.IsGone is true for the error. ErrEnded says that the resource is not served any more.
+	// meta.IsGone is true for the error. ErrEnded says that the resource is no longer served.
 	Open(ctx context.Context, after string) (Stream[V], error)
 }
 
@@ -60,8 +60,8 @@ type Stream[V any] interface {
 	Close()
 }
 
-// ErrEnded is the error of a Source whose resource is not served any more and will not come back.
-var ErrEnded = errors.New("the resource is not served any more")
+// ErrEnded is the error of a Source whose resource is no longer served and will not come back.
+var ErrEnded = errors.New("the resource is no longer served")
 
 // Map returns a Source with the results of f for the objects of another Source. With it, a caller
 // that needs little of large objects keeps only that. f is called once for each state that can be

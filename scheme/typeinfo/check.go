@@ -428,8 +428,8 @@ func (c *checker) list(plan *checkPlan, keys []string, now, before reflect.Value
 	}
 }
 
-// indexOf returns the index of each element of a list by its keys (see listKey). Of several
-// elements with the same keys, the first counts.
+// indexOf returns the index of each element of a list by its keys (see listKey). If several
+// elements have the same keys, it returns the index of the first.
 func indexOf(elem *Type, keys []string, list reflect.Value) map[string]int {
 	index := make(map[string]int, list.Len())
 	for i := range list.Len() {

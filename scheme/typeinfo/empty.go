@@ -28,8 +28,8 @@ var emptied = NewVisitor(func(t *Type) func(Pointer) {
 // DropEmpty sets the empty lists and maps in v, a pointer to a struct, to nil, in v and in all
 // structs below it that exist. Kubernetes stores objects as protobuf, which cannot tell an empty
 // list from none; so an object that is shown before it was stored must not show the difference
-// either. Fields with omitempty stay as they are, because JSON leaves them out in both cases. Types
-// without other lists and maps are not walked.
+// either. Fields with omitempty stay as they are, because JSON leaves them out in both cases. A
+// type is not walked if all its lists and maps have omitempty.
 func DropEmpty(v any) {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {

@@ -73,7 +73,7 @@ const (
 	Float64
 	Bytes  // []byte, base64 in JSON
 	Any    // interface{}: any JSON value
-	Custom // Time, MicroTime, Duration, Quantity, IntOrString, RawExtension, FieldsV1 and the like
+	Custom // a type with its own encoding, such as Time, Quantity, IntOrString, RawExtension or FieldsV1
 )
 
 // Type describes one Go type. It is immutable and shared; there is one Type for each Go type. A

@@ -28,8 +28,8 @@ type Row struct {
 	// of others, and of Coracle's it does here, where Kubernetes' admission has its own.
 	Alone bool
 	// REST makes Kubernetes' own registry of the kind, with one entry for each door: "" for the
-	// resource itself, "status" and the like for subresources. Only doors that take a PUT of an
-	// object are judged.
+	// resource itself, and the name of each subresource, such as "status". Only doors that take a
+	// PUT of an object are judged.
 	REST func(generic.RESTOptionsGetter) (Doors, error)
 	// States, if set, gives a stored example a state as its controllers write them, for tables that
 	// tell much of it.
