@@ -13,9 +13,9 @@ import (
 // none of them; Of calls Register when a type is first used. Reading the tags of a field is in
 // tags.go.
 
-// compiled holds the finished types (reflect.Type to *Type), refused the errors of types that
-// cannot be described (reflect.Type to error). Both only grow, by at most one entry for each Go
-// type of the program.
+// compiled maps each reflect.Type to its finished *Type. refused maps each reflect.Type that cannot
+// be described to the error. Both maps only grow, by at most one entry for each Go type of the
+// program.
 var (
 	compiled  sync.Map
 	refused   sync.Map
@@ -105,7 +105,8 @@ type compiler struct {
 	errs  []error
 }
 
-// keyed is a field whose tags name fields of its element type.
+// keyed is a field whose tags name fields of its element type: the keys of a list of type map, or
+// a merge key. at is the field's name in errors.
 type keyed struct {
 	field *Field
 	at    string

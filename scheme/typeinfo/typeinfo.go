@@ -53,7 +53,8 @@
 //
 // Read: typeinfo.go (what a descriptor says), compile.go and tags.go (how it is made), names.go and
 // docs.go (OpenAPI names and descriptions), pointer.go (how memory is reached), then what is
-// derived: visit.go, copy.go, equal.go, defaults.go with needs.go, check.go, unique.go.
+// derived: visit.go, copy.go, keep.go, equal.go, defaults.go with needs.go, empty.go, check.go,
+// unique.go.
 package typeinfo
 
 import "reflect"
@@ -134,7 +135,8 @@ type Field struct {
 	GoName string
 	// Index is the path for reflect.Value.FieldByIndex, from the Type that lists the field.
 	Index []int
-	// Offset is the same path in bytes. There is one, because inlined structs are never pointers.
+	// Offset is the same path in bytes from the beginning of the struct. One number is enough,
+	// because inlined structs are never pointers.
 	Offset  uintptr
 	Type    *Type
 	Pointer bool // the Go field is a pointer to Type
@@ -142,8 +144,8 @@ type Field struct {
 	// Owner is the Go struct type that declares the field; JSON type errors name it.
 	Owner reflect.Type
 
-	OmitEmpty bool // omitempty or omitzero
-	Required  bool
+	OmitEmpty bool  // omitempty or omitzero
+	Required  bool  // in OpenAPI; Validate goes by Checks
 	Number    int32 // protobuf field number, 0 if none
 	// Default is the default as the tag spells it; HasDefault tells an empty one from none.
 	Default    string
