@@ -28,6 +28,10 @@
 //   - Work is counted by a Meter. Once the Meter has ended, walks return early, and the caller must
 //     ask the Meter.
 //
+// Callers: registry/extensions parses the schemas of custom resources, and its kinds call the walks
+// for each object. scheme/openapi publishes schemas, scheme/apply learns from them who can own
+// which fields, and scheme/cel takes the types of expressions from them.
+//
 // Not here: the JSON of OpenAPI (scheme/openapi), the tags of Go types (scheme/typeinfo),
 // evaluating Rules (scheme/cel/rules).
 //

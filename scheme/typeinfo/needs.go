@@ -25,8 +25,8 @@ import (
 //	     | name " is " name "[0]." name    the same for a list of structs and their field
 //	     | "label " key " is the name"     of an object: its name is the value of that label
 //
-// For example, "spec.ports[]: protocol" says that each port has a protocol, and of a Subject
-// "apiGroup | kind=ServiceAccount" says that it has an apiGroup or is a service account.
+// For example, "spec.ports[]: protocol" says that each port has a protocol, and for a Subject
+// "apiGroup | kind=ServiceAccount" says that it has an apiGroup or its kind is ServiceAccount.
 //
 // A path is made of JSON names, separated by dots. name[key] is an entry of a map. In a place,
 // name[] stands for each element of a list. If there is no value at the place, the need is

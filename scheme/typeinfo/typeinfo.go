@@ -41,6 +41,10 @@
 //   - A type with a JSON form of its own (json.Marshaler on it or on its pointer) is Custom. A
 //     struct that embeds a tagged struct is not: it would inherit the method by accident.
 //
+// Callers: the packages scheme, scheme/codec, scheme/schema and scheme/openapi compile their
+// conversions, plans and schemas from descriptors. Package scheme also offers Copy, Equal and
+// Validate under names of its own, by which the registry calls them for each write.
+//
 // The registry applies checks and rules of the hub's tags to every write that is stored. A write in
 // another version is checked by the tags of that version's Go type as well, after admission, as
 // Kubernetes' declarative validation is. A version without such tags costs nothing.
@@ -113,7 +117,9 @@ type Type struct {
 // ProtoMessage marks the custom types that read and write their own protobuf message, without tag
 // or length.
 type ProtoMessage interface {
+	// AppendProto appends the message of the value to a buffer and returns the longer buffer.
 	AppendProto([]byte) []byte
+	// ParseProto sets the value to that of a message.
 	ParseProto([]byte) error
 }
 

@@ -72,6 +72,10 @@
 // one of shelf.mu, history.mu and Tap.mu. No other lock is taken under writes.mu, question.mu and
 // clock.mu. None is held across I/O, decoding or a callback.
 //
+// The registry makes a Resource for each resource that is stored and calls its operations for the
+// requests of clients. server/backing makes the Caches and reads their Taps, for the garbage
+// collector among others.
+//
 // Not here: what the bytes mean (DecodeFunc), API errors, resourceVersion strings (registry). Read:
 // config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go,
 // list.go, cold.go, watch.go, history.go, past.go, write.go, own.go, tap.go, position.go.
