@@ -56,11 +56,14 @@
 //     scaler owns it. That is a conflict, and the client gets 409 with one cause: Apply failed with
 //     1 conflict: conflict with "scaler" using apps/v1: .spec.replicas
 //
-// Alice has three ways on. With force=true the conflict is passed over: spec.replicas is 3, alice
-// owns it, and scaler's entry, which has no fields left, is dropped. If she applies replicas: 5,
-// the merge changes nothing, so there is no conflict, and both own the field. If she leaves
-// replicas out, it stays 5 and belongs to scaler alone. If she also leaves out the label, which
-// only she owns, step 4 removes the label from the object.
+// Alice can resolve the conflict in three ways:
+//
+//   - She applies with force=true: spec.replicas becomes 3, alice owns it, and scaler's entry,
+//     which has no fields left, is dropped.
+//   - She applies replicas: 5: the merge changes nothing, so nobody loses a field, and both own it.
+//   - She leaves replicas out: it stays 5 and belongs to scaler alone.
+//
+// If she leaves out the label as well, which only she owns, step 4 removes it from the object.
 //
 // All functions work on trees of package jsontext, which may be lazy, and on schemas; whether the
 // kind has a Go type makes no difference. All exported functions may be called concurrently, except

@@ -31,8 +31,9 @@ import (
 //	Subject      bit 0: apiGroup is not empty                        clause: bit 0 or bit 1
 //	             bit 1: kind is ServiceAccount
 //
-// Nobody stated bit 0 of RoleBinding. It follows, because a missing roleRef is decoded as an empty
-// struct, whose apiGroup the function would fill (needNode.zeroLacks).
+// No function states the need of bit 0 of RoleBinding. It follows from that of RoleRef, because a
+// missing roleRef is decoded as an empty struct, whose apiGroup the function would fill
+// (needNode.zeroLacks).
 //
 // A Peeker now reads this object, which was stored without its defaults:
 //

@@ -41,9 +41,10 @@
 // 2, by binary search. It gets Modified for a, and Deleted for b with the last state of b at
 // revision 104. Then it sleeps, and holds nothing but the number 4 of the change to come.
 //
-// A watch of b alone that began at 100 slept through 101 and 103. The batch of 104 notes in the
-// cell of the watch's group that it concerns the group from number 3 to 4, and wakes the group. So
-// the watch looks at change 3 and at no other, although its own position is still 1.
+// A watch of b alone that began at 100 slept through 101 and 103. The batch of 104 concerns its
+// group: publish writes into the group's cell that the changes from number 3 up to, and without, 4
+// are to be looked at, and wakes the group. So the watch looks at change 3 and at no other,
+// although its own position is still 1.
 //
 // Now let Config.WindowEvents be 2. Then the state of 104 drops change 1: its window is 2 3, and
 // its floor is 101. A watch of all pods that has not yet looked at change 1 ends with Compacted,
@@ -73,8 +74,8 @@
 // clock.mu. None is held across I/O, decoding or a callback.
 //
 // The registry makes a Resource for each resource that is stored and calls its operations for the
-// requests of clients. server/backing makes the Caches and reads their Taps, for the garbage
-// collector among others.
+// requests of clients. server/backing makes the Caches and reads their Taps, from which the garbage
+// collector learns of all objects.
 //
 // Not here: what the bytes mean (DecodeFunc), API errors, resourceVersion strings (registry). Read:
 // config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go,
