@@ -34,8 +34,8 @@
 //
 // The steps are those of every write (registry/write.go). This is what they do for this kind:
 //
-//   - default: scheme/api/corev1 sets sessionAffinity None, the traffic policies Cluster, and
-//     protocol TCP and targetPort 80 of the port.
+//   - default: scheme/api/corev1 sets sessionAffinity None, internalTrafficPolicy and
+//     externalTrafficPolicy Cluster, and for the port protocol TCP and targetPort 80.
 //   - mutate: admission plugins and webhooks see a service without addresses.
 //   - baptize: the service gets its namespace and a UID.
 //   - reserve: reserveService (servicereserve.go) first completes the object: families.complete
@@ -45,17 +45,17 @@
 //     reservePorts takes a node port, say 31380, by one change of the record of node ports, and
 //     sets nodePort. takeEndpoints has nothing to do, because it is for deletions.
 //   - prepare: prepareService has nothing to do, because it is for changes of the type.
-//   - validate: checkService checks the whole object, with the addresses and ports that the server
-//     has chosen. A mistake elsewhere in the object is found only here.
+//   - validate: checkService checks the whole object, with the address and the port that the
+//     server has chosen. So a service with a mistake in another field takes both in vain.
 //   - admit, encode, put: validators of admission see the addresses; the service is stored.
 //   - settle: each reservation is told the fate of the write. If it is Stored, both keep what they
 //     have taken. If it is NotStored, because a check failed or the name exists, the IPAddress is
 //     deleted and the node port released. If it is InDoubt, neither is given back: the service may
-//     be there. AddressRepair and the repair of node ports (registry/ports) find out later.
+//     be there. AddressRepair and the repair of node ports (server/addresses) find out later.
 //
 // If the server dies between reserve and put, an IPAddress and a node port are left without a
-// service, which the two repairs find as well. A service is never stored with an address that it
-// does not hold.
+// service. The two repairs find these as well. In no case is a service stored before it holds its
+// address and its port.
 //
 // Not here: the verbs (registry); types and defaults (scheme/api/corev1); the rules for the spec of
 // a pod, which other groups need as well (registry/podspec); the order of addresses in a range
