@@ -117,8 +117,8 @@ func (c *compiler) fail(at, format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf("%s: "+format, append([]any{at}, args...)...))
 }
 
-// compile returns the Type of t: the one of this session or of an earlier one, or a new one. It
-// returns nil after recording why t cannot be described.
+// compile returns the Type of t: one that this compiler or an earlier call of Register has made, or
+// a new one. It returns nil after recording why t cannot be described.
 func (c *compiler) compile(t reflect.Type, at string) *Type {
 	if known, ok := c.types[t]; ok {
 		return known

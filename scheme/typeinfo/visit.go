@@ -75,13 +75,14 @@ func (v *Visitor) plan(t *Type) *visit {
 	return plan
 }
 
-// visitCompiler compiles the plans of the types below one type. plans holds those of this session.
+// visitCompiler compiles the plans of the types below one type. plans holds the new ones, which are
+// published together at the end.
 type visitCompiler struct {
 	visitor *Visitor
 	plans   map[*Type]*visit
 }
 
-// compile returns the plan of t, from this session or an earlier one, or a new one.
+// compile returns the plan of t: one of c.plans, a published one, or a new one.
 func (c visitCompiler) compile(t *Type) *visit {
 	if plan, ok := c.plans[t]; ok {
 		return plan
