@@ -131,6 +131,8 @@ func hasPartialHugePages(spec *corev1.PodSpec) bool {
 	return odd(spec.Overhead)
 }
 
+// hasInvalidNodeValues looks at the required terms of the node affinity only: values of preferred
+// terms are not checked in new specs either.
 func hasInvalidNodeValues(spec *corev1.PodSpec) bool {
 	n := NodeAffinity(spec)
 	if n == nil || n.RequiredDuringSchedulingIgnoredDuringExecution == nil {
