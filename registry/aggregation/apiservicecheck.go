@@ -76,8 +76,8 @@ func checkLocal(p *field.Path, spec *apiregistrationv1.APIServiceSpec) field.Err
 }
 
 // checkRemote validates how the server behind is reached. A missing port is validated as 0, which
-// is invalid, because v1 has a default for it. To verify the server by a CA bundle and not to
-// verify it are contradictory.
+// is invalid, because v1 has a default for it. A CA bundle, by which the server's certificate is
+// verified, contradicts insecureSkipTLSVerify.
 func checkRemote(p *field.Path, spec *apiregistrationv1.APIServiceSpec) field.ErrorList {
 	service := p.Child("service")
 	errs := check.Required(service.Child("namespace"), spec.Service.Namespace)

@@ -3,7 +3,7 @@
 // without a service), or a server behind it that is reached through a service.
 //
 // Laws: the texts and the order of errors are those of kube-aggregator. An update is held to the
-// same rules as a new object; none may be broken because it was broken before.
+// same rules as a new object, even where the old object breaks a rule.
 //
 // Resources returns the declaration. The server makes a store from it at its start.
 //

@@ -36,8 +36,8 @@ func tokenReviews(tokens request.TokenAuthenticator) registry.Actions {
 // reviewToken finds the user of the token in r and sets the status of r. The token ends at the
 // first space, as a bearer token in a header does. Warnings for the bearer of the token, which
 // authenticators leave in the context, do not go to the client that asks: the authenticator gets a
-// context of its own. If r names audiences, the accepted ones must be among them; else the
-// authenticator is wrong, which is an internal error.
+// context of its own. If r names audiences, at least one of them must be among those that the
+// authenticator accepted; otherwise the authenticator is at fault, which is an internal error.
 func reviewToken(ctx context.Context, tokens request.TokenAuthenticator,
 	r *authenticationv1.TokenReview) (meta.Typed, error) {
 	token, _, _ := strings.Cut(strings.TrimRightFunc(r.Spec.Token, unicode.IsSpace), " ")

@@ -26,6 +26,37 @@
 // ports (servicereserve.go), bindings and evictions write pods and budgets (podbinding.go,
 // podeviction.go).
 //
+// A worked example, the create of a service. The service range is 10.96.0.0/12, and a client posts
+// to /api/v1/namespaces/default/services:
+//
+//	{"kind":"Service","apiVersion":"v1","metadata":{"name":"web"},
+//	 "spec":{"type":"NodePort","selector":{"app":"web"},"ports":[{"port":80}]}}
+//
+// The steps are those of every write (registry/write.go). This is what they do for this kind:
+//
+//   - default: scheme/api/corev1 sets sessionAffinity None, internalTrafficPolicy and
+//     externalTrafficPolicy Cluster, and for the port protocol TCP and targetPort 80.
+//   - mutate: admission plugins and webhooks see a service without addresses.
+//   - baptize: the service gets its namespace and a UID.
+//   - reserve: reserveService (servicereserve.go) first completes the object: families.complete
+//     sets ipFamilyPolicy SingleStack and ipFamilies [IPv4]. Then it makes three reservations at
+//     the same time. reserveAddresses guesses a free address of the upper band, say 10.101.7.3,
+//     and takes it by creating the IPAddress of that name; it sets clusterIP and clusterIPs.
+//     reservePorts takes a node port, say 31380, by one change of the record of node ports, and
+//     sets nodePort. takeEndpoints has nothing to do, because it is for deletions.
+//   - prepare: prepareService has nothing to do, because it is for changes of the type.
+//   - validate: checkService checks the whole object, with the address and the port that the
+//     server has chosen. So a service with a mistake in another field takes both in vain.
+//   - admit, encode, put: validators of admission see the addresses; the service is stored.
+//   - settle: each reservation is told the fate of the write. If it is Stored, both keep what they
+//     have taken. If it is NotStored, because a check failed or the name exists, the IPAddress is
+//     deleted and the node port released. If it is InDoubt, neither is given back: the service may
+//     be there. AddressRepair and the repair of node ports (server/addresses) find out later.
+//
+// If the server dies between reserve and put, an IPAddress and a node port are left without a
+// service. The two repairs find these as well. In no case is a service stored before it holds its
+// address and its port.
+//
 // Not here: the verbs (registry); types and defaults (scheme/api/corev1); the rules for the spec of
 // a pod, which other groups need as well (registry/podspec); the order of addresses in a range
 // (scheme/iprange); the record of node ports (registry/ports); exec, log and the other subresources

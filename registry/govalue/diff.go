@@ -13,7 +13,8 @@ import (
 // contextLines is how many unchanged lines stand around a change.
 const contextLines = 3
 
-// maxDiffLines bounds the work on large objects; a longer text is shown as replaced as a whole.
+// maxDiffLines bounds the work on large objects; a longer text is shown as replaced as a whole. It
+// must stay below 1<<15, the room for a column in middle.places.
 const maxDiffLines = 2000
 
 // edit is one line of a diff. op says whether it is kept (' '), removed ('-') or added ('+').
@@ -59,6 +60,8 @@ func unifiedDiff(a, b []string) string {
 	return out.String()
 }
 
+// span returns n lines from a line on as the head of a hunk writes them: "7,3", or "7" for one
+// line. No lines are "6,0", after the line before them.
 func span(line, n int) string {
 	if n == 1 {
 		return fmt.Sprint(line)
@@ -112,22 +115,29 @@ func diffLines(a, b []string) []edit {
 	return edits
 }
 
-// middle finds a shortest edit in the space of one line of the table of all pairs of places. The
-// edit is a path through that table, from the beginning of both texts to their ends, which keeps a
-// line whenever it can, and removes lines before it adds others as long as no common line is lost
-// by that. Where it comes to the middle of the first text is found by going through the whole table
-// once, backwards; what lies before and behind that place is done likewise, by half the work.
+// middle finds a shortest edit that turns the text a into the text b. Think of a table with a row
+// for each line of a and a column for each line of b. An edit is a path through the table from its
+// top left corner to its bottom right one. A step down removes a line of a, a step to the right
+// adds a line of b, and a diagonal step keeps a line that both texts have there. The best path has
+// the most diagonal steps; of several best paths it is the one that goes down as early as it can,
+// so that lines are removed before others are added.
+//
+// The table itself would take too much memory. So crossing goes through it row by row, from the
+// last row to the first, and holds one row. That is enough to tell in which column the best path
+// crosses the row in the middle of a. diff splits both texts there and does the same with the two
+// halves, which together are half of the table.
 type middle struct {
 	edits []edit
-	texts []string // of the lines by number; equal ones have one number
-	// places is the present line of the table. For each place j in b it has the length of the
-	// common subsequence of the rest of a and b[j:], times length, and where the path from here
-	// comes to the middle of a.
+	texts []string // of the lines by number; equal lines have the same number
+	// places is the present row i of the table. For each column j it holds two numbers: the length
+	// of the longest common subsequence of a[i:] and b[j:] in the upper 16 bits, and in the lower
+	// 15 bits the column in which the best path from here crosses the middle row.
 	places []uint32
 }
 
-// length is one common line in middle.places; below marks a place that the path goes to if another
-// is as good.
+// length is one common line in the upper bits of middle.places. below is the bit between the two
+// numbers: it is set in one of two values to be compared, which is then the greater one if their
+// lengths are equal.
 const (
 	length = 1 << 16
 	below  = 1 << 15
@@ -153,12 +163,14 @@ func newMiddle(edits []edit, a, b []string) *middle {
 	return m
 }
 
+// add appends an edit of each line to edits.
 func (m *middle) add(op byte, lines []uint16) {
 	for _, n := range lines {
 		m.edits = append(m.edits, edit{op, m.texts[n]})
 	}
 }
 
+// diff appends the edit from a to b to edits. It recurses until a has one line or b has none.
 func (m *middle) diff(a, b []uint16) {
 	if len(a) > 1 && len(b) > 0 {
 		half := len(a) / 2
@@ -179,7 +191,7 @@ func (m *middle) diff(a, b []uint16) {
 	m.add('+', b)
 }
 
-// crossing returns the place in b at which the path comes to a[half].
+// crossing returns the column, an index in b, in which the best path reaches row half.
 func (m *middle) crossing(a, b []uint16, half int) int {
 	places := m.places[:len(b)+1]
 	clear(places)

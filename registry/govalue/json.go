@@ -93,6 +93,9 @@ var apiPackages = strings.TrimSuffix(podSpecType.PkgPath(), "corev1")
 
 func isAPI(t reflect.Type) bool { return strings.HasPrefix(t.PkgPath(), apiPackages) }
 
+// write renders a value of any type. What has no internal twin, and so no Go names to show, is
+// written as its JSON: scalars, bytes, types with a JSON form of their own, and structs of other
+// packages. A Choice is such a type in our packages only: its twin is a plain struct.
 func write(b *bytes.Buffer, v reflect.Value) {
 	if b.Len() > maxText {
 		return // too long already; MarshalJSON fails
@@ -203,6 +206,8 @@ func writeMap(b *bytes.Buffer, v reflect.Value) {
 	b.WriteByte('}')
 }
 
+// writePodSpec writes a pod spec. In the internal type, the fields about the namespaces of the host
+// belong to the security context, which is never nil.
 func writePodSpec(b *bytes.Buffer, v reflect.Value) {
 	b.WriteByte('{')
 	sep := ""

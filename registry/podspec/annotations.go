@@ -173,6 +173,8 @@ func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec
 	return errs
 }
 
+// seccompMatches compares the seccomp annotation of a container with the profile in the field. The
+// annotation docker/default is the older name of runtime/default.
 func seccompMatches(p *field.Path, annotation string, profile *corev1.SeccompProfile) field.ErrorList {
 	if annotation == dockerProfile {
 		annotation = runtimeProfile

@@ -95,7 +95,8 @@ var quirks = [...]func(spec *corev1.PodSpec) bool{
 }
 
 // has reports whether the old spec has quirk q. It searches the spec once for each quirk, whatever
-// the number of containers that ask.
+// the number of containers that ask. Most rules ask only after they have found an error, so most
+// old specs are searched for few quirks or none.
 func (b *before) has(q quirk) bool {
 	if b == nil {
 		return false
@@ -130,6 +131,8 @@ func hasPartialHugePages(spec *corev1.PodSpec) bool {
 	return odd(spec.Overhead)
 }
 
+// hasInvalidNodeValues looks at the required terms of the node affinity only: values of preferred
+// terms are not checked in new specs either.
 func hasInvalidNodeValues(spec *corev1.PodSpec) bool {
 	n := NodeAffinity(spec)
 	if n == nil || n.RequiredDuringSchedulingIgnoredDuringExecution == nil {

@@ -9,7 +9,8 @@ import (
 // DropDisabled clears the fields of spec whose feature is not served, unless the old spec uses the
 // feature: scheduling groups (KEP-4671), stop signals (KEP-4960), cluster trust bundles (KEP-3257)
 // and pod certificates (KEP-4317). old is nil on create. As in kube-apiserver, one use in the old
-// spec allows the feature in all of the new spec.
+// spec allows the feature in all of the new spec. A client does not learn that a field was cleared:
+// to a server that does not serve a feature, its field is like one that does not exist.
 func DropDisabled(spec, old *corev1.PodSpec) {
 	if old == nil || old.SchedulingGroup == nil {
 		spec.SchedulingGroup = nil

@@ -16,6 +16,23 @@
 //     each element: they stop at field.MaxErrors. It finds duplicates and references by hash. So
 //     the work for a spec is linear in its size.
 //
+// For example, let this be the spec of a new pod, defaults apart:
+//
+//	volumes:     [{name: data, secret: {}}]
+//	containers:  [{name: app, image: app:1, volumeMounts: [{name: data, mountPath: /data}]}]
+//	tolerations: [{key: spot, operator: Lt, value: "5"}]
+//
+// Rules.Pod returns three errors, in the order of the calls in specCheck.check:
+//
+//	spec.volumes[0].secret.secretName: Required value
+//	spec.containers[0].volumeMounts[0].name: Not found: "data"
+//	spec.tolerations[0].operator: Unsupported value: "Lt": ...
+//
+// The second error follows from the first: only valid volumes are in specCheck.volumes, in which
+// the mount is looked up. The third is the rule for a quirk. If the stored pod had the operator Lt,
+// as a server of another version may have stored it, Rules.After would have kept that pod for
+// Rules.was, and an update of its labels would pass.
+//
 // Callers. Rules.Pod and Rules.Template check a whole spec. Selector, NotEmpty, Selected and
 // Lasting check what the owners of pods ask of their templates. Profiles reports annotations of a
 // new pod that contradict its fields. Claim, PersistentVolume and InlineVolume check storage.

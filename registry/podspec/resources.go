@@ -141,6 +141,9 @@ func (c requirements) wholePages(p *field.Path, name corev1.ResourceName, q meta
 		fmt.Sprintf("%s is not positive integer multiple of %s", q.String(), name))}
 }
 
+// areWholePages reports whether an amount of huge pages is a multiple of the page size, which the
+// name gives: 5Mi of hugepages-2Mi are not. A name whose page size is no positive whole quantity
+// has no valid amount.
 func areWholePages(name corev1.ResourceName, q meta.Quantity) bool {
 	page, err := meta.ParseQuantity(strings.TrimPrefix(string(name), corev1.ResourceHugePagesPrefix))
 	return err == nil && page.Sign() > 0 && isWhole(page) && q.Value()%page.Value() == 0

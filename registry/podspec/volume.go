@@ -125,7 +125,9 @@ func (c checker) and(also func() field.ErrorList) checker {
 }
 
 // union checks the first member that is set and refuses the others, except those with beside. It
-// returns how many are set, so that the caller can report a missing member in its own words.
+// returns how many are set, so that the caller can report a missing member in its own words. For
+// example, in a volume with emptyDir and secret, emptyDir is checked, because it is first in the
+// list of sources, and secret is refused without a look at what is in it.
 func union(p *field.Path, members []checker) (field.ErrorList, int) {
 	var errs field.ErrorList
 	n := 0

@@ -10,7 +10,8 @@ import (
 
 // This file checks PersistentVolumes for registry/core, and the inline volumes of VolumeAttachments
 // for registry/storage. Many types have a variant for PersistentVolumes, whose secrets may be in
-// any namespace because a PersistentVolume has none.
+// any namespace because a PersistentVolume has none. The check of a variant takes the fields that
+// both have to the check for pods, and adds its own rule for the namespace, if there is one.
 
 // PersistentVolume returns what is wrong with the spec at p of the PersistentVolume called name.
 // nodeAffinity needs a required part; volumeAttributesClassName needs a CSI volume (KEP-3751).
@@ -74,6 +75,7 @@ func InlineVolume(p *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorL
 	return errs
 }
 
+// checkVolumeModes checks the access modes, of which there must be at least one.
 func checkVolumeModes(p *field.Path, spec *corev1.PersistentVolumeSpec) field.ErrorList {
 	if len(spec.AccessModes) == 0 {
 		return field.ErrorList{field.Required(p.Child("accessModes"), "")}

@@ -15,6 +15,10 @@ import (
 // Most are plugins that newer kubelets no longer have. The API still has them, and so they are
 // still checked. sources in volume.go and persistentSources in volume_persistent.go call the
 // checks.
+//
+// A check without a comment only requires what the plugin cannot mount without: the name of a disk,
+// the servers of a storage cluster, the name of the secret with the credentials. Nothing is looked
+// up: whether the disk or the secret exists, the kubelet finds out when it mounts the volume.
 
 // checkHostPath checks a path on the node. An empty type means that nothing is checked before the
 // mount.

@@ -1,6 +1,12 @@
 // Package scale declares the subresource scale, through which autoscalers and kubectl read and set
 // the replicas of an object without knowing its kind. Its kind is autoscaling/v1 Scale.
 //
+// Laws: a write through the subresource changes the desired number of replicas and nothing else of
+// the object. Reading it shows the numbers and the selector at one revision of the object.
+//
+// The packages that declare kinds with replicas, such as registry/apps, pass the result of Of to
+// their declarations. All functions may be called at once.
+//
 // Not here: the type (scheme/api/autoscalingv1), and how a door with a kind of its own works
 // (registry).
 package scale

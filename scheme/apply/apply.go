@@ -30,6 +30,41 @@
 //     were made from.
 //   - Where two trees hold the same text, the walks do not look into that text.
 //
+// A worked example, an application with a conflict. Alice applies a Deployment that does not exist;
+// this is the part of her configuration that matters here:
+//
+//	metadata: {name: web, labels: {tier: front}}
+//	spec:     {replicas: 3, minReadySeconds: 10}
+//
+// The object is created with one entry of managedFields: manager alice, operation Apply, and the
+// Set of the fields that the configuration lists, in FieldsV1:
+//
+//	{"f:metadata":{"f:labels":{"f:tier":{}}},"f:spec":{"f:minReadySeconds":{},"f:replicas":{}}}
+//
+// Then a controller, manager scaler, updates spec.replicas to 5. Door.Update compares the two trees
+// (Compare) and finds one changed field. So scaler gets an entry with the operation Update and the
+// Set {"f:spec":{"f:replicas":{}}}, and alice's entry loses f:replicas (write.takeFromOthers).
+//
+// Now alice applies the same configuration again. Door.Apply takes these steps:
+//
+//  1. decode makes owners of the two entries, and Check finds nothing wrong with the configuration
+//     and the live object.
+//  2. Merge puts the configuration into the live object: spec.replicas is 3 again.
+//  3. FieldsOf returns the fields of the configuration, which become the fields of alice.
+//  4. prune finds that alice still lists all fields of her last application, so it removes none.
+//  5. losses compares the live object with the merged one: only spec.replicas has changed, and
+//     scaler owns it. That is a conflict, and the client gets 409 with one cause: Apply failed with
+//     1 conflict: conflict with "scaler" using apps/v1: .spec.replicas
+//
+// Alice can resolve the conflict in three ways:
+//
+//   - She applies with force=true: spec.replicas becomes 3, alice owns it, and scaler's entry,
+//     which has no fields left, is dropped.
+//   - She applies replicas: 5: the merge changes nothing, so nobody loses a field, and both own it.
+//   - She leaves replicas out: it stays 5 and belongs to scaler alone.
+//
+// If she leaves out the label as well, which only she owns, step 4 removes it from the object.
+//
 // All functions work on trees of package jsontext, which may be lazy, and on schemas; whether the
 // kind has a Go type makes no difference. All exported functions may be called concurrently, except
 // where a comment says otherwise.

@@ -35,10 +35,10 @@ const (
 	changes // is how many there are
 )
 
-// happened says which changes a value itself has seen, as one field.
+// happened says, for each sort of change, whether it happened to a value itself, as one field.
 type happened [changes]bool
 
-// within holds the sets of changes to fields below a value.
+// within holds, for each sort of change, the set of the fields below a value to which it happened.
 type within [changes]*Set
 
 // comparer walks two trees at once and collects changes in one builder for each sort of change.

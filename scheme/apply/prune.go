@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// prune returns merged without the fields that self listed in its last application, no longer
-// lists, and nobody else owns.
+// prune returns merged without the fields that self listed in its last application and no longer
+// lists, unless another owner has them.
 //
 // The steps are those of structured-merge-diff: all fields that last lists are removed; fields that
 // somebody owns are put back, version by version, beginning with the version of last, because

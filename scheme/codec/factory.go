@@ -17,8 +17,8 @@
 //     field names are case-sensitive, unknown and repeated fields are reported with their
 //     paths, syntax and type errors read as encoding/json's.
 //   - Encoding gives the bytes that encoding/json would give, kind and apiVersion first.
-//   - Any input ends in a value or an error: nesting, alias expansion and the memory of lists
-//     are bounded, and decoding ends soon after its Meter has ended.
+//   - Any input ends in a value or an error: nesting, the expansion of YAML aliases and the
+//     memory of lists are bounded, and decoding ends soon after its Meter has ended.
 //   - A decoded object shares no memory with the input, unless the caller states that the input
 //     never changes.
 //
@@ -28,10 +28,10 @@
 // Not here: the tokens of JSON (jsontext), conversion between versions and defaulting (package
 // scheme), the reaction to unknown fields (router).
 //
-// Read: media.go and negotiate.go (which encoding), factory.go and object.go (entry points),
-// plan.go, decode.go, collection.go, tree.go and typeerror.go (JSON in), encode.go, json.go (JSON
-// out; json.go is the only file that imports goccy/go-json), status.go (the same for Status),
-// peek.go, needs.go and peekneeds.go (looking into encoded objects), peekowners.go and
+// Read: media.go, negotiate.go and page.go (which encoding), factory.go and object.go (entry
+// points), plan.go, decode.go, collection.go, tree.go and typeerror.go (JSON in), encode.go,
+// json.go (JSON out; json.go is the only file that imports goccy/go-json), status.go (the same for
+// Status), peek.go, needs.go and peekneeds.go (looking into encoded objects), peekowners.go and
 // managedfields.go (the same for the garbage collector and for managedFields), yaml.go and
 // yamljson.go, protoplan.go, protodecode.go, protoencode.go and proto.go, protopeek*.go (peek.go
 // for protobuf), frame.go (watch events).

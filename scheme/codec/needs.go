@@ -16,6 +16,39 @@ import (
 // What a look into an encoded object must find so that defaulting would change nothing: the needs
 // that package scheme collects (typeinfo.Need) are compiled into trees of needNodes. This file only
 // compiles; peekneeds.go and protopeekneeds.go evaluate the trees while they read an object.
+//
+// A worked example, the RoleBinding of rbac.authorization.k8s.io/v1. Two of its structs have
+// defaulting functions, and each states what it needs to find so that it changes nothing:
+//
+//	scheme.AddDefaulting(s, defaultRoleRef, "apiGroup")
+//	scheme.AddDefaulting(s, defaultSubject, "apiGroup | kind=ServiceAccount")
+//
+// They compile to three nodes. A node gives each fact a bit, and says which bits must be set:
+//
+//	RoleBinding  bit 0: roleRef is there                             must: bit 0
+//	             fields: subjects (below it Subject), roleRef (below it RoleRef)
+//	RoleRef      bit 0: apiGroup is not empty                        must: bit 0
+//	Subject      bit 0: apiGroup is not empty                        clause: bit 0 or bit 1
+//	             bit 1: kind is ServiceAccount
+//
+// No function states the need of bit 0 of RoleBinding. It follows from that of RoleRef, because a
+// missing roleRef is decoded as an empty struct, whose apiGroup the function would fill
+// (needNode.zeroLacks).
+//
+// A Peeker now reads this object, which was stored without its defaults:
+//
+//	{..., "subjects":[{"kind":"ServiceAccount","name":"a"}, {"kind":"User","name":"b"}],
+//	 "roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"}}
+//
+// At each object that has a node it opens a frame with no bit set. In the first subject kind sets
+// bit 1, so the clause holds at the closing brace. In the second subject no bit is set: the clause
+// fails, Peek.Lacks is set, and the registry decodes the object and completes it. If the second
+// subject had an apiGroup, the registry would leave the object undecoded.
+//
+// A need with a longer path, such as "spec.internalTrafficPolicy | spec.type=ExternalName" of a
+// Service, is about facts of the Service that are found one object further in. While the members of
+// spec are compiled, the fact travels along as a claim, and becomes a test of the member type whose
+// bit belongs to the frame one level up (needTest.up).
 
 // Needs makes Peekers and ProtoPeekers that also report whether defaulting might change an object
 // (Peek.Lacks). For each struct type it knows what the defaulting functions need to find so that
@@ -142,12 +175,12 @@ const (
 type valueKind uint8
 
 const (
-	anyValue valueKind = iota
+	anyValue valueKind = iota // a list, a map or bytes
 	stringValue
 	boolValue
 	numberValue
 	intOrStringValue
-	customValue   // types of their own form: nothing is proven
+	customValue   // a struct, any JSON, or a type with its own encoding: nothing is proven
 	nullableValue // a pointer: empty only if null
 )
 
@@ -194,8 +227,8 @@ type needCompiler struct {
 // claim is a fact that the node of an outer object wants to know about a value inside of it.
 type claim struct {
 	path []typeinfo.Step // the steps from the value at hand to the value that the fact is about
+	test needTest
 	// depth is the number of structs around the object that wants to know the fact.
-	test  needTest
 	depth int
 }
 

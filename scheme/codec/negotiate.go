@@ -150,9 +150,9 @@ func produced(offer Offer) []string {
 	return append(append([]string{}, typeNames[:]...), streamTypes...)
 }
 
-// Producible checks an Accept header for an endpoint that has a single media type, only. It returns
-// nil if the header names that type or */*, whatever their parameters. Otherwise it returns the 406
-// of kube-apiserver's routing, which is a *meta.StatusError.
+// Producible checks an Accept header for an endpoint that answers in a single media type, which the
+// caller passes as only. It returns nil if the header names that type or */*, with any parameters.
+// Otherwise it returns the 406 of kube-apiserver's routing, which is a *meta.StatusError.
 func Producible(accept, only string) error {
 	if accept == "" {
 		return nil

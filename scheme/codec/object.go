@@ -95,8 +95,8 @@ func (f *Factory) decodeQuickly(req DecodeRequest, guess meta.GroupVersionKind) 
 
 // fill decodes JSON into obj and returns the unknown and repeated fields. The JSON is known to be
 // well-formed unless req.As is set. An object without a Go type decodes itself by its
-// UnmarshalJSON. Then only repeated fields are reported: which fields are unknown, only the schema
-// of its kind says.
+// UnmarshalJSON. Then only repeated fields are reported, because the schema of the kind, which is
+// not at hand here, tells which fields are unknown.
 func (f *Factory) fill(obj meta.Typed, gvk meta.GroupVersionKind, req DecodeRequest) ([]string, error) {
 	t := f.kinds.Type(gvk)
 	if t != nil && reflect.TypeOf(obj).Elem() == t.Go {

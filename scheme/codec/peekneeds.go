@@ -209,8 +209,8 @@ func (l *peeker) found(look *needLook, f *needField, start int) {
 	}
 }
 
-// fillState says whether a value is empty. doubtful means that it is proven to be neither empty nor
-// full.
+// fillState says whether a value is empty. doubtful means that neither is certain: the value may be
+// empty in an unusual spelling.
 type fillState uint8
 
 const (

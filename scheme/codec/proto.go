@@ -65,8 +65,8 @@ func appendEnvelope(dst []byte, apiVersion, kind string) []byte {
 }
 
 // beginLength reserves one byte for the length of what is appended next, and endLength writes the
-// length there. The length of more than 127 bytes takes more than one byte: then endLength moves
-// the content.
+// length there. If the content has more than 127 bytes, its length takes more than one byte: then
+// endLength moves the content to make room.
 func beginLength(dst []byte) (out []byte, at int) { return append(dst, 0), len(dst) }
 
 // endLength writes the length of everything after index at, which beginLength returned.

@@ -67,7 +67,8 @@ func (l *protoNeeds) message(n *needNode, data []byte) {
 		if tag&5 != 0 { // neither a varint nor length-delimited
 			value, from = 0, afterFixed(data, tag, at)
 		}
-		i = from + int(min(value*(tag>>1&1), uint64(len(data)))) // nothing follows a number
+		// Only a length-delimited field (wire type 2, bit 1 of the tag) has bytes after value.
+		i = from + int(min(value*(tag>>1&1), uint64(len(data))))
 		var f *needField
 		if tag>>3 < uint64(len(n.numbers)) {
 			f = n.numbers[tag>>3]

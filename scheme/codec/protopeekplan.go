@@ -18,8 +18,8 @@ type peekMessage struct {
 	typ     *typeinfo.Type
 	fields  []*peekField // the fields that are read
 	numbers []*peekField // the same by number, for numbers below smallNumbers
-	// empty are the Fields that JSON has for a value with an empty message, where that is not "":
-	// JSON writes a false boolean unless it is omitempty, while nothing in the message says so.
+	// empty holds the texts that Peek.Fields gets for an empty message, unless they are "": JSON
+	// writes a false boolean without omitempty, while an absent field of a message means the same.
 	empty []emptyField
 	// decoded are the paths to values that cannot be read off the wire.
 	decoded pathNode
@@ -110,6 +110,8 @@ func (m *peekMessage) field(number protowire.Number) *peekField {
 // t; the object itself is at 0.
 func makePeekMessage(t *typeinfo.Type, depth int, paths *pathNode) *peekMessage {
 	m := &peekMessage{typ: t}
+	// In JSON the members of an inlined struct stand beside those of t; in protobuf the inlined
+	// struct is one field of t. So its paths are gathered under that field.
 	inlined := map[*typeinfo.Field]*pathNode{}
 	for i := range paths.children {
 		child := &paths.children[i]

@@ -20,7 +20,7 @@ import (
 type message struct {
 	custom  typeinfo.ProtoMessage
 	fields  []protoField  // ascending by number
-	numbers []*protoField // by number, for numbers below smallNumbers, which all are in practice
+	numbers []*protoField // by number, below smallNumbers; all API types have only such numbers
 }
 
 // smallNumbers is the limit below which field numbers are looked up in a table.
@@ -32,8 +32,8 @@ type protoField struct {
 	number  protowire.Number
 	tag     []byte // with the wire type of one value
 	offset  uintptr
-	kind    typeinfo.Kind  // of the value; of a list its elements, of a map its values
-	typ     *typeinfo.Type // the same
+	kind    typeinfo.Kind  // of the value; for a list of its elements, for a map of its values
+	typ     *typeinfo.Type // of the same value
 	pointer bool           // the field, the element or the map's value is a pointer
 	list    bool
 	isMap   bool

@@ -12,8 +12,8 @@ import (
 )
 
 // DecodeTree decodes JSON into a tree of maps, lists and scalars, as jsontext.Decode does. If
-// strict is set it also returns a message for each repeated field. Errors read as encoding/json's,
-// or are that of m, which counts the bytes and may be nil.
+// strict is set it also returns a message for each repeated field. m, which may be nil, counts the
+// bytes. The error is that of m if m has ended; otherwise it reads as encoding/json's.
 func DecodeTree(data []byte, strict bool, m *meter.Meter) (v any, warnings []string, err error) {
 	d := newDecoder(data, false, strict, m)
 	if v, err = d.Document(); err == nil {

@@ -53,9 +53,9 @@ const MaxWork = 1 << 29
 // shiftsPerStep is the number of list elements that move in the time of one step, a nanosecond.
 const shiftsPerStep = 8
 
-// startDepth returns the depth at which the scan of an input begins to count. A scan ends at
-// jsontext.MaxDepth, so a longer input may nest less: 3 MiB may have 85 levels, 25 KiB may have
-// all.
+// startDepth returns the depth from which the scan of an input counts, instead of 0. A scan ends at
+// jsontext.MaxDepth, so a longer input may nest less: 3 MiB may have 85 levels, 25 KiB may have all
+// levels up to MaxDepth.
 func startDepth(length int) int { return max(0, jsontext.MaxDepth-maxScan/max(length, 1)) }
 
 // Kind says how a client is told that its patch was refused.
@@ -95,8 +95,8 @@ type Error struct {
 	Message string
 }
 
-// Error returns the message, in the words of kube-apiserver. Clients never see that of
-// Inapplicable.
+// Error returns the message, in the words of kube-apiserver. Clients never see the message of an
+// Inapplicable error.
 func (e *Error) Error() string { return e.Message }
 
 func malformed(message string) error    { return &Error{Malformed, message} }

@@ -169,10 +169,10 @@ func (x *keyed) find(value any) (int, error) {
 // without removes the elements of l whose key has one of the values, in place, and returns the
 // rest.
 //
-// Kubernetes removes one element after the other by append, each time moving the tail
-// forward. Its caller still holds the list at the old length, and sorts by it. So the part of the
-// array behind the result must have the elements that those moves would leave there, in the order
-// of values.
+// Kubernetes removes one element after the other by append(l[:i], l[i+1:]...), which moves the
+// elements after i forward. Its caller still holds the list at the old length, and later sorts by
+// that list. So without must leave behind the result what those moves leave there: for example,
+// [a b c d] without d and then b becomes [a c], and c d stand behind it in the array.
 func without(l list, key string, values []any, m *meter.Meter) list {
 	byValue := map[any][]int{}
 	for i, v := range l {
@@ -237,7 +237,8 @@ func distinct(l list) list {
 	return l
 }
 
-// ranked is an element and its index in the list like which it is sorted, -1 if it is not in that.
+// ranked is an element of the list that rank sorts. index is its position in the list that gives
+// the order, -1 if it is not in that list.
 type ranked struct {
 	value any
 	index int

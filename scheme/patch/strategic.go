@@ -84,8 +84,9 @@ func strategic(doc, patch []byte, t *typeinfo.Type, m *meter.Meter) (merged, cha
 	return merged, changes, err
 }
 
-// shape is the type of the values that are merged. t is nil for a type without a descriptor, such
-// as the elements of []byte.
+// shape is the declared type of the values that are merged. t is nil for a type without a
+// descriptor, such as the elements of []byte. It is not the shape that shapeOf and elementShape
+// name, which is the Go type of a decoded value, whatever type is declared.
 type shape struct {
 	t       *typeinfo.Type
 	pointer bool
@@ -358,8 +359,8 @@ func elementShape(lists ...list) (string, error) {
 
 // applyElementDirectives carries out the $patch directives among the elements of a patch, and
 // returns the lists that are left to merge: old without deleted elements, and the patch without
-// directives. After a replace, the rest of the patch is the old list, and there is nothing left to
-// merge.
+// directives. If an element says $patch: replace, the other elements of the patch are returned as
+// old, because they take the place of the old list, and there is nothing left to merge.
 func applyElementDirectives(old, patch list, key string, m *meter.Meter) (list, list, error) {
 	plain, gone := list{}, list(nil)
 	replace := false

@@ -11,8 +11,8 @@ import (
 
 // ValidateDefaults checks each default in the schema of a resource against the schema that declares
 // it. If pruned is true, a default must have no field that its schema does not describe. path is
-// the path of the schema in its object, a CustomResourceDefinition. Defaults
-// below additionalProperties are not checked. Once m has ended, the rest is not checked.
+// the path of the schema in its object, a CustomResourceDefinition. Defaults below
+// additionalProperties are not checked. Once m has ended, the rest is not checked.
 func (s *Schema) ValidateDefaults(m *meter.Meter, path *field.Path, pruned bool) field.ErrorList {
 	d := defaultChecker{meter: m, pruned: pruned}
 	d.schema(path, s, true)
@@ -63,8 +63,9 @@ func (d *defaultChecker) schema(at *field.Path, s *Schema, root bool) {
 	}
 }
 
-// value checks the default of one schema. It reports the first group of errors only: metadata of
-// the resource around it, unknown fields and metadata of resources in it, then values.
+// value checks the default of one schema: first the metadata that it is a part of, or else its
+// unknown fields and the metadata of the resources in it; then its values. If metadata has errors,
+// values are not checked.
 func (d *defaultChecker) value(at *field.Path, s *Schema) {
 	v := typeinfo.CopyJSON(s.Default)
 	if d.head {

@@ -63,7 +63,7 @@ func (d *defaulter) object(s *Schema, v map[string]any) {
 			p = s.AdditionalProperties
 		}
 		switch {
-		case p == nil, known && p.Default != nil && p.wantsDefault(held): // fields have theirs below
+		case p == nil, known && p.Default != nil && p.wantsDefault(held): // the second loop sets the field's default
 		case p.Default != nil && p.forbidsNull(held):
 			v[name] = d.make(p)
 		default:
@@ -81,9 +81,10 @@ func (d *defaulter) object(s *Schema, v map[string]any) {
 	}
 }
 
-// mayDefault returns the properties among which are all that have a default. A client may declare
-// thousands of properties, and send an object with many values that lack them; each property with a
-// default costs the object a value, or some of maxGrowth.
+// mayDefault returns properties that include all those with a default; if Parse made s, they are
+// just those. A walk over all properties would be too much work: a client may declare thousands of
+// them, and send an object with many values that have none. The work for properties with a default
+// is bounded, because each is either in the object or takes some of maxGrowth.
 func (s *Schema) mayDefault() map[string]*Schema {
 	if s.defaulted != nil {
 		return s.defaulted

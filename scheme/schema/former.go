@@ -65,7 +65,7 @@ func (f *Former) Element(v any) any {
 	return f.was[key]
 }
 
-// before returns Element as the before of a checker.
+// before returns what Element finds, in the form that a checker takes.
 func (f *Former) before(v any) before {
 	was := f.Element(v)
 	if was == nil {

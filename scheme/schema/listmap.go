@@ -30,6 +30,7 @@ func (s *Schema) ValidateLists(m *meter.Meter, path *field.Path, tree, old any) 
 	return errs
 }
 
+// distinctLists is the concern of ValidateLists.
 var distinctLists = concern{func(s *Schema) bool { return s.lists }, (*checker).listType}
 
 // listType checks one set or list of type map.
@@ -113,8 +114,9 @@ func repeated(list []any, keys []string) []int {
 // fewElements is the length up to which the elements of a list are compared with each other.
 const fewElements = 16
 
-// areDistinct reports whether the elements of a short list have scalar identities that differ. It
-// allocates nothing. If it returns false, there may be no duplicates all the same.
+// areDistinct reports whether the elements of a short list certainly differ: each is, or has as its
+// only key, a scalar unlike all others. It allocates nothing. If it returns false, the list may
+// still be without duplicates.
 func areDistinct(list []any, keys []string) bool {
 	if len(keys) > 1 {
 		return len(list) < 2

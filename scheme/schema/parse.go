@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// parse.go reads the schemas of custom resources from JSON. Package registry/extensions
-// calls Parse for each CustomResourceDefinition.
+// parse.go reads the schemas of custom resources from JSON. Package registry/extensions calls Parse
+// for each CustomResourceDefinition.
 
 // Parse reads the schema of a kind from JSON, as a CustomResourceDefinition has it in
 // openAPIV3Schema: OpenAPI 3.0 with the x-kubernetes extensions. path is the path of the schema in
@@ -28,6 +28,7 @@ func ParseLiteral(path *field.Path, data []byte) (*Schema, field.ErrorList) {
 	return parse(path, data, false)
 }
 
+// parse is Parse if prune is true, and ParseLiteral if it is false.
 func parse(path *field.Path, data []byte, prune bool) (*Schema, field.ErrorList) {
 	tree, err := jsontext.Decode(data, nil)
 	if err != nil {
@@ -46,6 +47,7 @@ type parser struct {
 	patterns map[string]*regexp.Regexp // by text, because schemas repeat their patterns
 }
 
+// fail records an error, unless the list is full.
 func (p *parser) fail(err *field.Error) {
 	if !p.errs.Full() {
 		p.errs = append(p.errs, err)

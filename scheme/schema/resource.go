@@ -24,6 +24,8 @@ func (s *Schema) ValidateResources(m *meter.Meter, path *field.Path, tree any) f
 	return embeddedResources.all(m, path, s, tree)
 }
 
+// embeddedResources is the concern of ValidateResources, roughResources that of Coerce, which also
+// changes the resources that it visits.
 var (
 	embeddedResources = concern{holdsResources, func(c *checker, s *Schema, v any) {
 		if object, ok := v.(map[string]any); ok && s.EmbeddedResource {
@@ -80,7 +82,6 @@ func validateHead(at *field.Path, v map[string]any) field.ErrorList {
 // readMeta decodes metadata from a tree. Its errors are worded as kube-apiserver words them.
 func readMeta(v any) (*meta.ObjectMeta, error) {
 	if _, ok := v.(map[string]any); !ok && v != nil {
-		// as kube-apiserver says it
 		return nil, errors.New("json: cannot unmarshal " + jsonName(v) + " into Go value of type v1.ObjectMeta")
 	}
 	data, err := jsontext.AppendTree(nil, v, jsontext.HTML)

@@ -21,18 +21,24 @@
 //
 // Laws:
 //
-//   - A finished schema is immutable, and many goroutines may use it. A Compiler belongs to one.
+//   - A finished schema is immutable, and many goroutines may use it. A Compiler belongs to one
+//     goroutine.
 //   - Trees come from clients. No size, shape or type of a value makes a walk panic; a walk ends at
 //     jsontext.MaxDepth, the depth that decoding allows, and reports and adds a bounded amount.
 //   - Work is counted by a Meter. Once the Meter has ended, walks return early, and the caller must
 //     ask the Meter.
 //
+// Callers: registry/extensions parses the schemas of custom resources, and its kinds call the walks
+// for each object. scheme/openapi publishes schemas, scheme/apply learns from them who can own
+// which fields, and scheme/cel takes the types of expressions from them.
+//
 // Not here: the JSON of OpenAPI (scheme/openapi), the tags of Go types (scheme/typeinfo),
 // evaluating Rules (scheme/cel/rules).
 //
 // Reading order: schema.go, then how a schema is made: compile.go (of a Go type), parse.go and
-// keywords.go (of JSON); then what is done with it: tree.go, prune.go, default.go, listmap.go,
-// validate.go with limits.go, junctors.go, resource.go, govalue.go and formats.go.
+// keywords.go (of JSON); then what is done with it: tree.go, prune.go, default.go, settled.go,
+// validate.go with limits.go, enum.go, junctors.go, formats.go and govalue.go; former.go (old
+// values), listmap.go and resource.go (the checks beside Validate), checkdefault.go.
 package schema
 
 import (
@@ -66,7 +72,7 @@ type Schema struct {
 	Docs        *Docs // nil for none
 
 	Type     string   // empty for any value
-	Types    []string // if several types are accepted, all of them; Type is the one that is written
+	Types    []string // all accepted types if there are several, else nil; Type is the one that is written
 	Format   string   // of OpenAPI; an unknown format allows every value
 	Nullable bool
 	Default  any    // a tree, nil if there is none; never changed, only copied
@@ -91,9 +97,9 @@ type Schema struct {
 	PreserveUnknown  bool // fields that are not described are kept
 	IntOrString      bool
 	keepsAll         bool // see PreserveAll
-	// resources says that values of s may have embedded resources, lists that they may have sets or
-	// lists of type map. Only Parse sets them: Go types have no embedded resources, and Validate
-	// checks their lists.
+	// resources says that values of s may have embedded resources. lists says that values of s may
+	// have sets or lists of type map. Only Parse sets the two: Go types have no embedded resources,
+	// and Validate checks their lists.
 	resources, lists bool
 	// defaulted are the Properties that have a Default. It is nil unless Parse has made the schema.
 	defaulted map[string]*Schema

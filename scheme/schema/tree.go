@@ -31,12 +31,12 @@ func typeOf(v any) string {
 	return ""
 }
 
-// text returns JSON that is equal for equal trees: keys are sorted, and numbers of one
-// value are written alike.
+// text returns JSON that is equal for equal trees: keys are sorted, and numbers of one value are
+// written alike.
 func text(v any) string { return string(appendText(nil, v)) }
 
 func appendText(dst []byte, v any) []byte {
-	if v == 0.0 { // also the negative one
+	if v == 0.0 { // or -0.0
 		v = int64(0)
 	}
 	out, err := jsontext.AppendTree(dst, v, jsontext.Plain)

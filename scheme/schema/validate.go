@@ -14,9 +14,10 @@ import (
 // enum.go and formats.go, or govalue.go if the schema is of a Go type. The kinds of custom
 // resources call Validate for each write.
 
-// Validate checks the values in a tree against s, and returns the errors until the list is full.
-// The messages, the error types and their order are those of kube-apiserver; where its order is
-// that of a Go map, errors are in the order of the names here. Defaults must have been set and
+// Validate checks the values in a tree against s, and returns the errors. It stops once the list of
+// errors is full (field.ErrorList.Full). The messages, the error types and their order are those of
+// kube-apiserver. Where kube-apiserver visits a Go map, in random order, the errors here are in the
+// order of the names. Defaults must have been set and
 // unknown fields pruned before. path is the path of the tree in its object, nil for the object
 // itself. In a schema without a Go type, embedded resources are checked by ValidateResources, and
 // duplicates in lists by ValidateLists.
@@ -144,7 +145,8 @@ func (c *checker) value(s *Schema, v any, old before) {
 }
 
 // plainValue checks a value against a schema without a Go type. The order of the checks is that of
-// kube-apiserver.
+// kube-apiserver, and so are the numbers that are added to c.checks: there, each validator that
+// applies to the type of the value counts as a check.
 func (c *checker) plainValue(s *Schema, v any, old before) {
 	t := s.Target()
 	c.checkType(s, t, v)

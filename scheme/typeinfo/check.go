@@ -42,8 +42,9 @@ var formats = map[string]func(string) []string{
 func Format(name string) func(string) []string { return formats[name] }
 
 // Validate applies the declared checks to v and everything below it, and returns the errors in the
-// order of the fields, until the list is full. v is a pointer to a struct; old is the value before
-// an update, of the same type, or nil. Values of types that cannot be described pass.
+// order of the fields. It stops once the list of errors is full (field.ErrorList.Full). v is a
+// pointer to a struct; old is the value before an update, of the same type, or nil. A value whose
+// type has no descriptor passes.
 //
 // An empty field (zero, a nil pointer, an empty list or map) fails required. If the field has
 // omitempty, an empty value passes all other checks.
@@ -53,8 +54,8 @@ func Format(name string) func(string) []string { return formats[name] }
 // no old value, so immutable has no effect inside them. A new spelling of an equal value is no
 // change (see Equal).
 //
-// A duplicate in a list is an error, unless the old list had a duplicate as well: Kubernetes calls
-// that ratcheting.
+// A duplicate in a list is an error, unless the old list had a duplicate as well. Kubernetes calls
+// such a tolerance ratcheting.
 func Validate(v, old any) field.ErrorList {
 	now, before := reflect.ValueOf(v), reflect.ValueOf(old)
 	if now.Kind() != reflect.Pointer || now.IsNil() {
@@ -100,8 +101,9 @@ type checkPlan struct {
 	compares bool
 }
 
-// fieldChecks are the checks of one field. required and immutable are not tests: required asks
-// whether there is a value, and immutable compares two.
+// fieldChecks are the checks of one field. required and immutable are not among the tests, because
+// a test sees one value: required asks whether there is a value at all, and immutable compares the
+// value with the old one.
 type fieldChecks struct {
 	f         *Field
 	required  bool
@@ -114,6 +116,7 @@ type fieldChecks struct {
 // pointer.
 type test func(c *checker, now reflect.Value)
 
+// plan returns the plan of t, compiling it on first use; nil if there is nothing to check.
 func (c *checkPlans) plan(t *Type) *checkPlan {
 	if found, ok := c.plans.Load(t); ok {
 		return found.(*checkPlan)
@@ -128,6 +131,8 @@ func (c *checkPlans) plan(t *Type) *checkPlan {
 	return plan
 }
 
+// compile returns the plan of t and adds it to made, with the plans of all types below t. A
+// recursive type finds its own plan in made, which is still incomplete then.
 func (c *checkPlans) compile(t *Type, made map[*Type]*checkPlan) *checkPlan {
 	if plan, ok := made[t]; ok {
 		return plan
@@ -175,8 +180,8 @@ func declares(t *Type, wanted func(*Field) bool) bool {
 	return found.Needs(t)
 }
 
-// newTest returns the test of one check, nil for the checks that are no tests. The argument is
-// valid: readChecks refused the others when the type was compiled.
+// newTest returns the test of one check, nil for the checks that are no tests. The check's argument
+// is valid, because readChecks refused invalid ones when the type was compiled.
 func newTest(f *Field, check Check) test {
 	limit, _ := strconv.ParseFloat(check.Arg, 64)
 	n := int(math.Min(limit, math.MaxInt32))
@@ -310,8 +315,9 @@ func sortedKeys(m reflect.Value) []reflect.Value {
 	return keys
 }
 
-// checker walks one object. It keeps the path to the current field as steps, because only an error
-// needs the path as a field.Path.
+// checker walks one object. way is the path from the object to the current field, in steps; a
+// field.Path is built of it only for an error, so that a valid object costs no allocation for
+// paths.
 type checker struct {
 	way  []wayStep
 	errs field.ErrorList
@@ -327,7 +333,7 @@ type wayStep struct {
 
 func (c *checker) report(err *field.Error) { c.errs = append(c.errs, err) }
 
-// path returns the way as a field.Path.
+// path returns c.way as a field.Path.
 func (c *checker) path() *field.Path {
 	var p *field.Path
 	for _, step := range c.way {

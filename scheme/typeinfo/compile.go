@@ -13,9 +13,9 @@ import (
 // none of them; Of calls Register when a type is first used. Reading the tags of a field is in
 // tags.go.
 
-// compiled holds the finished types (reflect.Type to *Type), refused the errors of types that
-// cannot be described (reflect.Type to error). Both only grow, by at most one entry for each Go
-// type of the program.
+// compiled maps each reflect.Type to its finished *Type. refused maps each reflect.Type that cannot
+// be described to the error. Both maps only grow, by at most one entry for each Go type of the
+// program.
 var (
 	compiled  sync.Map
 	refused   sync.Map
@@ -105,7 +105,8 @@ type compiler struct {
 	errs  []error
 }
 
-// keyed is a field whose tags name fields of its element type.
+// keyed is a field whose tags name fields of its element type: the keys of a list of type map, or
+// a merge key. at is the field's name in errors.
 type keyed struct {
 	field *Field
 	at    string
@@ -116,8 +117,8 @@ func (c *compiler) fail(at, format string, args ...any) {
 	c.errs = append(c.errs, fmt.Errorf("%s: "+format, append([]any{at}, args...)...))
 }
 
-// compile returns the Type of t: the one of this session or of an earlier one, or a new one. It
-// returns nil after recording why t cannot be described.
+// compile returns the Type of t: one that this compiler or an earlier call of Register has made, or
+// a new one. It returns nil after recording why t cannot be described.
 func (c *compiler) compile(t reflect.Type, at string) *Type {
 	if known, ok := c.types[t]; ok {
 		return known

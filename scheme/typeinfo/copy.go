@@ -111,7 +111,8 @@ func (p *program) run(to Pointer) {
 var timeType = reflect.TypeFor[time.Time]()
 
 // flat reports whether values of type t have no references, so that a plain copy is a deep one. It
-// is asked before the programs of recursive types are complete.
+// looks at the Go type and not at the program of t, because the program of a recursive type is
+// still empty when sliceCopier asks.
 func flat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct:

@@ -6,6 +6,10 @@ import (
 	"strings"
 )
 
+// docs.go takes the descriptions in OpenAPI from the comments of API types, so that they are
+// written once. The program embeds the source of these types (see Package). scheme/openapi calls
+// Doc and FieldDoc when it builds a document.
+
 // Doc returns the doc comment of a declared type (see Package) as one text: the lines of a
 // paragraph are joined, paragraphs are kept apart by an empty line. It is empty for types of
 // packages without source. The source of a package is read at the first call for one of its types.

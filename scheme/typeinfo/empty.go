@@ -2,6 +2,8 @@ package typeinfo
 
 import "reflect"
 
+// emptied is the Visitor behind DropEmpty. Its action is for structs that have a list or map
+// without omitempty, and sets such a list or map to nil if it is empty.
 var emptied = NewVisitor(func(t *Type) func(Pointer) {
 	var drop []part
 	for _, f := range t.Members {

@@ -31,7 +31,7 @@ type Equaler interface {
 }
 
 // equality compares two values of one Go type. equal is filled at first use and not when the
-// equality is made, because that of a recursive type refers to itself.
+// equality is made, because the equality of a recursive type refers to itself.
 type equality struct {
 	goType reflect.Type
 	fill   sync.Once
@@ -40,6 +40,7 @@ type equality struct {
 
 var equalities sync.Map // reflect.Type to *equality
 
+// equalityOf returns the equality of t. There is one for each type.
 func equalityOf(t reflect.Type) *equality {
 	if found, ok := equalities.Load(t); ok {
 		return found.(*equality)
@@ -157,6 +158,8 @@ func comparer(t reflect.Type) func(a, b Pointer) bool {
 	panic(fmt.Sprintf("typeinfo: values of type %s cannot be compared", t))
 }
 
+// sameAs compares two scalars. It serves for signed integers with an unsigned T of the same size:
+// they are equal if their bits are.
 func sameAs[T comparable](a, b Pointer) bool { return *As[T](a) == *As[T](b) }
 
 // ownComparer compares by EqualTo. sample is a pointer to a value of the type; Aim makes interface
@@ -168,7 +171,8 @@ func ownComparer(sample any) func(a, b Pointer) bool {
 	return func(a, b Pointer) bool { return Aim(equaler, a).EqualTo(Aim(sample, b)) }
 }
 
-// writtenComparer compares the JSON of two values. A value that cannot be written is equal to none.
+// writtenComparer compares the JSON of two values. A value that cannot be encoded is equal to no
+// value, not even to itself.
 func writtenComparer(t reflect.Type) func(a, b Pointer) bool {
 	return func(a, b Pointer) bool {
 		x, errA := json.Marshal(a.Value(t).Addr().Interface())
@@ -194,14 +198,14 @@ func hides(t reflect.Type) bool {
 		return false
 	}
 	for i := range t.NumField() {
-		if f := t.Field(i); !f.IsExported() && f.Name != "_" { // which only carries tags
+		if f := t.Field(i); !f.IsExported() && f.Name != "_" { // a field called _ only carries tags
 			return true
 		}
 	}
 	return false
 }
 
-// member is a part of a struct.
+// member is a field of a struct: where it is, and how its values are compared.
 type member struct {
 	offset uintptr
 	*equality
@@ -217,6 +221,7 @@ func structComparer(t reflect.Type) func(a, b Pointer) bool {
 	return func(a, b Pointer) bool { return equalMembers(members, a, b) }
 }
 
+// equalMembers compares the members of the two structs at a and b. It ends at the first difference.
 func equalMembers(members []member, a, b Pointer) bool {
 	for i := range members {
 		if m := &members[i]; !m.compare(a.Add(m.offset), b.Add(m.offset)) {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// declared is a package of API types that was declared by Package. source is read once, when the
-// first description is needed.
+// declared is a package of API types that was declared by Package. prefix begins the OpenAPI model
+// names of its types. source is read once, when the first description is needed, and gives docs.
 type declared struct {
 	prefix string
 	source fs.FS

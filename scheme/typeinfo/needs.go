@@ -7,8 +7,9 @@ import (
 
 // needs.go parses the needs of defaulting functions. A function that is registered with its needs
 // is not called for an object that already fulfils them, so an object that was stored with its
-// defaults is served without being decoded. Package scheme registers needs;
-// the Peekers of scheme/codec check them in JSON and in protobuf.
+// defaults is served without being decoded. Package scheme registers needs; the Peekers of
+// scheme/codec check them in JSON and in protobuf. The head of scheme/codec/needs.go follows the
+// needs of a RoleBinding from their text to the answer.
 
 // A Need is a condition under which a defaulting function changes nothing in a value. It is written
 // as text:
@@ -24,7 +25,8 @@ import (
 //	     | name " is " name "[0]." name    the same for a list of structs and their field
 //	     | "label " key " is the name"     of an object: its name is the value of that label
 //
-// For example, "spec.ports[]: protocol" says that each port has a protocol.
+// For example, "spec.ports[]: protocol" says that each port has a protocol, and for a Subject
+// "apiGroup | kind=ServiceAccount" says that it has an apiGroup or its kind is ServiceAccount.
 //
 // A path is made of JSON names, separated by dots. name[key] is an entry of a map. In a place,
 // name[] stands for each element of a list. If there is no value at the place, the need is

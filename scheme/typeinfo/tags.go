@@ -229,7 +229,7 @@ func (c *compiler) readShape(f *Field, tag reflect.StructTag, at string) {
 			f.ListKeys = append(f.ListKeys, key)
 		}
 		switch {
-		case f.Type.Kind == Bytes && value == "atomic": // bytes always are, but some of Kubernetes' say so
+		case f.Type.Kind == Bytes && value == "atomic": // bytes always are atomic; a few Kubernetes types say so
 		case f.Type.Kind != List:
 			c.fail(at, "list type on a %s", f.Type.Kind)
 		case f.ListType == "map" && len(f.ListKeys) == 0:

@@ -41,6 +41,10 @@
 //   - A type with a JSON form of its own (json.Marshaler on it or on its pointer) is Custom. A
 //     struct that embeds a tagged struct is not: it would inherit the method by accident.
 //
+// Callers: the packages scheme, scheme/codec, scheme/schema and scheme/openapi compile their
+// conversions, plans and schemas from descriptors. Package scheme also offers Copy, Equal and
+// Validate under names of its own, by which the registry calls them for each write.
+//
 // The registry applies checks and rules of the hub's tags to every write that is stored. A write in
 // another version is checked by the tags of that version's Go type as well, after admission, as
 // Kubernetes' declarative validation is. A version without such tags costs nothing.
@@ -53,7 +57,8 @@
 //
 // Read: typeinfo.go (what a descriptor says), compile.go and tags.go (how it is made), names.go and
 // docs.go (OpenAPI names and descriptions), pointer.go (how memory is reached), then what is
-// derived: visit.go, copy.go, equal.go, defaults.go with needs.go, check.go, unique.go.
+// derived: visit.go, copy.go, keep.go, equal.go, defaults.go with needs.go, empty.go, check.go,
+// unique.go.
 package typeinfo
 
 import "reflect"
@@ -112,7 +117,9 @@ type Type struct {
 // ProtoMessage marks the custom types that read and write their own protobuf message, without tag
 // or length.
 type ProtoMessage interface {
+	// AppendProto appends the message of the value to a buffer and returns the longer buffer.
 	AppendProto([]byte) []byte
+	// ParseProto sets the value to that of a message.
 	ParseProto([]byte) error
 }
 
@@ -134,7 +141,8 @@ type Field struct {
 	GoName string
 	// Index is the path for reflect.Value.FieldByIndex, from the Type that lists the field.
 	Index []int
-	// Offset is the same path in bytes. There is one, because inlined structs are never pointers.
+	// Offset is the same path in bytes from the beginning of the struct. One number is enough,
+	// because inlined structs are never pointers.
 	Offset  uintptr
 	Type    *Type
 	Pointer bool // the Go field is a pointer to Type
@@ -142,8 +150,8 @@ type Field struct {
 	// Owner is the Go struct type that declares the field; JSON type errors name it.
 	Owner reflect.Type
 
-	OmitEmpty bool // omitempty or omitzero
-	Required  bool
+	OmitEmpty bool  // omitempty or omitzero
+	Required  bool  // in OpenAPI; Validate goes by Checks
 	Number    int32 // protobuf field number, 0 if none
 	// Default is the default as the tag spells it; HasDefault tells an empty one from none.
 	Default    string

@@ -9,8 +9,8 @@ import (
 )
 
 // kubernetesOwn reports whether t is one of Kubernetes' own types. Their lists are not checked
-// here, because hand-written validation does it: some of their sets, such as metadata.finalizers,
-// may hold duplicates, and some of their key errors have messages of their own.
+// here, because hand-written validation checks them: some of their sets, such as
+// metadata.finalizers, may hold duplicates, and the errors of some keys have their own wording.
 func kubernetesOwn(t reflect.Type) bool { return strings.HasPrefix(ModelName(t), "io.k8s.") }
 
 // unique reports the duplicates in a list. It reports nothing if the old list had duplicates, so

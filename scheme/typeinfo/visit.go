@@ -20,20 +20,22 @@ type Visitor struct {
 }
 
 // NewVisitor returns a Visitor. It calls action for each struct type that it meets, when it
-// compiles the type. If action returns nil, structs of the type are not visited; otherwise the
-// returned function is called with the address of each.
+// compiles the type, and may call it several times for one type; action must return the same each
+// time. If action returns nil, structs of the type are not visited; otherwise the returned function
+// is called with the address of each.
 func NewVisitor(action func(*Type) func(Pointer)) *Visitor {
 	return &Visitor{action: action}
 }
 
-// visit is the plan for one type.
+// visit is the plan for one type. For a struct, own is the action and parts are the members below
+// which there are structs to visit. For a list or map, own is the loop over its elements.
 type visit struct {
 	own   func(Pointer) // may be nil
 	parts []part
 }
 
-// part is a field, or the elements of a list or map, that may have structs to visit. offset counts
-// from the value that the part belongs to.
+// part is a field of a struct, and what is to be done with its value. offset is where the field is
+// in the struct.
 type part struct {
 	offset uintptr
 	run    func(Pointer)
@@ -58,6 +60,7 @@ func (v *Visitor) Visit(t *Type, p Pointer) {
 // Needs reports whether Visit can have anything to do in a value of type t.
 func (v *Visitor) Needs(t *Type) bool { return v.plan(t) != nil }
 
+// plan returns the plan of t, compiling it on first use; nil if there is nothing to visit.
 func (v *Visitor) plan(t *Type) *visit {
 	if found, ok := v.plans.Load(t); ok {
 		return found.(*visit)
@@ -72,11 +75,14 @@ func (v *Visitor) plan(t *Type) *visit {
 	return plan
 }
 
+// visitCompiler compiles the plans of the types below one type. plans holds the new ones, which are
+// published together at the end.
 type visitCompiler struct {
 	visitor *Visitor
 	plans   map[*Type]*visit
 }
 
+// compile returns the plan of t: one of c.plans, a published one, or a new one.
 func (c visitCompiler) compile(t *Type) *visit {
 	if plan, ok := c.plans[t]; ok {
 		return plan

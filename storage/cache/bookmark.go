@@ -15,6 +15,7 @@ type bookmarks struct {
 	timer    *time.Timer
 }
 
+// begin starts the first interval.
 func (b *bookmarks) begin(cfg *Config) {
 	// Each watcher takes up to a quarter off the interval, so that watchers do not wake together.
 	b.interval = cfg.BookmarkInterval - time.Duration(rand.Int64N(int64(cfg.BookmarkInterval)/4+1))

@@ -3,12 +3,12 @@
 //
 // A resource is a key prefix with a decoder. Its state is one immutable value behind one atomic
 // pointer: an ordered copy-on-write tree of objects, and the window, the changes that led there.
-// Every batch of changes publishes a new state. Readers load the pointer and need no lock; they
-// never hold up the stream, nor it them.
+// Every batch of changes publishes a new state. Readers load the pointer and need no lock: readers
+// never wait for the stream of changes, and the stream never waits for readers.
 //
-// All resources are fed by one watch on the store. "Seen" is the revision up to which it has been
-// applied; it is one number for all resources. It advances only after every resource has published
-// the batch.
+// All resources are fed by one watch on the store, the stream. Seen is the revision up to which the
+// stream has been applied; it is one number for all resources. It advances only after every
+// resource has published the batch.
 //
 // The cache keeps entries in the form and version in which they are stored. The first reader of
 // another form makes it and leaves it beside the entry. Ingest converts nothing, so the stream
@@ -22,8 +22,35 @@
 // is the watchers that the same changes concern, and a cell is one wait that the group shares. A
 // stretch is a part of the store's history from before the window. A snapshot is a past state kept
 // for the next pages of a list. A form is an object in another version or encoding. The shelf
-// counts the forms. A Position marks how far a reader has come that derives something from all
-// objects. A Tap shows all keys of the prefix.
+// counts the forms. A Position is for a reader that derives something from all objects, and marks
+// how far the reader has come. A Tap shows all keys of the prefix.
+//
+// A worked example of the window. Pods were loaded at revision 100, with the objects a and b. The
+// first state has a and b in its tree, an empty window, and the floor 100: every change after the
+// floor is in the window. Then three batches come; revision 102 is that of a secret, so it moves
+// seen and leaves pods as they are:
+//
+//	revision  change         number  objects in the tree     window   floor
+//	100       (load)                 a at 90, b at 95                 100
+//	101       c is created   1       a at 90, b at 95, c     1        100
+//	103       a is updated   2       a at 103, b at 95, c    1 2      100
+//	104       b is deleted   3       a at 103, c             1 2 3    100
+//
+// A list of the present state walks the tree. A list at exactly 103 takes the tree and undoes
+// change 3, which holds the previous b. A watch from 101 finds the first change after 101, number
+// 2, by binary search. It gets Modified for a, and Deleted for b with the last state of b at
+// revision 104. Then it sleeps, and holds nothing but the number 4 of the change to come.
+//
+// A watch of b alone that began at 100 slept through 101 and 103. The batch of 104 concerns its
+// group: publish writes into the group's cell that the changes from number 3 up to, and without, 4
+// are to be looked at, and wakes the group. So the watch looks at change 3 and at no other,
+// although its own position is still 1.
+//
+// Now let Config.WindowEvents be 2. Then the state of 104 drops change 1: its window is 2 3, and
+// its floor is 101. A watch of all pods that has not yet looked at change 1 ends with Compacted,
+// and its client lists again. The watch of b goes on, because its cell tells that change 1 does not
+// concern it. A new watch from 101 is served by the window as before. A new watch from 100 is not:
+// it first reads the stretch from 100 to 101 from the store's history.
 //
 // Laws, tests in laws_test.go:
 //   - A consistent read sees every write acknowledged before it began; Any sees a state the store
@@ -45,6 +72,10 @@
 // wait for one. Close waits for all. Locks, in this order: Cache.mu, Resource.mu, epoch.mu, then
 // one of shelf.mu, history.mu and Tap.mu. No other lock is taken under writes.mu, question.mu and
 // clock.mu. None is held across I/O, decoding or a callback.
+//
+// The registry makes a Resource for each resource that is stored and calls its operations for the
+// requests of clients. server/backing makes the Caches and reads their Taps, from which the garbage
+// collector learns of all objects.
 //
 // Not here: what the bytes mean (DecodeFunc), API errors, resourceVersion strings (registry). Read:
 // config.go, cache.go, object.go, form.go, resource.go, window.go, group.go, revision.go, get.go,

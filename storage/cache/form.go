@@ -95,8 +95,8 @@ func (o *Object) dropForm(f *form) {
 }
 
 // shelf counts the forms of the objects of a resource and drops those that have not been used, by
-// the clock algorithm: forms stand in a queue, and one that comes to its front is dropped, or, if
-// it was used since it joined, joins again at the end.
+// the clock algorithm: forms stand in a queue. A form that comes to the front is dropped, unless it
+// was used since it joined the queue; then it joins again at the end.
 //
 // The queue refers to objects weakly. When an object has been replaced and nobody reads it, the
 // garbage collector frees it together with its forms; a later sweep finds the queue's entry empty.

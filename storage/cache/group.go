@@ -45,8 +45,9 @@ type cell struct {
 
 func newCell(number uint64) *cell { return &cell{number: number, woken: make(chan struct{})} }
 
-// publish makes next the present state. since is the sequence number of its first new change. It
-// returns the cells of the groups that the new changes concern; the caller closes them.
+// publish makes next the present state. since is the sequence number of the first change that the
+// state before did not have. publish returns the cells of the groups that the new changes concern;
+// the caller closes them.
 //
 // epoch.mu orders publish and join: a watcher that joins either finds the cell of its group marked
 // here or sees the new state.
@@ -196,8 +197,9 @@ func (e *epoch) wakeAll() {
 }
 
 // dropSnapshots takes the initial state from watchers that are still sending it while the window
-// has moved past their position. They could not go on after it, and the state costs memory; their
-// next Next returns Compacted.
+// has moved past their position: first is the number with which the window begins. These watchers
+// could not go on after the initial state, which costs memory until then. Their next call of Next
+// returns Compacted.
 func (e *epoch) dropSnapshots(first uint64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

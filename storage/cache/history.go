@@ -157,8 +157,9 @@ func (h *history) serve(ctx context.Context) {
 	}
 }
 
-// choose returns the revision behind which to read next, and the revision at which a kept stretch
-// already goes on, 0 if none does. If there are no wishes it ends the reader and returns false.
+// choose returns the revision from behind which to read next, and the revision until which to read:
+// there the next kept stretch begins. until is 0 if there is no such stretch. If there are no
+// wishes, choose ends the reader and returns false.
 func (h *history) choose() (from, until storage.Revision, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -166,8 +166,8 @@ func (opts *ListOptions) bounds() (start, stop string) {
 // snapshot is a past or present state of a resource without its window.
 type snapshot struct {
 	tree   *tree
-	from   storage.Revision // the tree is the state at every revision from here
-	to     storage.Revision // to the one before this; 0 if it is still the present state
+	from   storage.Revision // the tree is the state at each revision with from <= revision < to
+	to     storage.Revision // 0 if the tree is still the present state
 	rev    storage.Revision // the revision that lists report; from <= rev
 	broken int              // unreadable objects in tree
 	churn  int64            // state.churn when it was the present state
@@ -260,7 +260,8 @@ func (r *Resource) keep(s *state, snap snapshot) {
 	r.dropKeptLocked(snap.used)
 }
 
-// closeKeptLocked ends the validity of present snapshots when rev changes the state.
+// closeKeptLocked is called before the state changes at revision rev: the snapshots of the present
+// state are not valid from rev on.
 func (r *Resource) closeKeptLocked(rev storage.Revision) {
 	for i := range r.mu.kept {
 		r.mu.kept[i].close(rev)

@@ -1,7 +1,7 @@
 package cache
 
-// Reason says why the store answered a read that the cache answers otherwise. Such a read is as
-// correct as others, and slower. The reads of a write whose guess was stale are not counted.
+// Reason says why the store, and not the cache, answered a read. Such a read is as correct as
+// others, and slower. The reads of a write whose guess was stale are not counted.
 type Reason uint8
 
 // These are the values of Reason.

@@ -12,8 +12,8 @@ import (
 // change it, but may return it.
 type Show func(ctx context.Context, objects []*Object) ([]*Object, error)
 
-// maxShown is the number of objects in one call of Show, once Show has left out an object and so
-// nobody knows how many objects a page needs.
+// maxShown is the number of objects in one call of Show after Show has left out an object: from
+// then on the number of objects that a page needs is unknown.
 const maxShown = 512
 
 // listShown selects objects from a snapshot and shows them. Once Show has left an object out, it

@@ -20,7 +20,8 @@ import (
 // EventType is the type of a watch event.
 type EventType uint8
 
-// These are the types of events. Added, Modified and Deleted are those of the Kubernetes API.
+// These are the types of events, as in the Kubernetes API. An ERROR event has no type here: Next
+// returns the error.
 const (
 	Added EventType = iota
 	Modified

@@ -41,7 +41,9 @@ func othersLabels(now, was map[string]string) []string {
 }
 
 // isKubelets reports whether a kubelet may set the label key on its own node. It may set labels of
-// other domains than those of Kubernetes, and labels without a domain.
+// other domains than those of Kubernetes, and labels without a domain. For example, it may set
+// example.com/rack, topology.kubernetes.io/zone and node.kubernetes.io/any, but neither
+// node-role.kubernetes.io/control-plane nor node-restriction.kubernetes.io/any.
 func isKubelets(key string) bool {
 	prefix, _, ok := strings.Cut(key, "/")
 	if !ok {

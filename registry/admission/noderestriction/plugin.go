@@ -7,6 +7,20 @@
 // unchecked. The plugin changes nothing, keeps no state, and may be called concurrently. Its
 // messages are those of kube-apiserver.
 //
+// This is what somebody with the credentials of one kubelet could do otherwise, and the rule that
+// prevents it:
+//
+//   - Read any secret: create a mirror pod that mounts it, because the authorizer lets a kubelet
+//     read what the pods of its node refer to. Mirror pods must not refer to objects (refs.go).
+//   - Act as any service account: request a token for it. A token must be bound to a pod that runs
+//     on the node (token.go); registry/core checks that the pod uses the account.
+//   - Attract pods and what they may read: set the label that their node selector names, or drop
+//     the taint that keeps them away. Such labels (labels.go) and taints do not change.
+//   - Disturb other nodes: delete their pods or nodes, or write their heartbeats. Names and
+//     spec.nodeName must be those of the kubelet's own node (pod.go, plugin.go).
+//   - Pass for another node: request a certificate with its name. The name must be the kubelet's
+//     own (signingRequest).
+//
 // Read: plugin.go; then pod.go with refs.go, labels.go, and token.go with driver.go, each for one
 // sort of write.
 package noderestriction
@@ -40,6 +54,8 @@ type Plugin struct {
 // Objects reads the objects that a kubelet's writes refer to, consistently. Errors are a
 // *meta.StatusError. The results are the caller's to read.
 type Objects interface {
+	// Pod is for tokens and evictions, which name a pod, Node for the owner of a mirror pod. The
+	// other three lead from a volume of a pod to its CSI driver.
 	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
 	Claim(ctx context.Context, namespace, name string) (*corev1.PersistentVolumeClaim, error)
@@ -59,7 +75,8 @@ func (*Plugin) Name() string { return "NodeRestriction" }
 // Handles is true for all operations but connects.
 func (*Plugin) Handles(op admission.Operation) bool { return op != admission.Connect }
 
-// nodeWrite is one write by the kubelet of node.
+// nodeWrite is one write by the kubelet of node. Its methods are the rules: each returns nil if the
+// write is allowed, and otherwise the answer to the kubelet, nearly always 403.
 type nodeWrite struct {
 	*admission.Attributes
 	ctx  context.Context
@@ -134,7 +151,9 @@ func (w *nodeWrite) unfound(err error) error {
 }
 
 // claimStatus lets a kubelet change only the fields in the status of a claim that report how far a
-// volume was resized.
+// volume was resized: the kubelet grows the file system on the volume, and nobody else can tell
+// when that is done. The message names two fields, as that of kube-apiserver does, although
+// withoutGrowth allows four.
 func (w *nodeWrite) claimStatus() error {
 	if w.Operation != admission.Update {
 		return w.Forbidden("unexpected operation %q", w.Operation)
@@ -165,8 +184,10 @@ func withoutGrowth(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolume
 	return &c
 }
 
-// ownNode lets a kubelet write its own Node, except taints, owner references, configSource, and
-// labels that decide where pods run.
+// ownNode lets a kubelet write its own Node, except configSource and the labels that decide where
+// pods run. A kubelet registers its Node with taints, but cannot change them afterwards: a pod that
+// does not tolerate them would run there. It cannot change owner references either, because the
+// garbage collector deletes a Node whose owners are gone.
 func (w *nodeWrite) ownNode() error {
 	if w.Name != w.node {
 		return w.Forbidden("node %q is not allowed to modify node %q", w.node, w.Name)
@@ -243,7 +264,9 @@ func (w *nodeWrite) slice() error {
 	return nil
 }
 
-// signingRequest lets a kubelet request kubelet certificates only for its own user name.
+// signingRequest lets a kubelet request kubelet certificates only for its own user name. The two
+// signers are those whose certificates make the holder a node: as a server that answers exec and
+// logs, and as a client of this server. Requests to other signers pass.
 func (w *nodeWrite) signingRequest() error {
 	if w.Operation != admission.Create {
 		return nil

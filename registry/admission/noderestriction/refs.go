@@ -7,6 +7,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
+// This file finds the references of a pod to other objects. mirrorPod (pod.go) refuses a mirror pod
+// that has any: static pods come from files on the node and cannot use them, so such a pod would
+// only make the authorizer let the kubelet read the objects.
+
 // refersTo returns which resource a pod refers to, "" if it refers to none. The order of the checks
 // is that of kube-apiserver, because the first hit is in the message.
 func refersTo(pod *corev1.Pod) (string, error) {
@@ -64,7 +68,8 @@ func variables(spec *corev1.PodSpec) (secrets, configMaps bool) {
 	return secrets, configMaps
 }
 
-// volumeData reports whether a volume names a secret or a config map.
+// volumeData reports whether a volume names a secret or a config map. Volumes of the types that are
+// not listed cannot name either.
 func volumeData(v *corev1.VolumeSource) (secrets, configMaps bool) {
 	named := func(ref *corev1.LocalObjectReference) bool { return ref != nil && ref.Name != "" }
 	switch {
@@ -101,7 +106,8 @@ func volumeData(v *corev1.VolumeSource) (secrets, configMaps bool) {
 	return false, false
 }
 
-// volumeRefersTo returns which resource a volume refers to, "" if it refers to none.
+// volumeRefersTo returns which resource a volume refers to, "" if it refers to none. It goes by the
+// type of the volume alone, so it also finds references without a name, which volumeData passes.
 func volumeRefersTo(v *corev1.Volume) (string, error) {
 	switch {
 	case v.ConfigMap != nil:

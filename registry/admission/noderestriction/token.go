@@ -14,8 +14,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 )
 
+// This file has the rule for service account tokens. A kubelet requests them for the projected
+// volumes of its pods, and for CSI drivers that ask for the tokens of the pods that they serve.
+// Mutate (plugin.go) calls token for every write of a service account; driver.go finds the driver
+// of a volume.
+
 // token lets a kubelet request service account tokens only if they are bound to a pod on its node,
-// by name and UID.
+// by name and UID. The UID tells the pod from a later one of the same name. That the pod uses this
+// service account is checked where the token is issued.
 func (w *nodeWrite) token() error {
 	if w.Operation != admission.Create || w.Subresource != "token" {
 		return nil
@@ -85,7 +91,8 @@ func (w *nodeWrite) audience(audiences []string, pod *corev1.Pod) error {
 }
 
 // names reports whether a volume of a pod requests tokens for an audience: a projected volume, or a
-// CSI volume whose driver requests them.
+// CSI volume whose driver requests them. The error joins what kept it from finding the drivers of
+// other volumes; it counts only if no volume requests such tokens.
 func (r *Plugin) names(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
 	var errs []error
 	for i := range pod.Spec.Volumes {
