@@ -364,8 +364,8 @@ func (l *labels) dryRunValue() string {
 }
 
 // verbLabel returns the verb as metrics show it, in upper case: an HTTP method, LIST, WATCH, APPLY,
-// DELETECOLLECTION, or CONNECT for subresources that stream, whatever the method. All other methods,
-// which clients may invent, are "other".
+// DELETECOLLECTION, or CONNECT for subresources that stream, whatever the method. All other
+// methods, which clients may invent, are "other".
 func verbLabel(i *request.Info, r *http.Request) string {
 	switch i.Subresource {
 	case "attach", "exec", "proxy", "portforward":

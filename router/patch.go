@@ -202,10 +202,10 @@ func (p *patcher) check() (err error) {
 }
 
 // decode turns the patched JSON into an object. Field validation reports the problems of the patch
-// before those of the object. If a custom resource without a Go type has a wrong kind or apiVersion,
-// decode reads it as the kind of the resource, and the pipeline reports the mistake (write.Invalid).
-// An object of a typed kind without an apiVersion has errors of its own (decodeUnversioned), and so
-// has the result of a strategic merge patch (patch.Fit).
+// before those of the object. If a custom resource without a Go type has a wrong kind or
+// apiVersion, decode reads it as the kind of the resource, and the pipeline reports the mistake
+// (write.Invalid). An object of a typed kind without an apiVersion has errors of its own
+// (decodeUnversioned), and so has the result of a strategic merge patch (patch.Fit).
 func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	want := p.e.res.Kind
 	req := codec.DecodeRequest{

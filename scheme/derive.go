@@ -96,8 +96,8 @@ func (s slot) String() string {
 	return s.typ.Go.String()
 }
 
-// convertPair returns the conversion from in to out. It is nil if the two types cannot be matched at
-// all. If only a field of a struct cannot be converted, convertPair adds an error to d.errs, and
+// convertPair returns the conversion from in to out. It is nil if the two types cannot be matched
+// at all. If only a field of a struct cannot be converted, convertPair adds an error to d.errs, and
 // returns a conversion that must not be used.
 func (d *deriver) convertPair(in, out *typeinfo.Type) *converter {
 	key := typePair{in.Go, out.Go}

@@ -287,8 +287,8 @@ func (s *ServiceAccounts) isForeign(token string) bool {
 
 // verify returns what is to be remembered of a token if its signature is valid. It returns nil and
 // no error if the token cannot be parsed or its issuer is unknown. It parses the claims first,
-// because verifying a signature takes longer than parsing. Before the signature is verified, it uses
-// only the issuer and the key id, and does not report that other claims are unreadable.
+// because verifying a signature takes longer than parsing. Before the signature is verified, it
+// uses only the issuer and the key id, and does not report that other claims are unreadable.
 func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountToken, error) {
 	if strings.ContainsAny(token, " \t\r\n") { // such as the line break at the end of a file
 		token = strings.Join(strings.Fields(token), "")

@@ -210,8 +210,9 @@ func (cfg Config) tls() (*tls.Config, error) {
 	return out, nil
 }
 
-// remote makes the calls to etcd. While etcd is away a call fails at once with errAway (link.ready).
-// Reads and grants of leases are repeated if the connection breaks; writes and compactions are not.
+// remote makes the calls to etcd. While etcd is away a call fails at once with errAway
+// (link.ready). Reads and grants of leases are repeated if the connection breaks; writes and
+// compactions are not.
 type remote struct {
 	link  *link
 	kv    pb.KVClient

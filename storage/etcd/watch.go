@@ -43,8 +43,8 @@ type cursor struct {
 }
 
 // Watch implements storage.Store. It opens the first stream itself, so that its caller learns of
-// Compacted, and of an etcd that is away, at once. ctx bounds Watch only. The cursor lives until its
-// Close or the store's.
+// Compacted, and of an etcd that is away, at once. ctx bounds Watch only. The cursor lives until
+// its Close or the store's.
 func (s *Store) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 	if s.isClosed() {
 		return nil, closedError("watch", req.Prefix)

@@ -116,8 +116,8 @@ func (sh *shape) list(s *schema.Schema) {
 
 // object sets the shape of an object or map. A member takes its name and value and four bytes of
 // JSON: two quotes, a colon and a comma. The name of an entry is taken to be two bytes long. If a
-// schema has both properties and additionalProperties, the type of its values is a map of the latter
-// (typeOf), but expressions find only the properties. Definitions may not have both.
+// schema has both properties and additionalProperties, the type of its values is a map of the
+// latter (typeOf), but expressions find only the properties. Definitions may not have both.
 func (sh *shape) object(s *schema.Schema) {
 	sh.form, sh.least = object, 2
 	if more := s.AdditionalProperties; isDescribed(more) {
