@@ -116,7 +116,7 @@ func (d *deriver) convertPair(in, out *typeinfo.Type) *converter {
 	case hub != nil && hub.Go == d.hubs[out.Go] && in != hub && out != hub:
 		c.run = viaHub(hub, d.convertPair(in, hub), d.convertPair(hub, out))
 	case in.Kind == typeinfo.Struct:
-		c.run = d.convertStruct(in, out, false)
+		c.run = d.convertStruct(in, out, strict)
 	case in.Kind == typeinfo.List:
 		if elem := d.convertSlot(slot{in.Elem, in.ElemPointer}, slot{out.Elem, out.ElemPointer}); elem != nil {
 			c.run = convertList(in, out, elem)
