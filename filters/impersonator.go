@@ -244,8 +244,8 @@ func (c *impersonationCheck) name(user *request.User) ([]string, error) {
 	return groups, c.ask(a)
 }
 
-// groups asks for each group, or for all at once. Constrained modes never allow system:masters or
-// an empty group.
+// groups asks for each group. A constrained mode asks for all at once first if there are manyToAsk
+// groups or more, and never allows system:masters or an empty group.
 func (c *impersonationCheck) groups(groups []string) error {
 	if len(groups) == 0 {
 		return nil
@@ -274,7 +274,9 @@ func (c *impersonationCheck) groups(groups []string) error {
 	return nil
 }
 
-// extra asks for each value of extra, or for all at once.
+// extra asks for each value of extra. A constrained mode refuses some keys and values outright
+// (checkExtra), and asks for all at once first if there are manyToAsk values or more. The classic
+// mode asks for any key and value, one by one.
 func (c *impersonationCheck) extra(extra map[string][]string) error {
 	if len(extra) == 0 {
 		return nil
@@ -306,7 +308,7 @@ func (c *impersonationCheck) extra(extra map[string][]string) error {
 	return nil
 }
 
-// checkExtra returns an error for an extra that no constrained mode allows.
+// checkExtra returns an error for a key with values in extra that no constrained mode allows.
 func checkExtra(key string, values []string) error {
 	if key == "" {
 		return errors.New("impersonating the empty string key in extra is not allowed")

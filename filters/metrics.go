@@ -363,8 +363,9 @@ func (l *labels) dryRunValue() string {
 	return ""
 }
 
-// verbLabel returns the verb as metrics show it, in upper case. Verbs of clients' own choice are
-// "other".
+// verbLabel returns the verb as metrics show it, in upper case: an HTTP method, LIST, WATCH, APPLY,
+// DELETECOLLECTION, or CONNECT for subresources that stream, whatever the method. All other
+// methods, which clients may invent, are "other".
 func verbLabel(i *request.Info, r *http.Request) string {
 	switch i.Subresource {
 	case "attach", "exec", "proxy", "portforward":

@@ -29,7 +29,9 @@ type aggregatedDoc struct {
 	etag string
 }
 
-// serveAggregated answers with the document, or with 304 if If-None-Match names its entity tag.
+// serveAggregated answers with the document, or with 304 if If-None-Match is its entity tag. legacy
+// selects the document of /api. YAML and indented JSON have the entity tag of the compact JSON that
+// they are made from.
 func (p *picture) serveAggregated(out answer, r *http.Request, legacy bool, media codec.Media) {
 	typ := media.Type
 	if typ == codec.YAML { // rarely asked for, so it is converted from the JSON each time

@@ -21,9 +21,10 @@ const (
 )
 
 // readObject decodes the object in the body of a create or update, in the served version.
-// validation is the value of fieldValidation. If only the kind or apiVersion of the object is
-// wrong, readObject returns both the object and the error, because the write pipeline may have to
-// report another error first; see request.Write.Invalid.
+// validation is the value of fieldValidation. If a kind has no Go type and only the kind in the
+// object is wrong, readObject returns both the object, read as the kind of the resource, and the
+// error, because the write pipeline may have to report another error first; see
+// request.Write.Invalid. All other errors come without an object.
 func (e *endpoint) readObject(
 	ctx context.Context, info *request.Info, in received, validation string,
 ) (meta.Typed, error) {

@@ -41,6 +41,7 @@ func (f handlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // newEndpoint makes the endpoint of a resource. It has the verbs whose interface in res is not nil.
+// A subresource has no collection: its create is a verb of the item.
 func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	name, _, _ := strings.Cut(res.Name, "/")
 	e := &endpoint{

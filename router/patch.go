@@ -43,12 +43,12 @@ type patcher struct {
 	typ        *typeinfo.Type // of the resource's version; nil for a kind without a Go type
 	meter      *meter.Meter
 	write      *request.Write // change sets its Invalid
-	checked    bool           // the patch itself has passed field validation
+	checked    bool           // check has run, so problems is complete
 	problems   []string       // unknown and repeated fields in the patch itself
 }
 
 // patch changes an object by a patch in its served version. An apply creates the object if it does
-// not exist.
+// not exist; the other patches are then NotFound (change).
 func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error {
 	form, err := patchForm(r.Header.Get("Content-Type"), !e.res.Custom)
 	if err != nil {
@@ -202,7 +202,10 @@ func (p *patcher) check() (err error) {
 }
 
 // decode turns the patched JSON into an object. Field validation reports the problems of the patch
-// before those of the object.
+// before those of the object. If a custom resource without a Go type has a wrong kind or
+// apiVersion, decode reads it as the kind of the resource, and the pipeline reports the mistake
+// (write.Invalid). An object of a typed kind without an apiVersion has errors of its own
+// (decodeUnversioned), and so has the result of a strategic merge patch (patch.Fit).
 func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	want := p.e.res.Kind
 	req := codec.DecodeRequest{

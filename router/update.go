@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// update replaces an object by the one in the body.
+// update replaces an object by the one in the body, and creates it if the strategy allows that. An
+// object with a wrong kind may still go to the pipeline, with the error in Invalid (readObject).
 func (e *endpoint) update(out answer, r *http.Request, info *request.Info) error {
 	media, in, err := e.receiveObject(r, info)
 	if err != nil {

@@ -104,7 +104,9 @@ func (e *endpoint) watchError(out answer, media codec.Media, err error) error {
 }
 
 // stream sends events as they come. A batch contains all events that have arrived when the loop
-// asks for it.
+// asks for it. On a busy server the loop first waits a few milliseconds, so that batches grow
+// (pace.go). stream returns nil in all cases, because the response has begun: an error is sent as
+// an ERROR event.
 func (e *endpoint) stream(to answer, wt *watcher, cursor request.EventCursor) error {
 	to.stream(wt.media.StreamType())
 	defer to.end()

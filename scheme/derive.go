@@ -96,7 +96,9 @@ func (s slot) String() string {
 	return s.typ.Go.String()
 }
 
-// convertPair returns the conversion from in to out, nil if it cannot be derived.
+// convertPair returns the conversion from in to out. It is nil if the two types cannot be matched
+// at all. If only a field of a struct cannot be converted, convertPair adds an error to d.errs, and
+// returns a conversion that must not be used.
 func (d *deriver) convertPair(in, out *typeinfo.Type) *converter {
 	key := typePair{in.Go, out.Go}
 	if c, ok := d.known[key]; ok {
@@ -114,7 +116,7 @@ func (d *deriver) convertPair(in, out *typeinfo.Type) *converter {
 	case hub != nil && hub.Go == d.hubs[out.Go] && in != hub && out != hub:
 		c.run = viaHub(hub, d.convertPair(in, hub), d.convertPair(hub, out))
 	case in.Kind == typeinfo.Struct:
-		c.run = d.convertStruct(in, out, false)
+		c.run = d.convertStruct(in, out, strict)
 	case in.Kind == typeinfo.List:
 		if elem := d.convertSlot(slot{in.Elem, in.ElemPointer}, slot{out.Elem, out.ElemPointer}); elem != nil {
 			c.run = convertList(in, out, elem)

@@ -11,8 +11,8 @@
 // concurrent use. A token is never logged, stored or put into an error: errors say what is wrong,
 // not what was shown. A client without credentials may be anonymous; a client with bad credentials
 // is refused, so that it learns that its token has expired. A service account token's signature is
-// verified once, but its times and its objects are checked at each use. Authenticators that ask
-// other servers are wrapped in Cached.
+// verified at most once in ten minutes for each key set, but its times and its objects are checked
+// at each use. Authenticators that ask other servers are wrapped in Cached.
 //
 // Package server composes the authenticators from the configuration; filters.Authenticate and
 // TokenReviews call the result. Not here: the response to a client without a user (filters), what a

@@ -49,7 +49,8 @@ func isBootstrapGroup(group string) bool {
 
 // AuthenticateToken returns the user of a bootstrap token. A token that is wrong or expired is
 // treated as unknown, without an error, so that its sender does not learn which part of it is
-// right.
+// right. So is a token whose secret names a group that is no bootstrap group. Bootstrap knows of no
+// audiences and returns none; Fixed around it checks them.
 func (b *Bootstrap) AuthenticateToken(ctx context.Context, token string, _ []string) (*request.User, []string, error) {
 	id, private, ok := parseBootstrap(token)
 	if !ok {

@@ -309,7 +309,10 @@ func (s *ExternalSigner) assemble(ctx context.Context, payload string) (string, 
 	return header + "." + payload + "." + signature, nil
 }
 
-// checkHeader returns what is wrong with the header that the plugin made, nil if nothing is.
+// checkHeader returns what is wrong with text, the base64url header that the plugin made, nil if
+// nothing is. A key that is not published must not sign. If the key is unknown, checkHeader fetches
+// the keys first (Find), because the plugin may have a new one; a key that is then still unknown is
+// not refused.
 func (s *ExternalSigner) checkHeader(ctx context.Context, text string) error {
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {

@@ -58,7 +58,9 @@ func checkLegacy(public *jwt.Claims, private *legacyClaims) error {
 	return nil
 }
 
-// checkLegacyValid returns why a legacy token is not valid at this moment, nil if it is.
+// checkLegacyValid returns why a legacy token is not valid at this moment, nil if it is. If the
+// server is Trusting, only the claims count. Otherwise the secret must contain the token, and its
+// service account must exist. The day of use is recorded for a token that is marked invalid, too.
 func (s *ServiceAccounts) checkLegacyValid(ctx context.Context, t *accountToken, token string) error {
 	l := t.legacy
 	if l.wrong != nil || s.cfg.Trusting {

@@ -80,9 +80,10 @@ const (
 // ServiceAccounts authenticates service accounts by their tokens: JWTs signed with one of its keys,
 // by one of its issuers.
 //
-// A signature is verified once and the claims are remembered by the token's hash. Times, audiences
-// and the objects that the token is bound to are checked at each use. So a token becomes invalid
-// with its pod, even if it has just been used.
+// After a signature has been verified, the claims are remembered by the token's hash, for
+// verifiedAgain or until the keys change. Times, audiences and the objects that the token is bound
+// to are checked at each use. So a token becomes invalid with its pod, even if it has just been
+// used.
 type ServiceAccounts struct {
 	cfg      ServiceAccountConfig
 	verified remembered[*accountToken]
@@ -132,7 +133,8 @@ func NewServiceAccounts(cfg ServiceAccountConfig) *ServiceAccounts {
 }
 
 // AuthenticateToken implements request.TokenAuthenticator. A token of an unknown issuer is left to
-// other authenticators, without an error.
+// other authenticators, without an error. A remembered token counts only if the current key set has
+// verified it.
 func (s *ServiceAccounts) AuthenticateToken(
 	ctx context.Context, token string, audiences []string,
 ) (*request.User, []string, error) {
@@ -283,10 +285,10 @@ func (s *ServiceAccounts) isForeign(token string) bool {
 	return !slices.ContainsFunc(s.cfg.Issuers, func(issuer string) bool { return bytes.Contains(said, []byte(issuer)) })
 }
 
-// verify returns what is to be remembered of a token if its signature is valid, and nil if its
-// issuer is unknown. It parses the claims first, because verifying a signature takes longer than
-// parsing, but before the signature is verified it uses only the issuer and the key id, to find the
-// keys.
+// verify returns what is to be remembered of a token if its signature is valid. It returns nil and
+// no error if the token cannot be parsed or its issuer is unknown. It parses the claims first,
+// because verifying a signature takes longer than parsing. Before the signature is verified, it
+// uses only the issuer and the key id, and does not report that other claims are unreadable.
 func (s *ServiceAccounts) verify(ctx context.Context, token string) (*accountToken, error) {
 	if strings.ContainsAny(token, " \t\r\n") { // such as the line break at the end of a file
 		token = strings.Join(strings.Fields(token), "")

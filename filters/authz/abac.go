@@ -67,7 +67,8 @@ func readPolicies(path string, r io.Reader) (Policies, error) {
 	return list, nil
 }
 
-// readPolicy reads one policy: of version v1beta1, or of the older form without a version.
+// readPolicy reads one policy: of version v1beta1, or of the older form, whose version is v0 or
+// missing (fromV0). The user or group "*" becomes the group of all authenticated users.
 func readPolicy(text []byte) (policy, error) {
 	var line struct {
 		APIVersion string `json:"apiVersion"`
@@ -101,8 +102,8 @@ func readPolicy(text []byte) (policy, error) {
 	return p.fromV0(), nil
 }
 
-// fromV0 returns the v1beta1 form of a policy without a version. There an empty field means
-// everything, except that a policy with a namespace or a resource allows no paths.
+// fromV0 returns the v1beta1 form of a policy of version v0. In v0 an empty field means everything,
+// except that a policy with a namespace or a resource allows no paths.
 func (p policy) fromV0() policy {
 	now := policy{
 		User: p.User, Group: p.Group, Readonly: p.Readonly, APIGroup: "*", Resource: p.Resource, Namespace: p.Namespace,

@@ -87,7 +87,8 @@ func (l *needs) addVariables(from []corev1.EnvFromSource, vars []corev1.EnvVar) 
 	}
 }
 
-// addVolume adds the objects that a volume refers to. A volume has exactly one source.
+// addVolume adds the claims, secrets and configmaps that a volume refers to. A volume has exactly
+// one source; sources that are not here refer to no such object.
 func (l *needs) addVolume(pod *corev1.Pod, v *corev1.Volume) {
 	switch {
 	case v.PersistentVolumeClaim != nil:

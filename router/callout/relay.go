@@ -60,8 +60,10 @@ func (e HeadError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e HeadError) Unwrap() error { return e.Err }
 
-// Serve answers the request. It returns when the response is complete or, if protocols have been
-// switched, when the connection has ended.
+// Serve passes in on and answers it through w. It returns when the response is complete or, if
+// protocols have been switched, when the connection has ended. If the response breaks off after its
+// header has been sent, Serve panics with http.ErrAbortHandler, on which net/http closes the
+// connection.
 func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 	ctx, pool := in.Context(), &buffers
 	if r.Lasts {

@@ -42,8 +42,9 @@ func (e *PathError) Error() string {
 // where resource... is resource[/name[/subresource[/rest]]], or the same behind
 // namespaces/NAMESPACE/. A namespace object is the resource "namespaces" in the namespace of its
 // own name, so status and finalize behind its name are subresources and not resources inside it.
-// watch/ and proxy/ in front of resource... are verbs of an old API. Every other path is not a
-// resource request.
+// watch/ and proxy/ in front of resource... are verbs of an old API. As in kube-apiserver, the
+// selectors of such a request are not Attributes. Every other path is not a resource request; its
+// verb is the method in lower case.
 //
 // The unescaped path counts, so a%2Fb is two segments. Leading and trailing slashes are ignored; an
 // empty segment in the middle is an empty name.

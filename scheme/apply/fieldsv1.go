@@ -21,8 +21,9 @@ import (
 //
 // managed.go calls it, for each entry of managedFields that a write reads or makes.
 
-// errFields is the one error for text that is not FieldsV1. It has no detail, because clients do
-// not write FieldsV1 by hand.
+// errFields is the error for JSON that is not FieldsV1. It has no detail, because clients do not
+// write FieldsV1 by hand. Text that is not JSON, and numbers that do not parse, give the errors of
+// jsontext and strconv.
 var errFields = errors.New("malformed FieldsV1")
 
 // ParseFields reads a Set from data, its FieldsV1 form. Members of an unknown sort are left out, as
@@ -156,7 +157,9 @@ func valueScanner(text string) jsontext.Scanner {
 	return s
 }
 
-// parseKeys reads the keys that identify an element, sorted by name; null stands for no keys.
+// parseKeys reads the keys that identify an element, from the text after "k:". The keys are sorted
+// by name, and a repeated name is kept. The text null stands for no keys. parseKeys ignores text
+// behind the object (valueScanner).
 func parseKeys(text string) ([]key, error) {
 	s := valueScanner(text)
 	of := make([]key, 0, 2)

@@ -160,16 +160,17 @@ func precision(format ref.Val) (n uint64) {
 	return n
 }
 
-// weight returns the number of elements in a value, at all depths, or some number beyond maxWork. A
-// value that an expression made may hold the same list many times; it weighs as much as if they
-// were different lists.
+// weight returns the number of elements that reading all of v takes, or some number beyond maxWork.
+// Lists and maps that an expression made are counted at all depths. Such a value may hold the same
+// list many times; it weighs as much as if they were different lists. A list or map of the object
+// counts by its length alone (isMade).
 func weight(v ref.Val) uint64 {
 	var n uint64
 	weigh(v, &n)
 	return n
 }
 
-// weigh adds the weight of v to n.
+// weigh adds the weight of v to *n. It goes no deeper once *n is beyond maxWork.
 func weigh(v ref.Val, n *uint64) {
 	*n++
 	switch v := v.(type) {

@@ -162,7 +162,9 @@ func (g group) create(s *served, path string, names []parameter) {
 	g.operation(path, op)
 }
 
-// item adds the operations on one object.
+// item adds the operations on one object, and the create of a subresource; the methods of streams
+// are added by connect. Custom resources differ as in kube-apiserver: get takes resourceVersion,
+// there is no strategic merge patch, and a patch does not answer 201.
 func (g group) item(s *served, path string) {
 	if s.has("get") {
 		op := g.op(s, "get", "read", "get")

@@ -101,7 +101,8 @@ func (w *writer) parameterV2(key string, p parameter) {
 	w.close('}')
 }
 
-// operationV2 writes one operation.
+// operationV2 writes one operation. A response without a model has the schema of a string, except
+// for 401, which has no schema in kube-apiserver's document either.
 func (w *writer) operationV2(op *operation, shared map[string]parameter) {
 	w.open(op.method, '{')
 	w.strs("consumes", op.consumes)

@@ -142,7 +142,8 @@ func (c *checker) outOfRange(t *Schema, what string) {
 	c.reportAtRoot(fmt.Sprintf("%s value must be of type %s %s in %s", what, t.Type, format, c.way))
 }
 
-// numberLimits checks multipleOf, minimum and maximum of a number.
+// numberLimits checks multipleOf, minimum and maximum of a number, and reports each one that v
+// breaks.
 func (c *checker) numberLimits(t *Schema, l *Limits, v any) {
 	if l.MultipleOf != nil {
 		v, factor := c.against(t, v, *l.MultipleOf, "MultipleOf")

@@ -18,7 +18,9 @@ const loadChunk = 1000
 // listStore answers a list from the store, in chunks of one revision. It decodes only entries whose
 // objects the cache does not have. cold says that the resource is being loaded; then a page with a
 // filter that matches little stops looking after maxColdMatch entries and waits for the load.
-// Otherwise the cache cannot answer, and the store answers however long it takes.
+// Otherwise the cache cannot answer, and the store answers however long it takes. The list is never
+// older than what a watch or the answer to a write has shown (newestShown), except at an exact
+// revision.
 func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (List, error) {
 	req := storage.RangeRequest{Prefix: opts.Prefix, Limit: loadChunk, After: opts.After}
 	least := max(opts.Want.least(), r.c.newestShown())

@@ -47,8 +47,9 @@ func EncodeContinue(rev storage.Revision, last string) string {
 }
 
 // DecodeContinue returns the revision of a token and the key after which its page begins. The
-// revision is 0 if the page is of the present state. The key lies under prefix. The error says what
-// is wrong with the token.
+// revision is 0 if the page is of the present state. The key lies under prefix, which ends in "/".
+// Whether the store has the revision or the key is not checked. The error says what is wrong with
+// the token.
 func DecodeContinue(token, prefix string) (rev storage.Revision, after string, err error) {
 	if len(token) > maxToken {
 		return 0, "", fmt.Errorf("%w: longer than %d bytes", errToken, maxToken)

@@ -10,8 +10,9 @@
 //   - Reads are linearizable.
 //   - A write that failed is InDoubt unless etcd's answer excludes that it was applied. InDoubt
 //     writes are never repeated here.
-//   - While etcd cannot be reached, calls fail at once with Unavailable, and the request of such a
-//     call has not been sent. Cursors wait.
+//   - Calls wait up to a second (patience) for a lost connection. After that, until etcd can be
+//     reached again, calls and new cursors fail at once with Unavailable, and the request of such a
+//     call has not been sent. Open cursors wait.
 //   - A cursor buffers at most one batch. It drives the gRPC stream itself, because the watcher of
 //     clientv3 queues without bound.
 //   - Keys under a lease that ends are deleted by etcd in one transaction: their events share one

@@ -96,8 +96,9 @@ func open(ctx context.Context, cfg Config, l *link) (*Store, error) {
 	return s, nil
 }
 
-// connect makes the store without waiting for a connection. With a password, however, the library
-// waits for a token. The store's life does not end with ctx.
+// connect makes the store and starts l, which has to be new. It does not wait for a connection, but
+// with a password the library waits for a token. ctx bounds connect only; the store lives until
+// Close.
 func connect(ctx context.Context, cfg Config, l *link) (*Store, error) {
 	tlsConfig, err := cfg.tls()
 	if err != nil {
@@ -209,8 +210,9 @@ func (cfg Config) tls() (*tls.Config, error) {
 	return out, nil
 }
 
-// remote makes the calls to etcd. While there is no connection a call fails at once with errAway.
-// Reads and grants of leases are repeated if the connection breaks; writes and compactions are not.
+// remote makes the calls to etcd. While etcd is away a call fails at once with errAway
+// (link.ready). Reads and grants of leases are repeated if the connection breaks; writes and
+// compactions are not.
 type remote struct {
 	link  *link
 	kv    pb.KVClient

@@ -42,8 +42,9 @@ type cursor struct {
 	err    error
 }
 
-// Watch implements storage.Store. A cursor has two goroutines, one that receives and one that asks
-// for progress.
+// Watch implements storage.Store. It opens the first stream itself, so that its caller learns of
+// Compacted, and of an etcd that is away, at once. ctx bounds Watch only. The cursor lives until
+// its Close or the store's.
 func (s *Store) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 	if s.isClosed() {
 		return nil, closedError("watch", req.Prefix)

@@ -59,7 +59,8 @@ type reader struct {
 	nodes int // converted so far
 }
 
-// value appends the JSON of a node.
+// value appends the JSON of a node. The document itself has depth 0; if it is an object, kind and
+// apiVersion come first, unless the tag !!map on the document keeps the order (encode.go).
 func (r *reader) value(n *yaml.Node, depth int) error {
 	if r.nodes++; r.nodes > maxNodes || len(r.out) > maxFile {
 		return errors.New("the aliases expand to too many nodes or bytes")

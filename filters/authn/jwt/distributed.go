@@ -37,7 +37,8 @@ type claimEndpoint struct {
 	AccessToken string `json:"access_token"`
 }
 
-// expand fetches the claim and adds it to c, if c does not have it and says where it is.
+// expand fetches the claim and adds it to c, if c does not have it and says where it is. Otherwise
+// it leaves c as it is, without an error.
 func (s *sources) expand(ctx context.Context, c claims) error {
 	if c[s.claim] != nil || c["_claim_names"] == nil {
 		return nil

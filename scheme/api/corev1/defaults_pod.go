@@ -62,8 +62,9 @@ func hostPorts(ports []ContainerPort) {
 	}
 }
 
-// defaultPodResources completes resources given for the pod as a whole. Huge pages are limited to what the containers
-// may use; requests are those of the containers, or else the limits.
+// defaultPodResources completes resources given for the pod as a whole. A limit of huge pages that is neither limited
+// nor requested is the sum of the containers' limits. If the pod has limits, each missing request is the sum of the
+// containers' requests, or else the pod's limit. A pod without limits gets no requests, as in kube-apiserver.
 func defaultPodResources(spec *PodSpec) {
 	r := spec.Resources
 	if r == nil || len(r.Limits)+len(r.Requests) == 0 {

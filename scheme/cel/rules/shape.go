@@ -43,8 +43,9 @@ const (
 type shape struct {
 	schema *schema.Schema
 	form   form
-	// exposed says that expressions can name the value. A value that is not exposed is still part
-	// of comparisons.
+	// exposed says that expressions can name the value: its schema has a type or is int-or-string,
+	// and the items of a list or the described entries of a map are exposed as well. A value that
+	// is not exposed is still part of comparisons.
 	exposed bool
 	// fields are the fields of an object by name; nil if the schema has no properties.
 	fields map[string]*shape
@@ -113,7 +114,10 @@ func (sh *shape) list(s *schema.Schema) {
 	}
 }
 
-// object sets the shape of an object or map.
+// object sets the shape of an object or map. A member takes its name and value and four bytes of
+// JSON: two quotes, a colon and a comma. The name of an entry is taken to be two bytes long. If a
+// schema has both properties and additionalProperties, the type of its values is a map of the
+// latter (typeOf), but expressions find only the properties. Definitions may not have both.
 func (sh *shape) object(s *schema.Schema) {
 	sh.form, sh.least = object, 2
 	if more := s.AdditionalProperties; isDescribed(more) {

@@ -71,8 +71,8 @@ type entry struct {
 	deleted    bool
 }
 
-// Copy begins to copy the database into a file at path, which it makes empty. There is one copy at
-// a time.
+// Copy begins to copy the database into a file at path, which it makes empty. It copies no keys;
+// Step does that. There is one copy at a time: another one is errCopying.
 func (d *Database) Copy(path string) (*Copy, error) {
 	buckets, err := d.buckets()
 	if err != nil {
@@ -87,7 +87,7 @@ func (d *Database) Copy(path string) (*Copy, error) {
 	if err := c.begin(); err != nil {
 		return nil, err
 	}
-	// tried first, because the backend ends the process if it cannot create the file
+	// The file is created here, because the backend ends the process if it cannot create it.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		c.end()
