@@ -37,7 +37,7 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 				}
 			})
 		}
-		// If one reservation fails or panics, the others are given back.
+		// If one reservation fails or panics, the others are released.
 		defer func() {
 			if !given {
 				settleAll(context.WithoutCancel(ctx), admission.NotStored)
