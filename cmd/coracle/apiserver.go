@@ -10,7 +10,7 @@ import (
 )
 
 // kubeAPIServerCommand returns the command that runs a server in kube-apiserver's place: it has its
-// flags, their defaults, and its --version.
+// flags, their defaults, and its --version, which can also set the version that the server reports.
 func kubeAPIServerCommand() *cobra.Command {
 	o := flags.KubeAPIServer()
 	cmd := runCommand(o, &cobra.Command{

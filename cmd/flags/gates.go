@@ -178,9 +178,10 @@ func readGates(list []string) (map[string]bool, error) {
 	return asked, nil
 }
 
-// resolve sets g.on, and checks it as kube-apiserver does: each gate exists, a locked gate keeps
-// its default, and a gate that is on has all the gates on that it needs. An unknown gate ends the
-// check.
+// resolve sets g.on from asked, which has the gates that the flag names. AllAlpha and AllBeta set
+// those gates of their stage that the flag does not name. Then resolve checks g.on as
+// kube-apiserver does: each gate exists, a locked gate keeps its default, and a gate that is on has
+// all the gates on that it needs. An unknown gate ends the check.
 func (g *gates) resolve(asked map[string]bool) error {
 	byName := knownGates()
 	g.on = maps.Clone(asked)
