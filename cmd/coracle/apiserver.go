@@ -13,7 +13,7 @@ import (
 // flags, their defaults, and its --version, which can also set the version that the server reports.
 func kubeAPIServerCommand() *cobra.Command {
 	o := flags.KubeAPIServer()
-	cmd := runCommand(o, &cobra.Command{
+	cmd := withServerFlags(o, &cobra.Command{
 		Use:   kubeAPIServer,
 		Short: "Run the server in kube-apiserver's place: with its flags and their defaults",
 		Long: "Run the server in kube-apiserver's place. It takes the flags of kube-apiserver " +

@@ -127,9 +127,9 @@ func (g *gates) enabled(name string) bool {
 	return knownGates()[name].on
 }
 
-// component is the component that kube-apiserver's gates and versions belong to. An entry
+// kube is the component that kube-apiserver's gates and versions belong to. An entry
 // kube:Name=true is the same as Name=true.
-const component = "kube"
+const kube = "kube"
 
 // finishGates reads the versions, then the gates, and reports the first mistake. Gates whose value
 // makes a difference that this server does not make are refused or logged.
@@ -140,9 +140,9 @@ func (o *Options) finishGates() error {
 	g := &o.generic.gates
 	for _, name := range slices.Sorted(maps.Keys(g.asked)) {
 		switch {
-		case name == "" && len(g.asked[component]) > 0:
+		case name == "" && len(g.asked[kube]) > 0:
 			return fmt.Errorf("set kube feature gates with default empty prefix or kube: prefix consistently, do not mix use")
-		case name != "" && name != component:
+		case name != "" && name != kube:
 			return fmt.Errorf("component not registered: %s", name)
 		}
 		asked, err := readGates(g.asked[name])

@@ -128,7 +128,7 @@ func readVersion(list []string) (r release, err error) {
 	for _, text := range list {
 		name, version, named := strings.Cut(text, "=")
 		if !named {
-			name, version = component, text
+			name, version = kube, text
 		}
 		name, version = strings.TrimSpace(name), strings.TrimSpace(version)
 		numbers, err := parseVersion(version)
@@ -143,12 +143,12 @@ func readVersion(list []string) (r release, err error) {
 			return r, fmt.Errorf("duplicate version flag, %s=%s and %s=%s", name, other, name, version)
 		}
 		seen[name] = version
-		if name == component {
+		if name == kube {
 			r = release{numbers[0], numbers[1]}
 		}
 	}
 	for name := range seen {
-		if name != component {
+		if name != kube {
 			return r, fmt.Errorf("component not registered: %s", name)
 		}
 	}
