@@ -16,8 +16,9 @@ import (
 const verbDiscard = "unsafe-delete-ignore-read-errors"
 
 // discard deletes an object that cannot be decrypted or decoded. It skips finalizers, admission and
-// reservations, because they need the object. It refuses an object that can be read, but if the
-// object becomes readable while discard runs, it is deleted like any other.
+// reservations, because they need the object. Preconditions and a dry run were refused before
+// (meta.ValidateDeleteOptions). discard refuses an object that can be read. If the object becomes
+// readable while discard runs, discard deletes it like any other.
 func (s *Store) discard(
 	ctx context.Context, req *request.Write, opts *meta.DeleteOptions,
 ) (*request.DeleteResult, error) {

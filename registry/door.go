@@ -219,8 +219,10 @@ func (s *Store) show(obj meta.Object, to Occasion) (meta.Object, error) {
 	return shown, nil
 }
 
-// project checks the object of the door's kind that the mutators left, and applies it to a copy of
-// the stored object, which becomes w.obj. It translates managedFields back as well.
+// project checks the object of the door's kind that the mutators left in w.obj, and applies it to a
+// copy of the stored object, which replaces it in w.obj. w.attrs.Old is the old object as the door
+// shows it, w.old the old object itself. project also translates managedFields back to the fields
+// of the stored object, unless the request has no field manager.
 func (w *write) project(ctx context.Context) error {
 	shown := w.obj
 	errs := w.s.kind.Check(ctx, shown, w.attrs.Old, w.s.fixed.Version)

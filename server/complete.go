@@ -203,6 +203,9 @@ func (c *StorageConfig) validate() error {
 	return nil
 }
 
+// validate returns everything that is wrong with the addresses, ports, certificate and HTTP
+// settings. Only NoPort and AnyPort are below 0; a port of 0 does not occur, because it stands for
+// the default.
 func (c *ServingConfig) validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

@@ -10,10 +10,10 @@ import (
 )
 
 // kubeAPIServerCommand returns the command that runs a server in kube-apiserver's place: it has its
-// flags, their defaults, and its --version.
+// flags, their defaults, and its --version, which can also set the version that the server reports.
 func kubeAPIServerCommand() *cobra.Command {
 	o := flags.KubeAPIServer()
-	cmd := runCommand(o, &cobra.Command{
+	cmd := withServerFlags(o, &cobra.Command{
 		Use:   kubeAPIServer,
 		Short: "Run the server in kube-apiserver's place: with its flags and their defaults",
 		Long: "Run the server in kube-apiserver's place. It takes the flags of kube-apiserver " +

@@ -22,7 +22,7 @@ import (
 // serveCommand returns the command that runs a server with Coracle's own defaults.
 func serveCommand() *cobra.Command {
 	o := flags.Serve()
-	return runCommand(o, &cobra.Command{
+	return withServerFlags(o, &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
 		Long: "Run the server. Without flags it stores its data in ./.coracle, makes its own certificates, and\n" +
@@ -38,9 +38,9 @@ func serveCommand() *cobra.Command {
 	})
 }
 
-// runCommand gives a command that runs a server its flags, and a help that groups them as
+// withServerFlags gives a command that runs a server its flags, and a help that groups them as
 // kube-apiserver's help does.
-func runCommand(o *flags.Options, cmd *cobra.Command) *cobra.Command {
+func withServerFlags(o *flags.Options, cmd *cobra.Command) *cobra.Command {
 	cmd.SilenceUsage = true
 	o.Bind(cmd.Flags())
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error {

@@ -26,7 +26,8 @@ type etcd struct {
 	overrides        []string
 }
 
-// bindEtcd declares the flags about the store, its caches, and encryption at rest.
+// bindEtcd declares the flags about the store, its caches, and encryption at rest. finishEtcd
+// checks them, and writes into the Config those that the Config holds in another form.
 func (o *Options) bindEtcd(s *section) {
 	c := &o.config.Storage
 	s.StringSliceVar(&c.Etcd.Servers, "etcd-servers", nil,

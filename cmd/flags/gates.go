@@ -127,9 +127,9 @@ func (g *gates) enabled(name string) bool {
 	return knownGates()[name].on
 }
 
-// component is the component that kube-apiserver's gates and versions belong to. An entry
+// kube is the component that kube-apiserver's gates and versions belong to. An entry
 // kube:Name=true is the same as Name=true.
-const component = "kube"
+const kube = "kube"
 
 // finishGates reads the versions, then the gates, and reports the first mistake. Gates whose value
 // makes a difference that this server does not make are refused or logged.
@@ -140,9 +140,9 @@ func (o *Options) finishGates() error {
 	g := &o.generic.gates
 	for _, name := range slices.Sorted(maps.Keys(g.asked)) {
 		switch {
-		case name == "" && len(g.asked[component]) > 0:
+		case name == "" && len(g.asked[kube]) > 0:
 			return fmt.Errorf("set kube feature gates with default empty prefix or kube: prefix consistently, do not mix use")
-		case name != "" && name != component:
+		case name != "" && name != kube:
 			return fmt.Errorf("component not registered: %s", name)
 		}
 		asked, err := readGates(g.asked[name])
@@ -178,9 +178,10 @@ func readGates(list []string) (map[string]bool, error) {
 	return asked, nil
 }
 
-// resolve sets g.on, and checks it as kube-apiserver does: each gate exists, a locked gate keeps
-// its default, and a gate that is on has all the gates on that it needs. An unknown gate ends the
-// check.
+// resolve sets g.on from asked, which has the gates that the flag names. AllAlpha and AllBeta set
+// those gates of their stage that the flag does not name. Then resolve checks g.on as
+// kube-apiserver does: each gate exists, a locked gate keeps its default, and a gate that is on has
+// all the gates on that it needs. An unknown gate ends the check.
 func (g *gates) resolve(asked map[string]bool) error {
 	byName := knownGates()
 	g.on = maps.Clone(asked)

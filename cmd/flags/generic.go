@@ -49,7 +49,8 @@ func (o *Options) bindGeneric(s *section) {
 }
 
 // finishGeneric checks the section in kube-apiserver's order, which is the order of
-// ServerRunOptions.Validate.
+// ServerRunOptions.Validate. It also writes into the Config what does not go there as it is. It
+// runs after finishGates, which reads versions and gates.
 func (o *Options) finishGeneric() error {
 	c := &o.config
 	var m mistakes

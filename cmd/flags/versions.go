@@ -121,14 +121,14 @@ func (v *versions) refusal() error {
 var versionText = regexp.MustCompile(`^\s*v?([0-9]+(?:\.[0-9]+)*)`)
 
 // readVersion reads the values of one flag, each VERSION or COMPONENT=VERSION. There can be one
-// value for each component, and kube is the only component. It returns the zero release if list is
-// empty.
+// value for each component, and kube is the only component. A patch number other than 0 is a
+// mistake. readVersion returns the zero release if list is empty.
 func readVersion(list []string) (r release, err error) {
 	seen := map[string]string{}
 	for _, text := range list {
 		name, version, named := strings.Cut(text, "=")
 		if !named {
-			name, version = component, text
+			name, version = kube, text
 		}
 		name, version = strings.TrimSpace(name), strings.TrimSpace(version)
 		numbers, err := parseVersion(version)
@@ -143,12 +143,12 @@ func readVersion(list []string) (r release, err error) {
 			return r, fmt.Errorf("duplicate version flag, %s=%s and %s=%s", name, other, name, version)
 		}
 		seen[name] = version
-		if name == component {
+		if name == kube {
 			r = release{numbers[0], numbers[1]}
 		}
 	}
 	for name := range seen {
-		if name != component {
+		if name != kube {
 			return r, fmt.Errorf("component not registered: %s", name)
 		}
 	}

@@ -36,6 +36,7 @@ func main() {
 	flag.StringVar(&cfg.Storage.Engine, "storage", server.StorageEmbedded, "store: embedded, memory or file")
 	flag.StringVar(&cfg.Serving.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
 	flag.IntVar(&cfg.Serving.SecurePort, "secure-port", 6443, "port for HTTPS; -1 for none")
+	// In the Config, 0 is the default of either port: 6443 for HTTPS, and no port for HTTP.
 	flag.IntVar(&cfg.Serving.HTTPPort, "http-port", 0, "port for plain HTTP; 0 for none")
 	mode := flag.String("authorization-mode", access.RBAC, "RBAC, AlwaysAllow or AlwaysDeny")
 	for name, list := range map[string]*[]string{"enable-admission-plugins": &cfg.Admission.Enable,

@@ -227,8 +227,9 @@ func hostIPs(s *corev1.PodStatus) []string {
 // maxIPs bounds how many old addresses a new one is compared with; no pod or node has that many.
 const maxIPs = 100
 
-// statusIPs checks the addresses of a pod or its host: at most one for each IP family. An invalid
-// address may stay if the old status has it and no other address stands beside it. shown is the
+// statusIPs checks the addresses of a pod or its host: at most one for each IP family. An address
+// that the old status has (were) may break the rules for single addresses, such as a leading zero.
+// But beside another address it must be readable, because otherwise it has no family. shown is the
 // list as errors show it.
 func statusIPs(p *field.Path, ips, were []string, shown any) field.ErrorList {
 	var errs field.ErrorList

@@ -20,7 +20,8 @@ import (
 
 // reservePorts takes the node ports that a write needs, all in one change of the record. Ports that
 // the service loses are released after the write is stored. If the fate of the write is in doubt,
-// nothing is released: the repair of node ports decides later.
+// nothing is released: the repair of node ports decides later. A dry run sets the ports that it
+// finds free, and takes none. a is nil if the server allocates no node ports (Config.NodePorts).
 func reservePorts(a *ports.Allocator) reservation {
 	return func(ctx context.Context, r *registry.Request, svc, old *corev1.Service) (admission.Settle, error) {
 		if a == nil {

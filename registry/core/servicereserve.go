@@ -29,7 +29,7 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 		if errs := completeService(f, svc, old); len(errs) > 0 {
 			return nil, invalidService(svc, errs)
 		}
-		made, errs, given := make([]admission.Settle, len(parts)), make([]error, len(parts)), false
+		made, errs, allMade := make([]admission.Settle, len(parts)), make([]error, len(parts)), false
 		settleAll := func(ctx context.Context, fate admission.Fate) {
 			runAll(len(made), func(i int) {
 				if made[i] != nil {
@@ -37,9 +37,9 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 				}
 			})
 		}
-		// If one reservation fails or panics, the others are given back.
+		// If one reservation fails or panics, the others are released.
 		defer func() {
-			if !given {
+			if !allMade {
 				settleAll(context.WithoutCancel(ctx), admission.NotStored)
 			}
 		}()
@@ -47,7 +47,7 @@ func reserveService(f families, parts ...reservation) registry.ReserveOf[*corev1
 		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 			return nil, errs[i]
 		}
-		given = true
+		allMade = true
 		if !slices.ContainsFunc(made, func(s admission.Settle) bool { return s != nil }) {
 			return nil, nil
 		}

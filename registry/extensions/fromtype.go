@@ -22,12 +22,14 @@ import (
 // server. The limits and formats of values are in fromtypelimits.go.
 
 // Definition makes the definition of a kind that is declared as a Go type, with the tags that
-// package typeinfo explains. types holds the type of each version of spec, in the order of the
-// versions. Definition validates the result, so a server accepts it.
+// package typeinfo explains. types holds a pointer to the type of each version of spec, in the
+// order of the versions; what it points to is not read. Definition validates the result, so a
+// server accepts it.
 //
-// It fills in what spec leaves out: the schemas; the kind, which is the name of the first type, and
-// the names that follow from the kind; the conversion strategy None; and the subresource status in
-// versions whose Subresources are nil and whose type has a field status.
+// It sets the schemas of all versions, and replaces those that spec has. It fills in what spec
+// leaves out: the kind, which is the name of the first type, and the names that follow from the
+// kind; the conversion strategy None; and the subresource status in versions whose Subresources are
+// nil and whose type has a field status.
 //
 //	def, err := extensions.Definition(apiextensionsv1.CustomResourceDefinitionSpec{
 //		Group: "ships.example.com",
@@ -68,7 +70,7 @@ func Definition(spec v1.CustomResourceDefinitionSpec, types ...meta.Object) (*v1
 	if def.Spec.Conversion == nil {
 		def.Spec.Conversion = &v1.CustomResourceConversion{Strategy: v1.NoneConverter}
 	}
-	fresh := *def
+	fresh := *def // with the status that the server sets; def has none
 	prepareDefinition(nil, &fresh, nil)
 	return def, checkDefinition(context.Background(), &fresh, nil).ToAggregate()
 }

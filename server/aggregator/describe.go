@@ -225,7 +225,9 @@ func (d *description) readOne(ctx context.Context, r *remote, before *descriptio
 }
 
 // fromList converts an APIResourceList to aggregated discovery: "pods/log" moves into the resource
-// "pods". If the list lacks the resource of a subresource, fromList makes one without a kind.
+// "pods". If the list lacks the resource of a subresource, fromList makes one without a kind. It
+// fails if one of the two is namespaced and the other is not. Kinds keep the group and version of
+// the list's entry, which may be empty.
 func fromList(list []meta.APIResource) ([]apidiscoveryv2.APIResourceDiscovery, error) {
 	var resources []apidiscoveryv2.APIResourceDiscovery
 	index := map[string]int{}

@@ -129,8 +129,9 @@ func (l *Listeners) Take(secure, plain net.Listener) {
 	}
 }
 
-// Serve starts a goroutine for each open port that serves h. The channel receives the error of a
-// port that fails.
+// Serve starts a goroutine for each open port that serves h, and returns at once. The channel
+// receives the error of a port that fails. It has room for the errors of both ports, and is never
+// closed. Close ends the goroutines.
 func (l *Listeners) Serve(h http.Handler) <-chan error {
 	failed := make(chan error, 2)
 	l.mu.Lock()

@@ -18,7 +18,7 @@ import (
 type converters struct {
 	resolve callout.Resolver
 	metrics *metrics
-	flawed  func(callout.Flaw)
+	flawed  func(callout.Flaw) // is told of outdated certificates of webhooks, for a metric
 
 	mu       sync.Mutex
 	byConfig map[string]*sharedClient // the key is the JSON of a WebhookClientConfig
@@ -63,7 +63,8 @@ func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *
 }
 
 // client returns the client for config, and counts the caller among its users. The client stays
-// open until its last user has called release.
+// open until its last user has called release, which may be called again. Then its idle connections
+// close; a call that still runs is not disturbed.
 func (c *converters) client(
 	config *apiextensionsv1.WebhookClientConfig,
 ) (client *callout.Client, release func(), err error) {

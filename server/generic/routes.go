@@ -107,6 +107,8 @@ func (o observed) route(gvk meta.GroupVersionKind) router.Resource {
 
 // subresource returns the route of a subresource: an action that is only created (binding), a
 // connection (exec, proxy), or a door that reads and updates a part of the objects (status, scale).
+// main is the route of its resource. A subresource with a kind of its own is not deprecated with
+// the version of the resource, because that kind has a version of its own.
 func subresource(
 	main *router.Resource, store *registry.Store, sub *registry.Subresource,
 ) (router.Resource, error) {
@@ -114,7 +116,7 @@ func subresource(
 	if sub.Kind != (meta.GroupVersionKind{}) {
 		r.Kind = sub.Kind
 	}
-	if r.Kind == main.Kind || main.Custom { // a deprecated custom resource has deprecated subresources
+	if r.Kind == main.Kind || main.Custom { // of a custom resource, scale is deprecated as well, as in kube-apiserver
 		r.Deprecated = main.Deprecated
 	}
 	switch {

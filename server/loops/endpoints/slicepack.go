@@ -110,9 +110,9 @@ func endpointKey(e *discoveryv1.Endpoint) string {
 }
 
 // changes returns the writes for the slices of one address type, all of which are in existing. It
-// packs each group, drops the slices whose ports no group has, adds a placeholder if none is left,
-// sets hints, and at the end turns each pair of a slice to create and one to drop into an update,
-// which saves a write.
+// modifies these slices. It packs each group, drops the slices whose ports no group has, adds a
+// placeholder if no slice is left, sets hints, and at the end turns each pair of a slice to create
+// and one to drop into an update, which saves a write.
 func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges {
 	byPorts := map[string][]*discoveryv1.EndpointSlice{}
 	var holder *discoveryv1.EndpointSlice // an existing placeholder
@@ -137,7 +137,7 @@ func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges 
 	if p.hint != nil {
 		s := topology.Slices{Create: c.create, Update: c.update, Same: c.same}
 		p.hint(&s)
-		c.update = s.Update
+		c.update = s.Update // some slices of c.same have moved here; nobody reads c.same any more
 	}
 	for len(c.create) > 0 && len(c.drop) > 0 {
 		fresh, old := c.create[len(c.create)-1], c.drop[len(c.drop)-1]

@@ -34,7 +34,9 @@ type subsetPort struct {
 
 // repack returns the canonical form of subsets: ports with the same addresses in the same states
 // share one subset, and all lists are sorted. An address that is both ready and not ready for a
-// port counts as not ready. It is RepackSubsets of Kubernetes, except for the order.
+// port counts as not ready. A subset without addresses is dropped. repack is RepackSubsets of
+// Kubernetes, except for the order. It changes no subset, but the result shares the addresses'
+// pointers.
 //
 // Example: {a: 80}, {a: 443}, {b: 80} become {a, b: 80} and {a: 443}, since the two ports have
 // different addresses.

@@ -251,7 +251,8 @@ func (t *tally) awaitsEviction(pod countedPod, charged meta.Time) bool {
 // expect sets expected and desired, the numbers of pods and of healthy pods that there should be.
 // If the budget has a minAvailable that is an integer, expected is the number of pods that exist.
 // Otherwise, with a percentage or maxUnavailable, it is the sum of the scales of the pods'
-// controllers. Percentages are rounded up, for both fields.
+// controllers. Percentages are rounded up, for both fields. A budget with neither field expects no
+// pod. An error means that the pods cannot be counted.
 func (d *Disruption) expect(ctx context.Context, b *policyv1.PodDisruptionBudget, t *tally) error {
 	least, most := b.Spec.MinAvailable, b.Spec.MaxUnavailable
 	if most == nil && (least == nil || least.Type == meta.IntType) {

@@ -252,8 +252,10 @@ func (c *KubernetesService) publishSlice(ctx context.Context, endpoints *corev1.
 	return err
 }
 
-// sliceOf returns the EndpointSlice with the first subset of endpoints. Its address type is IPv6 if
-// all addresses are IPv6; otherwise it is IPv4, and IPv6 addresses are left out, as in Kubernetes.
+// sliceOf returns the EndpointSlice for endpoints that endpointsOf has made: they have one subset,
+// with at least one address, or none. The address type is IPv6 if all addresses are IPv6; otherwise
+// it is IPv4, and IPv6 addresses are left out, as in Kubernetes. The slice shares memory with
+// endpoints.
 func sliceOf(endpoints *corev1.Endpoints) *discoveryv1.EndpointSlice {
 	s := &discoveryv1.EndpointSlice{
 		ObjectMeta: meta.ObjectMeta{
