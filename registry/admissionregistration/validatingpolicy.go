@@ -119,10 +119,10 @@ const (
 	maxAuditExpression  = 5 << 10 // bytes
 )
 
-// checkAuditAnnotations validates audit annotations. An annotation appears in audit events under
-// the key <policy>/<key>, so that whole key is validated. An expression that is too long is
-// reported as required, as in kube-apiserver. Errors show the expression as it was sent, with its
-// white space.
+// checkAuditAnnotations validates the audit annotations of the policy with the name policy. An
+// annotation appears in audit events under the key <policy>/<key>, so the whole key is validated.
+// An expression that is too long is reported as required, as in kube-apiserver. Errors show the
+// expression as it was sent, with its white space.
 func checkAuditAnnotations(e *policies.Scope, p *field.Path, policy string,
 	annotations []admissionregistrationv1.AuditAnnotation,
 	uses policies.Uses) field.ErrorList {
