@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// encryptionMetrics counts the reloads of an EncryptionConfiguration and the calls of its KMS
-// plugins, under Kubernetes' names. Keys appear in labels as hashes.
+// encryptionMetrics counts the reloads of an EncryptionConfiguration, the calls of its KMS plugins
+// and the use of their keys, under Kubernetes' names. Keys appear in labels as hashes.
 type encryptionMetrics struct {
 	*reload.Metrics
 	calls  *prometheus.HistogramVec // calls of plugins
@@ -25,10 +25,11 @@ type encryptionMetrics struct {
 	wrong  *prometheus.CounterVec // invalid keys in a status
 	seeds  *prometheus.GaugeVec   // cached seeds of data keys
 	*valueMetrics
-	useds, keys recent
+	useds, keys recent // the labels of used and usedAt; those of named
 	unwell      sync.Map // names of plugins whose last check failed, so that the log tells only changes
 }
 
+// newEncryptionMetrics makes the metrics and registers them with reg.
 func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error) {
 	const envelope = "apiserver_envelope_encryption_"
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
