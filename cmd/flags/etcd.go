@@ -26,7 +26,8 @@ type etcd struct {
 	overrides        []string
 }
 
-// bindEtcd declares the flags about the store, its caches, and encryption at rest.
+// bindEtcd declares the flags about the store, its caches, encryption at rest, and the deletion of
+// collections and of objects without owners.
 func (o *Options) bindEtcd(s *section) {
 	c := &o.config.Storage
 	s.StringSliceVar(&c.Etcd.Servers, "etcd-servers", nil,

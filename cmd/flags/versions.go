@@ -121,8 +121,8 @@ func (v *versions) refusal() error {
 var versionText = regexp.MustCompile(`^\s*v?([0-9]+(?:\.[0-9]+)*)`)
 
 // readVersion reads the values of one flag, each VERSION or COMPONENT=VERSION. There can be one
-// value for each component, and kube is the only component. It returns the zero release if list is
-// empty.
+// value for each component, and kube is the only component. A patch version other than 0 is an
+// error. readVersion returns the zero release if list is empty.
 func readVersion(list []string) (r release, err error) {
 	seen := map[string]string{}
 	for _, text := range list {

@@ -67,8 +67,8 @@ func (c *EndpointSlices) Run(ctx context.Context) {
 func (c *EndpointSlices) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	s := c.pods.services.Get(name)
 	if s == nil {
-		// The service is hidden or deleted. If it is deleted, the garbage collector deletes the slices,
-		// which the service owned.
+		// The service is hidden or deleted. If it is deleted, the garbage collector deletes the
+		// slices, which the service owned.
 		c.pods.triggers.forget(name)
 		c.hints.forget(name)
 		return 0, nil
