@@ -207,8 +207,8 @@ func (r *AddressRepair) claimAddress(ctx context.Context, svc *corev1.Service, i
 		return err
 	}
 	missing := err != nil
-	// svc was read before the IPAddress. If the service was deleted in between, so was its
-	// IPAddress, and there is nothing to repair. So the service is read once more.
+	// svc was read before the IPAddress. If the service was deleted in between, its IPAddress goes
+	// with it, and there is nothing to repair. So the service is read once more.
 	if has, err := r.serviceHas(ctx, serviceName{svc.Namespace, svc.Name}, ip); err != nil || !has {
 		return err
 	}

@@ -208,10 +208,10 @@ func endReason(t *corev1.ContainerStateTerminated) string {
 }
 
 // countContainers adds the restarts of all containers and the number of ready ones, and sets
-// s.reason if a container waits or has ended. It goes from the last container to the first, so that
-// the reason of the first of these remains. If the reason is then Completed, it becomes Running if
-// another container runs and the pod is ready, else the reason of the first container that failed,
-// else NotReady if another container runs.
+// s.reason if a container waits for a reason or has ended. It goes from the last container to the
+// first, so that the reason of the first of these remains. If the reason is then Completed, it
+// becomes Running if another container runs and the pod is ready, else the reason of the first
+// container that failed, else NotReady if another container runs.
 func (s *summary) countContainers(pod *corev1.Pod) {
 	running, failure := false, ""
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {
