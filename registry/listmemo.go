@@ -52,6 +52,9 @@ func (m *ListMemo[T]) Hidden(ctx context.Context, name string) error {
 	return now.hidden[name]
 }
 
+// load returns the present state: the last one, if it consists of the same entries of the cache.
+// Two loads at once may both decode and store their states, of which either may be the older one.
+// That costs the next load some work, and never gives it a stale answer.
 func (m *ListMemo[T]) load(ctx context.Context, fresh request.Freshness) (*listed[T], error) {
 	store := m.stores.Store(m.resource)
 	if store == nil {

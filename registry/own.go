@@ -117,8 +117,10 @@ func (w *write) writer() apply.Writer { return apply.Writer{Manager: w.req.Manag
 const maxOwned = 3 << 19
 
 // own sets the managedFields of hub. obj is the same object in the version of the request, complete
-// with defaults; current is the state that the change started from. If the owners cannot be
-// determined, the object gets none: that is no reason to fail the write. The error is that of ctx.
+// with defaults; current is the state that the change started from, nil for a create. A request
+// without a field manager leaves managedFields as they are. If the owners cannot be determined, or
+// the object is too large to be stored with them (disowned), it gets none: that is no reason to
+// fail the write. The only error is that of ctx.
 func (w *write) own(ctx context.Context, current request.Encoded, obj meta.Typed, hub meta.Object) error {
 	o := w.owner()
 	if o == nil {

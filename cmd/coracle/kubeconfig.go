@@ -11,8 +11,9 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// kubeconfigCommand returns the command that prints credentials for a user, which it signs itself,
-// or for a service account, whose token it requests from the running server.
+// kubeconfigCommand returns the command that prints a kubeconfig for a user, whose certificate it
+// signs itself, or for a service account, whose token it requests from the running server as its
+// administrator.
 func kubeconfigCommand() *cobra.Command {
 	var h identity.KubeconfigMaker
 	var user, account string

@@ -26,8 +26,9 @@ type etcd struct {
 	overrides        []string
 }
 
-// bindEtcd declares the flags about the store, its caches, and encryption at rest. finishEtcd
-// checks them, and writes into the Config those that the Config holds in another form.
+// bindEtcd declares the flags about the store, its caches, encryption at rest, and the deletion of
+// collections and of objects without owners. finishEtcd checks them, and writes into the Config
+// those that the Config holds in another form.
 func (o *Options) bindEtcd(s *section) {
 	c := &o.config.Storage
 	s.StringSliceVar(&c.Etcd.Servers, "etcd-servers", nil,

@@ -44,7 +44,8 @@ var (
 	metricLabel = regexp.MustCompile(`^` + metricPattern + `,` + labelPattern + `$`)
 )
 
-// finishMetrics checks the section, reads the manifest, and writes both into the Config.
+// finishMetrics checks the section and reads the manifest. If there are no mistakes, it writes both
+// into the Config.
 func (o *Options) finishMetrics() error {
 	c, path := &o.metrics, field.NewPath("metrics")
 	var m mistakes

@@ -142,7 +142,7 @@ func (o *Options) completeMisc() error {
 	return nil
 }
 
-// finishMisc checks the section and writes it into the Config.
+// finishMisc checks the section, except what applyMisc checks, and writes it into the Config.
 func (o *Options) finishMisc() error {
 	services := &o.config.API.Services
 	var m mistakes

@@ -191,8 +191,9 @@ func (r *AddressRepair) repairService(ctx context.Context, name serviceName) err
 	return nil
 }
 
-// claimAddress makes the IPAddress of ip refer to svc. If the IPAddress refers to another service
-// that also has ip, the other keeps it and an event tells of the conflict.
+// claimAddress makes sure that the IPAddress of ip exists, refers to svc and has its labels. If it
+// refers to another service that also has ip, the other service keeps it, and an event tells of the
+// conflict. An IPAddress that cannot be read is left alone.
 func (r *AddressRepair) claimAddress(ctx context.Context, svc *corev1.Service, ip netip.Addr) error {
 	_, addresses, err := r.views()
 	if err != nil {
@@ -206,8 +207,8 @@ func (r *AddressRepair) claimAddress(ctx context.Context, svc *corev1.Service, i
 		return err
 	}
 	missing := err != nil
-	// The service is read once more, after the IPAddress: if it was deleted meanwhile, there is
-	// nothing to repair.
+	// svc was read before the IPAddress. If the service was deleted in between, its IPAddress goes
+	// with it, and there is nothing to repair. So the service is read once more.
 	if has, err := r.serviceHas(ctx, serviceName{svc.Namespace, svc.Name}, ip); err != nil || !has {
 		return err
 	}

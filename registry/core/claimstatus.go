@@ -37,7 +37,8 @@ func claimStatuses(
 
 // extendedClaim checks the ResourceClaim that the scheduler made for the extended resources of a
 // pod (KEP-5004): each mapping is for a resource that a container requests. As in Kubernetes, the
-// path of an invalid requestName is not below the mapping.
+// path of an invalid requestName is not below the mapping, and a repeated mapping is reported once
+// for each of its fields. A nil status is valid.
 func extendedClaim(p *field.Path, status *corev1.PodExtendedResourceClaimStatus, spec *corev1.PodSpec) field.ErrorList {
 	if status == nil {
 		return nil

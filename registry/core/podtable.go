@@ -125,11 +125,13 @@ func (s *summary) countRestarts(c *corev1.ContainerStatus) {
 	}
 }
 
-// summarize finds the word that describes a pod best. A later one overrides an earlier one:
+// summarize counts containers and restarts, and finds the word that describes a pod best. A later
+// word in this list overrides an earlier one:
 //   - the phase, then the reason in the status, then SchedulingGated;
 //   - the first init container that is not done: "Init:1/3", "Init:Error";
-//   - unless initializing, the trouble of the first container that has one;
-//   - while it is being deleted, "Terminating", or "Unknown" if its node is lost.
+//   - if all init containers are done, or the condition Initialized is True, what countContainers
+//     finds;
+//   - while the pod is being deleted, "Terminating", or "Unknown" if its node is lost.
 func summarize(pod *corev1.Pod) summary {
 	s := summary{reason: string(pod.Status.Phase), total: len(pod.Spec.Containers)}
 	if pod.Status.Reason != "" {
@@ -205,10 +207,11 @@ func endReason(t *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("ExitCode:%d", t.ExitCode)
 }
 
-// countContainers looks at the containers from the last to the first, so that the reason of the
-// first container that has one remains. If that reason is Completed, it becomes Running if another
-// container runs and the pod is ready, else the reason of a container that failed, else NotReady if
-// another container runs.
+// countContainers adds the restarts of all containers and the number of ready ones, and sets
+// s.reason if a container waits for a reason or has ended. It goes from the last container to the
+// first, so that the reason of the first of these remains. If the reason is then Completed, it
+// becomes Running if another container runs and the pod is ready, else the reason of the first
+// container that failed, else NotReady if another container runs.
 func (s *summary) countContainers(pod *corev1.Pod) {
 	running, failure := false, ""
 	for i := len(pod.Status.ContainerStatuses) - 1; i >= 0; i-- {

@@ -153,9 +153,11 @@ func (a *conversionAnswer) check(version string, uid meta.UID) error {
 	return fmt.Errorf("response.result.status was '%s', not 'Success'", meta.Excerpt(a.status))
 }
 
-// adopt returns the object that the webhook made of u, in version to: content, labels and
-// annotations of data, and the other metadata of u. The error says that data is no object, or has
-// another kind, name, namespace or UID than u, or invalid labels or annotations.
+// adopt returns the object that the webhook made of u, in version to. Content, labels and
+// annotations are those in data; the other metadata is that of u, with which the object shares
+// memory. adopt returns an error if data is not an object in that version, if it has another kind,
+// name, namespace or UID than u, or if its labels or annotations are invalid. Errors say "index 0"
+// for every object of a call: they have the words of kube-apiserver for a single object.
 func adopt(u *scheme.Unstructured, data jsontext.Raw, to meta.GroupVersion) (*scheme.Unstructured, error) {
 	from := u.GroupVersionKind()
 	tree, err := readObject(data)

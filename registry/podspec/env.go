@@ -31,8 +31,9 @@ func checkEnv(p *field.Path, vars []corev1.EnvVar) field.ErrorList {
 	return errs
 }
 
-// checkValueFrom checks that a variable has exactly one source and no value beside it, and the
-// source.
+// checkValueFrom checks the source of v, whose ValueFrom is not nil: v must have exactly one source
+// and no value. As in Kubernetes, a variable with a value and several sources is reported for its
+// value alone.
 func checkValueFrom(p *field.Path, v *corev1.EnvVar) field.ErrorList {
 	var errs field.ErrorList
 	from, n := v.ValueFrom, 0

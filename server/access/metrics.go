@@ -23,7 +23,8 @@ type metrics struct {
 	config                       *reload.Metrics
 }
 
-// newMetrics registers the metrics; those of webhooks only if webhooks may be called.
+// newMetrics makes the metrics and registers them with reg. If no webhooks can be called, the
+// metrics of webhooks and of the reloads of the configuration are made but not registered.
 func newMetrics(reg prometheus.Registerer, webhooks bool) (*metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{

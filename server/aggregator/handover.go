@@ -36,8 +36,8 @@ func lasts(r *http.Request) bool {
 }
 
 // handOn relays a request to the server behind, on behalf of its user, and relays the answer to the
-// client. Both bodies stream. If the server is unavailable or cannot be reached, handOn answers in
-// the words of kube-aggregator, in plain text.
+// client. Both bodies stream. If the APIService is not available or the server cannot be reached,
+// handOn answers in the words of kube-aggregator, in plain text.
 func (r *remote) handOn(w http.ResponseWriter, req *http.Request) {
 	info := request.From(req.Context())
 	refuse := func(why string, code int) {
@@ -104,7 +104,7 @@ func (h *handover) serve(to *connection) {
 }
 
 // rewrite makes the request that the server behind gets. The Relay has removed the hop-by-hop
-// headers (RFC 9110, 7.6.1).
+// headers (RFC 9110, 7.6.1), Forwarded and the X-Forwarded- headers.
 func (h *handover) rewrite(p *httputil.ProxyRequest) {
 	out, header := p.Out, p.Out.Header
 	// The path is encoded anew from the decoded path, because the decoded path was authorized.
@@ -135,6 +135,7 @@ func (h *handover) rewrite(p *httputil.ProxyRequest) {
 		uri += "/"
 	}
 	header.Set("X-Forwarded-Uri", uri)
+	// As in kube-aggregator, these are of the server behind, not of the client's request.
 	header.Set("X-Forwarded-Host", h.host)
 	header.Set("X-Forwarded-Proto", "https")
 }

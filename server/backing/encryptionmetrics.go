@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// encryptionMetrics counts the reloads of an EncryptionConfiguration and the calls of its KMS
-// plugins, under Kubernetes' names. Keys appear in labels as hashes.
+// encryptionMetrics counts the reloads of an EncryptionConfiguration, the calls of its KMS plugins
+// and the use of their keys, under Kubernetes' names. Keys appear in labels as hashes.
 type encryptionMetrics struct {
 	*reload.Metrics
 	calls  *prometheus.HistogramVec // calls of plugins
@@ -25,10 +25,11 @@ type encryptionMetrics struct {
 	wrong  *prometheus.CounterVec // invalid keys in a status
 	seeds  *prometheus.GaugeVec   // cached seeds of data keys
 	*valueMetrics
-	useds, keys recent
-	unwell      sync.Map // names of plugins whose last check failed, so that the log tells only changes
+	usedLabels, namedLabels recent   // of used and usedAt; of named
+	unwell                  sync.Map // names of plugins whose last check failed, so that the log tells only changes
 }
 
+// newEncryptionMetrics makes the metrics and registers them with reg.
 func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error) {
 	const envelope = "apiserver_envelope_encryption_"
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
@@ -55,11 +56,11 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 			"How often a KMS plugin named a key that cannot be.", "provider_name", "error"),
 		seeds: gauge(envelope+"dek_source_cache_size", "Seeds of a KMS plugin that are known.", "provider_name"),
 	}
-	m.useds.forget = func(labels []string) {
+	m.usedLabels.forget = func(labels []string) {
 		m.used.DeleteLabelValues(labels...)
 		m.usedAt.DeleteLabelValues(labels...)
 	}
-	m.keys.forget = func(labels []string) { m.named.DeleteLabelValues(labels...) }
+	m.namedLabels.forget = func(labels []string) { m.named.DeleteLabelValues(labels...) }
 	errs := []error{err}
 	for _, c := range []prometheus.Collector{m.Metrics, m.calls, m.used, m.usedAt, m.named, m.wrong, m.seeds} {
 		errs = append(errs, reg.Register(c))
@@ -91,11 +92,11 @@ func (m *encryptionMetrics) hooks(log *zap.Logger) encryption.Hooks {
 				m.wrong.WithLabelValues(plugin, wrong).Inc()
 				return
 			}
-			m.named.WithLabelValues(m.keys.seen(plugin, reload.HashLabel(key),
+			m.named.WithLabelValues(m.namedLabels.seen(plugin, reload.HashLabel(key),
 				reload.ServerHash())...).SetToCurrentTime()
 		},
 		KeyUsed: func(plugin, key string, written bool) {
-			labels := m.useds.seen(direction(written), plugin, reload.HashLabel(key), reload.ServerHash())
+			labels := m.usedLabels.seen(direction(written), plugin, reload.HashLabel(key), reload.ServerHash())
 			m.used.WithLabelValues(labels...).Inc()
 			m.usedAt.WithLabelValues(labels...).SetToCurrentTime()
 		},

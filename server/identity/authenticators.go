@@ -42,7 +42,7 @@ type Surroundings struct {
 //
 // A token that names no audiences is valid for the audiences of the server. A request without
 // credentials is anonymous, if the configuration allows that. The headers of front proxies are
-// removed from each request, so that no handler and no server behind sees them.
+// removed from each authenticated request, so that no handler and no server behind sees them.
 func (id *Identity) Authenticators(c *Config,
 	around Surroundings) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all, last []request.Authenticator

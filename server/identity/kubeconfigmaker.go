@@ -29,7 +29,9 @@ type KubeconfigMaker struct {
 	// URL is the URL of the server in the kubeconfigs that are made; "" takes the URL of the
 	// administrator's kubeconfig.
 	URL string
-	// Lasts is the lifetime of the credentials, which nobody can revoke before its end.
+	// Lasts is the lifetime of the credentials, for a token at least 10 minutes. A certificate
+	// cannot be revoked before its end. A token also ends when its service account is deleted, and
+	// the server may shorten its lifetime.
 	Lasts time.Duration
 }
 

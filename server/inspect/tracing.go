@@ -111,9 +111,11 @@ func (c *tracingConfiguration) validate() (errs field.ErrorList) {
 const traceGrace = 3 * time.Second
 
 // NewTracer returns the Tracer for requests that a TracingConfiguration file describes, or nil if
-// file is "". Traces are sent in batches, over gRPC without TLS. NewTracer does not wait until the
-// receiver can be reached; traces that cannot be sent are lost and logged. run runs work until the
-// server stops: the last traces are sent then.
+// file is "". Traces are sent in batches, over gRPC without TLS. If the file names no endpoint, the
+// receiver is that of OpenTelemetry's environment variables, or localhost:4317. NewTracer does not
+// wait until the receiver can be reached. Traces that cannot be sent are lost, which the log says.
+// run starts work in a goroutine, whose context ends when the server stops: then the last traces
+// are sent.
 func NewTracer(file string, run func(work func(ctx context.Context)), log *zap.Logger) (trace.Tracer, error) {
 	if file == "" {
 		return nil, nil

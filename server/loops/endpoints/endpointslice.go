@@ -62,11 +62,13 @@ func (c *EndpointSlices) Run(ctx context.Context) {
 }
 
 // reconcile brings the slices of one service up to date. If a pod's node is missing, it writes the
-// other endpoints and then returns an error, so that the loop tries again: the node's appearance
-// names no service.
+// other endpoints and then returns an error, so that the loop tries again: a node that appears does
+// not queue services. The slices of a hidden service stay as they are.
 func (c *EndpointSlices) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	s := c.pods.services.Get(name)
-	if s == nil { // the garbage collector deletes the slices, which the service owned
+	if s == nil {
+		// The service is hidden or deleted. If it is deleted, the garbage collector deletes the
+		// slices, which the service owned.
 		c.pods.triggers.forget(name)
 		c.hints.forget(name)
 		return 0, nil

@@ -119,9 +119,10 @@ func (c *Mirroring) changes(
 	return all, skipped
 }
 
-// addSubset adds the addresses of a subset to the plan of their IP family. It takes maxMirrored
-// addresses, ready ones first, and returns the number of the others. Addresses that are no IP
-// addresses are left out and not counted.
+// addSubset adds the addresses of a subset to the plan of their IP family. plans has a plan for
+// each family; the plans then share memory with s. addSubset takes at most maxMirrored addresses,
+// ready ones first, and returns the number of the others. Addresses that are no IP addresses are
+// left out and not counted.
 func addSubset(s *corev1.EndpointSubset, plans slicePlans) (skipped int) {
 	var ports []discoveryv1.EndpointPort
 	for i := range s.Ports {

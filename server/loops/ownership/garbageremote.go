@@ -40,8 +40,9 @@ type remoteFollower struct {
 }
 
 // update starts a follower for each resource that has come, and ends the followers of resources
-// that have gone. If it is unknown which resources a version has, the followers of that version go
-// on.
+// that have gone. It waits until the graph has forgotten the objects of the latter. The followers
+// end with ctx at the latest. If it is unknown which resources a version has, the followers of that
+// version go on.
 func (r *remotes) update(ctx context.Context) {
 	homes, unknown := r.pass.Resources.Elsewhere()
 	kept := map[Home]bool{}
