@@ -61,7 +61,8 @@ func (e HeadError) Error() string { return e.Err.Error() }
 func (e HeadError) Unwrap() error { return e.Err }
 
 // Serve answers the request. It returns when the response is complete or, if protocols have been
-// switched, when the connection has ended.
+// switched, when the connection has ended. If the response breaks off after its header, Serve
+// panics with http.ErrAbortHandler, so that the client's connection is cut.
 func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 	ctx, pool := in.Context(), &buffers
 	if r.Lasts {
@@ -72,8 +73,8 @@ func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 		ctx, cancel = r.outlasting(ctx)
 		defer cancel()
 	}
-	// ReverseProxy aborts a broken response by a panic only if it finds this value, which requests
-	// from inside the server lack.
+	// ReverseProxy panics to abort a broken response only if the context has this value. Requests
+	// from inside the server lack it.
 	if ctx.Value(http.ServerContextKey) == nil {
 		ctx = context.WithValue(ctx, http.ServerContextKey, r)
 	}
@@ -94,8 +95,9 @@ func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 	proxy.ServeHTTP(w, out)
 }
 
-// outlasting returns a context that ends with r.Ends or with cancel, and also with ctx as long as
-// r.outlast has not been called.
+// outlasting returns the context of a request to switch protocols. It ends with r.Ends or with
+// cancel. It also ends with ctx, the context of the client's request, until the other server has
+// switched: then answered calls r.outlast.
 func (r *Relay) outlasting(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	longer, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)
