@@ -174,7 +174,9 @@ func (s *ExternalSigner) fetch(ctx context.Context) error {
 	return err
 }
 
-// fetchKeys asks the plugin for its keys.
+// fetchKeys asks the plugin for its keys. The fields of the answer are the keys (1), the time at
+// which the plugin wrote them (2), and after how many seconds they are to be fetched again (3). All
+// of them are required.
 func (s *ExternalSigner) fetchKeys(ctx context.Context) (*externalKeys, error) {
 	out, err := s.socket.Call(ctx, signerService+"FetchKeys", nil)
 	if err != nil {

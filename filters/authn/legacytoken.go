@@ -58,7 +58,10 @@ func checkLegacy(public *jwt.Claims, private *legacyClaims) error {
 	return nil
 }
 
-// checkLegacyValid returns why a legacy token is not valid at this moment, nil if it is.
+// checkLegacyValid returns why a legacy token is not valid at this moment, nil if it is. A use of a
+// token that is in its secret is counted, noted in the audit record, and recorded in the secret
+// (see recordUse), even if the secret is marked invalid. The use of an automatic token gives the
+// client a warning.
 func (s *ServiceAccounts) checkLegacyValid(ctx context.Context, t *accountToken, token string) error {
 	l := t.legacy
 	if l.wrong != nil || s.cfg.Trusting {
