@@ -91,7 +91,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	}
 	list.Rev = snap.rev
 	if snap.broken > 0 {
-		if err := list.err(); err != nil && r.mayReadAgain() {
+		if err := list.err(); err != nil && r.mayBeReadable() {
 			r.fellBack(Unreadable)
 			return r.listStore(ctx, opts, false)
 		} else if err != nil && !opts.Corrupt {
