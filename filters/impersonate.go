@@ -90,7 +90,8 @@ func (i *impersonator) impersonate(r *http.Request) error {
 	return nil
 }
 
-// wantedUser returns the user that the headers name, or nil if they name none. Keys of extra are
+// wantedUser returns the user that the headers name, or nil if they name none. The user has only
+// the groups in the headers; decide adds those that follow from the name. Keys of extra are
 // lower-cased first and then unescaped, so an escaped letter keeps its case.
 func wantedUser(h http.Header) (*request.User, error) {
 	u := &request.User{

@@ -175,7 +175,7 @@ func hashOf(name string) uint64 {
 type impersonationCheck struct {
 	*impersonator
 	ctx        context.Context
-	clientTold bool // the error for the client is known; later refusals need no text
+	clientTold bool // an earlier mode has refused, and its error is for the client; later ones need no text
 	mode       *impersonationMode
 	by         *request.User
 	question   request.Attributes // the question being asked; reused for the next one

@@ -30,7 +30,8 @@ func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
 	}
 }
 
-// logRequest writes the line of a request that has been served.
+// logRequest writes the line of a request that has been served. Log says at which level; long
+// reports whether a request is long-running, which does not count as slow.
 func logRequest(log *zap.Logger, long func(*request.Info) bool, r *http.Request) {
 	x := exchangeOf(r)
 	latency := x.took()

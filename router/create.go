@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// create stores the object in the body and answers with the stored object.
+// create stores the object in the body and answers with the stored object. If readObject returns an
+// object and an error, the write pipeline gets both.
 func (e *endpoint) create(out answer, r *http.Request, info *request.Info) error {
 	media, in, err := e.receiveObject(r, info)
 	if err != nil {

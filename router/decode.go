@@ -21,10 +21,13 @@ const (
 )
 
 // readObject decodes the object in the body of a create or update, in the served version.
-// validation is the value of fieldValidation. If a kind has no Go type and only the kind in the
-// object is wrong, readObject returns both the object, read as the kind of the resource, and the
-// error, because the write pipeline may have to report another error first; see
-// request.Write.Invalid. All other errors come without an object.
+// validation is the value of fieldValidation. The object may share memory with the body.
+//
+// Usually either the object or the error is nil. One mistake gives both: the object has no Go type,
+// and it has the served apiVersion but another kind. The object is then decoded as if it were of
+// the served kind, because the write pipeline may have to report another error first (see
+// request.Write.Invalid). Any other kind or apiVersion that is not served here gives the error
+// alone.
 func (e *endpoint) readObject(
 	ctx context.Context, info *request.Info, in received, validation string,
 ) (meta.Typed, error) {

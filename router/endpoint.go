@@ -22,7 +22,7 @@ type endpoint struct {
 	plain    uint32            // the number of the form of whole objects as JSON
 	listKind string
 	gr       meta.GroupResource
-	itemDoc  []byte // `{"kind":"X","apiVersion":"v1",` of the served version
+	itemDoc  []byte // `{"kind":"X","apiVersion":"v1",`: how the JSON of an object begins that is encoded here
 
 	itemVerbs       map[string]http.Handler
 	collectionVerbs map[string]http.Handler
@@ -40,8 +40,9 @@ func (f handlerFunc) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// newEndpoint makes the endpoint of a resource. It has the verbs whose interface in res is not nil.
-// A subresource has no collection: its create is a verb of the item.
+// newEndpoint makes the endpoint of a resource in the version gv. It has the verbs whose interface
+// in res is not nil. A subresource is created at the path of its item, a resource at that of the
+// collection.
 func newEndpoint(cfg *Config, gv meta.GroupVersion, res *Resource) *endpoint {
 	name, _, _ := strings.Cut(res.Name, "/")
 	e := &endpoint{

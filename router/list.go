@@ -33,7 +33,8 @@ func (e *endpoint) list(out answer, r *http.Request, info *request.Info) error {
 	return e.writeList(out, r, list, media)
 }
 
-// writeList writes a list in the form that the client accepts.
+// writeList writes a list in the form that the client accepts. After the first part has been
+// written, an error cuts the connection (see finish).
 func (e *endpoint) writeList(out answer, r *http.Request, list *request.List, media codec.Media) error {
 	if media.As == codec.AsPartial {
 		return e.errIsList(media.As)

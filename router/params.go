@@ -71,7 +71,9 @@ func invalid(kind string, errs field.ErrorList) error {
 	return meta.NewInvalid(meta.GroupKind{Group: "meta.k8s.io", Kind: kind}, "", errs)
 }
 
-// listRequest reads the options of a list, watch or deletecollection, and validates them.
+// listRequest reads the options of a list, watch or deletecollection, and validates them. It
+// returns them as a request for the store and as ListOptions, of which the router itself uses the
+// timeout (see watchTime).
 func (e *endpoint) listRequest(info *request.Info) (*request.ListRequest, *meta.ListOptions, error) {
 	p := params{Query: &info.Query}
 	opts := &meta.ListOptions{

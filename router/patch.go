@@ -202,10 +202,14 @@ func (p *patcher) check() (err error) {
 }
 
 // decode turns the patched JSON into an object. Field validation reports the problems of the patch
-// before those of the object. If a custom resource without a Go type has a wrong kind or
-// apiVersion, decode reads it as the kind of the resource, and the pipeline reports the mistake
-// (write.Invalid). An object of a typed kind without an apiVersion has errors of its own
-// (decodeUnversioned), and so has the result of a strategic merge patch (patch.Fit).
+// before those of the object.
+//
+// What a kind or apiVersion that is not that of the resource means depends on the form and the
+// type. A strategic merge patch ignores both. Without an apiVersion, an object of a built-in kind
+// goes to decodeVersionless, and a custom resource is refused. If a custom resource has another
+// kind or apiVersion, decode returns the object as if it were of the resource's kind and leaves the
+// error in write.Invalid, because other errors of the write pipeline come first. Any other mismatch
+// is a ConversionError.
 func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	want := p.e.res.Kind
 	req := codec.DecodeRequest{
@@ -215,8 +219,8 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 		req.As = want
 	}
 	if req.As.Kind == "" && p.typ != nil && !p.e.res.Custom {
-		if called, is := unversioned(patched); is {
-			return p.decodeUnversioned(patched, called)
+		if called, is := lacksVersion(patched); is {
+			return p.decodeVersionless(patched, called)
 		}
 	}
 	p.write.Invalid = nil
@@ -265,8 +269,9 @@ func (p *patcher) report(strict []string) error {
 	return p.e.reportStrict(p.info, strict, p.validation)
 }
 
-// unversioned reports whether an object has no apiVersion, and returns its kind in that case.
-func unversioned(object []byte) (called string, is bool) {
+// lacksVersion reports whether an object has no apiVersion, and returns its kind in that case. If
+// kind or apiVersion is neither a string nor null, it reports false.
+func lacksVersion(object []byte) (called string, is bool) {
 	const usual = `{"apiVersion":"`
 	if len(object) > len(usual) && string(object[:len(usual)]) == usual && object[len(usual)] != '"' {
 		return "", false
@@ -291,10 +296,10 @@ func unversioned(object []byte) (called string, is bool) {
 	return called, true
 }
 
-// decodeUnversioned is decode for an object without an apiVersion. kube-apiserver decodes such an
-// object into the internal version, whose fields have no JSON names, so every field is unknown, the
-// name included.
-func (p *patcher) decodeUnversioned(patched []byte, called string) (codec.Decoded, error) {
+// decodeVersionless is decode for an object of a built-in kind without an apiVersion. called is the
+// kind in the object, "" if there is none. kube-apiserver decodes such an object into the internal
+// version, whose fields have no JSON names, so every field is unknown, the name included.
+func (p *patcher) decodeVersionless(patched []byte, called string) (codec.Decoded, error) {
 	want := p.e.res.Kind
 	if called != "" && called != want.Kind {
 		other := hubOf(want.GroupVersion().WithKind(called))

@@ -47,7 +47,8 @@ func (m *PrefixMux) HandleHidden(path string, h http.Handler) error { return m.c
 // Remove removes a registered path. It does nothing if the path is not registered.
 func (m *PrefixMux) Remove(path string) { m.change(path, nil, false) }
 
-// change registers h at path, or removes path if h is nil.
+// change registers h at path, or removes path if h is nil. hidden says that the index does not list
+// the path; it is false for a removal.
 func (m *PrefixMux) change(path string, h http.Handler, hidden bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -59,7 +59,8 @@ func (l *Leases) Put(ctx context.Context, key string, value []byte, pre Pre, ttl
 	}
 }
 
-// Get returns a lease that ends ttl from now or a little later, for one key.
+// Get returns a lease for one key, which it counts as put. The lease ends ttl from now, or later by
+// at most the slack that the comment of Leases allows.
 func (l *Leases) Get(ctx context.Context, ttl time.Duration) (LeaseID, error) {
 	slack := min(max(ttl/20, time.Second), time.Minute)
 	for {
@@ -84,7 +85,9 @@ func (l *Leases) Get(ctx context.Context, ttl time.Duration) (LeaseID, error) {
 		if cerr := ctx.Err(); cerr != nil {
 			return 0, cerr
 		}
-		if KindOf(err) == 0 { // the context of another caller has ended, and ours has not
+		// No storage error: the context of the caller that asked for the grant has ended, and ours
+		// has not.
+		if KindOf(err) == 0 {
 			continue
 		}
 		return 0, err

@@ -152,7 +152,8 @@ type Store interface {
 	// compact less than before. Errors: Future.
 	Compact(ctx context.Context, rev Revision) error
 	// Lease grants a lease that ends ttl from now (resolution: seconds). Keys are attached to it by
-	// Put.
+	// Put. If ctx ends, the error is that of ctx and never InDoubt: a lease that was granted
+	// nevertheless ends by itself.
 	Lease(ctx context.Context, ttl time.Duration) (LeaseID, error)
 	// Revision returns the current revision. It is at least that of every write acknowledged before
 	// the call, and of every answer and event before it.

@@ -74,8 +74,10 @@ func fsckCommand() *cobra.Command {
 			if n := len(found.Unreadable); n > 0 {
 				return &exitError{fmt.Errorf("of %d objects, %d cannot be read", found.Objects, n), exitUnreadable}
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "all %d objects can be read\n", found.Objects)
-			return err
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "all %d objects can be read\n", found.Objects); err != nil {
+				return &exitError{err, exitFailed}
+			}
+			return nil
 		},
 	}
 	f, s := cmd.Flags(), &cfg.Storage

@@ -100,11 +100,12 @@ func (s *ExternalSigner) metadata(ctx context.Context) (longest time.Duration, e
 	if err != nil {
 		return 0, err
 	}
-	return longest, callout.Fields(out, func(field protowire.Number, _ []byte, number uint64) {
+	err = callout.Fields(out, func(field protowire.Number, _ []byte, number uint64) {
 		if field == 1 {
 			longest = time.Duration(min(int64(number), maxTokenSeconds)) * time.Second
 		}
 	})
+	return longest, err
 }
 
 // maxTokenSeconds is longer than the lifetime of any token; it keeps the conversion from
@@ -174,7 +175,9 @@ func (s *ExternalSigner) fetch(ctx context.Context) error {
 	return err
 }
 
-// fetchKeys asks the plugin for its keys.
+// fetchKeys asks the plugin for its keys. The fields of the answer are the keys (1), the time at
+// which the plugin wrote them (2), and after how many seconds they are to be fetched again (3). All
+// of them are required.
 func (s *ExternalSigner) fetchKeys(ctx context.Context) (*externalKeys, error) {
 	out, err := s.socket.Call(ctx, signerService+"FetchKeys", nil)
 	if err != nil {
@@ -184,7 +187,7 @@ func (s *ExternalSigner) fetchKeys(ctx context.Context) (*externalKeys, error) {
 	var refresh int64
 	var written *time.Time
 	var bad []error
-	bad = append(bad, callout.Fields(out, func(field protowire.Number, value []byte, number uint64) {
+	err = callout.Fields(out, func(field protowire.Number, value []byte, number uint64) {
 		switch field {
 		case 1:
 			key, err := readExternalKey(value)
@@ -195,7 +198,8 @@ func (s *ExternalSigner) fetchKeys(ctx context.Context) (*externalKeys, error) {
 		case 3:
 			refresh = int64(number)
 		}
-	}))
+	})
+	bad = append(bad, err)
 	switch {
 	case refresh <= 0:
 		return nil, fmt.Errorf("found invalid refresh hint (%ds)", refresh)

@@ -60,7 +60,10 @@ func checkLegacy(public *jwt.Claims, private *legacyClaims) error {
 
 // checkLegacyValid returns why a legacy token is not valid at this moment, nil if it is. If the
 // server is Trusting, only the claims count. Otherwise the secret must contain the token, and its
-// service account must exist. The day of use is recorded for a token that is marked invalid, too.
+// service account must exist. A use of a
+// token that is in its secret is counted, noted in the audit record, and recorded in the secret
+// (see recordUse), even if the secret is marked invalid. The use of an automatic token gives the
+// client a warning.
 func (s *ServiceAccounts) checkLegacyValid(ctx context.Context, t *accountToken, token string) error {
 	l := t.legacy
 	if l.wrong != nil || s.cfg.Trusting {

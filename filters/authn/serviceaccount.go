@@ -188,7 +188,10 @@ func (s *ServiceAccounts) acceptedAudiences(ctx context.Context, t *accountToken
 	return accepted, nil
 }
 
-// checkValid returns why a token is not valid at this moment, nil if it is.
+// checkValid returns why a token is not valid at this moment, nil if it is. An object that is being
+// deleted keeps its tokens valid until its deletion is due, and leeway longer. A valid token whose
+// lifetime was extended is counted; past its nominal end, the audit record also says so. The text
+// of the token is compared only with the secret of a legacy token.
 func (s *ServiceAccounts) checkValid(ctx context.Context, t *accountToken, token string) error {
 	if t.legacy != nil {
 		return s.checkLegacyValid(ctx, t, token)

@@ -40,7 +40,8 @@ func newMatcher(conditions []string) (*matcher, error) {
 }
 
 // compileConditions compiles conditions and returns what is wrong with them. path is the path of
-// the webhook's configuration in errors.
+// the webhook's configuration in errors. The matcher is nil if there are no conditions: such a
+// webhook is asked about all requests.
 func compileConditions(path *field.Path, texts []string) (*matcher, field.ErrorList) {
 	at := path.Child("matchConditions")
 	if len(texts) > maxConditions {

@@ -54,7 +54,8 @@ func (n *Node) RulesFor(_ context.Context, user *request.User, _ string) ([]rbac
 	return nil, false, nil
 }
 
-// decide decides about a request of a node for a resource.
+// decide reports whether a node may do what it asks to do with a resource. node is the name of the
+// node. reason says why it may not, if there is more to say than that no rule allows it.
 func (n *Node) decide(node string, a *request.Attributes) (allowed bool, reason string) {
 	switch a.Group {
 	case "":

@@ -74,8 +74,8 @@ func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 		ctx, cancel = r.outlasting(ctx)
 		defer cancel()
 	}
-	// ReverseProxy aborts a broken response by a panic only if it finds this value, which requests
-	// from inside the server lack.
+	// ReverseProxy panics to abort a broken response only if the context has this value. Requests
+	// from inside the server lack it.
 	if ctx.Value(http.ServerContextKey) == nil {
 		ctx = context.WithValue(ctx, http.ServerContextKey, r)
 	}
@@ -96,8 +96,9 @@ func (r *Relay) Serve(w http.ResponseWriter, in *http.Request) {
 	proxy.ServeHTTP(w, out)
 }
 
-// outlasting returns a context that ends with r.Ends or with cancel, and also with ctx as long as
-// r.outlast has not been called.
+// outlasting returns the context of a request to switch protocols. It ends with r.Ends or with
+// cancel. It also ends with ctx, the context of the client's request, until the other server has
+// switched: then answered calls r.outlast.
 func (r *Relay) outlasting(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
 	longer, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, end)

@@ -18,10 +18,10 @@ import (
 // error of Read would abort the response.
 type lentBody struct {
 	io.ReadCloser
-	conn   *http.ResponseController
-	http1  bool
-	shared bool          // it may be read while the response is being sent
-	ended  chan struct{} // closed by end
+	conn   *http.ResponseController // of the client
+	http1  bool                     // the client speaks HTTP/1
+	shared bool                     // it may be read while the response is being sent
+	ended  chan struct{}            // closed by end
 	once   sync.Once
 	mu     sync.Mutex // guards held and read
 	held   bool       // Read blocks

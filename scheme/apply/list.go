@@ -51,8 +51,10 @@ func (w *walker) element(list shape, item part) (e Element, problem string) {
 	return Value(item.whole(w.meter, w.depth()+1)), ""
 }
 
-// keyed is element for lists of type map. A key that the element lacks has its default of the
-// schema; at least one key has to be there.
+// keyed returns what identifies an element of a list of type map: its keys, sorted by name. Like
+// element, it returns a problem if nothing identifies the element. If the element lacks a key, the
+// default that the schema has for the key counts. A key without a value and without a default is
+// left out of the identity. If that leaves no key, it is a problem.
 func (w *walker) keyed(list shape, item part) (e Element, problem string) {
 	switch item.class() {
 	case nullClass:

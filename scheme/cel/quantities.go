@@ -39,7 +39,9 @@ var quantityType = &valueType[quantity]{
 type computedQuantity struct{ *value[quantity] }
 
 // quantities returns the declarations of the quantity library: quantity(), isQuantity(), arithmetic
-// and comparisons.
+// and comparisons. Two oddities are those of kube-apiserver. sign is a function, sign(q), while the
+// others that take a quantity are methods. An integer operand of add and sub has the format
+// DecimalExponent, which the result takes over if the quantity is 0.
 func quantities() []cel.EnvOption {
 	text, self := []*cel.Type{cel.StringType}, []*cel.Type{quantityType.Type}
 	with := func(other *cel.Type) []*cel.Type { return []*cel.Type{quantityType.Type, other} }

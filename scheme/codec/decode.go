@@ -456,8 +456,8 @@ func (d *decoder) objectValue(p *plan, at typeinfo.Pointer) error {
 // in the map: most input has its fields in the order of their declaration, but not all of them.
 const lookahead = 5
 
-// structValue decodes a JSON object into the struct that at points to. A repeated field is decoded
-// into the value that its first occurrence left, as in encoding/json.
+// structValue decodes a JSON object into the struct that at points to; p is the plan of the struct.
+// A repeated field is decoded into the value that its first occurrence left, as in encoding/json.
 func (d *decoder) structValue(p *plan, at typeinfo.Pointer) error {
 	if err := d.Open(); err != nil {
 		return err

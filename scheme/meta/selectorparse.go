@@ -211,7 +211,9 @@ func (p *labelParser) single() ([]string, error) {
 	return []string{t.text}, nil
 }
 
-// set parses values in parentheses. Between two commas there is an empty value.
+// set parses values in parentheses, in the order of the text. A missing value is the empty string:
+// between two commas, before the first comma, after the last comma, and in empty parentheses. As in
+// Kubernetes' parser, two commas before the closing parenthesis are an error.
 func (p *labelParser) set() ([]string, error) {
 	if t := p.take(); t.kind != tokenOpen {
 		return nil, fmt.Errorf("found '%s' expected: '('", t.text)

@@ -49,7 +49,7 @@ func (b *builder) writeV2(info Info) []byte {
 	return w.b
 }
 
-// sharedParameters returns, by key, the parameters that operations refer to instead of repeating
+// sharedParameters returns, by name, the parameters that operations refer to instead of repeating
 // them. dryRun and fieldValidation are always repeated, because kubectl looks for them by name and
 // follows no references. Of parameters with the same name but different descriptions, all but the
 // first are repeated.
@@ -74,7 +74,8 @@ func sharedParameters(items []*pathItem) map[string]parameter {
 	return shared
 }
 
-// parametersV2 writes parameters, or references to shared ones.
+// parametersV2 writes the elements of a list of parameters: a reference for each parameter in
+// shared, and the parameter itself for all others.
 func (w *writer) parametersV2(parameters []parameter, shared map[string]parameter) {
 	for _, p := range parameters {
 		if shared[p.name] == p {
@@ -101,8 +102,9 @@ func (w *writer) parameterV2(key string, p parameter) {
 	w.close('}')
 }
 
-// operationV2 writes one operation. A response without a model has the schema of a string, except
-// for 401, which has no schema in kube-apiserver's document either.
+// operationV2 writes one operation, with its members in the order of their names. It refers to the
+// parameters in shared (see sharedParameters) and writes out all others. A response without a model
+// is text; a response with the code 401 has no schema at all.
 func (w *writer) operationV2(op *operation, shared map[string]parameter) {
 	w.open(op.method, '{')
 	w.strs("consumes", op.consumes)

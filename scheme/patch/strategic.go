@@ -287,8 +287,13 @@ type listRules struct {
 	deleting bool   // the patch lists scalars to remove ($deleteFromPrimitiveList)
 }
 
-// mergeList merges two lists. Of scalars it makes a set; objects merge with the object of the same
-// merge key. New elements are appended. Then all are ordered; see order.go.
+// mergeList merges the list of a patch into an old list. Scalars become a set; an object merges
+// with the old object that has the same merge key. New elements are appended, and then all elements
+// are ordered (see order.go). If r.deleting is set and the elements are scalars, mergeList instead
+// returns old without the elements of patch, in the order of old. A list of lists is an error.
+//
+// old and patch belong to mergeList, which merges into their elements and may put merged objects
+// into the array of old.
 func mergeList(old, patch list, r listRules) (list, error) {
 	if len(old) == 0 && len(patch) == 0 {
 		return old, nil

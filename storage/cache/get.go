@@ -126,7 +126,7 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 	if !ok {
 		return nil, notFound(key, rev)
 	}
-	if o.broken && r.mayReadAgain() {
+	if o.broken && r.mayBeReadable() {
 		r.fellBack(Unreadable)
 		return r.getStore(ctx, key, want)
 	}

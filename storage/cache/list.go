@@ -47,6 +47,11 @@ const MaxCorrupt = 100
 // List returns the objects that opts selects, all from one revision. Errors: Future and Compacted
 // (for Want.Rev), and Corrupt if a selected object cannot be read: then the error joins the errors
 // of these objects (errors.Join), up to MaxCorrupt and one more.
+//
+// The store answers in four cases, which Reason counts: the list is a page or a single key and the
+// objects are not loaded yet; the cache is too far behind the store; the cache has forgotten the
+// revision; or a selected object could not be read, and another decoder or decryption key has come
+// since.
 func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	if opts.Limit > 0 || opts.Only != "" {
 		if cold, err := r.cold(ctx, opts.Want); err != nil {
@@ -86,7 +91,7 @@ func (r *Resource) List(ctx context.Context, opts ListOptions) (List, error) {
 	}
 	list.Rev = snap.rev
 	if snap.broken > 0 {
-		if err := list.err(); err != nil && r.mayReadAgain() {
+		if err := list.err(); err != nil && r.mayBeReadable() {
 			r.fellBack(Unreadable)
 			return r.listStore(ctx, opts, false)
 		} else if err != nil && !opts.Corrupt {

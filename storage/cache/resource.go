@@ -142,9 +142,9 @@ func (r *Resource) SetDecode(decode, written DecodeFunc) {
 	}
 }
 
-// mayReadAgain reports whether an object that could not be read may be readable since: there is
+// mayBeReadable reports whether an object that could not be read may be readable since: there is
 // another decoder or another decryption key.
-func (r *Resource) mayReadAgain() bool { return r.redecoded.Load() || r.c.unlocked.Load() }
+func (r *Resource) mayBeReadable() bool { return r.redecoded.Load() || r.c.unlocked.Load() }
 
 // peek decodes a stored value.
 func (r *Resource) peek(key string, value []byte) (Decoded, error) {

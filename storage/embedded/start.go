@@ -116,8 +116,11 @@ func openLog(ctx context.Context, dir string, log *zap.Logger) (*wal.WAL, *histo
 	}
 }
 
-// openDatabase opens the database, and refuses one that is not of this log, of a newer etcd, or of
-// a cluster with peers, users or alarms.
+// openDatabase opens the database, and the parts of etcd that work on it, on which replay then
+// applies the rest of the log. It refuses a database that is too old for the log, that has another
+// member than the log, that a newer etcd has written, or in which users or alarms are active.
+// Before that it rewrites a database with many free pages; if that fails, the database is used as
+// it is. After an error start closes what is open.
 func (m *member) openDatabase(ctx context.Context, cfg Config, past *history) error {
 	if err := shrinkAtStart(ctx, m.dir); err != nil {
 		m.log.Warn("the database could not be rewritten", zap.Error(err))
@@ -129,9 +132,10 @@ func (m *member) openDatabase(ctx context.Context, cfg Config, past *history) er
 	m.index = cindex.NewConsistentIndex(nil)
 	c.Hooks = backend.NewHooks(func(tx backend.UnsafeReadWriter) { m.index.UnsafeSave(tx) })
 	m.trim = newTrimmer(c.Path)
-	// a compaction reads the whole history, and commits after each of its many steps
+	// The trimmer looks after each commit, because a compaction reads the whole history, and
+	// commits after each of its many steps.
 	m.be = database.Open(c, m.trim.look)
-	m.trim.trim() // the kernel has mapped all of the file
+	m.trim.trim() // mapping the file has made all of it resident
 	m.index.SetBackend(m.be)
 	if have := m.index.ConsistentIndex(); have < past.snapshot.GetIndex() {
 		return fmt.Errorf("the database is older than the log: it ends at %d, and the log begins behind %d",
@@ -153,7 +157,11 @@ func (m *member) openDatabase(ctx context.Context, cfg Config, past *history) er
 	return nil
 }
 
-// replay begins another term in the log, and applies the entries that the database lacks.
+// replay begins another term in the log, and applies the entries that the database lacks. It reads
+// all of these entries first, so that an entry that cannot be applied here is refused before
+// anything is changed. The new term is an empty entry of its own, which is applied last. There is
+// no cursor yet, so the events of the entries are dropped: the feed begins at the revision after
+// them. Then the times of the leases begin to run.
 func (m *member) replay(past *history) error {
 	have, last, term := m.index.ConsistentIndex(), past.snapshot.GetIndex(), past.snapshot.GetTerm()
 	rest := make([]*replayed, 0, len(past.entries))

@@ -134,8 +134,8 @@ type fileRecord struct {
 var _ storage.Store = (*Store)(nil)
 
 // Open reads all files, gives revisions to those that have changed since the journal was written,
-// and begins to watch for outside changes. It fails if another process has the folder open. Close
-// the Store.
+// and begins to watch for outside changes. It fails if another process has the folder open. The
+// caller closes the Store.
 func Open(cfg Config) (*Store, error) {
 	if cfg.Dir == "" {
 		return nil, errors.New("file: no folder")

@@ -61,9 +61,11 @@ func testShown(t *testing.T, e Engine) {
 	}
 }
 
-// shown reads the key of an event in one of three ways, depending on n: by Get, by a Range of a few
-// keys, or by a Range at the revision of the event. For a tenth of the events it writes to the key
-// instead, with the revision of the event as the precondition. It does so rarely, because a write
+// shown reads or writes right after a cursor has yielded the event ev, which made a key. n is the
+// number of events that are still to come; it decides what shown does. Most times shown reads: the
+// key by Get, the key by a Range of a few keys, or another prefix by a Range at the revision of ev,
+// which fails if reads have not reached that revision. For a tenth of the events it puts or deletes
+// the key instead, with the revision of ev as the precondition. It does so rarely, because a write
 // takes so long that the next events are old by then.
 func (b *bench) shown(ev storage.Event, n int) {
 	b.Helper()

@@ -27,7 +27,8 @@ func Validate(c *Config, disallowed []string) field.ErrorList {
 	return errs
 }
 
-// compile is Validate that also returns the compiled expressions of each issuer.
+// compile is Validate that also returns the compiled expressions of each issuer, in the order of c.
+// The expressions are complete only if there are no errors.
 func compile(c *Config, disallowed []string) (all []*compiled, errs field.ErrorList) {
 	root := field.NewPath("jwt")
 	if len(c.JWT) > maxIssuers {

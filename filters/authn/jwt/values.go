@@ -229,7 +229,8 @@ type unescapingList struct{ traits.Lister }
 func (l *unescapingList) Get(index ref.Val) ref.Val { return unescaping(l.Lister.Get(index)) }
 
 // texts returns the strings of a value that is a string, a list of strings or null. Empty strings
-// are left out.
+// are left out. A list of claims holds Go values; a list that an expression has made holds CEL
+// values.
 func texts(v ref.Val) ([]string, error) {
 	errOther := errors.New("expression must return a string or a list of strings")
 	var all []string
