@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/coracle-project/coracle/scheme/typeinfo"
@@ -33,8 +34,11 @@ type typePair struct{ in, out reflect.Type }
 type convertFunc func(to, from typeinfo.Pointer) error
 
 // converter is a compiled conversion. run may still be nil while the parts of a recursive type are
-// compiled.
-type converter struct{ run convertFunc }
+// compiled. errs are the errors of its parts; if there are any, run must not be used.
+type converter struct {
+	run  convertFunc
+	errs []error
+}
 
 // deriver compiles conversions and collects the errors of those that cannot be derived.
 type deriver struct {
@@ -102,9 +106,12 @@ func (s slot) String() string {
 func (d *deriver) convertPair(in, out *typeinfo.Type) *converter {
 	key := typePair{in.Go, out.Go}
 	if c, ok := d.known[key]; ok {
+		if c != nil {
+			d.errs = append(d.errs, c.errs...)
+		}
 		return c
 	}
-	c := &converter{}
+	c, before := &converter{}, len(d.errs)
 	d.known[key] = c // before its parts, so that recursive types end
 	switch fn, hub := d.registered[key], typeinfo.Of(d.hubs[in.Go]); {
 	case fn != nil:
@@ -134,6 +141,7 @@ func (d *deriver) convertPair(in, out *typeinfo.Type) *converter {
 		d.known[key] = nil
 		return nil
 	}
+	c.errs = slices.Clone(d.errs[before:])
 	return c
 }
 

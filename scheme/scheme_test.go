@@ -648,6 +648,40 @@ func TestLazyKinds(t *testing.T) {
 	}
 }
 
+// Two lazy kinds, First and Second, whose specs do not convert between v1beta1 and v1.
+type (
+	first struct {
+		meta.TypeMeta   `json:",inline"`
+		meta.ObjectMeta `json:"metadata,omitempty"`
+		Spec            WidgetSpec `json:"spec,omitempty"`
+	}
+	second     first
+	lossyFirst struct {
+		meta.TypeMeta   `json:",inline"`
+		meta.ObjectMeta `json:"metadata,omitempty"`
+		Spec            lossySpec `json:"spec,omitempty"`
+	}
+	lossySecond lossyFirst
+)
+
+// TestLazyKindsThatShareAMistake: a part that does not convert is an error for every kind that has
+// it, also for those that are compiled later.
+func TestLazyKindsThatShareAMistake(t *testing.T) {
+	s := newScheme(t, func(s *scheme.Scheme) {
+		s.AddLazy(func(s *scheme.Scheme) {
+			s.AddKnownType(v1.WithKind("First"), &first{})
+			s.AddKnownType(v1.WithKind("Second"), &second{})
+			s.AddKnownType(v1beta1.WithKind("First"), &lossyFirst{})
+			s.AddKnownType(v1beta1.WithKind("Second"), &lossySecond{})
+		})
+	})
+	for _, obj := range []meta.Typed{&lossyFirst{}, &lossySecond{}} {
+		if _, err := s.ToHub(obj); err == nil || !strings.Contains(err.Error(), "has no counterpart") {
+			t.Errorf("ToHub(%T): got %v, want that the types do not convert", obj, err)
+		}
+	}
+}
+
 // TestLazyConversions converts for the first time in many goroutines: one of them compiles, and all
 // get their result.
 func TestLazyConversions(t *testing.T) {

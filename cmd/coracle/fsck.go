@@ -23,6 +23,20 @@ type exitError struct {
 	code int
 }
 
+// mistakesFail makes mistakes in the flags and arguments of cmd end the program with exitFailed.
+func mistakesFail(cmd *cobra.Command) {
+	args := cmd.Args
+	cmd.Args = func(cmd *cobra.Command, list []string) error {
+		if err := args(cmd, list); err != nil {
+			return &exitError{err, exitFailed}
+		}
+		return nil
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &exitError{withHint(cmd, err), exitFailed}
+	})
+}
+
 // exitCode returns the exit code for an error of a command: that of an exitError, else 1.
 func exitCode(err error) int {
 	if e := (*exitError)(nil); errors.As(err, &e) {
@@ -80,6 +94,7 @@ func fsckCommand() *cobra.Command {
 			return nil
 		},
 	}
+	mistakesFail(cmd)
 	f, s := cmd.Flags(), &cfg.Storage
 	f.StringVar(&kubeconfig, "kubeconfig", usualKubeconfig(), "file that says where the server is")
 	f.StringVar(&cfg.DataDir, "data-dir", "", "data folder of a server that does not run")

@@ -95,6 +95,8 @@ func TestFsck(t *testing.T) {
 	}
 	fsck(t, exitFailed, nil, "--data-dir", t.TempDir())
 	fsck(t, exitFailed, nil, "--kubeconfig", "/nowhere")
+	fsck(t, exitFailed, nil, "--no-such-flag")
+	fsck(t, exitFailed, nil, "an argument")
 	fsck(t, exitFailed, nil, "--kubeconfig", "/nowhere", "--data-dir", "x")
 }
 

@@ -57,5 +57,6 @@ func migrateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&m.Kubeconfig, "kubeconfig", usualKubeconfig(), "file that says where the server is")
 	cmd.Flags().StringVar(&m.After, "after", "",
 		"object up to which all are stored already: namespace/name, or just a name")
+	mistakesFail(cmd)
 	return cmd
 }
