@@ -23,9 +23,12 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
+// This file sends traces of requests to the receiver that the file of --tracing-config-file names.
+// Package server calls NewTracer once, and filters/trace.go begins a span for each request.
+
 // tracingConfiguration is the content of a TracingConfiguration file (KEP-647): the receiver of the
-// traces, and how many requests of a million are traced. The rate counts only for requests whose
-// client has not decided whether to trace them.
+// traces, and how many requests of a million are traced. The rate is for requests whose client has
+// not decided whether they are traced.
 type tracingConfiguration struct {
 	APIVersion             string  `json:"apiVersion"`
 	Kind                   string  `json:"kind"`
@@ -112,8 +115,8 @@ const traceGrace = 3 * time.Second
 
 // NewTracer returns the Tracer for requests that a TracingConfiguration file describes, or nil if
 // file is "". Traces are sent in batches, over gRPC without TLS. NewTracer does not wait until the
-// receiver can be reached; traces that cannot be sent are lost and logged. run runs work until the
-// server stops: the last traces are sent then.
+// receiver can be reached. Traces that cannot be sent are lost, which is logged. run starts work
+// whose context ends when the server stops; the work then sends the last traces.
 func NewTracer(file string, run func(work func(ctx context.Context)), log *zap.Logger) (trace.Tracer, error) {
 	if file == "" {
 		return nil, nil

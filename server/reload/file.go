@@ -35,8 +35,8 @@ func Read(path string) (*File, error) {
 // and the error of use. If use fails and lasting is true, the same content would fail again, so
 // Follow tries it only after the next change. If use fails and lasting is false, Follow tries the
 // content again at each check. If the file cannot be read, Follow calls done with the error, once
-// for each change. It calls nothing after the end of ctx. If the file is a pipe, Follow only waits
-// for the end of ctx.
+// for each change. Follow does not call done after the end of ctx. If the file is a pipe, Follow
+// only waits for the end of ctx.
 func (f *File) Follow(
 	ctx context.Context,
 	use func(ctx context.Context, data []byte) (lasting bool, err error),
