@@ -20,12 +20,14 @@ import (
 // in client-go's leader election. An Election is no lock: a server whose process was paused may
 // lead for a moment longer than its Lease lasts, so the work must tolerate two leaders at once.
 type Election struct {
+	// Client reads and writes the Lease.
 	Client *client.Client
 	// Lease is the name of the Lease, in the namespace kube-system.
 	Lease string
 	// Identity names this server as a holder. No two servers may have the same.
 	Identity string
-	Log      *zap.Logger
+	// Log is told when this server begins and ceases to lead, and of failures. It is required.
+	Log *zap.Logger
 }
 
 // A Lease expires leaseTime after its last renewal. The holder renews it every renewPause. If no

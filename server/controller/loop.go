@@ -79,9 +79,9 @@ type Reconcile func(ctx context.Context, name Name) (again time.Duration, err er
 // Loop calls Reconcile for every object of Source, and again when the object changes. One worker at
 // a time works on an object. The object that has been due longest is next.
 type Loop struct {
-	Source    Source
-	Reconcile Reconcile
-	After     []Syncer    // no call of Reconcile before these are complete
+	Source    Source      // tells which objects to work on
+	Reconcile Reconcile   // works on one object; up to Workers calls run at the same time
+	After     []Syncer    // Reconcile is not called before all of these are synced
 	Workers   int         // the number of objects that are worked on at once; 0 means 1
 	Log       *zap.Logger // logs failures; nil logs nothing
 }

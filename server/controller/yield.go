@@ -15,10 +15,12 @@ import (
 // Yield runs work only while nobody holds a Lease. Another program that does the same work, such as
 // kube-controller-manager, takes over by holding the Lease.
 type Yield struct {
+	// Client watches the Lease.
 	Client *client.Client
 	// Lease is the name of the other program's Lease, in the namespace kube-system.
 	Lease string
-	Log   *zap.Logger
+	// Log is told of failures of the watch. It is required.
+	Log *zap.Logger
 }
 
 // Run calls work when it sees that nobody holds the Lease, and ends the context of work when

@@ -40,6 +40,7 @@ var _ Host = (*Resources)(nil)
 // before all hooks have returned. Each hook is the check poststarthook/NAME of /healthz, /livez and
 // /readyz.
 type Hook struct {
+	// Name is unique among the hooks of the server.
 	Name string
 	// Run does the work. Its context ends when the server stops. If Run fails, the server stops.
 	Run func(ctx context.Context) error
@@ -50,6 +51,7 @@ type Hook struct {
 
 // Check is a named condition of the server's health.
 type Check struct {
+	// Name is the rest of the check's own path, after the path of an endpoint, as in /readyz/NAME.
 	Name string
 	// Run makes the check. It returns nil if the condition holds, else the reason why it does not.
 	// It may be called at once by many requests, and ends soon after its context.

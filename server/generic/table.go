@@ -75,9 +75,9 @@ type observed struct{ *registry.Observer }
 // events are; all offers of a resource share one Entry.
 type Offer struct {
 	*Entry
-	Name meta.GroupResource
-	Kind meta.GroupKind
-	View *registry.Store // the store as this name shows it; nil for a bare resource
+	Name meta.GroupResource // this name; Entry.Name is the first name of the resource
+	Kind meta.GroupKind     // the kind of the objects under this name
+	View *registry.Store    // the store as this name shows it; nil for a bare resource
 	// Versions are the served versions, each with only this resource and its subresources. There
 	// are none if the configuration has switched this name off.
 	Versions []router.GroupVersion

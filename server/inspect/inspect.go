@@ -57,7 +57,8 @@ type Config struct {
 // Needs are the values that Install works with. All are required.
 type Needs struct {
 	// On is the server that gets the paths. The index lists its paths.
-	On     *generic.Server
+	On *generic.Server
+	// Codecs encodes the objects of /statusz and /flagz.
 	Codecs *codec.Factory
 	// Metrics is the registry that /metrics shows. Install adds kubernetes_build_info to it.
 	Metrics *prometheus.Registry

@@ -14,6 +14,7 @@ const CheckEvery = time.Second
 
 // File is a file that Follow reads again when it changes. It belongs to one goroutine at a time.
 type File struct {
+	// Path is the path of the file.
 	Path string
 	// Data is the content that need not be tried again: it is in force, or has failed for good.
 	Data []byte

@@ -29,6 +29,7 @@ import (
 // of its checks. But a status that another server has written causes no check, so the two do not
 // write faster and faster.
 type APIServiceAvailability struct {
+	// Client reads APIServices, services and endpoint slices, and writes the status of APIServices.
 	Client *client.Client
 	// Check sends one request to the server behind an APIService and returns nil if that server
 	// serves the version. It is called from several goroutines at once.
@@ -36,7 +37,7 @@ type APIServiceAvailability struct {
 	// Lost is called when the loop has changed the condition Available of an APIService from True
 	// to another status, with the name of the APIService and the reason. It may be nil.
 	Lost func(name, reason string)
-	Log  *zap.Logger // nil for none
+	Log  *zap.Logger // gets a line for each failure and each change of availability; nil logs nothing
 
 	failures failures
 }

@@ -33,8 +33,10 @@ import (
 // APIService without a service gets the condition Available, also one of a user. Each server of a
 // cluster registers its own versions, as in Kubernetes.
 type APIServiceRegistration struct {
+	// Client reads and writes APIServices.
 	Client *client.Client
-	Local  LocalVersions
+	// Local tells which versions this server serves itself.
+	Local LocalVersions
 	// Yields reports whether a kube-apiserver works on the same store. That server registers the
 	// same versions, and deletes the APIService of a version that it does not know yet. So Run
 	// waits for learnTime before it creates the APIService of a version that comes and goes, and

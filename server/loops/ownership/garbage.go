@@ -20,6 +20,7 @@ import (
 // Change is one step of a Stream: the value at one key of the store, or the end of the scan of all
 // objects that exist.
 type Change struct {
+	// Key names the object: see Resources.
 	Key string
 	// Value is the object as it is stored, nil if it is gone. The graph keeps no part of it.
 	Value []byte
@@ -49,10 +50,10 @@ type Stream func(ctx context.Context) iter.Seq2[Change, error]
 // resource of discovery. Here one Stream shows all stored objects; only resources of servers behind
 // this one are watched (garbageremote.go).
 type GarbageCollector struct {
-	Client    *client.Client
-	Stream    Stream
-	Resources Resources
-	Log       *zap.Logger // of what fails; nil for none
+	Client    *client.Client // reads and writes metadata of objects, here and on servers behind this one
+	Stream    Stream         // shows the objects of this server's store
+	Resources Resources      // tells which resources are served
+	Log       *zap.Logger    // gets a line for each failure; nil logs nothing
 }
 
 // garbageWorkers is the number of objects that are worked on at the same time, as many as in

@@ -29,6 +29,7 @@ import (
 // again after an estimated time. Here Holds asks the store whether a resource has objects in the
 // namespace, so a resource without objects costs no request, and Removals says when to look again.
 type Namespace struct {
+	// Client reads and writes namespaces, and deletes the objects in them.
 	Client *client.Client
 	// Contents returns the namespaced resources whose objects can be deleted, pods first. It is
 	// called for each pass over a namespace, because resources come and go, and by several workers
@@ -43,7 +44,7 @@ type Namespace struct {
 	Hidden func(ctx context.Context, namespace string) ([]Hidden, error)
 	// Removals begins a feed of all removals that happen after the call.
 	Removals func(ctx context.Context) (Removals, error)
-	Log      *zap.Logger // of what fails; nil for none
+	Log      *zap.Logger // gets a line for each failure; nil logs nothing
 
 	waiting waiting
 }
@@ -52,7 +53,7 @@ type Namespace struct {
 // can neither read nor delete these objects.
 type Hidden struct {
 	Resource meta.GroupResource
-	Objects  int
+	Objects  int   // the number of objects
 	Why      error // why the resource is not served
 }
 

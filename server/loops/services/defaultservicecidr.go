@@ -33,7 +33,7 @@ type DefaultServiceCIDR struct {
 	CIDRs []string
 	// Events reports problems that an administrator has to solve.
 	Events *controller.Recorder
-	// Log is told of the same problems, and of what fails.
+	// Log gets a line for each of these problems, and for each failure.
 	Log *zap.Logger
 
 	warned map[string]bool // reasons that warnOnce has reported; only one goroutine uses it

@@ -45,7 +45,7 @@ type KubernetesService struct {
 	Changes controller.Source
 	// Slices says that EndpointSlices are served, so the loop keeps one.
 	Slices bool
-	// Log is told of new server addresses and of what fails.
+	// Log gets a line for each write of new server addresses, and for each failure.
 	Log *zap.Logger
 
 	portTaken time.Time // when this server last replaced another port in the Endpoints by Port

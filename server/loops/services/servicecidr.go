@@ -30,7 +30,7 @@ type ServiceCIDR struct {
 	Grace time.Duration
 	// Events reports ServiceCIDRs whose status cannot be written.
 	Events *controller.Recorder
-	// Log is told of what fails.
+	// Log gets a line for each failure.
 	Log *zap.Logger
 }
 
