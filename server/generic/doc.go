@@ -19,8 +19,9 @@
 // Locks, in this order: the change lock of the Table, Server.mu, the locks of the router. The
 // router calls nothing of this package while it holds one of its own.
 //
-// Use: package server makes one Table, one Resources and three Servers. Parts get them as a Host.
-// All methods may be called at once.
+// Use: package server makes one Table, one Resources, and the Servers of the aggregator and of the
+// core; server/definitions makes the Server of custom resources. Parts get the Resources as their
+// Host. All methods may be called at once.
 //
 // Not here: which groups are served (server), and the operations on their objects (registry).
 //

@@ -9,7 +9,9 @@ import (
 	"github.com/coracle-project/coracle/storage/file"
 )
 
-// Acceptor decides on the content of a file of the file engine: see file.Config.Accept.
+// Acceptor decides on the content of a file of the file engine. It returns the value that the store
+// gets, and the UID and creation time that it has added to the object, if any, or the error with
+// which the file is refused. It is file.Config.Accept.
 type Acceptor func(file.Found) ([]byte, file.Birth, error)
 
 // AcceptorOf returns the Acceptor that checks and completes files that people wrote, each by the

@@ -77,8 +77,8 @@ type Needs struct {
 	// first name of a resource with a store: Forget then also deletes the metrics of stored
 	// objects, which have that name as their label.
 	Forget func(o *Offer, stored bool)
-	// Run runs work in the background until the server stops. Remove runs there what waits for the
-	// last requests.
+	// Run runs work in the background until the server stops. Remove uses it to wait for the last
+	// requests.
 	Run func(work func(ctx context.Context))
 	// Longest is the longest time that a request with its answer may take, unless it is a watch.
 	Longest time.Duration
@@ -144,9 +144,9 @@ func (s *Resources) review(offers []*Offer) {
 
 // Replace gives a resource a new declaration, under all its names: for example a kind with other
 // versions, another schema or another storage version. Each request finds the old declaration or
-// the new one, never neither. The objects stay. Watches go on by the declaration that they began
-// with; watches in versions that are no longer served end. Replace fails if res.GroupResource is
-// not the first name of a resource with a store. It may be called while the server serves.
+// the new one, never neither. The objects stay. A watch goes on with the declaration with which it
+// began, but a watch in a version that is no longer served ends. Replace fails if res.GroupResource
+// is not the first name of a resource with a store. It may be called while the server serves.
 func (s *Resources) Replace(res registry.Resource) error {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()

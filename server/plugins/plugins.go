@@ -7,8 +7,8 @@
 //
 // Laws:
 //   - The table has all plugins of kube-apiserver, in its order, and with its defaults. Two more
-//     plugins follow, which the API depends on and which nobody can switch off. A test compares the
-//     table with testdata/kubernetes.json.
+//     plugins follow. The API depends on these two, so nobody can switch them off. A test compares
+//     the table with testdata/kubernetes.json.
 //   - Mutators, validators and reservers each run in the order of the table. All mutators run
 //     before all validators, and all validators before all reservers: see registry/admission.
 //   - An own plugin is a row, too. Its name is unique, and the configuration can switch it by that
