@@ -113,8 +113,8 @@ func (c *Namespace) deletions(ctx context.Context, add func(controller.Name), fa
 }
 
 // reconcile makes one attempt to empty a namespace, writes the status, and removes the finalizer if
-// nothing remains. It joins the waiting set before it looks, so that no removal after the look is
-// missed.
+// nothing remains. It adds the namespace to c.waiting before it looks, so that no removal after the
+// look is missed.
 func (c *Namespace) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	ns, err := c.namespaces().Get(ctx, name.Name, meta.GetOptions{})
 	if err != nil {
@@ -150,7 +150,7 @@ type remains struct {
 	objects    int                        // number of objects
 	resources  map[meta.GroupResource]int // number of objects by resource
 	finalizers map[string]int             // number of objects by finalizer
-	unknown    []meta.GroupVersion        // versions whose resources are not known and may have objects, sorted
+	unknown    []meta.GroupVersion        // versions elsewhere whose resources are not known, sorted
 	errs       []error                    // why more objects may be there than were counted
 }
 
@@ -375,7 +375,7 @@ func counts[K comparable](m map[K]int, name func(K) string, format string) strin
 	return strings.Join(parts, ", ")
 }
 
-// hasCondition reports whether the status has a condition that equals want but for its time.
+// hasCondition reports whether the status has a condition that equals want, apart from the time.
 func hasCondition(ns *corev1.Namespace, want corev1.NamespaceCondition) bool {
 	return slices.ContainsFunc(ns.Status.Conditions, func(have corev1.NamespaceCondition) bool {
 		want.LastTransitionTime = have.LastTransitionTime

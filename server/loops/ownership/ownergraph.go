@@ -17,8 +17,8 @@ import (
 // (garbageremote.go) those of other servers. garbageknown.go has the method for the fast path.
 
 // ownerGraph holds the references among objects, and queues the objects that are worth a look. It
-// decides nothing: a worker asks the server before it acts, or names the revision that the graph
-// has seen.
+// decides nothing: a worker reads an object before it writes it, or names the revision that the
+// graph has seen. But workers believe the graph without a read if it says that an owner is gone.
 //
 // A node is a place for one object, named by the object's key. A key has a node if its object has
 // ownerReferences or waits for its dependents, or if some reference names the key. All other
@@ -41,8 +41,9 @@ type ownerGraph struct {
 	mu struct {
 		sync.Mutex
 		// nodes has the nodes by the hash of their key, which takes less memory than the key. If
-		// two keys have the same hash, which happens in one process of a million, workers look at
-		// objects for nothing. No harm is done, because the graph decides nothing.
+		// two keys have the same hash, which happens in one process of a million, they share a
+		// node: workers look at objects for nothing, and the deletion of one object may count as
+		// that of the other.
 		nodes map[uint64]*node
 		// loose has the nodes with a reference to a kind that is not served at present, with copies
 		// of all their references. reconsider links them again.
@@ -234,7 +235,7 @@ func (g *ownerGraph) synced() {
 	g.mu.seen = nil
 }
 
-// thereLocked notes that the object at n exists, has this UID, and waits for waits. It queues the
+// thereLocked notes that the object at n exists with this UID, and what it waits for. It queues the
 // dependents that ask for another UID, because their owner does not exist. If the object begins to
 // wait, or waits for something else than before, thereLocked queues the object and all its
 // dependents.
