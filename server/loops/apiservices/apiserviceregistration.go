@@ -40,7 +40,7 @@ type APIServiceRegistration struct {
 	// Yields reports whether a kube-apiserver works on the same store. That server registers the
 	// same versions, and deletes the APIService of a version that it does not know yet. So Run
 	// waits for learnTime before it creates the APIService of a version that comes and goes, and
-	// leaves the APIServices of versions that only the kube-apiserver has.
+	// leaves an APIService with onstart whose version this server does not have.
 	Yields func() bool
 	Log    *zap.Logger
 
@@ -51,7 +51,7 @@ type APIServiceRegistration struct {
 	awaited  map[string]time.Time // those that are missing for a local version, and when Run first saw that
 
 	mu      sync.Mutex
-	missing map[string]bool // those of versions that stay that were not seen available; nil before Begin
+	missing map[string]bool // those of versions that stay, until they were seen available; nil before Begin
 }
 
 // LocalVersions tells which group versions this server serves itself. Each answer holds for the
@@ -59,8 +59,8 @@ type APIServiceRegistration struct {
 type LocalVersions interface {
 	// All returns the local versions, in a map that belongs to the caller.
 	All() map[meta.GroupVersion]LocalVersion
-	// Changed returns two channels. own is closed when a built-in version comes or goes after the
-	// call, and custom when a version of custom resources does.
+	// Changed returns two channels. own is closed when a version of other than custom resources may
+	// have come or gone after the call, and custom when a version of custom resources may have.
 	Changed() (own, custom <-chan struct{})
 	// Hidden reports whether a group may have versions that All lacks, because a definition cannot
 	// be read.

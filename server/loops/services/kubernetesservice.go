@@ -48,7 +48,7 @@ type KubernetesService struct {
 	// Log gets a line for each write of new server addresses, and for each failure.
 	Log *zap.Logger
 
-	portTaken time.Time // when this server last replaced another port in the Endpoints by Port
+	portTaken time.Time // when this server last set the port of the Endpoints to Port instead of another
 }
 
 // portPause is how long a server leaves the port of the Endpoints alone after it has set it.
@@ -129,8 +129,8 @@ func (c *KubernetesService) Withdraw(ctx context.Context) error {
 	return c.publishSlice(ctx, endpoints)
 }
 
-// ensureService creates the Service if it is missing. An existing one it leaves as it is, because
-// an administrator may have changed it.
+// ensureService creates the Service if it is missing. It leaves a Service that exists as it is,
+// because an administrator may have changed it.
 func (c *KubernetesService) ensureService(ctx context.Context) error {
 	_, err := c.services().Get(ctx, kubernetesName, meta.GetOptions{})
 	if !meta.IsNotFound(err) {
@@ -229,8 +229,8 @@ func sameServers(list []corev1.EndpointAddress, servers []string) bool {
 	return slices.Equal(ips, servers)
 }
 
-// publishSlice writes the content of endpoints into the EndpointSlice, if it differs. A slice of
-// the other address type is deleted and created anew, because the type is immutable.
+// publishSlice writes the content of endpoints into the EndpointSlice, if it differs. It deletes a
+// slice of the other address type and creates a new one, because the type is immutable.
 func (c *KubernetesService) publishSlice(ctx context.Context, endpoints *corev1.Endpoints) error {
 	next := sliceOf(endpoints)
 	now, err := c.slices().Get(ctx, kubernetesName, meta.GetOptions{})
