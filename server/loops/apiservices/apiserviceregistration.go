@@ -59,8 +59,9 @@ type APIServiceRegistration struct {
 type LocalVersions interface {
 	// All returns the local versions, in a map that belongs to the caller.
 	All() map[meta.GroupVersion]LocalVersion
-	// Changed returns two channels. own is closed when a version of other than custom resources may
-	// have come or gone after the call, and custom when a version of custom resources may have.
+	// Changed returns two channels. own is closed when a version of built-in resources may have
+	// come or gone after the call, and custom when a version of custom resources may have come or
+	// gone.
 	Changed() (own, custom <-chan struct{})
 	// Hidden reports whether a group may have versions that All lacks, because a definition cannot
 	// be read.
