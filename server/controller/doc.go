@@ -6,13 +6,14 @@
 // few fields that controllers need. An Election chooses one of several servers to run a loop. Yield
 // stops a loop while another program does the same work. A Recorder writes Events.
 //
-// Laws: a loop is told names, never changes, and works on the state that it reads then. It is a
-// client like any other: its requests pass the same filters and the same admission. One worker at a
-// time works on a name. A name is worked on again after each change and after each failure. Run of
-// a Loop, an Election or a Yield returns only when all that it started has ended.
+// Laws: a Source tells a loop which object has changed, but not how; the loop reads the object and
+// works on what it reads. A loop is a client like any other: its requests pass the same filters and
+// the same admission. One worker at a time works on a name. A name is worked on again after each
+// change and after each failure. Run of a Loop, an Election or a Yield returns only when all
+// goroutines that it started have ended.
 //
-// Use: package server runs the loops, each in a goroutine, and ends them by their context. Programs
-// outside of the server may do the same with a client of their own.
+// Use: package server runs each loop in a goroutine and ends it by its context. Programs outside of
+// the server may do the same with a client of their own.
 //
 // Not here: the loops that come with the server (server/loops), and which of them run with which
 // client (server).

@@ -20,19 +20,21 @@ import (
 // in client-go's leader election. An Election is no lock: a server whose process was paused may
 // lead for a moment longer than its Lease lasts, so the work must tolerate two leaders at once.
 type Election struct {
+	// Client reads and writes the Lease.
 	Client *client.Client
 	// Lease is the name of the Lease, in the namespace kube-system.
 	Lease string
 	// Identity names this server as a holder. No two servers may have the same.
 	Identity string
-	Log      *zap.Logger
+	// Log is told when this server begins and ceases to lead, and of failures. It is required.
+	Log *zap.Logger
 }
 
 // A Lease expires leaseTime after its last renewal. The holder renews it every renewPause. If no
-// renewal has succeeded for renewTime, the holder stops its work; the difference to leaseTime
-// allows for clocks that run at different speeds. The other servers read the Lease every lookPause:
-// that is the longest time until one of them follows a holder that has released the Lease. The
-// holder also tries a failed renewal again after lookPause.
+// renewal has succeeded for renewTime, the holder stops its work; renewTime is shorter than
+// leaseTime because clocks run at different speeds. The other servers read the Lease every
+// lookPause, so after a holder has released the Lease, another server leads lookPause later at the
+// latest. The holder also tries a failed renewal again after lookPause.
 const (
 	leaseTime  = 15 * time.Second
 	renewTime  = 10 * time.Second
@@ -44,7 +46,8 @@ const (
 var errHeld = errors.New("another server holds the lease")
 
 // Run calls lead each time this server gets the Lease, and ends lead's context when the server
-// loses the Lease. Run returns when ctx has ended, lead has returned, and the Lease is let go.
+// loses the Lease. Run returns when ctx has ended, lead has returned, and Run has tried to release
+// the Lease.
 func (e *Election) Run(ctx context.Context, lead func(ctx context.Context)) {
 	var seen sighting
 	for ctx.Err() == nil {
@@ -61,13 +64,15 @@ func (e *Election) Run(ctx context.Context, lead func(ctx context.Context)) {
 	}
 }
 
-// lead runs lead while the Lease, which was asked for at the time given, can be renewed.
+// lead runs the function lead until this server loses the Lease, and then releases the Lease. asked
+// is the time just before the request that got the Lease: renewTime counts from it.
 func (e *Election) lead(
 	ctx context.Context, lease *coordinationv1.Lease, asked time.Time, lead func(ctx context.Context),
 ) {
 	term, end := context.WithCancel(ctx)
 	defer end()
-	over := time.AfterFunc(time.Until(asked.Add(renewTime)), end) // also while a renewal gets no answer
+	// over ends the term even while a renewal waits for its answer.
+	over := time.AfterFunc(time.Until(asked.Add(renewTime)), end)
 	defer over.Stop()
 	ended := make(chan struct{})
 	go func() {
@@ -95,16 +100,18 @@ func (e *Election) lead(
 	e.release(context.WithoutCancel(ctx), lease)
 }
 
-// hold makes the Lease this server's for another leaseTime and returns it. last is the state in
-// which this server knows it to be its own, nil for none. The error is errHeld if it is another's.
+// hold takes or renews the Lease for leaseTime, and returns the Lease as it is then. last is the
+// Lease as this server wrote it last, or nil if this server does not hold it. If another server
+// holds the Lease, the error is errHeld.
 func (e *Election) hold(
 	ctx context.Context, last *coordinationv1.Lease, seen *sighting,
 ) (*coordinationv1.Lease, error) {
 	if last != nil {
 		lease, err := e.leases().Update(ctx, e.held(last), meta.UpdateOptions{})
-		if !meta.IsConflict(err) && !meta.IsNotFound(err) { // somebody has written into it, or deleted it
+		if !meta.IsConflict(err) && !meta.IsNotFound(err) {
 			return lease, err
 		}
+		// Another client has changed or deleted the Lease since, so it is read again.
 	}
 	lease, err := e.leases().Get(ctx, e.Lease, meta.GetOptions{})
 	switch {
@@ -118,20 +125,21 @@ func (e *Election) hold(
 	return e.leases().Update(ctx, e.held(lease), meta.UpdateOptions{})
 }
 
-// release lets others have the Lease at once.
+// release empties the holder of the Lease, so that another server can take it at once.
 func (e *Election) release(ctx context.Context, lease *coordinationv1.Lease) {
 	ctx, cancel := context.WithTimeout(ctx, lookPause)
 	defer cancel()
 	free := e.held(lease)
 	free.Spec.HolderIdentity = new(string)
-	seconds := int32(1) // how soon others that go by the time alone may have it
+	seconds := int32(1) // for servers that look only at the time and not at the holder
 	free.Spec.LeaseDurationSeconds = &seconds
 	if _, err := e.leases().Update(ctx, free, meta.UpdateOptions{}); err != nil && !meta.IsConflict(err) {
 		e.Log.Warn("cannot release the lease", zap.String("lease", e.Lease), zap.Error(err))
 	}
 }
 
-// held is the Lease as this server wants it next, from its last state, nil for none.
+// held returns the Lease that this server writes to hold it for leaseTime from now on. last is the
+// Lease as it is stored, or nil if there is none.
 func (e *Election) held(last *coordinationv1.Lease) *coordinationv1.Lease {
 	now, seconds, changes := meta.MicroTime{Time: time.Now().UTC()}, int32(leaseTime/time.Second), int32(0)
 	next := &coordinationv1.Lease{ObjectMeta: meta.ObjectMeta{Namespace: "kube-system", Name: e.Lease}}
@@ -164,24 +172,27 @@ func leasesOf(c *client.Client) client.Resource[*coordinationv1.Lease] {
 }
 
 // sighting is the last version of a Lease that this process saw, and when it saw that version
-// first. Expiry is measured by this process's clock, because the holder's clock may differ.
+// first. A Lease expires if its version stays the same for its duration by the clock of this
+// process, because the holder's clock may differ.
 type sighting struct {
-	version string
-	since   time.Time
+	version string    // resourceVersion; "" before the first Lease was seen
+	since   time.Time // when version was seen first
 }
 
-// maxSkew is the largest difference between two servers' clocks that is allowed for. If the first
-// version seen expired longer ago than maxSkew, by its renewTime, the Lease is free at once.
+// maxSkew is the largest difference between two servers' clocks that is allowed for. When this
+// process sees a Lease for the first time and the Lease expired more than maxSkew ago by its
+// renewTime, it counts as expired at once, without another wait for its duration.
 const maxSkew = time.Minute
 
-// free reports whether who may take the Lease: who holds it already, its holder released it, or its
-// holder has not renewed it for its duration since this version was seen first.
+// free reports whether the server with the identity who may take the Lease. It may if it holds the
+// Lease already, if the holder has released the Lease, or if the Lease has expired.
 func (s *sighting) free(lease *coordinationv1.Lease, who string) bool {
 	return holder(lease) == "" || holder(lease) == who || s.expires(lease) <= 0
 }
 
-// expires returns the time until the Lease expires if its holder does not renew it; 0 or less if it
-// has expired. It records the version of the Lease if that version is new.
+// expires returns the time that is left until the Lease expires, unless its holder renews it
+// before; the time is 0 or less if the Lease has expired. If the version of the Lease is new,
+// expires records it.
 func (s *sighting) expires(lease *coordinationv1.Lease) time.Duration {
 	lasts := leaseTime
 	if seconds := lease.Spec.LeaseDurationSeconds; seconds != nil {

@@ -2,8 +2,8 @@ package controller
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// This file sorts out the errors that a loop expects, because it works on a state that other
-// clients change at the same time.
+// This file recognizes the errors that a loop expects because other clients change objects at the
+// same time.
 
 // IgnoreNotFound returns nil if err says that an object does not exist, else err. A loop uses it
 // when it deletes an object or works on one that may be gone.

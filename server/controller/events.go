@@ -16,9 +16,9 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// Recorder writes Events about objects. If the same thing is reported again while the Recorder
-// still remembers its Event, the count of that Event is raised instead. All methods may be called
-// at once.
+// Recorder writes Events about objects. If the same reason and message are reported about the same
+// object again while the Recorder still remembers its Event, the Recorder raises the count of that
+// Event instead. All methods may be called at once.
 type Recorder struct {
 	client    *client.Client
 	component string
@@ -30,10 +30,12 @@ type Recorder struct {
 	}
 }
 
-// maxSaid is the number of Events that a Recorder remembers. When it is reached, all are forgotten.
+// maxSaid is the number of Events that a Recorder remembers. When a Recorder has that many and
+// writes another, it forgets all of them first.
 const maxSaid = 256
 
-// NewRecorder makes the Recorder of a component.
+// NewRecorder returns the Recorder of a component, such as "disruption-controller". The component
+// is the source of its Events.
 func NewRecorder(c *client.Client, component string, log *zap.Logger) *Recorder {
 	r := &Recorder{client: c, component: component, log: log}
 	r.mu.said = map[string]*corev1.Event{}
@@ -41,8 +43,8 @@ func NewRecorder(c *client.Client, component string, log *zap.Logger) *Recorder 
 }
 
 // Event reports something about an object. typ is corev1.EventTypeNormal or
-// corev1.EventTypeWarning. A failed write is only logged, because nothing depends on Events; it
-// is not logged if ctx has ended or the namespace is ending.
+// corev1.EventTypeWarning. A failed write is only logged, because nothing depends on Events. It is
+// not logged if ctx has ended, or if the namespace is being deleted.
 func (r *Recorder) Event(ctx context.Context, about corev1.ObjectReference, typ, reason, message string) {
 	r.Act(ctx, about, typ, reason, "", message)
 }
@@ -73,7 +75,8 @@ func (r *Recorder) Act(ctx context.Context, about corev1.ObjectReference, typ, r
 	r.mu.said[key] = ev
 }
 
-// again raises the count of ev. It returns nil if ev is nil or has been deleted.
+// again raises the count of ev and returns ev as it is then. It returns nil if ev is nil or has
+// been deleted.
 func (r *Recorder) again(ctx context.Context, ev *corev1.Event) (*corev1.Event, error) {
 	if ev == nil {
 		return nil, nil

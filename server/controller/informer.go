@@ -20,9 +20,10 @@ import (
 // The controllers of package server/loops ask for an Informer with InformerOf, read it with Get and
 // Each, and are woken by its Source.
 
-// Informer keeps a view of each object of a resource, a *V, and tells controllers when a view
-// changes. A view is made from each state of an object. It is shared, and nobody changes it. Its
-// data are in exported fields. All methods may be called at once.
+// Informer keeps a view of each object of a resource, and tells controllers when a view changes. A
+// view is a *V: the fields of the object that controllers need. A new state of the object gives a
+// new view. Views are shared, so nobody changes one. Their data are in exported fields, because
+// Detach reaches no others. All methods may be called at once.
 //
 // If an object can no longer be read, its view stays as it was made from the last readable state.
 // If there was no readable state, the object is hidden: it exists, and nothing else is known of it.
@@ -32,7 +33,7 @@ import (
 // An Informer lags behind the server. A fact that must still hold when a controller acts on it has
 // to be read from the server, or made a precondition of the write.
 type Informer[V any] struct {
-	complete chan struct{} // closed when all objects that existed at the start are in
+	complete chan struct{} // closed when the Informer has seen all objects that existed at its start
 
 	mu      sync.RWMutex
 	objects map[string]map[string]*V // by namespace and name
@@ -110,11 +111,11 @@ func (i *Informer[V]) Synced(ctx context.Context) error {
 //	nil     v    the object exists at the start, or is new
 //	v       w    its view has changed
 //	v       nil  it is gone
-//	nil     nil  it has ceased to be hidden; if it can be read, a call with nil and v follows
+//	nil     nil  it is no longer hidden; if it can be read, a call with nil and v follows
 //
-// names must return soon. Several calls may be made at once and in any order. Other Informers may
-// be older or newer than the change. If names reads another Informer, the loop therefore needs a
-// Source of that Informer as well.
+// names must return soon. Several calls may run at once and in any order. If names reads another
+// Informer, that Informer may be older or newer than the change, so the loop needs a Source of that
+// Informer as well.
 func (i *Informer[V]) Source(names func(name Name, before, now *V) []Name) Source {
 	return func(ctx context.Context, add func(Name), _ func(error)) {
 		r := &reader[V]{func(name Name, before, now *V) {
@@ -135,8 +136,8 @@ func (i *Informer[V]) Own() Source {
 	return i.Source(func(name Name, _, _ *V) []Name { return []Name{name} })
 }
 
-// join adds a reader and returns the present views. The reader is called for each change after
-// that, and for none before.
+// join adds a reader and returns the present views. From then on the reader is called for each
+// change. The views have all earlier changes.
 func (i *Informer[V]) join(r *reader[V]) map[Name]*V {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -169,8 +170,8 @@ func (i *Informer[V]) leave(r *reader[V]) {
 	i.readers = slices.DeleteFunc(slices.Clone(i.readers), func(other *reader[V]) bool { return other == r })
 }
 
-// set stores the view of an object, nil if it is gone, and tells the readers if the view differs
-// from the last one. Only run calls it.
+// set stores the view of an object, nil if it is gone. It tells the readers if the view differs
+// from the last one, or if the object was hidden. Only run calls it.
 func (i *Informer[V]) set(name Name, v *V) {
 	before, wasHidden, readers := i.replace(name, v)
 	if !wasHidden && reflect.DeepEqual(before, v) {
@@ -248,17 +249,17 @@ func (s *Informers) Client() *client.Client { return s.client }
 // Wait returns when the run and all its Informers have ended.
 func (s *Informers) Wait() {
 	<-s.ctx.Done()
-	s.mu.Lock() // no Informer starts meanwhile, and none does after the end of ctx
+	s.mu.Lock() // no Informer starts while Wait holds the lock, and none after the end of ctx
 	defer s.mu.Unlock()
 	s.wg.Wait()
 }
 
 // InformerOf returns the Informer of a resource that keeps a V of each object. All callers that ask
-// for the same V get the same Informer, which uses the keep of the first caller, so each type V
-// must have one keep.
+// for the same resource and the same V get the same Informer. It uses the keep of the first caller,
+// so all callers with the same V must pass the same keep.
 //
-// keep makes the view of an object. The view belongs to the Informer, which detaches it. An object
-// for which keep returns nil counts as one that does not exist.
+// keep makes the view of an object. The view then belongs to the Informer, which calls Detach on
+// it. If keep returns nil, the object counts as one that does not exist.
 func InformerOf[T meta.Object, V any](
 	s *Informers, resource meta.GroupVersionResource, keep func(obj T) *V,
 ) *Informer[V] {

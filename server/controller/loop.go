@@ -18,8 +18,8 @@ import (
 type Name = follow.Name
 
 // Source calls add with the name of every object that a loop works on, and again when the object
-// has changed or is gone. It returns when ctx has ended. It calls failed with each error that
-// interrupts it, and tries again. add and failed return at once.
+// has changed or is gone. After an error it calls failed with the error and tries again. It returns
+// when ctx has ended. add and failed return at once.
 type Source func(ctx context.Context, add func(Name), failed func(error))
 
 // Watch returns the Source of the objects of a resource that the selectors in opts match. It does
@@ -71,16 +71,17 @@ type Syncer interface {
 }
 
 // Reconcile brings one object to the state in which it should be. It is also called for an object
-// that is gone. If again is above zero, the Loop calls it once more after that time. After an error
-// it calls it after a pause that grows with each failure: see Queue.Done.
+// that is gone. If again is above zero, the Loop calls Reconcile for the object once more after
+// that time. If Reconcile fails, the Loop calls it again after a pause, which doubles with each
+// failure in a row up to MaxPause.
 type Reconcile func(ctx context.Context, name Name) (again time.Duration, err error)
 
 // Loop calls Reconcile for every object of Source, and again when the object changes. One worker at
 // a time works on an object. The object that has been due longest is next.
 type Loop struct {
-	Source    Source
-	Reconcile Reconcile
-	After     []Syncer    // no call of Reconcile before these are complete
+	Source    Source      // tells which objects to work on
+	Reconcile Reconcile   // works on one object; up to Workers calls run at the same time
+	After     []Syncer    // Reconcile is not called before all of these are synced
 	Workers   int         // the number of objects that are worked on at once; 0 means 1
 	Log       *zap.Logger // logs failures; nil logs nothing
 }
@@ -108,22 +109,24 @@ func (l Loop) Run(ctx context.Context) {
 	workers.Wait()
 }
 
-// failed logs an error of Reconcile: as a warning, unless it is expected or logged elsewhere.
+// failed logs an error of Reconcile. The level is debug for a conflict, which is expected, and for
+// an unreadable object, which the server has logged; otherwise it is warn.
 func (l *Loop) failed(name Name, err error) {
 	level := zap.WarnLevel
 	switch {
 	case meta.IsConflict(err): // the next try reads what another client has written
 		level = zap.DebugLevel
-	case meta.IsUnreadable(err): // the server itself has logged the object, once
+	case meta.IsUnreadable(err):
 		level = zap.DebugLevel
 	}
 	l.Log.Log(level, "reconcile failed",
 		zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 }
 
-// Work is one worker of a Queue: it takes each name that is due, calls reconcile for it and gives
-// it back, until ctx ends. It calls failed with each error, except those after the end of ctx. A
-// Loop runs it; a controller whose names are not of type Name runs it by itself.
+// Work is one worker of a Queue. Until ctx ends, it takes a name that is due, calls reconcile with
+// the name, and gives the name back. It calls failed with each error of reconcile, except after the
+// end of ctx. Loop.Run runs the workers of a Loop. A controller whose names are not of type Name
+// calls Work itself.
 func Work[K comparable](
 	ctx context.Context, q *Queue[K],
 	reconcile func(context.Context, K) (time.Duration, error),

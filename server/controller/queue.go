@@ -10,10 +10,12 @@ import (
 // This file is the Queue of a Loop: a heap of the names that are due now or later. Loop.Run makes
 // it, its Source adds names, and its workers (Work) take them.
 
-// Pauses between tries of an object that fails: the first, and the longest.
 const (
+	// firstPause is the pause after the first failure of a name. It doubles with each failure in a
+	// row.
 	firstPause = 50 * time.Millisecond
-	MaxPause   = time.Minute
+	// MaxPause is the longest pause between two tries of a name whose work fails.
+	MaxPause = time.Minute
 )
 
 // Queue holds the names that a loop has to work on, each once, with the time at which each is due.
@@ -38,10 +40,10 @@ type Queue[K comparable] struct {
 // task is a name that is waiting or being worked on.
 type task[K comparable] struct {
 	name  K
-	due   time.Time // zero if there is nothing to do after the work on it
-	taken bool
-	index int // in the heap; -1 outside of it
-	tries int // failures in a row
+	due   time.Time // zero if it is taken and need not be worked on again after Done
+	taken bool      // a worker has it, from Next to Done
+	index int       // in the heap; -1 outside of it
+	tries int       // failures in a row
 }
 
 // NewQueue returns a Queue without names.
@@ -81,8 +83,8 @@ func (q *Queue[K]) Next(ctx context.Context) (name K, ok bool) {
 	return name, false
 }
 
-// take takes the first name if it is due, else it says when that will be: at the zero time if there
-// is none.
+// take takes the first name if it is due. If ok is false, due is the time at which the first name
+// will be due, or zero if no name waits.
 func (q *Queue[K]) take() (name K, due time.Time, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -98,7 +100,8 @@ func (q *Queue[K]) take() (name K, due time.Time, ok bool) {
 	return t.name, time.Time{}, true
 }
 
-// wait lasts until due, until another name is the first, or until ctx ends.
+// wait returns at the time due, when another name becomes the first, or when ctx ends. If due is
+// zero, no name waits, so there is no such time.
 func (q *Queue[K]) wait(ctx context.Context, due time.Time) {
 	var up <-chan time.Time
 	if !due.IsZero() {
@@ -113,9 +116,10 @@ func (q *Queue[K]) wait(ctx context.Context, due time.Time) {
 	}
 }
 
-// Done gives back a name that Next returned. If the work failed, the name is due again after a
-// pause that doubles with each failure in a row, up to MaxPause. Otherwise it is due again after
-// the duration again, if that is above zero.
+// Done gives back a name that Next returned. If failed is true, the name is due again after a pause
+// that doubles with each failure in a row, up to MaxPause. If failed is false and again is above
+// zero, the name is due again after that duration. A call of Add since Next makes it due at once in
+// any case.
 func (q *Queue[K]) Done(name K, again time.Duration, failed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

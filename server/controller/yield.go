@@ -15,21 +15,23 @@ import (
 // Yield runs work only while nobody holds a Lease. Another program that does the same work, such as
 // kube-controller-manager, takes over by holding the Lease.
 type Yield struct {
+	// Client watches the Lease.
 	Client *client.Client
 	// Lease is the name of the other program's Lease, in the namespace kube-system.
 	Lease string
-	Log   *zap.Logger
+	// Log is told of failures of the watch. It is required.
+	Log *zap.Logger
 }
 
-// Run calls work when the Lease is found free, and ends its context when it is held. It returns
-// when ctx has ended and work has returned.
+// Run calls work when it sees that nobody holds the Lease, and ends the context of work when
+// somebody holds the Lease again. Run returns when ctx has ended and work has returned.
 func (y *Yield) Run(ctx context.Context, work func(ctx context.Context)) {
 	states := make(chan *coordinationv1.Lease)
 	go func() {
 		defer close(states)
 		y.follow(ctx, states)
 	}()
-	var end func() // of the work under way
+	var end func() // ends the running work; nil if none was started
 	stop := func() {
 		if end != nil {
 			end()
@@ -38,7 +40,7 @@ func (y *Yield) Run(ctx context.Context, work func(ctx context.Context)) {
 	}
 	defer stop()
 	var seen sighting
-	free := time.NewTimer(time.Hour) // when the Lease is over
+	free := time.NewTimer(time.Hour) // fires when the Lease expires; runs only while the Lease is held
 	defer free.Stop()
 	free.Stop()
 	for {
@@ -76,8 +78,8 @@ func Begin(ctx context.Context, work func(ctx context.Context)) (end func()) {
 	}
 }
 
-// follow sends each state of the Lease until ctx ends: nil when there is no Lease, at the start or
-// after a deletion. It sends nothing for a state that cannot be read.
+// follow sends each state of the Lease until ctx ends. It sends nil after a deletion, and at the
+// start if there is no Lease. It sends nothing for a state that cannot be read.
 func (y *Yield) follow(ctx context.Context, states chan<- *coordinationv1.Lease) {
 	send := func(lease *coordinationv1.Lease) {
 		select {

@@ -13,7 +13,8 @@ import (
 // (sizes, refused files). The values are read at each scrape; requests pay nothing for them.
 func (s *Resources) Collector() prometheus.Collector { return &collector{s} }
 
-// collector implements prometheus.Collector. Resources that are not loaded have no series.
+// collector implements prometheus.Collector. A resource that is not loaded has no series, except
+// the count of reads from the store.
 type collector struct{ *Resources }
 
 var (

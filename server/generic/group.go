@@ -9,8 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Group declares an API group to serve: its types and its resources. The scheme has the versions
-// and their order. A resource is served in each version in which its kind is registered.
+// Group declares an API group to serve: its types and its resources. Its versions, and their order,
+// are those in which its kinds are registered in the scheme. A resource is served in each version
+// of its kind.
 type Group struct {
 	Name string
 	// Priority orders the groups in discovery, highest first. The versions of a group keep the
@@ -63,16 +64,21 @@ func (g *Group) Register(s *scheme.Scheme) {
 	g.AddToScheme(s)
 }
 
-// The priorities that kube-apiserver gives to groups and versions in discovery (the fields
-// groupPriorityMinimum and versionPriority of an APIService). Higher ones come first.
+// The priorities that kube-apiserver gives to groups and versions in discovery: the fields
+// groupPriorityMinimum and versionPriority of an APIService. Higher ones come first.
 const (
-	CustomPriority        = 1000 // of a group of custom resources
-	CustomVersionPriority = 100  // of each version of a custom resource; scheme.CompareVersions sorts them
-	usualVersionPriority  = 15   // of a version of a built-in group
+	// CustomPriority is the priority of a group of custom resources.
+	CustomPriority = 1000
+	// CustomVersionPriority is the priority of each version of custom resources. Because all are
+	// equal, scheme.CompareVersions sorts the versions of a group.
+	CustomVersionPriority = 100
+	// usualVersionPriority is the priority of a version of a built-in group, unless
+	// versionPriorities has another.
+	usualVersionPriority = 15
 )
 
-// versionPriorities are the priorities of the versions to which Kubernetes does not give the usual
-// one.
+// versionPriorities are the priorities of the built-in versions that do not have
+// usualVersionPriority in Kubernetes.
 var versionPriorities = map[meta.GroupVersion]int32{
 	{Group: "", Version: "v1"}:                             1,
 	{Group: "autoscaling", Version: "v2"}:                  30,

@@ -19,10 +19,13 @@ type Host interface {
 	Store(gr meta.GroupResource) *registry.Store
 	// Table returns the list of all resources.
 	Table() *Table
-	// Install adds the resources of a group on one server of the chain, Replace gives a resource a
-	// new declaration, and Remove ends one: see Resources.
+	// Install adds the resources of a group on one server of the chain: all of them, or none if it
+	// fails. See Resources.Install.
 	Install(on *Server, g Group) error
+	// Replace gives a resource a new declaration, under all its names. See Resources.Replace.
 	Replace(res registry.Resource) error
+	// Remove ends a resource under one of its names, or under all if gr is its first. gone is
+	// closed when no request uses it. See Resources.Remove.
 	Remove(gr meta.GroupResource) (gone <-chan struct{}, err error)
 	// Go runs work in a goroutine. The context of the work ends when the server stops, and the
 	// server waits for the work to return. After the server has stopped, Go does nothing.
@@ -33,9 +36,11 @@ type Host interface {
 
 var _ Host = (*Resources)(nil)
 
-// Hook is work that a part of a server has to do after the server listens. The server is ready when
-// all hooks have returned. Each is the check poststarthook/NAME of /healthz, /livez and /readyz.
+// Hook is work that a part of a server has to do after the server listens. The server is not ready
+// before all hooks have returned. Each hook is the check poststarthook/NAME of /healthz, /livez and
+// /readyz.
 type Hook struct {
+	// Name is unique among the hooks of the server.
 	Name string
 	// Run does the work. Its context ends when the server stops. If Run fails, the server stops.
 	Run func(ctx context.Context) error
@@ -46,18 +51,20 @@ type Hook struct {
 
 // Check is a named condition of the server's health.
 type Check struct {
+	// Name is the rest of the check's own path, after the path of an endpoint, as in /readyz/NAME.
 	Name string
 	// Run makes the check. It returns nil if the condition holds, else the reason why it does not.
 	// It may be called at once by many requests, and ends soon after its context.
 	Run func(ctx context.Context) error
 }
 
-// Again is the pause of UntilDone, and of other work that reads the store, between a failure and
-// the next try.
+// Again is the pause between a failure and the next try, in UntilDone and in other work that reads
+// a store.
 const Again = 200 * time.Millisecond
 
-// Loads returns the work of a hook that loads the caches of resources. It skips those that are not
-// served. It tries each one until it is loaded or the server stops, and logs the first failure.
+// Loads returns the Run of a Hook that loads the caches of resources. It skips resources that are
+// not served. It tries each resource until it is loaded or ctx ends, and logs the first failure of
+// each.
 func Loads(host Host, list []meta.GroupResource) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, gr := range list {

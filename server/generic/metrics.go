@@ -31,9 +31,10 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	return m, errors.Join(reg.Register(m.open), reg.Register(m.events), reg.Register(m.deprecated))
 }
 
-// WatchStarted counts a watch that begins. The function that it returns counts n events, or with -1
-// the end of the watch. It is router.Config.WatchStarted. The series are looked up once for each
-// watch, not for each event.
+// WatchStarted counts a watch that begins. The function that it returns counts n sent events if n
+// is not negative, and the end of the watch if n is -1. Package server sets
+// router.Config.WatchStarted to WatchStarted. The series are looked up once for each watch, not for
+// each event.
 func (m *Metrics) WatchStarted(gvr meta.GroupVersionResource) func(int) {
 	open := m.open.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource)
 	events := m.events.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource)
@@ -48,7 +49,8 @@ func (m *Metrics) WatchStarted(gvr meta.GroupVersionResource) func(int) {
 }
 
 // DeprecatedUse notes a request to a deprecated resource or subresource. removed is the release
-// that no longer serves it, such as "1.37", or "". It is router.Config.DeprecatedUse.
+// that no longer serves it, such as "1.37", or "" if no release was named. Package server sets
+// router.Config.DeprecatedUse to DeprecatedUse.
 func (m *Metrics) DeprecatedUse(gvr meta.GroupVersionResource, subresource, removed string) {
 	m.deprecated.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, subresource, removed).Set(1)
 }

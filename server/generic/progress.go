@@ -9,8 +9,8 @@ import (
 )
 
 // Progress is the revision up to which a loop has processed the changes of a store. Other
-// goroutines wait until the loop has processed a write of theirs. NewProgress makes it. All methods
-// may be called at once.
+// goroutines wait until the loop has processed a write that they know of. NewProgress makes it. All
+// methods may be called at once.
 type Progress struct {
 	mu      sync.Mutex
 	begun   bool             // Reach was called
@@ -21,8 +21,8 @@ type Progress struct {
 // NewProgress returns the Progress of a loop that has not processed anything.
 func NewProgress() *Progress { return &Progress{changed: make(chan struct{})} }
 
-// Reach notes that the loop has processed everything up to a resourceVersion: that of a
-// follow.Batch which is in step and comes from the Source of a registry.Store.
+// Reach notes that the loop has processed all changes up to a resourceVersion. The resourceVersion
+// must be that of a follow.Batch that is in step and comes from the Source of a registry.Store.
 func (p *Progress) Reach(resourceVersion string) {
 	rev, _ := strconv.ParseUint(resourceVersion, 10, 64) // such a Source gives decimal revisions
 	p.mu.Lock()

@@ -8,10 +8,10 @@ import (
 
 // RecordsOf returns the records of a kind of the core group: objects in the main backend that
 // belong to no resource, such as the allocated node ports. prefix ends in "/" and is appended to
-// the Table's root. The configuration of encryption and the metrics of the store know the records
-// as the core resource name.
+// the Table's root. In the configuration of encryption and in the metrics of the store, the records
+// have the name of a resource of the core group: name.
 //
-// The Table gets an entry for the prefix, and no offer: clients cannot see the records.
+// The Table gets an entry for the prefix, but no offer, so clients cannot see the records.
 func RecordsOf[T meta.Object](s *Resources, kind, name, prefix string) (registry.Records[T], error) {
 	b := s.needs.Backends.Main()
 	prefix = s.table.root + prefix

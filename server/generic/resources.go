@@ -20,10 +20,10 @@ import (
 // This file installs, replaces and removes resources while the server runs. Package server and the
 // parts call it through Host: definitions for custom resources, for example.
 //
-// The order of the steps lets a client that sees a resource in discovery use it. Install makes the
-// keys, metrics, encryption and store of a resource, then its routes, then discovery and OpenAPI.
-// Remove goes the other way. When no request is left inside, the cache is closed, which ends the
-// watches, and the Table forgets the keys.
+// The order of the steps makes sure that a client can use each resource that it sees in discovery.
+// Install makes the keys, metrics, encryption and store of a resource, then its routes, then
+// discovery and OpenAPI. Remove goes the other way. When no request is left inside the resource,
+// its watches are told to end, its cache is closed, and the Table forgets its keys.
 
 // ErrClosing is the error of Install, Replace and Remove after the Table was closed.
 var ErrClosing = errors.New("server: resources cannot change while the server is closing")
@@ -73,13 +73,14 @@ type Needs struct {
 	// Compatible is the oldest minor release of Kubernetes whose servers can read what this server
 	// stores, from OldestCompatible to NewestCompatible.
 	Compatible int
-	// Forget deletes the metrics of a resource under one of its names. stored is true for the first
-	// name of a resource with a store, which the metrics of stored objects have as their label.
+	// Forget deletes the metrics of a resource under the name of o. stored says that this is the
+	// first name of a resource with a store: Forget then also deletes the metrics of stored
+	// objects, which have that name as their label.
 	Forget func(o *Offer, stored bool)
-	// Run runs work in the background until the server stops. Remove runs there what waits for the
-	// last requests.
+	// Run runs work in the background until the server stops. Remove uses it to wait for the last
+	// requests.
 	Run func(work func(ctx context.Context))
-	// Longest is the time that a request and its answer may take at most, watches excepted.
+	// Longest is the longest time that a request with its answer may take, unless it is a watch.
 	Longest time.Duration
 	Log     *zap.Logger
 }
@@ -143,9 +144,9 @@ func (s *Resources) review(offers []*Offer) {
 
 // Replace gives a resource a new declaration, under all its names: for example a kind with other
 // versions, another schema or another storage version. Each request finds the old declaration or
-// the new one, never neither. The objects stay. Watches go on by the declaration that they began
-// with; watches in versions that are no longer served end. Replace fails if res.GroupResource is
-// not the first name of a resource with a store. It may be called while the server serves.
+// the new one, never neither. The objects stay. A watch goes on with the declaration with which it
+// began, but a watch in a version that is no longer served ends. Replace fails if res.GroupResource
+// is not the first name of a resource with a store. It may be called while the server serves.
 func (s *Resources) Replace(res registry.Resource) error {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
@@ -186,10 +187,11 @@ func (s *Resources) Replace(res registry.Resource) error {
 
 // Remove ends a resource under the name gr; if gr is its first name, under all names. Its objects
 // stay in the store. When Remove returns, new requests do not find the resource, and running ones
-// are still served. gone is closed after the running requests have ended or Needs.Longest has
-// passed, the watches were told to end, and the metrics were deleted. A request for the resource
-// itself must not wait for gone, which would wait for the request. Remove fails if the resource
-// does not exist. It may be called while the server serves.
+// are still served. The rest happens in the background: Remove waits until the running requests
+// have ended, or for Needs.Longest; then it tells the watches to end, deletes the metrics, and
+// closes gone. A request for the resource itself must not wait for gone, because gone waits for
+// that request. Remove fails if the resource does not exist. It may be called while the server
+// serves.
 func (s *Resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err error) {
 	s.table.change.Lock()
 	defer s.table.change.Unlock()
@@ -213,8 +215,8 @@ func (s *Resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err err
 	return s.retire(offers, retired), nil
 }
 
-// retire waits in the background until no request uses offers that were removed, and then forgets
-// them. The channel is closed after that. The caller holds Table.change.
+// retire waits in the background until no request uses the offers, which were removed, and then
+// forgets them and closes the channel. The caller holds Table.change.
 func (s *Resources) retire(offers []*Offer, routes router.Retired) <-chan struct{} {
 	gone := make(chan struct{})
 	s.needs.Run(func(ctx context.Context) {
@@ -231,8 +233,8 @@ func (s *Resources) retire(offers []*Offer, routes router.Retired) <-chan struct
 	return gone
 }
 
-// lastEvents is the time that watches have, after their resource has gone, to send the events that
-// happened before.
+// lastEvents is how long the watches of a removed resource go on, so that they can send the events
+// from before the removal.
 const lastEvents = 250 * time.Millisecond
 
 // endAfterLast ends the watches on retired resources after lastEvents. It does not wait if there
@@ -254,9 +256,9 @@ func (s *Resources) endWatches(routes router.Retired) {
 	}
 }
 
-// forget closes the caches of removed offers and deletes their metrics and entries. An offer under
-// another name than the first shares the cache with the first name, so the cache stays open. If a
-// resource of the same name was installed meanwhile, the metrics are its own and stay.
+// forget closes the caches of removed offers and deletes their metrics and entries. The cache
+// belongs to the offer under the first name; if only another name was removed, the cache stays
+// open. If a resource of the same name was installed meanwhile, the metrics belong to it and stay.
 func (s *Resources) forget(offers []*Offer) {
 	for _, o := range offers {
 		if o.Name == o.Entry.Name && o.Store != nil {

@@ -63,9 +63,9 @@ func routes(store *registry.Store, gvk meta.GroupVersionKind) ([]router.Resource
 	return out, nil
 }
 
-// deprecated returns the warning for clients of a resource in a version that is deprecated, or nil.
-// The words are Kubernetes': "batch/v1beta1 CronJob is deprecated in v1.21+, unavailable in v1.25+;
-// use batch/v1 CronJob".
+// deprecated returns the warning to clients that use the version of gvk, or nil if that version is
+// not deprecated. The words are Kubernetes': "batch/v1beta1 CronJob is deprecated in v1.21+,
+// unavailable in v1.25+; use batch/v1 CronJob".
 func deprecated(list []registry.Deprecation, gvk meta.GroupVersionKind) *router.Deprecated {
 	i := slices.IndexFunc(list, func(d registry.Deprecation) bool {
 		return d.Version == "" || d.Version == gvk.Version

@@ -8,9 +8,9 @@ import (
 	"github.com/coracle-project/coracle/router"
 )
 
-// Server is one link of the delegation chain: a director with its REST router and prefix mux. It
-// hands a request that it does not know to the next link. It also works without a chain. Resources
-// and paths may be added and removed while it serves.
+// Server is one link of the delegation chain. Its director passes a request to its REST router, its
+// discovery or its prefix mux, and a request that none of them knows to the next link. A Server
+// also works without a chain. Resources and paths may be added and removed while it serves.
 //
 // The links of a chain share one Discovery, so discovery and OpenAPI show the resources of all
 // links. The resources of one group version may be spread over several links.
@@ -48,8 +48,9 @@ func (g *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.director.
 // shows the resources after they are served.
 func (g *Server) Install(versions ...router.GroupVersion) { g.Replace(nil, versions) }
 
-// Remove ends resources, each with its subresources. Discovery stops showing them before they end.
-// The result tells when the requests inside them have ended.
+// Remove removes resources, each with its subresources: new requests do not find them. Discovery
+// stops showing them before that. The result tells when the requests that run inside them have
+// ended.
 func (g *Server) Remove(versions ...router.GroupVersion) router.Retired {
 	return g.Replace(versions, nil)
 }

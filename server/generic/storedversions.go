@@ -9,17 +9,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The bounds and the default of Needs.Compatible, as minor releases of Kubernetes 1: servers from
-// that release on can read what this server stores (--min-compatibility-version).
+// The values of Needs.Compatible: minor releases of Kubernetes 1. A kube-apiserver of that release
+// or a later one can read what this server stores (--min-compatibility-version).
 const (
-	OldestCompatible  = 33
-	DefaultCompatible = 35
-	NewestCompatible  = 36
+	OldestCompatible  = 33 // the lowest value of Needs.Compatible
+	DefaultCompatible = 35 // the default of the flag
+	NewestCompatible  = 36 // the highest value of Needs.Compatible
 )
 
 // introduced maps a version of a kind to the minor release of Kubernetes that introduced it. Older
-// servers cannot read objects stored in that version. It omits the versions that OldestCompatible
-// has.
+// servers cannot read objects that are stored in that version. Versions that are not in the map
+// exist in OldestCompatible already.
 var introduced = map[meta.GroupVersionKind]int{
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicy"}:             36,
 	{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingAdmissionPolicyBinding"}:      36,
@@ -33,9 +33,10 @@ var introduced = map[meta.GroupVersionKind]int{
 }
 
 // storedVersion returns the version in which a built-in resource is stored so that servers of a
-// minor release can read it: the most preferred version that the release has, also one that is no
-// longer served. It returns the declared storage version if there is one, and "", the default, if
-// the release has no version of the kind: then it does not have the resource either.
+// minor release can read its objects. If the resource declares a storage version, it returns that.
+// Otherwise it returns the most preferred version that the release has, which may be one that is no
+// longer served. It returns "", for the default, if the release has no version of the kind, because
+// such a release does not have the resource either.
 func storedVersion(kinds kind.Finder, res *registry.Resource, minor int) string {
 	k := kinds.Kind(meta.GroupKind{Group: res.GroupResource.Group, Kind: res.Kind})
 	if k == nil || res.StorageVersion != "" {

@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/server/backing"
 )
 
-// This file is the Table and its States. Resources changes them (resources.go); package server, the
-// parts and the stores read them, the stores at each operation (OfKey).
+// This file is the Table and its States. Resources changes the Table (resources.go). Package server
+// and the parts read it, and each operation on a store looks a key up in it (OfKey).
 
 // Table is the one list of the resources that exist at this moment; a resource that is not in it
 // does not exist. Resources.Install, Replace and Remove change it. Routes, discovery and OpenAPI
@@ -38,17 +38,17 @@ type Table struct {
 // them, which costs 0.1 ms with 600 resources (BenchmarkInstall).
 type State struct {
 	Offers map[meta.GroupResource]*Offer // by each name of each resource
-	Kinds  map[meta.GroupKind]*Offer     // one of the resources that share a kind
+	Kinds  map[meta.GroupKind]*Offer     // by kind; if resources share the kind, one of them
 	// entries has the entries by the prefix of their keys. The entry of a removed resource stays
-	// until the requests inside have ended: it says how their last writes are encrypted.
+	// until its last requests have ended: the entry says how their writes are encrypted.
 	entries map[string]*Entry
 
 	Replaced chan struct{} // closed when the Table has a newer State
 }
 
-// Entry is a resource, whatever its names are. A resource without a store has only a name and a
-// bare. Records that are no resource (RecordsOf) have an Entry with neither store nor bare, so that
-// their keys are found.
+// Entry is a resource, under all its names. For a resource without a store it has only the first
+// name and bare. Records that are no resource (RecordsOf) have an Entry with neither a store nor
+// bare, so that the Table finds their keys.
 type Entry struct {
 	backing.Record                 // its Name is the first name of the resource
 	bare           bare            // set if there is no store
@@ -75,9 +75,9 @@ type observed struct{ *registry.Observer }
 // events are; all offers of a resource share one Entry.
 type Offer struct {
 	*Entry
-	Name meta.GroupResource
-	Kind meta.GroupKind
-	View *registry.Store // the store as this name shows it; nil for a bare resource
+	Name meta.GroupResource // this name; Entry.Name is the first name of the resource
+	Kind meta.GroupKind     // the kind of the objects under this name
+	View *registry.Store    // the store as this name shows it; nil for a bare resource
 	// Versions are the served versions, each with only this resource and its subresources. There
 	// are none if the configuration has switched this name off.
 	Versions []router.GroupVersion
@@ -87,15 +87,15 @@ type Offer struct {
 	earlier router.Retired
 }
 
-// groupSettings are what the Group of an Offer and its Install say about the group as a whole.
+// groupSettings are what Resources.Install was told about the whole group of an Offer.
 type groupSettings struct {
 	On       *Server
 	Priority int                                  // of the group in discovery
 	chosen   func(meta.GroupVersionResource) bool // whether a resource is served; nil serves all
 }
 
-// Serves reports whether o is served in gv and has there the subresource, or with "" the resource
-// itself.
+// Serves reports whether the version gv of o has the subresource. If subresource is "", it reports
+// whether o is served in gv at all.
 func (o *Offer) Serves(gv meta.GroupVersion, subresource string) bool {
 	name := o.Name.Resource
 	if subresource != "" {
@@ -118,7 +118,7 @@ func NewTable(root string) *Table {
 	return t
 }
 
-// Now returns the present State. It does not change when the Table does.
+// Now returns the present State of the Table. A State that was returned does not change later.
 func (t *Table) Now() *State { return t.now.Load() }
 
 // Root returns the prefix of all keys. It ends in "/".
@@ -183,7 +183,8 @@ func (s *State) Stored(yield func(*Entry) bool) {
 	}
 }
 
-// Of returns all offers of a resource that is offered under its first name, that name first.
+// Of returns all offers of the resource e. The first of them is that under the first name of e,
+// which must be offered.
 func (s *State) Of(e *Entry) []*Offer {
 	list := []*Offer{s.Offers[e.Name]}
 	for name, o := range s.Offers {
@@ -209,16 +210,16 @@ func (s *State) clone() *State {
 	return next
 }
 
-// with returns a State that also has offers; each replaces an offer of the same name. It fails if
-// the key prefix of an offer overlaps with that of another resource, because one of the two would
-// see the objects of the other.
+// with returns a State that has offers in addition to those of s. Each replaces an offer of the
+// same name. It fails if the key prefix of an offer overlaps with that of another resource, because
+// one of the two would see the objects of the other.
 func (s *State) with(offers []*Offer) (*State, error) {
 	next := s.clone()
 	for _, o := range offers {
 		if old := next.Offers[o.Name]; old != nil {
 			first := next.Kinds[o.Kind] == old
 			next.drop(old)
-			if first { // ResourceOf keeps its answer: not another resource of the kind
+			if first { // so that ResourceOf does not change to another resource of the kind
 				next.Kinds[o.Kind] = o
 			}
 		}
@@ -270,8 +271,9 @@ func (s *State) drop(o *Offer) {
 	}
 }
 
-// overlapping returns an offered resource other than e whose key prefix begins with e's or the
-// other way round; nil if there is none. It ignores removed resources and records.
+// overlapping returns an offered resource, not e, whose keys overlap with those of e: the key
+// prefix of one begins with that of the other. It returns nil if there is none. It ignores removed
+// resources and records.
 func (s *State) overlapping(e *Entry) *Entry {
 	for prefix, other := range s.entries {
 		if other == e || !strings.HasPrefix(prefix, e.Prefix) && !strings.HasPrefix(e.Prefix, prefix) {

@@ -8,18 +8,19 @@ import (
 // Work runs functions in the background, beside the requests, until it is stopped. NewWork makes
 // it. All methods may be called at once.
 //
-// Law: no function starts after Stop has begun, so Stop knows all that it has to wait for.
+// Law: after Stop has cancelled the context, no function starts, so Stop knows all functions that
+// it has to wait for.
 type Work struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu    sync.Mutex // held by Run and while Stop cancels, so that none starts beside Stop
+	mu    sync.Mutex // held by Run, and by Stop while it cancels: see the law
 	parts []*Work    // guarded by mu
 }
 
-// NewWork returns a Work whose context ends with parent at the latest. It has to be stopped all the
-// same: only Stop waits for the functions.
+// NewWork returns a Work whose context ends with parent at the latest. Stop must be called even if
+// parent has ended, because only Stop waits for the functions.
 func NewWork(parent context.Context) *Work {
 	w := &Work{}
 	w.ctx, w.cancel = context.WithCancel(parent)

@@ -7,8 +7,8 @@
 //
 // Laws: the names of checks and hooks, the checks of each endpoint and the texts of the answers are
 // kube-apiserver's, because probes and scripts read them. No check of a store lasts longer than its
-// timeout. A check that fails again and again is logged once, and again only after it has passed.
-// Only the path of a single check shows the reason of a failure.
+// timeout. Of the failures of a check in a row, only the first is logged. Only the path of a single
+// check shows the reason of a failure.
 //
 // Use: package server makes one Health before it listens, adds the hooks of all parts, and calls
 // RunHooks once. Endpoints may be requested, and hooks added, at the same time.
@@ -34,9 +34,10 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// Timeouts bound the requests to a store: HealthTimeout those of the check "etcd", ReadyTimeout
-// those of "etcd-readiness". The default is DefaultTimeout. (--etcd-healthcheck-timeout,
-// --etcd-readycheck-timeout)
+// Timeouts bound the requests of checks to a store. HealthTimeout is for the check "etcd", which
+// all three endpoints make, and ReadyTimeout for "etcd-readiness", which only /readyz makes. The
+// same holds for the checks of stores that keep single resources. The flags have DefaultTimeout as
+// their default. (--etcd-healthcheck-timeout, --etcd-readycheck-timeout)
 type Timeouts struct{ HealthTimeout, ReadyTimeout time.Duration }
 
 // DefaultTimeout is the default time in which a store must answer a check.
@@ -64,10 +65,10 @@ type Health struct {
 	paths    *router.PrefixMux
 	store    *backing.Store
 	within   Timeouts
-	hooks    Hooks // of the start
+	hooks    Hooks // the hooks of the start
 	stopping atomic.Bool
 	lenient  time.Time // the checks of hooks pass on /livez until then
-	failing  sync.Map  // names of the checks that failed when they were last made
+	failing  sync.Map  // has the name of each check whose last result was a failure
 	metrics  *metrics
 	log      *zap.Logger
 }
@@ -82,8 +83,8 @@ func New(n Needs) (*Health, error) {
 	return h, h.install()
 }
 
-// AddHook adds a hook of the start, which is a check of all three endpoints. The server is not
-// ready before the hook has returned. A second hook of the same name is an error.
+// AddHook adds a hook of the start. The checks of the hook become checks of all three endpoints, so
+// the server is not ready before the hook has returned. A second hook of the same name is an error.
 func (h *Health) AddHook(hook generic.Hook) error {
 	if err := h.hooks.Add(hook); err != nil {
 		return err
@@ -97,8 +98,9 @@ func (h *Health) AddHook(hook generic.Hook) error {
 	return errors.Join(errs...)
 }
 
-// RunHooks runs the hooks of the start at the same time and returns when all have returned: true if
-// none failed. It calls failed with each error. Hooks that are added later do not run.
+// RunHooks runs the hooks of the start at the same time, and returns when all have returned. The
+// result is true if none failed. It calls failed with each error, and several calls of failed may
+// run at once. Hooks that are added later do not run.
 func (h *Health) RunHooks(ctx context.Context, failed func(error)) bool {
 	return h.hooks.Run(ctx, failed)
 }
@@ -180,13 +182,14 @@ func (h *Health) kmsPlugins() []generic.Check {
 	return []generic.Check{{Name: "kms-providers", Run: e.Check}}
 }
 
-// notLive returns the checks of /healthz, or, with more, of /readyz. They include the KMS plugins,
-// which /livez leaves out because a restart of the server does not repair them.
+// notLive returns the checks that /healthz and /readyz share, with the checks in more, which only
+// /readyz makes. They include the KMS plugins. /livez leaves the plugins out, because a restart of
+// the server does not repair them.
 func (h *Health) notLive(more ...generic.Check) []generic.Check {
 	return slices.Concat(h.basic(), more, h.kmsPlugins(), h.hooks.checks())
 }
 
-// shutdown returns the check that Stop was not called. The reason is kube-apiserver's.
+// shutdown returns the check that Stop was not called. The text of its failure is kube-apiserver's.
 func (h *Health) shutdown() generic.Check {
 	return generic.Check{Name: "shutdown", Run: func(context.Context) error {
 		if h.stopping.Load() {
@@ -197,8 +200,8 @@ func (h *Health) shutdown() generic.Check {
 }
 
 // patient returns the checks of hooks as /livez makes them: they pass until h.lenient. It changes
-// the elements of checks. The time is compared again at each check, because AddHook keeps the
-// result.
+// the elements of checks. Each check compares the time again, because AddHook installs it once for
+// the life of the server.
 func (h *Health) patient(checks ...generic.Check) []generic.Check {
 	if time.Now().After(h.lenient) {
 		return checks
@@ -214,8 +217,8 @@ func (h *Health) patient(checks ...generic.Check) []generic.Check {
 	return checks
 }
 
-// runCheck makes a check and returns its error. Of several failures in a row it logs only the
-// first, because clients decide how often checks are made.
+// runCheck makes a check and returns its error. Of failures in a row it logs only the first,
+// because clients decide how often a check is made.
 func (h *Health) runCheck(ctx context.Context, c generic.Check) error {
 	err := c.Run(ctx)
 	if ctx.Err() != nil { // the check may have failed only because the request ended

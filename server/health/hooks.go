@@ -10,19 +10,20 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// Hooks are the hooks of one occasion, the start or the end of a server, with their results. The
-// zero Hooks have no hooks. All methods may be called at once.
+// Hooks is the list of the hooks of a server's start, or of those of its end, with their results.
+// The zero Hooks is an empty list. All methods may be called at once.
 type Hooks struct {
 	mu    sync.Mutex
 	list  []generic.Hook
 	state map[string]error // the result of each hook by name; errNotFinished until it has returned
 }
 
-// errNotFinished is the reason of a hook's check while the hook runs, in kube-apiserver's words.
+// errNotFinished is why the check of a hook fails until the hook has returned, in kube-apiserver's
+// words.
 var errNotFinished = errors.New("not finished")
 
-// Add adds hooks. A second hook of the same name is an error; the hooks before it stay added. A
-// hook that is added after the call of Run does not run.
+// Add adds hooks. A second hook of the same name is an error, but the hooks before it in list stay
+// added. A hook that is added after the call of Run does not run, so its check never passes.
 func (h *Hooks) Add(list ...generic.Hook) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -39,8 +40,9 @@ func (h *Hooks) Add(list ...generic.Hook) error {
 	return nil
 }
 
-// Run runs all hooks at the same time and returns when all have returned: true if none failed. As
-// soon as a hook fails, it calls failed with the error. Several calls of failed may run at once.
+// Run runs all hooks at the same time, and returns when all have returned. The result is true if
+// none failed. Run calls failed with the error of a hook as soon as the hook has failed. Several
+// calls of failed may run at once.
 func (h *Hooks) Run(ctx context.Context, failed func(error)) bool {
 	h.mu.Lock()
 	list := h.list
@@ -74,7 +76,8 @@ func (h *Hooks) checks() []generic.Check {
 	return checks
 }
 
-// checksOf returns the health checks of one hook: that it has returned, and Hook.Completes.
+// checksOf returns the health checks of one hook: the check that the hook has returned without an
+// error, and Hook.Completes if it has a name.
 func (h *Hooks) checksOf(hook generic.Hook) []generic.Check {
 	checks := []generic.Check{{
 		Name: "poststarthook/" + hook.Name,
@@ -86,8 +89,8 @@ func (h *Hooks) checksOf(hook generic.Hook) []generic.Check {
 	return checks
 }
 
-// done returns nil if a hook has returned without an error, else the reason. It also returns nil if
-// there is no such hook.
+// done returns nil if a hook has returned without an error, and also if there is no such hook.
+// Otherwise it returns the hook's error, or errNotFinished.
 func (h *Hooks) done(name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,15 +9,15 @@ import (
 )
 
 // metrics count the results of the checks that endpoints make, under Kubernetes' names (KEP-3466).
-// They have a registry of their own, which the Handler shows at /metrics/slis: it is small, so it
-// can be scraped often. Checks on their own paths do not count.
+// They have a small registry of their own, so /metrics/slis, where the Handler shows it, can be
+// scraped often. A request to the path of a single check does not count.
 type metrics struct {
-	last *prometheus.GaugeVec   // 1 if the last result was good
-	all  *prometheus.CounterVec // all results
+	last *prometheus.GaugeVec   // 1 if the last result was good, else 0; by check and endpoint
+	all  *prometheus.CounterVec // the number of results, by check, endpoint and status
 	http.Handler
 }
 
-// newMetrics makes the metrics of a process that began at started.
+// newMetrics returns the metrics of a process that began at started.
 func newMetrics(started time.Time) *metrics {
 	m := &metrics{
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_healthcheck",

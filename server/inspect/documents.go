@@ -7,8 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// Documents returns the OpenAPI documents of the paths that Kubernetes documents: /version/, and
-// /logs if c serves it. Descriptions and operation IDs are kube-apiserver's.
+// Documents returns the OpenAPI documents of the paths of this package that kube-apiserver
+// documents: /version/, and /logs if c.LogDir is set. Descriptions and operation IDs are
+// kube-apiserver's.
 func Documents(c *Config) []openapi.Document {
 	docs := []openapi.Document{{Path: "version", Endpoints: []openapi.Endpoint{{
 		Path:        versionPath + "/",

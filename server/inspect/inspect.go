@@ -5,13 +5,13 @@
 // kind. A hidden path is one that the index does not list.
 //
 // Laws: the path of a feature that Config switches off does not exist: the answer is 404. All paths
-// pass the filters, so authorization of non-resource URLs decides who sees them; only the Unix
-// socket for profiles is open to all who may open the file. Config decides at each scrape which
-// metrics are shown, so it costs requests nothing.
+// pass the filters, so authorization of non-resource URLs decides who sees them. The Unix socket
+// for profiles passes no filter: everybody who may open its file sees the profiles. Metrics are
+// selected at each scrape, so requests pay nothing for it.
 //
-// Use: package server calls Install once, before it listens, and NewTracer. The paths stay until
-// the server ends. The socket for profiles and the sender of traces run in Needs.Go and end with
-// the server.
+// Use: package server calls Install and NewTracer once, before it listens. The paths stay until the
+// server ends. The goroutines that serve the socket and send the traces end with the server:
+// Needs.Go starts the first, and the argument run of NewTracer the second.
 //
 // Not here: whether the server is alive and ready (server/health), discovery and OpenAPI (router),
 // and the counting, which each package does for itself.
@@ -34,18 +34,18 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// Config says which of these features are on. The zero Config has the version, the index, /metrics
-// and /statusz.
+// Config says which features of this package are on. The zero Config has the version, the index,
+// /metrics and /statusz.
 type Config struct {
 	// Profiles says how profiles of the process are served.
 	Profiles Profiles
 	// Metrics says what /metrics shows.
 	Metrics Metrics
-	// TracingFile is the path of a TracingConfiguration, which says where traces of requests are
-	// sent. "" traces nothing. (--tracing-config-file)
+	// TracingFile is the path of a TracingConfiguration file, which says where traces of requests
+	// are sent, and how many requests are traced. If it is "", none is. (--tracing-config-file)
 	TracingFile string
-	// LogDir is a folder whose files are served at /logs; "" serves none. (--enable-logs-handler,
-	// of /var/log)
+	// LogDir is a folder whose files are served at /logs. "" serves none. The flag
+	// --enable-logs-handler sets it to /var/log.
 	LogDir string
 	// Flags returns the values of the flags by their names, which /flagz shows. If it is nil, there
 	// is no /flagz. (--feature-gates=ComponentFlagz)
@@ -57,7 +57,8 @@ type Config struct {
 // Needs are the values that Install works with. All are required.
 type Needs struct {
 	// On is the server that gets the paths. The index lists its paths.
-	On     *generic.Server
+	On *generic.Server
+	// Codecs encodes the objects of /statusz and /flagz.
 	Codecs *codec.Factory
 	// Metrics is the registry that /metrics shows. Install adds kubernetes_build_info to it.
 	Metrics *prometheus.Registry
@@ -70,8 +71,8 @@ type Needs struct {
 	Log *zap.Logger
 }
 
-// Install serves the features that c switches on. If c wants the profiles of contention, the
-// process collects them from then on.
+// Install serves the features that c switches on, and keeps c. If c.Profiles.Contention is true,
+// the process collects the profiles of contention from then on.
 func Install(c *Config, n Needs) error {
 	metrics := promhttp.HandlerFor(shownMetrics{n.Metrics, &c.Metrics}, promhttp.HandlerOpts{})
 	return errors.Join(

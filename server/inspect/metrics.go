@@ -13,16 +13,16 @@ import (
 type Metrics struct {
 	// Disabled are the names of metrics that /metrics leaves out. (--disabled-metrics)
 	Disabled []string
-	// LabelValues are the allowed values of a label, by the name of the metric and of the label.
-	// All series with other values are added up in one with the value "unexpected".
-	// (--allow-metric-labels)
+	// LabelValues has the allowed values of labels, by the name of the metric and then of the
+	// label. A label that it lacks may have any value. All series with values that are not allowed
+	// are added up in one series with the value "unexpected". (--allow-metric-labels)
 	LabelValues map[string]map[string][]string
-	// Hidden also shows the deprecated metrics that Kubernetes hides.
+	// Hidden says that /metrics also shows the deprecated metrics that Kubernetes hides.
 	// (--show-hidden-metrics-for-version)
 	Hidden bool
 }
 
-// shownMetrics is a registry as /metrics shows it by its config.
+// shownMetrics is a registry that shows what config selects. /metrics serves it.
 type shownMetrics struct {
 	prometheus.Gatherer
 	config *Metrics
@@ -47,8 +47,8 @@ func (s shownMetrics) Gather() ([]*dto.MetricFamily, error) {
 	return shown, err
 }
 
-// hiddenMetrics maps a metric to the deprecated one that it replaces, which has the same values and
-// which Kubernetes hides, with the release of its deprecation.
+// hiddenMetrics has the deprecated metrics that Kubernetes hides, each with the release that
+// deprecated it. The key is the metric that replaces the deprecated one and has the same values.
 var hiddenMetrics = map[string]struct{ name, since string }{
 	"apiserver_request_sli_duration_seconds": {"apiserver_request_slo_duration_seconds", "1.27.0"},
 }
@@ -68,15 +68,16 @@ func withHidden(families []*dto.MetricFamily) []*dto.MetricFamily {
 // unexpected replaces the label values that are not allowed, as in Kubernetes.
 const unexpected = "unexpected"
 
-// constrained returns the series of a family with allowed label values only: values has them by
-// label. It adds up series whose labels have become equal:
+// constrained returns the series of a family with allowed label values only. values has the allowed
+// values by label; other values become "unexpected". It adds up series whose labels have become
+// equal:
 //
 //	{verb="GET"} 2, {verb="X"} 1, {verb="Y"} 4  becomes  {verb="GET"} 2, {verb="unexpected"} 5
 func constrained(metrics []*dto.Metric, values map[string][]string) []*dto.Metric {
 	var list []*dto.Metric
 	known := map[string]*dto.Metric{}
 	for _, m := range metrics {
-		labels := make([]*dto.LabelPair, len(m.Label)) // m's own belong to the registry
+		labels := make([]*dto.LabelPair, len(m.Label)) // the registry keeps m.Label, so nobody may change it
 		var key strings.Builder
 		for i, l := range m.Label {
 			if allowed, are := values[l.GetName()]; are && !slices.Contains(allowed, l.GetValue()) {
@@ -96,8 +97,8 @@ func constrained(metrics []*dto.Metric, values map[string][]string) []*dto.Metri
 	return list
 }
 
-// addMetric adds the value of m to sum, which is of the same family. It deletes the quantiles of a
-// summary, because quantiles cannot be added.
+// addMetric adds the value of m to sum. Both are series of one family, so the buckets of histograms
+// are the same. It deletes the quantiles of a summary, because quantiles cannot be added.
 func addMetric(sum, m *dto.Metric) {
 	switch {
 	case sum.Counter != nil:

@@ -26,8 +26,8 @@ import (
 type page struct {
 	codecs *codec.Factory
 	kind   string             // of the group config.k8s.io
-	object func(pageHead) any // returns the object, which encoding/json encodes
-	text   func(w io.Writer)  // writes the text after the title
+	object func(pageHead) any // returns the object with this head, to be encoded by encoding/json
+	text   func(w io.Writer)  // writes the text that follows the title
 }
 
 // pageHead has the fields that begin the object of every page.
@@ -42,7 +42,7 @@ type pageMeta struct {
 	Name string `json:"name"`
 }
 
-// component is the server's name in a page.
+// component is the name by which pages call the server.
 const component = "apiserver"
 
 // installPages serves /statusz and /flagz, as far as c switches them on.
@@ -59,8 +59,8 @@ func installPages(c *Config, n *Needs) error {
 	return errors.Join(errs...)
 }
 
-// ServeHTTP implements http.Handler. It negotiates between the text and the two versions of the
-// object.
+// ServeHTTP implements http.Handler. It answers with the text, or with the object in one of its two
+// versions, as the Accept header asks.
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	const current, old = "v1beta1", "v1alpha1"
 	kind := meta.GroupVersionKind{Group: "config.k8s.io", Version: current, Kind: p.kind}
@@ -128,8 +128,9 @@ func (s *status) text(w io.Writer) {
 		runtime.Version(), s.release, s.release, strings.Join(s.begins(), " "))
 }
 
-// begins returns the first segments of the server's other paths, sorted and each once, such as
-// /healthz, /livez and /metrics. It leaves out the index and the paths of documents.
+// begins returns the first segments of the server's paths outside of the API, such as /healthz,
+// /livez and /metrics, sorted and each once. It leaves out the index, and the paths of OpenAPI and
+// OpenID Connect documents.
 func (s *status) begins() []string {
 	begin := map[string]bool{}
 	for _, path := range s.paths.Paths() {

@@ -18,18 +18,18 @@ import (
 
 // Profiles says how profiles of the process are served.
 type Profiles struct {
-	// Serve serves them at /debug/pprof, to users who are authorized for that path. The zero
-	// Profiles do not, although the flag is true by default. (--profiling)
+	// Serve says that profiles are served at /debug/pprof, to users who are authorized for that
+	// path. The zero Profiles serve none, although the flag is true by default. (--profiling)
 	Serve bool
-	// Contention fills the profiles "block" and "mutex". It slows down each wait for a lock or
-	// channel. (--contention-profiling)
+	// Contention says that the process fills the profiles "block" and "mutex", which slows down
+	// each wait for a lock or channel. (--contention-profiling)
 	Contention bool
 	// Socket is the path of a Unix socket that serves /debug/pprof to all users of the machine who
 	// may open it, without authentication. "" serves none. (--debug-socket-path)
 	Socket string
 }
 
-// profileHandlers are the handlers of the server and of the socket. The socket also has
+// profileHandlers are the handlers that the server and the socket share. Only the socket also has
 // /debug/pprof/cmdline.
 var profileHandlers = map[string]http.HandlerFunc{
 	"/debug/pprof/":        pprof.Index,

@@ -23,9 +23,12 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
+// This file sends traces of requests to the receiver that the file of --tracing-config-file names.
+// Package server calls NewTracer once, and filters/trace.go begins a span for each request.
+
 // tracingConfiguration is the content of a TracingConfiguration file (KEP-647): the receiver of the
-// traces, and how many requests of a million are traced. The rate counts only for requests whose
-// client has not decided whether to trace them.
+// traces, and how many requests of a million are traced. The rate is for requests whose client has
+// not decided whether they are traced.
 type tracingConfiguration struct {
 	APIVersion             string  `json:"apiVersion"`
 	Kind                   string  `json:"kind"`

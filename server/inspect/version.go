@@ -37,7 +37,8 @@ func installVersion(paths *router.PrefixMux, reg prometheus.Registerer, v meta.V
 		paths.HandleHidden(versionPath+"/", onlyAt(versionPath, h)))
 }
 
-// versionHandler answers with the version. It encodes the answer once, not for each request.
+// versionHandler returns a handler that answers with v. It encodes the answer once, and not at each
+// request.
 func versionHandler(v meta.VersionInfo) http.Handler {
 	body, err := json.MarshalIndent(v, "", "  ")
 	if err != nil { // a struct of strings cannot fail

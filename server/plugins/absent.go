@@ -10,18 +10,20 @@ import (
 )
 
 // This file tells users which of Kubernetes' plugins are here, and what does not work without the
-// absent ones. package server calls TellAbsence at start; cmd and the docs read Table.
+// absent ones. Package server calls TellAbsence at its start; cmd and the docs read Table.
 
 // Entry describes an admission plugin of kube-apiserver 1.36, which may be absent here.
 type Entry struct {
 	Name string
 	// Default says that kube-apiserver has the plugin on by default.
 	Default bool
-	// Here says that this server has the plugin. It then is on by default, except NodeRestriction,
-	// which is on if the authorization mode Node lets kubelets in.
+	// Here says that this server has the plugin. A plugin that is here is on by default. The
+	// exception is NodeRestriction, which is on by default only if the authorization mode Node is
+	// on.
 	Here bool
-	// Guards says that the plugin refuses writes which users rely on to be refused. If it is not
-	// Here, a command line that enables it must be refused and not merely warned about.
+	// Guards says that users rely on the plugin to refuse certain writes. If such a plugin is not
+	// Here, a command line that enables it is refused. For other plugins that are not Here, a
+	// warning is enough.
 	Guards bool
 	// Without says how a server without the plugin behaves, as a clause; "" if the plugin is Here,
 	// or if nobody could see a difference.
@@ -31,9 +33,9 @@ type Entry struct {
 	Unheeded []meta.GroupResource
 }
 
-// Absence returns the text that says that the plugin is not here, and how the server behaves
-// without it. Clients that write an object of Unheeded get it as a warning, and users who enable
-// the plugin by a flag read it in the log.
+// Absence returns a text that says that the plugin is not here, and how the server behaves without
+// it. Clients that write an object of a resource in Unheeded get the text as a warning, and users
+// who enable the plugin by a flag read it in the log.
 func (e Entry) Absence() string {
 	text := "the admission plugin " + e.Name + " is not here"
 	if e.Without != "" {

@@ -13,15 +13,16 @@ import (
 // Config says which admission plugins every write passes.
 type Config struct {
 	// Enable and Disable are the names of plugins to switch on and off: names that Table lists, and
-	// names in Plugins. A name in both is on. By default all plugins that are here are on, except
-	// NodeRestriction, which is on if the authorization mode Node lets kubelets in. Validate
-	// refuses to enable an absent plugin. If kube-apiserver has an absent plugin by default, the
-	// log and warnings to clients name it, unless Disable has it.
-	// (--enable-admission-plugins, --disable-admission-plugins)
+	// names in Plugins. A name in both is on. By default all plugins that are here are on, with two
+	// exceptions: own plugins with Plugin.Off, and NodeRestriction, which is on by default only if
+	// the authorization mode Node is on. Validate refuses an absent plugin in Enable. If
+	// kube-apiserver has an absent plugin on by default, the log and warnings to clients name it,
+	// unless it is in Disable. (--enable-admission-plugins, --disable-admission-plugins)
 	Enable, Disable []string
-	// NotReadySeconds and UnreachableSeconds are how long a pod stays on a node that is not ready
-	// or cannot be reached, if the pod's tolerations do not say; nil means 300.
-	// (--default-not-ready-toleration-seconds, --default-unreachable-toleration-seconds)
+	// NotReadySeconds is how long, in seconds, a pod stays on a node that is not ready, and
+	// UnreachableSeconds how long it stays on a node that cannot be reached, if the pod's own
+	// tolerations do not say. nil means 300. (--default-not-ready-toleration-seconds,
+	// --default-unreachable-toleration-seconds)
 	NotReadySeconds, UnreachableSeconds *int64
 	// Plugins are own plugins, which are added to the table.
 	Plugins []Plugin
@@ -49,8 +50,8 @@ type Plugin struct {
 // validates before ValidatingAdmissionPolicy.
 const webhooks = "MutatingAdmissionPolicy"
 
-// rows returns the table with the own plugins inserted. The error has everything that is wrong with
-// them; rows leaves out the plugins that are wrong.
+// rows returns the table with the own plugins inserted. It leaves out own plugins that cannot be
+// inserted; the error says why, for each of them.
 func (c *Config) rows() ([]row, error) {
 	all := slices.Clone(table)
 	var errs []error
@@ -66,8 +67,9 @@ func (c *Config) rows() ([]row, error) {
 	return all, errors.Join(errs...)
 }
 
-// index returns the index in rows at which to insert p, or an error if p is wrong. A plugin with
-// After goes behind earlier own plugins with the same After, so that they keep their order.
+// index returns the index in rows at which to insert p, or an error if p cannot be inserted. A
+// plugin with After goes behind earlier own plugins with the same After, so that they keep the
+// order of Config.Plugins.
 func (p *Plugin) index(rows []row) (int, error) {
 	switch {
 	case p.Name == "":
@@ -127,8 +129,9 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Names returns the names of all plugins of Kubernetes, in the order of the table. Config.Disable
-// may have these names and the names of Config.Plugins.
+// Names returns the names of all plugins of kube-apiserver, here or absent, in the order of the
+// table. Config.Disable may have these names and those of Config.Plugins; Config.Enable may not
+// have those of absent plugins.
 func Names() []string { return names(table) }
 
 // names returns the names of the rows that a configuration can switch.

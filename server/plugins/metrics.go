@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 )
 
-// metrics time admission, under Kubernetes' names: steps all plugins of a phase together, plugins
-// each plugin alone.
+// metrics measure the time of admission, under Kubernetes' names: steps that of all plugins of a
+// phase together, plugins that of each plugin.
 type metrics struct{ steps, plugins *prometheus.HistogramVec }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -39,8 +39,8 @@ type call struct {
 
 // observer returns the function that records the calls of a plugin, or of all plugins together if
 // plugin is "". admission.Chain.Observed calls observer once for each plugin. The map of calls is
-// complete from the start and never changes, so calls need no lock; a series appears in the metrics
-// at its first call.
+// complete from the start and never changes, so it needs no lock. A series appears in the metrics
+// when its first call is recorded.
 func (m *metrics) observer(plugin string) admission.Observer {
 	vec, first := m.steps, []string(nil)
 	if plugin != "" {

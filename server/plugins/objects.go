@@ -13,7 +13,7 @@ import (
 )
 
 // This file reads objects for plugins, with the functions of registry/read.go. newNeeds and the
-// table hand these readers to the plugins.
+// table give these readers to the plugins.
 
 // reader reads the namespaces and nodes that several plugins need.
 type reader struct{ stores registry.Stores }
@@ -74,8 +74,9 @@ func (s nodeObjects) Driver(ctx context.Context, name string) (*storagev1.CSIDri
 	return lookUp[*storagev1.CSIDriver](ctx, s.stores, csiDrivers, "", name)
 }
 
-// lookUp reads an object. A NotFound error names the resource in the singular, such as pod "a" not
-// found: kube-apiserver reads from informers here, and their errors do so.
+// lookUp reads an object, consistently. A NotFound error names the resource in the singular, as in:
+// pod "a" not found. The plugins of kube-apiserver read from listers, whose errors do so, and
+// clients see the text.
 func lookUp[T meta.Object](
 	ctx context.Context, stores registry.Stores, gr meta.GroupResource, namespace, name string,
 ) (T, error) {

@@ -3,12 +3,12 @@
 //
 // Words: a row is one plugin of the table. A plugin is here if its row can make it, and absent
 // otherwise. A plugin is on if the chain of a server has it. An own plugin is one that the program
-// which embeds the server adds (Config.Plugins). An Entry is the public part of a row.
+// that embeds the server adds (Config.Plugins). An Entry is the public part of a row.
 //
 // Laws:
 //   - The table has all plugins of kube-apiserver, in its order, and with its defaults. Two more
-//     plugins follow, which the API depends on and which nobody can switch off. A test compares the
-//     table with testdata/kubernetes.json.
+//     plugins follow. The API depends on these two, so nobody can switch them off. A test compares
+//     the table with testdata/kubernetes.json.
 //   - Mutators, validators and reservers each run in the order of the table. All mutators run
 //     before all validators, and all validators before all reservers: see registry/admission.
 //   - An own plugin is a row, too. Its name is unique, and the configuration can switch it by that
@@ -45,17 +45,17 @@ import (
 // May look resources up at each call.
 type Needs struct {
 	Stores  registry.Stores       // the resources that plugins read
-	May     request.Authorizer    // answers for rights beyond the right to the request itself
+	May     request.Authorizer    // answers plugins that ask for a right beyond that to the request itself
 	Metrics prometheus.Registerer // gets the metrics of admission
-	// Kubelets says that an authorization mode lets kubelets in. NodeRestriction then is on by
-	// default.
+	// Kubelets says that an authorization mode gives kubelets their rights. NodeRestriction is on
+	// by default then.
 	Kubelets bool
 }
 
-// New makes the chain of plugins that every write passes: the plugins that are on, in the order of
-// the table. c must be valid (Config.Validate). New registers the metrics of admission, and calls
-// Plugin.Make of each own plugin that is on. It fails if a Make fails, or if the plugin that it
-// returns has another name than its row.
+// New returns the chain of plugins that every write passes: the plugins that are on, in the order
+// of the table. c must be valid (Config.Validate). New registers the metrics of admission, and
+// calls Plugin.Make of each own plugin that is on. It fails if a Make fails or returns a plugin
+// with another name than that of its row.
 func New(c *Config, n Needs) (admission.Chain, error) {
 	times, err := newMetrics(n.Metrics)
 	if err != nil {
@@ -83,7 +83,8 @@ func New(c *Config, n Needs) (admission.Chain, error) {
 	return chain.Observed(times.observer), nil
 }
 
-// on reports whether the plugin of r is on, if it is here. Enable wins over Disable.
+// on reports whether the configuration has the plugin of r on. It does not ask whether the plugin
+// is here. Enable wins over Disable.
 func (c *Config) on(r *row, kubelets bool) bool {
 	switch {
 	case r.on == always || slices.Contains(c.Enable, r.name):
@@ -99,7 +100,7 @@ type needs struct {
 	config     *Config
 	stores     registry.Stores
 	may        request.Authorizer
-	namespaces *admission.Namespaces // looks up the namespace of a write once for all plugins
+	namespaces *admission.Namespaces // looks up the namespace of a write, once for all plugins
 	nodeLabels admission.NodeLabels
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // This file is the table of admission plugins, and the names of the resources that they read. New,
-// Config and Table read it. cmd/flags derives the list of absent plugins in docs/flags.md from the
-// texts of without. To add a plugin, see the package comment.
+// Config and Table read the table. cmd/flags makes the list of absent plugins in docs/flags.md from
+// the texts in without. The package comment says how to add a plugin.
 
 // wanted says when a plugin is on.
 type wanted uint8
@@ -29,7 +29,7 @@ const (
 // row is one plugin of the table.
 type row struct {
 	name string
-	on   wanted // as in kube-apiserver, unless always
+	on   wanted // as in kube-apiserver, apart from plugins with always, which it does not have
 	// make makes the plugin; nil if the plugin is absent.
 	make func(n *needs) (admission.Plugin, error)
 	// reads are the resources that the plugin reads for ordinary writes. The server loads them
@@ -41,7 +41,7 @@ type row struct {
 	guards   bool
 	unheeded []unheeded // built-in resources only
 
-	// after is Plugin.After of an own plugin.
+	// after is Plugin.After of an own plugin, "" for all others.
 	after string
 }
 

@@ -14,16 +14,16 @@ const CheckEvery = time.Second
 
 // File is a file that Follow reads again when it changes. It belongs to one goroutine at a time.
 type File struct {
+	// Path is the path of the file.
 	Path string
-	// Data is the last content that need not be tried again: it is in force, or has failed for
-	// good.
+	// Data is the content that need not be tried again: it is in force, or has failed for good.
 	Data []byte
 	// seen is the state of the file at the last check; nil if the file did not exist.
 	seen os.FileInfo
 }
 
-// Read reads a file for the first time. It returns a File also if it fails. The errors are those of
-// configfile.Read.
+// Read reads a file for the first time. If that fails, it returns the error of configfile.Read, and
+// also a File, which Follow can read later.
 func Read(path string) (*File, error) {
 	f := &File{Path: path, seen: stat(path)} // stat comes first, so that a change during the read is seen later
 	var err error
@@ -32,10 +32,12 @@ func Read(path string) (*File, error) {
 }
 
 // Follow checks the file every CheckEvery until ctx ends, and reads it again if it has changed. If
-// the content is another one, it calls use with it, and then done with the content and the error of
-// use. If use fails, lasting says that the same content would fail again, so it is not tried again;
-// otherwise it is tried at each check. If the file cannot be read, done is called with the error,
-// once for each change. A pipe is not followed.
+// the content differs from Data, Follow calls use with the content, and then done with the content
+// and the error of use. If use fails and lasting is true, the same content would fail again, so
+// Follow tries it only after the next change. If use fails and lasting is false, Follow tries the
+// content again at each check. If the file cannot be read, Follow calls done with the error, once
+// for each change. Follow does not call done after the end of ctx. If the file is a pipe, Follow
+// only waits for the end of ctx.
 func (f *File) Follow(
 	ctx context.Context,
 	use func(ctx context.Context, data []byte) (lasting bool, err error),
@@ -45,7 +47,7 @@ func (f *File) Follow(
 		<-ctx.Done()
 		return
 	}
-	again := false // the content failed for the moment
+	again := false // the last content failed for the moment
 	for {
 		select {
 		case <-ctx.Done():
@@ -85,8 +87,8 @@ func stat(file string) os.FileInfo {
 	return info
 }
 
-// same reports whether two states are of one file that was not written in between: both are nil, or
-// the file, its size and its time of modification are equal.
+// same reports whether a file has not changed between two states: both are nil, or both are of the
+// same file with the same size and modification time.
 func same(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == b

@@ -13,17 +13,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics show the hash of the content of a configuration file that is in force, and count how
-// often the file was read again, under Kubernetes' names. They are one Collector. All methods may
-// be called at once.
+// Metrics show which content of a configuration file is in force, by its hash, and count how often
+// the file was read again, under Kubernetes' names. Metrics implements prometheus.Collector. All
+// methods may be called at once.
 type Metrics struct {
 	reloads *prometheus.CounterVec // by status: see Result
 	last    *prometheus.GaugeVec   // time of the last reload in Unix seconds, by status
 	info    *prometheus.Desc
-	hash    atomic.Pointer[string] // label of the content in force; nil before there is any
+	hash    atomic.Pointer[string] // HashLabel of the content in force; nil before there is any
 }
 
-// NewMetrics makes the metrics of one configuration. what is a part of their names:
+// NewMetrics returns the metrics of one configuration. what is a part of their names:
 // "authentication", "authorization" or "encryption".
 func NewMetrics(what string) *Metrics {
 	prefix := "apiserver_" + what + "_config_controller_"
@@ -98,9 +98,9 @@ func HashLabel[T ~string | ~[]byte](data T) string {
 // ServerID.
 var ServerHash = sync.OnceValue(func() string { return HashLabel(ServerID()) })
 
-// ServerID returns the name by which kube-apiserver identifies itself: "apiserver-" and a hash of
-// the machine's host name, in base32. It is "" if that name cannot be read. Servers on one machine
-// share it.
+// ServerID returns the name by which a kube-apiserver on this machine would identify itself:
+// "apiserver-" and a hash of the machine's host name, in base32. The result is "" if the host name
+// cannot be read. Servers on one machine have the same ServerID.
 var ServerID = sync.OnceValue(func() string {
 	host, err := os.Hostname()
 	if err != nil {

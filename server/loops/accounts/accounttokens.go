@@ -16,15 +16,16 @@ import (
 
 // This file is the loop for legacy tokens: it fills secrets of the type
 // kubernetes.io/service-account-token, deletes them when their account is gone, and removes
-// references to deleted secrets from accounts. The server runs it unless its account key is in an
-// external signer. Bound tokens, which TokenRequest issues, are not stored and not its business.
+// references to deleted secrets from accounts. The server runs it unless an external signer has the
+// key for account tokens. Bound tokens, which TokenRequest issues, are never stored, so this loop
+// has nothing to do with them.
 
 // AccountTokens writes a legacy token, the namespace and the trusted certificates into each secret
 // of the type kubernetes.io/service-account-token whose annotation names a service account, and
 // deletes the secret when the account does not exist. It decides as Kubernetes'
-// serviceaccount-token-controller does, with one exception: a ca.crt that a client replaces, but
-// does not empty, is put back when the loop starts or another part of the secret is removed, not at
-// once.
+// serviceaccount-token-controller does, with one exception: if a client replaces ca.crt by other
+// certificates, the loop does not write it again at once, but only when it next looks at the
+// secret, for example at its start or after another key was removed.
 type AccountTokens struct {
 	Informers *controller.Informers
 	// CA returns the certificates to trust, as PEM, or nil if the server has no secure port. Run
@@ -39,17 +40,17 @@ type AccountTokens struct {
 // tokenSecret is the part of a token secret that the loop keeps in memory. It holds no token: the
 // loop reads the secret before it writes it.
 type tokenSecret struct {
-	Account    string   // from the annotation; "" if the secret has none, and then the loop leaves the secret
-	AccountUID meta.UID // from the annotation; "": any account of that name
-	// Full says that none of the three keys is empty. When a client empties one, Full changes, and
-	// so the Informer adds the secret.
+	Account    string   // from the annotation; if it is "", the loop leaves the secret alone
+	AccountUID meta.UID // from the annotation; if it is "", any account of that name is meant
+	// Full says that none of the three keys is empty. When a client empties a key, Full changes, so
+	// the Informer adds the secret.
 	Full bool
 }
 
 // tokenAccount is the part of a service account that the loop keeps in memory.
 type tokenAccount struct {
 	UID     meta.UID
-	Secrets []string // names in the field secrets, for which forget looks
+	Secrets []string // the names in the field secrets; forget looks for a deleted secret among them
 }
 
 var (
@@ -71,7 +72,8 @@ func newTokenSecret(s *corev1.Secret) *tokenSecret {
 }
 
 // isFor reports whether the secret is for the account with this name and UID. An account that was
-// deleted and created again has another UID: a secret whose annotation has the old UID is not its.
+// deleted and created again has another UID, so a secret whose annotation has the old UID is not
+// for the new account.
 func (s *tokenSecret) isFor(name string, uid meta.UID) bool {
 	return s.Account == name && (s.AccountUID == "" || s.AccountUID == uid)
 }
@@ -93,8 +95,8 @@ func (c *AccountTokens) Run(ctx context.Context) {
 	})
 	f := &fillTokens{AccountTokens: c, ca: ca, secrets: secrets, accounts: accounts}
 	controller.Loop{
-		// The secrets themselves, and those of an account that was deleted, or deleted and created
-		// again. A new account adds none: while it did not exist, its secrets were deleted.
+		// A secret is added when it changes, and when its account was deleted, or deleted and
+		// created again. A new account adds no secrets: those that named it before were deleted.
 		Source: controller.Join(
 			secrets.Own(),
 			accounts.Source(func(name controller.Name, before, now *tokenAccount) (left []controller.Name) {
@@ -116,15 +118,15 @@ func (c *AccountTokens) Run(ctx context.Context) {
 // fillTokens is one run of AccountTokens.
 type fillTokens struct {
 	*AccountTokens
-	ca       []byte // what CA returned when Run began; empty: ca.crt is not written
+	ca       []byte // what CA returned when Run began; if it is empty, ca.crt is not written
 	secrets  *controller.Informer[tokenSecret]
 	accounts *controller.Informer[tokenAccount]
 }
 
-// reconcile brings one secret to where it should be. If the Informer has no such token secret, the
-// secret was deleted: the accounts that name it forget it. Otherwise reconcile reads the secret and
-// its account, deletes the secret if that account does not exist, and fills it if something is
-// missing.
+// reconcile works on one secret. If the Informer has no such token secret, the secret was deleted,
+// and reconcile removes it from the accounts that name it. Otherwise reconcile reads the secret and
+// its account. It deletes the secret if the account does not exist, and fills the secret if
+// something is missing in it.
 func (f *fillTokens) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	if f.secrets.Get(name) == nil {
 		return 0, f.forget(ctx, name)
@@ -160,9 +162,9 @@ func (f *fillTokens) reconcile(ctx context.Context, name controller.Name) (time.
 	return 0, controller.IgnoreNotFound(err)
 }
 
-// fill writes into s what is missing of ca.crt, namespace and token, and reports whether it wrote
-// anything. A ca.crt with other certificates counts as missing; a token and a namespace only if
-// they are empty. Other keys stay.
+// fill sets those of the keys ca.crt, namespace and token of s that are missing, and reports
+// whether it set any. A ca.crt with other certificates counts as missing; a token or a namespace
+// only if it is empty. Other keys stay.
 func (f *fillTokens) fill(s *corev1.Secret, account *corev1.ServiceAccount) (changed bool, err error) {
 	data := map[string][]byte{}
 	if len(f.ca) > 0 && !bytes.Equal(s.Data[corev1.ServiceAccountRootCAKey], f.ca) {

@@ -20,9 +20,9 @@ import (
 // ClusterRoleAggregation writes the rules of each ClusterRole that has an aggregationRule, such as
 // admin, edit and view: the union of the rules of all ClusterRoles that its selectors match.
 //
-// Kubernetes' clusterrole-aggregation-controller keeps one queue entry for each aggregating role,
-// and adds all of them at every change. Here one entry stands for all roles. While some role cannot
-// be read, the loop adds rules but removes none.
+// Kubernetes' clusterrole-aggregation-controller has a queue entry for each aggregating role, and
+// queues all of them at every change. Here one entry stands for all roles. While some role cannot
+// be read, the loop adds rules to aggregating roles but removes none.
 type ClusterRoleAggregation struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
@@ -38,7 +38,7 @@ var clusterRoleResource = rbacv1.GroupVersion.WithResource("clusterroles")
 type clusterRole struct {
 	Labels     map[string]string
 	Rules      []rbacv1.PolicyRule
-	Aggregates *rbacv1.AggregationRule // nil: the rules are the user's own, and the loop leaves them
+	Aggregates *rbacv1.AggregationRule // if it is nil, users write the rules, and the loop leaves them alone
 }
 
 // Run keeps the rules until ctx ends.
@@ -59,9 +59,9 @@ func (c *ClusterRoleAggregation) Run(ctx context.Context) {
 	}.Run(ctx)
 }
 
-// fill writes the rules of every aggregating role whose rules differ from the union. A role whose
-// write fails does not keep the others from theirs. A role that aggregates another aggregating role
-// gets that role's new rules in the next call, which the write of the other role causes.
+// fill writes the rules of every aggregating role whose rules differ from the union. If the write
+// of one role fails, fill goes on with the others. If a role aggregates another aggregating role,
+// it gets the new rules of the other in the next call, which the write of the other causes.
 func (c *ClusterRoleAggregation) fill(ctx context.Context, roles *controller.Informer[clusterRole]) error {
 	all := roles.Snapshot()
 	names := make([]controller.Name, 0, len(all))
@@ -90,9 +90,10 @@ func (c *ClusterRoleAggregation) fill(ctx context.Context, roles *controller.Inf
 	return errors.Join(errs...)
 }
 
-// selectRules returns the rules of the roles that an aggregationRule selects, without those of the
-// aggregating role self. The order is that of Kubernetes, so that two servers never write by turns:
-// selector after selector, within one by the role's name, and each rule only the first time.
+// selectRules returns the rules of the roles that an aggregationRule selects, without those of
+// self, the aggregating role. The order is that of Kubernetes, so that two servers do not overwrite
+// each other's order in turns: selector after selector, the roles of one selector by name, and each
+// rule only the first time.
 func selectRules(
 	of *rbacv1.AggregationRule, self controller.Name, names []controller.Name, all map[controller.Name]*clusterRole,
 ) ([]rbacv1.PolicyRule, error) {
@@ -126,9 +127,9 @@ func sameRules(a, b []rbacv1.PolicyRule) bool {
 	return slices.EqualFunc(a, b, func(a, b rbacv1.PolicyRule) bool { return scheme.Equal(&a, &b) })
 }
 
-// apply replaces the rules of a role by server-side apply. It forces: the field is atomic, so
-// another manager that has set the rules loses them. Without rules the field is left out of the
-// applied configuration, which removes it.
+// apply replaces the rules of a role by server-side apply, with force. The field is atomic, so
+// another manager that has set the rules loses them. If there are no rules, the applied
+// configuration lacks the field, which removes it from the role.
 func (c *ClusterRoleAggregation) apply(ctx context.Context, name controller.Name, rules []rbacv1.PolicyRule) error {
 	config := map[string]any{
 		"apiVersion": rbacv1.GroupVersion.String(), "kind": "ClusterRole",

@@ -1,6 +1,6 @@
-// Package accounts has four loops, which give pods and users their identity, their rights and the
-// certificates to trust. In brackets is the controller of kube-controller-manager that does the
-// same:
+// Package accounts has four loops. They give pods a service account and the certificates to trust,
+// and users the rights of aggregating roles. In brackets is the controller of
+// kube-controller-manager that does the same:
 //
 //	ServiceAccount          the account "default" (serviceaccount-controller)
 //	RootCA                  kube-root-ca.crt (root-ca-certificate-publisher-controller)
@@ -17,8 +17,8 @@
 // exist, and with the secret's UID as a precondition.
 //
 // The server makes one of each loop per run and calls Run once; the loops share the Informers of
-// that run. They rest while a kube-controller-manager lives on the same store, which has the same
-// controllers.
+// that run. They rest while a kube-controller-manager works on the same store, because it runs the
+// same controllers.
 //
 // Not here: bound tokens (server/identity), and the bootstrap roles that aggregate
 // (server/bootstrap). No part of this server gives an account to pods that name none.

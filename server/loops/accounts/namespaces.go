@@ -9,11 +9,10 @@ import (
 
 // namespaceView is the part of a namespace that the loops of this package need.
 type namespaceView struct {
-	Active bool // status.phase is Active; once a namespace is Terminating it never is Active again
+	Active bool // status.phase is Active; a namespace that is Terminating is never Active again
 }
 
-// namespacesOf returns the Informer of namespaces. RootCA and ServiceAccount share it, because
-// Informers makes one for each view.
+// namespacesOf returns the Informer of namespaces, which RootCA and ServiceAccount share.
 func namespacesOf(in *controller.Informers) *controller.Informer[namespaceView] {
 	return controller.InformerOf(in, corev1.GroupVersion.WithResource("namespaces"),
 		func(ns *corev1.Namespace) *namespaceView {
@@ -21,10 +20,10 @@ func namespacesOf(in *controller.Informers) *controller.Informer[namespaceView] 
 		})
 }
 
-// inEveryNamespace is the Source of a loop that keeps one object called name in each namespace.
-// It adds namespace/name when the namespace becomes active, and when the object of that name is
-// created, changed or deleted. A field selector keeps all other objects of the resource off the
-// watch: Kubernetes' controllers watch all of them and filter.
+// inEveryNamespace is the Source of a loop that keeps one object called name in each namespace. It
+// adds namespace/name when the namespace becomes active, and when the object of that name is
+// created, changed or deleted. A field selector keeps all other objects of the resource out of the
+// watch, where Kubernetes' controllers watch all of them and filter.
 func inEveryNamespace[T meta.Object](
 	in *controller.Informers, objects client.Resource[T], name string,
 ) controller.Source {
@@ -40,8 +39,8 @@ func inEveryNamespace[T meta.Object](
 }
 
 // active reports whether a namespace exists and is not being deleted, as far as the Informer has
-// seen. It may be late: the server rejects a create in a namespace that is Terminating by then, and
-// controller.NamespaceEnds recognizes that error.
+// seen. The Informer may lag. If the namespace is Terminating by then, the server rejects a create
+// in it, and controller.NamespaceEnds recognizes that error.
 func active(namespaces *controller.Informer[namespaceView], name string) bool {
 	ns := namespaces.Get(controller.Name{Name: name})
 	return ns != nil && ns.Active

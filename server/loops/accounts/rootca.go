@@ -14,8 +14,8 @@ import (
 )
 
 // RootCA keeps the ConfigMap kube-root-ca.crt in every active namespace, as Kubernetes'
-// root-ca-cert-publisher does. Its key ca.crt holds the certificates that pods must trust to reach
-// the server: a pod's volume with the service account token projects that key too.
+// root-ca-cert-publisher does. The key ca.crt holds the certificates that pods must trust to reach
+// the server. The volume with a pod's service account token contains this key, too.
 type RootCA struct {
 	Informers *controller.Informers
 	// CA returns the certificates to trust, as PEM. Run calls it once. A serving certificate may be
@@ -24,7 +24,8 @@ type RootCA struct {
 	Log *zap.Logger
 }
 
-// The name, the annotation and its value are part of Kubernetes' API: clients read them.
+// The name of the ConfigMap, and its annotation with the value. They are part of Kubernetes' API:
+// clients read them.
 const (
 	rootCAName            = "kube-root-ca.crt"
 	descriptionAnnotation = "kubernetes.io/description"
@@ -60,9 +61,10 @@ func (c *RootCA) maps() client.Resource[*corev1.ConfigMap] {
 	return client.For[*corev1.ConfigMap](c.Informers.Client(), corev1.GroupVersion.WithResource("configmaps"))
 }
 
-// publish creates the ConfigMap of a namespace, or writes its data and its description again. The
-// whole data counts: a key that a user has added goes. A description that a user has replaced with
-// another one stays, as in Kubernetes.
+// publish creates the ConfigMap of a namespace, or writes its data and description again if the
+// data differ or there is no description. It replaces the whole data, so a key that a user has
+// added goes. As long as the data are right, a description that a user has written stays, as in
+// Kubernetes.
 func (c *RootCA) publish(ctx context.Context, name controller.Name, data map[string]string) error {
 	if !active(namespacesOf(c.Informers), name.Namespace) {
 		return nil

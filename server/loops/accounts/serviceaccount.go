@@ -34,8 +34,8 @@ func (c *ServiceAccount) accounts() client.Resource[*corev1.ServiceAccount] {
 	return client.For[*corev1.ServiceAccount](c.Informers.Client(), corev1.GroupVersion.WithResource("serviceaccounts"))
 }
 
-// reconcile creates the account if it does not exist. It never changes an account: labels and
-// secrets that users have given it stay.
+// reconcile creates the account if it does not exist. It never changes an account, so labels and
+// secrets that users have added stay.
 func (c *ServiceAccount) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	if !active(namespacesOf(c.Informers), name.Namespace) {
 		return 0, nil

@@ -22,20 +22,22 @@ import (
 // spec. It checks the APIService when its spec, its service or its endpoint slices change, and 30 s
 // after the last check; while the server behind does not answer, it checks sooner.
 //
-// Each server of a cluster runs it, as in Kubernetes: each server passes requests on, and its
-// metrics are about its own connections. The servers need not agree on a writer, as report writes
-// only if the stored condition differs from the result, and against the revision that was read. If
-// two servers find different results, each writes its own after its next check. A status that
-// another server has written causes no check, so they do not chase each other.
+// Each server of a cluster runs it, as in Kubernetes, because each server passes requests on, and
+// its metrics are about its own connections. No server has to be chosen as the writer: report
+// writes only if the stored condition differs from the result, and only if the APIService still has
+// the revision that was read. If two servers find different results, each writes its own after each
+// of its checks. But a status that another server has written causes no check, so the two do not
+// write faster and faster.
 type APIServiceAvailability struct {
+	// Client reads APIServices, services and endpoint slices, and writes the status of APIServices.
 	Client *client.Client
 	// Check sends one request to the server behind an APIService and returns nil if that server
 	// serves the version. It is called from several goroutines at once.
 	Check func(ctx context.Context, s *apiregistrationv1.APIService) error
-	// Lost is called with the name of an APIService and a reason when the condition Available has
-	// been written that is not True and was True before. It may be nil.
+	// Lost is called when the loop has changed the condition Available of an APIService from True
+	// to another status, with the name of the APIService and the reason. It may be nil.
 	Lost func(name, reason string)
-	Log  *zap.Logger // nil for none
+	Log  *zap.Logger // gets a line for each failure and each change of availability; nil logs nothing
 
 	failures failures
 }
@@ -44,8 +46,9 @@ type APIServiceAvailability struct {
 // Kubernetes. A server behind that does not answer keeps one worker for some seconds.
 const availabilityWorkers = 5
 
-// The pause before the next check: checkInterval after a success, firstCheckPause after the first
-// failure, twice as long after each more failure, up to checkInterval.
+// The pauses before the next check. After a success, and after a failure that a watch will end, it
+// is checkInterval. After other failures it is firstCheckPause at first, and doubles with each
+// failure in a row, up to checkInterval.
 const (
 	checkInterval   = 30 * time.Second
 	firstCheckPause = 5 * time.Millisecond
@@ -65,7 +68,7 @@ func (c *APIServiceAvailability) apiServices() client.Resource[*apiregistrationv
 type backed struct {
 	uid  meta.UID
 	spec *apiregistrationv1.APIServiceSpec
-	end  func() // stops following them, and returns when that is done
+	end  func() // ends the watches of its service and slices, and returns when they have ended
 }
 
 // source is the Source of APIServices with a service. It adds a name when the spec changes, when
@@ -148,14 +151,14 @@ func (c *APIServiceAvailability) report(
 	return nil
 }
 
-// failures counts for each APIService how many checks in a row have failed. All methods may be
+// failures counts for each APIService how many checks in a row got no answer. All methods may be
 // called at once.
 type failures struct {
 	mu     sync.Mutex
-	counts map[string]int // by name; no entry: the last check did not fail
+	counts map[string]int // by name; a name is absent if its last check got an answer
 }
 
-// pause counts a check of an APIService and returns the pause before the next one.
+// pause counts the result of a check of an APIService and returns the pause before the next check.
 func (f *failures) pause(name string, failed bool) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -31,8 +31,9 @@ func availability(
 }
 
 // look finds out whether the server behind an APIService can be reached. unanswered says that no
-// watch will tell when the answer changes: the server behind did not answer, or this server could
-// not read the service or its endpoints. Such an APIService is checked again soon.
+// watch will show when the result changes, because the server behind did not answer, or because
+// this server could not read the service or its slices. The loop checks such an APIService again
+// soon.
 func (c *APIServiceAvailability) look(
 	ctx context.Context, s *apiregistrationv1.APIService,
 ) (found apiregistrationv1.APIServiceCondition, unanswered bool) {
@@ -103,8 +104,9 @@ func (c *APIServiceAvailability) service(
 	return servicesBehind[*corev1.Service](c.Client, to).Get(ctx, to.Name, meta.GetOptions{})
 }
 
-// behind is the Source of changes of the service that an APIService leads to, and of its endpoint
-// slices. The names that it adds are theirs, not the APIService's.
+// behind is the Source of changes of the service that an APIService leads to, and of the endpoint
+// slices of that service. It adds the names of the service and the slices, and not that of the
+// APIService.
 func behind(c *client.Client, to *apiregistrationv1.ServiceReference) controller.Source {
 	if !nameable(to) {
 		return func(ctx context.Context, _ func(controller.Name), _ func(error)) { <-ctx.Done() }
@@ -118,7 +120,8 @@ func behind(c *client.Client, to *apiregistrationv1.ServiceReference) controller
 }
 
 // nameable reports whether a service can have this namespace and name. Validation of APIServices
-// only asks that they are not empty, and a request with another name could mean something else.
+// only demands that they are not empty, and another text, such as one with a slash, would change
+// the meaning of the path of a request.
 func nameable(to *apiregistrationv1.ServiceReference) bool {
 	return len(names.IsDNS1123Label(to.Namespace))+len(names.IsDNS1123Label(to.Name)) == 0
 }
@@ -136,16 +139,18 @@ func behindSelector(to *apiregistrationv1.ServiceReference) string {
 }
 
 // Each attempt of ask may reach another endpoint of the service, and the endpoint of a dead machine
-// counts as ready for a while. So one answer out of checkAttempts is enough, as in Kubernetes.
-// There all attempts begin at once; here the first has checkPatience before the others begin.
+// counts as ready for a while. So one success out of checkAttempts is enough, as in Kubernetes. In
+// Kubernetes all attempts begin at once. Here the others begin when the first has failed, or after
+// checkPatience.
 const (
 	checkAttempts = 5
 	checkPatience = time.Second
 	checkTimeout  = 6 * time.Second // of one attempt; Check itself gives up earlier
 )
 
-// ask calls Check until one attempt succeeds, checkAttempts times at most. If all fail, it returns
-// the error of the attempt that ended last. It returns only when all attempts have ended.
+// ask calls Check until one attempt succeeds, at most checkAttempts times. If all fail, it returns
+// the error of the attempt that ended last. It cancels the attempts that still run, and returns
+// only when all have ended.
 func (c *APIServiceAvailability) ask(ctx context.Context, s *apiregistrationv1.APIService) error {
 	ctx, cancel := context.WithCancel(ctx)
 	answers := make(chan error, checkAttempts)

@@ -30,35 +30,38 @@ import (
 //     restores its spec after each change, and deletes it when the version goes.
 //
 // An APIService without the label, or with another value, belongs to a user: its spec stays. Each
-// APIService without a service gets the condition Available, whoever it belongs to. Each server of
-// a cluster registers its own versions, as in Kubernetes; there, autoregister works on all
-// APIServices in one queue.
+// APIService without a service gets the condition Available, also one of a user. Each server of a
+// cluster registers its own versions, as in Kubernetes.
 type APIServiceRegistration struct {
+	// Client reads and writes APIServices.
 	Client *client.Client
-	Local  LocalVersions
-	// Yields reports whether a kube-apiserver lives on the same store. It registers the same
-	// versions, and deletes the APIService of a version that it has not heard of yet. Therefore
-	// Run leaves it learnTime to create the APIService of a version that comes and goes.
+	// Local tells which versions this server serves itself.
+	Local LocalVersions
+	// Yields reports whether a kube-apiserver works on the same store. That server registers the
+	// same versions, and deletes the APIService of a version that it does not know yet. So Run
+	// waits for learnTime before it creates the APIService of a version that comes and goes, and
+	// leaves an APIService with onstart whose version this server does not have.
 	Yields func() bool
 	Log    *zap.Logger
 
 	// The maps are by the name of an APIService. Begin makes them; then they belong to the worker
 	// of Run.
-	stale    map[string]bool      // had onstart when the server started, for a version that does not stay
-	unserved map[string]time.Time // there is an APIService, but no version since then
-	awaited  map[string]time.Time // there is a version, but no APIService since then
+	stale    map[string]bool      // those with onstart at the start of the server whose version does not stay
+	unserved map[string]time.Time // those without a local version, and when Run first saw that
+	awaited  map[string]time.Time // those that are missing for a local version, and when Run first saw that
 
 	mu      sync.Mutex
-	missing map[string]bool // names for versions that stay and were not seen available; nil before Begin
+	missing map[string]bool // those of versions that stay, until they were seen available; nil before Begin
 }
 
-// LocalVersions tells which group versions this server serves itself. Each call answers for its
-// moment. All methods may be called at once.
+// LocalVersions tells which group versions this server serves itself. Each answer holds for the
+// moment of the call. All methods may be called at once.
 type LocalVersions interface {
 	// All returns the local versions, in a map that belongs to the caller.
 	All() map[meta.GroupVersion]LocalVersion
-	// Changed returns a channel that is closed when a version of the server's own comes or goes
-	// after the call, and one that is closed when a version of custom resources does.
+	// Changed returns two channels. own is closed when a version of built-in resources may have
+	// come or gone after the call, and custom when a version of custom resources may have come or
+	// gone.
 	Changed() (own, custom <-chan struct{})
 	// Hidden reports whether a group may have versions that All lacks, because a definition cannot
 	// be read.
@@ -70,7 +73,7 @@ type LocalVersion struct {
 	// GroupPriority and VersionPriority become groupPriorityMinimum and versionPriority in the
 	// spec.
 	GroupPriority, VersionPriority int32
-	// Stays says that the version is there as long as the server runs.
+	// Stays says that the version exists as long as the server runs.
 	Stays bool
 }
 
@@ -82,17 +85,17 @@ const (
 )
 
 const (
-	// registrationWriters is the number of APIServices that Begin writes at once. Writes at the
-	// same time share a sync to disk.
+	// registrationWriters is the number of APIServices that Begin writes at the same time, because
+	// such writes share a sync to disk.
 	registrationWriters = 8
-	// gatherVersions is the pause after a change of versions: the versions of definitions that are
-	// created one after the other are handled together.
+	// gatherVersions is the pause after a change of versions. It lets the loop handle the versions
+	// of several definitions together.
 	gatherVersions = 20 * time.Millisecond
-	// lookHidden is the pause before a version is looked for again that may come from an unreadable
-	// definition.
+	// lookHidden is the pause before the next look at an APIService whose version is not local but
+	// may come from an unreadable definition.
 	lookHidden = 5 * time.Second
-	// learnTime is how long a server may take to learn of a definition that another server has
-	// served already. Until then neither deletes an APIService of the other.
+	// learnTime is how long a server may take to learn of a definition that another server serves
+	// already. Until then no server deletes the APIService that the other has created.
 	learnTime = time.Second
 )
 
@@ -128,8 +131,8 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 	if c.stale == nil {
 		c.noteStart(there, todo)
 	}
-	// An APIService that cannot be read exists, but nobody can write it: the server must not wait
-	// for it.
+	// An APIService that cannot be read cannot be written either, so the server does not wait for
+	// it.
 	for _, u := range list.Unread {
 		c.stopMissing(u.Name)
 		maps.DeleteFunc(todo, func(gv meta.GroupVersion, _ LocalVersion) bool { return serviceName(gv) == u.Name })
@@ -154,8 +157,8 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 	return errors.Join(errs...)
 }
 
-// noteStart fills stale and missing when the server starts. there are the APIServices by name, todo
-// the versions that Begin must register.
+// noteStart fills stale and missing when the server starts. there has the APIServices by name. todo
+// has the versions that Begin must register.
 func (c *APIServiceRegistration) noteStart(
 	there map[string]*apiregistrationv1.APIService, todo map[meta.GroupVersion]LocalVersion,
 ) {
@@ -176,7 +179,7 @@ func (c *APIServiceRegistration) noteStart(
 }
 
 // complete registers a version that stays and makes its APIService available. s is the APIService
-// that exists, or nil.
+// as it is stored, or nil if there is none.
 func (c *APIServiceRegistration) complete(
 	ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService,
 ) error {
@@ -213,9 +216,9 @@ func (c *APIServiceRegistration) stopMissing(name string) {
 }
 
 // Missing returns nil if the APIServices of all versions that stay have been seen available, and
-// otherwise an error that names the rest. A user's APIService may be one of them: it may lead to a
-// server behind that does not answer. The health check autoregister-completion calls Missing at any
-// time.
+// otherwise an error that names the others. Among these may be an APIService of a user, if it leads
+// to a server behind that does not answer. The health check autoregister-completion calls Missing
+// at any time.
 func (c *APIServiceRegistration) Missing() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -246,13 +249,13 @@ func (c *APIServiceRegistration) services() client.Resource[*apiregistrationv1.A
 		c.Client, apiregistrationv1.GroupVersion.WithResource("apiservices"))
 }
 
-// changed is the Source of APIServices that are gone or not settled. It adds no settled APIService,
-// as each name that it adds costs a read.
+// changed is the Source of APIServices that are gone or not settled. It does not add settled
+// APIServices, because each name that it adds costs a read.
 func (c *APIServiceRegistration) changed(ctx context.Context, add func(controller.Name), failed func(error)) {
 	for b := range follow.Changes(ctx, c.services().Source(meta.ListOptions{}), follow.Options{Failed: failed}) {
 		for _, ch := range b.Changes {
 			switch {
-			case ch.Unread != nil: // nobody can say whether it is settled, or write it
+			case ch.Unread != nil: // it cannot be written either
 			case ch.Gone || !c.settled(ch.New):
 				add(ch.Name)
 			default:
@@ -262,8 +265,9 @@ func (c *APIServiceRegistration) changed(ctx context.Context, add func(controlle
 	}
 }
 
-// settled reports whether reconcile would do nothing for an APIService: it is available if it has
-// no service, and if it is managed, its version is local and its spec needs no change.
+// settled reports whether reconcile would do nothing for an APIService. An APIService without a
+// service must be available. If the APIService is also managed, its version must be local; if that
+// version comes and goes, the label must be true and the spec must be right.
 func (c *APIServiceRegistration) settled(s *apiregistrationv1.APIService) bool {
 	gv, v, local := c.local(s.Name)
 	want := v.spec(gv)
@@ -276,7 +280,8 @@ func (c *APIServiceRegistration) settled(s *apiregistrationv1.APIService) bool {
 	return local && s.Labels[automanagedLabel] == managedAlways && scheme.Equal(&s.Spec, &want)
 }
 
-// changes is the Source of local versions that come and go: it adds the names of their APIServices.
+// changes is the Source of local versions: it adds the name of the APIService of each version that
+// has come or gone.
 func (c *APIServiceRegistration) changes(ctx context.Context, add func(controller.Name), _ func(error)) {
 	var known map[meta.GroupVersion]LocalVersion
 	for ctx.Err() == nil {
@@ -307,7 +312,8 @@ func (c *APIServiceRegistration) changes(ctx context.Context, add func(controlle
 // group.
 func serviceName(gv meta.GroupVersion) string { return gv.Version + "." + gv.Group }
 
-// local returns the version that an APIService with this name stands for; ok says that it is local.
+// local returns the group version that an APIService with this name stands for. ok says that the
+// version is local; v is zero otherwise.
 func (c *APIServiceRegistration) local(name string) (gv meta.GroupVersion, v LocalVersion, ok bool) {
 	gv.Version, gv.Group, _ = strings.Cut(name, ".")
 	v, ok = c.Local.All()[gv]
@@ -325,12 +331,13 @@ func (v LocalVersion) spec(gv meta.GroupVersion) apiregistrationv1.APIServiceSpe
 // reconcile creates, restores or deletes the APIService with a name, and makes it available if it
 // has no service:
 //
-//   - The version is local and comes and goes, and no APIService exists: create it, but beside a
-//     kube-apiserver only after learnTime.
-//   - The version is local and comes and goes, and Run keeps the APIService: restore the spec.
-//   - The version is not local, and Run keeps the APIService: delete it after learnTime. Put that
-//     off while an unreadable definition may have the version.
-//   - Otherwise: leave the spec alone.
+//   - If the version is local, comes and goes, and has no APIService, reconcile creates it. Beside
+//     a kube-apiserver it does so only after learnTime.
+//   - If the version is local, comes and goes, and Run keeps the APIService (see keeps), reconcile
+//     restores the spec.
+//   - If the version is not local and Run keeps the APIService, reconcile deletes it after
+//     learnTime. It puts that off while an unreadable definition may have the version.
+//   - Otherwise reconcile leaves the spec alone.
 func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (again time.Duration, err error) {
 	s, err := c.services().Get(ctx, name, meta.GetOptions{})
 	if controller.IgnoreNotFound(err) != nil {
@@ -368,8 +375,8 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 	return 0, controller.IgnoreOvertaken(err)
 }
 
-// learnTimeLeft returns how much of learnTime is left for a name. If the name is not in since, its
-// time begins now.
+// learnTimeLeft returns how much of learnTime is left for a name. since has the time at which it
+// began; if the name is not there, it begins now.
 func learnTimeLeft(since map[string]time.Time, name string) time.Duration {
 	begin, waits := since[name]
 	if !waits {
@@ -379,22 +386,24 @@ func learnTimeLeft(since map[string]time.Time, name string) time.Duration {
 	return learnTime - time.Since(begin)
 }
 
-// isManaged reports whether the servers that serve its version look after an APIService.
+// isManaged reports whether servers look after an APIService, by its label. Otherwise it belongs to
+// a user.
 func isManaged(s *apiregistrationv1.APIService) bool {
 	label := s.Labels[automanagedLabel]
 	return label == managedOnStart || label == managedAlways
 }
 
-// keeps reports whether Run restores or deletes an APIService: it has the label true, or it is
-// stale. While a kube-apiserver lives on the store no APIService is stale, as that server may serve
-// a version that this one does not have.
+// keeps reports whether Run restores or deletes an APIService: its label is true, or it is stale.
+// While a kube-apiserver works on the same store, Run does not treat an APIService as stale,
+// because that server may serve a version that this server does not have.
 func (c *APIServiceRegistration) keeps(s *apiregistrationv1.APIService) bool {
 	return isManaged(s) && (s.Labels[automanagedLabel] == managedAlways || c.stale[s.Name] && !c.Yields())
 }
 
-// register creates the APIService of a version or restores the spec of s, the APIService that
-// exists. It leaves s alone if s is not managed. It returns the APIService after that, or nil
-// without an error if validation rejects it, as no later try would succeed.
+// register creates the APIService of a version, or restores the spec of s, which is the APIService
+// as it is stored, or nil if there is none. It leaves s alone if s is not managed. It returns the
+// APIService as it is then. If validation rejects a new one, it returns nil without an error,
+// because no later try would succeed.
 func (c *APIServiceRegistration) register(
 	ctx context.Context, gv meta.GroupVersion, v LocalVersion, s *apiregistrationv1.APIService,
 ) (*apiregistrationv1.APIService, error) {
@@ -428,9 +437,9 @@ func (c *APIServiceRegistration) register(
 	return c.services().Update(ctx, s, meta.UpdateOptions{})
 }
 
-// drop deletes an APIService whose version is not local and has not been for learnTime. Another
-// server may have registered the version a moment ago, because it has learned of a definition
-// earlier.
+// drop deletes an APIService whose version has not been local for learnTime. Before that it returns
+// the time that is left, because another server may have learned of a definition earlier, and have
+// registered the version a moment ago.
 func (c *APIServiceRegistration) drop(
 	ctx context.Context, s *apiregistrationv1.APIService,
 ) (again time.Duration, err error) {
@@ -444,8 +453,8 @@ func (c *APIServiceRegistration) drop(
 	return 0, controller.IgnoreOvertaken(err)
 }
 
-// setAvailable writes the condition Available, reason Local, into the status of an APIService
-// without a service.
+// setAvailable sets the condition Available of an APIService without a service to True, with the
+// reason Local.
 func (c *APIServiceRegistration) setAvailable(ctx context.Context, s *apiregistrationv1.APIService) error {
 	if isAvailable(s) {
 		return nil

@@ -4,18 +4,18 @@
 // status of the other APIServices whether the server behind them can be reached (kube-aggregator's
 // remote available controller).
 //
-// Words. A version is a group version. A version is local if this server serves it itself; a local
-// version stays if it is there as long as the server runs, and comes and goes if a custom resource
-// definition brings it. An APIService is managed if its label says that servers look after it;
-// otherwise it belongs to a user. A server behind is the server that an APIService leads to, by the
-// service in its spec.
+// Words. A version is a group version. A version is local if this server serves it itself. A local
+// version stays if it exists as long as the server runs; it comes and goes if a
+// CustomResourceDefinition brings it. An APIService is managed if its label says that servers look
+// after it; otherwise it belongs to a user. A server behind is the server that an APIService leads
+// to, by the service in its spec.
 //
 // Laws. Each local version has an APIService. The spec of an APIService that is not managed is
-// never changed. A status is written only if it says something else than before, and against the
-// revision that was read. An APIService is deleted only in the revision that was read.
+// never changed. A status is written only if it differs from the stored one. An APIService is
+// written or deleted only if it still has the revision that was read.
 //
-// Each server of a cluster runs both loops; of most loops, one server runs each for all. Only
-// server/aggregator calls them: Begin once, then Run once, and Missing at any time.
+// Each server of a cluster runs both loops, unlike most other loops, which only one of the servers
+// runs. Only server/aggregator calls them: Begin once, then Run once, and Missing at any time.
 //
 // Not here: which versions are local, the requests that go to servers behind, and what those serve
 // (server/aggregator).

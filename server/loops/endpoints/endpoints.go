@@ -16,6 +16,9 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
+// This file writes Endpoints. Package server makes an Endpoints for each run and calls Run.
+// subsets.go has the canonical form of the content.
+
 // Endpoints is the controller that writes the Endpoints of managed services: the addresses of the
 // selected pods in the service's first IP family, at most maxAddresses of them. It deletes the
 // Endpoints of a deleted service, and, soon after Run begins, Endpoints whose service was deleted
@@ -29,11 +32,11 @@ type Endpoints struct {
 }
 
 // endpointsView is the part of Endpoints that the Informer keeps. It shows that they exist and when
-// they change; their addresses, which may be many, are read from the server when they are needed.
+// they change. Their addresses, which may be many, are read from the server when they are needed.
 type endpointsView struct{ Version string } // resourceVersion
 
-// annotationLeader marks Endpoints that are the lock of a leader election. They hold no addresses,
-// so they are neither deleted as leftovers nor mirrored.
+// annotationLeader marks Endpoints that are the lock of a leader election and hold no addresses.
+// Such Endpoints are neither deleted as leftovers nor mirrored.
 const annotationLeader = "control-plane.alpha.kubernetes.io/leader"
 
 // endpointsOf returns the Informer of Endpoints, which all controllers of a run share.
@@ -46,7 +49,7 @@ func endpointsOf(in *controller.Informers) *controller.Informer[endpointsView] {
 var endpointsResource = corev1.GroupVersion.WithResource("endpoints")
 
 // maxAddresses is the highest number of addresses in Endpoints, ready and not ready together. It is
-// Kubernetes' limit, which keeps the object small enough to be sent to each node on each change.
+// Kubernetes' limit, which keeps the object small enough to be sent to each node at each change.
 const maxAddresses = 1000
 
 // The label and the annotation that the controller sets on Endpoints. The annotation has the value
@@ -80,15 +83,15 @@ func (c *Endpoints) Run(ctx context.Context) {
 	}.Run(ctx)
 }
 
-// leftoverGrace is how long Endpoints may be without a service before leftovers names them. A
+// leftoverGrace is how long Endpoints may be without a service before leftovers adds them. A
 // client that has just written Endpoints may create their service with its next request.
 // Kubernetes has no such grace: its controller deletes leftovers as soon as it starts.
 const leftoverGrace = 10 * time.Second
 
-// leftovers is the Source of Endpoints whose service was deleted while no controller ran. It looks
-// twice, leftoverGrace apart, and names the Endpoints that have the same UID and no service both
-// times. It ends after that, because later deletions of services arrive as changes. After a failed
-// list it tries again.
+// leftovers is the Source of Endpoints whose service was deleted while no controller ran. It lists
+// Endpoints twice, leftoverGrace apart, and adds those that have no service both times and the same
+// UID. Then it ends, because later deletions of services arrive as changes. If a list fails, it
+// tries again.
 func (c *Endpoints) leftovers(ctx context.Context, add func(controller.Name), failed func(error)) {
 	if c.pods.services.Synced(ctx) != nil {
 		return
@@ -204,16 +207,16 @@ func (c *Endpoints) read(ctx context.Context, name controller.Name) (*corev1.End
 	return have, err
 }
 
-// absent reports whether a service surely has no Endpoints, which saves a request. The Informer
-// alone is not enough, because it may not have seen Endpoints that this controller wrote a moment
-// ago. A service that triggers has seen may have such Endpoints.
+// absent reports whether it is certain that a service has no Endpoints, which saves a request. The
+// Informer alone is not enough, because it may not have seen Endpoints that this controller wrote a
+// moment ago. A service may have such Endpoints if triggers.next was called for it.
 func (c *Endpoints) absent(name controller.Name) bool {
 	return c.endpoints.Get(name) == nil && !c.pods.triggers.seen(name)
 }
 
 // upToDate reports whether have need not be written. The order of subsets and addresses does not
-// count, and neither does the headless label by itself: it is corrected with the next write, as in
-// Kubernetes. over tells whether addresses were left out.
+// count. A wrong labelHeadless does not count either: the next write corrects it, as in Kubernetes.
+// over says whether addresses were left out of want.
 func (c *Endpoints) upToDate(
 	have *corev1.Endpoints, s *serviceView, want []corev1.EndpointSubset, over bool,
 ) bool {
@@ -226,8 +229,9 @@ func (c *Endpoints) upToDate(
 }
 
 // write updates Endpoints if they have a ResourceVersion, and creates them otherwise. It reports a
-// failure as an Event with Kubernetes' reason and text. A conflict is no Event: the loop tries
-// again. In a namespace that is being deleted nothing can be created, which is no error.
+// failure as an Event with Kubernetes' reason and text, unless the failure is a conflict: then the
+// loop tries again. If Endpoints cannot be created because their namespace is being deleted, that
+// is no error.
 func (c *Endpoints) write(ctx context.Context, name controller.Name, e *corev1.Endpoints) error {
 	about := corev1.ObjectReference{
 		Kind: "Endpoints", APIVersion: "v1", Namespace: name.Namespace, Name: name.Name, UID: e.UID,
@@ -251,9 +255,9 @@ func (c *Endpoints) write(ctx context.Context, name controller.Name, e *corev1.E
 	return err
 }
 
-// deleteEndpoints deletes the Endpoints of a deleted service. It first asks the server for a new
-// service of the same name, which the Informer may not have seen yet: that service needs the
-// Endpoints.
+// deleteEndpoints deletes the Endpoints of a deleted service. First it asks the server whether
+// there is a new service of the same name, which needs the Endpoints and which the Informer may not
+// have seen yet.
 func (c *Endpoints) deleteEndpoints(ctx context.Context, name controller.Name) error {
 	if c.absent(name) {
 		return nil
@@ -271,9 +275,9 @@ func (c *Endpoints) in(name controller.Name) client.Resource[*corev1.Endpoints] 
 }
 
 // subsets returns the addresses of the service's pods with the ports that the service leads to, in
-// their canonical form (repack). A pod that none of the service's ports leads to is left out,
-// except by a headless service without ports. A pod that is being deleted is left out unless the
-// service publishes addresses that are not ready.
+// their canonical form (repack). It leaves out a pod to which none of the service's ports leads,
+// unless the service is headless and has no ports. It also leaves out a pod that is being deleted,
+// unless the service publishes addresses that are not ready.
 func (s *serviceView) subsets(name controller.Name, pods []selected) []corev1.EndpointSubset {
 	var list []corev1.EndpointSubset
 	for i := range pods {
@@ -323,10 +327,11 @@ func (s *serviceView) endpointsLabels() map[string]string {
 	return s.labelsWith(map[string]string{labelEndpointsManager: endpointsManager})
 }
 
-// truncate leaves at most maxAddresses in subsets and reports whether it removed any. It prefers
-// ready addresses: if there are too many ready ones it removes all others; else it keeps all ready
-// ones and some of the others. Each subset keeps a share in proportion to its size, rounded up, as
-// in Kubernetes. Example: 1500 ready addresses in subsets of 900 and 600 become 600 and 400.
+// truncate leaves at most maxAddresses in subsets and reports whether it removed any. If there are
+// too many ready addresses, it removes all others and some of the ready ones. If not, it keeps all
+// ready addresses and some of the others. Each subset keeps addresses in proportion to its size,
+// rounded up, as in Kubernetes. Example: 1500 ready addresses in subsets of 900 and 600 become 600
+// and 400.
 func truncate(subsets []corev1.EndpointSubset) bool {
 	ready, unready := 0, 0
 	for i := range subsets {

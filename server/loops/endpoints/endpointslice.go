@@ -18,13 +18,16 @@ import (
 	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
+// This file writes the slices of managed services. Package server makes an EndpointSlices for each
+// run and calls Run. slicepack.go distributes the endpoints over slices, and slices.go writes them.
+
 // EndpointSlices is the controller that writes the endpoint slices of managed services: the
 // addresses of the selected pods, with the pods' ports that the service's ports lead to. A slice
 // holds one IP family and one set of ports.
 //
-// Endpoints get hints, which tell kube-proxy in which zones or on which nodes an endpoint should be
-// used. The service asks for hints by its annotation service.kubernetes.io/topology-mode or by its
-// field trafficDistribution; the annotation wins.
+// An endpoint may have hints, which tell kube-proxy in which zones or on which nodes the endpoint
+// should be used. The service asks for hints by its annotation service.kubernetes.io/topology-mode
+// or by its field trafficDistribution; the annotation wins.
 type EndpointSlices struct {
 	pods     *servicePods
 	nodes    *controller.Informer[pods.Node]
@@ -104,9 +107,10 @@ func (c *EndpointSlices) reconcile(ctx context.Context, name controller.Name) (t
 	return 0, err
 }
 
-// changes returns the writes that the slices of a service need. missing is the error about the
-// first pod that was left out because its node is not there, or not yet. hint is called for each
-// address type of a service that wants hints by CPU, which depend on all endpoints of that type.
+// changes returns the writes that the slices of a service need. If pods were left out because their
+// nodes are not in the Informer, or not yet, missing is the error about the first of them. If the
+// service wants hints by CPU, changes calls hint for each address type, because such hints depend
+// on all endpoints of that type.
 func (c *EndpointSlices) changes(
 	name controller.Name, s *serviceView, pods []selected,
 	existing []*discoveryv1.EndpointSlice, hint func(discoveryv1.AddressType, *topology.Slices),
@@ -154,7 +158,7 @@ func (c *EndpointSlices) changes(
 	return all, missing
 }
 
-// keepHidden adds the endpoints of hidden pods to the plans as they stand in the slices.
+// keepHidden adds the endpoints of hidden pods to the plans, as they are in the slices.
 func (c *EndpointSlices) keepHidden(name controller.Name, own []*discoveryv1.EndpointSlice, plans slicePlans) {
 	for _, slice := range own {
 		plan := plans[slice.AddressType]
@@ -166,9 +170,9 @@ func (c *EndpointSlices) keepHidden(name controller.Name, own []*discoveryv1.End
 	}
 }
 
-// node returns the node of a pod, nil if there is none. The zone of a hidden node is taken from an
-// endpoint on the same node in the existing slices, so that the zones in slices do not change; if
-// there is no such endpoint, the zone is empty.
+// node returns the node of a pod, or nil if there is none. For a hidden node it takes the zone from
+// an endpoint on the same node in the existing slices, so that the zones in slices do not change.
+// If there is no such endpoint, the zone is empty.
 func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *pods.Node {
 	name := controller.Name{Name: pod.Node}
 	if !c.nodes.Hidden(name) {
@@ -184,9 +188,10 @@ func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *
 	return &pods.Node{}
 }
 
-// addPod adds a pod's endpoint to each plan whose address type the pod has addresses of. A pod that
-// can be no endpoint is skipped. A pod whose node does not exist is an error, unless the service
-// publishes addresses that are not ready. The text is Kubernetes'; it ends up in an Event.
+// addPod adds a pod's endpoint to each plan for whose address type the pod has an address. It skips
+// a pod that can be no endpoint. It is an error if the pod's node does not exist, unless the
+// service publishes addresses that are not ready. The text of the error is Kubernetes', because an
+// Event shows it.
 func (c *EndpointSlices) addPod(
 	name controller.Name, s *serviceView, pod *selected, own []*discoveryv1.EndpointSlice, plans slicePlans,
 ) error {
@@ -225,8 +230,8 @@ func (s *serviceView) slicePorts(pod *pods.View) []discoveryv1.EndpointPort {
 }
 
 // endpoint returns the endpoint of a pod, without addresses. node may be nil. The condition Serving
-// tells whether the pod is ready even while it ends; Ready is false then, unless the service
-// publishes addresses that are not ready.
+// says whether the pod is ready, even while it is being deleted. The condition Ready is false while
+// the pod is being deleted, unless the service publishes addresses that are not ready.
 func (s *serviceView) endpoint(name controller.Name, pod *selected, node *pods.Node) *discoveryv1.Endpoint {
 	ready := s.PublishNotReady || pod.Ready && !pod.Deleting
 	e := &discoveryv1.Endpoint{
@@ -272,8 +277,8 @@ func (s *serviceView) sliceLabels(service, manager string) map[string]string {
 	})
 }
 
-// ownerReference returns a reference to the v1 object with a kind, name and uid as the controller
-// of the object that the reference is put into.
+// ownerReference returns a reference to the v1 object with a kind, name and uid. The reference says
+// that this object is the controller.
 func ownerReference(kind string, name controller.Name, uid meta.UID) meta.OwnerReference {
 	yes := true
 	return meta.OwnerReference{

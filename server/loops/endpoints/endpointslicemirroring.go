@@ -17,6 +17,9 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
+// This file mirrors Endpoints into slices. Package server makes a Mirroring for each run and calls
+// Run. slicepack.go distributes the addresses over slices, and slices.go writes them.
+
 // Mirroring is the controller that copies the Endpoints of services without a selector into
 // endpoint slices. Such Endpoints are written by people or other programs, and kube-proxy reads
 // slices only. Endpoints are not mirrored if they have the label
@@ -36,8 +39,8 @@ type Mirroring struct {
 // default).
 const maxMirrored = 1000
 
-// annotationApplied holds the last configuration that kubectl apply sent for the Endpoints. It is
-// not copied: it would make the slice look as if it were applied.
+// annotationApplied is the annotation with the last configuration that kubectl apply sent for the
+// Endpoints. It is not copied, because the slice would then look as if it were applied, too.
 const annotationApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
 // NewMirroring returns the controller for the run that in belongs to.
@@ -49,8 +52,8 @@ func NewMirroring(in *controller.Informers, log *zap.Logger) *Mirroring {
 	}
 }
 
-// shouldMirror reports whether Endpoints may be mirrored by what they say themselves. The selector
-// of their service is checked elsewhere.
+// shouldMirror reports whether the labels and annotations of Endpoints allow mirroring. reconcile
+// checks the selector of their service.
 func shouldMirror(e *corev1.Endpoints) bool {
 	_, election := e.Annotations[annotationLeader]
 	return !election && e.Labels[discoveryv1.LabelSkipMirror] != "true"
@@ -159,9 +162,10 @@ func addSubset(s *corev1.EndpointSubset, plans slicePlans) (skipped int) {
 	return skipped
 }
 
-// metaSetter returns the function that gives a slice the labels and annotations of Endpoints, but
-// for annotations that concern the Endpoints alone, and makes the Endpoints its owner. The function
-// reports whether it has changed the slice.
+// metaSetter returns the function that gives a slice the labels and annotations of Endpoints, and
+// makes the Endpoints its owner. It leaves out the annotations annotationTrigger and
+// annotationApplied, which concern the Endpoints alone. The function reports whether it has changed
+// the slice.
 func (c *Mirroring) metaSetter(name controller.Name, e *corev1.Endpoints) func(*discoveryv1.EndpointSlice) bool {
 	labels, annotations := maps.Clone(e.Labels), maps.Clone(e.Annotations)
 	if labels == nil {

@@ -30,7 +30,7 @@ type serviceView struct {
 	Families        []corev1.IPFamily // at least one
 	Ports           []corev1.ServicePort
 	PublishNotReady bool
-	Distribution    string // spec.trafficDistribution; "" if it is not set, or HintByZone is
+	Distribution    string // spec.trafficDistribution; "" if that is not set, or if HintByZone is true
 	HintByZone      bool   // endpoints get hints by the share of the cluster's CPU that each zone has
 }
 
@@ -71,7 +71,7 @@ func topologyMode(annotations map[string]string) bool {
 	return mode == "Auto" || mode == "auto"
 }
 
-// managed reports whether the endpoints of a service follow from its selector.
+// managed reports whether the endpoints of the service follow from its selector.
 func (s *serviceView) managed() bool { return !s.External && s.Selector != nil }
 
 // selects reports whether the service's selector matches the labels of a pod. A service without a
@@ -95,8 +95,8 @@ func (s *serviceView) headless() bool { return s.ClusterIP == "" || s.ClusterIP 
 const labelHeadless = "service.kubernetes.io/headless"
 
 // labelsWith returns the labels for an object that is derived from the service: the labels of the
-// service, the label of headless services if it is one, and more, which wins. The map belongs to
-// the caller.
+// service, labelHeadless if the service is headless, and the labels in more, which replace others
+// of the same name. The map belongs to the caller.
 func (s *serviceView) labelsWith(more map[string]string) map[string]string {
 	labels := maps.Clone(s.Labels)
 	if labels == nil {
@@ -117,9 +117,9 @@ func (s *serviceView) reference(name controller.Name) corev1.ObjectReference {
 	}
 }
 
-// targets returns the target of each of the service's ports in a pod, in the order of the service.
-// A port whose targetPort is a number always has a target. One whose targetPort is a name has a
-// target only in pods that have a container port with the same name and protocol.
+// targets returns the targets of the service's ports in a pod, in the order of the service. A port
+// whose targetPort is a number always has a target. A port whose targetPort is a name has a target
+// only in pods that have a container port with that name and the same protocol.
 func (s *serviceView) targets(pod *pods.View) []target {
 	var list []target
 	for i := range s.Ports {
@@ -166,7 +166,7 @@ func (p *selected) hostname(service string) string {
 }
 
 // addresses returns the pod's IP addresses, parsed, so that two spellings of an address are equal.
-// Texts that are no address are left out.
+// It leaves out texts that are no address.
 func (p *selected) addresses() []netip.Addr {
 	var list []netip.Addr
 	for _, text := range p.IPs {
@@ -182,8 +182,8 @@ func (p *selected) reference(namespace string) *corev1.ObjectReference {
 	return &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: p.name, UID: p.UID}
 }
 
-// servicePods finds services and their pods for one controller. Each controller has its own, since
-// triggers are spent by the controller that writes them.
+// servicePods finds services and their pods for one controller. Each controller has its own,
+// because each has used other trigger times.
 type servicePods struct {
 	services *controller.Informer[serviceView]
 	pods     *controller.Informer[pods.View]
@@ -195,9 +195,9 @@ func newServicePods(in *controller.Informers) *servicePods {
 }
 
 // source is the Source of services whose endpoints may have changed: managed services that change,
-// services that are deleted, and for each pod that changes the services that selected it before or
-// select it after. When a hidden pod can be read again or is deleted, its former labels are not
-// known, so all managed services of its namespace are named.
+// services that are deleted, and for each pod that changes, the services that selected the pod
+// before the change or select it after. When a hidden pod can be read again or is deleted, its
+// former labels are not known, so source adds all managed services of its namespace.
 func (sp *servicePods) source() controller.Source {
 	changed := sp.services.Source(func(name controller.Name, _, now *serviceView) []controller.Name {
 		if now != nil && !now.managed() {

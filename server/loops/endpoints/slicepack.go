@@ -14,9 +14,9 @@ import (
 )
 
 // This file distributes the endpoints of a service over slices with few writes, as
-// k8s.io/endpointslice does. EndpointSlices and Mirroring fill slicePlans with the wanted endpoints
-// and call changes with the slices that exist; managedSlices.write then makes the changes. The file
-// sends no requests.
+// k8s.io/endpointslice does. EndpointSlices and Mirroring fill slicePlans with the wanted
+// endpoints, and call changes with the slices that exist; managedSlices.write then makes the
+// changes. Nothing here sends requests.
 
 // slicePlans is the wanted content of the slices of one service, by address type.
 type slicePlans map[discoveryv1.AddressType]*slicePlan
@@ -28,7 +28,7 @@ type slicePlan struct {
 	groups      map[string]*sliceGroup // by portKey
 }
 
-// sliceRules are what holds for all slices of a service, whatever their endpoints.
+// sliceRules are the rules for all slices of a plan, whatever their endpoints.
 type sliceRules struct {
 	prefix string // of the slices' names; the server appends random letters
 	max    int    // number of endpoints in a slice
@@ -37,8 +37,8 @@ type sliceRules struct {
 	// setMeta sets labels, annotations and owners of a slice, and reports whether it has changed
 	// any. It may be called several times for a slice.
 	setMeta func(s *discoveryv1.EndpointSlice) bool
-	// hint sets the hints of all endpoints at once, because they depend on each other. If it is
-	// nil, each endpoint has its hints when it is added to the plan.
+	// hint sets the hints of all endpoints together, because they depend on each other. If hint is
+	// nil, each endpoint has its hints already when it is added to the plan.
 	hint func(s *topology.Slices)
 }
 
@@ -47,9 +47,10 @@ func (ps slicePlans) add(typ discoveryv1.AddressType, rules sliceRules) {
 	ps[typ] = &slicePlan{sliceRules: rules, addressType: typ, groups: map[string]*sliceGroup{}}
 }
 
-// changes returns the writes that turn the existing slices into the plans. It modifies the slices
-// in existing, and takes endpoints out of the plans, so it is called once. Slices of an address
-// type without a plan are dropped, for example after a service has lost an IP family.
+// changes returns the writes after which the slices have the content of the plans. It modifies the
+// slices in existing, and takes endpoints out of the plans, so it can be called only once. If an
+// address type has no plan, for example after a service has lost an IP family, its slices are
+// dropped.
 func (ps slicePlans) changes(existing []*discoveryv1.EndpointSlice) (all sliceChanges) {
 	byType := map[discoveryv1.AddressType][]*discoveryv1.EndpointSlice{}
 	for _, s := range existing {
@@ -89,8 +90,8 @@ func (p *slicePlan) group(ports []discoveryv1.EndpointPort) *sliceGroup {
 
 func (g *sliceGroup) add(e *discoveryv1.Endpoint) { g.endpoints[endpointKey(e)] = e }
 
-// portKey returns a text that is equal for equal ports in any order. Example of one port:
-// "http" 8080 TCP "".
+// portKey returns a text that is equal for equal ports in any order, for example `"http" 8080 TCP
+// ""` for one port.
 func portKey(ports []discoveryv1.EndpointPort) string {
 	parts := make([]string, len(ports))
 	for i, p := range ports {
@@ -157,7 +158,7 @@ func (p *slicePlan) changes(existing []*discoveryv1.EndpointSlice) sliceChanges 
 //  3. If all remaining endpoints fit into one unchanged slice, they go into the fullest such slice;
 //     else they fill a new slice, and 3 is repeated.
 //
-// Slices are not merged, as a merge costs more writes than the half-empty slices cost.
+// Slices are not merged, because a merge would cost writes, and half-empty slices cost little.
 func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice, g *sliceGroup) {
 	var changed, same []*discoveryv1.EndpointSlice
 	for _, s := range existing {
@@ -195,10 +196,10 @@ func (p *slicePlan) pack(c *sliceChanges, existing []*discoveryv1.EndpointSlice,
 	c.same = append(c.same, same...)
 }
 
-// keep updates the endpoints of a slice that the group wants, moves them out of the group, and
-// removes the other endpoints from the slice. It reports whether the slice has changed. An endpoint
-// that another slice already holds is no longer in the group, so a duplicate is removed. If hinted,
-// endpoints keep their present hints until hint sets them.
+// keep updates those endpoints of a slice that the group wants, removes them from the group, and
+// removes the other endpoints from the slice. It reports whether the slice has changed. If another
+// slice holds an endpoint already, the endpoint is no longer in the group, so keep removes the
+// duplicate. If hinted is true, endpoints keep their present hints until sliceRules.hint sets them.
 func (g *sliceGroup) keep(s *discoveryv1.EndpointSlice, hinted bool) (changed bool) {
 	kept := s.Endpoints[:0]
 	for i := range s.Endpoints {
@@ -241,8 +242,8 @@ func (p *slicePlan) fullestWithRoom(list []*discoveryv1.EndpointSlice, n int) in
 	return best
 }
 
-// addPlaceholder makes holder the placeholder, or a new slice if holder is nil. It is called when
-// all existing slices would be dropped.
+// addPlaceholder keeps holder as the placeholder, or adds a new slice if holder is nil. It is
+// called when all existing slices would be dropped.
 func (p *slicePlan) addPlaceholder(c *sliceChanges, holder *discoveryv1.EndpointSlice) {
 	if holder == nil {
 		c.create = append(c.create, p.fresh(nil))

@@ -15,9 +15,9 @@ import (
 )
 
 // This file keeps track of the slices of one controller and writes them. EndpointSlices and
-// Mirroring have a managedSlices each, told apart by the label managed-by. It does the work of
-// Kubernetes' EndpointSliceTracker, by which a controller tells its own writes from those of other
-// clients.
+// Mirroring have a managedSlices each; the label managed-by of a slice says to which it belongs.
+// managedSlices does the work of Kubernetes' EndpointSliceTracker, by which a controller
+// distinguishes its own writes from those of other clients.
 
 // sliceView is the part of an endpoint slice that the Informer keeps.
 type sliceView struct {
@@ -36,24 +36,24 @@ func endpointSlicesOf(in *controller.Informers) *controller.Informer[sliceView] 
 		})
 }
 
-// managedSlices are the endpoint slices of one controller. It holds their names, which come from
-// the Informer and from its own writes, since the Informer may not have seen these yet. The slices
-// themselves it reads from the server. Its methods are safe for concurrent use; of and write for
-// one service are called by one worker at a time.
+// managedSlices knows the names of the endpoint slices of one controller. The names come from the
+// Informer and from the controller's own writes, because the Informer may not have seen these yet.
+// The slices themselves are read from the server. Its methods are safe for concurrent use, but only
+// one worker at a time calls of and write for a service.
 type managedSlices struct {
 	informer *controller.Informer[sliceView]
 	client   *client.Client
 	manager  string
 
 	mu sync.Mutex
-	// generations has, by service and slice name, the last generation that needs no more work,
-	// because this controller wrote it or has named its service already. It is deletedHere after
+	// generations has, by service and slice name, the last generation that causes no more work,
+	// because this controller wrote it or has already queued its service. It is deletedHere after
 	// this controller has deleted the slice.
 	generations map[controller.Name]map[string]int64
 }
 
 // deletedHere stands for the generation of a slice that this controller has deleted. It is above
-// all real generations, so that late news of the slice, its deletion among them, cause no work.
+// all real generations, so that later events about the slice, such as its deletion, cause no work.
 const deletedHere = math.MaxInt64
 
 func newManagedSlices(in *controller.Informers, manager string) *managedSlices {
@@ -64,8 +64,9 @@ func newManagedSlices(in *controller.Informers, manager string) *managedSlices {
 }
 
 // Synced waits until all slices that existed at the start are in generations. The Informer calls
-// changed for them too, but perhaps later; a service must not be worked on before, or its slices
-// would be created a second time. Synced returns the error of ctx if ctx ends first.
+// changed for these slices too, but perhaps later. If a worker took a service before its slices are
+// known, it would create them a second time. If ctx ends first, Synced returns the error of ctx. It
+// implements controller.Syncer.
 func (m *managedSlices) Synced(ctx context.Context) error {
 	if err := m.informer.Synced(ctx); err != nil {
 		return err
@@ -82,7 +83,7 @@ func (m *managedSlices) Synced(ctx context.Context) error {
 func (m *managedSlices) source() controller.Source { return m.informer.Source(m.changed) }
 
 // changed returns the services that a change of a slice concerns. These are two if another client
-// has moved the slice to another service by its label, and none if the change was made here.
+// has moved the slice to another service by its label, and none if this controller made the change.
 func (m *managedSlices) changed(name controller.Name, before, now *sliceView) []controller.Name {
 	var list []controller.Name
 	was, wasOne := m.serviceOf(name, before)
@@ -122,8 +123,9 @@ func (m *managedSlices) note(service controller.Name, slice string, generation i
 	return true
 }
 
-// forget removes a slice from generations and returns its last generation, or deletedHere if it was
-// not there: either way a caller that finds deletedHere has nothing to do.
+// forget removes a slice from generations and returns its last generation. It also returns
+// deletedHere if the slice is not in generations. So a caller that gets deletedHere has nothing to
+// do.
 func (m *managedSlices) forget(service controller.Name, slice string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,9 +172,9 @@ func (m *managedSlices) deleteAll(ctx context.Context, service controller.Name) 
 }
 
 // write makes the changes: first creates, then updates, then deletes, so that no endpoint is
-// missing in between. It stops at the first error. An update of a slice that another client has
-// changed since it was read is a conflict; a delete has no such precondition. If the namespace is
-// being deleted, write does nothing more, which is no error.
+// missing in between. It stops at the first error. An update fails with a conflict if another
+// client has changed the slice since it was read; a delete has no such precondition. If a create
+// fails because the namespace is being deleted, write stops, and returns no error.
 func (m *managedSlices) write(ctx context.Context, service controller.Name, c sliceChanges) error {
 	for _, s := range c.create {
 		made, err := m.slices(service).Create(ctx, s, meta.CreateOptions{})

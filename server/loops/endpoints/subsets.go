@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// addressKey identifies an address in Endpoints. The UID is that of the pod: pods in the host's
-// network share an IP.
+// addressKey identifies an address in Endpoints. It has the UID of the pod, because pods in the
+// host's network share an IP.
 type addressKey struct {
 	ip  string
 	uid meta.UID
@@ -23,8 +23,8 @@ func keyOf(a *corev1.EndpointAddress) addressKey {
 	return addressKey{a.IP, scheme.OrZero(a.TargetRef).UID}
 }
 
-// subsetPort is a corev1.EndpointPort that can be a map key. The zero subsetPort stands for the
-// ports of a subset that has none.
+// subsetPort is a corev1.EndpointPort that can be a map key. For a subset without ports, the zero
+// subsetPort stands in their place.
 type subsetPort struct {
 	name     string
 	protocol corev1.Protocol
@@ -73,8 +73,8 @@ func repack(subsets []corev1.EndpointSubset) []corev1.EndpointSubset {
 	return pack(addresses, ready)
 }
 
-// pack makes the subsets of repack. ready has, for each port, its addresses and whether each is
-// ready for it.
+// pack makes the subsets that repack returns. ready has, for each port, its addresses and whether
+// each is ready for the port.
 func pack(
 	addresses map[addressKey]*corev1.EndpointAddress, ready map[subsetPort]map[addressKey]bool,
 ) []corev1.EndpointSubset {

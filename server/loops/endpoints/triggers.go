@@ -8,12 +8,12 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// annotationTrigger is the time of the event, such as a pod that became ready, which caused the
-// last change of Endpoints or a slice, in RFC 3339. kube-proxy measures with it how long a change
-// takes until it is programmed.
+// annotationTrigger is the annotation with the trigger time of the last change of Endpoints or of a
+// slice, in RFC 3339. kube-proxy measures with it how long a change takes until the node routes
+// traffic by it.
 const annotationTrigger = "endpoints.kubernetes.io/last-change-trigger-time"
 
-// triggers remembers the trigger times of each service that one controller has used, like
+// triggers remembers for each service the trigger times that one controller has already used, like
 // Kubernetes' TriggerTimeTracker. Its methods are safe for concurrent use.
 type triggers struct {
 	mu       sync.Mutex
@@ -26,9 +26,9 @@ type serviceTimes struct {
 	turned  map[string]time.Time // by name of a pod: when its condition Ready last changed
 }
 
-// next returns the earliest trigger time that is later than the same time at the call before, zero
-// if there is none. For a service that is not yet in t it returns when the service was created. The
-// times are spent even if the write that follows fails.
+// next returns the earliest of the trigger times of a service that have moved since the last call
+// for the service, or zero if none has. At the first call for a service it returns when the service
+// was created. The times count as used even if the write that follows fails.
 func (t *triggers) next(name controller.Name, s *serviceView, pods []selected) time.Time {
 	now := serviceTimes{s.Created, map[string]time.Time{}}
 	for _, p := range pods {
@@ -49,7 +49,8 @@ func (t *triggers) next(name controller.Name, s *serviceView, pods []selected) t
 	return now.since(before)
 }
 
-// since returns the earliest of the times that are later than the same time in before.
+// since returns the earliest of the times in now that are later than the same time in before, or
+// zero if none is.
 func (now *serviceTimes) since(before serviceTimes) (first time.Time) {
 	consider := func(at, last time.Time) {
 		if at.After(last) && (first.IsZero() || at.Before(first)) {
@@ -63,7 +64,7 @@ func (now *serviceTimes) since(before serviceTimes) (first time.Time) {
 	return first
 }
 
-// seen reports whether next has been called for a service since it was last forgotten.
+// seen reports whether next was called for a service, and forget was not called since.
 func (t *triggers) seen(name controller.Name) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,8 +79,8 @@ func (t *triggers) forget(name controller.Name) {
 	delete(t.services, name)
 }
 
-// setTrigger sets annotationTrigger. A zero time removes the annotation, because the present change
-// was not caused by the event that the old time belongs to.
+// setTrigger sets annotationTrigger. If the time is zero, it removes the annotation, because the
+// event of the old time has not caused the present change.
 func setTrigger(m *meta.ObjectMeta, at time.Time) {
 	value := ""
 	if !at.IsZero() {

@@ -13,20 +13,20 @@ import (
 )
 
 // zoneHints gives hints to the services that ask for them by their annotation topology-mode
-// (KEP-2433), by the share of the cluster's CPU that each zone has. It does what Kubernetes'
-// TopologyCache does. Its methods are safe for concurrent use. For each service, one worker calls
-// begin and then hint for each address type.
+// (KEP-2433). The hints follow from the share of the cluster's CPU that each zone has. It does what
+// Kubernetes' TopologyCache does. Its methods are safe for concurrent use. For each service, one
+// worker calls begin, and then hint once for each address type.
 type zoneHints struct {
 	nodes *controller.Informer[pods.Node]
 
 	mu       sync.Mutex
 	shares   topology.Shares
-	measured bool                            // shares are up to date; a changed node makes it false
+	measured bool                            // whether shares are up to date; a change of a node makes it false
 	services map[controller.Name]hintsByType // the services that ask for hints
 }
 
-// hintsByType has the numbers of hints for each zone that a service has, by address type. The
-// counts of an address type are nil if it can have no hints.
+// hintsByType has, by address type, the numbers of hints that a service has for each zone. The
+// counts of an address type are nil if hints are not possible for it.
 type hintsByType map[discoveryv1.AddressType]topology.Counts
 
 // hintEvent is an Event about the hints of a service, with Kubernetes' reason and text.
@@ -36,8 +36,9 @@ func newZoneHints(nodes *controller.Informer[pods.Node]) *zoneHints {
 	return &zoneHints{nodes: nodes, services: map[controller.Name]hintsByType{}}
 }
 
-// source is the Source of services that a change of a node concerns: services whose hints overload
-// a zone under the new shares, and, if the shares are known, services that have no hints yet.
+// source is the Source of services that a change of a node concerns: services that have too few
+// hints for a zone with the new shares (Shares.Overloads), and, if the new shares are known,
+// services that lack hints for an address type.
 func (z *zoneHints) source() controller.Source {
 	return z.nodes.Source(func(controller.Name, *pods.Node, *pods.Node) []controller.Name {
 		z.mu.Lock()

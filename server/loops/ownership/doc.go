@@ -5,16 +5,19 @@
 //
 // Words. An owner is an object that an ownerReference names; the object with the reference is its
 // dependent. An owner waits if it is being deleted and has one of the two finalizers of the
-// collector: foregroundDeletion, until its dependents are gone, or orphan, until its dependents no
-// longer name it. A node is a place in the graph of owners, an edge is one reference. Elsewhere
-// means: on a server behind this one. To park is to put off until resources come or go.
+// collector. With foregroundDeletion it waits until no dependent blocks it (blockOwnerDeletion);
+// with orphan it waits until no dependent names it. A dependent holds an owner that waits for it.
+// In the graph of owners, a node is the place of one object (it is no machine here), and an edge is
+// one reference. Elsewhere means: on a server behind this one. To park a node is to put its object
+// off until resources come or go.
 //
-// Laws. An object is deleted only if each of its owners is known to be gone or to wait: a read has
-// said so, or the graph has seen its deletion, and a UID never comes back. Each delete and patch
-// names the revision that was looked at; a second delete may name only the UID, if the owners are
-// the same still. A namespace keeps its finalizer while the store or a server
-// behind this one has an object in it, or cannot say whether it has. Nothing is remembered outside
-// of the store: after a crash both loops go on.
+// Laws. The collector deletes an object only if it knows of each owner that the owner is gone or
+// waits. It knows that an owner waits from a read. It knows that an owner is gone from a read or
+// from the graph, which has seen the deletion; a UID never comes back. Each delete and patch names
+// the revision that was looked at. If a delete fails because the object has changed, but its owners
+// are the same, the second try names only the UID. A namespace keeps its finalizer while the store
+// or a server behind this one has an object in it, or cannot say whether it has. Nothing is
+// remembered outside of the store: after a crash both loops go on.
 //
 // The server makes one of each loop per run and calls Run once. It provides what only a store can
 // tell: Stream, Resources, Removals and the functions of Namespace (server/holdings). Writes go

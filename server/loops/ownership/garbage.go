@@ -17,8 +17,10 @@ import (
 // This file has the life of the garbage collector: it follows the store, starts the workers, and
 // hands each due object to a garbageItem. Only the server calls Run.
 
-// Change is one step of a Stream: the value at one key of the store, or the end of the scan.
+// Change is one step of a Stream: the value at one key of the store, or the end of the scan of all
+// objects that exist.
 type Change struct {
+	// Key names the object: see Resources.
 	Key string
 	// Value is the object as it is stored, nil if it is gone. The graph keeps no part of it.
 	Value []byte
@@ -37,27 +39,28 @@ type Stream func(ctx context.Context) iter.Seq2[Change, error]
 // foregroundDeletion from an owner whose blocking dependents are gone. For an owner with the
 // finalizer orphan, it removes the owner's references from the dependents, and then the finalizer.
 //
-// It keeps a graph of owners and dependents. The graph says which objects are worth a look; the
-// server, asked at that moment, says what to do. Each write carries the revision that was looked
-// at, so a change of the object's owners meanwhile makes the write fail. The graph is believed
-// without a read in two cases: what a revision that it saw holds, if the write names that revision,
-// and that an owner with some UID is gone, which never changes.
+// It keeps a graph of owners and dependents. The graph says which objects are worth a look. Then a
+// worker reads the object and its owners from the server and decides. Each write names the revision
+// that was read, so it fails if the object's owners have changed since. The collector believes the
+// graph without a read in two cases. First, the graph says what one revision of an object holds, if
+// the write names that revision. Second, the graph says that the owner with a UID is gone, because
+// a UID never comes back.
 //
 // Kubernetes' collector keeps the same graph, but fills it from one metadata watch for each
 // resource of discovery. Here one Stream shows all stored objects; only resources of servers behind
 // this one are watched (garbageremote.go).
 type GarbageCollector struct {
-	Client    *client.Client
-	Stream    Stream
-	Resources Resources
-	Log       *zap.Logger // of what fails; nil for none
+	Client    *client.Client // reads and writes metadata of objects, here and on servers behind this one
+	Stream    Stream         // shows the objects of this server's store
+	Resources Resources      // tells which resources are served
+	Log       *zap.Logger    // gets a line for each failure; nil logs nothing
 }
 
-// garbageWorkers is the number of objects that are looked at at once, as many as in
+// garbageWorkers is the number of objects that are worked on at the same time, as many as in
 // kube-controller-manager (--concurrent-gc-syncs).
 const garbageWorkers = 20
 
-// rebuildPause is the pause after a Stream has ended, before the graph is built from another one.
+// rebuildPause is the pause after a Stream has ended, before another Stream builds a new graph.
 const rebuildPause = time.Second
 
 // Run collects garbage until ctx ends.
@@ -75,7 +78,8 @@ func (c *GarbageCollector) Run(ctx context.Context) {
 }
 
 // follow builds a graph and works on it until the stream ends. No worker starts before the scan is
-// complete: an object that seems to have no dependents might have one that was not shown yet.
+// complete, because an object that seems to have no dependents might have one that the stream has
+// not shown yet.
 func (c *GarbageCollector) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	pass := &garbagePass{
@@ -115,9 +119,9 @@ type garbagePass struct {
 	remotes  *remotes
 }
 
-// reconsider follows the resources that come and go until ctx ends. After each change it updates
-// which resources of other servers are followed, and queues the objects that no resource was served
-// for before.
+// reconsider waits for resources that come or go, until ctx ends. After each change it updates
+// which resources of other servers are followed, links references to kinds that have come, and
+// queues the parked nodes.
 func (p *garbagePass) reconsider(ctx context.Context) {
 	for ctx.Err() == nil {
 		stored, elsewhere := p.Resources.Changed()
@@ -146,16 +150,17 @@ func (p *garbagePass) objects(
 	return client.For[*meta.PartialObjectMetadata](p.Client, gvr).In(namespace)
 }
 
-// conflictPause is the pause before an object is looked at again whose write failed because the
+// conflictPause is the pause before the next look at an object after a write has failed because the
 // object had changed since the read.
 const conflictPause = 10 * time.Millisecond
 
-// remoteOwnerPause is the pause before an owner on another server is looked at again while
-// something depends on it. It makes up for resources that cannot be watched.
+// remoteOwnerPause is the pause before the next look at an owner on another server that has
+// dependents. Without it, nobody would learn that such an owner is gone if its resource cannot be
+// watched.
 const remoteOwnerPause = time.Minute
 
-// reconcile looks at the object of a node and takes the one step that is due for it. The change
-// comes back by the stream, which queues the node again for the next step.
+// reconcile looks at the object of a node and takes the one step that is due for it. The stream
+// shows the change that the step makes, and so queues the node for the next step.
 func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Duration, err error) {
 	if !p.graph.has(n) {
 		return 0, nil
@@ -187,7 +192,7 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 	return again, ignoreAbsent(err)
 }
 
-// isWaiting returns what an object waits for: waitOf its deletionTimestamp and finalizers.
+// isWaiting returns what an object waits for, by its deletionTimestamp and finalizers: see waitOf.
 func isWaiting(obj *meta.PartialObjectMetadata) wait {
 	return waitOf(obj.DeletionTimestamp != nil, obj.Finalizers)
 }

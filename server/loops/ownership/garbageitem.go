@@ -14,28 +14,29 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// This file decides about one object of the garbage collector: it looks for the object's owners,
-// and deletes the object, removes references or removes a finalizer. garbagePass.reconcile makes
-// one garbageItem for each look. The decisions are those of attemptToDeleteItem and
-// processDeletingDependentsItem in Kubernetes' garbagecollector.go.
+// This file decides about one object of the garbage collector: it looks up the object's owners, and
+// then deletes the object, removes references of it, or removes a finalizer of it.
+// garbagePass.reconcile makes one garbageItem for each look. The decisions are those of
+// attemptToDeleteItem and processDeletingDependentsItem in Kubernetes' garbagecollector.go.
 
 // garbageItem is one look at one object. It belongs to one worker.
 type garbageItem struct {
 	*garbagePass
 	node    *node
-	view    outlook // what the graph says
-	place   ObjectRef
+	view    outlook   // what the graph knows of the object
+	place   ObjectRef // where the object is
 	objects client.Resource[*meta.PartialObjectMetadata]
-	live    *meta.PartialObjectMetadata // what the server says; patch replaces it
+	live    *meta.PartialObjectMetadata // the object as the server returned it last, by a read or by patch
 }
 
 // settle takes the step that is due for the object:
 //
-//   - If nobody has deleted it and all its owners are known, collect decides.
-//   - If it is being deleted, or an owner cannot be looked up, it only drops references to owners
-//     with the finalizer orphan, which wait for that.
-//   - If it waits for its own dependents and none holds it, it loses the finalizer for which it
-//     waits. If it takes part in a circle of waiting objects, it first stops blocking its owners.
+//   - If nobody has deleted the object and all its owners could be looked up, collect decides.
+//   - If the object is being deleted, or an owner cannot be looked up, settle removes references to
+//     owners with the finalizer orphan, because these owners wait for that.
+//   - If the object waits for its own dependents and no dependent holds it, settle removes the
+//     finalizer because of which it waits. If the object is in a circle of waiting objects, settle
+//     first makes it stop blocking its owners.
 func (i *garbageItem) settle(ctx context.Context) error {
 	deleting := i.live.DeletionTimestamp != nil
 	if len(i.live.OwnerReferences) > 0 && (!deleting || i.view.released) {
@@ -52,8 +53,8 @@ func (i *garbageItem) settle(ctx context.Context) error {
 	}
 	switch {
 	case i.view.waits == nothing:
-		// The graph has not seen the object wait yet, so it may lack dependents that are older than
-		// that.
+		// Either the object waits for nothing, or the graph has not seen yet that it waits, and may
+		// then lack dependents.
 		return nil
 	case i.view.holdsItself:
 		return i.unblock(ctx)
@@ -68,8 +69,8 @@ func (i *garbageItem) settle(ctx context.Context) error {
 type owners struct {
 	solid    []meta.UID // exist, and do not wait
 	dangling []meta.UID // do not exist
-	waiting  []meta.UID // exist with foregroundDeletion: they wait until dependents are gone
-	released []meta.UID // exist with orphan: they wait until dependents do not name them
+	waiting  []meta.UID // exist and wait in the foreground
+	released []meta.UID // exist and wait with the finalizer orphan
 	lost     bool       // some owner cannot be looked up, so the object must not be deleted
 }
 
@@ -101,8 +102,9 @@ func (i *garbageItem) classify(ctx context.Context) (owners, error) {
 // valid name, or its kind is namespaced and the dependent has no namespace. It never reaches a log.
 var errLost = errors.New("the owner of a reference cannot be looked up")
 
-// owner returns the owner that a reference means, or nil if no object with that UID exists there.
-// It asks the server unless the graph has seen the owner go.
+// owner returns the owner that a reference names, or nil if no object with the UID of the reference
+// exists at that place. It asks the server, unless the graph has seen that the owner is gone. The
+// error is errLost if the owner cannot be looked up.
 func (i *garbageItem) owner(ctx context.Context, ref *meta.OwnerReference) (*meta.PartialObjectMetadata, error) {
 	home, ok := i.Resources.Home(ref.APIVersion, ref.Kind)
 	if !ok || len(names.IsPathSegmentName(ref.Name)) > 0 {
@@ -132,10 +134,11 @@ func (i *garbageItem) owner(ctx context.Context, ref *meta.OwnerReference) (*met
 	return nil, nil
 }
 
-// collect handles an object that nobody has deleted and whose owners were all looked up. If one of
-// them does not wait for the object to go, the object stays and loses the references to the rest.
-// Otherwise collect deletes it. The policy is foreground if an owner waits in the foreground and
-// the object has dependents of its own; else the object's finalizers choose; else background.
+// collect handles an object that nobody has deleted and whose owners were all looked up. If an
+// owner is solid or released, the object stays, and keeps only its references to solid owners.
+// Otherwise collect deletes the object. The policy is foreground if an owner waits in the
+// foreground and the object has dependents of its own. If not, the object's own finalizers choose
+// the policy; if it has none of the collector, the policy is background.
 func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 	switch {
 	case len(owners.solid)+len(owners.released) > 0:
@@ -150,9 +153,9 @@ func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 	return i.delete(ctx, meta.DeletePropagationBackground)
 }
 
-// delete deletes the object in the revision that was looked at. If the object has changed since,
-// but has the same ownerReferences, delete tries once more with the UID as its only precondition:
-// otherwise an object whose status changes all the time would never be deleted.
+// delete deletes the object if it still has the revision that was read. If the object has changed
+// since, but its ownerReferences are the same, delete tries once more with the UID as its only
+// precondition. Without that, an object whose status changes all the time would never be deleted.
 func (i *garbageItem) delete(ctx context.Context, policy meta.DeletionPropagation) error {
 	opts := meta.DeleteOptions{PropagationPolicy: &policy,
 		Preconditions: &meta.Preconditions{UID: &i.live.UID, ResourceVersion: &i.live.ResourceVersion}}
@@ -207,8 +210,8 @@ func (i *garbageItem) finalize(ctx context.Context, finalizer string) error {
 	return i.patch(ctx, map[string]any{"finalizers": kept})
 }
 
-// patch merges metadata into the object if it still has the UID and the revision that was looked
-// at. metadata is patch's from then on. On success i.live is the new state.
+// patch merges metadata into the object if it still has the UID and the revision of i.live. It adds
+// these to metadata. On success it sets i.live to the new state.
 func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error {
 	metadata["uid"], metadata["resourceVersion"] = i.live.UID, i.live.ResourceVersion
 	body, err := json.Marshal(map[string]any{"metadata": metadata})
@@ -222,9 +225,10 @@ func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error 
 	return err
 }
 
-// misplaced reports whether the object that a reference means exists in another namespace. Such an
-// object is no owner, as owners are in the namespace of their dependents or in none. misplaced then
-// records Kubernetes' event OwnerRefInvalidNamespace for the dependent.
+// misplaced reports whether the object that a reference means, by its UID, exists in another
+// namespace. Such an object is no owner, because an owner is in the namespace of its dependent or
+// has no namespace. misplaced then records Kubernetes' Event OwnerRefInvalidNamespace about the
+// dependent.
 func (i *garbageItem) misplaced(ctx context.Context, home Home, ref *meta.OwnerReference) bool {
 	elsewhere := i.garbagePass.objects(home.Resource, "").
 		All(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + ref.Name})

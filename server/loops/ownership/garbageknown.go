@@ -11,14 +11,15 @@ import (
 )
 
 // This file is the fast path of the garbage collector: settlePlain deletes or patches an object
-// with one request and without a read. It is for the mass case, a plain object whose owners are all
-// gone or wait, such as the pods of a deleted ReplicaSet. The write names the revision that the
-// graph has seen. If that revision is old, the write conflicts, and the slow path (garbageitem.go)
-// decides. TestRandomGraphs (garbagekill_test.go) holds both paths to a plain model.
+// with one request and without a read of the object. It is for the case that is frequent: a plain
+// object, such as a pod of a deleted ReplicaSet. The write names the revision that the graph has
+// seen. If that revision is old, the write fails with a conflict, and the slow path
+// (garbageitem.go) decides. TestRandomGraphs (garbagekill_test.go) compares both paths with a
+// simple model.
 
 // plainObject is what the graph knows of a plain object: enough to decide about it without a read.
-// An object is plain if nobody has deleted it, it has no finalizer of the collector, all its
-// references have edges, and none of its owners keeps it.
+// An object is plain if nobody has deleted it, it has no finalizer of the collector, it has
+// references, all of them have edges, and each owner is gone or waits.
 type plainObject struct {
 	rev     uint64         // the revision that the graph has seen; 0: the object is not plain
 	owns    bool           // it has dependents
@@ -53,11 +54,11 @@ func (g *ownerGraph) plain(n *node) (k plainObject) {
 }
 
 // settlePlain deletes a plain object, or removes its references if an owner waits with the
-// finalizer orphan. done is false if the object must be read first: it is not plain, an owner does
-// not wait as the graph says, or the object has changed.
+// finalizer orphan. done is false if the object must be read first, because it is not plain, an
+// owner does not wait as the graph says, or the object has changed.
 //
-// A patch removes all references at once: the owners that do not wait are gone. An object that has
-// dependents and an owner that waits in the foreground is deleted in the foreground too.
+// The patch removes all references at once, because none of the owners is solid. If an owner waits
+// in the foreground and the object has dependents, the object is deleted in the foreground too.
 func (i *garbageItem) settlePlain(ctx context.Context) (done bool, err error) {
 	k := i.graph.plain(i.node)
 	if k.rev == 0 {
@@ -84,24 +85,25 @@ func (i *garbageItem) settlePlain(ctx context.Context) (done bool, err error) {
 	return !meta.IsConflict(err), err
 }
 
-// ownerLooks remembers when each owner was last seen to wait, and how it waited. The workers of a
-// garbagePass share it.
+// ownerLooks remembers when a read last showed that an owner waits, and how it waited. The workers
+// of a garbagePass share it.
 type ownerLooks struct {
 	sync.Mutex
 	last map[waitingOwner]time.Time // guarded by the mutex, at most maxLooks entries
 }
 
 const (
-	// lookLasts is how long one read of an owner counts for all its dependents: an owner of
-	// thousands of objects is read twenty times a second instead of once for each.
+	// lookLasts is how long one read of an owner counts for all its dependents. So an owner of
+	// thousands of objects is read twenty times a second, and not once for each object.
 	lookLasts = 50 * time.Millisecond
-	// maxLooks is the number of owners that are remembered. At one more, all are forgotten.
+	// maxLooks is the number of owners that ownerLooks remembers. Before one more is added, all are
+	// forgotten.
 	maxLooks = 256
 )
 
-// stillWaits reports whether an owner waits as the graph says. That an owner is gone never changes,
-// but whether an owner waits may change: a client can delete the owner again in another way. So
-// stillWaits also asks the server, but not once for each dependent.
+// stillWaits reports whether an owner waits as the graph says. An owner that is gone stays gone,
+// but how an owner waits may change: a client can delete it again with another policy. So
+// stillWaits asks the server, but not once for each dependent.
 func (p *garbagePass) stillWaits(ctx context.Context, o waitingOwner) bool {
 	now := time.Now()
 	p.looks.Lock()

@@ -14,23 +14,23 @@ import (
 )
 
 // This file brings objects of servers behind this one into the graph of owners. The Stream shows
-// only the store of this server, so each resource of another server has a follower that lists and
-// watches its metadata. garbagePass calls update, settle calls hold, and the rest runs in
-// followers.
+// only the store of this server, so each resource of another server has a follower, which lists and
+// watches the metadata of its objects. garbagePass calls update, settle calls hold, and the rest
+// runs in followers.
 
-// remotes follows the resources of other servers. A resource is followed from the moment when its
-// server first says that it can be listed, watched and deleted. It is no longer followed when the
-// server says that it has no such resource, or no API service leads to the server.
+// remotes follows the resources of other servers. It follows a resource from the moment when the
+// server first says that the resource can be listed, watched and deleted. It stops when the server
+// says that it has no such resource, or when no API service leads to the server any longer.
 //
-// While a server cannot be reached, the graph keeps the objects of that server: only an answer of
-// the server says that an object is gone. A watch event of deletion is not enough either. If the
-// deleted object has dependents, it is read before they go, because a wrong event would delete
-// data.
+// While a server cannot be reached, the graph keeps the objects of that server, because only an
+// answer of the server says that an object is gone. Even a watch event of a deletion is not enough
+// if the object has dependents: a worker first reads the object, because a wrong event would delete
+// the dependents.
 type remotes struct {
 	pass      *garbagePass
 	followers sync.WaitGroup
-	unseen    atomic.Int64             // followed resources whose first list has neither ended nor failed
-	followed  map[Home]*remoteFollower // belongs to update, which is never called twice at once
+	unseen    atomic.Int64             // the number of followed resources whose first list has neither ended nor failed
+	followed  map[Home]*remoteFollower // belongs to update; two calls of update never overlap
 }
 
 // remoteFollower follows one resource.
@@ -78,9 +78,9 @@ func (r *remotes) update(ctx context.Context) {
 	}
 }
 
-// follow gives the objects of a resource to the graph until ctx ends. Then the graph forgets them.
-// The resource counts as seen after its first complete list, or after the first failure: a server
-// that does not answer must not keep owners from being deleted for ever.
+// follow is a follower: it gives the objects of a resource to the graph until ctx ends. Then the
+// graph forgets them. The resource counts as seen after its first complete list, or after the first
+// failure, because a server that does not answer must not keep owners from being deleted for ever.
 func (r *remotes) follow(ctx context.Context, home Home) {
 	seen := sync.OnceFunc(func() {
 		if r.unseen.Add(-1) == 0 {
@@ -112,21 +112,22 @@ func (r *remotes) follow(ctx context.Context, home Home) {
 	r.pass.graph.forget(home.Prefix)
 }
 
-// hold reports whether an owner must keep waiting, because some resource of another server was not
-// listed yet and may have dependents of it. hold parks the owner, and the last follower to be seen
-// queues it again. A server that does not answer holds owners for its first request only.
+// hold reports whether an owner must keep waiting, because some resource of another server is not
+// seen yet and may have dependents of the owner. hold parks the owner then. The follower of the
+// last resource that is seen queues it again. A server that does not answer holds owners only until
+// the first request to it has failed.
 func (r *remotes) hold(n *node) bool {
 	if r.unseen.Load() == 0 {
 		return false
 	}
 	r.pass.graph.park(n)
-	// Again, after park: the last follower may have queued the parked nodes before n was among
-	// them.
+	// The count is read again after park, because the last follower may have queued the parked
+	// nodes before n was among them.
 	return r.unseen.Load() > 0
 }
 
-// applyRemote takes in the present state of an object on another server. Its revision is not kept
-// (0): the fast path is for stored objects only.
+// applyRemote takes in the present state of an object on another server. It keeps no revision of
+// the object, because the fast path is only for objects of this server's store.
 func (g *ownerGraph) applyRemote(key string, obj *meta.PartialObjectMetadata) {
 	seen := codec.Ownership{
 		UID: string(obj.UID), Namespace: obj.Namespace,
@@ -153,8 +154,9 @@ func (g *ownerGraph) vanish(key string) {
 	}
 }
 
-// forget notes that a resource is not followed: it treats all objects whose key has the prefix as
-// vanish does. It goes through all nodes, as resources go rarely.
+// forget notes that a resource is no longer followed: it does for all objects whose key has the
+// prefix what vanish does for one. It goes through all nodes, which happens rarely, because
+// resources rarely go.
 func (g *ownerGraph) forget(prefix string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -166,7 +168,8 @@ func (g *ownerGraph) forget(prefix string) {
 }
 
 // vanishLocked makes the object at n unknown and removes its references, so that no owner waits for
-// it. If n has dependents, n is queued: a read must say that the object is gone before they go.
+// it. If n has dependents, vanishLocked queues n: a read must say that the object is gone before
+// the dependents are deleted.
 func (g *ownerGraph) vanishLocked(n *node) {
 	n.state, n.waits = unknown, nothing
 	old := n.owners

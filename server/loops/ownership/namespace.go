@@ -26,32 +26,34 @@ import (
 // nothing does.
 //
 // Kubernetes' namespace-controller lists every resource of discovery in each namespace, and looks
-// again after an estimated time. Here Holds asks the store which resources have objects there, so
-// a resource without any costs no request, and Removals says when to look again.
+// again after an estimated time. Here Holds asks the store whether a resource has objects in the
+// namespace, so a resource without objects costs no request, and Removals says when to look again.
 type Namespace struct {
+	// Client reads and writes namespaces, and deletes the objects in them.
 	Client *client.Client
 	// Contents returns the namespaced resources whose objects can be deleted, pods first. It is
-	// called for each pass over a namespace, as resources come and go, and by several workers at
-	// once.
+	// called for each pass over a namespace, because resources come and go, and by several workers
+	// at once.
 	Contents func() []meta.GroupVersionResource
 	// Elsewhere returns the namespaced resources of servers behind this one.
 	Elsewhere func() Elsewhere
 	// Holds reports whether the store has an object of a resource in a namespace.
 	Holds func(ctx context.Context, resource meta.GroupResource, namespace string) (bool, error)
-	// Hidden returns the objects that the store has in a namespace of resources that are not
-	// served, because their definitions cannot be read. Nobody can delete these objects.
+	// Hidden counts the objects in a namespace whose resources are not served, because the
+	// definitions of the resources cannot be read. Clients cannot delete these objects.
 	Hidden func(ctx context.Context, namespace string) ([]Hidden, error)
-	// Removals begins a feed of all removals after the call.
+	// Removals begins a feed of all removals that happen after the call.
 	Removals func(ctx context.Context) (Removals, error)
-	Log      *zap.Logger // of what fails; nil for none
+	Log      *zap.Logger // gets a line for each failure; nil logs nothing
 
 	waiting waiting
 }
 
-// Hidden counts the objects of one resource in a namespace that nobody can look at.
+// Hidden is the number of objects that a namespace has of a resource that is not served. Clients
+// can neither read nor delete these objects.
 type Hidden struct {
 	Resource meta.GroupResource
-	Objects  int
+	Objects  int   // the number of objects
 	Why      error // why the resource is not served
 }
 
@@ -59,8 +61,9 @@ type Hidden struct {
 // kube-controller-manager (--concurrent-namespace-syncs).
 const namespaceWorkers = 10
 
-// retryRemaining is the pause before a namespace is looked at again in which objects remain, if
-// none of them is removed meanwhile. Their finalizers may have changed, and the status lists them.
+// retryRemaining is the pause before the next look at a namespace in which objects remain. A
+// removal of one of the objects ends the pause. The finalizers of the objects may have changed by
+// then, and the status of the namespace lists them.
 const retryRemaining = 8 * time.Second
 
 // Run empties namespaces until ctx ends.
@@ -73,24 +76,26 @@ func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
 	return client.For[*corev1.Namespace](c.Client, corev1.GroupVersion.WithResource("namespaces"))
 }
 
-// source is the Source of the namespaces that are being deleted. It adds each of them when
-// deletions does, and when waiting or followElsewhere wakes it.
+// source is the Source of the namespaces that are being deleted. Their names come from deletions,
+// from waiting when one of their objects was removed, and from followElsewhere when the resources
+// of servers behind this one have changed.
 func (c *Namespace) source(ctx context.Context, add func(controller.Name), failed func(error)) {
 	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { add(controller.Name{Name: namespace}) }
 	c.waiting.followers.Go(func() { c.followElsewhere(ctx) })
 	c.deletions(ctx, add, failed)
 }
 
-// deletion is the part of a namespace that deletions follows; zero if nobody has deleted the
-// namespace.
+// deletion is the part of a namespace that deletions follows. It is zero if the namespace is not
+// being deleted.
 type deletion struct {
 	uid        meta.UID
 	finalizers int // number of spec.finalizers
 }
 
 // deletions adds the name of a namespace when its deletion begins, when the number of its
-// spec.finalizers changes, and when it is gone. It does not add the name for another change: the
-// status that report writes would add it each time, and end the pause after a failure.
+// spec.finalizers changes, and when it is gone. It does not add the name after other changes. One
+// of these is the status that report writes: it would queue the namespace each time, and so end the
+// pause after a failure.
 func (c *Namespace) deletions(ctx context.Context, add func(controller.Name), failed func(error)) {
 	states := follow.Map(c.namespaces().Source(meta.ListOptions{}), func(ns *corev1.Namespace) deletion {
 		if ns.Status.Phase != corev1.NamespaceTerminating {
@@ -108,8 +113,8 @@ func (c *Namespace) deletions(ctx context.Context, add func(controller.Name), fa
 }
 
 // reconcile makes one attempt to empty a namespace, writes the status, and removes the finalizer if
-// nothing remains. It joins the waiting set before it looks, so that no removal after the look is
-// missed.
+// nothing remains. It adds the namespace to c.waiting before it looks, so that no removal after the
+// look is missed.
 func (c *Namespace) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	ns, err := c.namespaces().Get(ctx, name.Name, meta.GetOptions{})
 	if err != nil {
@@ -145,13 +150,13 @@ type remains struct {
 	objects    int                        // number of objects
 	resources  map[meta.GroupResource]int // number of objects by resource
 	finalizers map[string]int             // number of objects by finalizer
-	unknown    []meta.GroupVersion        // versions whose resources are not known and may have objects, sorted
+	unknown    []meta.GroupVersion        // versions elsewhere whose resources are not known, sorted
 	errs       []error                    // why more objects may be there than were counted
 }
 
 // empty deletes everything in a namespace and returns what remains. It makes passes until one finds
-// nothing to delete, as an object may be created in a resource that a pass has left behind. It
-// stops earlier when objects or errors remain.
+// nothing to delete, because during a pass an object may be created in a resource that the pass has
+// already emptied. empty stops earlier when objects or errors remain.
 func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 	for {
 		left, found := c.pass(ctx, namespace)
@@ -195,9 +200,10 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 	return left, c.emptyElsewhere(ctx, elsewhere.Resources, namespace, left) || found
 }
 
-// clear deletes the objects of one resource and counts in left which remain. It is an error if some
-// remain and nothing holds them. An object that cannot be read cannot be deleted either: it
-// remains, and the error names it. The texts of errors are Kubernetes', as the status shows them.
+// clear deletes the objects of one resource in a namespace, and adds those that remain to left. It
+// is an error if objects remain and nothing holds them. An object that cannot be read cannot be
+// deleted either: it remains, and the error names it. The texts of errors are Kubernetes', because
+// the status shows them.
 func (c *Namespace) clear(ctx context.Context, gvr meta.GroupVersionResource, namespace string, left *remains) error {
 	content := client.For[*meta.PartialObjectMetadata](c.Client, gvr).In(namespace)
 	if err := deleteAll(meta.WithUnread(ctx), content); err != nil {
@@ -211,10 +217,11 @@ func (c *Namespace) clear(ctx context.Context, gvr meta.GroupVersionResource, na
 	return err
 }
 
-// maxUnread is the number of unreadable objects that an error names, and so the condition with it.
+// maxUnread is the number of unreadable objects that an error, and the condition with its text,
+// names at most.
 const maxUnread = 10
 
-// withUnread adds to err the keys of unreadable objects, if err says that there are some. An
+// withUnread adds to err the keys of the unreadable objects that are in its details. An
 // administrator must remove these objects before the namespace can go.
 func withUnread(err error) error {
 	status := meta.StatusOf(err)
@@ -258,8 +265,8 @@ func deleteAll(ctx context.Context, content client.Resource[*meta.PartialObjectM
 	}
 }
 
-// count adds the objects of one resource to r. free says that there are some and that nothing holds
-// any of them: no finalizer, and no grace period that has not ended.
+// count adds the objects of one resource to r. free says that the resource has objects and that
+// nothing holds any of them: none has a finalizer, or a grace period that has not ended.
 func (r *remains) count(
 	ctx context.Context, resource meta.GroupResource, content client.Resource[*meta.PartialObjectMetadata],
 ) (free bool, err error) {
@@ -290,8 +297,8 @@ func (r *remains) count(
 		"failed to read one or more %s from the storage: %s", resource, strings.Join(unread, ", ")), nil)
 }
 
-// report writes into the status what keeps the namespace, and returns the namespace after that. It
-// writes nothing if the status has the conditions already.
+// report writes into the status why the namespace still exists, and returns the namespace as it is
+// then. It writes nothing if the status has the conditions already.
 func (c *Namespace) report(ctx context.Context, ns *corev1.Namespace, left *remains) (*corev1.Namespace, error) {
 	conditions := left.conditions()
 	if !slices.ContainsFunc(conditions, func(want corev1.NamespaceCondition) bool {
@@ -307,8 +314,8 @@ func (c *Namespace) report(ctx context.Context, ns *corev1.Namespace, left *rema
 }
 
 // conditions returns the five conditions of a namespace that is being deleted, with Kubernetes'
-// types, reasons and messages. NamespaceDeletionGroupVersionParsingFailure is always False: the
-// server parses no group versions, as it has them.
+// types, reasons and messages. NamespaceDeletionGroupVersionParsingFailure is always False, because
+// this server does not have to parse the texts of group versions.
 func (r *remains) conditions() []corev1.NamespaceCondition {
 	parsing := corev1.NamespaceCondition{
 		Type: "NamespaceDeletionGroupVersionParsingFailure", Status: "False", Reason: "ParsedGroupVersions",
@@ -368,7 +375,7 @@ func counts[K comparable](m map[K]int, name func(K) string, format string) strin
 	return strings.Join(parts, ", ")
 }
 
-// hasCondition reports whether the status has a condition that equals want but for its time.
+// hasCondition reports whether the status has a condition that equals want, apart from the time.
 func hasCondition(ns *corev1.Namespace, want corev1.NamespaceCondition) bool {
 	return slices.ContainsFunc(ns.Status.Conditions, func(have corev1.NamespaceCondition) bool {
 		want.LastTransitionTime = have.LastTransitionTime
@@ -403,9 +410,9 @@ func (c *Namespace) release(ctx context.Context, ns *corev1.Namespace) error {
 	return err
 }
 
-// update changes a namespace through the subresource door and returns the result. After a conflict
-// it reads the namespace and tries again. It returns a NotFound error if the namespace is gone or
-// another one has its name.
+// update changes a namespace through the subresource whose name is door, and returns the result.
+// After a conflict it reads the namespace and tries again. It returns a NotFound error if the
+// namespace is gone, or if another namespace has its name.
 func (c *Namespace) update(
 	ctx context.Context, ns *corev1.Namespace, door string, change func(*corev1.Namespace),
 ) (*corev1.Namespace, error) {

@@ -26,10 +26,10 @@ type Elsewhere struct {
 // wakeRest is the shortest pause between two wakes of all waiting namespaces by followElsewhere.
 const wakeRest = 500 * time.Millisecond
 
-// followElsewhere wakes all waiting namespaces when Elsewhere changes. Without it they would wait
-// out the pause that their failures have earned, although a server that answers again lets them go.
-// The pause between two wakes doubles while changes come within it, up to controller.MaxPause: API
-// services that come and go all the time wake the namespaces only that often.
+// followElsewhere wakes all waiting namespaces when Elsewhere changes. Without it, a namespace
+// would wait until the end of the pause after its failures, although the server that caused them
+// may answer again. The pause between two wakes doubles, up to controller.MaxPause, as long as
+// changes come within it, because API services may come and go all the time.
 func (c *Namespace) followElsewhere(ctx context.Context) {
 	rest, changed := wakeRest, c.Elsewhere().Changed
 	for {
@@ -52,9 +52,9 @@ func (c *Namespace) followElsewhere(ctx context.Context) {
 	}
 }
 
-// emptyElsewhere deletes the objects that other servers have in a namespace. found says that they
-// had some. It sends a list of one object per resource first, because Holds cannot look into the
-// stores of other servers.
+// emptyElsewhere deletes the objects that servers behind this one have in a namespace. found says
+// that they had some. For each resource it first sends a list with the limit 1, because Holds
+// cannot look into the stores of other servers.
 func (c *Namespace) emptyElsewhere(
 	ctx context.Context, gvrs []meta.GroupVersionResource, namespace string, left *remains,
 ) (found bool) {
@@ -72,7 +72,8 @@ func (c *Namespace) emptyElsewhere(
 	return found
 }
 
-// deleteEach is deleteAll for resources without the verb deletecollection: one request per object.
+// deleteEach is deleteAll for resources without the verb deletecollection: it sends one request for
+// each object. It skips objects that cannot be read, which count reports later.
 func deleteEach(ctx context.Context, content client.Resource[*meta.PartialObjectMetadata]) error {
 	background := meta.DeletePropagationBackground
 	for obj, err := range content.All(ctx, meta.ListOptions{}) {

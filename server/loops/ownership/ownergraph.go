@@ -13,23 +13,22 @@ import (
 )
 
 // This file is the graph of owners and dependents: how it takes in changes, and what it answers to
-// the workers. follow (garbage.go) feeds it from the store, and remotes (garbageremote.go) from
-// other servers. garbageknown.go has its answer for the fast path.
+// the workers. follow (garbage.go) gives it the objects of the store, and remotes
+// (garbageremote.go) those of other servers. garbageknown.go has the method for the fast path.
 
 // ownerGraph holds the references among objects, and queues the objects that are worth a look. It
-// decides nothing: a worker asks the server before it acts, or names the revision that the graph
-// has seen.
+// decides nothing: a worker reads an object before it writes it, or names the revision that the
+// graph has seen. But workers believe the graph without a read if it says that an owner is gone.
 //
 // A node is a place for one object, named by the object's key. A key has a node if its object has
-// ownerReferences or waits for its dependents, or if some reference names the key; all other
-// objects cost nothing. An edge is one reference, from a dependent to the node that it names. The
-// edge has the UID that the reference asks for. If the object at the node has another UID, the
-// owner does not exist.
+// ownerReferences or waits for its dependents, or if some reference names the key. All other
+// objects have no node and cost no memory. An edge is one reference, from a dependent to the node
+// that the reference names. The edge has the UID that the reference asks for. If the object at the
+// node has another UID, the owner does not exist.
 //
-// Example: ReplicaSet r, Pod p with a reference to r. Each has a node, and one edge goes from p to
-// r. When r is deleted, the Stream shows it; goneLocked marks r absent and queues p. A worker finds
-// no owner of p and deletes p. The Stream shows that as well; the edge goes, and with it both
-// nodes.
+// Example: Pod p has a reference to ReplicaSet r. Each has a node, and one edge goes from p to r.
+// When r is deleted, the Stream shows it; goneLocked marks r absent and queues p. A worker finds no
+// owner of p and deletes p. The Stream shows that as well; the edge goes, and with it both nodes.
 //
 // todo holds the nodes that are worth a look. The goroutine of the Stream calls apply, in order,
 // and synced once. All other methods may be called at once, and those that end in Locked need mu.
@@ -41,17 +40,18 @@ type ownerGraph struct {
 
 	mu struct {
 		sync.Mutex
-		// nodes are found by the hash of their key, which takes less memory than the key. If two
-		// keys have the same hash, which happens in one process of a million, workers look at
-		// objects for nothing: the graph decides nothing.
+		// nodes has the nodes by the hash of their key, which takes less memory than the key. If
+		// two keys have the same hash, which happens in one process of a million, they share a
+		// node: workers look at objects for nothing, and the deletion of one object may count as
+		// that of the other.
 		nodes map[uint64]*node
-		// loose are the nodes with a reference to a kind that is not served at present, with copies
+		// loose has the nodes with a reference to a kind that is not served at present, with copies
 		// of all their references. reconsider links them again.
 		loose map[*node]looseRefs
-		// parked are nodes that workers put off until resources come or go.
+		// parked has the nodes whose objects workers put off until resources come or go.
 		parked map[*node]bool
-		// seen has the mark of each object that the scan has shown; nil from synced on. It says
-		// whether an owner without a node of its own exists.
+		// seen has the mark of each object that the scan has shown. synced reads it to tell whether
+		// an owner exists that had no node when the scan showed it. It is nil from synced on.
 		seen map[uint64]bool
 	}
 }
@@ -59,20 +59,21 @@ type ownerGraph struct {
 // node is a place for an object: the object may exist or not.
 type node struct {
 	key        string
-	uid        identity // of the object that is there, or of the last one that was; 0: none was seen
+	uid        identity // of the object that is there, or of the last object that was there; 0 if none was seen
 	owners     *edge    // the references of the object, in order, linked by edge.also
 	dependents *edge    // the references to this node, the newest first, linked by next and prev
 	status
 }
 
-// status is packed into 8 bytes, as a store may have a million nodes.
+// status takes 8 bytes, because a graph may have a million nodes.
 type status struct {
-	rev   [6]byte // revision of a plain object, little endian, else 0; 48 bits are enough for ever
+	rev   [6]byte // little endian: see set; 48 bits are enough for ever
 	state presence
 	waits wait
 }
 
-// set stores the revision of a plain object, or 0 for any other object; see ownerGraph.plain.
+// set stores the revision of the object. It is 0 if the fast path must not write the object: the
+// object is being deleted, has a finalizer of the collector, or is on another server.
 func (s *status) set(rev uint64) {
 	for i := range s.rev {
 		s.rev[i] = byte(rev >> (8 * i))
@@ -98,7 +99,8 @@ const (
 	absent                  // no object exists at the key
 )
 
-// wait is what an object that is being deleted waits for before the collector lets it go.
+// wait is what an object that is being deleted waits for before the collector removes its
+// finalizer.
 type wait uint8
 
 const (
@@ -107,7 +109,7 @@ const (
 	orphaning              // until no dependent names it
 )
 
-// finalizer returns the finalizer that keeps an object that waits. w is not nothing.
+// finalizer returns the finalizer because of which an object waits. w is not nothing.
 func (w wait) finalizer() string {
 	if w == orphaning {
 		return meta.FinalizerOrphanDependents
@@ -145,12 +147,13 @@ type edge struct {
 func (e *edge) uid() identity { return e.packed &^ 1 }
 func (e *edge) blocks() bool  { return e.packed&1 != 0 }
 
-// holds reports whether the dependent of e is something that the owner of e waits for.
+// holds reports whether the owner of e waits for the dependent of e.
 func (e *edge) holds() bool {
 	return e.uid() == e.owner.uid && (e.owner.waits == orphaning || e.owner.waits == foreground && e.blocks())
 }
 
-// looseRefs are all references of an object, copied, to be linked again when resources have come.
+// looseRefs are copies of all references of an object. reconsider makes edges of them when
+// resources have come.
 type looseRefs struct {
 	namespace string
 	refs      []codec.OwnerRef
@@ -170,8 +173,9 @@ func (g *ownerGraph) keyHash(key string) uint64 { return maphash.String(g.seed, 
 // mark returns a hash of a key together with a UID: the entry of one object in seen.
 func (g *ownerGraph) mark(key string, uid identity) uint64 { return g.keyHash(key) ^ uint64(uid) }
 
-// apply takes in the present value at a key with its revision; value is nil if the object is gone.
-// If the value cannot be decoded, its references are not known, so the node stays as it was.
+// apply takes in the present value at a key with its revision. value is nil if the object is gone.
+// If the value cannot be decoded, the references of the object are not known, so its node stays as
+// it was.
 func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 	if value != nil && codec.PeekOwners(value, &g.peek) != nil {
 		return
@@ -185,8 +189,8 @@ func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 	}
 }
 
-// takeLocked takes in the state of an object. rev is 0 for an object on another server. It stores
-// the revision only of a plain object, which the fast path may write without a read.
+// takeLocked takes in the state of an object. rev is 0 for an object on another server. takeLocked
+// stores rev only if the fast path may write the object: see status.set.
 func (g *ownerGraph) takeLocked(key string, obj *codec.Ownership, rev uint64) {
 	n := g.mu.nodes[g.keyHash(key)]
 	uid, waits := g.identity(obj.UID), waitOf(obj.Deleting, obj.Finalizers)
@@ -208,9 +212,9 @@ func (g *ownerGraph) takeLocked(key string, obj *codec.Ownership, rev uint64) {
 	g.dropLocked(n)
 }
 
-// synced ends the scan. A node whose object was not shown with a reference or a finalizer is
-// unknown until then. If seen has the UID that one of its dependents asks for, the object is
-// present; otherwise a worker looks.
+// synced ends the scan. A node is still unknown if the scan showed its object before a reference
+// made the node, or did not show it at all. If seen has the object with the UID that a dependent
+// asks for, synced makes the node present. Otherwise it queues the node, so that a worker looks.
 func (g *ownerGraph) synced() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -231,9 +235,10 @@ func (g *ownerGraph) synced() {
 	g.mu.seen = nil
 }
 
-// thereLocked notes that the object at n has this UID and waits so. It queues the dependents that
-// ask for another UID, as that owner does not exist. If the object begins to wait, or waits for
-// something else, thereLocked queues the object and all its dependents.
+// thereLocked notes that the object at n exists with this UID, and what it waits for. It queues the
+// dependents that ask for another UID, because their owner does not exist. If the object begins to
+// wait, or waits for something else than before, thereLocked queues the object and all its
+// dependents.
 func (g *ownerGraph) thereLocked(n *node, uid identity, waits wait) {
 	if n.state != present || n.uid != uid {
 		n.state, n.uid, n.waits = present, uid, nothing
@@ -252,8 +257,8 @@ func (g *ownerGraph) thereLocked(n *node, uid identity, waits wait) {
 	}
 }
 
-// goneLocked notes that the object at n is gone: its dependents are queued, and its references no
-// longer hold its owners.
+// goneLocked notes that the object at n is gone. It queues the dependents, and removes the
+// references of the object, which then no longer hold its owners.
 func (g *ownerGraph) goneLocked(n *node) {
 	n.state, n.waits = absent, nothing
 	n.set(0)
@@ -293,8 +298,8 @@ func (g *ownerGraph) dropLocked(n *node) {
 	}
 }
 
-// relinkLocked replaces the edges of n by edges for refs, unless it has just those. If one of refs
-// has no edge, because its kind is not served, n is loose.
+// relinkLocked replaces the edges of n by edges for refs, unless n has exactly these already. If
+// one of refs gets no edge, because its kind is not served, n becomes loose.
 func (g *ownerGraph) relinkLocked(n *node, namespace string, refs []codec.OwnerRef) {
 	if g.linkedLocked(n, namespace, refs) {
 		return
@@ -312,11 +317,11 @@ func (g *ownerGraph) relinkLocked(n *node, namespace string, refs []codec.OwnerR
 	if _, isLoose := g.mu.loose[n]; isLoose {
 		g.mu.loose[n] = looseRefs{strings.Clone(namespace), cloneRefs(refs)}
 	}
-	g.unlinkLocked(old) // after the new edges are there: otherwise an owner with both would be dropped
+	g.unlinkLocked(old) // last, because an owner that old and new edges share would be dropped otherwise
 }
 
-// cloneRefs copies references with their text. The text of refs is part of a stored value, which it
-// would keep in memory.
+// cloneRefs copies references with their strings. The strings in refs are parts of a stored value,
+// so each would keep the whole value in memory.
 func cloneRefs(refs []codec.OwnerRef) []codec.OwnerRef {
 	refs = slices.Clone(refs)
 	for i, r := range refs {
@@ -328,8 +333,8 @@ func cloneRefs(refs []codec.OwnerRef) []codec.OwnerRef {
 	return refs
 }
 
-// linkedLocked reports whether n's edges are for these references, in this order. It allocates
-// nothing: most changes of an object do not touch its references.
+// linkedLocked reports whether the edges of n are those for refs, in this order. It allocates
+// nothing, because most changes of an object do not touch its references.
 func (g *ownerGraph) linkedLocked(n *node, namespace string, refs []codec.OwnerRef) bool {
 	e := n.owners
 	for i := range refs {
@@ -353,9 +358,9 @@ func (g *ownerGraph) pack(ref *codec.OwnerRef) identity {
 	return packed
 }
 
-// linkLocked makes the edge for a reference and queues the node that is worth a look because of it:
-// the owner if nobody knows whether it exists, n if the owner is gone, is another or waits. It
-// returns nil if the kind of the reference is not served.
+// linkLocked makes the edge for a reference of n. If it is unknown whether the owner exists,
+// linkLocked queues the owner. If the owner is absent, has another UID, or waits, linkLocked queues
+// n. It returns nil if the kind of the reference is not served.
 func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) *edge {
 	home, ok := g.resources.Home(ref.APIVersion, ref.Kind)
 	if !ok {
@@ -381,8 +386,8 @@ func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) 
 	return e
 }
 
-// unlinkLocked removes a list of edges of one dependent from their owners. It queues each owner
-// that waits and that no dependent holds.
+// unlinkLocked removes the edges of one dependent, from first on, from the lists of their owners.
+// It queues each owner that waits and that no dependent holds any longer.
 func (g *ownerGraph) unlinkLocked(first *edge) {
 	for e := first; e != nil; e = e.also {
 		if e.next != nil {
@@ -400,7 +405,7 @@ func (g *ownerGraph) unlinkLocked(first *edge) {
 	}
 }
 
-// held reports whether n waits and some dependent is something that it waits for.
+// held reports whether n waits for some dependent.
 func (n *node) held() bool {
 	if n.waits == nothing {
 		return false
@@ -413,7 +418,7 @@ func (n *node) held() bool {
 	return false
 }
 
-// owns reports whether some reference means the object at n, by its UID.
+// owns reports whether some reference names the object at n with its UID.
 func (n *node) owns() bool {
 	for e := n.dependents; e != nil; e = e.next {
 		if e.uid() == n.uid {
@@ -424,7 +429,7 @@ func (n *node) owns() bool {
 }
 
 // holdsItself reports whether n is in a circle of objects that wait for each other in the
-// foreground. Without help they would wait for ever: unblock breaks the circle.
+// foreground. They would wait for ever, but garbageItem.unblock breaks the circle.
 func (n *node) holdsItself() bool {
 	seen := map[*node]bool{}
 	var leads func(from *node) bool
@@ -446,7 +451,7 @@ type outlook struct {
 	waits       wait
 	held        bool // it waits, and a dependent holds it
 	holdsItself bool // it waits in a circle
-	released    bool // one of its owners waits with the finalizer orphan
+	released    bool // one of its owners waits with the finalizer orphan until the object does not name it
 	owns        bool // it has dependents
 }
 
@@ -457,9 +462,10 @@ func (g *ownerGraph) has(n *node) bool {
 	return g.mu.nodes[g.keyHash(n.key)] == n
 }
 
-// look returns what the graph knows about the object at n, which a read has just returned with this
-// UID. If the stream has shown another object at n, or none, look returns a zero outlook: then
-// settle does nothing that needs the graph, and the newer state is queued anyway.
+// look returns what the graph knows about the object at n. uid is the UID that a read of the object
+// has just returned. If the graph knows another object at n, or that there is none, look returns a
+// zero outlook. settle then does nothing that needs the graph, and n is queued for its newer state
+// anyway.
 func (g *ownerGraph) look(n *node, uid string) (o outlook) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -471,7 +477,8 @@ func (g *ownerGraph) look(n *node, uid string) (o outlook) {
 		return o
 	}
 	if n.waits != nothing {
-		// The kind of n may have come a moment ago, and loose nodes that name n have no edge yet.
+		// The kind of n may have come a moment ago. Loose nodes with a reference to n have no edge
+		// for it yet.
 		g.relinkLooseLocked()
 	}
 	o = outlook{waits: n.waits, held: n.held(), holdsItself: n.holdsItself()}
@@ -482,8 +489,8 @@ func (g *ownerGraph) look(n *node, uid string) (o outlook) {
 	return o
 }
 
-// missing notes that a read has found no object at n. If the stream has said something about n,
-// that is newer and counts.
+// missing notes that a read has found no object at n. It changes only an unknown node: what the
+// stream has said about a node may be newer than the read.
 func (g *ownerGraph) missing(n *node) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -493,8 +500,9 @@ func (g *ownerGraph) missing(n *node) {
 	}
 }
 
-// found takes in the result of a read at another server: live if err is nil. An error that does not
-// say that the object is absent changes nothing. found reports whether n has dependents.
+// found takes in the result of a read from another server: live, or err if the read failed. An
+// error that does not say that the object is absent changes nothing. found reports whether n has
+// dependents.
 func (g *ownerGraph) found(n *node, live *meta.PartialObjectMetadata, err error) (owns bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -507,8 +515,8 @@ func (g *ownerGraph) found(n *node, live *meta.PartialObjectMetadata, err error)
 	return n.dependents != nil
 }
 
-// isGone reports whether the graph has seen that the owner with this UID is gone. A UID never comes
-// back, so that stays true.
+// isGone reports whether the graph knows that the object with this UID at key is gone. A UID never
+// comes back, so the answer true stays true.
 func (g *ownerGraph) isGone(key, uid string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -516,8 +524,9 @@ func (g *ownerGraph) isGone(key, uid string) bool {
 	return n != nil && n.state == absent && n.uid != 0 && n.uid == g.identity(uid)
 }
 
-// lacks notes that a read has found no object with this UID at key: isGone answers for it from then
-// on. A UID is never given to an object that is created later.
+// lacks notes that a read has found no object with this UID at key. If the node is absent and has
+// no UID yet, isGone returns true for the UID from then on. That is safe, because no object that is
+// created later gets this UID.
 func (g *ownerGraph) lacks(key, uid string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -526,7 +535,7 @@ func (g *ownerGraph) lacks(key, uid string) {
 	}
 }
 
-// park puts n off until resources come or go: reconsider queues it then.
+// park puts n off until resources come or go. reconsider queues it then.
 func (g *ownerGraph) park(n *node) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -535,7 +544,8 @@ func (g *ownerGraph) park(n *node) {
 	}
 }
 
-// reconsider links the loose nodes again and queues the parked ones, after resources came or went.
+// reconsider links the loose nodes again and queues the parked nodes. It is called after resources
+// have come or gone.
 func (g *ownerGraph) reconsider() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

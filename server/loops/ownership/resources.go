@@ -6,11 +6,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Resources tells the collector which resources are served. Each call answers for the moment of the
-// call, as definitions and API services come and go. All methods may be called at once.
+// Resources tells the collector which resources are served. Each answer holds for the moment of the
+// call, because definitions and API services come and go. All methods may be called at once.
 //
-// A key names an object as the store does: a prefix for the resource, the namespace if the resource
-// has any, the name. Objects on other servers have keys of the same form, which no store has.
+// A key names an object as in the store: it is the prefix of the resource, the namespace if the
+// resource is namespaced, and the name. Objects elsewhere have keys of the same form, although no
+// store of this server has these keys.
 type Resources interface {
 	// ObjectAt returns the resource, kind, namespace and name of the object at a key. It returns
 	// false if no served resource has the key.
@@ -25,8 +26,8 @@ type Resources interface {
 	// watched and deleted. unknown are the versions whose server has not said which resources they
 	// have.
 	Elsewhere() (homes []Home, unknown []meta.GroupVersion)
-	// Changed returns a channel that is closed when a stored resource comes or goes after the call,
-	// and one that is closed when a resource of another server does.
+	// Changed returns two channels. stored is closed when a resource of this server's store comes
+	// or goes after the call, and elsewhere when a resource of a server behind this one does.
 	Changed() (stored, elsewhere <-chan struct{})
 }
 
@@ -38,15 +39,15 @@ type ObjectRef struct {
 	Elsewhere       bool   // a server behind this one stores the object
 }
 
-// Home is a resource as keys name it.
+// Home is a resource with what is needed to make the keys of its objects.
 type Home struct {
 	Resource   meta.GroupVersionResource
-	Prefix     string // of the keys of its objects, ends in "/"
+	Prefix     string // the prefix of the keys of its objects; ends in "/"
 	Namespaced bool
 }
 
-// key returns the key of an object. If the resource is not namespaced, key ignores the namespace.
-// If it is, and namespace is "", the key is one that no object has.
+// key returns the key of an object. If the resource is not namespaced, key ignores namespace. If
+// the resource is namespaced and namespace is "", no object has the key.
 func (h *Home) key(namespace, name string) string {
 	if h.Namespaced {
 		return h.Prefix + namespace + "/" + name

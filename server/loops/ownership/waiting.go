@@ -20,18 +20,19 @@ type Removals interface {
 	Close()
 }
 
-// waiting is the set of namespaces that are being deleted and may hold objects. While it is not
-// empty, one goroutine follows the removals in the store, and wakes a namespace when an object of
-// it was removed. While it is empty, nothing follows it, which would be work at each removal.
+// waiting is the set of namespaces that are being deleted and may hold objects. While the set is
+// not empty, one goroutine, the follower, follows the removals in the store, and wakes a namespace
+// when one of its objects was removed. While the set is empty there is no follower, because a
+// follower causes work at each removal in the store.
 type waiting struct {
 	open func(ctx context.Context) (Removals, error) // begins a feed
 	wake func(namespace string)                      // queues a namespace
 
-	followers sync.WaitGroup // of followers, and of followElsewhere
+	followers sync.WaitGroup // counts the follower, and the goroutine of followElsewhere
 	mu        struct {
 		sync.Mutex
-		names     map[string]bool // never false
-		following bool            // a follower runs, or is about to
+		names     map[string]bool // the set; each value is true
+		following bool            // the follower runs, or is about to start
 	}
 }
 
@@ -39,8 +40,8 @@ type waiting struct {
 // is woken for all of them together.
 const removalsPause = 20 * time.Millisecond
 
-// add puts a namespace into the set: it is woken when an object of it is removed after the call. If
-// no follower runs, add starts one, which ends with ctx.
+// add puts a namespace into the set: the namespace is woken when one of its objects is removed
+// after the call. If no follower runs, add starts one, which ends with ctx at the latest.
 func (w *waiting) add(ctx context.Context, namespace string) error {
 	if w.join(namespace, false) {
 		return nil
@@ -57,8 +58,8 @@ func (w *waiting) add(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// join puts a namespace into the set and reports whether a follower ran before the call. With
-// follow, and if none ran, the caller must start one.
+// join puts a namespace into the set and reports whether a follower ran before the call. If follow
+// is true and no follower ran, join notes that one runs, and the caller must start it.
 func (w *waiting) join(namespace string, follow bool) (followed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,8 +79,9 @@ func (w *waiting) remove(namespace string) {
 	delete(w.mu.names, namespace)
 }
 
-// follow wakes namespaces until the set is empty. If it has missed removals it wakes all namespaces
-// of the set and ends: each of them calls add again, which starts another follower.
+// follow is the follower. It wakes namespaces until the set is empty. If it has missed removals, it
+// wakes all namespaces of the set and ends: reconcile then calls add for each of them, which starts
+// another follower.
 func (w *waiting) follow(ctx context.Context, removals Removals) {
 	defer removals.Close()
 	for {
@@ -107,8 +109,8 @@ func (w *waiting) wakeAll() {
 	}
 }
 
-// awaited returns those of the namespaces gone that are in the set, or the whole set with all. If
-// more is false, the follower must end: awaited has noted that none runs.
+// awaited returns the namespaces of gone that are in the set. If all is true, it returns the whole
+// set. If more is false, awaited has noted that no follower runs, and the follower must end.
 func (w *waiting) awaited(gone []string, all bool) (list []string, more bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

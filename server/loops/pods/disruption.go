@@ -19,17 +19,19 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// This file has the loops that keep the status of budgets and clear stale disruption conditions of
-// pods. Package server runs it as the controller disruption-controller. The other writer of a
-// budget's status is the eviction of a pod, which charges the budget; resourceVersion keeps the two
-// from overwriting each other.
+// This file has three loops: one keeps the status of budgets, one clears stale disruption
+// conditions of pods, and one warns about pods with several budgets. Package server runs them as
+// the controller disruption-controller. The other writer of a budget's status is the eviction of a
+// pod, which charges the budget. Each write of the two names the resourceVersion that was read, so
+// neither overwrites the other.
 
 // Disruption is the controller that counts the pods of budgets and writes into the status of each
 // how many of them may be evicted.
 //
-// An evicted pod is in disruptedPods of the status from the moment its eviction is granted. It
-// counts as not healthy from then on, though it may still run. The entry goes when the pod is being
-// deleted, or after disruptionTime, when the eviction is taken to have failed.
+// An evicted pod is in disruptedPods of the status from the moment when its eviction is granted.
+// From then on it counts as not healthy, although it may still run. The entry is removed when the
+// pod is being deleted. It is also removed after disruptionTime, because the eviction counts as
+// failed then.
 //
 // Disruption also sets the condition DisruptionTarget of a pod to False if the announced disruption
 // has not come within disruptionTime (KEP-3329), and warns about pods that several budgets select.
@@ -41,7 +43,7 @@ type Disruption struct {
 	// Resource returns the resource of a kind in a version, and whether it has the subresource
 	// scale. ok is false if no such kind is served.
 	Resource func(gvk meta.GroupVersionKind) (resource meta.GroupVersionResource, scales, ok bool)
-	// Log is told of what fails.
+	// Log gets a line for each failure.
 	Log *zap.Logger
 
 	pods    *controller.Informer[View]
@@ -56,8 +58,8 @@ const disruptionTime = 2 * time.Minute
 // budgetView is the part of a budget that the Informer keeps.
 type budgetView struct {
 	Selector meta.LabelRequirements
-	// Generation and Status are here only so that a change of spec or status is seen and the budget
-	// counted again.
+	// Generation and Status are here only so that the Informer adds the budget when its spec or
+	// status changes, and the budget is counted again.
 	Generation int64
 	Status     policyv1.PodDisruptionBudgetStatus
 }
@@ -66,7 +68,8 @@ type budgetView struct {
 func (d *Disruption) Run(ctx context.Context) {
 	d.pods = Of(d.Informers)
 	d.budgets = controller.InformerOf(d.Informers, budgetResource, func(b *policyv1.PodDisruptionBudget) *budgetView {
-		// The compiled selector is out of the Informer's reach, so its strings are copied before.
+		// Detach cannot reach into the compiled selector, so the strings are copied before it is
+		// compiled.
 		controller.Detach(b.Spec.Selector)
 		return &budgetView{budgetSelector(b), b.Generation, b.Status}
 	})
@@ -141,9 +144,10 @@ func (d *Disruption) warn(ctx context.Context, name controller.Name) (again time
 	return 0, nil
 }
 
-// count computes the status of a budget and writes it if it differs. Events about the count go with
-// the write, so an unchanged status does not repeat them. A failed computation is written into the
-// status (see failed) and is no error of the loop: another try needs a change of a pod or budget.
+// count computes the status of a budget and writes it if it differs. Events about the count follow
+// a write only, so a count that changes nothing does not repeat them. If the computation fails,
+// count writes that into the status (see failed), and returns no error: the next change of a pod or
+// of the budget brings the next try.
 func (d *Disruption) count(ctx context.Context, name controller.Name) (again time.Duration, err error) {
 	budgets := client.For[*policyv1.PodDisruptionBudget](d.Client, budgetResource).In(name.Namespace)
 	b, err := budgets.Get(ctx, name.Name, meta.GetOptions{})
@@ -187,9 +191,9 @@ type tally struct {
 	pods []countedPod // all pods that the budget selects, by name
 	// These become currentHealthy, desiredHealthy and expectedPods of the status.
 	healthy, desired, expected int32
-	disrupted                  map[string]meta.Time     // by pod: when its eviction was granted; it is still awaited
-	stayed                     []corev1.ObjectReference // pods that were not deleted within disruptionTime
-	again                      time.Duration            // until the first of disrupted runs out; 0 if there is none
+	disrupted                  map[string]meta.Time     // by pod still to be deleted: when its eviction was granted
+	stayed                     []corev1.ObjectReference // the pods that were not deleted within disruptionTime
+	again                      time.Duration            // until an entry of disrupted runs out; 0 if it is empty
 	events                     []budgetEvent
 }
 
@@ -202,8 +206,8 @@ type countedPod struct {
 // budgetEvent is an Event about a budget, with Kubernetes' reason and text.
 type budgetEvent struct{ reason, typ, message string }
 
-// tally finds the pods of a budget and counts the healthy ones: those that are ready, not being
-// deleted, and not awaited to be.
+// tally finds the pods of a budget and counts the healthy ones: those that are ready, are not being
+// deleted, and have no granted eviction that is still to delete them.
 func (d *Disruption) tally(b *policyv1.PodDisruptionBudget, now time.Time) *tally {
 	t := &tally{now: now, disrupted: map[string]meta.Time{}}
 	selector := budgetSelector(b)
@@ -231,8 +235,8 @@ func (d *Disruption) tally(b *policyv1.PodDisruptionBudget, now time.Time) *tall
 	return t
 }
 
-// awaitsEviction reports whether a pod whose eviction was granted at charged is still expected to
-// be deleted. It enters the pod in disrupted if so, and in stayed if not.
+// awaitsEviction reports whether a pod is still expected to be deleted. charged is when its
+// eviction was granted. awaitsEviction enters the pod in disrupted if so, and in stayed if not.
 func (t *tally) awaitsEviction(pod countedPod, charged meta.Time) bool {
 	left := charged.Add(disruptionTime).Sub(t.now)
 	if left <= 0 {
@@ -289,7 +293,7 @@ func (d *Disruption) expect(ctx context.Context, b *policyv1.PodDisruptionBudget
 }
 
 // fill puts the count into the status of a budget. A budget that expects no pods allows no
-// disruption: its first pods may exist before they are counted here.
+// disruption, because its first pods may exist before they are counted.
 func (t *tally) fill(b *policyv1.PodDisruptionBudget) {
 	s := &b.Status
 	conditions := s.Conditions
@@ -313,7 +317,7 @@ func failed(s *policyv1.PodDisruptionBudgetStatus, err error, now time.Time) {
 	}, now)
 }
 
-// announced returns a pod whose status announces a disruption that may never come.
+// announced returns the pod if its status announces a disruption that has not come yet.
 func announced(name controller.Name, _, now *View) []controller.Name {
 	if now == nil || now.Disrupted.IsZero() {
 		return nil
@@ -335,7 +339,7 @@ func (d *Disruption) clearStale(ctx context.Context, name controller.Name) (agai
 		return 0, controller.IgnoreNotFound(err)
 	}
 	if at := disruptedSince(pod); at.IsZero() || time.Since(at) < disruptionTime {
-		return 0, nil // the Informer lags behind; it will report this state, and the pod is looked at then
+		return 0, nil // the Informer lags behind; when it has this state, it adds the pod again
 	}
 	pod.Status.SetCondition(corev1.PodCondition{
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, ObservedGeneration: pod.Generation,
@@ -345,8 +349,9 @@ func (d *Disruption) clearStale(ctx context.Context, name controller.Name) (agai
 }
 
 // disruptedSince returns when the condition DisruptionTarget of a pod became True. It returns zero
-// if the condition is not True, the pod is being deleted or has ended, or a kubelet set the
-// condition: a kubelet ends the pod by itself, however long that takes.
+// if the condition is not True, or if the pod is being deleted or has ended. It also returns zero
+// if a kubelet set the condition, because a kubelet then ends the pod itself, however long that
+// takes.
 func disruptedSince(p *corev1.Pod) time.Time {
 	c := p.Status.Condition(corev1.DisruptionTarget)
 	if c == nil || c.Status != corev1.ConditionTrue || c.Reason == "TerminationByKubelet" ||

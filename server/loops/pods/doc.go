@@ -5,21 +5,22 @@
 //
 // Words: a View is the part of a pod that an Informer keeps, and a Node that of a node. A pod has
 // ended if its phase is none of Pending, Running and Unknown. A budget is a PodDisruptionBudget. An
-// eviction charges a budget: it lowers disruptionsAllowed and enters the pod in disruptedPods of
-// the budget's status. A count is one computation of a budget's status.
+// eviction charges a budget: in the budget's status, it lowers disruptionsAllowed and enters the
+// pod in disruptedPods. A count is one computation of a budget's status.
 //
 // Laws:
 //   - All loops of a run share one Informer of pods and one of nodes (Of, NodesOf).
-//   - A pod or job is read again before it is deleted, and deleted by its UID, so a newer one of
-//     the same name is safe.
+//   - A pod or job is read again before it is deleted, and its UID is a precondition of the delete,
+//     so a newer object of the same name is never deleted.
 //   - A budget whose pods cannot be counted allows no disruption.
 //
 // Package server makes the loops for each run, fills in their exported fields, and calls Run of
-// each once in a goroutine of its own. Other loops (server/loops/endpoints, server/loops/volumes)
+// each once, in a goroutine of its own. Other loops (server/loops/endpoints, server/loops/volumes)
 // use Of, NodesOf and the views.
 //
-// Not here: the eviction of pods, which charges budgets (registry/core), and the creation of pods,
-// which kubelets, schedulers and workload controllers care for outside of this server.
+// Not here: the eviction of pods, which charges budgets (registry/core). Pods are created,
+// scheduled and run by programs outside of this server: workload controllers, schedulers and
+// kubelets.
 //
-// Read: pods.go, podgc.go, disruption.go, podscale.go.
+// Read: pods.go, nodes.go; podgc.go, finishedjobs.go; disruption.go, podscale.go.
 package pods

@@ -13,14 +13,14 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// FinishedJobs is the loop that deletes jobs which have finished, when ttlSecondsAfterFinished of
-// their spec is over (KEP-592). It deletes them with the propagation policy Foreground, so the
-// garbage collector deletes their pods first. The clock of this server is compared with the time
-// in the job's condition.
+// FinishedJobs is the loop that deletes a finished job when spec.ttlSecondsAfterFinished is over
+// (KEP-592). It deletes the job with the propagation policy Foreground, so the garbage collector
+// deletes the pods of the job first. The time begins with the job's condition Complete or Failed,
+// and is measured by the clock of this server.
 type FinishedJobs struct {
 	// Informers are the informers of the run, with the client that the loop uses.
 	Informers *controller.Informers
-	// Log is told of what fails.
+	// Log gets a line for each failure.
 	Log *zap.Logger
 }
 
@@ -28,8 +28,8 @@ type FinishedJobs struct {
 // (--concurrent-ttl-after-finished-syncs of kube-controller-manager, with its default).
 const finishedJobsWorkers = 5
 
-// finishedJob is the part that the Informer keeps of a job that will be deleted. Of other jobs it
-// keeps nothing.
+// finishedJob is the part that the Informer keeps of a job that will be deleted. It keeps nothing
+// of other jobs.
 type finishedJob struct {
 	Expires time.Time // when the job may be deleted
 }
@@ -70,8 +70,8 @@ func (c *FinishedJobs) Run(ctx context.Context) {
 	}.Run(ctx)
 }
 
-// delete reads a job and deletes it if its time is over. If ttlSecondsAfterFinished has been raised
-// meanwhile, it returns the time that is left.
+// delete reads a job and deletes it if its time is over. If somebody has raised
+// ttlSecondsAfterFinished meanwhile, delete returns the time that is left.
 func (c *FinishedJobs) delete(ctx context.Context, name controller.Name) (time.Duration, error) {
 	jobs := client.For[*batchv1.Job](c.Informers.Client(), jobsResource).In(name.Namespace)
 	job, err := jobs.Get(ctx, name.Name, meta.GetOptions{})

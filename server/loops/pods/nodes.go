@@ -10,13 +10,13 @@ import (
 // Node is the part of a node that the Informer of NodesOf keeps. Heartbeats of kubelets do not
 // change it.
 type Node struct {
-	// OutOfService tells that the node is not ready and has the taint
-	// node.kubernetes.io/out-of-service, by which an operator states that the node is off. Its pods
-	// may then be deleted without waiting for its kubelet (KEP-2268).
+	// OutOfService says that the node is not ready and has the taint
+	// node.kubernetes.io/out-of-service, by which an operator states that the machine is off. Pods
+	// of the node may then be deleted without waiting for its kubelet (KEP-2268).
 	OutOfService bool
 	Zone         string // label topology.kubernetes.io/zone; "" if there is none
-	// Counted tells that the node is ready and not part of the control plane. The CPU of other
-	// nodes does not count for the share of a zone.
+	// Counted says that the node is ready and not part of the control plane. Only the CPU of such
+	// nodes counts for the share of a zone.
 	Counted  bool
 	MilliCPU int64 // allocatable CPU in thousandths
 }

@@ -18,12 +18,13 @@ import (
 )
 
 // This file deletes pods that no kubelet will delete. Package server runs it as the controller
-// pod-garbage-collector-controller. Kubernetes looks at all pods each 20 seconds; this loop works
-// on a pod when the pod or its node changes, and looks at all pods only when too many have ended.
+// pod-garbage-collector-controller. Kubernetes looks at all pods every 20 seconds. This loop works
+// on a pod when the pod changes, and when its node is deleted or put out of service. It goes
+// through all pods of the Informer only then, and when too many pods have ended.
 
 // PodGC is the loop that deletes
-//   - pods of a node that does not exist, after quarantine (orphaned pods);
-//   - pods that are being deleted and have no node, since no kubelet ends them;
+//   - pods on a node that has not existed for the time quarantine (orphaned pods);
+//   - pods that are being deleted and have no node, because no kubelet ends them;
 //   - pods that are being deleted on a node that is out of service (Node.OutOfService);
 //   - pods that have ended, if there are more than Ended: evicted pods first, then the oldest.
 type PodGC struct {
@@ -32,16 +33,16 @@ type PodGC struct {
 	// Ended is the number of ended pods that are kept; 0 keeps all
 	// (--terminated-pod-gc-threshold of kube-controller-manager).
 	Ended int
-	// Log is told of what fails and of each pod that is deleted.
+	// Log gets a line for each failure and for each pod that is deleted.
 	Log *zap.Logger
 
 	pods  *controller.Informer[View]
 	nodes *controller.Informer[Node]
 	ended atomic.Int64  // the number of ended pods; podChanged counts them
-	full  chan struct{} // has a token when ended has risen above Ended
+	full  chan struct{} // has a token when ended has risen above Ended; sweep waits for it
 
 	mu     sync.Mutex
-	absent map[string]time.Time // by name of a node that pods name and that does not exist: since when
+	absent map[string]time.Time // by node: when the loop first missed a node that a pod names
 	tidied time.Time            // when old entries were last removed from absent
 }
 
@@ -90,7 +91,8 @@ func (c *PodGC) podChanged(name controller.Name, before, now *View) []controller
 	return []controller.Name{name}
 }
 
-// nodeChanged returns the pods of a node that was deleted or is out of service.
+// nodeChanged returns the pods on a node that was deleted or is out of service, and none for other
+// changes.
 func (c *PodGC) nodeChanged(name controller.Name, _, now *Node) []controller.Name {
 	if now != nil {
 		c.mu.Lock()
@@ -109,9 +111,10 @@ func (c *PodGC) nodeChanged(name controller.Name, _, now *Node) []controller.Nam
 	return pods
 }
 
-// reconcile deletes one pod if its node is missing or out of service. It asks the server for a
-// missing node before it deletes the pod, because the Informer may lag behind, and a node that
-// cannot be read is hidden from it: then Get fails, and the pod stays.
+// reconcile deletes one pod for one of the first three reasons in the list at PodGC. Before it
+// deletes a pod because the Informer has no such node, it asks the server for the node. The
+// Informer may lag behind, and it has no node that cannot be read; Get then fails, and the pod
+// stays.
 func (c *PodGC) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	pod := c.pods.Get(name)
 	if pod == nil {
@@ -143,14 +146,15 @@ func (c *PodGC) reconcile(ctx context.Context, name controller.Name) (time.Durat
 }
 
 // quarantined returns how much of quarantine is left for a missing node. The quarantine begins with
-// the first call for the node, which is later than its deletion if this server has just started.
+// the first call for the node. If this server has just started, the node may have been missing for
+// longer.
 func (c *PodGC) quarantined(node string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	since, known := c.absent[node]
 	if !known {
 		since = time.Now()
-		if since.Sub(c.tidied) > quarantine { // a look through the map at each new name would be quadratic
+		if since.Sub(c.tidied) > quarantine { // not at each new name: the time would grow with the square of names
 			c.tidied = since
 			maps.DeleteFunc(c.absent, func(_ string, at time.Time) bool { return since.Sub(at) > forgetAbsent })
 		}
@@ -159,8 +163,8 @@ func (c *PodGC) quarantined(node string) time.Duration {
 	return quarantine - time.Since(since)
 }
 
-// sweep deletes ended pods whenever there are more than Ended, until ctx ends. While there are too
-// many, for example because a deletion fails, it tries again after sweepPause.
+// sweep deletes ended pods whenever there are more than Ended, until ctx ends. As long as there are
+// too many, for example because deletions fail, it tries again after sweepPause.
 func (c *PodGC) sweep(ctx context.Context) {
 	if c.pods.Synced(ctx) != nil {
 		return
@@ -183,8 +187,8 @@ func (c *PodGC) sweep(ctx context.Context) {
 	}
 }
 
-// tooMany returns the ended pods beyond the Ended that are kept. Evicted pods are returned before
-// others and older ones before newer ones, as in Kubernetes.
+// tooMany returns the ended pods to delete, so that Ended of them remain. It takes evicted pods
+// before others, and older pods before newer ones, as Kubernetes does.
 func (c *PodGC) tooMany() map[controller.Name]*View {
 	ended := map[controller.Name]*View{}
 	c.pods.All(func(name controller.Name, pod *View) {
@@ -208,10 +212,10 @@ func (c *PodGC) tooMany() map[controller.Name]*View {
 	return ended
 }
 
-// delete deletes a pod without a grace period. If the pod has not ended, delete first sets its
-// phase to Failed, and adds the condition why if that is not nil, so that a job controller, for
-// example, counts the pod as failed (KEP-3329). It does nothing if the pod was replaced or bound to
-// another node since known was made.
+// delete deletes a pod without a grace period. If the phase of the pod is neither Succeeded nor
+// Failed, delete first sets it to Failed, so that a job controller, for example, counts the pod as
+// failed (KEP-3329). It then also adds the condition why, unless why is nil. known is the pod as
+// the loop has seen it. If the pod was replaced or bound to a node since, delete does nothing.
 func (c *PodGC) delete(ctx context.Context, name controller.Name, known *View, why *corev1.PodCondition) error {
 	pods := client.For[*corev1.Pod](c.Informers.Client(), corev1.GroupVersion.WithResource("pods")).In(name.Namespace)
 	pod, err := pods.Get(ctx, name.Name, meta.GetOptions{})

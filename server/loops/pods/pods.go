@@ -9,9 +9,9 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// View is the part of a pod that the Informer of Of keeps. A loop sees a change of a pod only if
-// the View differs, so a field costs work whenever it changes. Views are shared: nobody modifies
-// one.
+// View is the part of a pod that the Informer of Of keeps. A loop is told of a change of a pod only
+// if the change changes the View, so each field here causes work whenever it changes. Views are
+// shared: nobody modifies one.
 type View struct {
 	UID        meta.UID
 	Labels     map[string]string
@@ -27,10 +27,11 @@ type podLife struct {
 	Phase    corev1.PodPhase
 	Evicted  bool // the phase is Failed with the reason Evicted
 	Deleting bool // it has a deletionTimestamp
-	ShutDown bool // Deleting with a grace period of zero: its containers are not waited for
+	ShutDown bool // Deleting with a grace period of zero: nobody waits for its containers any longer
 	Ready    bool
 	Turned   time.Time // when the condition Ready last changed; zero if there is no such condition
-	// Disrupted is when a disruption was announced that may never come; see disruptedSince.
+	// Disrupted is the time since which the condition DisruptionTarget announces a disruption that
+	// has not come yet. It is zero if there is none, or if a kubelet announced it.
 	Disrupted time.Time
 }
 
@@ -39,7 +40,7 @@ type podLocation struct {
 	Node                string
 	IPs                 []string
 	Hostname, Subdomain string
-	Ports               []corev1.ContainerPort // see namedPorts
+	Ports               []corev1.ContainerPort // the named ports of its containers and sidecars
 }
 
 // podClaims are the names of the persistent volume claims that a pod has as volumes.
@@ -103,9 +104,9 @@ func newPodClaims(p *corev1.Pod) (c podClaims) {
 	return c
 }
 
-// ended reports whether a pod's containers have stopped for good. It is false for nil, so that it
-// can be asked about a state before or after a change. Any phase but the three below counts as
-// ended, as in Kubernetes' pod garbage collector.
+// ended reports whether a pod's containers have stopped for good. Any phase but the three below
+// counts as ended, as in Kubernetes' pod garbage collector. A nil View, which stands for a pod that
+// does not exist before or after a change, has not ended.
 func (p *View) ended() bool {
 	return p != nil &&
 		p.Phase != corev1.PodPending && p.Phase != corev1.PodRunning && p.Phase != corev1.PodUnknown

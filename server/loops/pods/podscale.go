@@ -11,10 +11,10 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// scale returns the sum of spec.replicas of the controllers of pods, each controller counted once.
-// unmanaged reports whether a pod has no controller, and so adds nothing to the sum. It is an error
-// if the controller of a pod does not exist or has no scale subresource. Error texts are
-// Kubernetes', because they stand in the budget's status.
+// scale returns the number of pods that the controllers of pods want: the sum of spec.replicas of
+// their scales, each controller counted once. unmanaged says that some pod has no controller; such
+// a pod adds nothing to the sum. It is an error if the controller of a pod does not exist or has no
+// scale subresource. Error texts are Kubernetes', because the budget's status shows them.
 func (d *Disruption) scale(ctx context.Context, pods []countedPod) (sum int32, unmanaged bool, err error) {
 	asked, counted := map[meta.UID]bool{}, map[meta.UID]bool{}
 	for _, pod := range pods {
@@ -42,9 +42,10 @@ func (d *Disruption) scale(ctx context.Context, pods []countedPod) (sum int32, u
 	return sum, unmanaged, nil
 }
 
-// scaleOf returns the scale of the controller that ref names, nil if that does not exist. For a
-// replica set of a deployment it returns the scale of the deployment: during a rollout a deployment
-// has several replica sets, and the sum of their replicas is not what the deployment should have.
+// scaleOf returns the scale of the controller that ref names, or nil if that controller does not
+// exist. For a replica set of a deployment it returns the scale of the deployment. During a rollout
+// a deployment has several replica sets, and the sum of their replicas differs from the number that
+// the deployment should have.
 func (d *Disruption) scaleOf(
 	ctx context.Context, namespace string, ref *meta.OwnerReference,
 ) (*autoscalingv1.Scale, error) {
@@ -85,8 +86,9 @@ func isApps(gvk meta.GroupVersionKind, kind string) bool {
 	return gvk.Kind == kind && (gvk.Group == "apps" || gvk.Group == "extensions")
 }
 
-// deploymentOf returns the reference from a replica set to the deployment that controls it. It
-// returns nil if there is none, or the replica set does not exist or has another UID than ref.
+// deploymentOf returns the reference from the replica set that ref names to the deployment that
+// controls it. It returns nil if no deployment does, or if no replica set with the name and UID of
+// ref exists.
 func (d *Disruption) deploymentOf(
 	ctx context.Context, namespace string, ref *meta.OwnerReference,
 ) (*meta.OwnerReference, error) {

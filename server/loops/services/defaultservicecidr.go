@@ -15,10 +15,15 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
+// This file keeps the default ServiceCIDR. server/addresses calls Ensure in a post-start hook, and
+// Run after that. It also has setReady, by which both loops for ServiceCIDRs write the condition
+// Ready.
+
 // DefaultServiceCIDR is the loop that keeps the default ServiceCIDR. It creates the object if it is
 // missing, adds the second range when a single-stack cluster becomes dual-stack, and sets the
 // condition Ready to True if the object has no such condition. If the object has other ranges than
-// CIDRs, it leaves them and warns once. Every server has its own, and any of them may write first.
+// CIDRs, the loop leaves them and warns once. Each server runs this loop, and any server may write
+// first.
 type DefaultServiceCIDR struct {
 	// Client reads and writes the ServiceCIDR.
 	Client *client.Client
@@ -28,7 +33,7 @@ type DefaultServiceCIDR struct {
 	CIDRs []string
 	// Events reports problems that an administrator has to solve.
 	Events *controller.Recorder
-	// Log is told of the same problems, and of what fails.
+	// Log gets a line for each of these problems, and for each failure.
 	Log *zap.Logger
 
 	warned map[string]bool // reasons that warnOnce has reported; only one goroutine uses it
@@ -64,8 +69,9 @@ func (c *DefaultServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] 
 	return client.For[*networkingv1.ServiceCIDR](c.Client, networkingv1.GroupVersion.WithResource("servicecidrs"))
 }
 
-// reconcile creates or widens the ServiceCIDR and marks it ready. Its error may be that another
-// server's write came first. Ensure then tries again, and Run waits for the change to be seen.
+// reconcile creates or widens the ServiceCIDR and marks it ready. If another server wrote first, it
+// returns the error of its own write. Ensure then tries again, and the watch of Run brings the
+// change of the other server.
 func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 	cidr, err := c.cidrs().Get(ctx, c.Name, meta.GetOptions{})
 	if meta.IsNotFound(err) {
@@ -74,7 +80,7 @@ func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 		}, meta.CreateOptions{})
 	}
 	if err != nil {
-		return err // also if another server was faster
+		return err // also AlreadyExists, if another server was faster
 	}
 	if has := cidr.Spec.CIDRs; len(c.CIDRs) == 2 && len(has) == 1 && has[0] == c.CIDRs[0] {
 		cidr.Spec.CIDRs = c.CIDRs
@@ -92,7 +98,7 @@ func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 }
 
 // markReady sets the condition Ready of a ServiceCIDR with the configured ranges to True. It leaves
-// a condition that exists, because the ServiceCIDR loop may have set it to False. If the ranges
+// a condition that is True or False, because the loop ServiceCIDR may have set it. If the ranges
 // differ or the condition is False, it warns once.
 func (c *DefaultServiceCIDR) markReady(ctx context.Context, cidr *networkingv1.ServiceCIDR) error {
 	if cidr.DeletionTimestamp != nil {
@@ -122,8 +128,8 @@ func (c *DefaultServiceCIDR) markReady(ctx context.Context, cidr *networkingv1.S
 	return err
 }
 
-// warnOnce calls warn for the first problem with a reason. Only an administrator can solve these
-// problems, so repeats would say nothing new.
+// warnOnce calls warn unless it has done so for this reason before. Only an administrator can solve
+// these problems, so a repeated warning would say nothing new.
 func (c *DefaultServiceCIDR) warnOnce(ctx context.Context, cidr *networkingv1.ServiceCIDR, reason, message string) {
 	if c.warned[reason] {
 		return

@@ -24,30 +24,31 @@ import (
 // the server starts, Run while it serves, and Withdraw when it stops.
 
 // KubernetesService is the loop that creates the Service "kubernetes" if it is missing, and writes
-// the addresses of the live API servers into its Endpoints and EndpointSlice. Every server runs its
-// own; they agree, since they read the same list of servers. Calls of its methods do not overlap.
+// the addresses of the live API servers into its Endpoints and EndpointSlice. Each server runs this
+// loop. All of them write the same addresses, because they read the same list of servers. Calls of
+// the methods must not overlap.
 type KubernetesService struct {
 	// Client reads and writes the three objects.
 	Client *client.Client
 	// ClusterIP is the cluster IP of the Service.
 	ClusterIP netip.Addr
-	// NodePort is the port of all nodes that leads to the Service as well; with 0 there is none,
-	// and the type of the Service is ClusterIP.
+	// NodePort is the port on all nodes that also leads to the Service. If it is 0, there is no
+	// such port, and the type of the Service is ClusterIP.
 	NodePort int32
 	// Port is the secure port of this server. The servers of a cluster must have the same.
 	Port int32
 	// Servers returns the IP addresses of the live servers. If it is nil, this loop keeps the
 	// Service only, and leaves Endpoints and EndpointSlice to an administrator.
 	Servers func(ctx context.Context) ([]string, error)
-	// Changes adds any name when the answer of Servers may have changed. If it is nil, the answer
-	// never changes by itself.
+	// Changes adds some name, no matter which, when the result of Servers may have changed. If
+	// Changes is nil, the result of Servers never changes.
 	Changes controller.Source
-	// Slices tells that EndpointSlices are served, so that the loop keeps one.
+	// Slices says that EndpointSlices are served, so the loop keeps one.
 	Slices bool
-	// Log is told of new server addresses and of what fails.
+	// Log gets a line for each write of new server addresses, and for each failure.
 	Log *zap.Logger
 
-	portTaken time.Time // when this server last replaced another port in the Endpoints by Port
+	portTaken time.Time // when this server last set the port of the Endpoints to Port instead of another
 }
 
 // portPause is how long a server leaves the port of the Endpoints alone after it has set it.
@@ -81,8 +82,8 @@ func (c *KubernetesService) Run(ctx context.Context) {
 	controller.Loop{Source: controller.Join(sources...), Reconcile: reconcile, Log: c.Log}.Run(ctx)
 }
 
-// errNoServers keeps the Endpoints as they are. The list of servers must be wrong if it is empty,
-// because this server is alive.
+// errNoServers is the error of Reconcile if the list of servers is empty. The list must be wrong
+// then, because this server is alive. So Reconcile leaves the Endpoints as they are.
 var errNoServers = errors.New("no API server is listed as live, so the endpoints of the Service kubernetes stay as they are")
 
 // Reconcile brings the Service, its Endpoints and its EndpointSlice up to date once. It returns the
@@ -110,9 +111,9 @@ func (c *KubernetesService) Reconcile(ctx context.Context) error {
 	return c.publishSlice(ctx, endpoints)
 }
 
-// Withdraw writes Servers into the Endpoints and the EndpointSlice, even if there are none. It is
-// called when this server stops, after it has left the list of servers. It creates no object but
-// the EndpointSlice.
+// Withdraw writes the present result of Servers into the Endpoints and the EndpointSlice, even if
+// it is empty. It is called when this server stops, after the server has left the list of servers.
+// It creates the EndpointSlice if it is missing, but not the other two objects.
 func (c *KubernetesService) Withdraw(ctx context.Context) error {
 	servers, err := c.Servers(ctx)
 	if err != nil {
@@ -128,8 +129,8 @@ func (c *KubernetesService) Withdraw(ctx context.Context) error {
 	return c.publishSlice(ctx, endpoints)
 }
 
-// ensureService creates the Service if it is missing. An existing one it leaves as it is, because
-// an administrator may have changed it.
+// ensureService creates the Service if it is missing. It leaves a Service that exists as it is,
+// because an administrator may have changed it.
 func (c *KubernetesService) ensureService(ctx context.Context) error {
 	_, err := c.services().Get(ctx, kubernetesName, meta.GetOptions{})
 	if !meta.IsNotFound(err) {
@@ -176,10 +177,12 @@ func (c *KubernetesService) publish(
 	return c.endpoints().Update(ctx, next, meta.UpdateOptions{})
 }
 
-// endpointsOf returns the wanted Endpoints. old are the stored ones, nil if there are none; it does
-// not change them. It keeps the port of old if several servers are live, since these must serve on
-// one port, and during portPause. It keeps the order of the addresses in old, so that two servers
-// do not reorder them in turns. A subset that is added by others is removed.
+// endpointsOf returns the Endpoints that should be stored. old are the stored ones, nil if there
+// are none; endpointsOf does not change old. It keeps the port of old during portPause, and if
+// several servers are live, because these must all serve on one port. If the addresses are the
+// same, it keeps their order in old, so that two servers do not reorder them in turns. If old has
+// more than one subset, another client has added it, and one subset with this server's port
+// replaces all.
 func (c *KubernetesService) endpointsOf(old *corev1.Endpoints, servers []string) *corev1.Endpoints {
 	next := &corev1.Endpoints{ObjectMeta: meta.ObjectMeta{Name: kubernetesName, Namespace: "default"}}
 	if old != nil {
@@ -213,7 +216,8 @@ func (c *KubernetesService) endpointsOf(old *corev1.Endpoints, servers []string)
 	return next
 }
 
-// sameServers reports whether list has the addresses in servers, each as often, in any order.
+// sameServers reports whether list has the addresses in servers in any order, each as often as
+// servers.
 func sameServers(list []corev1.EndpointAddress, servers []string) bool {
 	var ips []string
 	for i := range list {
@@ -225,8 +229,8 @@ func sameServers(list []corev1.EndpointAddress, servers []string) bool {
 	return slices.Equal(ips, servers)
 }
 
-// publishSlice writes the content of endpoints into the EndpointSlice, if it differs. A slice of
-// the other address type is deleted and created anew, because the type is immutable.
+// publishSlice writes the content of endpoints into the EndpointSlice, if it differs. It deletes a
+// slice of the other address type and creates a new one, because the type is immutable.
 func (c *KubernetesService) publishSlice(ctx context.Context, endpoints *corev1.Endpoints) error {
 	next := sliceOf(endpoints)
 	now, err := c.slices().Get(ctx, kubernetesName, meta.GetOptions{})

@@ -24,21 +24,22 @@ type ServiceCIDR struct {
 	// AddressManager is the value of the label ipaddress.kubernetes.io/managed-by of IPAddresses
 	// that belong to services. Other IPAddresses do not block.
 	AddressManager string
-	// Grace is how long a ServiceCIDR stays at least after its deletion was requested. Servers stop
-	// taking addresses from it when they see the request, which must be before it is gone.
+	// Grace is how long a ServiceCIDR exists at least after its deletion was requested. Each server
+	// must see the request while the ServiceCIDR exists, because it takes no more addresses from
+	// the ServiceCIDR then.
 	Grace time.Duration
 	// Events reports ServiceCIDRs whose status cannot be written.
 	Events *controller.Recorder
-	// Log is told of what fails.
+	// Log gets a line for each failure.
 	Log *zap.Logger
 }
 
 // cidrFinalizer is Kubernetes' finalizer of ServiceCIDRs.
 const cidrFinalizer = "networking.k8s.io/service-cidr-finalizer"
 
-// retryBlocked is the time between two looks at a blocked ServiceCIDR. Kubernetes watches all
-// IPAddresses instead, which costs a call for each service that is made or deleted, though a
-// ServiceCIDR is rarely being deleted.
+// retryBlocked is the time between two looks at a ServiceCIDR with blocked addresses. Kubernetes
+// watches all IPAddresses instead. That costs work for each service that is created or deleted,
+// although ServiceCIDRs are rarely deleted.
 const retryBlocked = 2 * time.Second
 
 // Run keeps ServiceCIDRs up to date until ctx ends, and returns when the work under way has ended.
@@ -81,8 +82,8 @@ func (c *ServiceCIDR) reconcile(ctx context.Context, name controller.Name) (time
 }
 
 // release removes the finalizer of a ServiceCIDR that is being deleted. If an address is blocked,
-// it sets the condition Ready to False with the reason Terminating instead. It returns when to look
-// again.
+// release sets the condition Ready to False with the reason Terminating instead. It returns the
+// pause before the next look, or 0 if none is needed.
 func (c *ServiceCIDR) release(ctx context.Context, cidr *networkingv1.ServiceCIDR) (time.Duration, error) {
 	if !slices.Contains(cidr.Finalizers, cidrFinalizer) {
 		return 0, nil // the finalizers of other controllers are not ours to remove
@@ -133,7 +134,7 @@ func (c *ServiceCIDR) blocked(ctx context.Context, cidr *networkingv1.ServiceCID
 	for a, err := range addresses.All(meta.WithUnread(ctx), meta.ListOptions{
 		LabelSelector: networkingv1.LabelManagedBy + "=" + c.AddressManager,
 	}) {
-		if err != nil && !meta.IsUnreadable(err) { // an unreadable one counts: its name is the address
+		if err != nil && !meta.IsUnreadable(err) { // an unreadable IPAddress counts too: its name is the address
 			return false, err
 		}
 		ip, err := netip.ParseAddr(a.Name)

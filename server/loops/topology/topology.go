@@ -3,9 +3,10 @@
 // traffic as its nodes have CPU. An endpoint serves its own zone, unless that zone has more
 // endpoints than its share and another zone has fewer.
 //
-// Words. The share of a zone is its part of the cluster's allocatable CPU, between 0 and 1. An
-// endpoint is overloaded if it gets more than 1.2 times the traffic of the average endpoint. The
-// minimum of a zone is the number of endpoints below which its endpoints are overloaded.
+// Words. A hint of an endpoint names the zone whose clients should use it. The share of a zone is
+// its part of the cluster's allocatable CPU, between 0 and 1. An endpoint is overloaded if it gets
+// more than 1.2 times the traffic of the average endpoint. The minimum of a zone is the lowest
+// number of endpoints with which none of them is overloaded.
 //
 // Laws. Either every ready endpoint of a service has a hint, or none has. A slice whose hints still
 // fit is not written.
@@ -33,7 +34,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/discoveryv1"
 )
 
-// overload is how much more traffic than the average an endpoint may get, as a part of the average.
+// overload is how much more traffic than the average endpoint an endpoint may get, as a part of the
+// average traffic.
 const overload float64 = 0.2
 
 // Node is the part of a node that Measure needs.
@@ -42,8 +44,8 @@ type Node struct {
 	MilliCPU int64  // allocatable CPU in thousandths of a core
 }
 
-// Shares are the parts of the cluster's CPU that its zones have, by zone. They add up to 1. Nil:
-// the shares are not known.
+// Shares are the parts of the cluster's CPU that its zones have, by zone. They add up to 1. If the
+// shares are not known, Shares is nil.
 type Shares map[string]float64
 
 // Measure returns the shares of the nodes' zones. It returns nil if a node has no zone or no CPU,
@@ -66,12 +68,14 @@ func Measure(nodes iter.Seq[Node]) Shares {
 	return shares
 }
 
-// minimum returns how many of n endpoints a zone with this share needs, so that none of them is
-// overloaded. The zone causes n*share average loads, and an endpoint may take 1+overload of them.
+// minimum returns how many of n endpoints a zone with this share needs at least, so that none of
+// them is overloaded. In units of the traffic of the average endpoint, the zone causes n*share, and
+// an endpoint may take 1+overload.
 func minimum(n, share float64) int { return int(math.Ceil(n * share * (1 / (1 + overload)))) }
 
-// Overloads reports whether a service with hints has too few endpoints for one of the zones. If the
-// shares are not known, all hints are wrong.
+// Overloads reports whether a service has fewer hints for a zone than the minimum of that zone.
+// hints are the numbers of the service's hints. If the shares are not known, all hints are wrong,
+// and the result is true. If the service has no hints, the result is false.
 func (s Shares) Overloads(hints Counts) bool {
 	if len(hints) == 0 {
 		return false
@@ -90,12 +94,12 @@ func (s Shares) Overloads(hints Counts) bool {
 
 // need is how many endpoints a zone should have.
 type need struct {
-	most    int     // with more in this zone, some other zone would get less than its minimum
-	desired float64 // the share of all endpoints, at least the minimum; no whole number
+	most    int     // with more endpoints in this zone, another zone would have fewer than its minimum
+	desired float64 // share times the number of all endpoints, a fraction, but at least the minimum
 }
 
-// needs divides n endpoints among the zones. problem says why that is not possible, in Kubernetes'
-// words, as the event for the service shows it; it is "" if it is possible.
+// needs divides n endpoints among the zones. If that is not possible, problem says why, in
+// Kubernetes' words, which an Event about the service shows; otherwise problem is "".
 func (s Shares) needs(n int) (needs map[string]need, problem string) {
 	if s == nil {
 		return nil, "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes"
@@ -120,22 +124,23 @@ func (s Shares) needs(n int) (needs map[string]need, problem string) {
 	return needs, ""
 }
 
-// Counts are how many endpoints have a hint for a zone, by zone.
+// Counts are the numbers of endpoints with a hint for each zone, by zone. transfers uses Counts for
+// the endpoints that zones give and take.
 type Counts map[string]int
 
-// Slices are all endpoint slices of a service that hold one type of addresses. Their hints are
-// changed in place.
+// Slices are all endpoint slices of a service with one address type. Hint changes the hints in
+// place.
 type Slices struct {
-	// Create and Update are written in any case.
+	// Create and Update are slices that are written in any case.
 	Create, Update []*discoveryv1.EndpointSlice
 	// Same are slices that need no write unless their hints change. A slice whose hints change
 	// moves to Update.
 	Same []*discoveryv1.EndpointSlice
 }
 
-// Hint gives each endpoint that is ready a hint, and counts the hints. A slice in Same keeps its
-// hints if they fit the shares. If hints are not possible, Hint removes all of them and returns the
-// problem; otherwise problem is "".
+// Hint gives each ready endpoint a hint, and returns the numbers of hints. A slice in Same keeps
+// its hints if they fit the shares. If hints are not possible, Hint removes all hints and returns
+// the problem; otherwise problem is "".
 func (s *Slices) Hint(shares Shares) (hints Counts, problem string) {
 	needs, problem := shares.needs(s.ready())
 	if problem == "" {
@@ -160,7 +165,7 @@ func (s *Slices) Hint(shares Shares) (hints Counts, problem string) {
 	return hints, ""
 }
 
-// endpoints are those of some slices, in their order.
+// endpoints yields the endpoints of all slices in lists, in their order.
 func endpoints(lists ...[]*discoveryv1.EndpointSlice) iter.Seq[*discoveryv1.Endpoint] {
 	return func(yield func(*discoveryv1.Endpoint) bool) {
 		for _, s := range slices.Concat(lists...) {
@@ -175,7 +180,7 @@ func endpoints(lists ...[]*discoveryv1.EndpointSlice) iter.Seq[*discoveryv1.Endp
 
 func ready(e *discoveryv1.Endpoint) bool { return scheme.OrZero(e.Conditions.Ready) }
 
-// ready counts the endpoints that are ready.
+// ready returns the number of endpoints that are ready.
 func (s *Slices) ready() (n int) {
 	for e := range endpoints(s.Create, s.Update, s.Same) {
 		if ready(e) {
@@ -185,7 +190,7 @@ func (s *Slices) ready() (n int) {
 	return n
 }
 
-// clear removes all hints.
+// clear removes all hints. A slice in Same that had hints moves to Update.
 func (s *Slices) clear() {
 	s.Same = slices.DeleteFunc(s.Same, func(slice *discoveryv1.EndpointSlice) bool {
 		hinted := slices.ContainsFunc(slice.Endpoints, func(e discoveryv1.Endpoint) bool { return e.Hints != nil })
@@ -199,8 +204,8 @@ func (s *Slices) clear() {
 	}
 }
 
-// keep counts the hints of the slices in Same that fit the needs. It moves the other slices to
-// Update.
+// keep returns the numbers of hints in the slices of Same whose hints fit the needs. It moves the
+// other slices to Update.
 func (s *Slices) keep(needs map[string]need) Counts {
 	kept := Counts{}
 	s.Same = slices.DeleteFunc(s.Same, func(slice *discoveryv1.EndpointSlice) bool {
@@ -217,9 +222,9 @@ func (s *Slices) keep(needs map[string]need) Counts {
 	return kept
 }
 
-// fitting counts the hints of a slice. They do not fit if a ready endpoint has none, if they name a
-// zone that needs no endpoints, or if a zone has more than its most, together with the hints that
-// are kept already.
+// fitting counts the hints of a slice. ok is false if they do not fit: a ready endpoint has no
+// hint, a hint names a zone that has no need, or a zone gets more endpoints than need.most. kept
+// are the hints of the slices that fit so far, which count too.
 func fitting(slice *discoveryv1.EndpointSlice, kept Counts, needs map[string]need) (hints Counts, ok bool) {
 	hints = Counts{}
 	for i := range slice.Endpoints {
@@ -243,7 +248,7 @@ func fitting(slice *discoveryv1.EndpointSlice, kept Counts, needs map[string]nee
 }
 
 // stay gives each ready endpoint in Create and Update a hint for its own zone, and adds these hints
-// to the counts. It reports whether all of them have a zone.
+// to the counts. It stops and returns false at the first ready endpoint without a zone.
 func (s *Slices) stay(hints Counts) bool {
 	for e := range endpoints(s.Create, s.Update) {
 		if !ready(e) {
@@ -265,9 +270,9 @@ func hintFor(zone string) *discoveryv1.EndpointHints {
 }
 
 // transfers returns how many endpoints each zone gives to others, and how many each zone takes from
-// others, to come near to what is desired. The sums are equal. Each step moves one endpoint from
-// the zone with the largest surplus to the zone with the largest lack. It stops when that would not
-// help: one of the two is below a half, or both are below one.
+// others, so that the zones come near to need.desired. The sums of both are equal. Each step moves
+// one endpoint from the zone with the largest surplus to the zone with the largest lack. transfers
+// ends when a step would not help: the surplus or the lack is below 0.5, or both are below 1.
 func transfers(needs map[string]need, hints Counts) (give, take Counts) {
 	zones := slices.Sorted(maps.Keys(needs))
 	surplus, lack := map[string]float64{}, map[string]float64{}
@@ -291,9 +296,9 @@ func transfers(needs map[string]need, hints Counts) (give, take Counts) {
 	}
 }
 
-// move changes the hints of endpoints in Create and Update to another zone than their own, each to
-// the zone that still takes most. A zone gives fewer than it should if too many of its endpoints
-// are in Same.
+// move changes hints of endpoints in Create and Update from their own zone to another, each to the
+// zone that has the most endpoints still to take. If too many endpoints of a zone are in Same, the
+// zone gives fewer endpoints than give says.
 func (s *Slices) move(give, take Counts) {
 	takers := slices.Sorted(maps.Keys(take))
 	for e := range endpoints(s.Create, s.Update) {

@@ -29,14 +29,14 @@ var claimsResource = corev1.GroupVersion.WithResource("persistentvolumeclaims")
 // claimView is the part of a claim that the loops of this package need.
 type claimView struct {
 	protected
-	// Classes are the VolumeAttributesClasses that the claim asks for, has now, or is being changed
-	// to: the spec's, the status' current one, and the target of status.modifyVolumeStatus. A class
-	// may be in it twice.
+	// Classes are the VolumeAttributesClasses that the claim asks for
+	// (spec.volumeAttributesClassName), has (status.currentVolumeAttributesClassName), or is being
+	// changed to (the target in status.modifyVolumeStatus). A class may be in the list twice.
 	Classes []string
 }
 
-// claimsOf returns the Informer of claims, which ClaimProtection and ClassProtection share. Most
-// claims of a cluster have the finalizer and no class: the Informer keeps nothing of them.
+// claimsOf returns the Informer of claims, which ClaimProtection and ClassProtection share. It
+// keeps nothing of a claim that is not due and has no class, as most claims of a cluster.
 func claimsOf(in *controller.Informers) *controller.Informer[claimView] {
 	return controller.InformerOf(in, claimsResource, func(c *corev1.PersistentVolumeClaim) *claimView {
 		v := &claimView{protected: newProtected(&c.ObjectMeta, claimFinalizer)}
@@ -90,9 +90,10 @@ func freedClaims(pod controller.Name, before, now *pods.View) []controller.Name 
 	return claims
 }
 
-// used looks among the pods of the Informer first, which costs no request. If none of them uses the
-// claim, used lists the pods of the namespace: the Informer may not have seen the newest pod, and a
-// claim that loses its finalizer too early takes the pod's data with it.
+// used reports whether a pod uses the claim. It looks among the pods of the Informer first, which
+// costs no request. If none of them uses the claim, used lists the pods of the namespace, because
+// the Informer may not have seen the newest pod: if the claim lost its finalizer too early, the
+// data of that pod would be deleted.
 func (c *ClaimProtection) used(ctx context.Context, claim *corev1.PersistentVolumeClaim) (bool, error) {
 	used := false
 	pods.Of(c.Informers).Each(claim.Namespace, func(_ controller.Name, pod *pods.View) {
@@ -112,8 +113,9 @@ func (c *ClaimProtection) used(ctx context.Context, claim *corev1.PersistentVolu
 
 // uses reports whether a pod is scheduled to a node and has the claim as a volume. A pod that waits
 // for a node does not count: no kubelet has mounted anything for it. A claim that was made for an
-// ephemeral volume counts only if the pod controls it, and until the pod is shut down: the claim
-// must be able to go before its pod has.
+// ephemeral volume is in use only if the pod controls it, and only until the pod is shut down. From
+// then on the pod may itself wait for the claim, if it is deleted in the foreground, so the claim
+// must not wait for the pod.
 func uses(p *pods.View, claim *corev1.PersistentVolumeClaim) bool {
 	if p.Node == "" {
 		return false

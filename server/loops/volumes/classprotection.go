@@ -14,8 +14,9 @@ import (
 
 // ClassProtection keeps the finalizer kubernetes.io/vac-protection on VolumeAttributesClasses. A
 // class that is being deleted loses the finalizer when no claim and no volume names it, as in
-// Kubernetes' volumeattributesclass-protection-controller. Unlike there, a class also keeps it
-// while some claim or volume cannot be read, which might name the class.
+// Kubernetes' volumeattributesclass-protection-controller. Unlike in Kubernetes, a class also keeps
+// the finalizer while some claim or volume cannot be read, because that object might name the
+// class.
 type ClassProtection struct {
 	Informers *controller.Informers
 	Log       *zap.Logger
@@ -54,9 +55,10 @@ func (c *ClassProtection) Run(ctx context.Context) {
 	}.Run(ctx)
 }
 
-// used asks only the Informers. They may lag, so a class can go although a new claim names it: that
-// claim then waits for a class of that name, but no data is lost. A hidden claim or volume may name
-// the class, so it is an error.
+// used reports whether a claim or volume names the class. It asks only the Informers. They may lag,
+// so a class can be deleted although a new claim names it. The claim then waits for a new class of
+// that name, but no data is lost. A hidden claim or volume may name the class, so used fails if
+// there is one.
 func (c *ClassProtection) used(_ context.Context, class *storagev1.VolumeAttributesClass) (bool, error) {
 	if err := errors.Join(volumesOf(c.Informers).HiddenErr(), claimsOf(c.Informers).HiddenErr()); err != nil {
 		return false, err

@@ -6,15 +6,16 @@
 //	VolumeProtection  while the volume is bound (persistentvolume-protection)
 //	ClassProtection   while a claim or volume names it (volumeattributesclass-protection)
 //
-// Words. To protect an object is to keep a finalizer on it. A user of an object is another object
-// because of which it must stay. An object is due if its finalizer is missing, or may be removed.
+// Words. To protect an object is to keep a finalizer on it. An object is in use if another object
+// needs it: a pod needs its claims, and a claim its class. An object is due if its finalizer is
+// missing, or if it is being deleted and still has the finalizer.
 //
 // Laws. Each object that nobody has deleted has its finalizer soon after the loop has seen it. An
-// object that is being deleted loses the finalizer only after its users were looked for and none
-// was found; an object that nobody could look up counts as a user. Finalizers of others stay.
+// object that is being deleted loses the finalizer only after the loop has looked for its users and
+// found none. An object that cannot be read counts as a user. Finalizers of other controllers stay.
 //
 // The server makes one of each loop per run and calls Run once; the loops share the Informers of
-// that run. They rest while a kube-controller-manager lives on the same store.
+// that run. They rest while a kube-controller-manager works on the same store.
 //
 // Not here: admission, which adds the same finalizers when an object is created
 // (registry/admission), and the binding of claims to volumes, which this server does not do.

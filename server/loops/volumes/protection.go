@@ -20,7 +20,7 @@ type protection[T meta.Object] struct {
 	used func(ctx context.Context, obj T) (bool, error)
 }
 
-// protected is the part of an object that says whether its finalizer is right: whether it has a
+// protected is the part of an object that says whether the object is due: whether it has a
 // deletionTimestamp, and whether it has the finalizer of its loop.
 type protected struct {
 	Deleting, Finalizer bool
@@ -34,9 +34,11 @@ func newProtected(m *meta.ObjectMeta, finalizer string) protected {
 // finalizer, or it is being deleted and has the finalizer.
 func (p protected) due() bool { return p.Deleting == p.Finalizer }
 
-// reconcile adds the finalizer, or removes it from an object that nothing uses. The update carries
-// the resourceVersion of the read, so a conflict brings reconcile back instead of losing a change.
-// A used object needs no later call from here: the sources add it when a user ceases to use it.
+// reconcile adds the finalizer to an object, or removes it from an object that is being deleted and
+// that nothing uses. The update has the resourceVersion of the read. If another client has changed
+// the object since, the update fails with a conflict, and the loop calls reconcile again. If the
+// object is still in use, reconcile asks for no later call: the sources add the object when another
+// one ceases to use it.
 func (p *protection[T]) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	objects := p.objects.In(name.Namespace)
 	obj, err := objects.Get(ctx, name.Name, meta.GetOptions{})

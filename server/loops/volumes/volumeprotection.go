@@ -27,12 +27,12 @@ var volumesResource = corev1.GroupVersion.WithResource("persistentvolumes")
 // volumeView is the part of a volume that the loops of this package need.
 type volumeView struct {
 	protected
-	Bound bool   // nobody reads it: when it changes, the Informer adds the volume again
+	Bound bool   // read by nobody: it is here so that the Informer adds the volume again when it changes
 	Class string // the VolumeAttributesClass of the spec, "" for none
 }
 
 // volumesOf returns the Informer of volumes, which VolumeProtection and ClassProtection share. It
-// keeps nothing of a volume whose finalizer is right and that has no class.
+// keeps nothing of a volume that is not due and has no class.
 func volumesOf(in *controller.Informers) *controller.Informer[volumeView] {
 	return controller.InformerOf(in, volumesResource, func(pv *corev1.PersistentVolume) *volumeView {
 		v := &volumeView{
