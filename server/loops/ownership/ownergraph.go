@@ -42,8 +42,8 @@ type ownerGraph struct {
 		sync.Mutex
 		// nodes has the nodes by the hash of their key, which takes less memory than the key. If
 		// two keys have the same hash, which happens in one process of a million, they share a
-		// node: workers look at objects for nothing, and the deletion of one object may count as
-		// that of the other.
+		// node, which has the key that came first. Workers then look at objects for nothing, and
+		// the deletion of the object with the other key is ignored.
 		nodes map[uint64]*node
 		// loose has the nodes with a reference to a kind that is not served at present, with copies
 		// of all their references. reconsider links them again.
@@ -184,7 +184,7 @@ func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 	defer g.mu.Unlock()
 	if value != nil {
 		g.takeLocked(key, &g.peek, rev)
-	} else if n := g.mu.nodes[g.keyHash(key)]; n != nil {
+	} else if n := g.mu.nodes[g.keyHash(key)]; n != nil && n.key == key {
 		g.goneLocked(n)
 	}
 }
