@@ -162,7 +162,7 @@ func NewBackends(s *Store, cfg registry.Config, unreadable *Unreadables, log *za
 func newBackend(s *Store, cfg registry.Config, unreadable *Unreadables, log *zap.Logger) *Backend {
 	cfg.Cache = cache.New(s, cache.Config{Prefix: cfg.Prefix, Hooks: cacheHooks(unreadable, log)})
 	if s.cfg.Encryption.changes() {
-		cfg.Cache.Reread()
+		cfg.Cache.RereadUnreadable()
 	}
 	cfg.Leases = storage.NewLeases(s, nil)
 	cfg.Unreadable = unreadable.Found

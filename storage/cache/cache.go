@@ -113,10 +113,10 @@ func New(store storage.Store, cfg Config) *Cache {
 // Store returns the store behind the cache.
 func (c *Cache) Store() storage.Store { return c.store }
 
-// Reread tells the cache that the store may be able to read entries that it could not read before,
+// RereadUnreadable tells the cache that the store may be able to read entries that it could not read before,
 // because it has another decryption key. From then on a Get or List that meets an unreadable object
 // reads it from the store again.
-func (c *Cache) Reread() { c.unlocked.Store(true) }
+func (c *Cache) RereadUnreadable() { c.unlocked.Store(true) }
 
 // Seen returns the revision up to which all loaded resources are complete.
 func (c *Cache) Seen() storage.Revision { return c.seen.now() }

@@ -111,7 +111,7 @@ func TestReread(t *testing.T) {
 	if _, err := r.Get(t.Context(), key, cache.Want{}); !errors.Is(err, storage.Corrupt) {
 		t.Fatalf("before Reread: got %v, want %v", err, storage.Corrupt)
 	}
-	c.Reread()
+	c.RereadUnreadable()
 	if o, err := r.Get(t.Context(), key, cache.Want{}); err != nil || string(o.Value()) == "" {
 		t.Errorf("Get: %v, %v", o, err)
 	}

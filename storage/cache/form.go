@@ -38,19 +38,19 @@ func (o *Object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
 	return o.shelf.keep(o, &form{id: id, data: data}).data, nil
 }
 
-// In returns the object in the form id if Keep has made it and it has not been dropped since, else
+// FormObject returns the object in the form id if Keep has made it and it has not been dropped since, else
 // nil.
-func (o *Object) In(id uint32) *Object {
+func (o *Object) FormObject(id uint32) *Object {
 	if f := o.useForm(id); f != nil {
 		return f.object
 	}
 	return nil
 }
 
-// Keep returns an object that shows d, which is o in the form d.Form, at the key and the revision
+// KeepForm returns an object that shows d, which is o in the form d.Form, at the key and the revision
 // of o and with the labels and fields of d, as if d had been stored. The object is kept beside o
 // like the bytes of other forms, and Form finds its bytes, too.
-func (o *Object) Keep(d Decoded) *Object {
+func (o *Object) KeepForm(d Decoded) *Object {
 	d.shelf = o.shelf
 	made := newObject(o.Key, o.Rev, &d)
 	if o.shelf == nil {
