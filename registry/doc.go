@@ -4,11 +4,11 @@
 // subresources. A Store made from it serves the verbs (get, list, watch, create, update, delete,
 // deletecollection) over a cache.Resource. It has the methods of package router's verb interfaces,
 // without importing that package. An Actor serves creates of objects that are not stored (reviews,
-// bindings, evictions); an Observer serves objects that are computed when a client reads them
+// bindings, evictions); an ComputedReader serves objects that are computed when a client reads them
 // (componentstatuses); a Connecter serves exec, log and proxy. They have the methods of router's
 // interfaces, too.
 //
-// Words. A declaration (a Resource, Actions or Observed) says how a resource is served. A strategy
+// Words. A declaration (a Resource, Actions or ComputedResource) says how a resource is served. A strategy
 // is the part of it with the rules for the kind's objects. The hub is the version of a kind that
 // strategies see. A door is a Store through which a part of the object can be changed, or the
 // object is shown as another kind; each field belongs to one door. A projection shows the object as

@@ -16,7 +16,7 @@ type Identity struct {
 	Created *meta.Time
 }
 
-// Handmade checks a value that somebody has put into the store at key past the API, such as a file
+// AcceptValue checks a value that somebody has put into the store at key past the API, such as a file
 // of the file engine. It returns the bytes to store, completed with the namespace and Identity if
 // they lack them, and the Identity of the object if it was completed (zero if the value is
 // complete). It fails if the value does not decode, is of another kind, or does not belong at key.
@@ -24,7 +24,7 @@ type Identity struct {
 //
 // The Identity is that of old, the previous value at key, if that can be decoded. Fields that old
 // lacks come from born. If both lack the UID, a new one is made.
-func (s *Store) Handmade(key string, value, old []byte, born Identity) ([]byte, Identity, error) {
+func (s *Store) AcceptValue(key string, value, old []byte, born Identity) ([]byte, Identity, error) {
 	obj, err := s.handmade(value)
 	if err != nil {
 		return nil, Identity{}, err

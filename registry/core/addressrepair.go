@@ -55,10 +55,10 @@ func NewAddressRepair(c Config, grace time.Duration, event func(ctx context.Cont
 // serviceName is the key of a service.
 type serviceName struct{ namespace, name string }
 
-// Pass looks at all services and IPAddresses once. young says that some IPAddresses without a
+// RepairAll looks at all services and IPAddresses once. young says that some IPAddresses without a
 // service were younger than grace; the caller makes another pass later. It ends with the first
 // error of the store; what it has repaired before stays repaired.
-func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
+func (r *AddressRepair) RepairAll(ctx context.Context) (young bool, err error) {
 	services, addresses, err := r.views()
 	if err != nil {
 		return false, err
@@ -115,10 +115,10 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 	return young, nil
 }
 
-// Changed repairs the service that an IPAddress named. a is the last state of an IPAddress that was
+// RepairServiceOf repairs the service that an IPAddress named. a is the last state of an IPAddress that was
 // changed or deleted. Most often its service is gone as well; then Changed costs one look into the
 // cache.
-func (r *AddressRepair) Changed(ctx context.Context, a *networkingv1.IPAddress) error {
+func (r *AddressRepair) RepairServiceOf(ctx context.Context, a *networkingv1.IPAddress) error {
 	owner, ok := serviceOf(a)
 	services, _, err := r.views()
 	if err != nil || !ok {

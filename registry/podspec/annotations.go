@@ -128,11 +128,11 @@ func keysWith(m map[string]string, prefix string) []string {
 	return keys
 }
 
-// Profiles returns where the annotations of a pod or template contradict the seccomp and AppArmor
+// ProfileAnnotations returns where the annotations of a pod or template contradict the seccomp and AppArmor
 // profiles in its spec at p. Older kubelets read the annotation, newer ones the field, so both must
 // agree. The profile of a container is compared with its own annotation; an AppArmor profile of the
 // pod applies to containers without their own. Windows has no AppArmor.
-func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
+func ProfileAnnotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	if len(annotations) == 0 {
 		return nil
 	}

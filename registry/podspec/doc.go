@@ -16,8 +16,8 @@
 //     each element: they stop at field.MaxErrors. It finds duplicates and references by hash. So
 //     the work for a spec is linear in its size.
 //
-// Callers. Rules.Pod and Rules.Template check a whole spec. Selector, NotEmpty, Selected and
-// Lasting check what the owners of pods ask of their templates. Profiles reports annotations of a
+// Callers. Rules.Pod and Rules.Template check a whole spec. Selector, SelectorNotEmpty, SelectorMatchesTemplate and
+// LongRunningTemplate check what the owners of pods ask of their templates. Profiles reports annotations of a
 // new pod that contradict its fields. Claim, PersistentVolume and InlineVolume check storage.
 // Warnings returns what is legal but probably not wanted. DropDisabled clears fields whose feature
 // is not served, before validation. All functions may be called at once; a Rules value that After

@@ -23,7 +23,7 @@ type Group struct {
 	// Actions are resources without a store that are only created, such as reviews.
 	Actions []registry.Actions
 	// Observed are resources without a store that are only read: component statuses.
-	Observed []registry.Observed
+	Observed []registry.ComputedResource
 	// Shared are resources of other groups that are also served in this group, with the same plural
 	// and kind, from the same store. The other groups must be installed before.
 	Shared []meta.GroupResource

@@ -13,7 +13,7 @@ import (
 type Acceptor func(file.Found) ([]byte, file.Birth, error)
 
 // AcceptorOf returns the Acceptor that checks and completes each file by the declaration of its
-// resource (registry.Store.Handmade). Each call waits until declared is closed, because the engine
+// resource (registry.Store.AcceptValue). Each call waits until declared is closed, because the engine
 // opens while the resources are still being declared.
 //
 // It accepts two sorts of files unchecked: an encrypted value, which the server wrote itself, and
@@ -36,7 +36,7 @@ func AcceptorOf(t *Table, declared <-chan struct{}) Acceptor {
 			f.Birth.At = f.Modified // the creationTimestamp of an object that is new to the store
 		}
 		since := meta.NewTime(f.Birth.At)
-		value, id, err := e.Store.Handmade(f.Key, f.Value, old,
+		value, id, err := e.Store.AcceptValue(f.Key, f.Value, old,
 			registry.Identity{UID: meta.UID(f.Birth.ID), Created: &since})
 		if err != nil || id == (registry.Identity{}) {
 			return value, file.Birth{}, err

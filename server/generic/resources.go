@@ -335,7 +335,7 @@ func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 		if seen.GroupResource.Group != g.Name {
 			return nil, fmt.Errorf("server: resource %s is not of group %q", seen.GroupResource, g.Name)
 		}
-		observer, err := registry.NewObserver(s.needs.Backends.Main().Registry, seen)
+		observer, err := registry.NewComputedReader(s.needs.Backends.Main().Registry, seen)
 		if err != nil {
 			return nil, err
 		}

@@ -80,7 +80,7 @@ func New(c *Config, n Needs) (admission.Chain, error) {
 		}
 		chain = append(chain, p)
 	}
-	return chain.Observed(times.observer), nil
+	return chain.WithObserver(times.observer), nil
 }
 
 // on reports whether the plugin of r is on, if it is here. Enable wins over Disable.
