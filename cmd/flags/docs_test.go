@@ -189,12 +189,12 @@ if it has a label ` + "`pod-security.kubernetes.io/*`" + ` other than ` + "`priv
 			if p.Guards {
 				here = "no, and refused if asked for"
 			}
-			if p.Without != "" {
-				here += ": " + p.Without
+			if p.Consequence != "" {
+				here += ": " + p.Consequence
 			}
 		}
 		var unheeded []string
-		for _, gr := range p.Unheeded {
+		for _, gr := range p.IgnoredResources {
 			unheeded = append(unheeded, gr.Resource)
 		}
 		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.Name, byDefault, here, strings.Join(unheeded, ", "))

@@ -97,7 +97,7 @@ func (l Loop) Run(ctx context.Context) {
 					return
 				}
 			}
-			Work(ctx, q, l.Reconcile, l.failed)
+			RunWorker(ctx, q, l.Reconcile, l.failed)
 		})
 	}
 	l.Source(ctx, q.Add, func(err error) {
@@ -121,10 +121,10 @@ func (l *Loop) failed(name Name, err error) {
 		zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 }
 
-// Work is one worker of a Queue: it takes each name that is due, calls reconcile for it and gives
+// RunWorker is one worker of a Queue: it takes each name that is due, calls reconcile for it and gives
 // it back, until ctx ends. It calls failed with each error, except those after the end of ctx. A
 // Loop runs it; a controller whose names are not of type Name runs it by itself.
-func Work[K comparable](
+func RunWorker[K comparable](
 	ctx context.Context, q *Queue[K],
 	reconcile func(context.Context, K) (time.Duration, error),
 	failed func(K, error),

@@ -42,7 +42,7 @@ func newLoop(d *Definitions, store *registry.Store) *loop {
 // tells seen of a revision only after all changes up to it have been dealt with.
 func (l *loop) run(ctx context.Context) {
 	defer l.converters.close()
-	for b := range follow.Changes(ctx, l.store.Source(), follow.Options{Failed: l.failed, MaxPause: generic.Again}) {
+	for b := range follow.Changes(ctx, l.store.Source(), follow.Options{Failed: l.failed, MaxPause: generic.RetryPause}) {
 		for i := range b.Changes {
 			l.handle(ctx, &b.Changes[i])
 		}

@@ -52,17 +52,17 @@ type Check struct {
 	Run func(ctx context.Context) error
 }
 
-// Again is the pause of UntilDone, and of other work that reads the store, between a failure and
+// RetryPause is the pause of RetryUntilDone, and of other work that reads the store, between a failure and
 // the next try.
-const Again = 200 * time.Millisecond
+const RetryPause = 200 * time.Millisecond
 
-// Loads returns the work of a hook that loads the caches of resources. It skips those that are not
+// CacheLoader returns the work of a hook that loads the caches of resources. It skips those that are not
 // served. It tries each one until it is loaded or the server stops, and logs the first failure.
-func Loads(host Host, list []meta.GroupResource) func(context.Context) error {
+func CacheLoader(host Host, list []meta.GroupResource) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, gr := range list {
 			if store := host.Store(gr); store != nil {
-				UntilDone(ctx, host.Log(), "a resource cannot be loaded yet", func() error {
+				RetryUntilDone(ctx, host.Log(), "a resource cannot be loaded yet", func() error {
 					return store.Objects().CatchUp(ctx)
 				})
 			}
@@ -71,9 +71,9 @@ func Loads(host Host, list []meta.GroupResource) func(context.Context) error {
 	}
 }
 
-// UntilDone calls f until it succeeds or ctx ends, with the pause Again after each failure. It logs
+// RetryUntilDone calls f until it succeeds or ctx ends, with the pause RetryPause after each failure. It logs
 // the first failure with the message failed, at the level of backing.Severity.
-func UntilDone(ctx context.Context, log *zap.Logger, failed string, f func() error) {
+func RetryUntilDone(ctx context.Context, log *zap.Logger, failed string, f func() error) {
 	for first := true; ; first = false {
 		err := f()
 		if err == nil || ctx.Err() != nil {
@@ -84,7 +84,7 @@ func UntilDone(ctx context.Context, log *zap.Logger, failed string, f func() err
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(Again):
+		case <-time.After(RetryPause):
 		}
 	}
 }

@@ -44,9 +44,9 @@ import (
 // Needs are the arguments of New. Plugins are made before any resource is installed, so Stores and
 // May look resources up at each call.
 type Needs struct {
-	Stores  registry.Stores       // the resources that plugins read
-	May     request.Authorizer    // answers for rights beyond the right to the request itself
-	Metrics prometheus.Registerer // gets the metrics of admission
+	Stores     registry.Stores       // the resources that plugins read
+	Authorizer request.Authorizer    // answers for rights beyond the right to the request itself
+	Metrics    prometheus.Registerer // gets the metrics of admission
 	// Kubelets says that an authorization mode lets kubelets in. NodeRestriction then is on by
 	// default.
 	Kubelets bool
@@ -106,14 +106,14 @@ type needs struct {
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
 	return &needs{
-		config: c, stores: n.Stores, may: n.May,
+		config: c, stores: n.Stores, may: n.Authorizer,
 		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels,
 	}
 }
 
-// Reads returns the resources that plugins read for ordinary writes. The server loads these
+// ResourcesRead returns the resources that plugins read for ordinary writes. The server loads these
 // resources before it is ready, so that the first writes do not wait.
-func Reads() (list []meta.GroupResource) {
+func ResourcesRead() (list []meta.GroupResource) {
 	for i := range table {
 		for _, gr := range table[i].reads {
 			if !slices.Contains(list, gr) {

@@ -41,7 +41,7 @@ func inEveryNamespace[T meta.Object](
 
 // active reports whether a namespace exists and is not being deleted, as far as the Informer has
 // seen. It may be late: the server rejects a create in a namespace that is Terminating by then, and
-// controller.NamespaceEnds recognizes that error.
+// controller.IsNamespaceEnding recognizes that error.
 func active(namespaces *controller.Informer[namespaceView], name string) bool {
 	ns := namespaces.Get(controller.Name{Name: name})
 	return ns != nil && ns.Active

@@ -70,8 +70,8 @@ type LocalVersion struct {
 	// GroupPriority and VersionPriority become groupPriorityMinimum and versionPriority in the
 	// spec.
 	GroupPriority, VersionPriority int32
-	// Stays says that the version is there as long as the server runs.
-	Stays bool
+	// Permanent says that the version is there as long as the server runs.
+	Permanent bool
 }
 
 // The label of managed APIServices, and its values. They are part of Kubernetes' API.
@@ -124,7 +124,7 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 		there[s.Name] = s
 	}
 	todo := c.Local.All()
-	maps.DeleteFunc(todo, func(gv meta.GroupVersion, v LocalVersion) bool { return !v.Stays || done[gv] })
+	maps.DeleteFunc(todo, func(gv meta.GroupVersion, v LocalVersion) bool { return !v.Permanent || done[gv] })
 	if c.stale == nil {
 		c.noteStart(there, todo)
 	}
@@ -270,7 +270,7 @@ func (c *APIServiceRegistration) settled(s *apiregistrationv1.APIService) bool {
 	switch {
 	case s.Spec.Service == nil && !isAvailable(s):
 		return false
-	case !isManaged(s), local && v.Stays:
+	case !isManaged(s), local && v.Permanent:
 		return true
 	}
 	return local && s.Labels[automanagedLabel] == managedAlways && scheme.Equal(&s.Spec, &want)
@@ -347,9 +347,9 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 		delete(c.awaited, name)
 	}
 	switch {
-	case local && !v.Stays && s == nil && c.Yields() && learnTimeLeft(c.awaited, name) > 0:
+	case local && !v.Permanent && s == nil && c.Yields() && learnTimeLeft(c.awaited, name) > 0:
 		return learnTimeLeft(c.awaited, name), nil
-	case local && !v.Stays && (s == nil || c.keeps(s)):
+	case local && !v.Permanent && (s == nil || c.keeps(s)):
 		if s, err = c.register(ctx, gv, v, s); err == nil {
 			delete(c.stale, name)
 		}
@@ -365,7 +365,7 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 	if err == nil && s != nil && s.Spec.Service == nil {
 		err = c.setAvailable(ctx, s)
 	}
-	return 0, controller.IgnoreOvertaken(err)
+	return 0, controller.IgnoreLostRace(err)
 }
 
 // learnTimeLeft returns how much of learnTime is left for a name. If the name is not in since, its
@@ -401,7 +401,7 @@ func (c *APIServiceRegistration) register(
 	spec := v.spec(gv)
 	if s == nil {
 		managed := managedAlways
-		if v.Stays {
+		if v.Permanent {
 			managed = managedOnStart
 		}
 		made, err := c.services().Create(ctx, &apiregistrationv1.APIService{
@@ -441,7 +441,7 @@ func (c *APIServiceRegistration) drop(
 	err = c.services().Delete(ctx, s.Name, meta.DeleteOptions{
 		Preconditions: &meta.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion},
 	})
-	return 0, controller.IgnoreOvertaken(err)
+	return 0, controller.IgnoreLostRace(err)
 }
 
 // setAvailable writes the condition Available, reason Local, into the status of an APIService

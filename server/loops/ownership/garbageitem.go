@@ -104,7 +104,7 @@ var errLost = errors.New("the owner of a reference cannot be looked up")
 // owner returns the owner that a reference means, or nil if no object with that UID exists there.
 // It asks the server unless the graph has seen the owner go.
 func (i *garbageItem) owner(ctx context.Context, ref *meta.OwnerReference) (*meta.PartialObjectMetadata, error) {
-	home, ok := i.Resources.Home(ref.APIVersion, ref.Kind)
+	home, ok := i.Resources.Mapping(ref.APIVersion, ref.Kind)
 	if !ok || len(names.IsPathSegmentName(ref.Name)) > 0 {
 		i.graph.park(i.node)
 		return nil, errLost
@@ -225,7 +225,7 @@ func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error 
 // misplaced reports whether the object that a reference means exists in another namespace. Such an
 // object is no owner, as owners are in the namespace of their dependents or in none. misplaced then
 // records Kubernetes' event OwnerRefInvalidNamespace for the dependent.
-func (i *garbageItem) misplaced(ctx context.Context, home Home, ref *meta.OwnerReference) bool {
+func (i *garbageItem) misplaced(ctx context.Context, home Mapping, ref *meta.OwnerReference) bool {
 	elsewhere := i.garbagePass.objects(home.Resource, "").
 		All(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + ref.Name})
 	for other, err := range elsewhere {

@@ -29,8 +29,8 @@ import (
 type remotes struct {
 	pass      *garbagePass
 	followers sync.WaitGroup
-	unseen    atomic.Int64             // followed resources whose first list has neither ended nor failed
-	followed  map[Home]*remoteFollower // belongs to update, which is never called twice at once
+	unseen    atomic.Int64                // followed resources whose first list has neither ended nor failed
+	followed  map[Mapping]*remoteFollower // belongs to update, which is never called twice at once
 }
 
 // remoteFollower follows one resource.
@@ -43,9 +43,9 @@ type remoteFollower struct {
 // that have gone. If it is unknown which resources a version has, the followers of that version go
 // on.
 func (r *remotes) update(ctx context.Context) {
-	homes, unknown := r.pass.Resources.Elsewhere()
-	kept := map[Home]bool{}
-	var come []Home
+	homes, unknown := r.pass.Resources.RemoteResources()
+	kept := map[Mapping]bool{}
+	var come []Mapping
 	for _, home := range homes {
 		if kept[home] = true; r.followed[home] == nil {
 			come = append(come, home)
@@ -80,7 +80,7 @@ func (r *remotes) update(ctx context.Context) {
 // follow gives the objects of a resource to the graph until ctx ends. Then the graph forgets them.
 // The resource counts as seen after its first complete list, or after the first failure: a server
 // that does not answer must not keep owners from being deleted for ever.
-func (r *remotes) follow(ctx context.Context, home Home) {
+func (r *remotes) follow(ctx context.Context, home Mapping) {
 	seen := sync.OnceFunc(func() {
 		if r.unseen.Add(-1) == 0 {
 			r.pass.graph.reconsider()

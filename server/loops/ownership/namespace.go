@@ -30,17 +30,17 @@ import (
 // a resource without any costs no request, and Removals says when to look again.
 type Namespace struct {
 	Client *client.Client
-	// Contents returns the namespaced resources whose objects can be deleted, pods first. It is
+	// NamespacedResources returns the namespaced resources whose objects can be deleted, pods first. It is
 	// called for each pass over a namespace, as resources come and go, and by several workers at
 	// once.
-	Contents func() []meta.GroupVersionResource
-	// Elsewhere returns the namespaced resources of servers behind this one.
-	Elsewhere func() Elsewhere
+	NamespacedResources func() []meta.GroupVersionResource
+	// RemoteResources returns the namespaced resources of servers behind this one.
+	RemoteResources func() RemoteResources
 	// Holds reports whether the store has an object of a resource in a namespace.
 	Holds func(ctx context.Context, resource meta.GroupResource, namespace string) (bool, error)
-	// Hidden returns the objects that the store has in a namespace of resources that are not
+	// UnservedObjects returns the objects that the store has in a namespace of resources that are not
 	// served, because their definitions cannot be read. Nobody can delete these objects.
-	Hidden func(ctx context.Context, namespace string) ([]Hidden, error)
+	UnservedObjects func(ctx context.Context, namespace string) ([]UnservedObjects, error)
 	// Removals begins a feed of all removals after the call.
 	Removals func(ctx context.Context) (Removals, error)
 	Log      *zap.Logger // of what fails; nil for none
@@ -48,8 +48,8 @@ type Namespace struct {
 	waiting waiting
 }
 
-// Hidden counts the objects of one resource in a namespace that nobody can look at.
-type Hidden struct {
+// UnservedObjects counts the objects of one resource in a namespace that nobody can look at.
+type UnservedObjects struct {
 	Resource meta.GroupResource
 	Objects  int
 	Why      error // why the resource is not served
@@ -77,7 +77,7 @@ func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
 // deletions does, and when waiting or followElsewhere wakes it.
 func (c *Namespace) source(ctx context.Context, add func(controller.Name), failed func(error)) {
 	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { add(controller.Name{Name: namespace}) }
-	c.waiting.followers.Go(func() { c.followElsewhere(ctx) })
+	c.waiting.followers.Go(func() { c.followRemote(ctx) })
 	c.deletions(ctx, add, failed)
 }
 
@@ -165,9 +165,9 @@ func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 // all are gone after the pass. Pods are first: while a pod remains, pass touches nothing else, so
 // that the pod can use its ConfigMaps, secrets and claims until it ends (as in Kubernetes).
 func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, found bool) {
-	elsewhere := c.Elsewhere()
+	elsewhere := c.RemoteResources()
 	left = &remains{resources: map[meta.GroupResource]int{}, finalizers: map[string]int{}, unknown: elsewhere.Unknown}
-	for _, gvr := range c.Contents() {
+	for _, gvr := range c.NamespacedResources() {
 		held, err := c.Holds(ctx, gvr.GroupResource(), namespace)
 		if err == nil && held {
 			found = true
@@ -183,7 +183,7 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 			return left, found
 		}
 	}
-	hidden, err := c.Hidden(ctx, namespace)
+	hidden, err := c.UnservedObjects(ctx, namespace)
 	if err != nil {
 		left.errs = append(left.errs, err)
 	}
@@ -192,7 +192,7 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 		left.resources[h.Resource] += h.Objects
 		left.errs = append(left.errs, h.Why)
 	}
-	return left, c.emptyElsewhere(ctx, elsewhere.Resources, namespace, left) || found
+	return left, c.emptyRemote(ctx, elsewhere.Resources, namespace, left) || found
 }
 
 // clear deletes the objects of one resource and counts in left which remain. It is an error if some

@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Elsewhere describes the namespaced resources of servers behind this one at one moment.
-type Elsewhere struct {
+// RemoteResources describes the namespaced resources of servers behind this one at one moment.
+type RemoteResources struct {
 	// Resources are the resources with the verb delete, each in its preferred version.
 	Resources []meta.GroupVersionResource
 	// Unknown are the versions whose server has not said which resources they have. While there are
@@ -26,19 +26,19 @@ type Elsewhere struct {
 // wakeRest is the shortest pause between two wakes of all waiting namespaces by followElsewhere.
 const wakeRest = 500 * time.Millisecond
 
-// followElsewhere wakes all waiting namespaces when Elsewhere changes. Without it they would wait
+// followRemote wakes all waiting namespaces when Elsewhere changes. Without it they would wait
 // out the pause that their failures have earned, although a server that answers again lets them go.
 // The pause between two wakes doubles while changes come within it, up to controller.MaxPause: API
 // services that come and go all the time wake the namespaces only that often.
-func (c *Namespace) followElsewhere(ctx context.Context) {
-	rest, changed := wakeRest, c.Elsewhere().Changed
+func (c *Namespace) followRemote(ctx context.Context) {
+	rest, changed := wakeRest, c.RemoteResources().Changed
 	for {
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return
 		}
-		changed = c.Elsewhere().Changed
+		changed = c.RemoteResources().Changed
 		c.waiting.wakeAll()
 		if !controller.Pause(ctx, rest) {
 			return
@@ -52,10 +52,10 @@ func (c *Namespace) followElsewhere(ctx context.Context) {
 	}
 }
 
-// emptyElsewhere deletes the objects that other servers have in a namespace. found says that they
+// emptyRemote deletes the objects that other servers have in a namespace. found says that they
 // had some. It sends a list of one object per resource first, because Holds cannot look into the
 // stores of other servers.
-func (c *Namespace) emptyElsewhere(
+func (c *Namespace) emptyRemote(
 	ctx context.Context, gvrs []meta.GroupVersionResource, namespace string, left *remains,
 ) (found bool) {
 	for _, gvr := range gvrs {

@@ -336,7 +336,7 @@ func (g *ownerGraph) linkedLocked(n *node, namespace string, refs []codec.OwnerR
 		if e == nil || e.packed != g.pack(&refs[i]) {
 			return false
 		}
-		home, ok := g.resources.Home(refs[i].APIVersion, refs[i].Kind)
+		home, ok := g.resources.Mapping(refs[i].APIVersion, refs[i].Kind)
 		if !ok || !home.has(e.owner.key, namespace, refs[i].Name) {
 			return false
 		}
@@ -357,7 +357,7 @@ func (g *ownerGraph) pack(ref *codec.OwnerRef) identity {
 // the owner if nobody knows whether it exists, n if the owner is gone, is another or waits. It
 // returns nil if the kind of the reference is not served.
 func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) *edge {
-	home, ok := g.resources.Home(ref.APIVersion, ref.Kind)
+	home, ok := g.resources.Mapping(ref.APIVersion, ref.Kind)
 	if !ok {
 		return nil
 	}
