@@ -109,8 +109,8 @@ const (
 	reasonError        = "internal error"                // the value of ReasonAnnotation if no decision could be found
 )
 
-// AuthorizationAnnotations calls add with each annotation about the authorization of the request. It adds none
-// if the request never reached its authorization.
+// AuthorizationAnnotations calls add with each annotation about the authorization of the request.
+// It adds none if the request never reached its authorization.
 func (i *Info) AuthorizationAnnotations(add func(key, value string)) {
 	switch {
 	case !i.Decided:

@@ -42,8 +42,8 @@ type Meter struct {
 // New returns a Meter that ends with ctx, without a budget.
 func New(ctx context.Context) *Meter { return WithBudget(ctx, int(^uint(0)>>1)) }
 
-// NewValue returns a Meter like that of New as a value, for a struct that holds its Meter. It checks ctx
-// for the first time after an Interval, so small work costs nothing.
+// NewValue returns a Meter like that of New as a value, for a struct that holds its Meter. It
+// checks ctx for the first time after an Interval, so small work costs nothing.
 func NewValue(ctx context.Context) Meter {
 	return Meter{ctx: ctx, room: Interval, left: int(^uint(0)>>1) - Interval}
 }

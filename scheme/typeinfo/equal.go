@@ -159,8 +159,8 @@ func comparer(t reflect.Type) func(a, b Pointer) bool {
 
 func sameAs[T comparable](a, b Pointer) bool { return *As[T](a) == *As[T](b) }
 
-// ownComparer compares by EqualTo. sample is a pointer to a value of the type; InterfaceAt makes interface
-// values of it without reflection.
+// ownComparer compares by EqualTo. sample is a pointer to a value of the type; InterfaceAt makes
+// interface values of it without reflection.
 //
 //go:noinline
 func ownComparer(sample any) func(a, b Pointer) bool {

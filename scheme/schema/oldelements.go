@@ -28,16 +28,16 @@ func (b before) field(name string) before {
 	return before{was, true, below.Target()}
 }
 
-// A Former finds the old element that corresponds to an element of a list in an update. The zero
-// Former finds none.
+// OldElements finds the old element that corresponds to an element of a list in an update. The zero
+// value finds none.
 type OldElements struct {
 	list *Schema
 	was  map[any]any // old elements of a list of type map by their keys
 }
 
-// OldElements returns a Former over list, an old list that s describes. It is the zero Former for lists
-// that are not of type map, whose elements have no identity. Of two elements with the same keys it
-// finds the first.
+// OldElements returns the OldElements of list, an old list that s describes. It returns the zero
+// value for lists that are not of type map, whose elements have no identity. Of two elements with
+// the same keys it finds the first.
 func (s *Schema) OldElements(list []any) OldElements {
 	if s.ListType != "map" || len(list) == 0 {
 		return OldElements{}
