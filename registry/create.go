@@ -311,7 +311,8 @@ func (w *write) validate(errs field.ErrorList) error {
 	return nil
 }
 
-// judge runs the strategy's own check: Judge, ValidateIn or Validate. found are the errors so far.
+// judge runs the strategy's own check: ValidateRequest, ValidateIn or Validate. found are the
+// errors so far.
 func (w *write) judge(found field.ErrorList) field.ErrorList {
 	switch st := w.s.strategy; {
 	case st.ValidateRequest != nil:

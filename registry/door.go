@@ -82,7 +82,7 @@ func (s *Store) openDoors() error {
 	return nil
 }
 
-// resetBy returns the Reset fields of the doors of a name, by version. A write needs those of all
+// resetBy returns the ResetFields of the doors of a name, by version. A write needs those of all
 // versions, because it also converts the fields that managers own in other versions.
 func (s *Store) resetBy(name string) map[string][]string {
 	reset := map[string][]string{}

@@ -16,15 +16,15 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// ComputedResource declares a cluster-scoped, read-only resource that is not stored: its objects are
-// computed when a client reads them (componentstatuses).
+// ComputedResource declares a cluster-scoped, read-only resource that is not stored: its objects
+// are computed when a client reads them (componentstatuses).
 type ComputedResource struct {
 	GroupResource meta.GroupResource
 	Kind          string
 	Singular      string // "": the kind in lower case
 	ShortNames    []string
 	// Compute computes all objects, in the hub of the kind. It may do I/O. store is the server's
-	// store, so that Observe can check whether it works.
+	// store, so that Compute can check whether it works.
 	Compute    func(ctx context.Context, store storage.Store) []meta.Object
 	Table      *Table
 	Deprecated []Deprecation
@@ -35,7 +35,7 @@ func (o *ComputedResource) Describe(gvk meta.GroupVersionKind) meta.Description 
 	return meta.Description{Name: o.GroupResource.Resource, Singular: o.Singular, Kind: gvk, ShortNames: o.ShortNames}
 }
 
-// ComputedReader serves get and list of an ComputedResource. All methods may be called at once.
+// ComputedReader serves get and list of a ComputedResource. All methods may be called at once.
 type ComputedReader struct {
 	ComputedResource
 	cfg   *Config
@@ -102,7 +102,9 @@ func (o *ComputedReader) FormOf(version string, m codec.Media) uint32 {
 }
 
 // Encode encodes an object, which Get or List returned, in a version and in the media type m.
-func (o *ComputedReader) Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
+func (o *ComputedReader) Encode(
+	ctx context.Context, enc request.Encoded, version string, m codec.Media,
+) ([]byte, error) {
 	obj, err := o.kind.Convert(ctx, enc.(observation).obj, version)
 	if err != nil {
 		return nil, err
@@ -127,7 +129,9 @@ func (o *ComputedReader) Columns() []meta.TableColumnDefinition { return o.Table
 
 // Row returns the cells of an object's row, one for each column. Without an object (enc is nil) it
 // is the row of an empty one.
-func (o *ComputedReader) Row(_ context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
+func (o *ComputedReader) Row(
+	_ context.Context, enc request.Encoded, now time.Time,
+) ([]any, []meta.TableRowCondition, error) {
 	obj := o.kind.New()
 	if enc != nil {
 		obj = enc.(observation).obj

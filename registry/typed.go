@@ -47,9 +47,10 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 		res.Subresources = append(res.Subresources, Subresource{
 			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Versions: sub.Versions, Verbs: sub.Verbs,
 			Metadata: sub.Metadata, ResetFields: sub.ResetFields,
-			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), ValidateRequest: judging(sub.ValidateRequest),
-			Warnings: onChange(sub.Warnings),
-			Project:  projection(sub.Project), Also: sub.Also, Complete: sub.Complete, Check: sub.Check,
+			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate),
+			ValidateRequest: judging(sub.ValidateRequest),
+			Warnings:        onChange(sub.Warnings),
+			Project:         projection(sub.Project), Also: sub.Also, Complete: sub.Complete, Check: sub.Check,
 			Create: sub.Create, Returned: sub.Returned,
 			Connect: sub.Connect,
 		})

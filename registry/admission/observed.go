@@ -9,8 +9,8 @@ import (
 // reservers, false for mutators; rejected says that the plugin refused the write.
 type Observer func(validates bool, op Operation, took time.Duration, rejected bool)
 
-// WithObserver returns a chain that does what c does and calls observers: by(name) for each call of a
-// plugin, and by("") for each run of all mutators or of all validators and reservers.
+// WithObserver returns a chain that does what c does and calls observers: by(name) for each call of
+// a plugin, and by("") for each run of all mutators or of all validators and reservers.
 func (c Chain) WithObserver(by func(plugin string) Observer) Chain {
 	all := make(whole, len(c))
 	for i, p := range c {

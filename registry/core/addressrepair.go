@@ -17,11 +17,13 @@ import (
 )
 
 // This file repairs the IPAddresses of services (KEP-1880), after Kubernetes' repair controller.
-// server/addresses calls Pass at intervals and Changed for each IPAddress that changes or goes.
+// server/addresses calls RepairAll at intervals and RepairServiceOf for each IPAddress that changes
+// or goes.
 //
-// How it works: Pass compares all services with all IPAddresses in states that may be old, and only
-// collects suspects. repairService and repairAddress then read each suspect at the newest revision,
-// decide again, and write with preconditions. So a stale state costs a read, never a wrong write.
+// How it works: RepairAll compares all services with all IPAddresses in states that may be old, and
+// only collects suspects. repairService and repairAddress then read each suspect at the newest
+// revision, decide again, and write with preconditions. So a stale state costs a read, never a
+// wrong write.
 
 // AddressRepair makes the IPAddresses agree with the services again. They disagree if a server died
 // between writing a service and its IPAddress, or if somebody changed or deleted an IPAddress by
@@ -115,9 +117,9 @@ func (r *AddressRepair) RepairAll(ctx context.Context) (young bool, err error) {
 	return young, nil
 }
 
-// RepairServiceOf repairs the service that an IPAddress named. a is the last state of an IPAddress that was
-// changed or deleted. Most often its service is gone as well; then Changed costs one look into the
-// cache.
+// RepairServiceOf repairs the service that an IPAddress named. a is the last state of an IPAddress
+// that was changed or deleted. Most often its service is gone as well; then RepairServiceOf costs
+// one look into the cache.
 func (r *AddressRepair) RepairServiceOf(ctx context.Context, a *networkingv1.IPAddress) error {
 	owner, ok := serviceOf(a)
 	services, _, err := r.views()

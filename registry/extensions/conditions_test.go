@@ -14,8 +14,8 @@ import (
 
 var at = meta.Time{Time: time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)}
 
-// conditions returns the conditions that Judge gives a definition in a group, and whether the
-// status changed.
+// conditions returns the conditions that UpdateStatus gives a definition in a group, and whether
+// the status changed.
 func conditions(d *v1.CustomResourceDefinition, now meta.Time, group ...*v1.CustomResourceDefinition) (list []string, changed bool) {
 	changed = extensions.UpdateStatus(d, &d.Spec, slices.Values(group), now)
 	for _, c := range d.Status.Conditions {

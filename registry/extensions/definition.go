@@ -19,7 +19,8 @@ const definitionKind = "CustomResourceDefinition"
 
 // definitions declares the resource customresourcedefinitions. A deleted definition remains, with
 // the condition Terminating, until its instances are gone: terminate adds a finalizer, and
-// FinishInstanceDeletion removes it. Definitions are always stored as JSON, as kube-apiserver stores them.
+// FinishInstanceDeletion removes it. Definitions are always stored as JSON, as kube-apiserver
+// stores them.
 func definitions() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*apiextensionsv1.CustomResourceDefinition]{
 		GroupResource: meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group,

@@ -15,9 +15,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// SchemaTexts returns the schema of a version as JSON, nil if the version has none. A kind calls SchemaTexts
-// when it needs the schema, and calls it again if it has dropped the compiled schema meanwhile. It
-// must be safe for concurrent use.
+// SchemaTexts returns the schema of a version as JSON, nil if the version has none. A kind calls
+// SchemaTexts when it needs the schema, and calls it again if it has dropped the compiled schema
+// meanwhile. It must be safe for concurrent use.
 type SchemaTexts func(version string) []byte
 
 // kindOf makes the kind of the instances of def, with all its versions: an object may be stored in

@@ -18,8 +18,8 @@ import (
 )
 
 // The declaration of the resource that a definition defines, and the strategy of its instances.
-// server/definitions calls DeclareWithSchemas when a definition changes; the store that is made from the
-// declaration calls the methods of strategy and version for each write.
+// server/definitions calls DeclareWithSchemas when a definition changes; the store that is made
+// from the declaration calls the methods of strategy and version for each write.
 
 // Declare declares the resource that def defines, under its accepted names. def must have its
 // schemas. hook converts the instances if the definition asks for conversion by webhook; if hook is
@@ -32,10 +32,10 @@ func Declare(def *v1.CustomResourceDefinition, hook *Webhook) (registry.Resource
 	return DeclareWithSchemas(def, texts, hook)
 }
 
-// DeclareWithSchemas declares the resource that def defines, under its accepted names, with schemas that
-// texts returns. def need not have them. texts is called at the first use of a version, not before
-// DeclareWithSchemas returns. hook converts the instances if the definition asks for conversion by webhook;
-// if hook is nil, such a conversion fails.
+// DeclareWithSchemas declares the resource that def defines, under its accepted names, with schemas
+// that texts returns. def need not have them. texts is called at the first use of a version, not
+// before DeclareWithSchemas returns. hook converts the instances if the definition asks for
+// conversion by webhook; if hook is nil, such a conversion fails.
 func DeclareWithSchemas(def *v1.CustomResourceDefinition, texts SchemaTexts, hook *Webhook) (registry.Resource, error) {
 	k, err := kindOf(def, texts, hook)
 	if err != nil {

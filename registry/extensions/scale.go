@@ -17,9 +17,9 @@ import (
 )
 
 // The subresource scale of instances: it shows the fields at the paths that the definition names as
-// an autoscaling/v1 Scale, and writes the replicas back. DeclareBy (resource.go) calls scaleDoors;
-// the registry calls show and apply for each request. The strategy validates the values at
-// the paths with every write of an instance.
+// an autoscaling/v1 Scale, and writes the replicas back. DeclareWithSchemas (resource.go) calls
+// scaleDoors; the registry calls show and apply for each request. The strategy validates the values
+// at the paths with every write of an instance.
 
 // scalePaths are the paths of one version to the fields that its scale shows.
 type scalePaths struct{ spec, status, selector scalePath }

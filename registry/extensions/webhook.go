@@ -32,8 +32,8 @@ type Webhook struct {
 	Observe func(WebhookConversion)
 }
 
-// WebhookConversion describes the conversion of a list of objects by one call of a webhook. It is for
-// metrics.
+// WebhookConversion describes the conversion of a list of objects by one call of a webhook. It is
+// for metrics.
 type WebhookConversion struct {
 	From, To string // versions; From is that of the first object
 	Failure  string // the failure_type of kube-apiserver's metrics; "" for success

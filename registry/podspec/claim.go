@@ -16,9 +16,9 @@ func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) 
 	return append(errs, Claim(p.Child("spec"), &t.Spec, nil)...)
 }
 
-// ClaimTemplateMeta returns what is wrong with the metadata at p of a claim template. The created claim
-// takes only labels and annotations from it, so nothing else may be set. Fields are reported under
-// their Go names in lower camel case (uID), as in kube-apiserver.
+// ClaimTemplateMeta returns what is wrong with the metadata at p of a claim template. The created
+// claim takes only labels and annotations from it, so nothing else may be set. Fields are reported
+// under their Go names in lower camel case (uID), as in kube-apiserver.
 func ClaimTemplateMeta(p *field.Path, m *meta.ObjectMeta) field.ErrorList {
 	errs := meta.ValidateAnnotations(m.Annotations, p.Child("annotations"))
 	errs = append(errs, meta.ValidateLabels(m.Labels, p.Child("labels"))...)

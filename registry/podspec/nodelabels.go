@@ -12,6 +12,6 @@ var oldNodeLabels = map[string]string{
 	"node-role.kubernetes.io/master":                `use "node-role.kubernetes.io/control-plane" instead`,
 }
 
-// NodeLabelWarning returns the warning for clients that select nodes by the label key, "" if the label
-// is not deprecated.
+// NodeLabelWarning returns the warning for clients that select nodes by the label key, "" if the
+// label is not deprecated.
 func NodeLabelWarning(key string) string { return oldNodeLabels[key] }

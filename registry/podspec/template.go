@@ -34,9 +34,10 @@ func (r Rules) TemplateMeta(p *field.Path, t *corev1.PodTemplateSpec) field.Erro
 	return append(errs, r.Annotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
 }
 
-// SelectorMatchesTemplate returns what is wrong with the template at p of an owner whose label selector is s: the
-// labels of the template must match, or the owner would never find its pods and create more without
-// end. A selector that is empty or invalid has been reported by Selector already.
+// SelectorMatchesTemplate returns what is wrong with the template at p of an owner whose label
+// selector is s: the labels of the template must match, or the owner would never find its pods and
+// create more without end. A selector that is empty or invalid has been reported by Selector
+// already.
 func SelectorMatchesTemplate(p *field.Path, t *corev1.PodTemplateSpec, s meta.LabelRequirements) field.ErrorList {
 	if s.Empty() || s.Matches(meta.Set(t.Labels)) {
 		return nil
@@ -45,9 +46,9 @@ func SelectorMatchesTemplate(p *field.Path, t *corev1.PodTemplateSpec, s meta.La
 		"`selector` does not match template `labels`")}
 }
 
-// LongRunningTemplate returns what is wrong with the template at p of a kind whose pods run until their owner
-// deletes them: restartPolicy must be Always and activeDeadlineSeconds unset. kind is the name that
-// the message shows.
+// LongRunningTemplate returns what is wrong with the template at p of a kind whose pods run until
+// their owner deletes them: restartPolicy must be Always and activeDeadlineSeconds unset. kind is
+// the name that the message shows.
 func LongRunningTemplate(p *field.Path, t *corev1.PodTemplateSpec, kind string) field.ErrorList {
 	p = p.Child("spec")
 	errs := check.Supported(p.Child("restartPolicy"), t.Spec.RestartPolicy, corev1.RestartPolicyAlways)
@@ -67,8 +68,8 @@ func Selector(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList
 	return append(meta.ValidateLabelSelector(s, p), SelectorNotEmpty(p, s, kind)...)
 }
 
-// SelectorNotEmpty refuses an empty selector, which would select every pod in the namespace. A nil selector
-// passes: Selector reports it as required. kind is the name of the kind in lower case.
+// SelectorNotEmpty refuses an empty selector, which would select every pod in the namespace. A nil
+// selector passes: Selector reports it as required. kind is the name of the kind in lower case.
 func SelectorNotEmpty(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList {
 	if s == nil || len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
 		return nil

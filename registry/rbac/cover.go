@@ -18,14 +18,14 @@ import (
 // all is the wildcard of verbs, groups, resources and paths in rules.
 const all = "*"
 
-// maxMissingRights bounds what MissingRights returns. A rule of some kilobytes can stand for millions of
-// rights, and an error with all of them would help nobody.
+// maxMissingRights bounds what MissingRights returns. A rule of some kilobytes can stand for
+// millions of rights, and an error with all of them would help nobody.
 const maxMissingRights = 1 << 14
 
-// MissingRights returns the rights that rules allow and held does not, each as a rule with one verb, one
-// group and resource (or one path), and at most one name. It returns at most maxMissingRights of them,
-// and an error only if ctx ends: comparing takes len(held) steps for each right, and a client can
-// send many.
+// MissingRights returns the rights that rules allow and held does not, each as a rule with one
+// verb, one group and resource (or one path), and at most one name. It returns at most
+// maxMissingRights of them, and an error only if ctx ends: comparing takes len(held) steps for each
+// right, and a client can send many.
 func MissingRights(ctx context.Context, held, rules []rbacv1.PolicyRule) ([]rbacv1.PolicyRule, error) {
 	var missing []rbacv1.PolicyRule
 	m := meter.New(ctx)
@@ -124,8 +124,8 @@ func coversResource(resources []string, resource string) bool {
 	return ok && slices.Contains(resources, "*/"+sub)
 }
 
-// describeMissing returns the rights of MissingRights as text: a rule on each line, in which rights that
-// differ only in the verb are merged. The lines are sorted, as Kubernetes sorts them.
+// describeMissing returns the rights of MissingRights as text: a rule on each line, in which rights
+// that differ only in the verb are merged. The lines are sorted, as Kubernetes sorts them.
 func describeMissing(missing []rbacv1.PolicyRule) string {
 	type thing struct{ group, resource, name string }
 	verbs := map[thing]*rbacv1.PolicyRule{}

@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
-// TestMissingIsBounded checks that MissingRights returns at most maxMissingRights rights, and that it stops
-// when its context ends.
+// TestMissingIsBounded checks that MissingRights returns at most maxMissingRights rights, and that
+// it stops when its context ends.
 func TestMissingIsBounded(t *testing.T) {
 	var words []string
 	for i := range 5000 {

@@ -110,9 +110,9 @@ func (g guard) refuseUnheld(ctx context.Context, r *registry.Request, of meta.Gr
 	return meta.NewForbidden(of, name, err)
 }
 
-// EscalationError returns an error that lists the rights of rules that are not among held, or nil if there
-// are none. heldErr, which may be nil, says why held may be incomplete; the error repeats it. The
-// error has no kind: the caller makes it Forbidden, unless ctx has ended.
+// EscalationError returns an error that lists the rights of rules that are not among held, or nil
+// if there are none. heldErr, which may be nil, says why held may be incomplete; the error repeats
+// it. The error has no kind: the caller makes it Forbidden, unless ctx has ended.
 func EscalationError(ctx context.Context, user *request.User, held []rbacv1.PolicyRule, heldErr error,
 	rules []rbacv1.PolicyRule) error {
 	missing, err := MissingRights(ctx, held, rules)
