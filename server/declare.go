@@ -94,7 +94,8 @@ func (a *assembly) makeTypes() error {
 // because authorizers are made later.
 func (a *assembly) makePlugins() (err error) {
 	a.plugins, err = plugins.New(&a.Admission, plugins.Needs{
-		Stores: generic.StoresOf(a.table), Authorizer: a.promised, Metrics: a.registry, Kubelets: a.access.Has(access.Node),
+		Stores: generic.StoresOf(a.table), Authorizer: a.promised, Metrics: a.registry,
+		Kubelets: a.access.Has(access.Node),
 	})
 	return err
 }

@@ -193,11 +193,11 @@ if it has a label ` + "`pod-security.kubernetes.io/*`" + ` other than ` + "`priv
 				here += ": " + p.Consequence
 			}
 		}
-		var unheeded []string
+		var ignored []string
 		for _, gr := range p.IgnoredResources {
-			unheeded = append(unheeded, gr.Resource)
+			ignored = append(ignored, gr.Resource)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.Name, byDefault, here, strings.Join(unheeded, ", "))
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.Name, byDefault, here, strings.Join(ignored, ", "))
 	}
 }
 

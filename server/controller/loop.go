@@ -121,9 +121,9 @@ func (l *Loop) failed(name Name, err error) {
 		zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 }
 
-// RunWorker is one worker of a Queue: it takes each name that is due, calls reconcile for it and gives
-// it back, until ctx ends. It calls failed with each error, except those after the end of ctx. A
-// Loop runs it; a controller whose names are not of type Name runs it by itself.
+// RunWorker is one worker of a Queue: it takes each name that is due, calls reconcile for it and
+// gives it back, until ctx ends. It calls failed with each error, except those after the end of
+// ctx. A Loop runs it; a controller whose names are not of type Name runs it by itself.
 func RunWorker[K comparable](
 	ctx context.Context, q *Queue[K],
 	reconcile func(context.Context, K) (time.Duration, error),

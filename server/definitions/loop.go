@@ -42,7 +42,8 @@ func newLoop(d *Definitions, store *registry.Store) *loop {
 // tells seen of a revision only after all changes up to it have been dealt with.
 func (l *loop) run(ctx context.Context) {
 	defer l.converters.close()
-	for b := range follow.Changes(ctx, l.store.Source(), follow.Options{Failed: l.failed, MaxPause: generic.RetryPause}) {
+	opts := follow.Options{Failed: l.failed, MaxPause: generic.RetryPause}
+	for b := range follow.Changes(ctx, l.store.Source(), opts) {
 		for i := range b.Changes {
 			l.handle(ctx, &b.Changes[i])
 		}
@@ -156,7 +157,8 @@ func (l *loop) group(name string) iter.Seq[*apiextensionsv1.CustomResourceDefini
 func (l *loop) decideWaiting(ctx context.Context, group string) {
 	var waiting []*definition
 	for _, f := range l.byName {
-		if f.Spec.Group == group && !extensions.IsConditionTrue(f.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
+		if f.Spec.Group == group &&
+			!extensions.IsConditionTrue(f.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
 			waiting = append(waiting, f)
 		}
 	}

@@ -19,9 +19,9 @@ import (
 // This file serves the resource that a definition defines, replaces it when the definition changes,
 // and removes it when the definition goes. The loop calls it for each decision.
 
-// definition is the loop's record of a definition. It is trimmed (extensions.WithoutSchemas): it lacks the
-// schemas and the other parts that only the resource needs, so that thousands of definitions cost
-// little memory.
+// definition is the loop's record of a definition. It is trimmed (extensions.WithoutSchemas): it
+// lacks the schemas and the other parts that only the resource needs, so that thousands of
+// definitions cost little memory.
 type definition struct {
 	*apiextensionsv1.CustomResourceDefinition // with the status that the loop decided on
 
@@ -90,8 +90,9 @@ func (f *definition) wrote(rev storage.Revision) bool {
 
 // serve makes the resource match next: it installs or replaces the resource, or removes it if the
 // definition has not got its names. It leaves the resource alone if nothing changed that the
-// resource depends on (extensions.NeedsRedeclaring), because a replacement compiles its schemas again. prev
-// is the state before, nil if there was none. def is the definition without its schemas.
+// resource depends on (extensions.NeedsRedeclaring), because a replacement compiles its schemas
+// again. prev is the state before, nil if there was none. def is the definition without its
+// schemas.
 func (l *loop) serve(next, prev *definition, def *apiextensionsv1.CustomResourceDefinition) {
 	switch {
 	case next.overlaps:

@@ -75,9 +75,9 @@ func (d *Definitions) UnreadIn(group string) bool {
 	})
 }
 
-// UnservedObjects returns how many objects a namespace holds of each resource whose definition cannot be
-// read. The namespace controller must not take such a namespace for empty. The error is that of the
-// store.
+// UnservedObjects returns how many objects a namespace holds of each resource whose definition
+// cannot be read. The namespace controller must not take such a namespace for empty. The error is
+// that of the store.
 func (d *Definitions) UnservedObjects(ctx context.Context, namespace string) ([]ownership.UnservedObjects, error) {
 	var list []ownership.UnservedObjects
 	for _, name := range d.unread.names() {
@@ -88,7 +88,8 @@ func (d *Definitions) UnservedObjects(ctx context.Context, namespace string) ([]
 			return nil, err
 		}
 		if res.Count > 0 {
-			list = append(list, ownership.UnservedObjects{Resource: gr, Objects: int(res.Count), Why: d.unread.errorOf(gr)})
+			list = append(list,
+				ownership.UnservedObjects{Resource: gr, Objects: int(res.Count), Why: d.unread.errorOf(gr)})
 		}
 	}
 	return list, nil

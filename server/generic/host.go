@@ -52,12 +52,13 @@ type Check struct {
 	Run func(ctx context.Context) error
 }
 
-// RetryPause is the pause of RetryUntilDone, and of other work that reads the store, between a failure and
-// the next try.
+// RetryPause is the pause of RetryUntilDone, and of other work that reads the store, between a
+// failure and the next try.
 const RetryPause = 200 * time.Millisecond
 
-// CacheLoader returns the work of a hook that loads the caches of resources. It skips those that are not
-// served. It tries each one until it is loaded or the server stops, and logs the first failure.
+// CacheLoader returns the work of a hook that loads the caches of resources. It skips those that
+// are not served. It tries each one until it is loaded or the server stops, and logs the first
+// failure.
 func CacheLoader(host Host, list []meta.GroupResource) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, gr := range list {
@@ -71,8 +72,8 @@ func CacheLoader(host Host, list []meta.GroupResource) func(context.Context) err
 	}
 }
 
-// RetryUntilDone calls f until it succeeds or ctx ends, with the pause RetryPause after each failure. It logs
-// the first failure with the message failed, at the level of backing.Severity.
+// RetryUntilDone calls f until it succeeds or ctx ends, with the pause RetryPause after each
+// failure. It logs the first failure with the message failed, at the level of backing.Severity.
 func RetryUntilDone(ctx context.Context, log *zap.Logger, failed string, f func() error) {
 	for first := true; ; first = false {
 		err := f()

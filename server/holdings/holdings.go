@@ -3,11 +3,11 @@
 // These two controllers cannot work through clients alone, because they follow every object of
 // every resource, and resources come and go.
 //
-// Words: an object is stored if it is in a store of this server. It is elsewhere if a server behind
-// this one keeps it. Both have a key; no store has the key of an object that is elsewhere. An
-// ObjectRef is the resource, kind, namespace and name that a key stands for. A Home is the resource
-// and the prefix of the keys of a kind. ObjectRef and Home belong to package
-// server/loops/ownership, whose interfaces Holdings implements.
+// Words: an object is stored if it is in a store of this server. It is remote if a server behind
+// this one keeps it. Both have a key; no store has the key of a remote object. An ObjectRef is the
+// resource, kind, namespace and name that a key stands for. A Mapping is the resource and the
+// prefix of the keys of a kind. ObjectRef and Mapping belong to package server/loops/ownership,
+// whose interfaces Holdings implements.
 //
 // Laws:
 //   - Stream yields the changes of each object in order, and misses none until it ends with an
@@ -128,9 +128,10 @@ func (h *Holdings) Holds(ctx context.Context, gr meta.GroupResource, namespace s
 // pods is the resource whose objects are deleted first.
 var pods = corev1.GroupVersion.WithResource("pods").GroupResource()
 
-// NamespacedResources returns the stored resources that are namespaced and allow deletecollection, each in the
-// most preferred version that this server serves itself. Pods come first, so that objects which
-// pods leave behind or depend on are deleted after them. The other resources are sorted by name.
+// NamespacedResources returns the stored resources that are namespaced and allow deletecollection,
+// each in the most preferred version that this server serves itself. Pods come first, so that
+// objects which pods leave behind or depend on are deleted after them. The other resources are
+// sorted by name.
 func (h *Holdings) NamespacedResources() []meta.GroupVersionResource {
 	var list []meta.GroupVersionResource
 	now := h.needs.Table.Now()

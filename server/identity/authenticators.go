@@ -160,7 +160,8 @@ const hookTries = 5
 
 // newTokenWebhook makes the authenticator that asks the webhook about tokens and remembers the
 // answers for CacheTTL. Its connections close when the server stops.
-func newTokenWebhook(c *Config, around *AuthenticatorNeeds, meter authn.CacheMeter) (request.TokenAuthenticator, error) {
+func newTokenWebhook(c *Config, around *AuthenticatorNeeds,
+	meter authn.CacheMeter) (request.TokenAuthenticator, error) {
 	target, err := callout.ReadKubeconfig(c.Webhook.File)
 	if err != nil {
 		return nil, err

@@ -23,17 +23,17 @@ type Entry struct {
 	// Guards says that the plugin refuses writes which users rely on to be refused. If it is not
 	// Here, a command line that enables it must be refused and not merely warned about.
 	Guards bool
-	// Consequence says how a server without the plugin behaves, as a clause; "" if the plugin is Here,
-	// or if nobody could see a difference.
+	// Consequence says how a server without the plugin behaves, as a clause; "" if the plugin is
+	// Here, or if nobody could see a difference.
 	Consequence string
-	// IgnoredResources are the resources whose objects configure the plugin. If it is not Here, clients
-	// that write such an object are warned.
+	// IgnoredResources are the resources whose objects configure the plugin. If it is not Here,
+	// clients that write such an object are warned.
 	IgnoredResources []meta.GroupResource
 }
 
 // Absence returns the text that says that the plugin is not here, and how the server behaves
-// without it. Clients that write an object of Unheeded get it as a warning, and users who enable
-// the plugin by a flag read it in the log.
+// without it. Clients that write an object of IgnoredResources get it as a warning, and users who
+// enable the plugin by a flag read it in the log.
 func (e Entry) Absence() string {
 	text := "the admission plugin " + e.Name + " is not here"
 	if e.Consequence != "" {
@@ -54,7 +54,9 @@ func Table() (list []Entry) {
 
 // entry returns the public part of a row.
 func (r *row) entry() Entry {
-	e := Entry{Name: r.name, Default: r.on == byDefault, Here: r.make != nil, Guards: r.guards, Consequence: r.consequence}
+	e := Entry{
+		Name: r.name, Default: r.on == byDefault, Here: r.make != nil, Guards: r.guards, Consequence: r.consequence,
+	}
 	for _, u := range r.ignored {
 		e.IgnoredResources = append(e.IgnoredResources, u.resource)
 	}

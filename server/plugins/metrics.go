@@ -38,9 +38,9 @@ type call struct {
 }
 
 // observer returns the function that records the calls of a plugin, or of all plugins together if
-// plugin is "". admission.Chain.WithObserver calls observer once for each plugin. The map of calls is
-// complete from the start and never changes, so calls need no lock; a series appears in the metrics
-// at its first call.
+// plugin is "". admission.Chain.WithObserver calls observer once for each plugin. The map of calls
+// is complete from the start and never changes, so calls need no lock; a series appears in the
+// metrics at its first call.
 func (m *metrics) observer(plugin string) admission.Observer {
 	vec, first := m.steps, []string(nil)
 	if plugin != "" {

@@ -21,7 +21,7 @@
 // Config.TellAbsence once before it installs its resources. The chain is safe for concurrent use.
 //
 // To add a plugin of Kubernetes, write it in registry/admission, and set make in its row; the row
-// then loses without, guards and unheeded. If the plugin needs something that no other plugin
+// then loses consequence, guards and ignored. If the plugin needs something that no other plugin
 // needs, add a field to needs.
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
@@ -42,7 +42,7 @@ import (
 )
 
 // Needs are the arguments of New. Plugins are made before any resource is installed, so Stores and
-// May look resources up at each call.
+// Authorizer look resources up at each call.
 type Needs struct {
 	Stores     registry.Stores       // the resources that plugins read
 	Authorizer request.Authorizer    // answers for rights beyond the right to the request itself

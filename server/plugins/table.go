@@ -13,7 +13,7 @@ import (
 
 // This file is the table of admission plugins, and the names of the resources that they read. New,
 // Config and Table read it. cmd/flags derives the list of absent plugins in docs/flags.md from the
-// texts of without. To add a plugin, see the package comment.
+// texts of consequence. To add a plugin, see the package comment.
 
 // wanted says when a plugin is on.
 type wanted uint8
@@ -36,7 +36,8 @@ type row struct {
 	// before it is ready.
 	reads []meta.GroupResource
 
-	// The next three fields are for absent plugins: see Entry.Consequence, Guards and Unheeded.
+	// The next three fields are for absent plugins: see Entry.Consequence, Guards and
+	// IgnoredResources.
 	consequence string
 	guards      bool
 	ignored     []ignoredResource // built-in resources only

@@ -6,7 +6,7 @@
 // Words. An owner is an object that an ownerReference names; the object with the reference is its
 // dependent. An owner waits if it is being deleted and has one of the two finalizers of the
 // collector: foregroundDeletion, until its dependents are gone, or orphan, until its dependents no
-// longer name it. A node is a place in the graph of owners, an edge is one reference. Elsewhere
+// longer name it. A node is a place in the graph of owners, an edge is one reference. Remote
 // means: on a server behind this one. To park is to put off until resources come or go.
 //
 // Laws. An object is deleted only if each of its owners is known to be gone or to wait: a read has

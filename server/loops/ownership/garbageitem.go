@@ -104,29 +104,29 @@ var errLost = errors.New("the owner of a reference cannot be looked up")
 // owner returns the owner that a reference means, or nil if no object with that UID exists there.
 // It asks the server unless the graph has seen the owner go.
 func (i *garbageItem) owner(ctx context.Context, ref *meta.OwnerReference) (*meta.PartialObjectMetadata, error) {
-	home, ok := i.Resources.Mapping(ref.APIVersion, ref.Kind)
+	mapping, ok := i.Resources.Mapping(ref.APIVersion, ref.Kind)
 	if !ok || len(names.IsPathSegmentName(ref.Name)) > 0 {
 		i.graph.park(i.node)
 		return nil, errLost
 	}
 	namespace := ""
-	if home.Namespaced {
+	if mapping.Namespaced {
 		if namespace = i.place.Namespace; namespace == "" {
-			i.misplaced(ctx, home, ref)
+			i.misplaced(ctx, mapping, ref)
 			return nil, errLost
 		}
 	}
-	key := home.key(namespace, ref.Name)
+	key := mapping.key(namespace, ref.Name)
 	if i.graph.isGone(key, string(ref.UID)) {
 		return nil, nil
 	}
-	owner, err := i.garbagePass.objects(home.Resource, namespace).Get(ctx, ref.Name, meta.GetOptions{})
+	owner, err := i.garbagePass.objects(mapping.Resource, namespace).Get(ctx, ref.Name, meta.GetOptions{})
 	switch {
 	case err == nil && owner.UID == ref.UID:
 		return owner, nil
 	case err != nil && !isAbsent(err):
 		return nil, err
-	case !home.Namespaced || !i.misplaced(ctx, home, ref):
+	case !mapping.Namespaced || !i.misplaced(ctx, mapping, ref):
 		i.graph.lacks(key, string(ref.UID))
 	}
 	return nil, nil
@@ -225,8 +225,8 @@ func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error 
 // misplaced reports whether the object that a reference means exists in another namespace. Such an
 // object is no owner, as owners are in the namespace of their dependents or in none. misplaced then
 // records Kubernetes' event OwnerRefInvalidNamespace for the dependent.
-func (i *garbageItem) misplaced(ctx context.Context, home Mapping, ref *meta.OwnerReference) bool {
-	elsewhere := i.garbagePass.objects(home.Resource, "").
+func (i *garbageItem) misplaced(ctx context.Context, mapping Mapping, ref *meta.OwnerReference) bool {
+	elsewhere := i.garbagePass.objects(mapping.Resource, "").
 		All(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + ref.Name})
 	for other, err := range elsewhere {
 		if err == nil && other.UID == ref.UID && other.Namespace != i.place.Namespace {

@@ -30,16 +30,16 @@ import (
 // a resource without any costs no request, and Removals says when to look again.
 type Namespace struct {
 	Client *client.Client
-	// NamespacedResources returns the namespaced resources whose objects can be deleted, pods first. It is
-	// called for each pass over a namespace, as resources come and go, and by several workers at
-	// once.
+	// NamespacedResources returns the namespaced resources whose objects can be deleted, pods
+	// first. It is called for each pass over a namespace, as resources come and go, and by several
+	// workers at once.
 	NamespacedResources func() []meta.GroupVersionResource
 	// RemoteResources returns the namespaced resources of servers behind this one.
 	RemoteResources func() RemoteResources
 	// Holds reports whether the store has an object of a resource in a namespace.
 	Holds func(ctx context.Context, resource meta.GroupResource, namespace string) (bool, error)
-	// UnservedObjects returns the objects that the store has in a namespace of resources that are not
-	// served, because their definitions cannot be read. Nobody can delete these objects.
+	// UnservedObjects returns the objects that the store has in a namespace of resources that are
+	// not served, because their definitions cannot be read. Nobody can delete these objects.
 	UnservedObjects func(ctx context.Context, namespace string) ([]UnservedObjects, error)
 	// Removals begins a feed of all removals after the call.
 	Removals func(ctx context.Context) (Removals, error)
@@ -74,7 +74,7 @@ func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
 }
 
 // source is the Source of the namespaces that are being deleted. It adds each of them when
-// deletions does, and when waiting or followElsewhere wakes it.
+// deletions does, and when waiting or followRemote wakes it.
 func (c *Namespace) source(ctx context.Context, add func(controller.Name), failed func(error)) {
 	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { add(controller.Name{Name: namespace}) }
 	c.waiting.followers.Go(func() { c.followRemote(ctx) })
@@ -232,7 +232,7 @@ func withUnread(err error) error {
 	return fmt.Errorf("%w: %s", err, strings.Join(keys, ", "))
 }
 
-// pods is the first resource of Contents.
+// pods is the first resource of NamespacedResources.
 var pods = meta.GroupResource{Resource: "pods"}
 
 // deleteBatch is the number of objects that one request deletes. All in one request could take

@@ -23,13 +23,14 @@ type RemoteResources struct {
 	Changed <-chan struct{}
 }
 
-// wakeRest is the shortest pause between two wakes of all waiting namespaces by followElsewhere.
+// wakeRest is the shortest pause between two wakes of all waiting namespaces by followRemote.
 const wakeRest = 500 * time.Millisecond
 
-// followRemote wakes all waiting namespaces when Elsewhere changes. Without it they would wait
-// out the pause that their failures have earned, although a server that answers again lets them go.
-// The pause between two wakes doubles while changes come within it, up to controller.MaxPause: API
-// services that come and go all the time wake the namespaces only that often.
+// followRemote wakes all waiting namespaces when RemoteResources changes. Without it they would
+// wait out the pause that their failures have earned, although a server that answers again lets
+// them go. The pause between two wakes doubles while changes come within it, up to
+// controller.MaxPause: API services that come and go all the time wake the namespaces only that
+// often.
 func (c *Namespace) followRemote(ctx context.Context) {
 	rest, changed := wakeRest, c.RemoteResources().Changed
 	for {

@@ -21,10 +21,10 @@ type Resources interface {
 	// Ignored reports whether the object at a key is never a dependent, even if it has
 	// ownerReferences. Events are ignored, as in Kubernetes.
 	Ignored(key string) bool
-	// Elsewhere returns the resources of servers behind this one whose objects can be listed,
+	// RemoteResources returns the resources of servers behind this one whose objects can be listed,
 	// watched and deleted. unknown are the versions whose server has not said which resources they
 	// have.
-	RemoteResources() (homes []Mapping, unknown []meta.GroupVersion)
+	RemoteResources() (mappings []Mapping, unknown []meta.GroupVersion)
 	// Changed returns a channel that is closed when a stored resource comes or goes after the call,
 	// and one that is closed when a resource of another server does.
 	Changed() (stored, elsewhere <-chan struct{})
@@ -38,7 +38,7 @@ type ObjectRef struct {
 	Remote          bool   // a server behind this one stores the object
 }
 
-// Mapping is a resource as keys name it.
+// Mapping is a resource as keys name it (RESTMapping).
 type Mapping struct {
 	Resource   meta.GroupVersionResource
 	Prefix     string // of the keys of its objects, ends in "/"

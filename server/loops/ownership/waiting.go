@@ -27,7 +27,7 @@ type waiting struct {
 	open func(ctx context.Context) (Removals, error) // begins a feed
 	wake func(namespace string)                      // queues a namespace
 
-	followers sync.WaitGroup // of followers, and of followElsewhere
+	followers sync.WaitGroup // of followers, and of followRemote
 	mu        struct {
 		sync.Mutex
 		names     map[string]bool // never false

@@ -13,8 +13,8 @@ import (
 type Acceptor func(file.Found) ([]byte, file.Birth, error)
 
 // AcceptorOf returns the Acceptor that checks and completes each file by the declaration of its
-// resource (registry.Store.AcceptValue). Each call waits until declared is closed, because the engine
-// opens while the resources are still being declared.
+// resource (registry.Store.AcceptValue). Each call waits until declared is closed, because the
+// engine opens while the resources are still being declared.
 //
 // It accepts two sorts of files unchecked: an encrypted value, which the server wrote itself, and
 // the file of a resource that does not exist, which Resources.Install has checked later (review).
