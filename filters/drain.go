@@ -13,9 +13,9 @@ import (
 // Drain counts the requests that are being served, refuses new ones during a shutdown, and waits
 // for the others to end. All methods may be called concurrently.
 type Drain struct {
-	// Stays, if set, is called for each long-running request that begins. It is set before the
-	// first request.
-	Stays func()
+	// OnLongRunning, if set, is called for each long-running request that begins. It is set before
+	// the first request.
+	OnLongRunning func()
 	// Spread is the time over which Close ends the long-running requests, at random moments, so
 	// that their clients do not all reconnect at once. 0 ends them together. It is set before the
 	// first request.

@@ -75,7 +75,7 @@ func untilEnd(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 // drainSoon closes the Drain soon after a long-running request has begun.
 func drainSoon(c *Config) {
-	c.Drain.Stays = func() { time.AfterFunc(100*time.Millisecond, func() { endDrain(c.Drain) }) }
+	c.Drain.OnLongRunning = func() { time.AfterFunc(100*time.Millisecond, func() { endDrain(c.Drain) }) }
 }
 
 func endDrain(d *Drain) { _ = d.Close(context.Background()) }

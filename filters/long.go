@@ -60,8 +60,8 @@ func Long(gate Gate, d *Drain, long func(*request.Info) bool, fail ErrorWriter) 
 func (d *Drain) lasting(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		d.long.Add(1)
-		if d.Stays != nil {
-			d.Stays()
+		if d.OnLongRunning != nil {
+			d.OnLongRunning()
 		}
 		defer d.long.Add(-1)
 		defer context.AfterFunc(d.open, d.endWithSpread(exchangeOf(r).End))()

@@ -23,7 +23,7 @@ func TestLong(t *testing.T) {
 		for _, allow := range []request.Decision{request.Allow, request.Deny} {
 			c := testConfig(t)
 			asked, stayed := 0, 0
-			c.Drain.Stays = func() { stayed++ }
+			c.Drain.OnLongRunning = func() { stayed++ }
 			check := func(by string, ctx context.Context, lasting bool) {
 				asked++
 				_, long := c.Drain.Running()

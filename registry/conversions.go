@@ -112,7 +112,7 @@ func (c *conversions) begin(
 		}
 		// This is checked with the lock held: a form is kept before its conversion leaves
 		// c.running.
-		if out[i] = o.In(form); out[i] != nil {
+		if out[i] = o.FormObject(form); out[i] != nil {
 			continue
 		}
 		place := conversion{o.Key, o.Rev, form}
@@ -164,7 +164,7 @@ func (s *Store) convertMine(
 			return
 		}
 		for n, i := range batch {
-			mine[i].obj = objects[i].Keep(made[n])
+			mine[i].obj = objects[i].KeepForm(made[n])
 		}
 	}
 	for i, o := range objects {

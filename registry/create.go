@@ -311,11 +311,12 @@ func (w *write) validate(errs field.ErrorList) error {
 	return nil
 }
 
-// judge runs the strategy's own check: Judge, ValidateIn or Validate. found are the errors so far.
+// judge runs the strategy's own check: ValidateRequest, ValidateIn or Validate. found are the
+// errors so far.
 func (w *write) judge(found field.ErrorList) field.ErrorList {
 	switch st := w.s.strategy; {
-	case st.Judge != nil:
-		return st.Judge(w.r, found, w.obj, w.old)
+	case st.ValidateRequest != nil:
+		return st.ValidateRequest(w.r, found, w.obj, w.old)
 	case st.ValidateIn != nil:
 		return st.ValidateIn(w.attrs.Resource.GroupVersion(), w.obj, w.old)
 	case st.Validate != nil:

@@ -4,18 +4,18 @@
 // subresources. A Store made from it serves the verbs (get, list, watch, create, update, delete,
 // deletecollection) over a cache.Resource. It has the methods of package router's verb interfaces,
 // without importing that package. An Actor serves creates of objects that are not stored (reviews,
-// bindings, evictions); an Observer serves objects that are computed when a client reads them
+// bindings, evictions); a ComputedReader serves objects that are computed when a client reads them
 // (componentstatuses); a Connecter serves exec, log and proxy. They have the methods of router's
 // interfaces, too.
 //
-// Words. A declaration (a Resource, Actions or Observed) says how a resource is served. A strategy
-// is the part of it with the rules for the kind's objects. The hub is the version of a kind that
-// strategies see. A door is a Store through which a part of the object can be changed, or the
-// object is shown as another kind; each field belongs to one door. A projection shows the object as
-// another kind, such as Scale. A form is an encoding of an object in a version. A try is one run of
-// a write over one state of its object; a write has several tries if other writers are faster. A
-// reservation is something outside the object, such as an address or a port, that a write takes,
-// and gives back if the write is not stored. The fate of a try is what became of it: Stored,
+// Words. A declaration (a Resource, Actions or ComputedResource) says how a resource is served. A
+// strategy is the part of it with the rules for the kind's objects. The hub is the version of a
+// kind that strategies see. A door is a Store through which a part of the object can be changed, or
+// the object is shown as another kind; each field belongs to one door. A projection shows the
+// object as another kind, such as Scale. A form is an encoding of an object in a version. A try is
+// one run of a write over one state of its object; a write has several tries if other writers are
+// faster. A reservation is something outside the object, such as an address or a port, that a write
+// takes, and gives back if the write is not stored. The fate of a try is what became of it: Stored,
 // NotStored or InDoubt.
 //
 // Guarantees:
@@ -35,10 +35,10 @@
 //   - Every error of a request is a *meta.StatusError in the words of kube-apiserver, or the error
 //     of the context. Records return the errors of the store.
 //
-// Callers. server/generic makes the Stores, Actors and Observers of a server from declarations, and
-// the router calls their verbs. Code in the server reads and writes through a View, Memo or
-// ListMemo, and finds Stores through the interface Stores. All methods of Store may be called
-// concurrently. No goroutine outlives a call.
+// Callers. server/generic makes the Stores, Actors and ComputedReaders of a server from
+// declarations, and the router calls their verbs. Code in the server reads and writes through a
+// View, Memo or ListMemo, and finds Stores through the interface Stores. All methods of Store may
+// be called concurrently. No goroutine outlives a call.
 //
 // Not here: media types and HTTP (router), authorization (filters), the rules of single kinds
 // (core/, apps/, batch/ and the other groups) and what those share (check/, podspec/, scale/,
@@ -48,7 +48,7 @@
 // identity.go, own.go, versions.go, update.go, delete.go, deletecollection.go, door.go; list.go,
 // selector.go and conversions.go; table.go; action.go, observed.go, errors.go; read.go, view.go,
 // memo.go and listmemo.go, for reads in process; follow.go and position.go, for callers that want
-// every change; unread.go and discard.go, for objects that cannot be read; handmade.go, for objects
-// that were stored past the API; records.go, for state that the servers of a store share; then
-// admission/ and core/.
+// every change; unread.go and discard.go, for objects that cannot be read; acceptvalue.go, for
+// objects that were stored past the API; records.go, for state that the servers of a store share;
+// then admission/ and core/.
 package registry

@@ -46,7 +46,7 @@ func (s *Store) openDoors() error {
 	if err := s.compile(); err != nil {
 		return fmt.Errorf("registry: %s: %w", s.res.GroupResource, err)
 	}
-	s.openOwners(s.res.Reset, s.res.ResetIn)
+	s.openOwners(s.res.ResetFields, s.res.ResetFieldsIn)
 	s.doors = map[door]*Store{}
 	for i := range s.res.Subresources {
 		sub := &s.res.Subresources[i]
@@ -57,11 +57,11 @@ func (s *Store) openDoors() error {
 		d.subresource, d.project = sub.Name, sub.Project
 		if sub.Project == nil {
 			checks := sub.Metadata
-			if checks == MetaCommon && (sub.Validate != nil || sub.Judge != nil) {
+			if checks == MetaCommon && (sub.Validate != nil || sub.ValidateRequest != nil) {
 				checks = s.strategy.Metadata.ofDoor()
 			}
 			d.strategy = &Strategy{
-				Metadata: checks, Prepare: sub.Prepare, Validate: sub.Validate, Judge: sub.Judge,
+				Metadata: checks, Prepare: sub.Prepare, Validate: sub.Validate, ValidateRequest: sub.ValidateRequest,
 				Warnings: sub.Warnings,
 			}
 		}
@@ -69,7 +69,7 @@ func (s *Store) openDoors() error {
 			return fmt.Errorf("registry: %s/%s: %w", s.res.GroupResource, sub.Name, err)
 		}
 		if sub.Versions == nil {
-			d.openOwners(sub.Reset, nil)
+			d.openOwners(sub.ResetFields, nil)
 			s.doors[door{name: sub.Name}] = &d
 		}
 		for _, version := range sub.Versions {
@@ -82,14 +82,14 @@ func (s *Store) openDoors() error {
 	return nil
 }
 
-// resetBy returns the Reset fields of the doors of a name, by version. A write needs those of all
+// resetBy returns the ResetFields of the doors of a name, by version. A write needs those of all
 // versions, because it also converts the fields that managers own in other versions.
 func (s *Store) resetBy(name string) map[string][]string {
 	reset := map[string][]string{}
 	for i := range s.res.Subresources {
 		if sub := &s.res.Subresources[i]; sub.Name == name {
 			for _, version := range sub.Versions {
-				reset[version] = sub.Reset
+				reset[version] = sub.ResetFields
 			}
 		}
 	}
@@ -142,7 +142,7 @@ func (s *Store) narrow(sub *Subresource) error {
 	} else if none {
 		return nil
 	}
-	if sub.Prepare != nil || sub.Validate != nil || sub.Judge != nil || sub.Warnings != nil {
+	if sub.Prepare != nil || sub.Validate != nil || sub.ValidateRequest != nil || sub.Warnings != nil {
 		return errors.New("what a door with a kind of its own changes follows the rules of the resource")
 	}
 	var err error
@@ -172,7 +172,7 @@ func (c *Config) kindOf(gvk meta.GroupVersionKind) (kind.Kind, error) {
 
 // present returns an object as the door shows it. Without a kind of its own that is the object
 // itself.
-func (s *Store) present(ctx context.Context, obj *cache.Object, to Occasion) (request.Encoded, error) {
+func (s *Store) present(ctx context.Context, obj *cache.Object, to ProjectionPurpose) (request.Encoded, error) {
 	if s.project == nil {
 		return obj, nil
 	}
@@ -203,7 +203,7 @@ func (s *Store) encodeShown(ctx context.Context, obj *cache.Object, shown meta.O
 
 // show returns what a door with a kind of its own shows of an object. The metadata are those that
 // identify the object. For nil it returns nil.
-func (s *Store) show(obj meta.Object, to Occasion) (meta.Object, error) {
+func (s *Store) show(obj meta.Object, to ProjectionPurpose) (meta.Object, error) {
 	if obj == nil {
 		return nil, nil
 	}

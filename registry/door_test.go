@@ -169,7 +169,7 @@ func metered(r *registry.ResourceOf[*widget]) {
 	r.Subresources = append(r.Subresources, registry.SubresourceOf[*widget]{
 		Name: "meter", Kind: meterV1beta1,
 		Project: &registry.ProjectionOf[*widget]{
-			Show: func(w *widget, _ registry.Occasion) (meta.Object, error) {
+			Show: func(w *widget, _ registry.ProjectionPurpose) (meta.Object, error) {
 				return &meter{Spec: meterSpec{Size: w.Spec.Size, Unit: "m"}}, nil
 			},
 			Apply: func(w *widget, shown meta.Object) error {

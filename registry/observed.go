@@ -16,35 +16,35 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Observed declares a cluster-scoped, read-only resource that is not stored: its objects are
-// computed when a client reads them (componentstatuses).
-type Observed struct {
+// ComputedResource declares a cluster-scoped, read-only resource that is not stored: its objects
+// are computed when a client reads them (componentstatuses).
+type ComputedResource struct {
 	GroupResource meta.GroupResource
 	Kind          string
 	Singular      string // "": the kind in lower case
 	ShortNames    []string
-	// Observe computes all objects, in the hub of the kind. It may do I/O. store is the server's
-	// store, so that Observe can check whether it works.
-	Observe    func(ctx context.Context, store storage.Store) []meta.Object
+	// Compute computes all objects, in the hub of the kind. It may do I/O. store is the server's
+	// store, so that Compute can check whether it works.
+	Compute    func(ctx context.Context, store storage.Store) []meta.Object
 	Table      *Table
 	Deprecated []Deprecation
 }
 
 // Describe returns what discovery says about the resource in the version of gvk.
-func (o *Observed) Describe(gvk meta.GroupVersionKind) meta.Description {
+func (o *ComputedResource) Describe(gvk meta.GroupVersionKind) meta.Description {
 	return meta.Description{Name: o.GroupResource.Resource, Singular: o.Singular, Kind: gvk, ShortNames: o.ShortNames}
 }
 
-// Observer serves get and list of an Observed. All methods may be called at once.
-type Observer struct {
-	Observed
+// ComputedReader serves get and list of a ComputedResource. All methods may be called at once.
+type ComputedReader struct {
+	ComputedResource
 	cfg   *Config
 	kind  kind.Kind
 	forms *forms
 }
 
-// NewObserver makes the Observer of a resource, whose kind must be registered.
-func NewObserver(cfg *Config, o Observed) (*Observer, error) {
+// NewComputedReader makes the ComputedReader of a resource, whose kind must be registered.
+func NewComputedReader(cfg *Config, o ComputedResource) (*ComputedReader, error) {
 	k := cfg.Kinds.Kind(meta.GroupKind{Group: o.GroupResource.Group, Kind: o.Kind})
 	if k == nil {
 		return nil, fmt.Errorf("registry: the kind %s of %s is not registered", o.Kind, o.GroupResource)
@@ -52,16 +52,16 @@ func NewObserver(cfg *Config, o Observed) (*Observer, error) {
 	if o.Singular == "" {
 		o.Singular = strings.ToLower(o.Kind)
 	}
-	return &Observer{Observed: o, cfg: cfg, kind: k, forms: newForms(new(atomic.Uint32))}, nil
+	return &ComputedReader{ComputedResource: o, cfg: cfg, kind: k, forms: newForms(new(atomic.Uint32))}, nil
 }
 
 // Kind is the kind of the objects.
-func (o *Observer) Kind() kind.Kind { return o.kind }
+func (o *ComputedReader) Kind() kind.Kind { return o.kind }
 
 // Get observes one object. The 404 names the resource in the singular, as kube-apiserver's does.
 // See router.Getter.
-func (o *Observer) Get(ctx context.Context, _, name, _ string) (request.Encoded, error) {
-	for _, obj := range o.Observe(ctx, o.cfg.Cache.Store()) {
+func (o *ComputedReader) Get(ctx context.Context, _, name, _ string) (request.Encoded, error) {
+	for _, obj := range o.Compute(ctx, o.cfg.Cache.Store()) {
 		if obj.GetObjectMeta().Name == name {
 			return observation{obj}, nil
 		}
@@ -71,12 +71,12 @@ func (o *Observer) Get(ctx context.Context, _, name, _ string) (request.Encoded,
 
 // List observes all objects and returns those that are selected, sorted by name, in one page and
 // without a resourceVersion. See router.Lister.
-func (o *Observer) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
+func (o *ComputedReader) List(ctx context.Context, req *request.ListRequest) (*request.List, error) {
 	fields, err := req.Fields.Transform(kind.In(o.kind, req.Version).FieldLabel)
 	if err != nil {
 		return nil, meta.NewBadRequest(meta.Excerpt(err.Error()))
 	}
-	objects := slices.DeleteFunc(o.Observe(ctx, o.cfg.Cache.Store()), func(obj meta.Object) bool {
+	objects := slices.DeleteFunc(o.Compute(ctx, o.cfg.Cache.Store()), func(obj meta.Object) bool {
 		m := obj.GetObjectMeta()
 		return !req.Labels.Matches(meta.Set(m.Labels)) ||
 			!fields.Matches(meta.Set{"metadata.name": m.Name, "metadata.namespace": ""})
@@ -95,14 +95,16 @@ func (o *Observer) List(ctx context.Context, req *request.ListRequest) (*request
 }
 
 // FormOf returns the number of a form of the objects. The same arguments give the same number.
-func (o *Observer) FormOf(version string, m codec.Media) uint32 {
+func (o *ComputedReader) FormOf(version string, m codec.Media) uint32 {
 	m.Pretty, m.Stream = false, false
 	gk := o.kind.GroupKind()
 	return o.forms.of(meta.GroupVersionKind{Group: gk.Group, Version: version, Kind: gk.Kind}, m)
 }
 
 // Encode encodes an object, which Get or List returned, in a version and in the media type m.
-func (o *Observer) Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
+func (o *ComputedReader) Encode(
+	ctx context.Context, enc request.Encoded, version string, m codec.Media,
+) ([]byte, error) {
 	obj, err := o.kind.Convert(ctx, enc.(observation).obj, version)
 	if err != nil {
 		return nil, err
@@ -123,11 +125,13 @@ func (o *Observer) Encode(ctx context.Context, enc request.Encoded, version stri
 }
 
 // Columns returns the columns of the kind's Table.
-func (o *Observer) Columns() []meta.TableColumnDefinition { return o.Table.Columns }
+func (o *ComputedReader) Columns() []meta.TableColumnDefinition { return o.Table.Columns }
 
 // Row returns the cells of an object's row, one for each column. Without an object (enc is nil) it
 // is the row of an empty one.
-func (o *Observer) Row(_ context.Context, enc request.Encoded, now time.Time) ([]any, []meta.TableRowCondition, error) {
+func (o *ComputedReader) Row(
+	_ context.Context, enc request.Encoded, now time.Time,
+) ([]any, []meta.TableRowCondition, error) {
 	obj := o.kind.New()
 	if enc != nil {
 		obj = enc.(observation).obj

@@ -16,12 +16,12 @@ import (
 )
 
 // newObserver observes two pokes, whose force is the revision of the store.
-func newObserver(t *testing.T) (*kit, *registry.Observer) {
+func newObserver(t *testing.T) (*kit, *registry.ComputedReader) {
 	t.Helper()
 	k := newKit(t, options{types: addPokes})
-	o, err := registry.NewObserver(k.cfg, registry.Observed{
+	o, err := registry.NewComputedReader(k.cfg, registry.ComputedResource{
 		GroupResource: meta.GroupResource{Group: pokeV1.Group, Resource: "pokes"}, Kind: "Poke",
-		Observe: func(ctx context.Context, store storage.Store) []meta.Object {
+		Compute: func(ctx context.Context, store storage.Store) []meta.Object {
 			rev, err := store.Revision(ctx)
 			if err != nil {
 				t.Error(err)
@@ -113,7 +113,7 @@ func TestObserverLists(t *testing.T) {
 	req.Version = "v1"
 	_, err := o.List(k.ctx, &req)
 	wantReason(t, "a field that selectors may not name", err, meta.StatusReasonBadRequest)
-	if _, err := registry.NewObserver(k.cfg, registry.Observed{Kind: "Nothing"}); err == nil {
+	if _, err := registry.NewComputedReader(k.cfg, registry.ComputedResource{Kind: "Nothing"}); err == nil {
 		t.Error("an unknown kind: got no error")
 	}
 }

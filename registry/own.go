@@ -63,7 +63,7 @@ func (s *Store) openOwners(reset []string, resetIn map[string][]string) {
 		}
 		o := &owner{
 			Door: apply.Door{
-				Versions: all, Kind: shown, Subresource: s.subresource, Reset: reset,
+				Versions: all, Kind: shown, Subresource: s.subresource, ResetFields: reset,
 				Custom: kind.In(s.kind, shown.Version).Type == nil,
 			},
 			version: v.GVK.Version,
@@ -228,7 +228,7 @@ func (w *write) applied(ctx context.Context, o *owner, config, tree any) (meta.O
 	default:
 		return scheme.Copy(w.old).(meta.Object), nil
 	}
-	obj, err := decodeTree(k, tree, o.Kind, meter.For(ctx, 0))
+	obj, err := decodeTree(k, tree, o.Kind, meter.ForSize(ctx, 0))
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

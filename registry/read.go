@@ -48,7 +48,7 @@ func (s *Store) readKey(ctx context.Context, key string, fresh request.Freshness
 	case request.Cached:
 		return s.objects.Get(ctx, key, cache.Want{Match: cache.Any})
 	case request.ReadYourWrites:
-		obj, err := s.objects.Get(ctx, key, cache.Want{Match: cache.Own})
+		obj, err := s.objects.Get(ctx, key, cache.Want{Match: cache.OwnWrites})
 		if !errors.Is(err, storage.NotFound) {
 			return obj, err
 		}

@@ -227,18 +227,18 @@ func (r *ResourceOf[T]) complete() {
 		r.Strategy.ValidateName = names.DNSSubdomainName
 	}
 	hasDoor := slices.ContainsFunc(r.Subresources, func(sub SubresourceOf[T]) bool { return sub.Name == statusField })
-	if r.Status != nil && r.Reset == nil {
-		r.Reset = []string{statusField}
+	if r.Status != nil && r.ResetFields == nil {
+		r.ResetFields = []string{statusField}
 	}
 	if st := r.Status; st != nil && !hasDoor {
-		reset := st.Reset
+		reset := st.ResetFields
 		if reset == nil {
 			reset = []string{"spec"}
 		}
 		r.Subresources = append([]SubresourceOf[T]{{
 			Name: statusField, Owns: []string{statusField}, Prepare: st.Prepare, Validate: st.Validate,
 			Warnings: st.Warnings,
-			Metadata: st.Metadata, Reset: reset,
+			Metadata: st.Metadata, ResetFields: reset,
 		}}, r.Subresources...)
 	}
 }

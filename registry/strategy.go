@@ -78,9 +78,9 @@ type StrategyOf[T meta.Object] struct {
 	// client writes in (Events).
 	ValidateIn func(gv meta.GroupVersion, obj, old T) field.ErrorList
 
-	// Judge is used instead of Validate if the rules run long, warn the client, or depend on the
-	// errors found so far (found). It returns only further errors.
-	Judge func(r *Request, found field.ErrorList, obj, old T) field.ErrorList
+	// ValidateRequest is used instead of Validate if the rules run long, warn the client, or depend
+	// on the errors found so far (found). It returns only further errors.
+	ValidateRequest func(r *Request, found field.ErrorList, obj, old T) field.ErrorList
 
 	// Warnings returns texts for the client about a valid object.
 	Warnings func(obj, old T) []string
@@ -238,12 +238,12 @@ type ResourceOf[T meta.Object] struct {
 	// Generation lists the fields, such as "spec", whose changes metadata.generation counts. It
 	// begins at 1, and counts changes through every door. nil: the kind has no generation.
 	Generation []string
-	// Reset lists the fields that a write to the resource itself leaves unchanged, so that the
-	// writer does not come to own them in managedFields. nil: the status, if the kind has one.
-	Reset []string
-	// ResetIn lists such fields by version, in place of Reset. As in kube-apiserver, a write in one
-	// version resets only the fields of that version.
-	ResetIn map[string][]string
+	// ResetFields lists the fields that a write to the resource itself leaves unchanged, so that
+	// the writer does not come to own them in managedFields. nil: the status, if the kind has one.
+	ResetFields []string
+	// ResetFieldsIn lists such fields by version, in place of ResetFields. As in kube-apiserver, a
+	// write in one version resets only the fields of that version.
+	ResetFieldsIn map[string][]string
 	// Status declares the status of the kind; nil: it has none.
 	Status *StatusOf[T]
 	// Reserve is nil for nearly all kinds.
@@ -309,9 +309,9 @@ type StatusOf[T meta.Object] struct {
 	Validate func(obj, old T) field.ErrorList
 	Warnings func(obj, old T) []string
 	Metadata MetaChecks // as in SubresourceOf
-	// Reset lists the fields that a write to the status leaves unchanged, as in ResourceOf. nil:
-	// spec.
-	Reset []string
+	// ResetFields lists the fields that a write to the status leaves unchanged, as in ResourceOf.
+	// nil: spec.
+	ResetFields []string
 }
 
 // SubresourceOf declares a subresource. There are three sorts:
@@ -337,19 +337,20 @@ type SubresourceOf[T meta.Object] struct {
 	// Connect.
 	Verbs []string
 
-	// Prepare, Validate, Judge and Warnings are the rules of a door, as in StrategyOf; old is never
-	// nil. A door with Project has none of them: its changes follow the rules of the resource.
-	// AllowUnconditionalUpdate of the resource holds for its doors, except that a door with Project
-	// can always leave resourceVersion out.
-	Prepare  func(r *Request, obj, old T)
-	Validate func(obj, old T) field.ErrorList
-	Judge    func(r *Request, found field.ErrorList, obj, old T) field.ErrorList
-	Warnings func(obj, old T) []string
-	// Reset lists the fields that a write through the door leaves unchanged, as in ResourceOf.
-	Reset []string
+	// Prepare, Validate, ValidateRequest and Warnings are the rules of a door, as in StrategyOf;
+	// old is never nil. A door with Project has none of them: its changes follow the rules of the
+	// resource. AllowUnconditionalUpdate of the resource holds for its doors, except that a door
+	// with Project can always leave resourceVersion out.
+	Prepare         func(r *Request, obj, old T)
+	Validate        func(obj, old T) field.ErrorList
+	ValidateRequest func(r *Request, found field.ErrorList, obj, old T) field.ErrorList
+	Warnings        func(obj, old T) []string
+	// ResetFields lists the fields that a write through the door leaves unchanged, as in
+	// ResourceOf.
+	ResetFields []string
 	// Metadata selects the checks of ObjectMeta that the door makes. MetaCommon stands for no
-	// checks if the door has neither Validate nor Judge. Otherwise it stands for the checks of the
-	// resource without MetaRepeat, or all of them if they are MetaObject.
+	// checks if the door has neither Validate nor ValidateRequest. Otherwise it stands for the
+	// checks of the resource without MetaRepeat, or all of them if they are MetaObject.
 	Metadata MetaChecks
 
 	Project *ProjectionOf[T]
@@ -381,20 +382,20 @@ type TreeTable struct {
 	Cells func(object map[string]any, now time.Time) []any
 }
 
-// Occasion is why a door shows an object as another kind.
-type Occasion uint8
+// ProjectionPurpose is why a door shows an object as another kind.
+type ProjectionPurpose uint8
 
 const (
-	ToRead   Occasion = iota // a client reads it
-	ToChange                 // an update, patch or apply starts from it
-	AsResult                 // it is the result of a change, for the client, or the old object for admission
+	ToRead   ProjectionPurpose = iota // a client reads it
+	ToChange                          // an update, patch or apply starts from it
+	AsResult                          // it is the result of a change, for the client, or the old object for admission
 )
 
 // ProjectionOf shows and changes objects as another kind, such as Scale.
 type ProjectionOf[T meta.Object] struct {
 	// Show returns obj as the subresource's Kind, in its hub. The Store sets the metadata. An error
 	// is the answer.
-	Show func(obj T, to Occasion) (meta.Object, error)
+	Show func(obj T, to ProjectionPurpose) (meta.Object, error)
 	// Apply sets in obj what the client wrote in shown.
 	Apply func(obj T, shown meta.Object) error
 	// Validate returns the errors of the object that the client sent; may be nil.

@@ -29,27 +29,28 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 		GroupResource: r.GroupResource, Kind: r.Kind, ListKind: r.ListKind, Singular: r.Singular,
 		ShortNames: r.ShortNames, Categories: r.Categories, Namespaced: r.Namespaced,
 		Type: r.Type, StorageVersion: r.StorageVersion, StoredAsJSON: r.StoredAsJSON,
-		Strategy: untyped(r.Strategy), Generation: r.Generation, Reset: r.Reset,
+		Strategy: untyped(r.Strategy), Generation: r.Generation, ResetFields: r.ResetFields,
 		Reserve: reserve(r.Reserve), Guard: guard(r.Guard),
 		Fields: r.Fields, ReturnsDeleted: r.ReturnsDeleted, Verbs: r.Verbs, NoCreate: r.NoCreate,
 		Served: r.Served, Tables: r.Tables,
-		ResetIn: r.ResetIn, Custom: r.Custom, Since: r.Since, Deprecated: r.Deprecated,
+		ResetFieldsIn: r.ResetFieldsIn, Custom: r.Custom, Since: r.Since, Deprecated: r.Deprecated,
 		Complete: complete(r.Complete), CompleteNeeds: r.CompleteNeeds, TTL: result(r.TTL),
 		fits: func(obj meta.Object) bool { _, ok := obj.(T); return ok },
 	}
 	if st := r.Status; st != nil {
 		res.Status = &Status{
 			OnCreate: st.OnCreate, Prepare: prepare(st.Prepare), Validate: onChange(st.Validate),
-			Warnings: onChange(st.Warnings), Metadata: st.Metadata, Reset: st.Reset,
+			Warnings: onChange(st.Warnings), Metadata: st.Metadata, ResetFields: st.ResetFields,
 		}
 	}
 	for _, sub := range r.Subresources {
 		res.Subresources = append(res.Subresources, Subresource{
 			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Versions: sub.Versions, Verbs: sub.Verbs,
-			Metadata: sub.Metadata, Reset: sub.Reset,
-			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate), Judge: judging(sub.Judge),
-			Warnings: onChange(sub.Warnings),
-			Project:  projection(sub.Project), Also: sub.Also, Complete: sub.Complete, Check: sub.Check,
+			Metadata: sub.Metadata, ResetFields: sub.ResetFields,
+			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate),
+			ValidateRequest: judging(sub.ValidateRequest),
+			Warnings:        onChange(sub.Warnings),
+			Project:         projection(sub.Project), Also: sub.Also, Complete: sub.Complete, Check: sub.Check,
 			Create: sub.Create, Returned: sub.Returned,
 			Connect: sub.Connect,
 		})
@@ -71,7 +72,7 @@ func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 		Metadata:                 s.Metadata,
 		Prepare:                  prepare(s.Prepare),
 		Validate:                 onChange(s.Validate),
-		Judge:                    judging(s.Judge),
+		ValidateRequest:          judging(s.ValidateRequest),
 		Warnings:                 onChange(s.Warnings),
 		AllowCreateOnUpdate:      s.AllowCreateOnUpdate,
 		AllowUnconditionalUpdate: s.AllowUnconditionalUpdate,
@@ -128,7 +129,7 @@ func projection[T meta.Object](p *ProjectionOf[T]) *Projection {
 		return nil
 	}
 	return &Projection{
-		Show:       func(obj meta.Object, to Occasion) (meta.Object, error) { return p.Show(as[T](obj), to) },
+		Show:       func(obj meta.Object, to ProjectionPurpose) (meta.Object, error) { return p.Show(as[T](obj), to) },
 		Apply:      func(obj, shown meta.Object) error { return p.Apply(as[T](obj), shown) },
 		Validate:   p.Validate,
 		Replicas:   p.Replicas,

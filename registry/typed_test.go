@@ -113,7 +113,7 @@ func TestTypedKeepsAll(t *testing.T) {
 	given.Type, given.Custom = newConfig(t).Kinds.Kind(meta.GroupKind{Group: testGV.Group, Kind: "Gadget"}), true
 	given.ListKind, given.Served, given.Since = "GadgetList", []string{"v1"}, 1
 	given.StoredAsJSON, given.NoCreate = true, "closed"
-	given.Tables, given.ResetIn = map[string]*TreeTable{"v1": {}}, map[string][]string{"v1": {"a"}}
+	given.Tables, given.ResetFieldsIn = map[string]*TreeTable{"v1": {}}, map[string][]string{"v1": {"a"}}
 	given.Deprecated = []Deprecation{{Since: "1.36"}}
 	given.Reserve = func(context.Context, *Request, *Gadget, *Gadget) (admission.Settle, error) {
 		return nil, nil
@@ -123,10 +123,10 @@ func TestTypedKeepsAll(t *testing.T) {
 	sub := &given.Subresources[0]
 	sub.Kind, sub.Owns, sub.Project = testGV.WithKind("Gizmo"), []string{"size"}, &ProjectionOf[*Gadget]{}
 	sub.Metadata, given.Status.Metadata = MetaWhole, MetaWhole
-	given.Reset, given.Status.Reset, sub.Reset = []string{"a"}, []string{"b"}, []string{"c"}
+	given.ResetFields, given.Status.ResetFields, sub.ResetFields = []string{"a"}, []string{"b"}, []string{"c"}
 	sub.Versions = []string{"v1"}
 	judge := func(*Request, field.ErrorList, *Gadget, *Gadget) field.ErrorList { return nil }
-	given.Strategy.Judge, sub.Judge = judge, judge
+	given.Strategy.ValidateRequest, sub.ValidateRequest = judge, judge
 	sub.Also, sub.Check = []string{"v2"}, func(*Action) error { return nil }
 	sub.Complete = func(context.Context, *Action) error { return nil }
 	sub.Create, sub.Returned = func(context.Context, *Action) (meta.Typed, error) { return nil, nil }, true

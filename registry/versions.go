@@ -51,7 +51,7 @@ func (v versions) Convert(ctx context.Context, tree any, from, to string) (any, 
 	if version == nil || wanted == nil {
 		return nil, fmt.Errorf("no conversion from %s to %s", from, to)
 	}
-	obj, err := decodeTree(k, tree, version.GVK, meter.For(ctx, 0))
+	obj, err := decodeTree(k, tree, version.GVK, meter.ForSize(ctx, 0))
 	if err != nil {
 		return nil, err
 	}

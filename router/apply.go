@@ -15,7 +15,7 @@ import (
 func (e *endpoint) readApply(
 	ctx context.Context, info *request.Info, body []byte, opts *meta.PatchOptions,
 ) (*request.Apply, error) {
-	config, repeated, err := readConfig(body, opts.FieldValidation != validateIgnore, meter.For(ctx, len(body)))
+	config, repeated, err := readConfig(body, opts.FieldValidation != validateIgnore, meter.ForSize(ctx, len(body)))
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func (e *endpoint) readObject(
 		return nil, err
 	}
 	body := in.body
-	m := meter.For(ctx, len(body))
+	m := meter.ForSize(ctx, len(body))
 	req := codec.DecodeRequest{
 		Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true, Meter: m,
 	}

@@ -68,8 +68,8 @@ func (a *assembly) addReads() error {
 	if a.access.Has(access.RBAC) {
 		deciding = access.RoleResources()
 	}
-	return a.server.addHooks(health.Reads(a.resources, a.resources.Backends().Main().Store, deciding,
-		plugins.Reads())...)
+	return a.server.addHooks(health.LoadHooks(a.resources, a.resources.Backends().Main().Store, deciding,
+		plugins.ResourcesRead())...)
 }
 
 // addServiceAddresses adds the hooks that repair the allocation of cluster IPs and node ports.

@@ -143,6 +143,6 @@ func selected(list []string, name string) bool {
 // the garbage collector have beside their client.
 func (s *Server) holdings() *holdings.Holdings {
 	return holdings.New(holdings.Needs{
-		Table: s.Table(), Backends: s.Backends(), Behind: s.behind, Ready: s.life.ready,
+		Table: s.Table(), Backends: s.Backends(), ServersBehind: s.behind, Ready: s.life.ready,
 	})
 }

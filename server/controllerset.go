@@ -54,8 +54,9 @@ var controllerSet = []controllerEntry{
 		name: "namespace-controller", short: "namespace", needs: []meta.GroupResource{namespaces},
 		make: func(e controllerEnv) runner {
 			return &ownership.Namespace{
-				Client: e.client, Contents: e.held.Contents, Elsewhere: e.behind.InNamespaces, Holds: e.held.Holds,
-				Hidden: e.definitions.Hidden, Removals: e.held.Removals, Log: e.log,
+				Client: e.client, NamespacedResources: e.held.NamespacedResources,
+				RemoteResources: e.behind.InNamespaces, Holds: e.held.Holds,
+				UnservedObjects: e.definitions.UnservedObjects, Removals: e.held.Removals, Log: e.log,
 			}
 		},
 	},

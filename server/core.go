@@ -59,7 +59,7 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 	groups := []Group{
 		{
 			Name: "", Priority: 18000,
-			Resources: core.Resources(legacy), Actions: core.Actions(legacy), Observed: core.Observed(),
+			Resources: core.Resources(legacy), Actions: core.Actions(legacy), Computed: core.ComputedResources(),
 		},
 		{Name: "apiregistration.k8s.io", Priority: 20001, // above each priority that an APIService may have
 			Resources: aggregation.Resources()},

@@ -94,7 +94,8 @@ func (a *assembly) makeTypes() error {
 // because authorizers are made later.
 func (a *assembly) makePlugins() (err error) {
 	a.plugins, err = plugins.New(&a.Admission, plugins.Needs{
-		Stores: generic.StoresOf(a.table), May: a.promised, Metrics: a.registry, Kubelets: a.access.Has(access.Node),
+		Stores: generic.StoresOf(a.table), Authorizer: a.promised, Metrics: a.registry,
+		Kubelets: a.access.Has(access.Node),
 	})
 	return err
 }
@@ -129,7 +130,7 @@ func (a *assembly) makeResources() error {
 func (a *assembly) makeDefinitions() (err error) {
 	a.definitions, err = definitions.New(definitions.Needs{
 		Host:      a.resources,
-		Home:      a.resources.Backends().Main(),
+		Backend:   a.resources.Backends().Main(),
 		Router:    a.router,
 		Discovery: a.discovery,
 		Before:    a.serves,

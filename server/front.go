@@ -61,7 +61,7 @@ func (a *assembly) beginOpening() error {
 		return errors.Join(o.errors(), a.store.Close())
 	})
 	o.Go(func() { o.storeErr = a.store.Open(a.ctx) })
-	o.Go(func() { a.encryption.Ask(a.ctx) })
+	o.Go(func() { a.encryption.WaitForPlugins(a.ctx) })
 	o.Go(func() { o.identity, o.identityErr = identity.New(a.ctx, a.identityNeeds(a.self, a.registry)) })
 	return nil
 }
@@ -100,13 +100,13 @@ func (a *assembly) openStore() (err error) {
 	if err := a.store.Open(a.ctx); err != nil {
 		return err
 	}
-	a.encryption.Ask(a.ctx)
+	a.encryption.WaitForPlugins(a.ctx)
 	return nil
 }
 
 // makeAuthenticators makes the chain of authenticators.
 func (a *assembly) makeAuthenticators() (err error) {
-	a.authenticator, a.tokens, err = a.identity.Authenticators(&a.Authentication, identity.Surroundings{
+	a.authenticator, a.tokens, err = a.identity.Authenticators(&a.Authentication, identity.AuthenticatorNeeds{
 		Stores: a.resources.Stores, Run: a.work.Run, Metrics: a.registry, Flawed: a.metrics.flaws.webhooks, Log: a.Log,
 	})
 	return err
@@ -121,7 +121,7 @@ func (a *assembly) makeAuthorizers() (err error) {
 	if err != nil {
 		return err
 	}
-	a.promised.Keep(access.Answers{
+	a.promised.Keep(access.Promised{
 		Tokens:      a.tokens,
 		Audiences:   a.Authentication.Audiences,
 		Authorizers: a.authorizers,

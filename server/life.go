@@ -38,7 +38,7 @@ type life struct {
 func newLife(c ShutdownConfig, h *health.Health, work *generic.Work, e *ends) *life {
 	drain := filters.NewDrain()
 	bursts := &connections.Bursts{}
-	drain.Spread, drain.Stays = c.WatchGrace, bursts.Arrived
+	drain.Spread, drain.OnLongRunning = c.WatchGrace, bursts.Arrived
 	return &life{
 		shutdown: c, health: h, preShutdown: &health.Hooks{}, drain: drain, bursts: bursts,
 		work: work, controllers: work.Part(), ends: e, ready: make(chan struct{}),

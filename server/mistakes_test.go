@@ -89,7 +89,7 @@ func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty m
 			t.Errorf("%s: %s: got %d errors, an answer of %d KiB, %v", name, what, len(errs), len(answer)>>10, err)
 		}
 	}
-	if f := r.Strategy.Judge; f != nil {
+	if f := r.Strategy.ValidateRequest; f != nil {
 		r.Strategy.Validate = func(obj, old meta.Object) field.ErrorList {
 			return f(&registry.Request{Context: context.Background()}, nil, obj, old)
 		}

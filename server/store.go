@@ -50,7 +50,7 @@ func (c *completed) placeOf(storing StorageConfig, accept generic.Acceptor) back
 		return store, nil
 	}}
 	if in := c.standIn; in != nil && storing.Engine == StorageEmbedded {
-		p.Answers = func(ctx context.Context) error { return in.Answers(ctx, in.url) }
+		p.CheckStandIn = func(ctx context.Context) error { return in.Check(ctx, in.url) }
 	}
 	return p
 }

@@ -91,7 +91,7 @@ func TestTableNames(t *testing.T) {
 		}
 	}
 	var contents []string // of namespaces, each once
-	for _, gvr := range s.holdings().Contents() {
+	for _, gvr := range s.holdings().NamespacedResources() {
 		contents = append(contents, gvr.GroupResource().String())
 	}
 	once := len(slices.Compact(slices.Sorted(slices.Values(contents)))) == len(contents)

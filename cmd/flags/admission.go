@@ -95,8 +95,8 @@ func (o *Options) checkPlugins(byName map[string]plugins.Entry) error {
 func (o *Options) reportAbsent(p plugins.Entry) {
 	if p.Guards {
 		o.refusals = append(o.refusals,
-			fmt.Errorf("the admission plugin %s is refused: it is not here, so %s", p.Name, p.Without))
+			fmt.Errorf("the admission plugin %s is refused: it is not here, so %s", p.Name, p.Consequence))
 		return
 	}
-	o.warn("admission plugin is absent", zap.String("plugin", p.Name), zap.String("consequence", p.Without))
+	o.warn("admission plugin is absent", zap.String("plugin", p.Name), zap.String("consequence", p.Consequence))
 }

@@ -189,15 +189,15 @@ if it has a label ` + "`pod-security.kubernetes.io/*`" + ` other than ` + "`priv
 			if p.Guards {
 				here = "no, and refused if asked for"
 			}
-			if p.Without != "" {
-				here += ": " + p.Without
+			if p.Consequence != "" {
+				here += ": " + p.Consequence
 			}
 		}
-		var unheeded []string
-		for _, gr := range p.Unheeded {
-			unheeded = append(unheeded, gr.Resource)
+		var ignored []string
+		for _, gr := range p.IgnoredResources {
+			ignored = append(ignored, gr.Resource)
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.Name, byDefault, here, strings.Join(unheeded, ", "))
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.Name, byDefault, here, strings.Join(ignored, ", "))
 	}
 }
 

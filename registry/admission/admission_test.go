@@ -71,7 +71,7 @@ func TestObserved(t *testing.T) {
 		mutating{step{name: "c", log: &ran, only: admission.Delete}},
 		mutating{step{name: "d", log: &ran, err: boom}},
 		mutating{step{name: "e", log: &ran}},
-	}.Observed(func(plugin string) admission.Observer {
+	}.WithObserver(func(plugin string) admission.Observer {
 		return func(validates bool, op admission.Operation, took time.Duration, rejected bool) {
 			told = append(told, fmt.Sprintf("%s %s validates=%t rejected=%t", plugin, op, validates, rejected))
 			if took < 0 || took > time.Minute {

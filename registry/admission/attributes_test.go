@@ -136,7 +136,7 @@ func TestReplace(t *testing.T) {
 				t.Errorf("in the next try the mutators saw %s, want a7 b7 c7", got)
 			}
 			seen, a.Object, tt.in = nil, thing("v1", 7), in
-			observed := chain.Observed(func(string) admission.Observer { return func(bool, admission.Operation, time.Duration, bool) {} })
+			observed := chain.WithObserver(func(string) admission.Observer { return func(bool, admission.Operation, time.Duration, bool) {} })
 			if err := observed.Mutate(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}

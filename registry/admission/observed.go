@@ -9,9 +9,9 @@ import (
 // reservers, false for mutators; rejected says that the plugin refused the write.
 type Observer func(validates bool, op Operation, took time.Duration, rejected bool)
 
-// Observed returns a chain that does what c does and calls observers: by(name) for each call of a
-// plugin, and by("") for each run of all mutators or of all validators and reservers.
-func (c Chain) Observed(by func(plugin string) Observer) Chain {
+// WithObserver returns a chain that does what c does and calls observers: by(name) for each call of
+// a plugin, and by("") for each run of all mutators or of all validators and reservers.
+func (c Chain) WithObserver(by func(plugin string) Observer) Chain {
 	all := make(whole, len(c))
 	for i, p := range c {
 		all[i] = observed{p, by(p.Name())}

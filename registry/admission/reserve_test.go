@@ -71,7 +71,7 @@ func TestReservers(t *testing.T) {
 				return tt.refuse
 			}}}
 			if observed {
-				chain = chain.Observed(func(name string) admission.Observer {
+				chain = chain.WithObserver(func(name string) admission.Observer {
 					return func(_ bool, _ admission.Operation, _ time.Duration, rejected bool) {
 						told = append(told, fmt.Sprint(name, " ", rejected))
 					}

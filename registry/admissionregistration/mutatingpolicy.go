@@ -24,7 +24,7 @@ func mutatingPolicies() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.MutatingAdmissionPolicy]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList,
+			ValidateRequest: func(r *registry.Request, _ field.ErrorList,
 				policy, old *admissionregistrationv1.MutatingAdmissionPolicy) field.ErrorList {
 				return checkMutatingPolicy(r.Context, policy, old)
 			},

@@ -31,7 +31,7 @@ func validatingPolicies() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList,
+			ValidateRequest: func(r *registry.Request, _ field.ErrorList,
 				policy, old *admissionregistrationv1.ValidatingAdmissionPolicy) field.ErrorList {
 				return checkValidatingPolicy(r.Context, policy, old)
 			},
@@ -39,10 +39,10 @@ func validatingPolicies() registry.Resource {
 		},
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
-			Prepare:  registry.KeepMeta[*admissionregistrationv1.ValidatingAdmissionPolicy],
-			Validate: checkPolicyStatus,
-			Reset:    []string{"metadata", "spec"},
-			Warnings: nameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
+			Prepare:     registry.KeepMeta[*admissionregistrationv1.ValidatingAdmissionPolicy],
+			Validate:    checkPolicyStatus,
+			ResetFields: []string{"metadata", "spec"},
+			Warnings:    nameWarnings[*admissionregistrationv1.ValidatingAdmissionPolicy],
 		},
 		Table: &registry.TableOf[*admissionregistrationv1.ValidatingAdmissionPolicy]{
 			Columns: []meta.TableColumnDefinition{

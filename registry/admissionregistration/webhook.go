@@ -18,7 +18,7 @@ func validatingWebhooks() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.ValidatingWebhookConfiguration]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList,
+			ValidateRequest: func(r *registry.Request, _ field.ErrorList,
 				c, old *admissionregistrationv1.ValidatingWebhookConfiguration) field.ErrorList {
 				return checkValidatingWebhooks(r.Context, c, old)
 			},
@@ -42,7 +42,7 @@ func mutatingWebhooks() registry.Resource {
 		Categories:    []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*admissionregistrationv1.MutatingWebhookConfiguration]{
 			Metadata: registry.MetaRepeat,
-			Judge: func(r *registry.Request, _ field.ErrorList,
+			ValidateRequest: func(r *registry.Request, _ field.ErrorList,
 				c, old *admissionregistrationv1.MutatingWebhookConfiguration) field.ErrorList {
 				return checkMutatingWebhooks(r.Context, c, old)
 			},

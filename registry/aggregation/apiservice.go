@@ -26,9 +26,9 @@ func apiServices() registry.Resource {
 			Validate:     checkAPIService,
 		},
 		Status: &registry.StatusOf[*apiregistrationv1.APIService]{
-			Prepare:  keepMeta,
-			Validate: checkAPIServiceStatus,
-			Reset:    []string{"metadata", "spec"},
+			Prepare:     keepMeta,
+			Validate:    checkAPIServiceStatus,
+			ResetFields: []string{"metadata", "spec"},
 		},
 		Table: &registry.TableOf[*apiregistrationv1.APIService]{
 			Columns: []meta.TableColumnDefinition{

@@ -117,11 +117,11 @@ func checkDaemonSet(rules podspec.Rules, ds, old *appsv1.DaemonSet) field.ErrorL
 	errs = append(errs, meta.ValidateLabelSelector(spec.Selector, p.Child("selector"))...)
 	template := p.Child("template")
 	if selector, err := meta.SelectorFrom(spec.Selector); err == nil {
-		errs = append(errs, podspec.Selected(template, &spec.Template, selector)...)
+		errs = append(errs, podspec.SelectorMatchesTemplate(template, &spec.Template, selector)...)
 	}
-	errs = append(errs, podspec.NotEmpty(p.Child("selector"), spec.Selector, "daemonset")...)
+	errs = append(errs, podspec.SelectorNotEmpty(p.Child("selector"), spec.Selector, "daemonset")...)
 	errs = append(errs, rules.Template(template, &spec.Template)...)
-	errs = append(errs, podspec.Lasting(template, &spec.Template, "DaemonSet")...)
+	errs = append(errs, podspec.LongRunningTemplate(template, &spec.Template, "DaemonSet")...)
 	errs = append(errs, check.NotNegative(p, check.Count("minReadySeconds", &spec.MinReadySeconds))...)
 	errs = append(errs, checkDaemonStrategy(p.Child("updateStrategy"), &spec.UpdateStrategy)...)
 	return append(errs, check.NotNegative(p, check.Count("revisionHistoryLimit", spec.RevisionHistoryLimit))...)

@@ -44,8 +44,8 @@ func deployments(rules podspec.Rules) registry.Resource {
 				d.Labels = scheme.DeepCopy(old.Labels)
 				setAnnotation(&d.ObjectMeta, rollbackAnnotation, old.Annotations[rollbackAnnotation])
 			},
-			Validate: checkDeploymentStatus,
-			Reset:    []string{"spec", "metadata.labels"},
+			Validate:    checkDeploymentStatus,
+			ResetFields: []string{"spec", "metadata.labels"},
 		},
 		Subresources: []registry.SubresourceOf[*appsv1.Deployment]{scale.Of(func(d *appsv1.Deployment) scale.Size {
 			return scale.Size{Wanted: &d.Spec.Replicas, Counted: d.Status.Replicas,

@@ -31,9 +31,9 @@ func checkReplicaTemplate(rules podspec.Rules, p *field.Path, s *meta.LabelSelec
 		return append(errs, field.Invalid(p.Child("selector"), govalue.JSON(s), "invalid label selector"))
 	}
 	p = p.Child("template")
-	errs = append(errs, podspec.Selected(p, t, selector)...)
+	errs = append(errs, podspec.SelectorMatchesTemplate(p, t, selector)...)
 	errs = append(errs, rules.Template(p, t)...)
-	return append(errs, podspec.Lasting(p, t, "ReplicaSet")...)
+	return append(errs, podspec.LongRunningTemplate(p, t, "ReplicaSet")...)
 }
 
 // templateWarnings returns the warnings about the template of an object, which is at spec.template.

@@ -82,14 +82,14 @@ func (c *statefulSetCheck) spec(p *field.Path, spec *appsv1.StatefulSetSpec) fie
 	} else {
 		errs = append(errs, c.template(template, createdPodTemplate(spec), selector)...)
 	}
-	return append(errs, podspec.Lasting(template, &spec.Template, "StatefulSet")...)
+	return append(errs, podspec.LongRunningTemplate(template, &spec.Template, "StatefulSet")...)
 }
 
 // template returns what is wrong with a template at p that selector must match. Unless keepTemplate
 // is set, errors in its metadata are reported twice, as in kube-apiserver.
 func (c *statefulSetCheck) template(p *field.Path, t *corev1.PodTemplateSpec,
 	selector meta.LabelRequirements) field.ErrorList {
-	errs := podspec.Selected(p, t, selector)
+	errs := podspec.SelectorMatchesTemplate(p, t, selector)
 	if !c.keepTemplate {
 		errs = append(errs, c.Template(p, t)...)
 	}

@@ -17,11 +17,13 @@ import (
 )
 
 // This file repairs the IPAddresses of services (KEP-1880), after Kubernetes' repair controller.
-// server/addresses calls Pass at intervals and Changed for each IPAddress that changes or goes.
+// server/addresses calls RepairAll at intervals and RepairServiceOf for each IPAddress that changes
+// or goes.
 //
-// How it works: Pass compares all services with all IPAddresses in states that may be old, and only
-// collects suspects. repairService and repairAddress then read each suspect at the newest revision,
-// decide again, and write with preconditions. So a stale state costs a read, never a wrong write.
+// How it works: RepairAll compares all services with all IPAddresses in states that may be old, and
+// only collects suspects. repairService and repairAddress then read each suspect at the newest
+// revision, decide again, and write with preconditions. So a stale state costs a read, never a
+// wrong write.
 
 // AddressRepair makes the IPAddresses agree with the services again. They disagree if a server died
 // between writing a service and its IPAddress, or if somebody changed or deleted an IPAddress by
@@ -55,10 +57,10 @@ func NewAddressRepair(c Config, grace time.Duration, event func(ctx context.Cont
 // serviceName is the key of a service.
 type serviceName struct{ namespace, name string }
 
-// Pass looks at all services and IPAddresses once. young says that some IPAddresses without a
+// RepairAll looks at all services and IPAddresses once. young says that some IPAddresses without a
 // service were younger than grace; the caller makes another pass later. It ends with the first
 // error of the store; what it has repaired before stays repaired.
-func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
+func (r *AddressRepair) RepairAll(ctx context.Context) (young bool, err error) {
 	services, addresses, err := r.views()
 	if err != nil {
 		return false, err
@@ -115,10 +117,10 @@ func (r *AddressRepair) Pass(ctx context.Context) (young bool, err error) {
 	return young, nil
 }
 
-// Changed repairs the service that an IPAddress named. a is the last state of an IPAddress that was
-// changed or deleted. Most often its service is gone as well; then Changed costs one look into the
-// cache.
-func (r *AddressRepair) Changed(ctx context.Context, a *networkingv1.IPAddress) error {
+// RepairServiceOf repairs the service that an IPAddress named. a is the last state of an IPAddress
+// that was changed or deleted. Most often its service is gone as well; then RepairServiceOf costs
+// one look into the cache.
+func (r *AddressRepair) RepairServiceOf(ctx context.Context, a *networkingv1.IPAddress) error {
 	owner, ok := serviceOf(a)
 	services, _, err := r.views()
 	if err != nil || !ok {

@@ -14,11 +14,11 @@ import (
 // scheduler and a controller manager on the machine of the API server. Components that run there
 // need not belong to this server, so this server reports them as unknown and only asks its own
 // store.
-func componentStatuses() registry.Observed {
-	return registry.Observed{
+func componentStatuses() registry.ComputedResource {
+	return registry.ComputedResource{
 		GroupResource: meta.GroupResource{Resource: "componentstatuses"},
 		Kind:          "ComponentStatus", ShortNames: []string{"cs"},
-		Observe: func(ctx context.Context, store storage.Store) []meta.Object {
+		Compute: func(ctx context.Context, store storage.Store) []meta.Object {
 			return []meta.Object{
 				unknownComponent("controller-manager"), storeComponent(ctx, store), unknownComponent("scheduler"),
 			}

@@ -34,7 +34,7 @@ func TestComponentStatuses(t *testing.T) {
 		{errors.New("down"), "etcd-0 Unhealthy  down"},
 	} {
 		var got []string
-		for _, obj := range o.Observe(t.Context(), answering{err: tt.err}) {
+		for _, obj := range o.Compute(t.Context(), answering{err: tt.err}) {
 			got = append(got, fmt.Sprintf("%s %s %s %s", o.Table.Cells(obj, testTime)...))
 		}
 		if want := []string{"controller-manager " + unknown, tt.want, "scheduler " + unknown}; fmt.Sprint(got) != fmt.Sprint(want) {

@@ -19,8 +19,8 @@
 //
 // The functions that check something take the path of the checked value, p, and return a
 // field.ErrorList. All of them may be called at once, as they share nothing. A server calls
-// Resources, Actions and Observed once each, and NewAddressRepair if it runs the repair of cluster
-// IPs.
+// Resources, Actions and ComputedResources once each, and NewAddressRepair if it runs the repair of
+// cluster IPs.
 //
 // Services, bindings and evictions do more than change their object: services take addresses and
 // ports (servicereserve.go), bindings and evictions write pods and budgets (podbinding.go,
@@ -101,7 +101,7 @@ type Config struct {
 }
 
 // Resources returns the declarations of the resources of the core group that are stored.
-// ComponentStatuses are not among them: see Observed.
+// ComponentStatuses are not among them: see ComputedResources.
 func Resources(c Config) []registry.Resource {
 	return []registry.Resource{
 		namespaces(), configMaps(), secrets(), serviceAccounts(c), nodes(), events(c.EventTTL), services(c), pods(c),
@@ -114,6 +114,8 @@ func Resources(c Config) []registry.Resource {
 // stored: bindings.
 func Actions(c Config) []registry.Actions { return []registry.Actions{bindings(c.Stores)} }
 
-// Observed returns the resources of the core group whose objects are made when they are read:
-// componentstatuses.
-func Observed() []registry.Observed { return []registry.Observed{componentStatuses()} }
+// ComputedResources returns the resources of the core group whose objects are made when they are
+// read: componentstatuses.
+func ComputedResources() []registry.ComputedResource {
+	return []registry.ComputedResource{componentStatuses()}
+}

@@ -33,7 +33,7 @@ func namespaces() registry.Resource {
 		Status: &registry.StatusOf[*corev1.Namespace]{Validate: checkNamespacePhase},
 		Subresources: []registry.SubresourceOf[*corev1.Namespace]{
 			{
-				Name: "finalize", Owns: []string{"spec.finalizers"}, Reset: []string{"status"},
+				Name: "finalize", Owns: []string{"spec.finalizers"}, ResetFields: []string{"status"},
 				Verbs: []string{"update"}, Validate: checkFinalized,
 			},
 		},

@@ -31,7 +31,7 @@ func pods(c Config) registry.Resource {
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*corev1.Pod]{
 			OnCreate: true, Prepare: preparePodStatus, Validate: checkPodStatus, Warnings: podStatusWarnings,
-			Reset: []string{"spec", "metadata.deletionTimestamp", "metadata.ownerReferences"},
+			ResetFields: []string{"spec", "metadata.deletionTimestamp", "metadata.ownerReferences"},
 		},
 		Subresources: []registry.SubresourceOf[*corev1.Pod]{
 			ephemeralContainers(rules), podResize(rules), podBinding(c.Stores), podEviction(c.Stores),
@@ -128,5 +128,5 @@ func checkPod(rules podspec.Rules, pod, old *corev1.Pod) field.ErrorList {
 		errs = append(errs, field.Forbidden(p.Child("nodeName"),
 			"cannot be set until all schedulingGates have been cleared"))
 	}
-	return append(errs, podspec.Profiles(p, pod.Annotations, &pod.Spec)...)
+	return append(errs, podspec.ProfileAnnotations(p, pod.Annotations, &pod.Spec)...)
 }

@@ -80,9 +80,9 @@ func checkController(rules podspec.Rules, rc, old *corev1.ReplicationController)
 	if t := spec.Template; t == nil {
 		errs = append(errs, field.Required(at, ""))
 	} else {
-		errs = append(errs, podspec.Selected(at, t, meta.SelectorFromSet(spec.Selector))...)
+		errs = append(errs, podspec.SelectorMatchesTemplate(at, t, meta.SelectorFromSet(spec.Selector))...)
 		errs = append(errs, rules.Template(at, t)...)
-		errs = append(errs, podspec.Lasting(at, t, "ReplicationController")...)
+		errs = append(errs, podspec.LongRunningTemplate(at, t, "ReplicationController")...)
 	}
 	if old != nil {
 		errs = append(errs, checkConverted(p.Child("selector"), spec.Selector, old)...)

@@ -18,10 +18,10 @@ import (
 // UpdateStatus brings the status of def up to date: status.acceptedNames and all conditions except
 // Terminating. It changes def and stores nothing. It reports whether the status changed.
 //
-// spec is the complete spec of def, because def may have been trimmed (Trim). group yields the
-// definitions of def's group whose names count as taken, with or without def itself. So names
-// belong to the definition that was judged first. now becomes the transition time of conditions
-// that change.
+// spec is the complete spec of def, because def may have been trimmed (WithoutSchemas). group
+// yields the definitions of def's group whose names count as taken, with or without def itself. So
+// names belong to the definition that was judged first. now becomes the transition time of
+// conditions that change.
 //
 // Established is set once and never taken back: a definition that lost a name keeps serving.
 func UpdateStatus(def *apiextensionsv1.CustomResourceDefinition, spec *apiextensionsv1.CustomResourceDefinitionSpec,
@@ -36,7 +36,7 @@ func UpdateStatus(def *apiextensionsv1.CustomResourceDefinition, spec *apiextens
 			SetCondition(def, notEstablished, now)
 		}
 	}
-	if Is(def, apiextensionsv1.NamesAccepted) && !Is(def, apiextensionsv1.Established) {
+	if IsConditionTrue(def, apiextensionsv1.NamesAccepted) && !IsConditionTrue(def, apiextensionsv1.Established) {
 		SetCondition(def, established(def), now)
 	}
 	setApprovalCondition(def, now)
@@ -48,21 +48,22 @@ func UpdateStatus(def *apiextensionsv1.CustomResourceDefinition, spec *apiextens
 // Served reports whether the resource of def is served: def was established, or has all of its
 // names.
 func Served(def *apiextensionsv1.CustomResourceDefinition) bool {
-	return Is(def, apiextensionsv1.NamesAccepted) || Is(def, apiextensionsv1.Established)
+	return IsConditionTrue(def, apiextensionsv1.NamesAccepted) || IsConditionTrue(def, apiextensionsv1.Established)
 }
 
-// Differ reports whether the resource must be declared again when a turns into b, two states of one
-// definition. A spec that changed (metadata.generation), other accepted names, and the beginning or
-// end of Terminating make a difference.
-func Differ(a, b *apiextensionsv1.CustomResourceDefinition) bool {
+// NeedsRedeclaring reports whether the resource must be declared again when a turns into b, two
+// states of one definition. A spec that changed (metadata.generation), other accepted names, and
+// the beginning or end of Terminating make a difference.
+func NeedsRedeclaring(a, b *apiextensionsv1.CustomResourceDefinition) bool {
 	return a.Generation != b.Generation || !SameNames(&a.Status.AcceptedNames, &b.Status.AcceptedNames) ||
-		Is(a, apiextensionsv1.Terminating) != Is(b, apiextensionsv1.Terminating)
+		IsConditionTrue(a, apiextensionsv1.Terminating) != IsConditionTrue(b, apiextensionsv1.Terminating)
 }
 
-// Trim returns a copy of def for callers that keep many definitions. Of the spec it drops the
-// schemas, subresources, columns and selectable fields. Of the metadata it keeps what identifies
-// the definition and what UpdateStatus, Differ and Emptying read. The copy shares memory with def.
-func Trim(def *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+// WithoutSchemas returns a copy of def for callers that keep many definitions. Of the spec it drops
+// the schemas, subresources, columns and selectable fields. Of the metadata it keeps what
+// identifies the definition and what UpdateStatus, NeedsRedeclaring and NeedsInstanceDeletion read.
+// The copy shares memory with def.
+func WithoutSchemas(def *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	out := *def
 	out.ObjectMeta = meta.ObjectMeta{
 		Name: def.Name, UID: def.UID, ResourceVersion: def.ResourceVersion, Generation: def.Generation,
@@ -91,8 +92,9 @@ func Condition(def *apiextensionsv1.CustomResourceDefinition,
 	return nil
 }
 
-// Is reports whether def has the condition of a type with the status True.
-func Is(def *apiextensionsv1.CustomResourceDefinition, typ apiextensionsv1.CustomResourceDefinitionConditionType) bool {
+// IsConditionTrue reports whether def has the condition of a type with the status True.
+func IsConditionTrue(def *apiextensionsv1.CustomResourceDefinition,
+	typ apiextensionsv1.CustomResourceDefinitionConditionType) bool {
 	c := Condition(def, typ)
 	return c != nil && c.Status == apiextensionsv1.ConditionTrue
 }

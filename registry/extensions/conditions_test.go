@@ -14,8 +14,8 @@ import (
 
 var at = meta.Time{Time: time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)}
 
-// conditions returns the conditions that Judge gives a definition in a group, and whether the
-// status changed.
+// conditions returns the conditions that UpdateStatus gives a definition in a group, and whether
+// the status changed.
 func conditions(d *v1.CustomResourceDefinition, now meta.Time, group ...*v1.CustomResourceDefinition) (list []string, changed bool) {
 	changed = extensions.UpdateStatus(d, &d.Spec, slices.Values(group), now)
 	for _, c := range d.Status.Conditions {
@@ -110,16 +110,16 @@ func TestEmptying(t *testing.T) {
 		}
 	}
 	says("True InstanceDeletionPending: CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon")
-	if !extensions.Emptying(d) {
+	if !extensions.NeedsInstanceDeletion(d) {
 		t.Error("it is not emptied")
 	}
-	extensions.BeginEmptying(d, at)
+	extensions.BeginInstanceDeletion(d, at)
 	says("True InstanceDeletionInProgress: CustomResource deletion is in progress")
-	extensions.FailEmptying(d, fmt.Errorf("no"), at)
+	extensions.FailInstanceDeletion(d, fmt.Errorf("no"), at)
 	says("True InstanceDeletionFailed: no")
-	extensions.EndEmptying(d, false, at)
+	extensions.FinishInstanceDeletion(d, false, at)
 	says("False InstanceDeletionCompleted: removed all instances")
-	if got := fmt.Sprint(d.Finalizers); got != "[example.com/mine]" || extensions.Emptying(d) {
-		t.Errorf("in the end: finalizers %s, to be emptied: %v", got, extensions.Emptying(d))
+	if got := fmt.Sprint(d.Finalizers); got != "[example.com/mine]" || extensions.NeedsInstanceDeletion(d) {
+		t.Errorf("in the end: finalizers %s, to be emptied: %v", got, extensions.NeedsInstanceDeletion(d))
 	}
 }

@@ -19,7 +19,8 @@ const definitionKind = "CustomResourceDefinition"
 
 // definitions declares the resource customresourcedefinitions. A deleted definition remains, with
 // the condition Terminating, until its instances are gone: terminate adds a finalizer, and
-// EndEmptying removes it. Definitions are always stored as JSON, as kube-apiserver stores them.
+// FinishInstanceDeletion removes it. Definitions are always stored as JSON, as kube-apiserver
+// stores them.
 func definitions() registry.Resource {
 	return registry.Typed(registry.ResourceOf[*apiextensionsv1.CustomResourceDefinition]{
 		GroupResource: meta.GroupResource{Group: apiextensionsv1.GroupVersion.Group,
@@ -28,11 +29,11 @@ func definitions() registry.Resource {
 		ShortNames: []string{"crd", "crds"},
 		Categories: []string{"api-extensions"},
 		Strategy: registry.StrategyOf[*apiextensionsv1.CustomResourceDefinition]{
-			Metadata:  registry.MetaCompare,
-			Prepare:   prepareDefinition,
-			Judge:     validateDefinition,
-			Warnings:  warnOfFormats,
-			Terminate: terminate,
+			Metadata:        registry.MetaCompare,
+			Prepare:         prepareDefinition,
+			ValidateRequest: validateDefinition,
+			Warnings:        warnOfFormats,
+			Terminate:       terminate,
 			// The instances are deleted with their definition, whatever propagation policy the
 			// client asks for.
 			NoGarbageCollection: true,

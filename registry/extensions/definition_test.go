@@ -49,7 +49,7 @@ func judged(d, old *v1.CustomResourceDefinition) []string {
 	}
 	s.Prepare(r, d, before)
 	var texts []string
-	for _, err := range s.Judge(r, nil, d, before) {
+	for _, err := range s.ValidateRequest(r, nil, d, before) {
 		texts = append(texts, err.Error())
 	}
 	return texts

@@ -73,7 +73,7 @@ func checkDefinitionName(d *apiextensionsv1.CustomResourceDefinition) field.Erro
 func checkUnchanged(p *field.Path, d, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	var errs field.ErrorList
 	n, before := &d.Spec.Names, &old.Spec.Names
-	if Is(old, apiextensionsv1.Established) {
+	if IsConditionTrue(old, apiextensionsv1.Established) {
 		scope, had := string(d.Spec.Scope), string(old.Spec.Scope)
 		errs = append(errs, check.Immutable(p.Child("scope"), &scope, &had)...)
 		errs = append(errs, check.Immutable(p.Child("names", "kind"), &n.Kind, &before.Kind)...)

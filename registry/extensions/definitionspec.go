@@ -79,7 +79,7 @@ func rulesAfter(d, old *apiextensionsv1.CustomResourceDefinition) definitionRule
 			caBundle = c.Webhook.ClientConfig.CABundle
 		}
 	}
-	rules.validCABundle = Is(old, apiextensionsv1.Established) && hasCertificates(caBundle)
+	rules.validCABundle = IsConditionTrue(old, apiextensionsv1.Established) && hasCertificates(caBundle)
 	now, before := share(&d.Spec), share(&old.Spec)
 	rules.manyFields[""] = hadTooMany(&now.common, &before.common)
 	for i := range now.versions {

@@ -22,12 +22,13 @@
 //   - An instance is validated by the schema of the version that the client writes in.
 //
 // Resources returns the declaration of the resource customresourcedefinitions. The server makes a
-// store from it at its start. Declare and DeclareBy return the declaration of the resource that a
-// definition defines; server/definitions calls DeclareBy when a definition changes. The conditions
-// and names in a definition's status are decided by UpdateStatus, BeginEmptying, FailEmptying and
-// EndEmptying. These functions change the definition that they are given and store nothing. A loop
-// in server/definitions calls them and writes the status. Definition makes a definition from Go
-// types, for programs that bring their own kinds.
+// store from it at its start. Declare and DeclareWithSchemas return the declaration of the resource
+// that a definition defines; server/definitions calls DeclareWithSchemas when a definition changes.
+// The conditions and names in a definition's status are decided by UpdateStatus,
+// BeginInstanceDeletion, FailInstanceDeletion and FinishInstanceDeletion. These functions change
+// the definition that they are given and store nothing. A loop in server/definitions calls them and
+// writes the status. Definition makes a definition from Go types, for programs that bring their own
+// kinds.
 //
 // Not here: the verbs (registry), the Go types and their defaults (scheme/api/apiextensionsv1),
 // validation, pruning and defaulting by a schema (scheme/schema), CEL (scheme/cel/rules), the loop

@@ -44,10 +44,10 @@ func TestJudge(t *testing.T) {
 		got  field.ErrorList
 		want []string
 	}{
-		{"create", res.Strategy.Judge(r, nil, twice, nil),
+		{"create", res.Strategy.ValidateRequest(r, nil, twice, nil),
 			[]string{"spec.size", "status.size", ".spec.replicas", ".status.replicas", "spec.crew.apiVersion", "spec.flags[1]"}},
-		{"status", status.Judge(r, nil, twice, once), []string{"status.size", ".status.replicas", "spec.flags[1]"}},
-		{"status of what was so before", status.Judge(r, nil, twice, twice), []string{".status.replicas"}},
+		{"status", status.ValidateRequest(r, nil, twice, once), []string{"status.size", ".status.replicas", "spec.flags[1]"}},
+		{"status of what was so before", status.ValidateRequest(r, nil, twice, twice), []string{".status.replicas"}},
 	} {
 		if got := fieldsOf(tt.got); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)

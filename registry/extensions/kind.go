@@ -15,15 +15,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Texts returns the schema of a version as JSON, nil if the version has none. A kind calls Texts
-// when it needs the schema, and calls it again if it has dropped the compiled schema meanwhile. It
-// must be safe for concurrent use.
-type Texts func(version string) []byte
+// SchemaTexts returns the schema of a version as JSON, nil if the version has none. A kind calls
+// SchemaTexts when it needs the schema, and calls it again if it has dropped the compiled schema
+// meanwhile. It must be safe for concurrent use.
+type SchemaTexts func(version string) []byte
 
 // kindOf makes the kind of the instances of def, with all its versions: an object may be stored in
 // a version that is not served. The schema of a version is compiled at its first use. Versions are
 // sorted as in discovery: stable before beta before alpha.
-func kindOf(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (kind.Kind, error) {
+func kindOf(def *v1.CustomResourceDefinition, texts SchemaTexts, hook *Webhook) (kind.Kind, error) {
 	d := kind.Dynamic{
 		GroupKind: meta.GroupKind{Group: def.Spec.Group, Kind: namesOf(def).Kind},
 		Hubless:   true, ClusterScoped: def.Spec.Scope == v1.ClusterScoped,
@@ -48,8 +48,8 @@ func kindOf(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (kind.
 	return d.New()
 }
 
-// textsOf returns the Texts of a definition that has its schemas.
-func textsOf(def *v1.CustomResourceDefinition) (Texts, error) {
+// textsOf returns the SchemaTexts of a definition that has its schemas.
+func textsOf(def *v1.CustomResourceDefinition) (SchemaTexts, error) {
 	texts := map[string][]byte{}
 	for i := range def.Spec.Versions {
 		v := &def.Spec.Versions[i]

@@ -86,8 +86,8 @@ func (o *Outline) Schema(version string) []byte {
 
 // Definition returns the definition without its schemas and without managedFields. It shares no
 // memory with o or with the text that o was decoded from, so keeping the definition does not keep
-// that text. If the definition preserves unknown fields, it has its schemas, because Judge reports
-// what is wrong with them.
+// that text. If the definition preserves unknown fields, it has its schemas, because
+// ValidateRequest reports what is wrong with them.
 func (o *Outline) Definition() (*v1.CustomResourceDefinition, error) {
 	bare := *o
 	bare.ManagedFields = nil

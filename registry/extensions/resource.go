@@ -18,8 +18,8 @@ import (
 )
 
 // The declaration of the resource that a definition defines, and the strategy of its instances.
-// server/definitions calls DeclareBy when a definition changes; the store that is made from the
-// declaration calls the methods of strategy and version for each write.
+// server/definitions calls DeclareWithSchemas when a definition changes; the store that is made
+// from the declaration calls the methods of strategy and version for each write.
 
 // Declare declares the resource that def defines, under its accepted names. def must have its
 // schemas. hook converts the instances if the definition asks for conversion by webhook; if hook is
@@ -29,14 +29,14 @@ func Declare(def *v1.CustomResourceDefinition, hook *Webhook) (registry.Resource
 	if err != nil {
 		return registry.Resource{}, err
 	}
-	return DeclareBy(def, texts, hook)
+	return DeclareWithSchemas(def, texts, hook)
 }
 
-// DeclareBy declares the resource that def defines, under its accepted names, with schemas that
-// texts returns. def need not have them. texts is called at the first use of a version, not before
-// DeclareBy returns. hook converts the instances if the definition asks for conversion by webhook;
-// if hook is nil, such a conversion fails.
-func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (registry.Resource, error) {
+// DeclareWithSchemas declares the resource that def defines, under its accepted names, with schemas
+// that texts returns. def need not have them. texts is called at the first use of a version, not
+// before DeclareWithSchemas returns. hook converts the instances if the definition asks for
+// conversion by webhook; if hook is nil, such a conversion fails.
+func DeclareWithSchemas(def *v1.CustomResourceDefinition, texts SchemaTexts, hook *Webhook) (registry.Resource, error) {
 	k, err := kindOf(def, texts, hook)
 	if err != nil {
 		return registry.Resource{}, err
@@ -53,17 +53,17 @@ func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (re
 		Namespaced:    def.Spec.Scope == v1.NamespaceScoped,
 		Type:          k,
 		Strategy: registry.StrategyOf[*scheme.Unstructured]{
-			Metadata: registry.MetaCompare,
-			Prepare:  s.prepare,
-			Judge:    s.validate,
-			Warnings: finalizerWarnings,
+			Metadata:        registry.MetaCompare,
+			Prepare:         s.prepare,
+			ValidateRequest: s.validate,
+			Warnings:        finalizerWarnings,
 		},
-		Served:     []string{},
-		ResetIn:    map[string][]string{},
-		Fields:     fields(def),
-		Tables:     map[string]*registry.TreeTable{},
-		Deprecated: deprecations(def),
-		Custom:     true,
+		Served:        []string{},
+		ResetFieldsIn: map[string][]string{},
+		Fields:        fields(def),
+		Tables:        map[string]*registry.TreeTable{},
+		Deprecated:    deprecations(def),
+		Custom:        true,
 	}
 	for i := range def.Spec.Versions {
 		dv := &def.Spec.Versions[i]
@@ -81,7 +81,7 @@ func DeclareBy(def *v1.CustomResourceDefinition, texts Texts, hook *Webhook) (re
 		}
 		if dv.Subresources.Status != nil {
 			v.status = true
-			res.ResetIn[dv.Name] = []string{statusField}
+			res.ResetFieldsIn[dv.Name] = []string{statusField}
 			res.Subresources = append(res.Subresources, v.statusDoor(dv.Name))
 		}
 		if dv.Subresources.Scale != nil {
@@ -182,10 +182,10 @@ func treeWithHead(u *scheme.Unstructured) map[string]any {
 func (v *version) statusDoor(name string) registry.SubresourceOf[*scheme.Unstructured] {
 	return registry.SubresourceOf[*scheme.Unstructured]{
 		Name: statusField, Versions: []string{name},
-		Prepare:  prepareStatus,
-		Judge:    v.validateStatus,
-		Metadata: registry.MetaCompare,
-		Reset:    []string{"metadata", "spec"},
+		Prepare:         prepareStatus,
+		ValidateRequest: v.validateStatus,
+		Metadata:        registry.MetaCompare,
+		ResetFields:     []string{"metadata", "spec"},
 	}
 }
 

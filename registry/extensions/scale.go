@@ -17,9 +17,9 @@ import (
 )
 
 // The subresource scale of instances: it shows the fields at the paths that the definition names as
-// an autoscaling/v1 Scale, and writes the replicas back. DeclareBy (resource.go) calls scaleDoors;
-// the registry calls show and apply for each request. The strategy validates the values at
-// the paths with every write of an instance.
+// an autoscaling/v1 Scale, and writes the replicas back. DeclareWithSchemas (resource.go) calls
+// scaleDoors; the registry calls show and apply for each request. The strategy validates the values
+// at the paths with every write of an instance.
 
 // scalePaths are the paths of one version to the fields that its scale shows.
 type scalePaths struct{ spec, status, selector scalePath }
@@ -166,7 +166,7 @@ const unset = math.MinInt32
 
 // show returns the Scale of u. If u has no wanted replicas, reading is an error, a change starts
 // from unset, and the result of a change has zero.
-func (s *scalePaths) show(u *scheme.Unstructured, to registry.Occasion) (meta.Object, error) {
+func (s *scalePaths) show(u *scheme.Unstructured, to registry.ProjectionPurpose) (meta.Object, error) {
 	wanted, found, err := read[int64](s.spec, u)
 	if err != nil {
 		return nil, scaleError(err, to)
@@ -197,7 +197,7 @@ func (s *scalePaths) show(u *scheme.Unstructured, to registry.Occasion) (meta.Ob
 // scaleError is the answer for an object with a wrong type at a path of its scale. The result of a
 // change is a bad request, because the client wrote the wrong type; otherwise the stored object is
 // wrong, and err becomes an internal error.
-func scaleError(err error, to registry.Occasion) error {
+func scaleError(err error, to registry.ProjectionPurpose) error {
 	if to == registry.AsResult {
 		return meta.NewBadRequest(err.Error())
 	}

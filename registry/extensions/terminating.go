@@ -11,35 +11,35 @@ import (
 // deleted. kube-apiserver answers with the same text.
 const NoCreate = "create not allowed while custom resource definition is terminating"
 
-// Emptying reports whether the instances of def have to be deleted before def itself can go: def is
-// being deleted, and has the finalizer that stands for its instances.
-func Emptying(def *apiextensionsv1.CustomResourceDefinition) bool {
+// NeedsInstanceDeletion reports whether the instances of def have to be deleted before def itself
+// can go: def is being deleted, and has the finalizer that stands for its instances.
+func NeedsInstanceDeletion(def *apiextensionsv1.CustomResourceDefinition) bool {
 	return def.DeletionTimestamp != nil &&
 		slices.Contains(def.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
 }
 
-// BeginEmptying sets the condition Terminating, which says that the instances of def are being
-// deleted.
-func BeginEmptying(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
+// BeginInstanceDeletion sets the condition Terminating, which says that the instances of def are
+// being deleted.
+func BeginInstanceDeletion(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
 	setTerminating(def, apiextensionsv1.ConditionTrue, "InstanceDeletionInProgress",
 		"CustomResource deletion is in progress", now)
 }
 
-// FailEmptying sets the condition Terminating, which says that deleting the instances of def failed
-// with err. The caller tries again.
-func FailEmptying(def *apiextensionsv1.CustomResourceDefinition, err error, now meta.Time) {
+// FailInstanceDeletion sets the condition Terminating, which says that deleting the instances of
+// def failed with err. The caller tries again.
+func FailInstanceDeletion(def *apiextensionsv1.CustomResourceDefinition, err error, now meta.Time) {
 	setTerminating(def, apiextensionsv1.ConditionTrue, "InstanceDeletionFailed", err.Error(), now)
 }
 
-// EndEmptying sets the condition Terminating to false and removes the finalizer, so that def can be
-// deleted. overlaps says that the server itself has a resource of the same name: the objects under
-// the keys of that resource do not belong to def, and were not deleted.
-func EndEmptying(def *apiextensionsv1.CustomResourceDefinition, overlaps bool, now meta.Time) {
+// FinishInstanceDeletion sets the condition Terminating to false and removes the finalizer, so that
+// def can be deleted. overlaps says that the server itself has a resource of the same name: the
+// objects under the keys of that resource do not belong to def, and were not deleted.
+func FinishInstanceDeletion(def *apiextensionsv1.CustomResourceDefinition, overlaps bool, now meta.Time) {
 	reason, message := "NeverEstablished", "resource was never established"
 	switch {
 	case overlaps:
 		reason, message = "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"
-	case Is(def, apiextensionsv1.Established):
+	case IsConditionTrue(def, apiextensionsv1.Established):
 		reason, message = "InstanceDeletionCompleted", "removed all instances"
 	}
 	setTerminating(def, apiextensionsv1.ConditionFalse, reason, message, now)

@@ -29,18 +29,18 @@ type Webhook struct {
 	Ask func(ctx context.Context, review []byte) (answer []byte, err error)
 	// Observe, if set, is called after each conversion by the webhook, failed or not, except if the
 	// request ended before.
-	Observe func(Conversion)
+	Observe func(WebhookConversion)
 }
 
-// Conversion describes the conversion of a list of objects by one call of a webhook. It is for
-// metrics.
-type Conversion struct {
+// WebhookConversion describes the conversion of a list of objects by one call of a webhook. It is
+// for metrics.
+type WebhookConversion struct {
 	From, To string // versions; From is that of the first object
 	Failure  string // the failure_type of kube-apiserver's metrics; "" for success
 	Took     time.Duration
 }
 
-// The values of Conversion.Failure. They are labels of kube-apiserver's metrics.
+// The values of WebhookConversion.Failure. They are labels of kube-apiserver's metrics.
 const (
 	callFailure      = "conversion_webhook_call_failure"
 	malformedFailure = "conversion_webhook_malformed_response_failure"
@@ -107,7 +107,7 @@ func (c *converter) convert(ctx context.Context, objs []*scheme.Unstructured,
 		return nil, ctx.Err()
 	}
 	if c.Observe != nil {
-		c.Observe(Conversion{From: objs[asked[0]].GroupVersionKind().Version, To: version, Failure: failure,
+		c.Observe(WebhookConversion{From: objs[asked[0]].GroupVersionKind().Version, To: version, Failure: failure,
 			Took: time.Since(begun)})
 	}
 	if err != nil {

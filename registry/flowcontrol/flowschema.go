@@ -22,9 +22,9 @@ func flowSchemas() registry.Resource {
 		},
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*flowcontrolv1.FlowSchema]{
-			Prepare:  keepMeta[*flowcontrolv1.FlowSchema],
-			Validate: checkFlowSchemaStatus,
-			Reset:    []string{"metadata", "spec"},
+			Prepare:     keepMeta[*flowcontrolv1.FlowSchema],
+			Validate:    checkFlowSchemaStatus,
+			ResetFields: []string{"metadata", "spec"},
 		},
 		Table: &registry.TableOf[*flowcontrolv1.FlowSchema]{
 			Columns: []meta.TableColumnDefinition{

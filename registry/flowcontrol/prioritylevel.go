@@ -30,9 +30,9 @@ func priorityLevels() registry.Resource {
 		},
 		Generation: []string{"spec"},
 		Status: &registry.StatusOf[*flowcontrolv1.PriorityLevelConfiguration]{
-			Prepare:  keepMeta[*flowcontrolv1.PriorityLevelConfiguration],
-			Validate: checkPriorityLevelStatus,
-			Reset:    []string{"metadata", "spec"},
+			Prepare:     keepMeta[*flowcontrolv1.PriorityLevelConfiguration],
+			Validate:    checkPriorityLevelStatus,
+			ResetFields: []string{"metadata", "spec"},
 		},
 		Table: &registry.TableOf[*flowcontrolv1.PriorityLevelConfiguration]{
 			Columns: []meta.TableColumnDefinition{

@@ -27,7 +27,7 @@ func serviceCIDRs() registry.Resource {
 		},
 		Status: &registry.StatusOf[*networkingv1.ServiceCIDR]{
 			Prepare: registry.KeepMeta[*networkingv1.ServiceCIDR], Metadata: registry.MetaChange,
-			Reset: []string{"metadata", "spec"},
+			ResetFields: []string{"metadata", "spec"},
 		},
 		Table: &registry.TableOf[*networkingv1.ServiceCIDR]{
 			Columns: []meta.TableColumnDefinition{

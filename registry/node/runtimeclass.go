@@ -82,7 +82,7 @@ func runtimeClassWarnings(c, _ *nodev1.RuntimeClass) []string {
 	}
 	var warnings []string
 	for _, key := range slices.Sorted(maps.Keys(c.Scheduling.NodeSelector)) {
-		if msg := podspec.OldNodeLabel(key); msg != "" {
+		if msg := podspec.NodeLabelWarning(key); msg != "" {
 			warnings = append(warnings, "scheduling.nodeSelector: "+msg)
 		}
 	}

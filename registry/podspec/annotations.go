@@ -14,7 +14,7 @@ import (
 // This file checks the annotations of pods and templates that have a meaning for the server: mirror
 // pods, the deletion cost, and the profiles of seccomp and AppArmor, which were annotations before
 // they were fields (KEP-135, KEP-24). Rules.Annotations is called at each write of a pod or
-// template. Profiles is called when a pod is created, and at each write of a template.
+// template. ProfileAnnotations is called when a pod is created, and at each write of a template.
 
 // Annotations of pods that have a meaning for the server. Those that end in a slash are prefixes:
 // the name of a container follows.
@@ -128,11 +128,11 @@ func keysWith(m map[string]string, prefix string) []string {
 	return keys
 }
 
-// Profiles returns where the annotations of a pod or template contradict the seccomp and AppArmor
-// profiles in its spec at p. Older kubelets read the annotation, newer ones the field, so both must
-// agree. The profile of a container is compared with its own annotation; an AppArmor profile of the
-// pod applies to containers without their own. Windows has no AppArmor.
-func Profiles(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
+// ProfileAnnotations returns where the annotations of a pod or template contradict the seccomp and
+// AppArmor profiles in its spec at p. Older kubelets read the annotation, newer ones the field, so
+// both must agree. The profile of a container is compared with its own annotation; an AppArmor
+// profile of the pod applies to containers without their own. Windows has no AppArmor.
+func ProfileAnnotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	if len(annotations) == 0 {
 		return nil
 	}

@@ -12,14 +12,14 @@ import (
 
 // checkClaimTemplate checks the template of the claim of an ephemeral volume.
 func checkClaimTemplate(p *field.Path, t *corev1.PersistentVolumeClaimTemplate) field.ErrorList {
-	errs := LabelsOnly(p.Child("metadata"), &t.ObjectMeta)
+	errs := ClaimTemplateMeta(p.Child("metadata"), &t.ObjectMeta)
 	return append(errs, Claim(p.Child("spec"), &t.Spec, nil)...)
 }
 
-// LabelsOnly returns what is wrong with the metadata at p of a claim template. The created claim
-// takes only labels and annotations from it, so nothing else may be set. Fields are reported under
-// their Go names in lower camel case (uID), as in kube-apiserver.
-func LabelsOnly(p *field.Path, m *meta.ObjectMeta) field.ErrorList {
+// ClaimTemplateMeta returns what is wrong with the metadata at p of a claim template. The created
+// claim takes only labels and annotations from it, so nothing else may be set. Fields are reported
+// under their Go names in lower camel case (uID), as in kube-apiserver.
+func ClaimTemplateMeta(p *field.Path, m *meta.ObjectMeta) field.ErrorList {
 	errs := meta.ValidateAnnotations(m.Annotations, p.Child("annotations"))
 	errs = append(errs, meta.ValidateLabels(m.Labels, p.Child("labels"))...)
 	return append(errs, check.Forbidden(p, "cannot be set", []check.Setting{

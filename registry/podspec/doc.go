@@ -33,13 +33,13 @@
 // as a server of another version may have stored it, Rules.After would have kept that pod for
 // Rules.was, and an update of its labels would pass.
 //
-// Callers. Rules.Pod and Rules.Template check a whole spec. Selector, NotEmpty, Selected and
-// Lasting check what the owners of pods ask of their templates. Profiles reports annotations of a
-// new pod that contradict its fields. Claim, PersistentVolume and InlineVolume check storage.
-// Warnings returns what is legal but probably not wanted. DropDisabled clears fields whose feature
-// is not served, before validation. All functions may be called at once; a Rules value that After
-// has filled belongs to one request. Only DropDisabled, DropDisabledTemplate, AppArmorFields and
-// MergeMatchKeys change their argument.
+// Callers. Rules.Pod and Rules.Template check a whole spec. Selector, SelectorNotEmpty,
+// SelectorMatchesTemplate and LongRunningTemplate check what the owners of pods ask of their
+// templates. ProfileAnnotations reports annotations of a new pod that contradict its fields. Claim,
+// PersistentVolume and InlineVolume check storage. Warnings returns what is legal but probably not
+// wanted. DropDisabled clears fields whose feature is not served, before validation. All functions
+// may be called at once; a Rules value that After has filled belongs to one request. Only
+// DropDisabled, DropDisabledTemplate, AppArmorFields and MergeMatchKeys change their argument.
 //
 // Not here: which fields of a running pod may change (registry/core), defaults (scheme/api/corev1),
 // admission such as pod security standards (registry/admission), the rules that are not about pods

@@ -12,6 +12,6 @@ var oldNodeLabels = map[string]string{
 	"node-role.kubernetes.io/master":                `use "node-role.kubernetes.io/control-plane" instead`,
 }
 
-// OldNodeLabel returns the warning for clients that select nodes by the label key, "" if the label
-// is not deprecated.
-func OldNodeLabel(key string) string { return oldNodeLabels[key] }
+// NodeLabelWarning returns the warning for clients that select nodes by the label key, "" if the
+// label is not deprecated.
+func NodeLabelWarning(key string) string { return oldNodeLabels[key] }

@@ -239,7 +239,7 @@ spec.securityContext.appArmorProfile: Forbidden: cannot be set for a windows pod
 		t.Run(tt.name, func(t *testing.T) {
 			pod := decode(t, `{"metadata":{"annotations":{`+tt.annotations+`}},"spec":{"os":{"name":"`+tt.os+`"},"securityContext":{`+tt.podContext+`},
 				"containers":[{"name":"c","image":"i","securityContext":{`+tt.context+`}}]}}`)
-			errs := append(Rules{}.Pod(pod), Profiles(field.NewPath("spec"), pod.Annotations, &pod.Spec)...)
+			errs := append(Rules{}.Pod(pod), ProfileAnnotations(field.NewPath("spec"), pod.Annotations, &pod.Spec)...)
 			checktest.Want(t, errs, tt.want)
 		})
 	}

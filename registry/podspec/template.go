@@ -19,7 +19,7 @@ func (r Rules) Template(p *field.Path, t *corev1.PodTemplateSpec) field.ErrorLis
 	errs := r.TemplateMeta(p, t)
 	c := &specCheck{Rules: r, spec: &t.Spec}
 	errs = append(errs, c.check(p.Child("spec"))...)
-	errs = append(errs, Profiles(p.Child("spec"), t.Annotations, &t.Spec)...)
+	errs = append(errs, ProfileAnnotations(p.Child("spec"), t.Annotations, &t.Spec)...)
 	if len(t.Spec.EphemeralContainers) > 0 {
 		errs = append(errs, field.Forbidden(p.Child("spec", "ephemeralContainers"),
 			"ephemeral containers not allowed in pod template"))
@@ -34,10 +34,11 @@ func (r Rules) TemplateMeta(p *field.Path, t *corev1.PodTemplateSpec) field.Erro
 	return append(errs, r.Annotations(p.Child("annotations"), t.Annotations, &t.Spec)...)
 }
 
-// Selected returns what is wrong with the template at p of an owner whose label selector is s: the
-// labels of the template must match, or the owner would never find its pods and create more without
-// end. A selector that is empty or invalid has been reported by Selector already.
-func Selected(p *field.Path, t *corev1.PodTemplateSpec, s meta.LabelRequirements) field.ErrorList {
+// SelectorMatchesTemplate returns what is wrong with the template at p of an owner whose label
+// selector is s: the labels of the template must match, or the owner would never find its pods and
+// create more without end. A selector that is empty or invalid has been reported by Selector
+// already.
+func SelectorMatchesTemplate(p *field.Path, t *corev1.PodTemplateSpec, s meta.LabelRequirements) field.ErrorList {
 	if s.Empty() || s.Matches(meta.Set(t.Labels)) {
 		return nil
 	}
@@ -45,10 +46,10 @@ func Selected(p *field.Path, t *corev1.PodTemplateSpec, s meta.LabelRequirements
 		"`selector` does not match template `labels`")}
 }
 
-// Lasting returns what is wrong with the template at p of a kind whose pods run until their owner
-// deletes them: restartPolicy must be Always and activeDeadlineSeconds unset. kind is the name that
-// the message shows.
-func Lasting(p *field.Path, t *corev1.PodTemplateSpec, kind string) field.ErrorList {
+// LongRunningTemplate returns what is wrong with the template at p of a kind whose pods run until
+// their owner deletes them: restartPolicy must be Always and activeDeadlineSeconds unset. kind is
+// the name that the message shows.
+func LongRunningTemplate(p *field.Path, t *corev1.PodTemplateSpec, kind string) field.ErrorList {
 	p = p.Child("spec")
 	errs := check.Supported(p.Child("restartPolicy"), t.Spec.RestartPolicy, corev1.RestartPolicyAlways)
 	if t.Spec.ActiveDeadlineSeconds != nil {
@@ -64,12 +65,12 @@ func Selector(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList
 	if s == nil {
 		return field.ErrorList{field.Required(p, "")}
 	}
-	return append(meta.ValidateLabelSelector(s, p), NotEmpty(p, s, kind)...)
+	return append(meta.ValidateLabelSelector(s, p), SelectorNotEmpty(p, s, kind)...)
 }
 
-// NotEmpty refuses an empty selector, which would select every pod in the namespace. A nil selector
-// passes: Selector reports it as required. kind is the name of the kind in lower case.
-func NotEmpty(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList {
+// SelectorNotEmpty refuses an empty selector, which would select every pod in the namespace. A nil
+// selector passes: Selector reports it as required. kind is the name of the kind in lower case.
+func SelectorNotEmpty(p *field.Path, s *meta.LabelSelector, kind string) field.ErrorList {
 	if s == nil || len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
 		return nil
 	}

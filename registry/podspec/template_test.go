@@ -47,15 +47,15 @@ func TestSelected(t *testing.T) {
 		if tt.bad {
 			want = "t.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`"
 		}
-		checktest.Want(t, Selected(field.NewPath("t"), template, selector), want)
+		checktest.Want(t, SelectorMatchesTemplate(field.NewPath("t"), template, selector), want)
 	}
 }
 
 func TestLasting(t *testing.T) {
 	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{RestartPolicy: corev1.RestartPolicyAlways}}
-	checktest.Want(t, Lasting(field.NewPath("t"), template, "Thing"), "")
+	checktest.Want(t, LongRunningTemplate(field.NewPath("t"), template, "Thing"), "")
 	template.Spec.RestartPolicy, template.Spec.ActiveDeadlineSeconds = corev1.RestartPolicyNever, new(int64(1))
-	checktest.Want(t, Lasting(field.NewPath("t"), template, "Thing"), `
+	checktest.Want(t, LongRunningTemplate(field.NewPath("t"), template, "Thing"), `
 t.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"
 t.spec.activeDeadlineSeconds: Forbidden: activeDeadlineSeconds in Thing is not Supported`)
 }

@@ -89,7 +89,7 @@ func Warnings(p *field.Path, spec *corev1.PodSpec, m *meta.ObjectMeta) []string 
 // constraints, and of spread constraints without a selector.
 func (w *warner) nodeLabels(s *field.Path) {
 	for _, key := range slices.Sorted(maps.Keys(w.spec.NodeSelector)) {
-		if msg := OldNodeLabel(key); msg != "" {
+		if msg := NodeLabelWarning(key); msg != "" {
 			w.add(s.Child("nodeSelector").Key(key), "%s", msg)
 		}
 	}
@@ -105,7 +105,7 @@ func (w *warner) nodeLabels(s *field.Path) {
 		}
 	}
 	for i, c := range each(w, w.spec.TopologySpreadConstraints) {
-		if msg := OldNodeLabel(c.TopologyKey); msg != "" {
+		if msg := NodeLabelWarning(c.TopologyKey); msg != "" {
 			w.add(s.Child("topologySpreadConstraints").Index(i).Child("topologyKey"), "%s is %s", c.TopologyKey, msg)
 		}
 		if c.LabelSelector == nil {
@@ -119,7 +119,7 @@ func (w *warner) nodeLabels(s *field.Path) {
 func (w *warner) nodeTerm(p *field.Path, t *corev1.NodeSelectorTerm, soft bool) {
 	for i, e := range each(w, t.MatchExpressions) {
 		p := p.Child("matchExpressions").Index(i)
-		if msg := OldNodeLabel(e.Key); msg != "" {
+		if msg := NodeLabelWarning(e.Key); msg != "" {
 			w.add(p.Child("key"), "%s is %s", e.Key, msg)
 		}
 		if soft {

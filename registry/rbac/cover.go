@@ -13,20 +13,20 @@ import (
 // Comparing rights: does a list of rules allow all that another list allows? A rule is taken apart
 // into single rights, and each must be covered by one of the rules that are held. This is the
 // algorithm of Kubernetes' pkg/registry/rbac/validation (Covers). guard.go and server/bootstrap
-// call Missing.
+// call MissingRights.
 
 // all is the wildcard of verbs, groups, resources and paths in rules.
 const all = "*"
 
-// maxMissing bounds what Missing returns. A rule of some kilobytes can stand for millions of
-// rights, and an error with all of them would help nobody.
-const maxMissing = 1 << 14
+// maxMissingRights bounds what MissingRights returns. A rule of some kilobytes can stand for
+// millions of rights, and an error with all of them would help nobody.
+const maxMissingRights = 1 << 14
 
-// Missing returns the rights that rules allow and held does not, each as a rule with one verb, one
-// group and resource (or one path), and at most one name. It returns at most maxMissing of them,
-// and an error only if ctx ends: comparing takes len(held) steps for each right, and a client can
-// send many.
-func Missing(ctx context.Context, held, rules []rbacv1.PolicyRule) ([]rbacv1.PolicyRule, error) {
+// MissingRights returns the rights that rules allow and held does not, each as a rule with one
+// verb, one group and resource (or one path), and at most one name. It returns at most
+// maxMissingRights of them, and an error only if ctx ends: comparing takes len(held) steps for each
+// right, and a client can send many.
+func MissingRights(ctx context.Context, held, rules []rbacv1.PolicyRule) ([]rbacv1.PolicyRule, error) {
 	var missing []rbacv1.PolicyRule
 	m := meter.New(ctx)
 	for i := range rules {
@@ -37,7 +37,7 @@ func Missing(ctx context.Context, held, rules []rbacv1.PolicyRule) ([]rbacv1.Pol
 			if slices.ContainsFunc(held, func(h rbacv1.PolicyRule) bool { return one.coveredBy(&h) }) {
 				continue
 			}
-			if missing = append(missing, one.rule()); len(missing) == maxMissing {
+			if missing = append(missing, one.rule()); len(missing) == maxMissingRights {
 				return missing, nil
 			}
 		}
@@ -124,8 +124,8 @@ func coversResource(resources []string, resource string) bool {
 	return ok && slices.Contains(resources, "*/"+sub)
 }
 
-// describeMissing returns the rights of Missing as text: a rule on each line, in which rights that
-// differ only in the verb are merged. The lines are sorted, as Kubernetes sorts them.
+// describeMissing returns the rights of MissingRights as text: a rule on each line, in which rights
+// that differ only in the verb are merged. The lines are sorted, as Kubernetes sorts them.
 func describeMissing(missing []rbacv1.PolicyRule) string {
 	type thing struct{ group, resource, name string }
 	verbs := map[thing]*rbacv1.PolicyRule{}

@@ -18,7 +18,7 @@
 // such as "system:node" have a meaning of their own.
 //
 // A server makes its stores from Resources. The guards run in the write pipeline (registry), for
-// many requests at once. server/bootstrap calls Bootstrap and Missing when a cluster starts.
+// many requests at once. server/bootstrap calls Bootstrap and MissingRights when a cluster starts.
 //
 // Not here: the verbs (registry), types and defaults (scheme/api/rbacv1), authorization by roles
 // (filters/authz/rbac), the creation of bootstrap roles (server/bootstrap), aggregated cluster

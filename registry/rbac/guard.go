@@ -103,19 +103,19 @@ func (g guard) refuseUnheld(ctx context.Context, r *registry.Request, of meta.Gr
 		return err
 	}
 	held, _, heldErr := g.Rules.RulesFor(ctx, r.User, r.Namespace)
-	err := Refusal(ctx, r.User, held, heldErr, rules)
+	err := EscalationError(ctx, r.User, held, heldErr, rules)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	return meta.NewForbidden(of, name, err)
 }
 
-// Refusal returns an error that lists the rights of rules that are not among held, or nil if there
-// are none. heldErr, which may be nil, says why held may be incomplete; the error repeats it. The
-// error has no kind: the caller makes it Forbidden, unless ctx has ended.
-func Refusal(ctx context.Context, user *request.User, held []rbacv1.PolicyRule, heldErr error,
+// EscalationError returns an error that lists the rights of rules that are not among held, or nil
+// if there are none. heldErr, which may be nil, says why held may be incomplete; the error repeats
+// it. The error has no kind: the caller makes it Forbidden, unless ctx has ended.
+func EscalationError(ctx context.Context, user *request.User, held []rbacv1.PolicyRule, heldErr error,
 	rules []rbacv1.PolicyRule) error {
-	missing, err := Missing(ctx, held, rules)
+	missing, err := MissingRights(ctx, held, rules)
 	if err != nil || len(missing) == 0 {
 		return err
 	}

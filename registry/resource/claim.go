@@ -28,8 +28,8 @@ func claims() registry.Resource {
 				registry.KeepMeta(r, c, old)
 				dropDeallocated(&c.Status, &old.Status)
 			},
-			Validate: checkClaimStatus,
-			Reset:    []string{"metadata", "spec"},
+			Validate:    checkClaimStatus,
+			ResetFields: []string{"metadata", "spec"},
 		},
 		Table: &registry.TableOf[*resourcev1.ResourceClaim]{
 			Columns: []meta.TableColumnDefinition{
@@ -100,7 +100,7 @@ func claimTemplates() registry.Resource {
 // annotations only. Unlike a claim, a template is checked whole on update.
 func checkClaimTemplate(t, old *resourcev1.ResourceClaimTemplate) field.ErrorList {
 	p := field.NewPath("spec")
-	errs := podspec.LabelsOnly(p.Child("metadata"), &t.Spec.ObjectMeta)
+	errs := podspec.ClaimTemplateMeta(p.Child("metadata"), &t.Spec.ObjectMeta)
 	errs = append(errs, checkRequests(p.Child("spec", "devices"), &t.Spec.Spec.Devices)...)
 	if old != nil {
 		errs = append(errs, check.Immutable(p, &t.Spec, &old.Spec)...)

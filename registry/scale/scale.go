@@ -36,7 +36,7 @@ func Of[T meta.Object](of func(obj T) Size) registry.SubresourceOf[T] {
 	return registry.SubresourceOf[T]{
 		Name: "scale", Kind: autoscalingv1.GroupVersion.WithKind("Scale"),
 		Project: &registry.ProjectionOf[T]{
-			Show: func(obj T, _ registry.Occasion) (meta.Object, error) { return show(of(obj)), nil },
+			Show: func(obj T, _ registry.ProjectionPurpose) (meta.Object, error) { return show(of(obj)), nil },
 			Apply: func(obj T, shown meta.Object) error {
 				*of(obj).Wanted = new(shown.(*autoscalingv1.Scale).Spec.Replicas)
 				return nil

@@ -24,9 +24,9 @@ func volumeAttachments() registry.Resource {
 		Strategy: registry.StrategyOf[*storagev1.VolumeAttachment]{Metadata: registry.MetaObject,
 			Validate: checkAttachment},
 		Status: &registry.StatusOf[*storagev1.VolumeAttachment]{
-			Prepare:  registry.KeepMeta[*storagev1.VolumeAttachment],
-			Validate: checkAttachment,
-			Reset:    []string{"metadata", "spec"},
+			Prepare:     registry.KeepMeta[*storagev1.VolumeAttachment],
+			Validate:    checkAttachment,
+			ResetFields: []string{"metadata", "spec"},
 		},
 		Table: &registry.TableOf[*storagev1.VolumeAttachment]{
 			Columns: []meta.TableColumnDefinition{

@@ -55,13 +55,13 @@ func storageCapacityWarnings(c, _ *storagev1.CSIStorageCapacity) []string {
 	var warnings []string
 	p := field.NewPath("nodeTopology")
 	for i, r := range c.NodeTopology.MatchExpressions {
-		if msg := podspec.OldNodeLabel(r.Key); msg != "" {
+		if msg := podspec.NodeLabelWarning(r.Key); msg != "" {
 			warnings = append(warnings,
 				fmt.Sprintf("%s: %s is %s", p.Child("matchExpressions").Index(i).Child("key"), r.Key, msg))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.NodeTopology.MatchLabels)) {
-		if msg := podspec.OldNodeLabel(key); msg != "" {
+		if msg := podspec.NodeLabelWarning(key); msg != "" {
 			warnings = append(warnings, fmt.Sprintf("%s: %s", p.Child("matchLabels", key), msg))
 		}
 	}

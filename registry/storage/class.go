@@ -160,7 +160,7 @@ func storageClassWarnings(c, _ *storagev1.StorageClass) []string {
 	var warnings []string
 	for i, term := range c.AllowedTopologies {
 		for j, r := range term.MatchLabelExpressions {
-			if msg := podspec.OldNodeLabel(r.Key); msg != "" {
+			if msg := podspec.NodeLabelWarning(r.Key); msg != "" {
 				at := field.NewPath("allowedTopologies").Index(i).Child("matchLabelExpressions").Index(j).Child("key")
 				warnings = append(warnings, fmt.Sprintf("%s: %s", at, msg))
 			}

@@ -109,9 +109,9 @@ const (
 	reasonError        = "internal error"                // the value of ReasonAnnotation if no decision could be found
 )
 
-// Authorization calls add with each annotation about the authorization of the request. It adds none
-// if the request never reached its authorization.
-func (i *Info) Authorization(add func(key, value string)) {
+// AuthorizationAnnotations calls add with each annotation about the authorization of the request.
+// It adds none if the request never reached its authorization.
+func (i *Info) AuthorizationAnnotations(add func(key, value string)) {
 	switch {
 	case !i.Decided:
 		if i.Reason != "" {

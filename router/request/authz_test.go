@@ -68,7 +68,7 @@ func TestAuthorization(t *testing.T) {
 			info.RecordDecision(tt.decision, tt.reason, tt.err)
 		}
 		got := ""
-		info.Authorization(func(key, value string) { got += key + "=" + value + " " })
+		info.AuthorizationAnnotations(func(key, value string) { got += key + "=" + value + " " })
 		if got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}

@@ -52,7 +52,7 @@ type Info struct {
 	Rights       Rights // answers about further verbs of the same request; nil until authorized
 	// Decision and Reason are the authorizer's answer about the request as it was sent. They are
 	// valid once Decided is true. Reason may name roles and bindings and is only for the audit
-	// record; see Authorization.
+	// record; see AuthorizationAnnotations.
 	Decision  Decision
 	Decided   bool
 	Reason    string

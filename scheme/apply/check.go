@@ -30,7 +30,7 @@ func (w *write) checkReset(tree any) error {
 	if w.Subresource != "" {
 		return Check(&w.meter, tree, w.before.schema, true)
 	}
-	reset := w.Reset[w.before.version]
+	reset := w.ResetFields[w.before.version]
 	if reset.Empty() {
 		return nil
 	}

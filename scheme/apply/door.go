@@ -36,9 +36,10 @@ type Door struct {
 	Versions    Versions
 	Kind        meta.GroupVersionKind // the kind, in the version of this door
 	Subresource string
-	// Reset holds, by apiVersion, the fields that writes through this door cannot change because
-	// the server resets them. Nobody can own these fields, or anything in them, through this door.
-	Reset map[string]*Set
+	// ResetFields holds, by apiVersion, the fields that writes through this door cannot change
+	// because the server resets them. Nobody can own these fields, or anything in them, through
+	// this door.
+	ResetFields map[string]*Set
 	// Custom is set for custom resources, of which kube-apiserver has no Go type. For them, an
 	// entry of managedFields in a version that does not exist is an error (for other kinds its
 	// owner is forgotten), and the fields that the door resets are checked against the schema.

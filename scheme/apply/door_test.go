@@ -322,7 +322,7 @@ func TestEnds(t *testing.T) {
 	}
 	door := &apply.Door{
 		Versions: kinds{"v1": s}, Kind: meta.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Custom: true,
-		Reset: map[string]*apply.Set{"v1": apply.Fields("status")},
+		ResetFields: map[string]*apply.Set{"v1": apply.Fields("status")},
 	}
 	// Nothing is in order, and the values are those of who writes.
 	large := func(n int, value string) string {
@@ -452,7 +452,7 @@ func TestSubresource(t *testing.T) {
 	h := newHistory(t)
 	h.put("m", `"a":"1"`)
 	h.door.Subresource = "status"
-	h.door.Reset = map[string]*apply.Set{"v1": apply.Fields("data.b")}
+	h.door.ResetFields = map[string]*apply.Set{"v1": apply.Fields("data.b")}
 	h.put("m", `"a":"2","b":"2","c":"2"`, meta.ManagedFieldsEntry{}) // what clients say does not count there
 	h.want("a:2 b:2 c:2", "m/Update@1 data; m/Update@2 {fa,fc}")
 	if got := h.live.Managed[1].Subresource; got != "status" {

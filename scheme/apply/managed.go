@@ -139,7 +139,7 @@ func meterOf(ctx context.Context, lists ...[]meta.ManagedFieldsEntry) *meter.Met
 			}
 		}
 	}
-	return meter.For(ctx, size)
+	return meter.ForSize(ctx, size)
 }
 
 // decode returns the owners that entries describe. If several entries have the same manager, the

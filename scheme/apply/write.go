@@ -46,7 +46,7 @@ type difference struct {
 
 // write returns a write on which begin has to be called.
 func (d *Door) write(ctx context.Context) *write {
-	return &write{Door: d, ctx: ctx, meter: meter.Of(ctx)}
+	return &write{Door: d, ctx: ctx, meter: meter.NewValue(ctx)}
 }
 
 // begin starts the write, to an object that is tree before it. A second call starts anew.
@@ -63,7 +63,7 @@ func (w *write) begin(tree any) error {
 
 // filter returns fields without those that nobody can own through the door.
 func (w *write) filter(version string, fields *Set) *Set {
-	return fields.SubtractAll(&w.meter, w.Reset[version])
+	return fields.SubtractAll(&w.meter, w.ResetFields[version])
 }
 
 // convert returns an object in another version. If the kind has no such version, that is an error

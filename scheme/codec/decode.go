@@ -278,7 +278,7 @@ func (d *decoder) value(p *plan, at typeinfo.Pointer) error {
 // its parts (see choice).
 func (d *decoder) custom(p *plan, at typeinfo.Pointer) error {
 	if p.choice != nil {
-		return d.choice(typeinfo.Aim(p.choice, at))
+		return d.choice(typeinfo.InterfaceAt(p.choice, at))
 	}
 	start := d.Pos
 	if err := d.Skip(); err != nil {
@@ -287,7 +287,7 @@ func (d *decoder) custom(p *plan, at typeinfo.Pointer) error {
 	if p.unmarshal == nil {
 		return d.save(&typeError{value: "value", want: p.goType})
 	}
-	err := typeinfo.Aim(p.unmarshal, at).UnmarshalJSON(d.Data[start:d.Pos:d.Pos])
+	err := typeinfo.InterfaceAt(p.unmarshal, at).UnmarshalJSON(d.Data[start:d.Pos:d.Pos])
 	if err != nil && !d.careful {
 		return errAgain
 	}

@@ -282,16 +282,16 @@ type jsonAppender interface{ AppendJSON(dst []byte) []byte }
 // encoding/json does.
 func (p *plan) appendCustom(dst []byte, at typeinfo.Pointer) ([]byte, error) {
 	if p.appends != nil {
-		return typeinfo.Aim(p.appends, at).AppendJSON(dst), nil
+		return typeinfo.InterfaceAt(p.appends, at).AppendJSON(dst), nil
 	}
 	if p.choice == nil {
-		data, err := typeinfo.Aim(p.marshal, at).MarshalJSON()
+		data, err := typeinfo.InterfaceAt(p.marshal, at).MarshalJSON()
 		if err != nil {
 			return dst, err
 		}
 		return jsontext.AppendRaw(dst, jsontext.Raw(alias.String(data)), jsontext.HTML), nil
 	}
-	part := typeinfo.Aim(p.choice, at).Chosen()
+	part := typeinfo.InterfaceAt(p.choice, at).Chosen()
 	if part == nil {
 		return append(dst, "null"...), nil
 	}

@@ -32,8 +32,8 @@ type plan struct {
 	// behind is the number of bytes that an element of a list takes beyond size (what its pointer
 	// points to), or an entry of a map takes in all.
 	behind uintptr
-	// Samples for typeinfo.Aim: the first four are pointers to a Custom type that implement the
-	// interface, nil if it does not; slice is a pointer to a list.
+	// Samples for typeinfo.InterfaceAt: the first four are pointers to a Custom type that implement
+	// the interface, nil if it does not; slice is a pointer to a list.
 	unmarshal json.Unmarshaler
 	marshal   json.Marshaler
 	appends   jsonAppender
@@ -158,5 +158,5 @@ func errorName(t reflect.Type, f *typeinfo.Field) string {
 // list returns the list that at points to as a reflect.Value. It does what at.Value(p.goType) does,
 // but faster.
 func (p *plan) list(at typeinfo.Pointer) reflect.Value {
-	return reflect.ValueOf(typeinfo.Aim(p.slice, at)).Elem()
+	return reflect.ValueOf(typeinfo.InterfaceAt(p.slice, at)).Elem()
 }

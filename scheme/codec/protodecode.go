@@ -40,7 +40,7 @@ type protoReader struct {
 // have keep their value.
 func (r *protoReader) message(m *message, data []byte, at typeinfo.Pointer) error {
 	if m.custom != nil {
-		return typeinfo.Aim(m.custom, at).ParseProto(data)
+		return typeinfo.InterfaceAt(m.custom, at).ParseProto(data)
 	}
 	if r.depth++; r.depth > jsontext.MaxDepth {
 		return errDepth

@@ -17,7 +17,7 @@ import (
 // append appends the message of the value that at points to, without a length.
 func (m *message) append(dst []byte, at typeinfo.Pointer) []byte {
 	if m.custom != nil {
-		return typeinfo.Aim(m.custom, at).AppendProto(dst)
+		return typeinfo.InterfaceAt(m.custom, at).AppendProto(dst)
 	}
 	for i := range m.fields {
 		dst = m.fields[i].append(dst, at.Add(m.fields[i].offset))

@@ -95,7 +95,7 @@ func (k *dynamic) convertAll(ctx context.Context, objs []meta.Typed, version str
 	} else if made, err = k.convert(ctx, asked, version); err == nil && len(made) != len(asked) {
 		err = fmt.Errorf("there are %d results for %d objects", len(made), len(asked))
 	}
-	m := meter.Of(ctx)
+	m := meter.NewValue(ctx)
 	for i := 0; i < len(asked) && err == nil; i++ {
 		if err = k.checkConverted(&m, made[i], to); err != nil {
 			err = &ObjectError{i, err}

@@ -245,7 +245,7 @@ func (k *typed) Keeper(paths []string, others bool) (func(obj, old meta.Object),
 		keep, err := typeinfo.Keeper(t, paths)
 		if err == nil && others {
 			keep, err = typeinfo.Keeper(t,
-				typeinfo.Others(t, append(paths[:len(paths):len(paths)], "metadata", "kind", "apiVersion")))
+				typeinfo.OtherPaths(t, append(paths[:len(paths):len(paths)], "metadata", "kind", "apiVersion")))
 		}
 		return keep, err
 	})

@@ -1,8 +1,8 @@
 package meta
 
 // Description is what a server tells its clients about a resource or subresource in one version. A
-// declaration (registry.ResourceOf, Actions, Observed) makes it; routes, discovery and OpenAPI
-// embed it and add what only they know. The slices are shared and read-only.
+// declaration (registry.ResourceOf, Actions, ComputedResource) makes it; routes, discovery and
+// OpenAPI embed it and add what only they know. The slices are shared and read-only.
 type Description struct {
 	// Name is the plural, with "/subresource" behind it for a subresource: "pods", "pods/status".
 	Name     string

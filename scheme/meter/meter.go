@@ -42,15 +42,15 @@ type Meter struct {
 // New returns a Meter that ends with ctx, without a budget.
 func New(ctx context.Context) *Meter { return WithBudget(ctx, int(^uint(0)>>1)) }
 
-// Of returns a Meter like that of New as a value, for a struct that holds its Meter. It checks ctx
-// for the first time after an Interval, so small work costs nothing.
-func Of(ctx context.Context) Meter {
+// NewValue returns a Meter like that of New as a value, for a struct that holds its Meter. It
+// checks ctx for the first time after an Interval, so small work costs nothing.
+func NewValue(ctx context.Context) Meter {
 	return Meter{ctx: ctx, room: Interval, left: int(^uint(0)>>1) - Interval}
 }
 
-// For returns a Meter like that of New for work on an input of size bytes. If the size is below
+// ForSize returns a Meter like that of New for work on an input of size bytes. If the size is below
 // Interval, it returns nil, and nothing is counted.
-func For(ctx context.Context, size int) *Meter {
+func ForSize(ctx context.Context, size int) *Meter {
 	if size < Interval {
 		return nil
 	}

@@ -50,11 +50,11 @@ func TestBudget(t *testing.T) {
 func TestNone(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := For(ended, Interval-1)
+	m := ForSize(ended, Interval-1)
 	if err := m.Step(1 << 40); m != nil || err != nil || m.Err() != nil {
 		t.Errorf("a small input: got %v, %v", m, err)
 	}
-	if err := For(ended, Interval).Step(1); !errors.Is(err, context.Canceled) {
+	if err := ForSize(ended, Interval).Step(1); !errors.Is(err, context.Canceled) {
 		t.Errorf("a large input: got %v, want that the context has ended", err)
 	}
 }

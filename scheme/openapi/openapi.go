@@ -123,8 +123,8 @@ type Endpoint struct {
 	// Types are the media types of the response. If there are none, the document does not describe
 	// the response.
 	Types []string
-	// Answer is the kind of the response; zero means text.
-	Answer Model
+	// Response is the kind of the response; zero means text.
+	Response Model
 	// Parameter describes the parameter in braces at the end of Path; "" means that there is none.
 	Parameter string
 }
@@ -227,13 +227,13 @@ func GroupDocument(path string) Document {
 	case ok:
 		name := groupName(group)
 		e.Description, e.OperationID, e.Tag = "get the group and its versions", "get"+name+"APIGroup", tagName(group)
-		e.Answer = metaModel[meta.APIGroup]("APIGroup")
+		e.Response = metaModel[meta.APIGroup]("APIGroup")
 	case path == "api":
 		e.Description, e.OperationID, e.Tag = "get the versions of the core group", "getCoreAPIVersions", "core"
-		e.Answer = metaModel[meta.APIVersions]("APIVersions")
+		e.Response = metaModel[meta.APIVersions]("APIVersions")
 	default:
 		e.Description, e.OperationID = "get all groups", "getAPIVersions"
-		e.Answer = metaModel[meta.APIGroupList]("APIGroupList")
+		e.Response = metaModel[meta.APIGroupList]("APIGroupList")
 	}
 	return Document{Path: path, Endpoints: []Endpoint{e}}
 }

@@ -108,7 +108,7 @@ func (b *builder) add(doc Document) {
 			b.endpoint(Endpoint{
 				Path: g.root + "/", Description: "get the resources of the version",
 				OperationID: "get" + g.id + "APIResources",
-				Tag:         g.tag, Types: objectTypes, Answer: metaModel[meta.APIResourceList]("APIResourceList"),
+				Tag:         g.tag, Types: objectTypes, Response: metaModel[meta.APIResourceList]("APIResourceList"),
 			})
 		}
 		for _, r := range doc.Resources {
@@ -136,11 +136,11 @@ func parent(all []Resource, r Resource) Resource {
 // endpoint collects an Endpoint.
 func (b *builder) endpoint(e Endpoint) {
 	op := operation{method: "get", id: e.OperationID, description: e.Description, tag: e.Tag, produces: e.Types}
-	if !e.Answer.zero() {
+	if !e.Response.zero() {
 		op.consumes = e.Types
 	}
 	if len(e.Types) > 0 {
-		op.responses = ok(b.model(e.Answer))
+		op.responses = ok(b.model(e.Response))
 	}
 	if e.Parameter != "" {
 		_, name, _ := strings.Cut(strings.TrimSuffix(e.Path, "}"), "{")

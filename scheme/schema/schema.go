@@ -14,7 +14,7 @@
 //   - SetDefaults sets missing fields that have a default.
 //   - Validate, ValidateResources and ValidateLists report errors in the words of kube-apiserver.
 //   - Settled reports whether Prune and SetDefaults would change anything.
-//   - Former finds the old element that corresponds to an element of a list.
+//   - OldElements finds the old element that corresponds to an element of a list.
 //
 // For Go types there are faster walks over Go values: strict decoding in scheme/codec, and
 // DefaultAction and Validate in scheme/typeinfo. A fuzz test compares the two.

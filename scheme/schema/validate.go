@@ -288,7 +288,7 @@ func (c *checker) elements(s, t *Schema, v []any, old before) {
 		return
 	}
 	was, _ := old.value.([]any)
-	previous := cmp.Or(old.by, s).Former(was)
+	previous := cmp.Or(old.by, s).OldElements(was)
 	for i, held := range v {
 		if c.full() {
 			return

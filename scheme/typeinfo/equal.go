@@ -162,13 +162,13 @@ func comparer(t reflect.Type) func(a, b Pointer) bool {
 // they are equal if their bits are.
 func sameAs[T comparable](a, b Pointer) bool { return *As[T](a) == *As[T](b) }
 
-// ownComparer compares by EqualTo. sample is a pointer to a value of the type; Aim makes interface
-// values of it without reflection.
+// ownComparer compares by EqualTo. sample is a pointer to a value of the type; InterfaceAt makes
+// interface values of it without reflection.
 //
 //go:noinline
 func ownComparer(sample any) func(a, b Pointer) bool {
 	equaler := sample.(Equaler)
-	return func(a, b Pointer) bool { return Aim(equaler, a).EqualTo(Aim(sample, b)) }
+	return func(a, b Pointer) bool { return InterfaceAt(equaler, a).EqualTo(InterfaceAt(sample, b)) }
 }
 
 // writtenComparer compares the JSON of two values. A value that cannot be encoded is equal to no

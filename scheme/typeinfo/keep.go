@@ -35,18 +35,18 @@ func Keeper(t *Type, paths []string) (func(to, from any), error) {
 	}, nil
 }
 
-// Others returns the paths of all fields of t outside the given paths: with paths "status" and
+// OtherPaths returns the paths of all fields of t outside the given paths: with paths "status" and
 // "spec.a", these are "metadata", "spec.b" and so on. It descends only where a given path does.
-func Others(t *Type, paths []string) []string { return othersIn(t, "", paths) }
+func OtherPaths(t *Type, paths []string) []string { return otherPathsIn(t, "", paths) }
 
-func othersIn(t *Type, prefix string, paths []string) []string {
+func otherPathsIn(t *Type, prefix string, paths []string) []string {
 	var out []string
 	for _, f := range t.Fields {
 		path := prefix + f.Name
 		switch {
 		case slices.Contains(paths, path):
 		case slices.ContainsFunc(paths, func(p string) bool { return strings.HasPrefix(p, path+".") }):
-			out = append(out, othersIn(f.Type, path+".", paths)...)
+			out = append(out, otherPathsIn(f.Type, path+".", paths)...)
 		default:
 			out = append(out, path)
 		}

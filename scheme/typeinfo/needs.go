@@ -52,14 +52,14 @@ type Op uint8
 
 // The ops, in the order of the grammar of Need. From NeedMilli on they stand alone in their Need.
 const (
-	NeedThere  Op = iota // path
-	NeedAbsent           // !path
-	NeedEqual            // path=text
-	NeedMilli            // milli(path)
-	NeedWithin           // name within name
-	NeedSame             // name is name
-	NeedFirst            // name is name[0]
-	NeedNamed            // label key is the name
+	NeedPresent Op = iota // path
+	NeedAbsent            // !path
+	NeedEqual             // path=text
+	NeedMilli             // milli(path)
+	NeedWithin            // name within name
+	NeedSame              // name is name
+	NeedFirst             // name is name[0]
+	NeedNamed             // label key is the name
 )
 
 // Step is a part of a path: a member of a struct, an entry of a map, or with neither name each
@@ -128,7 +128,7 @@ func parseTerm(t *Type, text string) (Term, error) {
 		}
 		return relation(t, Term{Op: NeedSame, Other: b}, a)
 	}
-	term := Term{Op: NeedThere}
+	term := Term{Op: NeedPresent}
 	rest, negated := strings.CutPrefix(text, "!")
 	name, value, equal := strings.Cut(rest, "=")
 	switch {
@@ -215,7 +215,7 @@ func DefaultNeeds(t *Type) []Need {
 	var needs []Need
 	for _, f := range t.Members {
 		if _, ok := ownDefault(f); ok {
-			needs = append(needs, Need{Terms: []Term{{Op: NeedThere, Path: []Step{{Name: f.Name}}}}})
+			needs = append(needs, Need{Terms: []Term{{Op: NeedPresent, Path: []Step{{Name: f.Name}}}}})
 		}
 	}
 	return needs

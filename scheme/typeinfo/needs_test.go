@@ -53,11 +53,11 @@ func TestParseNeed(t *testing.T) {
 		want  need
 		wrong string // is in the error
 	}{
-		{"name", need{Terms: []term{{Op: typeinfo.NeedThere, Path: path("name")}}}, ""},
+		{"name", need{Terms: []term{{Op: typeinfo.NeedPresent, Path: path("name")}}}, ""},
 		{"!maybe", need{Terms: []term{{Op: typeinfo.NeedAbsent, Path: path("maybe")}}}, ""},
 		{"name=a b", need{Terms: []term{{Op: typeinfo.NeedEqual, Path: path("name"), Text: "a b"}}}, ""},
 		{"maybe=a", need{Terms: []term{{Op: typeinfo.NeedEqual, Path: path("maybe"), Text: "a"}}}, ""},
-		{"part.part.name", need{Terms: []term{{Op: typeinfo.NeedThere, Path: path("part", "part", "name")}}}, ""},
+		{"part.part.name", need{Terms: []term{{Op: typeinfo.NeedPresent, Path: path("part", "part", "name")}}}, ""},
 		{"labels[a.b/c]=d", need{Terms: []term{{Op: typeinfo.NeedEqual, Path: path("labels", "@a.b/c"), Text: "d"}}}, ""},
 		{"milli(part.limits)", need{Terms: []term{{Op: typeinfo.NeedMilli, Path: path("part", "limits")}}}, ""},
 		{"labels within more", need{Terms: []term{{Op: typeinfo.NeedWithin, Path: path("labels"), Other: "more"}}}, ""},
@@ -68,9 +68,9 @@ func TestParseNeed(t *testing.T) {
 		{"name is names[0]", need{Terms: []term{{Op: typeinfo.NeedFirst, Path: path("name"), Other: "names"}}}, ""},
 		{"name is parts[0].other", need{Terms: []term{{Op: typeinfo.NeedFirst, Path: path("name"), Other: "parts", Text: "other"}}}, ""},
 		{"name | !part | other=x", need{Terms: []term{
-			{Op: typeinfo.NeedThere, Path: path("name")}, {Op: typeinfo.NeedAbsent, Path: path("part")}, {Op: typeinfo.NeedEqual, Path: path("other"), Text: "x"},
+			{Op: typeinfo.NeedPresent, Path: path("name")}, {Op: typeinfo.NeedAbsent, Path: path("part")}, {Op: typeinfo.NeedEqual, Path: path("other"), Text: "x"},
 		}}, ""},
-		{"part: name", need{At: path("part"), Terms: []term{{Op: typeinfo.NeedThere, Path: path("name")}}}, ""},
+		{"part: name", need{At: path("part"), Terms: []term{{Op: typeinfo.NeedPresent, Path: path("name")}}}, ""},
 		{"part.parts[].pointers[]: name is other", need{
 			At: path("part", "parts", "@", "pointers", "@"), Terms: []term{{Op: typeinfo.NeedSame, Path: path("name"), Other: "other"}},
 		}, ""},

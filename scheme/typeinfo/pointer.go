@@ -52,10 +52,10 @@ func (t *Type) New() Pointer {
 // As returns p as a Go pointer to a T. The memory at p must be a T or have its layout.
 func As[T any](p Pointer) *T { return (*T)(p.p) }
 
-// Aim returns an interface value that holds p, with the pointer type of sample: if sample holds a
-// *T, the result is (*T)(p). An interface value is a type word and a pointer word, and Aim replaces
-// the pointer word. That saves a lookup of the pointer type in reflection.
-func Aim[I any](sample I, p Pointer) I {
+// InterfaceAt returns an interface value that holds p, with the pointer type of sample: if sample
+// holds a *T, the result is (*T)(p). An interface value is a type word and a pointer word, and
+// InterfaceAt replaces the pointer word. That saves a lookup of the pointer type in reflection.
+func InterfaceAt[I any](sample I, p Pointer) I {
 	(*[2]unsafe.Pointer)(unsafe.Pointer(&sample))[1] = p.p
 	return sample
 }

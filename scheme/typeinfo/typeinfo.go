@@ -108,7 +108,8 @@ type Type struct {
 
 	// Proto is not nil if the type reads and writes its own protobuf message, as most Custom types
 	// and the lists that are wrapped in a message do. The value is a pointer to a zero value; it
-	// only marks the capability, and is the sample for Aim. A Custom struct without it has Members.
+	// only marks the capability, and is the sample for InterfaceAt. A Custom struct without it has
+	// Members.
 	Proto ProtoMessage
 
 	byName map[string]*Field

@@ -15,10 +15,10 @@ import (
 // exist. Resources that need them are declared with a Promise, because authenticators and
 // authorizers read resources and so are made later. Keep fulfils the Promise. Before that every
 // method returns an error. A Promise is safe for concurrent use.
-type Promise struct{ kept atomic.Pointer[Answers] }
+type Promise struct{ kept atomic.Pointer[Promised] }
 
-// Answers is what fulfils a Promise.
-type Answers struct {
+// Promised is what fulfils a Promise.
+type Promised struct {
 	// Tokens authenticates tokens. Audiences are the server's: if a TokenReview names no audience
 	// the token must be for one of these.
 	Tokens      request.TokenAuthenticator
@@ -37,14 +37,14 @@ type Issuer interface {
 
 // Keep fulfils the Promise. It must be called exactly once, before the server serves; a second call
 // panics.
-func (p *Promise) Keep(a Answers) {
+func (p *Promise) Keep(a Promised) {
 	if !p.kept.CompareAndSwap(nil, &a) {
 		panic("access: a promise is kept twice")
 	}
 }
 
-// answers returns what Keep has set. Before Keep it returns an error with code 503.
-func (p *Promise) answers() (*Answers, error) {
+// fulfilled returns what Keep has set. Before Keep it returns an error with code 503.
+func (p *Promise) fulfilled() (*Promised, error) {
 	if a := p.kept.Load(); a != nil {
 		return a, nil
 	}
@@ -56,7 +56,7 @@ func (p *Promise) answers() (*Answers, error) {
 func (p *Promise) AuthenticateToken(
 	ctx context.Context, token string, audiences []string,
 ) (user *request.User, among []string, err error) {
-	a, err := p.answers()
+	a, err := p.fulfilled()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,7 +68,7 @@ func (p *Promise) AuthenticateToken(
 
 // Authorize implements request.Authorizer.
 func (p *Promise) Authorize(ctx context.Context, attributes *request.Attributes) (request.Decision, string, error) {
-	a, err := p.answers()
+	a, err := p.fulfilled()
 	if err != nil {
 		return request.Deny, "", err
 	}
@@ -80,16 +80,16 @@ func (p *Promise) Authorize(ctx context.Context, attributes *request.Attributes)
 func (p *Promise) RulesFor(
 	ctx context.Context, user *request.User, namespace string,
 ) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
-	a, err := p.answers()
+	a, err := p.fulfilled()
 	if err != nil {
 		return nil, true, err
 	}
 	return a.Authorizers.RulesFor(ctx, user, namespace)
 }
 
-// Sign makes a bound token of a service account, with Answers.Issuer.
+// Sign makes a bound token of a service account, with Promised.Issuer.
 func (p *Promise) Sign(ctx context.Context, t *core.AccountToken) (token, credential string, err error) {
-	a, err := p.answers()
+	a, err := p.fulfilled()
 	if err != nil {
 		return "", "", err
 	}
@@ -100,7 +100,7 @@ func (p *Promise) Sign(ctx context.Context, t *core.AccountToken) (token, creden
 // for no limit, and the lifetime of the tokens that kubelets request, 0 for the requested one.
 // Before Keep both are 0, and nobody signs tokens.
 func (p *Promise) Bounds() (longest, extended time.Duration) {
-	a, err := p.answers()
+	a, err := p.fulfilled()
 	if err != nil {
 		return 0, 0
 	}
@@ -119,7 +119,7 @@ type byRoles struct{ promise *Promise }
 func (r byRoles) RulesFor(
 	ctx context.Context, user *request.User, namespace string,
 ) (rules []rbacv1.PolicyRule, incomplete bool, err error) {
-	a, err := r.promise.answers()
+	a, err := r.promise.fulfilled()
 	if err != nil {
 		return nil, true, err
 	}

@@ -65,7 +65,7 @@ func TestPromise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers := access.Answers{Tokens: known{}, Audiences: []string{"here"}, Authorizers: a, Issuer: issuer{}}
+	answers := access.Promised{Tokens: known{}, Audiences: []string{"here"}, Authorizers: a, Issuer: issuer{}}
 	p.Keep(answers)
 	for name, err := range errs() {
 		if err != nil {

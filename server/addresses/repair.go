@@ -134,7 +134,7 @@ func newAddressRepair(needs *Needs, ranges []netip.Prefix) *repair {
 	})
 	stores := needs.Resources.Stores
 	return &repair{
-		name: name, pass: r.Pass, of: []meta.GroupResource{services, ipAddresses, serviceCIDRs},
+		name: name, pass: r.RepairAll, of: []meta.GroupResource{services, ipAddresses, serviceCIDRs},
 		follow: func(ctx context.Context, listed func()) {
 			failed := func(err error) { log.Warn("watch failed", zap.Error(err)) }
 			if store := stores.Store(ipAddresses); store != nil {
@@ -180,5 +180,5 @@ func changed(ctx context.Context, store *registry.Store, r *core.AddressRepair,
 	if err != nil {
 		return err
 	}
-	return r.Changed(ctx, obj.(*networkingv1.IPAddress))
+	return r.RepairServiceOf(ctx, obj.(*networkingv1.IPAddress))
 }

@@ -24,7 +24,7 @@ func (p *inProcess) repairAddresses(grace time.Duration) (told []string, young b
 	r := core.NewAddressRepair(core.Config{Stores: p.Server}, grace, func(_ context.Context, e core.RepairEvent) {
 		told = append(told, fmt.Sprintf("%s/%s %s %s: %s", e.About.Kind, e.About.Name, e.Reason, e.Action, e.Message))
 	})
-	young, err := r.Pass(p.TB.Context())
+	young, err := r.RepairAll(p.TB.Context())
 	if err != nil {
 		p.TB.Fatal(err)
 	}

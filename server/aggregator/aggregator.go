@@ -131,8 +131,8 @@ func (a *Aggregator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.on.ServeHTTP(w, r)
 }
 
-// HandsOn reports whether a server behind gets the requests for a group version at the moment.
-func (a *Aggregator) HandsOn(gv meta.GroupVersion) bool { return a.other(gv) != nil }
+// Proxies reports whether a server behind gets the requests for a group version at the moment.
+func (a *Aggregator) Proxies(gv meta.GroupVersion) bool { return a.other(gv) != nil }
 
 // other returns the remote of a group version, nil if no server behind has it.
 func (a *Aggregator) other(gv meta.GroupVersion) *remote {

@@ -37,7 +37,7 @@ func (a *Aggregator) Hooks(c *client.Client) []generic.Hook {
 		return nil
 	}
 	return []generic.Hook{
-		{Name: "start-kube-aggregator-informers", Run: generic.Loads(a.host, []meta.GroupResource{apiServices})},
+		{Name: "start-kube-aggregator-informers", Run: generic.CacheLoader(a.host, []meta.GroupResource{apiServices})},
 		{Name: "apiservice-registration-controller", Run: seen},
 		// There is nothing else to wait for: servers behind are asked for OpenAPI documents when a
 		// request needs them.
@@ -63,7 +63,7 @@ func (a *Aggregator) run(ctx context.Context) {
 		}
 	}()
 	source := a.host.Store(apiServices).Source()
-	for b := range follow.Changes(ctx, source, follow.Options{Failed: a.failed, MaxPause: generic.Again}) {
+	for b := range follow.Changes(ctx, source, follow.Options{Failed: a.failed, MaxPause: generic.RetryPause}) {
 		changed := false
 		for i := range b.Changes {
 			changed = a.apply(ctx, &b.Changes[i]) || changed

@@ -245,7 +245,7 @@ func (s *neighbour) version(r *remote) *router.RemoteVersion {
 
 // InNamespaces returns the namespaced resources of servers behind that have the verb delete, as the
 // servers have described them so far. The namespace controller deletes their objects.
-func (a *Aggregator) InNamespaces() (all ownership.Elsewhere) {
+func (a *Aggregator) InNamespaces() (all ownership.RemoteResources) {
 	take := func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		ok := r.Scope == apidiscoveryv2.ScopeNamespace && slices.Contains(r.Verbs, "delete")
 		if ok {

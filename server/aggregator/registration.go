@@ -123,7 +123,7 @@ func (l *localVersions) All() map[meta.GroupVersion]apiservices.LocalVersion {
 			}
 			all[gv] = apiservices.LocalVersion{
 				GroupPriority: groupPriority(o.Priority), VersionPriority: generic.RegisteredPriority(gv),
-				Stays: l.stay[gv],
+				Permanent: l.stay[gv],
 			}
 		}
 	}

@@ -91,9 +91,9 @@ func (e *Encryption) changes() bool {
 	return e != nil && (e.reload || e.current.Set().Plugins() > 0)
 }
 
-// Ask waits until all KMS plugins have answered a health check, or their time is over, so that the
-// first reads do not fail because a plugin is not connected yet.
-func (e *Encryption) Ask(ctx context.Context) {
+// WaitForPlugins waits until all KMS plugins have answered a health check, or their time is over,
+// so that the first reads do not fail because a plugin is not connected yet.
+func (e *Encryption) WaitForPlugins(ctx context.Context) {
 	if e != nil {
 		_ = e.current.Set().Check(ctx) // the hooks have logged the error, and the health check shows it
 	}

@@ -24,9 +24,9 @@ type Location struct {
 	Engine storage.Store
 	// Open opens the engine if Engine is nil. ctx bounds the opening, not the engine.
 	Open func(ctx context.Context) (storage.Store, error)
-	// Answers returns an error unless the stand-in (storage/standin), the process that runs in
+	// CheckStandIn returns an error unless the stand-in (storage/standin), the process that runs in
 	// etcd's place, answers; nil if there is none.
-	Answers func(ctx context.Context) error
+	CheckStandIn func(ctx context.Context) error
 	// Keeps are the resources that this Location keeps. The main Location keeps all others.
 	Keeps []meta.GroupResource
 }
@@ -107,11 +107,11 @@ func (s *Store) Reviewer() storage.Reviewer {
 // Unwrap implements storage.Wrapper. It must not be called while the store opens.
 func (s *Store) Unwrap() storage.Store { return s.Store }
 
-// Answers returns an error unless the engine answers and, if there is one, the stand-in. Health
+// CheckHealth returns an error unless the engine answers and, if there is one, the stand-in. Health
 // checks call it.
-func (s *Store) Answers(ctx context.Context) error {
-	if s.cfg.Answers != nil {
-		if err := s.cfg.Answers(ctx); err != nil {
+func (s *Store) CheckHealth(ctx context.Context) error {
+	if s.cfg.CheckStandIn != nil {
+		if err := s.cfg.CheckStandIn(ctx); err != nil {
 			return err
 		}
 	}
@@ -162,7 +162,7 @@ func NewBackends(s *Store, cfg registry.Config, unreadable *Unreadables, log *za
 func newBackend(s *Store, cfg registry.Config, unreadable *Unreadables, log *zap.Logger) *Backend {
 	cfg.Cache = cache.New(s, cache.Config{Prefix: cfg.Prefix, Hooks: cacheHooks(unreadable, log)})
 	if s.cfg.Encryption.changes() {
-		cfg.Cache.Reread()
+		cfg.Cache.RereadUnreadable()
 	}
 	cfg.Leases = storage.NewLeases(s, nil)
 	cfg.Unreadable = unreadable.Found
@@ -172,8 +172,8 @@ func newBackend(s *Store, cfg registry.Config, unreadable *Unreadables, log *zap
 // Main returns the backend of all resources that no other backend keeps.
 func (b Backends) Main() *Backend { return b[0] }
 
-// Home returns the backend in which a resource lives.
-func (b Backends) Home(gr meta.GroupResource) *Backend {
+// BackendOf returns the backend in which a resource lives.
+func (b Backends) BackendOf(gr meta.GroupResource) *Backend {
 	for _, other := range b[1:] {
 		if slices.Contains(other.cfg.Keeps, gr) {
 			return other

@@ -151,7 +151,7 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 func settled(o *manifest.Object, def *apiextensionsv1.CustomResourceDefinition, served bool) (bool, error) {
 	accepted := extensions.Condition(def, apiextensionsv1.NamesAccepted)
 	switch {
-	case extensions.Is(def, apiextensionsv1.Established):
+	case extensions.IsConditionTrue(def, apiextensionsv1.Established):
 		return true, nil
 	case !served && accepted != nil && accepted.Status == apiextensionsv1.ConditionFalse:
 		return true, fmt.Errorf("%s: the names of %s are not accepted: %s", o.Position(), o.Name, accepted.Message)

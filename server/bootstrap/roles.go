@@ -182,7 +182,7 @@ func addMissingKeys(have *map[string]string, want map[string]string) (changed bo
 
 // mendRules adds to have the rules that grant what want grants and have does not.
 func mendRules(ctx context.Context, have *[]rbacv1.PolicyRule, want []rbacv1.PolicyRule) (bool, error) {
-	missing, err := rbac.Missing(ctx, *have, want)
+	missing, err := rbac.MissingRights(ctx, *have, want)
 	*have = append(*have, missing...)
 	return len(missing) > 0, err
 }

@@ -148,7 +148,7 @@ func (c *choice) apply(groups []generic.Group) []generic.Group {
 		g.Resources = slices.DeleteFunc(slices.Clone(g.Resources), func(res registry.Resource) bool {
 			return c.off(res.GroupResource, res.Kind) && !shared[res.GroupResource]
 		})
-		g.Observed = slices.DeleteFunc(slices.Clone(g.Observed), func(o registry.Observed) bool {
+		g.Computed = slices.DeleteFunc(slices.Clone(g.Computed), func(o registry.ComputedResource) bool {
 			return c.off(o.GroupResource, o.Kind)
 		})
 		g.Actions = slices.DeleteFunc(slices.Clone(g.Actions), func(a registry.Actions) bool {

@@ -139,7 +139,7 @@ func (w *written) forget(t testing.TB) {
 			t.Fatal(err)
 		}
 	}
-	store := w.server.Backends().Home(revisionResource.GroupResource())
+	store := w.server.Backends().BackendOf(revisionResource.GroupResource())
 	now, err := store.Revision(ctx)
 	if err == nil {
 		err = store.Compact(ctx, now)

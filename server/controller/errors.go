@@ -14,9 +14,9 @@ func IgnoreNotFound(err error) error {
 	return err
 }
 
-// NamespaceEnds reports whether an object could not be created because its namespace has been
+// IsNamespaceEnding reports whether an object could not be created because its namespace has been
 // deleted or is terminating.
-func NamespaceEnds(err error) bool {
+func IsNamespaceEnding(err error) bool {
 	if meta.IsNotFound(err) {
 		return true
 	}
@@ -30,9 +30,9 @@ func NamespaceEnds(err error) bool {
 	return false
 }
 
-// IgnoreOvertaken returns nil if a write failed because another client changed, deleted or created
+// IgnoreLostRace returns nil if a write failed because another client changed, deleted or created
 // the object first. The loop sees that change through its watch and works on the object again.
-func IgnoreOvertaken(err error) error {
+func IgnoreLostRace(err error) error {
 	if meta.IsNotFound(err) || meta.IsConflict(err) || meta.IsAlreadyExists(err) {
 		return nil
 	}

@@ -59,7 +59,7 @@ func (r *Recorder) Act(ctx context.Context, about corev1.ObjectReference, typ, r
 	if ev == nil && err == nil {
 		ev, err = r.first(ctx, about, typ, reason, action, message)
 	}
-	if NamespaceEnds(err) || err != nil && ctx.Err() != nil {
+	if IsNamespaceEnding(err) || err != nil && ctx.Err() != nil {
 		return
 	}
 	if err != nil {

@@ -63,7 +63,7 @@ func Example() {
 			if err == nil {
 				fmt.Println("made", name.Namespace+"/"+name.Name)
 			}
-			return 0, controller.IgnoreOvertaken(err)
+			return 0, controller.IgnoreLostRace(err)
 		},
 		After: []controller.Syncer{namespaces},
 		Log:   zap.NewNop(),

@@ -98,7 +98,7 @@ func (l Loop) Run(ctx context.Context) {
 					return
 				}
 			}
-			Work(ctx, q, l.Reconcile, l.failed)
+			RunWorker(ctx, q, l.Reconcile, l.failed)
 		})
 	}
 	l.Source(ctx, q.Add, func(err error) {
@@ -123,11 +123,11 @@ func (l *Loop) failed(name Name, err error) {
 		zap.String("namespace", name.Namespace), zap.String("name", name.Name), zap.Error(err))
 }
 
-// Work is one worker of a Queue. Until ctx ends, it takes a name that is due, calls reconcile with
-// the name, and gives the name back. It calls failed with each error of reconcile, except after the
-// end of ctx. Loop.Run runs the workers of a Loop. A controller whose names are not of type Name
-// calls Work itself.
-func Work[K comparable](
+// RunWorker is one worker of a Queue. Until ctx ends, it takes a name that is due, calls reconcile
+// with the name, and gives the name back. It calls failed with each error of reconcile, except
+// after the end of ctx. Loop.Run runs the workers of a Loop. A controller whose names are not of
+// type Name calls RunWorker itself.
+func RunWorker[K comparable](
 	ctx context.Context, q *Queue[K],
 	reconcile func(context.Context, K) (time.Duration, error),
 	failed func(K, error),

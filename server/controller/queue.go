@@ -8,7 +8,7 @@ import (
 )
 
 // This file is the Queue of a Loop: a heap of the names that are due now or later. Loop.Run makes
-// it, its Source adds names, and its workers (Work) take them.
+// it, its Source adds names, and its workers (RunWorker) take them.
 
 const (
 	// firstPause is the pause after the first failure of a name. It doubles with each failure in a

@@ -23,8 +23,8 @@ var customResourceDefinitions = meta.GroupResource{Group: "apiextensions.k8s.io"
 // Needs are the arguments of New.
 type Needs struct {
 	Host generic.Host // of the server
-	// Home stores the instances of all definitions.
-	Home *backing.Backend
+	// Backend stores the instances of all definitions.
+	Backend *backing.Backend
 	// Router and Discovery are shared by all links of the delegation chain.
 	Router    *router.Config
 	Discovery *router.Discovery
@@ -70,13 +70,13 @@ func New(n Needs) (*Definitions, error) {
 		return nil, err
 	}
 	d := &Definitions{
-		host: n.Host, home: n.Home, log: filters.LimitLog(n.Host.Log().Named("extensions")),
+		host: n.Host, home: n.Backend, log: filters.LimitLog(n.Host.Log().Named("extensions")),
 		converters: newConverters(n.Resolve, n.Flawed, metrics),
 		seen:       generic.NewProgress(), declared: newDeclared(),
 	}
 	end := &chainEnd{Definitions: d, before: n.Before}
 	if n.Shared {
-		end.ask = &pacedQuestion{ask: n.Home.Cache.Revision, host: n.Host}
+		end.ask = &pacedQuestion{ask: n.Backend.Cache.Revision, host: n.Host}
 	}
 	d.on = generic.NewServer("extensions", n.Router, n.Discovery, end)
 	end.again = &router.Director{
@@ -109,7 +109,7 @@ func (d *Definitions) Start() ([]generic.Hook, error) {
 	}
 	list := []meta.GroupResource{customResourceDefinitions}
 	return []generic.Hook{
-		{Name: "start-apiextensions-informers", Run: generic.Loads(d.host, list)},
+		{Name: "start-apiextensions-informers", Run: generic.CacheLoader(d.host, list)},
 		{Name: "start-apiextensions-controllers", Run: seen},
 		{Name: "crd-informer-synced", Run: seen},
 	}, nil

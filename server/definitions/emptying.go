@@ -67,7 +67,7 @@ func (l *loop) empty(f *definition) {
 // run works until the definition has lost its finalizer, or is gone, or ctx ends. A definition of
 // the same name with another uid counts as gone.
 func (e *emptying) run(ctx context.Context) {
-	if !e.status(ctx, extensions.BeginEmptying) {
+	if !e.status(ctx, extensions.BeginInstanceDeletion) {
 		return
 	}
 	for e.inhabited {
@@ -78,7 +78,7 @@ func (e *emptying) run(ctx context.Context) {
 		// If another server has emptied the definition, the status cannot be changed, and the
 		// failure here does not matter.
 		if !e.status(ctx, func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
-			extensions.FailEmptying(def, err, now)
+			extensions.FailInstanceDeletion(def, err, now)
 		}) {
 			return
 		}
@@ -91,7 +91,7 @@ func (e *emptying) run(ctx context.Context) {
 		}
 	}
 	e.status(ctx, func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time) {
-		extensions.EndEmptying(def, e.overlaps, now)
+		extensions.FinishInstanceDeletion(def, e.overlaps, now)
 	})
 }
 
@@ -102,7 +102,7 @@ func (e *emptying) status(
 ) bool {
 	return e.untilDone(ctx, e.name, func() error {
 		_, err := e.update(ctx, e.name, func(_ request.Encoded, def *apiextensionsv1.CustomResourceDefinition) error {
-			if def.UID != e.uid || !extensions.Emptying(def) {
+			if def.UID != e.uid || !extensions.NeedsInstanceDeletion(def) {
 				return errOvertaken
 			}
 			change(def, now())

@@ -42,7 +42,8 @@ func newLoop(d *Definitions, store *registry.Store) *loop {
 // tells seen of a revision only after all changes up to it have been dealt with.
 func (l *loop) run(ctx context.Context) {
 	defer l.converters.close()
-	for b := range follow.Changes(ctx, l.store.Source(), follow.Options{Failed: l.failed, MaxPause: generic.Again}) {
+	opts := follow.Options{Failed: l.failed, MaxPause: generic.RetryPause}
+	for b := range follow.Changes(ctx, l.store.Source(), opts) {
 		for i := range b.Changes {
 			l.handle(ctx, &b.Changes[i])
 		}
@@ -106,7 +107,7 @@ func (l *loop) observe(ctx context.Context, name string, obj request.Encoded) {
 		l.forget(ctx, name)
 		prev = nil
 	}
-	next := &definition{CustomResourceDefinition: extensions.Trim(def), rev: rev}
+	next := &definition{CustomResourceDefinition: extensions.WithoutSchemas(def), rev: rev}
 	if prev != nil {
 		next.served, next.fault, next.overlaps = prev.served, prev.fault, prev.overlaps
 		next.emptying, next.release = prev.emptying, prev.release
@@ -134,7 +135,7 @@ func (l *loop) decide(next, prev *definition, def *apiextensionsv1.CustomResourc
 	if changed {
 		next.written = l.statuses.write(next)
 	}
-	if extensions.Emptying(next.CustomResourceDefinition) {
+	if extensions.NeedsInstanceDeletion(next.CustomResourceDefinition) {
 		l.empty(next)
 	}
 }
@@ -156,7 +157,8 @@ func (l *loop) group(name string) iter.Seq[*apiextensionsv1.CustomResourceDefini
 func (l *loop) decideWaiting(ctx context.Context, group string) {
 	var waiting []*definition
 	for _, f := range l.byName {
-		if f.Spec.Group == group && !extensions.Is(f.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
+		if f.Spec.Group == group &&
+			!extensions.IsConditionTrue(f.CustomResourceDefinition, apiextensionsv1.NamesAccepted) {
 			waiting = append(waiting, f)
 		}
 	}
@@ -171,7 +173,7 @@ func (l *loop) decideWaiting(ctx context.Context, group string) {
 			continue
 		}
 		before := *f
-		before.CustomResourceDefinition = extensions.Trim(f.CustomResourceDefinition)
+		before.CustomResourceDefinition = extensions.WithoutSchemas(f.CustomResourceDefinition)
 		l.decide(f, &before, def)
 	}
 }

@@ -35,8 +35,8 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 }
 
 // observer returns the function that records a conversion of a definition.
-func (m *metrics) observer(definition string) func(extensions.Conversion) {
-	return func(c extensions.Conversion) {
+func (m *metrics) observer(definition string) func(extensions.WebhookConversion) {
+	return func(c extensions.WebhookConversion) {
 		result, took := "success", c.Took.Seconds()
 		if c.Failure != "" {
 			result = "failure"

@@ -19,9 +19,9 @@ import (
 // This file serves the resource that a definition defines, replaces it when the definition changes,
 // and removes it when the definition goes. The loop calls it for each decision.
 
-// definition is the loop's record of a definition. It is trimmed (extensions.Trim): it lacks the
-// schemas and the other parts that only the resource needs, so that thousands of definitions cost
-// little memory.
+// definition is the loop's record of a definition. It is trimmed (extensions.WithoutSchemas): it
+// lacks the schemas and the other parts that only the resource needs, so that thousands of
+// definitions cost little memory.
 type definition struct {
 	*apiextensionsv1.CustomResourceDefinition // with the status that the loop decided on
 
@@ -90,15 +90,16 @@ func (f *definition) wrote(rev storage.Revision) bool {
 
 // serve makes the resource match next: it installs or replaces the resource, or removes it if the
 // definition has not got its names. It leaves the resource alone if nothing changed that the
-// resource depends on (extensions.Differ), because a replacement compiles its schemas again. prev
-// is the state before, nil if there was none. def is the definition without its schemas.
+// resource depends on (extensions.NeedsRedeclaring), because a replacement compiles its schemas
+// again. prev is the state before, nil if there was none. def is the definition without its
+// schemas.
 func (l *loop) serve(next, prev *definition, def *apiextensionsv1.CustomResourceDefinition) {
 	switch {
 	case next.overlaps:
 	case !extensions.Served(next.CustomResourceDefinition):
 		l.end(next)
 	case !next.served || prev == nil ||
-		extensions.Differ(prev.CustomResourceDefinition, next.CustomResourceDefinition):
+		extensions.NeedsRedeclaring(prev.CustomResourceDefinition, next.CustomResourceDefinition):
 		def.Status = next.Status
 		if next.fault = l.install(next, def); next.fault != nil {
 			l.log.Warn("a custom resource cannot be served", zap.String("definition", next.Name), zap.Error(next.fault))
@@ -128,12 +129,12 @@ func (l *loop) declare(
 	if next.overlaps = !next.served && l.host.Table().Find(next.resource()) != nil; next.overlaps {
 		return errors.New("the server has a resource of that name itself")
 	}
-	res, err := extensions.DeclareBy(def, next.source.schema, hook)
+	res, err := extensions.DeclareWithSchemas(def, next.source.schema, hook)
 	if err != nil {
 		return err
 	}
 	res.Since = next.rev
-	if extensions.Is(def, apiextensionsv1.Terminating) {
+	if extensions.IsConditionTrue(def, apiextensionsv1.Terminating) {
 		res.NoCreate = extensions.NoCreate
 	}
 	if next.served {

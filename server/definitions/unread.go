@@ -75,11 +75,11 @@ func (d *Definitions) UnreadIn(group string) bool {
 	})
 }
 
-// Hidden returns how many objects a namespace holds of each resource whose definition cannot be
-// read. The namespace controller must not take such a namespace for empty. The error is that of the
-// store.
-func (d *Definitions) Hidden(ctx context.Context, namespace string) ([]ownership.Hidden, error) {
-	var list []ownership.Hidden
+// UnservedObjects returns how many objects a namespace holds of each resource whose definition
+// cannot be read. The namespace controller must not take such a namespace for empty. The error is
+// that of the store.
+func (d *Definitions) UnservedObjects(ctx context.Context, namespace string) ([]ownership.UnservedObjects, error) {
+	var list []ownership.UnservedObjects
 	for _, name := range d.unread.names() {
 		gr := extensions.DefinedBy(name)
 		prefix := d.host.Table().PrefixOf(gr) + namespace + "/"
@@ -88,7 +88,8 @@ func (d *Definitions) Hidden(ctx context.Context, namespace string) ([]ownership
 			return nil, err
 		}
 		if res.Count > 0 {
-			list = append(list, ownership.Hidden{Resource: gr, Objects: int(res.Count), Why: d.unread.errorOf(gr)})
+			list = append(list,
+				ownership.UnservedObjects{Resource: gr, Objects: int(res.Count), Why: d.unread.errorOf(gr)})
 		}
 	}
 	return list, nil

@@ -23,8 +23,8 @@ type Group struct {
 	Resources   []registry.Resource
 	// Actions are resources without a store that are only created, such as reviews.
 	Actions []registry.Actions
-	// Observed are resources without a store that are only read: component statuses.
-	Observed []registry.Observed
+	// Computed are resources without a store that are only read: component statuses.
+	Computed []registry.ComputedResource
 	// Shared are resources of other groups that are also served in this group, with the same plural
 	// and kind, from the same store. The other groups must be installed before.
 	Shared []meta.GroupResource
@@ -45,7 +45,7 @@ func (g *Group) Names() (names []meta.GroupResource) {
 	for _, a := range g.Actions {
 		names = append(names, a.GroupResource)
 	}
-	for _, seen := range g.Observed {
+	for _, seen := range g.Computed {
 		names = append(names, seen.GroupResource)
 	}
 	for _, other := range g.Shared {

@@ -58,18 +58,18 @@ type Check struct {
 	Run func(ctx context.Context) error
 }
 
-// Again is the pause between a failure and the next try, in UntilDone and in other work that reads
-// a store.
-const Again = 200 * time.Millisecond
+// RetryPause is the pause between a failure and the next try, in RetryUntilDone and in other work
+// that reads a store.
+const RetryPause = 200 * time.Millisecond
 
-// Loads returns the Run of a Hook that loads the caches of resources. It skips resources that are
-// not served. It tries each resource until it is loaded or ctx ends, and logs the first failure of
-// each.
-func Loads(host Host, list []meta.GroupResource) func(context.Context) error {
+// CacheLoader returns the Run of a Hook that loads the caches of resources. It skips resources that
+// are not served. It tries each resource until it is loaded or ctx ends, and logs the first failure
+// of each.
+func CacheLoader(host Host, list []meta.GroupResource) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, gr := range list {
 			if store := host.Store(gr); store != nil {
-				UntilDone(ctx, host.Log(), "a resource cannot be loaded yet", func() error {
+				RetryUntilDone(ctx, host.Log(), "a resource cannot be loaded yet", func() error {
 					return store.Objects().CatchUp(ctx)
 				})
 			}
@@ -78,9 +78,9 @@ func Loads(host Host, list []meta.GroupResource) func(context.Context) error {
 	}
 }
 
-// UntilDone calls f until it succeeds or ctx ends, with the pause Again after each failure. It logs
-// the first failure with the message failed, at the level of backing.Severity.
-func UntilDone(ctx context.Context, log *zap.Logger, failed string, f func() error) {
+// RetryUntilDone calls f until it succeeds or ctx ends, with the pause RetryPause after each
+// failure. It logs the first failure with the message failed, at the level of backing.Severity.
+func RetryUntilDone(ctx context.Context, log *zap.Logger, failed string, f func() error) {
 	for first := true; ; first = false {
 		err := f()
 		if err == nil || ctx.Err() != nil {
@@ -91,7 +91,7 @@ func UntilDone(ctx context.Context, log *zap.Logger, failed string, f func() err
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(Again):
+		case <-time.After(RetryPause):
 		}
 	}
 }

@@ -308,7 +308,7 @@ func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 		}
 		home := s.needs.Backends.Main() // custom resources share it, so that one revision orders them all
 		if !res.Custom {
-			home = s.needs.Backends.Home(res.GroupResource)
+			home = s.needs.Backends.BackendOf(res.GroupResource)
 		}
 		e, err := s.newEntry(home, res)
 		if err != nil {
@@ -333,11 +333,11 @@ func (s *Resources) offersOf(on *Server, g *Group) ([]*Offer, error) {
 			return nil, err
 		}
 	}
-	for _, seen := range g.Observed {
+	for _, seen := range g.Computed {
 		if seen.GroupResource.Group != g.Name {
 			return nil, fmt.Errorf("server: resource %s is not of group %q", seen.GroupResource, g.Name)
 		}
-		observer, err := registry.NewObserver(s.needs.Backends.Main().Registry, seen)
+		observer, err := registry.NewComputedReader(s.needs.Backends.Main().Registry, seen)
 		if err != nil {
 			return nil, err
 		}

@@ -97,10 +97,10 @@ func (o observed) route(gvk meta.GroupVersionKind) router.Resource {
 	return router.Resource{
 		Description: o.Describe(gvk),
 		Type:        o.Kind(),
-		Getter:      o.Observer,
-		Lister:      o.Observer,
-		Encoder:     o.Observer,
-		Tabler:      o.Observer,
+		Getter:      o.ComputedReader,
+		Lister:      o.ComputedReader,
+		Encoder:     o.ComputedReader,
+		Tabler:      o.ComputedReader,
 		Deprecated:  deprecated(o.Deprecated, gvk),
 	}
 }

@@ -69,7 +69,7 @@ type acting struct {
 }
 
 // observed is a resource that is only read; its objects are made at each read.
-type observed struct{ *registry.Observer }
+type observed struct{ *registry.ComputedReader }
 
 // Offer is a resource under one of its names. The same objects may be served in several groups, as
 // events are; all offers of a resource share one Entry.

@@ -168,7 +168,7 @@ func storeAnswers(name string, s *backing.Store, within time.Duration) generic.C
 	return generic.Check{Name: name, Run: func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
-		return s.Answers(ctx)
+		return s.CheckHealth(ctx)
 	}}
 }
 

@@ -10,11 +10,12 @@ import (
 	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
-// Behind describes the servers behind this one, by their own discovery documents. All methods may
-// be called at once. The functions that a caller passes must not change their arguments.
-type Behind interface {
-	// HandsOn reports whether this server proxies requests for a group version to a server behind.
-	HandsOn(gv meta.GroupVersion) bool
+// ServersBehind describes the servers behind this one, by their own discovery documents. All
+// methods may be called at once. The functions that a caller passes must not change their
+// arguments.
+type ServersBehind interface {
+	// Proxies reports whether this server proxies requests for a group version to a server behind.
+	Proxies(gv meta.GroupVersion) bool
 	// Preferred calls take for each resource, in its version with the highest priority first, and
 	// then in its other versions until take returns true. unknown are the group versions whose
 	// discovery cannot be read at the moment. changed is closed when any of this changes.
@@ -26,14 +27,14 @@ type Behind interface {
 		gvr meta.GroupVersionResource, kind string, namespaced, ok bool)
 }
 
-// remotePrefix begins the keys of objects that are elsewhere. The rest of such a key is
+// remotePrefix begins the keys of remote objects. The rest of such a key is
 // GROUP/RESOURCE/NAME or GROUP/RESOURCE/NAMESPACE/NAME, for example
 // "//metrics.k8s.io/pods/default/web". The keys of stores begin with a single slash.
 const remotePrefix = "//"
 
-// homeBehind returns the Home of a resource of a server behind this one.
-func homeBehind(gvr meta.GroupVersionResource, namespaced bool) ownership.Home {
-	return ownership.Home{
+// remoteMapping returns the Mapping of a resource of a server behind this one.
+func remoteMapping(gvr meta.GroupVersionResource, namespaced bool) ownership.Mapping {
+	return ownership.Mapping{
 		Resource: gvr, Prefix: remotePrefix + gvr.Group + "/" + gvr.Resource + "/", Namespaced: namespaced,
 	}
 }
@@ -42,27 +43,26 @@ func homeBehind(gvr meta.GroupVersionResource, namespaced bool) ownership.Home {
 // resources of this server, elsewhere for those of servers behind it. It implements
 // ownership.Resources.
 func (h *Holdings) Changed() (stored, elsewhere <-chan struct{}) {
-	_, elsewhere = h.needs.Behind.Preferred(func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool {
-		return true
-	})
+	first := func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool { return true }
+	_, elsewhere = h.needs.ServersBehind.Preferred(first)
 	return h.needs.Table.Now().Replaced, elsewhere
 }
 
-// Elsewhere returns the Homes of the resources of servers behind this one whose objects a client
-// can get, list, watch and delete. unknown are the group versions whose resources cannot be found
-// out at the moment. It implements ownership.Resources.
-func (h *Holdings) Elsewhere() (homes []ownership.Home, unknown []meta.GroupVersion) {
+// RemoteResources returns the Mappings of the resources of servers behind this one whose objects a
+// client can get, list, watch and delete. unknown are the group versions whose resources cannot be
+// found out at the moment. It implements ownership.Resources.
+func (h *Holdings) RemoteResources() (mappings []ownership.Mapping, unknown []meta.GroupVersion) {
 	take := func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		for _, verb := range []string{"get", "list", "watch", "delete"} {
 			if r.ResponseKind == nil || !slices.Contains(r.Verbs, verb) {
 				return false
 			}
 		}
-		homes = append(homes, homeBehind(gvr, r.Scope == apidiscoveryv2.ScopeNamespace))
+		mappings = append(mappings, remoteMapping(gvr, r.Scope == apidiscoveryv2.ScopeNamespace))
 		return true
 	}
-	unknown, _ = h.needs.Behind.Preferred(take)
-	return homes, unknown
+	unknown, _ = h.needs.ServersBehind.Preferred(take)
+	return mappings, unknown
 }
 
 // remoteObjectAt does the work of ObjectAt for a key that begins with remotePrefix.
@@ -74,19 +74,19 @@ func (h *Holdings) remoteObjectAt(key string) (ownership.ObjectRef, bool) {
 	asked := func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		return v.Group == parts[0] && r.Resource == parts[1]
 	}
-	gvr, kind, namespaced, ok := h.needs.Behind.Resource(asked)
-	place := ownership.ObjectRef{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Elsewhere: true}
+	gvr, kind, namespaced, ok := h.needs.ServersBehind.Resource(asked)
+	place := ownership.ObjectRef{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Remote: true}
 	if namespaced {
 		place.Namespace = parts[2]
 	}
 	return place, ok && namespaced == (len(parts) == 4)
 }
 
-// remoteHome does the work of Home for a kind that this server does not store.
-func (h *Holdings) remoteHome(gv meta.GroupVersion, kind string) (ownership.Home, bool) {
+// remoteMappingOf does the work of Mapping for a kind that this server does not store.
+func (h *Holdings) remoteMappingOf(gv meta.GroupVersion, kind string) (ownership.Mapping, bool) {
 	asked := func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		return v.GroupVersion == gv && r.ResponseKind != nil && r.ResponseKind.Kind == kind
 	}
-	gvr, _, namespaced, ok := h.needs.Behind.Resource(asked)
-	return homeBehind(gvr, namespaced), ok
+	gvr, _, namespaced, ok := h.needs.ServersBehind.Resource(asked)
+	return remoteMapping(gvr, namespaced), ok
 }

@@ -3,11 +3,11 @@
 // These two controllers cannot work through clients alone, because they follow every object of
 // every resource, and resources come and go.
 //
-// Words: an object is stored if it is in a store of this server. It is elsewhere if a server behind
-// this one keeps it. Both have a key; no store has the key of an object that is elsewhere. An
-// ObjectRef is the resource, kind, namespace and name that a key stands for. A Home is the resource
-// and the prefix of the keys of a kind. ObjectRef and Home belong to package
-// server/loops/ownership, whose interfaces Holdings implements.
+// Words: an object is stored if it is in a store of this server. It is remote if a server behind
+// this one keeps it. Both have a key; no store has the key of a remote object. An ObjectRef is the
+// resource, kind, namespace and name that a key stands for. A Mapping is the resource and the
+// prefix of the keys of a kind. ObjectRef and Mapping belong to package server/loops/ownership,
+// whose interfaces Holdings implements.
 //
 // Laws:
 //   - Stream yields the changes of each object in order, and misses none until it ends with an
@@ -40,9 +40,9 @@ import (
 
 // Needs are the arguments of New.
 type Needs struct {
-	Table    *generic.Table   // all resources of this server
-	Backends backing.Backends // all stores of this server
-	Behind   Behind           // the servers behind this one
+	Table         *generic.Table   // all resources of this server
+	Backends      backing.Backends // all stores of this server
+	ServersBehind ServersBehind    // the servers behind this one
 	// Ready is closed when the server is ready. Stream waits for it, so that reading the whole
 	// store does not delay the start of the server.
 	Ready <-chan struct{}
@@ -93,16 +93,16 @@ func (h *Holdings) ObjectAt(key string) (ownership.ObjectRef, bool) {
 // Home returns the resource and the key prefix of the objects of a kind, as an ownerReference names
 // it; ok is false if no resource is served in that version and kind. It implements
 // ownership.Resources.
-func (h *Holdings) Home(apiVersion, kind string) (ownership.Home, bool) {
+func (h *Holdings) Mapping(apiVersion, kind string) (ownership.Mapping, bool) {
 	gv, ok := meta.ParseGroupVersion(apiVersion)
 	if !ok {
-		return ownership.Home{}, false
+		return ownership.Mapping{}, false
 	}
 	o := h.needs.Table.Now().Kinds[meta.GroupKind{Group: gv.Group, Kind: kind}]
 	if o == nil || o.Store == nil || !o.Serves(gv, "") {
-		return h.remoteHome(gv, kind)
+		return h.remoteMappingOf(gv, kind)
 	}
-	return ownership.Home{
+	return ownership.Mapping{
 		Resource: gv.WithResource(o.Name.Resource), Prefix: o.Prefix, Namespaced: o.Store.Resource().Namespaced,
 	}, true
 }
@@ -128,13 +128,14 @@ func (h *Holdings) Holds(ctx context.Context, gr meta.GroupResource, namespace s
 // pods is the resource whose objects are deleted first.
 var pods = corev1.GroupVersion.WithResource("pods").GroupResource()
 
-// Contents returns the stored resources that are namespaced and allow deletecollection, each in the
-// most preferred version that this server serves itself. Pods come first, so that objects which
-// pods leave behind or depend on are deleted after them. The other resources are sorted by name.
-func (h *Holdings) Contents() []meta.GroupVersionResource {
+// NamespacedResources returns the stored resources that are namespaced and allow deletecollection,
+// each in the most preferred version that this server serves itself. Pods come first, so that
+// objects which pods leave behind or depend on are deleted after them. The other resources are
+// sorted by name.
+func (h *Holdings) NamespacedResources() []meta.GroupVersionResource {
 	var list []meta.GroupVersionResource
 	now := h.needs.Table.Now()
-	own := func(v router.GroupVersion) bool { return !h.needs.Behind.HandsOn(v.GroupVersion) }
+	own := func(v router.GroupVersion) bool { return !h.needs.ServersBehind.Proxies(v.GroupVersion) }
 	for e := range now.Stored {
 		res := e.Store.Resource()
 		if !res.Namespaced || res.Verbs != nil && !slices.Contains(res.Verbs, "deletecollection") {

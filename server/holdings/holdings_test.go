@@ -24,7 +24,7 @@ func (harbor) resources() []apidiscoveryv2.APIResourceDiscovery {
 	}
 }
 
-func (h harbor) HandsOn(gv meta.GroupVersion) bool { return gv == harborVersion }
+func (h harbor) Proxies(gv meta.GroupVersion) bool { return gv == harborVersion }
 
 func (h harbor) Preferred(take func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool) (
 	unknown []meta.GroupVersion, changed <-chan struct{}) {
@@ -44,14 +44,14 @@ func (h harbor) Resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIRe
 	return gvr, "", false, false
 }
 
-// TestElsewhere finds objects of a server behind this one by their keys and kinds.
-func TestElsewhere(t *testing.T) {
+// TestRemote finds objects of a server behind this one by their keys and kinds.
+func TestRemote(t *testing.T) {
 	behind := harbor{make(chan struct{})}
-	h := New(Needs{Table: generic.NewTable("/registry/"), Behind: behind})
+	h := New(Needs{Table: generic.NewTable("/registry/"), ServersBehind: behind})
 	boats, docks := harborVersion.WithResource("boats"), harborVersion.WithResource("docks")
 	for key, want := range map[string]ownership.ObjectRef{
-		"//harbor.example.com/boats/ns/a": {Resource: boats, Kind: "Boat", Namespace: "ns", Name: "a", Elsewhere: true},
-		"//harbor.example.com/docks/a":    {Resource: docks, Kind: "Dock", Name: "a", Elsewhere: true},
+		"//harbor.example.com/boats/ns/a": {Resource: boats, Kind: "Boat", Namespace: "ns", Name: "a", Remote: true},
+		"//harbor.example.com/docks/a":    {Resource: docks, Kind: "Dock", Name: "a", Remote: true},
 		"//harbor.example.com/boats/a":    {}, // without its namespace
 		"//harbor.example.com/docks/ns/a": {},
 		"//harbor.example.com/docks":      {},
@@ -63,16 +63,16 @@ func TestElsewhere(t *testing.T) {
 			t.Errorf("ObjectAt(%q): got %+v, %v, want %+v", key, got, ok, want)
 		}
 	}
-	dock, ok := h.Home(harborVersion.String(), "Dock")
-	if want := (ownership.Home{Resource: docks, Prefix: "//harbor.example.com/docks/"}); !ok || dock != want {
-		t.Errorf("Home(Dock): got %+v, %v, want %+v", dock, ok, want)
+	dock, ok := h.Mapping(harborVersion.String(), "Dock")
+	if want := (ownership.Mapping{Resource: docks, Prefix: "//harbor.example.com/docks/"}); !ok || dock != want {
+		t.Errorf("Mapping(Dock): got %+v, %v, want %+v", dock, ok, want)
 	}
-	if got, ok := h.Home("quays.example.com/v1", "Quay"); ok {
-		t.Errorf("Home(Quay): got %+v, want none", got)
+	if got, ok := h.Mapping("quays.example.com/v1", "Quay"); ok {
+		t.Errorf("Mapping(Quay): got %+v, want none", got)
 	}
-	homes, unknown := h.Elsewhere()
-	if want := (ownership.Home{Resource: boats, Prefix: "//harbor.example.com/boats/", Namespaced: true}); len(homes) != 1 || homes[0] != want || len(unknown) != 1 {
-		t.Errorf("Elsewhere: got %+v and %v, want boats alone, because docks cannot be watched, and one unknown version", homes, unknown)
+	mappings, unknown := h.RemoteResources()
+	if want := (ownership.Mapping{Resource: boats, Prefix: "//harbor.example.com/boats/", Namespaced: true}); len(mappings) != 1 || mappings[0] != want || len(unknown) != 1 {
+		t.Errorf("RemoteResources: got %+v and %v, want boats alone, because docks cannot be watched, and one unknown version", mappings, unknown)
 	}
 	if _, elsewhere := h.Changed(); elsewhere != (<-chan struct{})(behind.changed) {
 		t.Error("Changed: got another channel than that of the servers behind")

@@ -19,8 +19,8 @@ import (
 // Run starts work in a goroutine. Its context ends when the server stops.
 type Run func(work func(ctx context.Context))
 
-// Surroundings is what Authenticators takes from the server around it.
-type Surroundings struct {
+// AuthenticatorNeeds is what Authenticators takes from the server around it.
+type AuthenticatorNeeds struct {
 	Stores  Stores
 	Run     Run
 	Metrics prometheus.Registerer
@@ -44,7 +44,7 @@ type Surroundings struct {
 // credentials is anonymous, if the configuration allows that. The headers of front proxies are
 // removed from each authenticated request, so that no handler and no server behind sees them.
 func (id *Identity) Authenticators(c *Config,
-	around Surroundings) (request.Authenticator, request.TokenAuthenticator, error) {
+	around AuthenticatorNeeds) (request.Authenticator, request.TokenAuthenticator, error) {
 	var all, last []request.Authenticator
 	if id.proxies != nil {
 		proxies := authn.NewFrontProxy(id.proxies.Get, c.FrontProxy.AllowedNames, c.FrontProxy.Headers)
@@ -114,7 +114,7 @@ func withAnonymous(chain request.Authenticator, c *Config, from *issuers) (reque
 
 // newTokens makes the chain of token authenticators. Authenticators that answer from memory come
 // first, authenticators that ask other servers last.
-func (id *Identity) newTokens(c *Config, around *Surroundings, issuers *issuers,
+func (id *Identity) newTokens(c *Config, around *AuthenticatorNeeds, issuers *issuers,
 	meter authn.CacheMeter) (request.TokenAuthenticator, error) {
 	used, err := newTokenMetrics(around.Metrics)
 	if err != nil {
@@ -160,7 +160,8 @@ const hookTries = 5
 
 // newTokenWebhook makes the authenticator that asks the webhook about tokens and remembers the
 // answers for CacheTTL. Its connections close when the server stops.
-func newTokenWebhook(c *Config, around *Surroundings, meter authn.CacheMeter) (request.TokenAuthenticator, error) {
+func newTokenWebhook(c *Config, around *AuthenticatorNeeds,
+	meter authn.CacheMeter) (request.TokenAuthenticator, error) {
 	target, err := callout.ReadKubeconfig(c.Webhook.File)
 	if err != nil {
 		return nil, err

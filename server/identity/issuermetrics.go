@@ -42,13 +42,13 @@ func newIssuerMetrics() *issuerMetrics {
 
 // tokenJudged implements jwt.Options.Observe: it observes one verification.
 func (m *issuerMetrics) tokenJudged(issuer string, took time.Duration, err error) {
-	m.judged.WithLabelValues(reload.Result(err), reload.HashLabel(issuer)).Observe(took.Seconds())
+	m.judged.WithLabelValues(reload.ResultLabel(err), reload.HashLabel(issuer)).Observe(took.Seconds())
 }
 
 // keysFetched implements jwt.Options.Keys: it notes one attempt to fetch an issuer's keys.
 func (m *issuerMetrics) keysFetched(issuer string, keys []byte, err error) {
 	hash := reload.HashLabel(issuer)
-	m.fetched.WithLabelValues(reload.Result(err), hash).SetToCurrentTime()
+	m.fetched.WithLabelValues(reload.ResultLabel(err), hash).SetToCurrentTime()
 	if err == nil {
 		m.mu.Lock()
 		defer m.mu.Unlock()

@@ -17,7 +17,7 @@ func Documents(c *Config) []openapi.Document {
 		OperationID: "getCodeVersion",
 		Tag:         "version",
 		Types:       []string{codec.JSONType},
-		Answer:      openapi.Model{Type: typeinfo.For[meta.VersionInfo]()},
+		Response:    openapi.Model{Type: typeinfo.For[meta.VersionInfo]()},
 	}}}}
 	if c.LogDir != "" {
 		docs = append(docs, openapi.Document{Path: "logs", Endpoints: []openapi.Endpoint{

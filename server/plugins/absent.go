@@ -25,21 +25,21 @@ type Entry struct {
 	// Here, a command line that enables it is refused. For other plugins that are not Here, a
 	// warning is enough.
 	Guards bool
-	// Without says how a server without the plugin behaves, as a clause; "" if the plugin is Here,
-	// or if nobody could see a difference.
-	Without string
-	// Unheeded are the resources whose objects configure the plugin. If it is not Here, clients
-	// that write such an object are warned.
-	Unheeded []meta.GroupResource
+	// Consequence says how a server without the plugin behaves, as a clause; "" if the plugin is
+	// Here, or if nobody could see a difference.
+	Consequence string
+	// IgnoredResources are the resources whose objects configure the plugin. If it is not Here,
+	// clients that write such an object are warned.
+	IgnoredResources []meta.GroupResource
 }
 
 // Absence returns a text that says that the plugin is not here, and how the server behaves without
-// it. Clients that write an object of a resource in Unheeded get the text as a warning, and users
-// who enable the plugin by a flag read it in the log.
+// it. Clients that write an object of a resource in IgnoredResources get the text as a warning, and
+// users who enable the plugin by a flag read it in the log.
 func (e Entry) Absence() string {
 	text := "the admission plugin " + e.Name + " is not here"
-	if e.Without != "" {
-		text += ", so " + e.Without
+	if e.Consequence != "" {
+		text += ", so " + e.Consequence
 	}
 	return text
 }
@@ -56,9 +56,11 @@ func Table() (list []Entry) {
 
 // entry returns the public part of a row.
 func (r *row) entry() Entry {
-	e := Entry{Name: r.name, Default: r.on == byDefault, Here: r.make != nil, Guards: r.guards, Without: r.without}
-	for _, u := range r.unheeded {
-		e.Unheeded = append(e.Unheeded, u.resource)
+	e := Entry{
+		Name: r.name, Default: r.on == byDefault, Here: r.make != nil, Guards: r.guards, Consequence: r.consequence,
+	}
+	for _, u := range r.ignored {
+		e.IgnoredResources = append(e.IgnoredResources, u.resource)
 	}
 	return e
 }
@@ -86,7 +88,7 @@ func (c *Config) TellAbsence(groups []generic.Group, log *zap.Logger) {
 	var names []string
 	for _, r := range absent {
 		names = append(names, r.name)
-		for _, u := range r.unheeded {
+		for _, u := range r.ignored {
 			u.warn(groups, r.entry().Absence())
 		}
 	}
@@ -96,7 +98,7 @@ func (c *Config) TellAbsence(groups []generic.Group, log *zap.Logger) {
 
 // warn makes the strategy of u.resource warn clients with text, if a built-in group of groups has
 // that resource. The warnings that the strategy gives already come first.
-func (u *unheeded) warn(groups []generic.Group, text string) {
+func (u *ignoredResource) warn(groups []generic.Group, text string) {
 	for _, g := range groups {
 		for i := range g.Resources {
 			res := &g.Resources[i]

@@ -129,7 +129,7 @@ func TestWarningsOfAbsentPlugins(t *testing.T) {
 		}
 		p := newInProcess(t)
 		quiet := newInProcess(t, func(c *server.Config) { c.Admission.Disable = []string{plugin.Name} })
-		for _, gr := range plugin.Unheeded {
+		for _, gr := range plugin.IgnoredResources {
 			example, ok := unheededObjects[gr.Resource]
 			if !ok {
 				t.Errorf("%s: there is no example", gr)

@@ -21,7 +21,7 @@
 // Config.TellAbsence once before it installs its resources. The chain is safe for concurrent use.
 //
 // To add a plugin of Kubernetes, write it in registry/admission, and set make in its row; the row
-// then loses without, guards and unheeded. If the plugin needs something that no other plugin
+// then loses consequence, guards and ignored. If the plugin needs something that no other plugin
 // needs, add a field to needs.
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
@@ -42,11 +42,11 @@ import (
 )
 
 // Needs are the arguments of New. Plugins are made before any resource is installed, so Stores and
-// May look resources up at each call.
+// Authorizer look resources up at each call.
 type Needs struct {
-	Stores  registry.Stores       // the resources that plugins read
-	May     request.Authorizer    // answers plugins that ask for a right beyond that to the request itself
-	Metrics prometheus.Registerer // gets the metrics of admission
+	Stores     registry.Stores       // the resources that plugins read
+	Authorizer request.Authorizer    // answers plugins that ask for a right beyond that to the request itself
+	Metrics    prometheus.Registerer // gets the metrics of admission
 	// Kubelets says that an authorization mode gives kubelets their rights. NodeRestriction is on
 	// by default then.
 	Kubelets bool
@@ -80,7 +80,7 @@ func New(c *Config, n Needs) (admission.Chain, error) {
 		}
 		chain = append(chain, p)
 	}
-	return chain.Observed(times.observer), nil
+	return chain.WithObserver(times.observer), nil
 }
 
 // on reports whether the configuration has the plugin of r on. It does not ask whether the plugin
@@ -107,14 +107,14 @@ type needs struct {
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
 	return &needs{
-		config: c, stores: n.Stores, may: n.May,
+		config: c, stores: n.Stores, may: n.Authorizer,
 		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels,
 	}
 }
 
-// Reads returns the resources that plugins read for ordinary writes. The server loads these
+// ResourcesRead returns the resources that plugins read for ordinary writes. The server loads these
 // resources before it is ready, so that the first writes do not wait.
-func Reads() (list []meta.GroupResource) {
+func ResourcesRead() (list []meta.GroupResource) {
 	for i := range table {
 		for _, gr := range table[i].reads {
 			if !slices.Contains(list, gr) {

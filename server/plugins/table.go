@@ -13,7 +13,7 @@ import (
 
 // This file is the table of admission plugins, and the names of the resources that they read. New,
 // Config and Table read the table. cmd/flags makes the list of absent plugins in docs/flags.md from
-// the texts in without. The package comment says how to add a plugin.
+// the texts in consequence. The package comment says how to add a plugin.
 
 // wanted says when a plugin is on.
 type wanted uint8
@@ -36,17 +36,18 @@ type row struct {
 	// before it is ready.
 	reads []meta.GroupResource
 
-	// The next three fields are for absent plugins: see Entry.Without, Guards and Unheeded.
-	without  string
-	guards   bool
-	unheeded []unheeded // built-in resources only
+	// The next three fields are for absent plugins: see Entry.Consequence, Guards and
+	// IgnoredResources.
+	consequence string
+	guards      bool
+	ignored     []ignoredResource // built-in resources only
 
 	// after is Plugin.After of an own plugin, "" for all others.
 	after string
 }
 
-// unheeded are the objects of a resource that configure an absent plugin.
-type unheeded struct {
+// ignoredResource are the objects of a resource that configure an absent plugin.
+type ignoredResource struct {
 	resource meta.GroupResource
 	// says reports whether a write that turns old into obj would configure the plugin. old is nil
 	// for a create. If says is nil, every write does.
@@ -58,17 +59,17 @@ type unheeded struct {
 // mutators run first, then all validators, then all reservers.
 var table = []row{
 	{name: "AlwaysAdmit"},
-	{name: "NamespaceAutoProvision", without: "a namespace must be there before its objects"},
+	{name: "NamespaceAutoProvision", consequence: "a namespace must be there before its objects"},
 	{name: "NamespaceLifecycle", on: byDefault, reads: []meta.GroupResource{namespaces},
 		make: func(n *needs) (admission.Plugin, error) {
 			return admission.NewNamespaceLifecycle(n.namespaces), nil
 		}},
-	{name: "NamespaceExists", without: "NamespaceLifecycle alone looks for namespaces"},
-	{name: "LimitPodHardAntiAffinityTopology", guards: true, without: "pods may keep others off by any topology"},
-	{name: "LimitRanger", on: byDefault, guards: true, without: "LimitRanges bound nothing and give no defaults",
-		unheeded: []unheeded{{resource: limitRanges}}},
+	{name: "NamespaceExists", consequence: "NamespaceLifecycle alone looks for namespaces"},
+	{name: "LimitPodHardAntiAffinityTopology", guards: true, consequence: "pods may keep others off by any topology"},
+	{name: "LimitRanger", on: byDefault, guards: true, consequence: "LimitRanges bound nothing and give no defaults",
+		ignored: []ignoredResource{{resource: limitRanges}}},
 	{name: "ServiceAccount", on: byDefault,
-		without: "pods get no service account and no token, and may name any service account"},
+		consequence: "pods get no service account and no token, and may name any service account"},
 	{name: "NodeRestriction", on: withKubelets, make: func(n *needs) (admission.Plugin, error) {
 		return noderestriction.New(nodeObjects{n.stores}, n.may), nil
 	}},
@@ -76,12 +77,12 @@ var table = []row{
 		return admission.TaintNodesByCondition{}, nil
 	}},
 	{name: "AlwaysPullImages", guards: true,
-		without: "pods could use images of others without having a right to pull them"},
-	{name: "ImagePolicyWebhook", guards: true, without: "nobody is asked about images"},
+		consequence: "pods could use images of others without having a right to pull them"},
+	{name: "ImagePolicyWebhook", guards: true, consequence: "nobody is asked about images"},
 	{name: "PodSecurity", on: byDefault, guards: true,
-		without:  "pods may do what the labels of their namespace forbid",
-		unheeded: []unheeded{{namespaces, limitsPods}}},
-	{name: "PodNodeSelector", guards: true, without: "pods may go to any node"},
+		consequence: "pods may do what the labels of their namespace forbid",
+		ignored:     []ignoredResource{{namespaces, limitsPods}}},
+	{name: "PodNodeSelector", guards: true, consequence: "pods may go to any node"},
 	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses},
 		make: func(n *needs) (admission.Plugin, error) {
 			return admission.NewPriority(
@@ -92,19 +93,19 @@ var table = []row{
 			NotReady: n.config.NotReadySeconds, Unreachable: n.config.UnreachableSeconds,
 		}, nil
 	}},
-	{name: "PodTolerationRestriction", guards: true, without: "pods may tolerate any taint"},
-	{name: "EventRateLimit", guards: true, without: "nothing bounds events but what bounds all requests"},
+	{name: "PodTolerationRestriction", guards: true, consequence: "pods may tolerate any taint"},
+	{name: "EventRateLimit", guards: true, consequence: "nothing bounds events but what bounds all requests"},
 	{name: "ExtendedResourceToleration",
-		without: "pods get no tolerations for the extended resources that they ask for"},
-	{name: "DefaultStorageClass", on: byDefault, without: "claims that name no storage class get none"},
+		consequence: "pods get no tolerations for the extended resources that they ask for"},
+	{name: "DefaultStorageClass", on: byDefault, consequence: "claims that name no storage class get none"},
 	{name: "StorageObjectInUseProtection", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.StorageObjectInUseProtection{}, nil
 	}},
-	{name: "PodGroupProtection", on: byDefault, without: "pod groups, which are not served, get no finalizer"},
+	{name: "PodGroupProtection", on: byDefault, consequence: "pod groups, which are not served, get no finalizer"},
 	{name: "OwnerReferencesPermissionEnforcement", guards: true,
-		without: "who may write an object may name any owner"},
-	{name: "PersistentVolumeClaimResize", on: byDefault, guards: true, without: "any claim may ask for more"},
-	{name: "RuntimeClass", on: byDefault, without: "RuntimeClasses do not change pods, and pods may name any"},
+		consequence: "who may write an object may name any owner"},
+	{name: "PersistentVolumeClaimResize", on: byDefault, guards: true, consequence: "any claim may ask for more"},
+	{name: "RuntimeClass", on: byDefault, consequence: "RuntimeClasses do not change pods, and pods may name any"},
 	{name: "CertificateApproval", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewCertificateApproval(n.may), nil
 	}},
@@ -112,39 +113,39 @@ var table = []row{
 		return admission.NewCertificateSigning(n.may), nil
 	}},
 	{name: "ClusterTrustBundleAttest", on: byDefault, guards: true,
-		without: "rights to attest are not asked for by signer"},
+		consequence: "rights to attest are not asked for by signer"},
 	{name: "CertificateSubjectRestriction", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.CertificateSubjectRestriction{}, nil
 	}},
-	{name: "DefaultIngressClass", on: byDefault, without: "ingresses that name no class get none"},
-	{name: "DenyServiceExternalIPs", guards: true, without: "services may have externalIPs"},
+	{name: "DefaultIngressClass", on: byDefault, consequence: "ingresses that name no class get none"},
+	{name: "DenyServiceExternalIPs", guards: true, consequence: "services may have externalIPs"},
 	{name: "PodTopologyLabels", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewPodTopologyLabels(n.nodeLabels), nil
 	}},
 	{name: "PodGroupWorkloadExists", on: byDefault,
-		without: "pod groups, which are not served, may name any workload"},
+		consequence: "pod groups, which are not served, may name any workload"},
 	{name: "NodeDeclaredFeatureValidator", on: byDefault,
-		without: "bound pods may be changed to need features that their node does not declare"},
+		consequence: "bound pods may be changed to need features that their node does not declare"},
 	{name: "JobValidation", on: byDefault,
-		without: "the parallelism of jobs whose pods are scheduled as a gang may change"},
-	{name: "PodResizeValidator", on: byDefault, without: "bound pods may be resized beyond what their node has"},
-	{name: "MutatingAdmissionPolicy", on: byDefault, guards: true, without: "policies change nothing",
-		unheeded: []unheeded{
+		consequence: "the parallelism of jobs whose pods are scheduled as a gang may change"},
+	{name: "PodResizeValidator", on: byDefault, consequence: "bound pods may be resized beyond what their node has"},
+	{name: "MutatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies change nothing",
+		ignored: []ignoredResource{
 			{resource: registration("mutatingadmissionpolicies")},
 			{resource: registration("mutatingadmissionpolicybindings")},
 		}},
-	{name: "MutatingAdmissionWebhook", on: byDefault, guards: true, without: "webhooks are not asked",
-		unheeded: []unheeded{{resource: registration("mutatingwebhookconfigurations")}}},
-	{name: "ValidatingAdmissionPolicy", on: byDefault, guards: true, without: "policies refuse nothing",
-		unheeded: []unheeded{
+	{name: "MutatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
+		ignored: []ignoredResource{{resource: registration("mutatingwebhookconfigurations")}}},
+	{name: "ValidatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies refuse nothing",
+		ignored: []ignoredResource{
 			{resource: registration("validatingadmissionpolicies")},
 			{resource: registration("validatingadmissionpolicybindings")},
 		}},
-	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, without: "webhooks are not asked",
-		unheeded: []unheeded{{resource: registration("validatingwebhookconfigurations")}}},
-	{name: "ResourceQuota", on: byDefault, guards: true, without: "ResourceQuotas bound nothing",
-		unheeded: []unheeded{{resource: resourceQuotas}}},
-	{name: "AlwaysDeny", guards: true, without: "nothing is denied for its sake"},
+	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
+		ignored: []ignoredResource{{resource: registration("validatingwebhookconfigurations")}}},
+	{name: "ResourceQuota", on: byDefault, guards: true, consequence: "ResourceQuotas bound nothing",
+		ignored: []ignoredResource{{resource: resourceQuotas}}},
+	{name: "AlwaysDeny", guards: true, consequence: "nothing is denied for its sake"},
 	{name: "DeviceAdminAccess", on: always, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewDeviceAdminAccess(n.namespaces), nil
 	}},

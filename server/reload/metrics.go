@@ -17,7 +17,7 @@ import (
 // the file was read again, under Kubernetes' names. Metrics implements prometheus.Collector. All
 // methods may be called at once.
 type Metrics struct {
-	reloads *prometheus.CounterVec // by status: see Result
+	reloads *prometheus.CounterVec // by status: see ResultLabel
 	last    *prometheus.GaugeVec   // time of the last reload in Unix seconds, by status
 	info    *prometheus.Desc
 	hash    atomic.Pointer[string] // HashLabel of the content in force; nil before there is any
@@ -55,7 +55,7 @@ func (m *Metrics) Reloaded(data []byte, err error) {
 	if err == nil {
 		m.InForce(data)
 	}
-	status := Result(err)
+	status := ResultLabel(err)
 	m.reloads.WithLabelValues(status).Inc()
 	m.last.WithLabelValues(status).SetToCurrentTime()
 }
@@ -76,8 +76,8 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Result returns the status label of an outcome: "success" if err is nil, else "failure".
-func Result(err error) string {
+// ResultLabel returns the status label of an outcome: "success" if err is nil, else "failure".
+func ResultLabel(err error) string {
 	if err != nil {
 		return "failure"
 	}

@@ -111,7 +111,7 @@ func (s *ships) define() {
 	}
 	s.until("the definition is established", func() bool {
 		def, err := s.definitions.Get(s.Context(), shipsName, meta.GetOptions{})
-		return err == nil && extensions.Is(def, apiextensionsv1.Established)
+		return err == nil && extensions.IsConditionTrue(def, apiextensionsv1.Established)
 	})
 }
 

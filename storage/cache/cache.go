@@ -105,7 +105,7 @@ type Cache struct {
 
 	seen     clock         // how far the watch has been applied to all resources
 	question question      // asks the store for its revision on behalf of all reads
-	unlocked atomic.Bool   // Reread was called; never reset
+	unlocked atomic.Bool   // RereadUnreadable was called; never reset
 	acked    atomic.Uint64 // the highest revision of an own write
 	inbox    []*Resource   // resources that the batch in hand concerns; owned by run
 
@@ -144,10 +144,10 @@ func New(store storage.Store, cfg Config) *Cache {
 // Store returns the store behind the cache.
 func (c *Cache) Store() storage.Store { return c.store }
 
-// Reread tells the cache that the store may be able to read entries that it could not read before,
-// because it has another decryption key. From then on a Get or List that meets an unreadable object
-// reads it from the store again.
-func (c *Cache) Reread() { c.unlocked.Store(true) }
+// RereadUnreadable tells the cache that the store may be able to read entries that it could not
+// read before, because it has another decryption key. From then on a Get or List that meets an
+// unreadable object reads it from the store again.
+func (c *Cache) RereadUnreadable() { c.unlocked.Store(true) }
 
 // Seen returns the revision up to which all loaded resources are complete.
 func (c *Cache) Seen() storage.Revision { return c.seen.now() }

@@ -109,9 +109,9 @@ func TestReread(t *testing.T) {
 	settle(t, r)
 	chain.Store(&both)
 	if _, err := r.Get(t.Context(), key, cache.Want{}); !errors.Is(err, storage.Corrupt) {
-		t.Fatalf("before Reread: got %v, want %v", err, storage.Corrupt)
+		t.Fatalf("before RereadUnreadable: got %v, want %v", err, storage.Corrupt)
 	}
-	c.Reread()
+	c.RereadUnreadable()
 	if o, err := r.Get(t.Context(), key, cache.Want{}); err != nil || string(o.Value()) == "" {
 		t.Errorf("Get: %v, %v", o, err)
 	}

@@ -7,8 +7,8 @@ import (
 )
 
 // A form is an object in another version or encoding than the stored one. This file finds, adds and
-// drops forms, and bounds their memory (shelf). Readers that serve an object call Form, In and
-// Keep.
+// drops forms, and bounds their memory (shelf). Readers that serve an object call Form, FormObject
+// and KeepForm.
 //
 // Finding a form is a walk over a short linked list without a lock. Adding and dropping happen
 // under shelf.mu.
@@ -18,7 +18,7 @@ type form struct {
 	id     uint32
 	used   atomic.Bool // a reader found it since the shelf last came past it
 	data   []byte
-	object *Object              // the form as an Object, of Keep; nil if only bytes were made, by Form
+	object *Object              // the form as an Object, of KeepForm; nil if only bytes were made, by Form
 	next   atomic.Pointer[form] // the next form of the same object
 }
 
@@ -38,19 +38,19 @@ func (o *Object) Form(id uint32, build func() ([]byte, error)) ([]byte, error) {
 	return o.shelf.keep(o, &form{id: id, data: data}).data, nil
 }
 
-// In returns the object in the form id if Keep has made it and it has not been dropped since, else
-// nil.
-func (o *Object) In(id uint32) *Object {
+// FormObject returns the object in the form id if KeepForm has made it and it has not been dropped
+// since, else nil.
+func (o *Object) FormObject(id uint32) *Object {
 	if f := o.useForm(id); f != nil {
 		return f.object
 	}
 	return nil
 }
 
-// Keep returns an object that shows d, which is o in the form d.Form, at the key and the revision
-// of o and with the labels and fields of d, as if d had been stored. The object is kept beside o
-// like the bytes of other forms, and Form finds its bytes, too.
-func (o *Object) Keep(d Decoded) *Object {
+// KeepForm returns an object that shows d, which is o in the form d.Form, at the key and the
+// revision of o and with the labels and fields of d, as if d had been stored. The object is kept
+// beside o like the bytes of other forms, and Form finds its bytes, too.
+func (o *Object) KeepForm(d Decoded) *Object {
 	d.shelf = o.shelf
 	made := newObject(o.Key, o.Rev, &d)
 	if o.shelf == nil {

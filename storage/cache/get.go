@@ -22,7 +22,7 @@ const (
 	Any                       // any state that the store has had
 	NotOlderThan              // Want.Rev or later
 	Exact                     // exactly Want.Rev
-	Own                       // every write of this server acknowledged before the read began; the store is not asked
+	OwnWrites                 // every write of this server acknowledged before the read began; the store is not asked
 )
 
 // Want is how fresh a read must be. The zero Want is Consistent.
@@ -51,7 +51,7 @@ func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision,
 	switch want.Match {
 	case Any:
 		rev = 0
-	case Own:
+	case OwnWrites:
 		rev = storage.Revision(r.c.acked.Load())
 	case Consistent:
 		var err error
@@ -89,7 +89,7 @@ func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision,
 // lateError returns the error of a read whose revision the cache has not seen in time: Future if
 // the store has not reached it either, else errBehind.
 func (r *Resource) lateError(ctx context.Context, want Want, rev storage.Revision) error {
-	if want.Match == Consistent || want.Match == Own {
+	if want.Match == Consistent || want.Match == OwnWrites {
 		return errBehind
 	}
 	now, err := r.c.Revision(ctx)

@@ -11,7 +11,7 @@ import (
 // TestOwn reads what this server has written and deleted just now.
 func TestOwn(t *testing.T) {
 	r, _, _ := open(t, cache.Config{})
-	own := cache.Want{Match: cache.Own}
+	own := cache.Want{Match: cache.OwnWrites}
 	for range 200 {
 		o, err := r.Create(t.Context(), things+"a", body(things+"a", "x", nil), 0)
 		if err != nil {

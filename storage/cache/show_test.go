@@ -31,8 +31,8 @@ func (s *shade) show(_ context.Context, objects []*cache.Object) ([]*cache.Objec
 			continue
 		}
 		const form = 77
-		if out[i] = o.In(form); out[i] == nil {
-			out[i] = o.Keep(cache.Decoded{Data: []byte("shown"), Form: form, Labels: cache.Pairs{{Key: "seen", Value: "yes"}}})
+		if out[i] = o.FormObject(form); out[i] == nil {
+			out[i] = o.KeepForm(cache.Decoded{Data: []byte("shown"), Form: form, Labels: cache.Pairs{{Key: "seen", Value: "yes"}}})
 		}
 	}
 	s.asked = append(s.asked, n)

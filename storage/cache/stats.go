@@ -41,10 +41,10 @@ type ResourceStats struct {
 
 // WatcherStats is the position of a Watcher at one moment.
 type WatcherStats struct {
-	Prefix string // of the watched keys; or the one key
-	Field  string // "field=value" by which it is grouped; "" if only Prefix groups it
-	Lag    int    // changes of the resource since the first that it has not sent
-	Past   bool   // it has not sent the whole initial state yet
+	Prefix       string // of the watched keys; or the one key
+	Field        string // "field=value" by which it is grouped; "" if only Prefix groups it
+	Lag          int    // changes of the resource since the first that it has not sent
+	Initializing bool   // it has not sent the whole initial state yet
 }
 
 // lag returns how many changes lie between the first that the watcher may have to look at and the
@@ -95,7 +95,7 @@ func (r *Resource) Stats() ResourceStats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for w := range e.mu.watchers {
-		ws := WatcherStats{Prefix: w.key.prefix, Past: w.initial.Load() != nil}
+		ws := WatcherStats{Prefix: w.key.prefix, Initializing: w.initial.Load() != nil}
 		if w.key.field != "" {
 			ws.Field = w.key.field + "=" + w.key.value
 		}

@@ -60,7 +60,7 @@ func TestStatsOfWatchers(t *testing.T) {
 		settle(t, r)
 		var got []string
 		for _, w := range r.Stats().Watchers {
-			got = append(got, fmt.Sprintf("%s %s lag=%d past=%t", strings.TrimPrefix(w.Prefix, things), w.Field, w.Lag, w.Past))
+			got = append(got, fmt.Sprintf("%s %s lag=%d past=%t", strings.TrimPrefix(w.Prefix, things), w.Field, w.Lag, w.Initializing))
 		}
 		if slices.Sort(got); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", when, got, want)

@@ -13,7 +13,7 @@
 //     addresses only, and without TLS.
 //
 // The stand-in's process serves Handler. The API server calls Find at its start and
-// Location.Answers in its health checks. All functions may be called at once. The package starts no
+// Location.Check in its health checks. All functions may be called at once. The package starts no
 // goroutine that outlives a call.
 //
 // Not here: the embedded store (package embedded), and the flags of the process.
@@ -145,8 +145,8 @@ func Loopback(host string) bool {
 // errOther says that the process that answers is not the stand-in that was found.
 var errOther = errors.New("another process answers at the address of the stand-in for etcd")
 
-// Answers returns nil if the stand-in at url answers and still stands for p.
-func (p *Location) Answers(ctx context.Context, url string) error {
+// Check returns nil if the stand-in at url answers and still stands for p.
+func (p *Location) Check(ctx context.Context, url string) error {
 	now, err := ask(ctx, url)
 	if err == nil && *now != *p {
 		err = errOther

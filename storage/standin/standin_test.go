@@ -73,14 +73,14 @@ func TestFind(t *testing.T) {
 // none has.
 func TestAnswers(t *testing.T) {
 	first, second := httptest.NewServer(standin.Handler(place)), serve(t, standin.Location{Dir: "/other"})
-	if err := place.Answers(t.Context(), first.URL); err != nil {
+	if err := place.Check(t.Context(), first.URL); err != nil {
 		t.Error(err)
 	}
-	if err := place.Answers(t.Context(), second); err == nil {
+	if err := place.Check(t.Context(), second); err == nil {
 		t.Error("another: got no error")
 	}
 	first.Close()
-	if err := place.Answers(t.Context(), first.URL); err == nil {
+	if err := place.Check(t.Context(), first.URL); err == nil {
 		t.Error("nobody: got no error")
 	}
 }

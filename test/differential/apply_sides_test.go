@@ -172,7 +172,7 @@ func (run *managerRun) doOurs(step managerStep) outcome {
 		Versions:    ourVersions{run},
 		Kind:        meta.GroupVersionKind{Group: w.group, Version: step.Version, Kind: w.kind},
 		Subresource: step.Sub,
-		Reset:       ourResets(w, step.Sub),
+		ResetFields: ourResets(w, step.Sub),
 	}
 	by := apply.Writer{Manager: step.Manager, Now: time.Now()}
 	live := apply.Object{Tree: must1(d.Versions.Empty(w.apiVersion(step.Version)))}

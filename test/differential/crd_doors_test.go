@@ -205,7 +205,7 @@ func (d *doors) ourVerdict(t *testing.T, door string, obj, old jsonObject) (out 
 	if old != nil {
 		was = ourObject(t, old)
 	}
-	prepare, judge := d.ours.Strategy.Prepare, d.ours.Strategy.Judge
+	prepare, judge := d.ours.Strategy.Prepare, d.ours.Strategy.ValidateRequest
 	switch sub := d.door(door); {
 	case sub == nil:
 	case sub.Project != nil:
@@ -217,7 +217,7 @@ func (d *doors) ourVerdict(t *testing.T, door string, obj, old jsonObject) (out 
 			t.Fatal(err)
 		}
 	default:
-		prepare, judge = sub.Prepare, sub.Judge
+		prepare, judge = sub.Prepare, sub.ValidateRequest
 	}
 	prepare(r, u, was)
 	for _, err := range judge(r, nil, u, was) {

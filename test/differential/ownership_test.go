@@ -41,11 +41,11 @@ func TestResetFields(t *testing.T) {
 
 func resetFields(res *registry.Resource, door string) []string {
 	if door == "" {
-		return res.Reset
+		return res.ResetFields
 	}
 	for _, sub := range res.Subresources {
 		if sub.Name == door {
-			return sub.Reset
+			return sub.ResetFields
 		}
 	}
 	return nil

@@ -191,7 +191,7 @@ func (v *madeUpVersions) want(group, label string) {
 	gv, spec := meta.GroupVersion{Group: group, Version: "v1"}, apiServiceOf(group, "", "same").Spec
 	if delete(v.versions, gv); label != "" {
 		v.versions[gv] = apiservices.LocalVersion{
-			GroupPriority: spec.GroupPriorityMinimum, VersionPriority: spec.VersionPriority, Stays: label == "onstart",
+			GroupPriority: spec.GroupPriorityMinimum, VersionPriority: spec.VersionPriority, Permanent: label == "onstart",
 		}
 	}
 	close(v.changed)

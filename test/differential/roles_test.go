@@ -239,7 +239,7 @@ func TestDecisionsByRoles(t *testing.T) {
 			for i := range wanted {
 				given = append(given, *likeTheirs[rbacv1.PolicyRule](wanted[i]))
 			}
-			if err := rbac.Refusal(t.Context(), q.User, held, heldErr, given); !sameErrors(err, refusal) {
+			if err := rbac.EscalationError(t.Context(), q.User, held, heldErr, given); !sameErrors(err, refusal) {
 				t.Fatalf("seed %d: %v gives away %v: got %v, want %v", seed, k.User, wanted, err, refusal)
 			}
 			seen[fmt.Sprint("refused ", refusal != nil)]++

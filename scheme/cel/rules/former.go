@@ -4,12 +4,12 @@ import "github.com/coracle-project/coracle/scheme/schema"
 
 // formerList returns the elements of the old list by which elements find their old values. It is
 // not computed if no rule below n names oldSelf.
-func (w *walk) formerList(n *node, old any) schema.Former {
+func (w *walk) formerList(n *node, old any) schema.OldElements {
 	if !n.oldSelf {
-		return schema.Former{}
+		return schema.OldElements{}
 	}
 	was, _ := old.([]any)
-	return n.schema.Former(was)
+	return n.schema.OldElements(was)
 }
 
 // A position is a value on the path of a walk. It exists to answer one question: has the update
@@ -29,7 +29,7 @@ type position struct {
 
 	// same says whether value equals before; it is valid if compared is set.
 	compared, same bool
-	list           schema.Former // the old list by its keys; valid if indexed is set
+	list           schema.OldElements // the old list by its keys; valid if indexed is set
 	indexed        bool
 }
 
@@ -90,9 +90,9 @@ func (p *position) look() {
 }
 
 // former returns the old list, was, with an index of its elements.
-func (p *position) former(was []any) *schema.Former {
+func (p *position) former(was []any) *schema.OldElements {
 	if !p.indexed {
-		p.list, p.indexed = p.schema.Former(was), true
+		p.list, p.indexed = p.schema.OldElements(was), true
 	}
 	return &p.list
 }

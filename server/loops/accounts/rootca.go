@@ -88,7 +88,7 @@ func (c *RootCA) publish(ctx context.Context, name controller.Name, data map[str
 		_, err = objects.Update(ctx, m, meta.UpdateOptions{})
 	}
 	// If another client was faster, the watch adds the name again with that client's object.
-	if controller.NamespaceEnds(err) || meta.IsAlreadyExists(err) {
+	if controller.IsNamespaceEnding(err) || meta.IsAlreadyExists(err) {
 		return nil
 	}
 	return err

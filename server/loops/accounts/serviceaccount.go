@@ -47,7 +47,7 @@ func (c *ServiceAccount) reconcile(ctx context.Context, name controller.Name) (t
 			ObjectMeta: meta.ObjectMeta{Namespace: name.Namespace, Name: name.Name},
 		}, meta.CreateOptions{})
 	}
-	if controller.NamespaceEnds(err) || meta.IsAlreadyExists(err) {
+	if controller.IsNamespaceEnding(err) || meta.IsAlreadyExists(err) {
 		return 0, nil
 	}
 	return 0, err

@@ -73,8 +73,8 @@ type LocalVersion struct {
 	// GroupPriority and VersionPriority become groupPriorityMinimum and versionPriority in the
 	// spec.
 	GroupPriority, VersionPriority int32
-	// Stays says that the version exists as long as the server runs.
-	Stays bool
+	// Permanent says that the version exists as long as the server runs.
+	Permanent bool
 }
 
 // The label of managed APIServices, and its values. They are part of Kubernetes' API.
@@ -127,7 +127,7 @@ func (c *APIServiceRegistration) begin(ctx context.Context, done map[meta.GroupV
 		there[s.Name] = s
 	}
 	todo := c.Local.All()
-	maps.DeleteFunc(todo, func(gv meta.GroupVersion, v LocalVersion) bool { return !v.Stays || done[gv] })
+	maps.DeleteFunc(todo, func(gv meta.GroupVersion, v LocalVersion) bool { return !v.Permanent || done[gv] })
 	if c.stale == nil {
 		c.noteStart(there, todo)
 	}
@@ -274,7 +274,7 @@ func (c *APIServiceRegistration) settled(s *apiregistrationv1.APIService) bool {
 	switch {
 	case s.Spec.Service == nil && !isAvailable(s):
 		return false
-	case !isManaged(s), local && v.Stays:
+	case !isManaged(s), local && v.Permanent:
 		return true
 	}
 	return local && s.Labels[automanagedLabel] == managedAlways && scheme.Equal(&s.Spec, &want)
@@ -354,9 +354,9 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 		delete(c.awaited, name)
 	}
 	switch {
-	case local && !v.Stays && s == nil && c.Yields() && learnTimeLeft(c.awaited, name) > 0:
+	case local && !v.Permanent && s == nil && c.Yields() && learnTimeLeft(c.awaited, name) > 0:
 		return learnTimeLeft(c.awaited, name), nil
-	case local && !v.Stays && (s == nil || c.keeps(s)):
+	case local && !v.Permanent && (s == nil || c.keeps(s)):
 		if s, err = c.register(ctx, gv, v, s); err == nil {
 			delete(c.stale, name)
 		}
@@ -372,7 +372,7 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 	if err == nil && s != nil && s.Spec.Service == nil {
 		err = c.setAvailable(ctx, s)
 	}
-	return 0, controller.IgnoreOvertaken(err)
+	return 0, controller.IgnoreLostRace(err)
 }
 
 // learnTimeLeft returns how much of learnTime is left for a name. since has the time at which it
@@ -410,7 +410,7 @@ func (c *APIServiceRegistration) register(
 	spec := v.spec(gv)
 	if s == nil {
 		managed := managedAlways
-		if v.Stays {
+		if v.Permanent {
 			managed = managedOnStart
 		}
 		made, err := c.services().Create(ctx, &apiregistrationv1.APIService{
@@ -450,7 +450,7 @@ func (c *APIServiceRegistration) drop(
 	err = c.services().Delete(ctx, s.Name, meta.DeleteOptions{
 		Preconditions: &meta.Preconditions{UID: &s.UID, ResourceVersion: &s.ResourceVersion},
 	})
-	return 0, controller.IgnoreOvertaken(err)
+	return 0, controller.IgnoreLostRace(err)
 }
 
 // setAvailable sets the condition Available of an APIService without a service to True, with the

@@ -58,9 +58,9 @@ func TestMissing(t *testing.T) {
 		services := client.For[*apiregistrationv1.APIService](w.S.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
 		local := &localVersions{all: map[meta.GroupVersion]apiservices.LocalVersion{}, changed: make(chan struct{})}
 		for _, group := range []string{"absent", "kept", "others", "left"} {
-			local.all[meta.GroupVersion{Group: group + ".example.com", Version: "v1"}] = apiservices.LocalVersion{GroupPriority: 1, VersionPriority: 1, Stays: true}
+			local.all[meta.GroupVersion{Group: group + ".example.com", Version: "v1"}] = apiservices.LocalVersion{GroupPriority: 1, VersionPriority: 1, Permanent: true}
 		}
-		local.all[meta.GroupVersion{Group: "Bad.example.com", Version: "v1"}] = apiservices.LocalVersion{GroupPriority: 1, VersionPriority: 1, Stays: true}
+		local.all[meta.GroupVersion{Group: "Bad.example.com", Version: "v1"}] = apiservices.LocalVersion{GroupPriority: 1, VersionPriority: 1, Permanent: true}
 		down := func(group, label string) {
 			t.Helper()
 			looptest.Make(w, services, &apiregistrationv1.APIService{

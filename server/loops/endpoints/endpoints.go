@@ -245,7 +245,7 @@ func (c *Endpoints) write(ctx context.Context, name controller.Name, e *corev1.E
 		return err
 	}
 	_, err := c.in(name).Create(ctx, e, meta.CreateOptions{})
-	if controller.NamespaceEnds(err) {
+	if controller.IsNamespaceEnding(err) {
 		return nil
 	}
 	if err != nil && !meta.IsAlreadyExists(err) {

@@ -178,7 +178,7 @@ func (m *managedSlices) deleteAll(ctx context.Context, service controller.Name) 
 func (m *managedSlices) write(ctx context.Context, service controller.Name, c sliceChanges) error {
 	for _, s := range c.create {
 		made, err := m.slices(service).Create(ctx, s, meta.CreateOptions{})
-		if controller.NamespaceEnds(err) {
+		if controller.IsNamespaceEnding(err) {
 			return nil
 		}
 		if err != nil {

@@ -87,7 +87,7 @@ func (c *GarbageCollector) follow(ctx context.Context) error {
 		recorder: controller.NewRecorder(c.Client, "garbage-collector-controller", c.Log),
 		looks:    ownerLooks{last: map[waitingOwner]time.Time{}},
 	}
-	pass.remotes = &remotes{pass: pass, followed: map[Home]*remoteFollower{}}
+	pass.remotes = &remotes{pass: pass, followed: map[Mapping]*remoteFollower{}}
 	var workers sync.WaitGroup
 	defer pass.remotes.followers.Wait() // after the workers, one of which adds followers
 	defer workers.Wait()
@@ -101,7 +101,7 @@ func (c *GarbageCollector) follow(ctx context.Context) error {
 			pass.remotes.update(ctx) // before the workers begin: remotes.hold needs the count of unseen resources
 			workers.Go(func() { pass.reconsider(ctx) })
 			for range garbageWorkers {
-				workers.Go(func() { controller.Work(ctx, pass.graph.todo, pass.reconcile, pass.failed) })
+				workers.Go(func() { controller.RunWorker(ctx, pass.graph.todo, pass.reconcile, pass.failed) })
 			}
 		default:
 			pass.graph.apply(change.Key, change.Value, change.Rev)
@@ -175,7 +175,7 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 		return 0, ignoreAbsent(err)
 	}
 	item.live, err = item.objects.Get(ctx, place.Name, meta.GetOptions{})
-	if place.Elsewhere && p.graph.found(n, item.live, err) {
+	if place.Remote && p.graph.found(n, item.live, err) {
 		again = remoteOwnerPause
 	}
 	if isAbsent(err) {

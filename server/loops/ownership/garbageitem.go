@@ -106,29 +106,29 @@ var errLost = errors.New("the owner of a reference cannot be looked up")
 // exists at that place. It asks the server, unless the graph has seen that the owner is gone. The
 // error is errLost if the owner cannot be looked up.
 func (i *garbageItem) owner(ctx context.Context, ref *meta.OwnerReference) (*meta.PartialObjectMetadata, error) {
-	home, ok := i.Resources.Home(ref.APIVersion, ref.Kind)
+	mapping, ok := i.Resources.Mapping(ref.APIVersion, ref.Kind)
 	if !ok || len(names.IsPathSegmentName(ref.Name)) > 0 {
 		i.graph.park(i.node)
 		return nil, errLost
 	}
 	namespace := ""
-	if home.Namespaced {
+	if mapping.Namespaced {
 		if namespace = i.place.Namespace; namespace == "" {
-			i.misplaced(ctx, home, ref)
+			i.misplaced(ctx, mapping, ref)
 			return nil, errLost
 		}
 	}
-	key := home.key(namespace, ref.Name)
+	key := mapping.key(namespace, ref.Name)
 	if i.graph.isGone(key, string(ref.UID)) {
 		return nil, nil
 	}
-	owner, err := i.garbagePass.objects(home.Resource, namespace).Get(ctx, ref.Name, meta.GetOptions{})
+	owner, err := i.garbagePass.objects(mapping.Resource, namespace).Get(ctx, ref.Name, meta.GetOptions{})
 	switch {
 	case err == nil && owner.UID == ref.UID:
 		return owner, nil
 	case err != nil && !isAbsent(err):
 		return nil, err
-	case !home.Namespaced || !i.misplaced(ctx, home, ref):
+	case !mapping.Namespaced || !i.misplaced(ctx, mapping, ref):
 		i.graph.lacks(key, string(ref.UID))
 	}
 	return nil, nil
@@ -229,8 +229,8 @@ func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error 
 // namespace. Such an object is no owner, because an owner is in the namespace of its dependent or
 // has no namespace. misplaced then records Kubernetes' Event OwnerRefInvalidNamespace about the
 // dependent.
-func (i *garbageItem) misplaced(ctx context.Context, home Home, ref *meta.OwnerReference) bool {
-	elsewhere := i.garbagePass.objects(home.Resource, "").
+func (i *garbageItem) misplaced(ctx context.Context, mapping Mapping, ref *meta.OwnerReference) bool {
+	elsewhere := i.garbagePass.objects(mapping.Resource, "").
 		All(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + ref.Name})
 	for other, err := range elsewhere {
 		if err == nil && other.UID == ref.UID && other.Namespace != i.place.Namespace {

@@ -29,8 +29,8 @@ import (
 type remotes struct {
 	pass      *garbagePass
 	followers sync.WaitGroup
-	unseen    atomic.Int64             // the number of followed resources whose first list has neither ended nor failed
-	followed  map[Home]*remoteFollower // belongs to update; two calls of update never overlap
+	unseen    atomic.Int64                // the number of followed resources whose first list has neither ended nor failed
+	followed  map[Mapping]*remoteFollower // belongs to update; two calls of update never overlap
 }
 
 // remoteFollower follows one resource.
@@ -44,36 +44,36 @@ type remoteFollower struct {
 // end with ctx at the latest. If it is unknown which resources a version has, the followers of that
 // version go on.
 func (r *remotes) update(ctx context.Context) {
-	homes, unknown := r.pass.Resources.Elsewhere()
-	kept := map[Home]bool{}
-	var come []Home
-	for _, home := range homes {
-		if kept[home] = true; r.followed[home] == nil {
-			come = append(come, home)
+	mappings, unknown := r.pass.Resources.RemoteResources()
+	kept := map[Mapping]bool{}
+	var come []Mapping
+	for _, mapping := range mappings {
+		if kept[mapping] = true; r.followed[mapping] == nil {
+			come = append(come, mapping)
 		}
 	}
 	for _, gv := range unknown {
-		for home := range r.followed {
-			kept[home] = kept[home] || home.Resource.GroupVersion() == gv
+		for mapping := range r.followed {
+			kept[mapping] = kept[mapping] || mapping.Resource.GroupVersion() == gv
 		}
 	}
 	// Before followers end: if another version of the same objects comes, hold must already wait
 	// for it when the objects of the old version are forgotten.
 	r.unseen.Add(int64(len(come)))
-	for home, f := range r.followed {
-		if !kept[home] {
+	for mapping, f := range r.followed {
+		if !kept[mapping] {
 			f.cancel()
 			<-f.done
-			delete(r.followed, home)
+			delete(r.followed, mapping)
 		}
 	}
-	for _, home := range come {
+	for _, mapping := range come {
 		ctx, cancel := context.WithCancel(ctx)
 		f := &remoteFollower{cancel, make(chan struct{})}
-		r.followed[home] = f
+		r.followed[mapping] = f
 		r.followers.Go(func() {
 			defer close(f.done)
-			r.follow(ctx, home)
+			r.follow(ctx, mapping)
 		})
 	}
 }
@@ -81,7 +81,7 @@ func (r *remotes) update(ctx context.Context) {
 // follow is a follower: it gives the objects of a resource to the graph until ctx ends. Then the
 // graph forgets them. The resource counts as seen after its first complete list, or after the first
 // failure, because a server that does not answer must not keep owners from being deleted for ever.
-func (r *remotes) follow(ctx context.Context, home Home) {
+func (r *remotes) follow(ctx context.Context, mapping Mapping) {
 	seen := sync.OnceFunc(func() {
 		if r.unseen.Add(-1) == 0 {
 			r.pass.graph.reconsider()
@@ -90,15 +90,16 @@ func (r *remotes) follow(ctx context.Context, home Home) {
 	defer seen()
 	level := zap.WarnLevel // of the next failure; only the first of a row is a warning
 	failed := func(err error) {
-		r.pass.Log.Log(level, "watch failed", zap.Stringer("resource", home.Resource.GroupResource()), zap.Error(err))
+		r.pass.Log.Log(level, "watch failed",
+			zap.Stringer("resource", mapping.Resource.GroupResource()), zap.Error(err))
 		level = zap.DebugLevel
 		seen()
 	}
-	objects := r.pass.objects(home.Resource, "").Source(meta.ListOptions{})
+	objects := r.pass.objects(mapping.Resource, "").Source(meta.ListOptions{})
 	for b := range follow.Changes(ctx, objects, follow.Options{Failed: failed}) {
 		level = zap.WarnLevel
 		for _, ch := range b.Changes {
-			switch key := home.key(ch.Name.Namespace, ch.Name.Name); {
+			switch key := mapping.key(ch.Name.Namespace, ch.Name.Name); {
 			case ch.Gone:
 				r.pass.graph.vanish(key)
 			case ch.Unread == nil:
@@ -109,7 +110,7 @@ func (r *remotes) follow(ctx context.Context, home Home) {
 			seen()
 		}
 	}
-	r.pass.graph.forget(home.Prefix)
+	r.pass.graph.forget(mapping.Prefix)
 }
 
 // hold reports whether an owner must keep waiting, because some resource of another server is not

@@ -32,32 +32,32 @@ const (
 	mapsPath    = "/api/v1/namespaces/default/configmaps/"
 )
 
-var boatsHome = Home{
+var boatsMapping = Mapping{
 	Resource: meta.GroupVersionResource{Group: "boats.example.com", Version: "v1", Resource: "boats"}, Prefix: boatsPrefix, Namespaced: true,
 }
 
 func (r *withBoats) ObjectAt(key string) (ObjectRef, bool) {
 	if rest, ok := strings.CutPrefix(key, boatsPrefix); ok {
 		namespace, name, _ := strings.Cut(rest, "/")
-		return ObjectRef{Resource: boatsHome.Resource, Kind: "Boat", Namespace: namespace, Name: name, Elsewhere: true}, true
+		return ObjectRef{Resource: boatsMapping.Resource, Kind: "Boat", Namespace: namespace, Name: name, Remote: true}, true
 	}
 	place, ok := r.mapsOnly.ObjectAt(key)
 	place.Resource = meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}
 	return place, ok
 }
 
-func (r *withBoats) Home(apiVersion, kind string) (Home, bool) {
+func (r *withBoats) Mapping(apiVersion, kind string) (Mapping, bool) {
 	if apiVersion == "boats.example.com/v1" && kind == "Boat" {
-		return boatsHome, true
+		return boatsMapping, true
 	}
-	return r.mapsOnly.Home(apiVersion, kind)
+	return r.mapsOnly.Mapping(apiVersion, kind)
 }
 
-func (r *withBoats) Elsewhere() ([]Home, []meta.GroupVersion) {
+func (r *withBoats) RemoteResources() ([]Mapping, []meta.GroupVersion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.followed {
-		return []Home{boatsHome}, nil
+		return []Mapping{boatsMapping}, nil
 	}
 	return nil, nil
 }
@@ -275,7 +275,7 @@ func TestGraphForgetsRemotes(t *testing.T) {
 	g := newOwnerGraph(mapsOnly{})
 	g.synced()
 	for i := range 100 {
-		g.applyRemote(boatsHome.key("default", fmt.Sprint(i)), &meta.PartialObjectMetadata{ObjectMeta: meta.ObjectMeta{
+		g.applyRemote(boatsMapping.key("default", fmt.Sprint(i)), &meta.PartialObjectMetadata{ObjectMeta: meta.ObjectMeta{
 			Name: fmt.Sprint(i), Namespace: "default", UID: meta.UID(fmt.Sprint("uid-", i)), OwnerReferences: []meta.OwnerReference{
 				{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "u"}, {APIVersion: "unheard/v1", Kind: "Of", Name: "x", UID: "v"},
 			},

@@ -31,17 +31,17 @@ import (
 type Namespace struct {
 	// Client reads and writes namespaces, and deletes the objects in them.
 	Client *client.Client
-	// Contents returns the namespaced resources whose objects can be deleted, pods first. It is
-	// called for each pass over a namespace, because resources come and go, and by several workers
-	// at once.
-	Contents func() []meta.GroupVersionResource
-	// Elsewhere returns the namespaced resources of servers behind this one.
-	Elsewhere func() Elsewhere
+	// NamespacedResources returns the namespaced resources whose objects can be deleted, pods
+	// first. It is called for each pass over a namespace, because resources come and go, and by
+	// several workers at once.
+	NamespacedResources func() []meta.GroupVersionResource
+	// RemoteResources returns the namespaced resources of servers behind this one.
+	RemoteResources func() RemoteResources
 	// Holds reports whether the store has an object of a resource in a namespace.
 	Holds func(ctx context.Context, resource meta.GroupResource, namespace string) (bool, error)
-	// Hidden counts the objects in a namespace whose resources are not served, because the
+	// UnservedObjects counts the objects in a namespace whose resources are not served, because the
 	// definitions of the resources cannot be read. Clients cannot delete these objects.
-	Hidden func(ctx context.Context, namespace string) ([]Hidden, error)
+	UnservedObjects func(ctx context.Context, namespace string) ([]UnservedObjects, error)
 	// Removals begins a feed of all removals that happen after the call.
 	Removals func(ctx context.Context) (Removals, error)
 	Log      *zap.Logger // gets a line for each failure; nil logs nothing
@@ -49,9 +49,9 @@ type Namespace struct {
 	waiting waiting
 }
 
-// Hidden is the number of objects that a namespace has of a resource that is not served. Clients
-// can neither read nor delete these objects.
-type Hidden struct {
+// UnservedObjects is the number of objects that a namespace has of a resource that is not served.
+// Clients can neither read nor delete these objects.
+type UnservedObjects struct {
 	Resource meta.GroupResource
 	Objects  int   // the number of objects
 	Why      error // why the resource is not served
@@ -77,11 +77,11 @@ func (c *Namespace) namespaces() client.Resource[*corev1.Namespace] {
 }
 
 // source is the Source of the namespaces that are being deleted. Their names come from deletions,
-// from waiting when one of their objects was removed, and from followElsewhere when the resources
+// from waiting when one of their objects was removed, and from followRemote when the resources
 // of servers behind this one have changed.
 func (c *Namespace) source(ctx context.Context, add func(controller.Name), failed func(error)) {
 	c.waiting.open, c.waiting.wake = c.Removals, func(namespace string) { add(controller.Name{Name: namespace}) }
-	c.waiting.followers.Go(func() { c.followElsewhere(ctx) })
+	c.waiting.followers.Go(func() { c.followRemote(ctx) })
 	c.deletions(ctx, add, failed)
 }
 
@@ -170,9 +170,9 @@ func (c *Namespace) empty(ctx context.Context, namespace string) *remains {
 // all are gone after the pass. Pods are first: while a pod remains, pass touches nothing else, so
 // that the pod can use its ConfigMaps, secrets and claims until it ends (as in Kubernetes).
 func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, found bool) {
-	elsewhere := c.Elsewhere()
+	elsewhere := c.RemoteResources()
 	left = &remains{resources: map[meta.GroupResource]int{}, finalizers: map[string]int{}, unknown: elsewhere.Unknown}
-	for _, gvr := range c.Contents() {
+	for _, gvr := range c.NamespacedResources() {
 		held, err := c.Holds(ctx, gvr.GroupResource(), namespace)
 		if err == nil && held {
 			found = true
@@ -188,7 +188,7 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 			return left, found
 		}
 	}
-	hidden, err := c.Hidden(ctx, namespace)
+	hidden, err := c.UnservedObjects(ctx, namespace)
 	if err != nil {
 		left.errs = append(left.errs, err)
 	}
@@ -197,7 +197,7 @@ func (c *Namespace) pass(ctx context.Context, namespace string) (left *remains, 
 		left.resources[h.Resource] += h.Objects
 		left.errs = append(left.errs, h.Why)
 	}
-	return left, c.emptyElsewhere(ctx, elsewhere.Resources, namespace, left) || found
+	return left, c.emptyRemote(ctx, elsewhere.Resources, namespace, left) || found
 }
 
 // clear deletes the objects of one resource in a namespace, and adds those that remain to left. It
@@ -239,7 +239,7 @@ func withUnread(err error) error {
 	return fmt.Errorf("%w: %s", err, strings.Join(keys, ", "))
 }
 
-// pods is the first resource of Contents.
+// pods is the first resource of NamespacedResources.
 var pods = meta.GroupResource{Resource: "pods"}
 
 // deleteBatch is the number of objects that one request deletes. All in one request could take

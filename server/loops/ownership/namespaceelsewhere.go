@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Elsewhere describes the namespaced resources of servers behind this one at one moment.
-type Elsewhere struct {
+// RemoteResources describes the namespaced resources of servers behind this one at one moment.
+type RemoteResources struct {
 	// Resources are the resources with the verb delete, each in its preferred version.
 	Resources []meta.GroupVersionResource
 	// Unknown are the versions whose server has not said which resources they have. While there are
@@ -23,22 +23,22 @@ type Elsewhere struct {
 	Changed <-chan struct{}
 }
 
-// wakeRest is the shortest pause between two wakes of all waiting namespaces by followElsewhere.
+// wakeRest is the shortest pause between two wakes of all waiting namespaces by followRemote.
 const wakeRest = 500 * time.Millisecond
 
-// followElsewhere wakes all waiting namespaces when Elsewhere changes. Without it, a namespace
+// followRemote wakes all waiting namespaces when RemoteResources changes. Without it, a namespace
 // would wait until the end of the pause after its failures, although the server that caused them
 // may answer again. The pause between two wakes doubles, up to controller.MaxPause, as long as
 // changes come within it, because API services may come and go all the time.
-func (c *Namespace) followElsewhere(ctx context.Context) {
-	rest, changed := wakeRest, c.Elsewhere().Changed
+func (c *Namespace) followRemote(ctx context.Context) {
+	rest, changed := wakeRest, c.RemoteResources().Changed
 	for {
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return
 		}
-		changed = c.Elsewhere().Changed
+		changed = c.RemoteResources().Changed
 		c.waiting.wakeAll()
 		if !controller.Pause(ctx, rest) {
 			return
@@ -52,10 +52,10 @@ func (c *Namespace) followElsewhere(ctx context.Context) {
 	}
 }
 
-// emptyElsewhere deletes the objects that servers behind this one have in a namespace. found says
+// emptyRemote deletes the objects that servers behind this one have in a namespace. found says
 // that they had some. For each resource it first sends a list with the limit 1, because Holds
 // cannot look into the stores of other servers.
-func (c *Namespace) emptyElsewhere(
+func (c *Namespace) emptyRemote(
 	ctx context.Context, gvrs []meta.GroupVersionResource, namespace string, left *remains,
 ) (found bool) {
 	for _, gvr := range gvrs {

@@ -23,11 +23,11 @@ import (
 // elsewhere is what other servers have, as far as it is known.
 type elsewhere struct {
 	mu  sync.Mutex
-	now ownership.Elsewhere
+	now ownership.RemoteResources
 	own chan struct{} // closed when that changes
 }
 
-func (e *elsewhere) get() ownership.Elsewhere {
+func (e *elsewhere) get() ownership.RemoteResources {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.own == nil {
@@ -62,10 +62,10 @@ func TestNamespaceWaitsForOthers(t *testing.T) {
 		var others elsewhere
 		others.set(boats, meta.GroupVersion{Group: "trains.example.com", Version: "v1"})
 		c := &ownership.Namespace{
-			Client: w.S.Client(), Contents: func() []meta.GroupVersionResource { return nil }, Elsewhere: others.get,
-			Holds:    func(context.Context, meta.GroupResource, string) (bool, error) { return false, nil },
-			Hidden:   func(context.Context, string) ([]ownership.Hidden, error) { return nil, nil },
-			Removals: func(context.Context) (ownership.Removals, error) { return noRemovals{}, nil },
+			Client: w.S.Client(), NamespacedResources: func() []meta.GroupVersionResource { return nil }, RemoteResources: others.get,
+			Holds:           func(context.Context, meta.GroupResource, string) (bool, error) { return false, nil },
+			UnservedObjects: func(context.Context, string) ([]ownership.UnservedObjects, error) { return nil, nil },
+			Removals:        func(context.Context) (ownership.Removals, error) { return noRemovals{}, nil },
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -106,8 +106,8 @@ func TestStuckNamespacesRest(t *testing.T) {
 		var mu sync.Mutex
 		looks := map[string]int{}
 		c := &ownership.Namespace{
-			Client: w.S.Client(), Elsewhere: others.get,
-			Contents: func() []meta.GroupVersionResource {
+			Client: w.S.Client(), RemoteResources: others.get,
+			NamespacedResources: func() []meta.GroupVersionResource {
 				return []meta.GroupVersionResource{corev1.GroupVersion.WithResource("configmaps")}
 			},
 			Holds: func(_ context.Context, _ meta.GroupResource, namespace string) (bool, error) {
@@ -116,8 +116,8 @@ func TestStuckNamespacesRest(t *testing.T) {
 				looks[namespace]++
 				return false, nil
 			},
-			Hidden:   func(context.Context, string) ([]ownership.Hidden, error) { return nil, nil },
-			Removals: func(context.Context) (ownership.Removals, error) { return noRemovals{}, nil },
+			UnservedObjects: func(context.Context, string) ([]ownership.UnservedObjects, error) { return nil, nil },
+			Removals:        func(context.Context) (ownership.Removals, error) { return noRemovals{}, nil },
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})

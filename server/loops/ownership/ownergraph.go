@@ -341,8 +341,8 @@ func (g *ownerGraph) linkedLocked(n *node, namespace string, refs []codec.OwnerR
 		if e == nil || e.packed != g.pack(&refs[i]) {
 			return false
 		}
-		home, ok := g.resources.Home(refs[i].APIVersion, refs[i].Kind)
-		if !ok || !home.has(e.owner.key, namespace, refs[i].Name) {
+		mapping, ok := g.resources.Mapping(refs[i].APIVersion, refs[i].Kind)
+		if !ok || !mapping.has(e.owner.key, namespace, refs[i].Name) {
 			return false
 		}
 		e = e.also
@@ -362,12 +362,12 @@ func (g *ownerGraph) pack(ref *codec.OwnerRef) identity {
 // linkLocked queues the owner. If the owner is absent, has another UID, or waits, linkLocked queues
 // n. It returns nil if the kind of the reference is not served.
 func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) *edge {
-	home, ok := g.resources.Home(ref.APIVersion, ref.Kind)
+	mapping, ok := g.resources.Mapping(ref.APIVersion, ref.Kind)
 	if !ok {
 		return nil
 	}
-	owner := g.nodeLocked(home.key(namespace, ref.Name))
-	if home.Namespaced && namespace == "" {
+	owner := g.nodeLocked(mapping.key(namespace, ref.Name))
+	if mapping.Namespaced && namespace == "" {
 		owner.state = absent // a cluster-scoped object cannot have a namespaced owner
 	}
 	e := &edge{owner: owner, dependent: n, next: owner.dependents, packed: g.pack(ref)}

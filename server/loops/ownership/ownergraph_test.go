@@ -19,14 +19,14 @@ func (mapsOnly) ObjectAt(key string) (ObjectRef, bool) {
 	return ObjectRef{Kind: "ConfigMap", Namespace: namespace, Name: name}, ok
 }
 
-func (r mapsOnly) Home(apiVersion, kind string) (Home, bool) {
-	return Home{Resource: meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Prefix: mapsPrefix, Namespaced: true},
+func (r mapsOnly) Mapping(apiVersion, kind string) (Mapping, bool) {
+	return Mapping{Resource: meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Prefix: mapsPrefix, Namespaced: true},
 		apiVersion == "v1" && kind == "ConfigMap" && (r.away == nil || !*r.away)
 }
 
-func (mapsOnly) Ignored(string) bool                      { return false }
-func (mapsOnly) Elsewhere() ([]Home, []meta.GroupVersion) { return nil, nil }
-func (mapsOnly) Changed() (_, _ <-chan struct{})          { return nil, nil }
+func (mapsOnly) Ignored(string) bool                               { return false }
+func (mapsOnly) RemoteResources() ([]Mapping, []meta.GroupVersion) { return nil, nil }
+func (mapsOnly) Changed() (_, _ <-chan struct{})                   { return nil, nil }
 
 // stored is a config map as it is stored; owner is the name of another one, "" for none.
 func stored(name, owner string) (key string, value []byte, rev uint64) {

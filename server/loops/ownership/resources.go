@@ -16,16 +16,16 @@ type Resources interface {
 	// ObjectAt returns the resource, kind, namespace and name of the object at a key. It returns
 	// false if no served resource has the key.
 	ObjectAt(key string) (ObjectRef, bool)
-	// Home returns the resource that an ownerReference with this apiVersion and kind means. It
+	// Mapping returns the resource that an ownerReference with this apiVersion and kind means. It
 	// returns false if no such kind is served.
-	Home(apiVersion, kind string) (Home, bool)
+	Mapping(apiVersion, kind string) (Mapping, bool)
 	// Ignored reports whether the object at a key is never a dependent, even if it has
 	// ownerReferences. Events are ignored, as in Kubernetes.
 	Ignored(key string) bool
-	// Elsewhere returns the resources of servers behind this one whose objects can be listed,
+	// RemoteResources returns the resources of servers behind this one whose objects can be listed,
 	// watched and deleted. unknown are the versions whose server has not said which resources they
 	// have.
-	Elsewhere() (homes []Home, unknown []meta.GroupVersion)
+	RemoteResources() (mappings []Mapping, unknown []meta.GroupVersion)
 	// Changed returns two channels. stored is closed when a resource of this server's store comes
 	// or goes after the call, and elsewhere when a resource of a server behind this one does.
 	Changed() (stored, elsewhere <-chan struct{})
@@ -36,11 +36,11 @@ type ObjectRef struct {
 	Resource        meta.GroupVersionResource
 	Kind            string
 	Namespace, Name string // Namespace is "" for an object of the whole cluster
-	Elsewhere       bool   // a server behind this one stores the object
+	Remote          bool   // a server behind this one stores the object
 }
 
-// Home is a resource with what is needed to make the keys of its objects.
-type Home struct {
+// Mapping is a resource with what is needed to make the keys of its objects.
+type Mapping struct {
 	Resource   meta.GroupVersionResource
 	Prefix     string // the prefix of the keys of its objects; ends in "/"
 	Namespaced bool
@@ -48,7 +48,7 @@ type Home struct {
 
 // key returns the key of an object. If the resource is not namespaced, key ignores namespace. If
 // the resource is namespaced and namespace is "", no object has the key.
-func (h *Home) key(namespace, name string) string {
+func (h *Mapping) key(namespace, name string) string {
 	if h.Namespaced {
 		return h.Prefix + namespace + "/" + name
 	}
@@ -57,7 +57,7 @@ func (h *Home) key(namespace, name string) string {
 
 // has reports whether key equals h.key(namespace, name). It allocates nothing, because linkedLocked
 // calls it for each reference of each change.
-func (h *Home) has(key, namespace, name string) bool {
+func (h *Mapping) has(key, namespace, name string) bool {
 	key, ok := strings.CutPrefix(key, h.Prefix)
 	if ok && h.Namespaced {
 		if key, ok = strings.CutPrefix(key, namespace); ok {

@@ -28,7 +28,7 @@ type waiting struct {
 	open func(ctx context.Context) (Removals, error) // begins a feed
 	wake func(namespace string)                      // queues a namespace
 
-	followers sync.WaitGroup // counts the follower, and the goroutine of followElsewhere
+	followers sync.WaitGroup // counts the follower, and the goroutine of followRemote
 	mu        struct {
 		sync.Mutex
 		names     map[string]bool // the set; each value is true

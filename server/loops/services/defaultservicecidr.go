@@ -47,7 +47,7 @@ func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 		if err == nil {
 			return
 		}
-		if controller.IgnoreOvertaken(err) != nil {
+		if controller.IgnoreLostRace(err) != nil {
 			c.Log.Warn("cannot set up the default ServiceCIDR, trying again",
 				zap.String("name", c.Name), zap.Error(err))
 		}
@@ -58,7 +58,7 @@ func (c *DefaultServiceCIDR) Ensure(ctx context.Context) {
 // Run keeps the ServiceCIDR until ctx ends. It is called after Ensure has returned.
 func (c *DefaultServiceCIDR) Run(ctx context.Context) {
 	reconcile := func(ctx context.Context, _ controller.Name) (time.Duration, error) {
-		return 0, controller.IgnoreOvertaken(c.reconcile(ctx))
+		return 0, controller.IgnoreLostRace(c.reconcile(ctx))
 	}
 	controller.Loop{
 		Source: controller.WatchOne(c.cidrs(), controller.Name{Name: c.Name}), Reconcile: reconcile, Log: c.Log,
@@ -85,7 +85,7 @@ func (c *DefaultServiceCIDR) reconcile(ctx context.Context) error {
 	if has := cidr.Spec.CIDRs; len(c.CIDRs) == 2 && len(has) == 1 && has[0] == c.CIDRs[0] {
 		cidr.Spec.CIDRs = c.CIDRs
 		widened, err := c.cidrs().Update(ctx, cidr, meta.UpdateOptions{})
-		if controller.IgnoreOvertaken(err) != nil {
+		if controller.IgnoreLostRace(err) != nil {
 			c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError", fmt.Sprintf(
 				"The default ServiceCIDR can not be upgraded from %s to dual stack %v : %v", c.CIDRs[0], c.CIDRs, err))
 		}
@@ -121,7 +121,7 @@ func (c *DefaultServiceCIDR) markReady(ctx context.Context, cidr *networkingv1.S
 	err := setReady(ctx, c.cidrs(), cidr, meta.Condition{
 		Status: meta.ConditionTrue, Message: "Kubernetes default Service CIDR is ready",
 	})
-	if controller.IgnoreOvertaken(err) != nil {
+	if controller.IgnoreLostRace(err) != nil {
 		c.warn(ctx, cidr, "KubernetesDefaultServiceCIDRError",
 			"The default ServiceCIDR Status can not be set to Ready=True")
 	}

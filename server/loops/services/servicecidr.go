@@ -46,7 +46,7 @@ const retryBlocked = 2 * time.Second
 func (c *ServiceCIDR) Run(ctx context.Context) {
 	reconcile := func(ctx context.Context, name controller.Name) (time.Duration, error) {
 		again, err := c.reconcile(ctx, name)
-		return again, controller.IgnoreOvertaken(err)
+		return again, controller.IgnoreLostRace(err)
 	}
 	controller.Loop{Source: controller.Watch(c.cidrs(), meta.ListOptions{}), Reconcile: reconcile, Log: c.Log}.Run(ctx)
 }
@@ -74,7 +74,7 @@ func (c *ServiceCIDR) reconcile(ctx context.Context, name controller.Name) (time
 	err = setReady(ctx, c.cidrs(), cidr, meta.Condition{
 		Status: meta.ConditionTrue, Message: "Kubernetes Service CIDR is ready",
 	})
-	if controller.IgnoreOvertaken(err) != nil {
+	if controller.IgnoreLostRace(err) != nil {
 		c.Events.Event(ctx, cidrReference(cidr), corev1.EventTypeWarning, "KubernetesServiceCIDRError",
 			"The ServiceCIDR Status can not be set to Ready=True")
 	}

@@ -41,7 +41,7 @@ func AcceptorOf(t *Table, declared <-chan struct{}) Acceptor {
 			f.Birth.At = f.Modified // the creationTimestamp of an object that is new to the store
 		}
 		since := meta.NewTime(f.Birth.At)
-		value, id, err := e.Store.Handmade(f.Key, f.Value, old,
+		value, id, err := e.Store.AcceptValue(f.Key, f.Value, old,
 			registry.Identity{UID: meta.UID(f.Birth.ID), Created: &since})
 		if err != nil || id == (registry.Identity{}) {
 			return value, file.Birth{}, err

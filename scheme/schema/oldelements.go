@@ -28,21 +28,21 @@ func (b before) field(name string) before {
 	return before{was, true, below.Target()}
 }
 
-// A Former finds the old element that corresponds to an element of a list in an update. The zero
-// Former finds none.
-type Former struct {
+// OldElements finds the old element that corresponds to an element of a list in an update. The zero
+// value finds none.
+type OldElements struct {
 	list *Schema
 	was  map[any]any // old elements of a list of type map by their keys
 }
 
-// Former returns a Former over list, an old list that s describes. It is the zero Former for lists
-// that are not of type map, whose elements have no identity. Of two elements with the same keys it
-// finds the first.
-func (s *Schema) Former(list []any) Former {
+// OldElements returns the OldElements of list, an old list that s describes. It returns the zero
+// value for lists that are not of type map, whose elements have no identity. Of two elements with
+// the same keys it finds the first.
+func (s *Schema) OldElements(list []any) OldElements {
 	if s.ListType != "map" || len(list) == 0 {
-		return Former{}
+		return OldElements{}
 	}
-	f := Former{s, make(map[any]any, len(list))}
+	f := OldElements{s, make(map[any]any, len(list))}
 	for _, element := range list {
 		if key, ok := s.scalarKeys(element); ok {
 			if _, repeated := f.was[key]; !repeated {
@@ -54,7 +54,7 @@ func (s *Schema) Former(list []any) Former {
 }
 
 // Element returns the old element with the keys of v, nil if there is none.
-func (f *Former) Element(v any) any {
+func (f *OldElements) Element(v any) any {
 	if f.was == nil {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (f *Former) Element(v any) any {
 }
 
 // before returns what Element finds, in the form that a checker takes.
-func (f *Former) before(v any) before {
+func (f *OldElements) before(v any) before {
 	was := f.Element(v)
 	if was == nil {
 		return before{}
@@ -130,7 +130,7 @@ func (s *Schema) unchanged(v, old any) bool {
 		if s.ListType != "map" {
 			return reflect.DeepEqual(v, old)
 		}
-		previous := s.Former(was)
+		previous := s.OldElements(was)
 		for _, held := range v {
 			if e := previous.before(held); !e.known || !e.by.unchanged(held, e.value) {
 				return false

@@ -16,16 +16,16 @@ type Identity struct {
 	Created *meta.Time
 }
 
-// Handmade checks a value that somebody has put into the store at key past the API, such as a file
-// of the file engine. It returns the bytes to store, completed with the namespace and Identity if
-// they lack them, and the Identity of the object if it was completed (zero if the value is
+// AcceptValue checks a value that somebody has put into the store at key past the API, such as a
+// file of the file engine. It returns the bytes to store, completed with the namespace and Identity
+// if they lack them, and the Identity of the object if it was completed (zero if the value is
 // complete). It fails if the value does not decode, is of another kind, or does not belong at key.
 // The object is not validated and gets no defaults.
 //
 // The Identity is that of old, the previous value at key, if that can be decoded. Fields that old
 // lacks come from born. If both lack the UID, a new one is made.
-func (s *Store) Handmade(key string, value, old []byte, born Identity) ([]byte, Identity, error) {
-	obj, err := s.handmade(value)
+func (s *Store) AcceptValue(key string, value, old []byte, born Identity) ([]byte, Identity, error) {
+	obj, err := s.decodeValue(value)
 	if err != nil {
 		return nil, Identity{}, err
 	}
@@ -41,7 +41,7 @@ func (s *Store) Handmade(key string, value, old []byte, born Identity) ([]byte, 
 	case m.Namespace == namespace && m.UID != "" && !m.CreationTimestamp.IsZero():
 		return value, Identity{}, nil
 	}
-	if before, err := s.handmade(old); err == nil {
+	if before, err := s.decodeValue(old); err == nil {
 		b := before.GetObjectMeta()
 		if born.UID = cmp.Or(b.UID, born.UID); !b.CreationTimestamp.IsZero() {
 			born.Created = b.CreationTimestamp
@@ -62,8 +62,8 @@ func (s *Store) Handmade(key string, value, old []byte, born Identity) ([]byte, 
 	return value, Identity{m.UID, m.CreationTimestamp}, err
 }
 
-// handmade decodes a stored value in its own version.
-func (s *Store) handmade(value []byte) (meta.Object, error) {
+// decodeValue decodes a stored value in its own version.
+func (s *Store) decodeValue(value []byte) (meta.Object, error) {
 	if _, err := s.reader.look("", value); err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func TestHandmade(t *testing.T) {
 		{"after what nobody could read", string(handmade(``)), `}{`, "born", now},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			value, added, err := k.Handmade(handmadeKey, []byte(tt.value), []byte(tt.old), born)
+			value, added, err := k.AcceptValue(handmadeKey, []byte(tt.value), []byte(tt.old), born)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,17 +48,17 @@ func TestHandmade(t *testing.T) {
 			}
 		})
 	}
-	if value, added, err := k.Handmade(handmadeKey, complete, nil, born); err != nil || string(value) != string(complete) || added != (registry.Identity{}) {
+	if value, added, err := k.AcceptValue(handmadeKey, complete, nil, born); err != nil || string(value) != string(complete) || added != (registry.Identity{}) {
 		t.Errorf("a complete one: got %s, %v, %v, want it as it was", value, added, err)
 	}
-	if value, _, err := k.Handmade(handmadeKey, handmade(``), nil, registry.Identity{}); err != nil || k.parse(value).UID == "" {
+	if value, _, err := k.AcceptValue(handmadeKey, handmade(``), nil, registry.Identity{}); err != nil || k.parse(value).UID == "" {
 		t.Errorf("without a birth: got %s, %v, want a uid", value, err)
 	}
 	proto, err := k.Kind().Append(nil, k.parse(handmade(``)), codec.Media{Type: codec.Protobuf})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if value, _, err := k.Handmade(handmadeKey, proto, nil, born); err != nil || !codec.IsProtobuf(value) || k.parse(value).UID != "born" {
+	if value, _, err := k.AcceptValue(handmadeKey, proto, nil, born); err != nil || !codec.IsProtobuf(value) || k.parse(value).UID != "born" {
 		t.Errorf("protobuf: got %q, %v, want protobuf with a uid", value, err)
 	}
 }
@@ -74,7 +74,7 @@ func TestHandmadeRefused(t *testing.T) {
 		{"another name", handmadeKey + "b", string(handmade(``)), `metadata.name is "a", in the place of "ab"`},
 		{"another namespace", handmadeKey, string(handmade(`,"namespace":"other"`)), `metadata.namespace is "other", in the place of "ns"`},
 	} {
-		if value, _, err := k.Handmade(tt.key, []byte(tt.value), nil, registry.Identity{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if value, _, err := k.AcceptValue(tt.key, []byte(tt.value), nil, registry.Identity{}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %s, %v, want an error with %q", tt.name, value, err, tt.want)
 		}
 	}
@@ -94,7 +94,7 @@ func TestHandmadeOverIncomplete(t *testing.T) {
 		`,"uid":"known"`: {UID: "known", Created: &since},
 		`,"uid":"known","creationTimestamp":"2001-05-06T07:08:09Z"`: {UID: "known", Created: &meta.Time{Time: now.AddDate(-29, 0, 0)}},
 	} {
-		_, got, err := k.Handmade("/registry/test.example.com/widgets/ns/w", value(""), value(before), born)
+		_, got, err := k.AcceptValue("/registry/test.example.com/widgets/ns/w", value(""), value(before), born)
 		if err != nil {
 			t.Fatal(err)
 		}
