@@ -24,7 +24,7 @@ import (
 type chainEnd struct {
 	*Definitions
 	before Before
-	again  *router.Director // the server of definitions once more, but with none as its end
+	again  *router.Director // tries the link of the definitions again; none answers if that fails, too
 	ask    *pacedQuestion   // nil: no other server uses the store
 }
 
