@@ -25,8 +25,8 @@ import (
 // header Connection: close tells the client so.
 //
 // If a connection has just had a watch refused, its next watch will probably be refused, too, and a
-// refusal should be cheap: for refusedFor, apart leaves watches of that connection to net/http. If
-// such a watch succeeds it takes more memory; nothing else differs.
+// refusal should be cheap. So for the time refusedFor, apart leaves watches of that connection to
+// net/http. If such a watch succeeds, it takes more memory; nothing else differs.
 func apart(h http.Handler, log *zap.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !mayStream(r) {
@@ -232,8 +232,8 @@ func (s *stream) FlushError() error {
 	return http.NewResponseController(s.ResponseWriter).Flush()
 }
 
-// maxFrames is the number of bytes of a stream that are collected before they are sent: the size of
-// a TLS record.
+// maxFrames is the number of bytes after which the collected chunks of a stream are sent, even
+// without a flush: the size of a TLS record.
 const maxFrames = 16 << 10
 
 // frames holds buffers for chunks.
@@ -261,8 +261,8 @@ func (s *stream) send() error {
 	return err
 }
 
-// SetReadDeadline is for http.ResponseController. A hijacked connection has no read deadline: it is
-// only read to notice that the client leaves.
+// SetReadDeadline is for http.ResponseController. It does nothing for a hijacked connection, which
+// is read only to notice that the client closes it.
 func (s *stream) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 const (
 	burstSize = 1000
 	burstRest = 300 * time.Millisecond
-	// burstWorth is the largest live heap, in bytes for each arrival, for which a forced collection
-	// is worth its time: it then takes less time than the handshakes took.
+	// A forced collection is worth its time if the live heap has at most burstWorth bytes for each
+	// arrival: it then takes less time than the handshakes took.
 	burstWorth = 256 << 10
 )
 

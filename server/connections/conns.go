@@ -35,9 +35,9 @@ func maxConns(files uint64) int {
 
 // conns bounds the connections of all listeners together. At the bound each new connection closes
 // the one that has been idle for longest: first among strangers' connections, then among the
-// others. A connection in use is never closed; if all are in use none is accepted, and clients wait
-// in the system's queue. Cost: a lock for some instructions at the begin and the end of a request,
-// and no allocation.
+// others. A connection in use is never closed. If all are in use, the new connection and those
+// behind it in the system's queue wait. A request takes the lock at its begin and its end, for a
+// few instructions, and allocates nothing.
 type conns struct {
 	bound   int
 	streams int // bound on the open HTTP/2 streams of each connection
@@ -46,7 +46,7 @@ type conns struct {
 	mu       sync.Mutex
 	freed    sync.Cond // signals that a connection was closed or became idle, or a listener closed
 	open     int
-	warned   bool     // the log says that the bound is reached; reset when half is free
+	warned   bool     // the log says that the bound is reached; reset when fewer than half are open
 	waiting  [2]queue // idle connections: 0 of strangers, 1 of others; the longest idle first
 	hijacked queue    // hijacked connections, which net/http no longer knows
 	bursts   *Bursts
@@ -238,7 +238,8 @@ func connOf(nc net.Conn) *conn {
 // wrapper marks the connection of the request, which from then on is no stranger's.
 func MarkAuthenticated(a request.Authenticator) request.Authenticator { return marking{a} }
 
-// marking is the authenticator that MarkAuthenticated returns.
+// marking is the authenticator that MarkAuthenticated returns. It reads the mark before it sets it,
+// because most requests come on a connection that is marked already.
 type marking struct{ request.Authenticator }
 
 // Authenticate implements request.Authenticator.
@@ -264,7 +265,7 @@ type conn struct {
 	frames        bool         // speaks HTTP/2; set before net/http calls changed
 
 	closed bool // guarded by all.mu, like the fields below
-	used   bool // a request has come by it
+	used   bool // a request has come on it
 
 	// The connections before and after c in its queue; nil if c is in none.
 	prev, next *conn
@@ -300,7 +301,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// CloseWrite lets net/http end an answer although the body of the request has not been read.
+// CloseWrite lets net/http send the end of an answer before it closes the connection, although the
+// client is still sending the body of its request.
 func (c *conn) CloseWrite() error {
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return w.CloseWrite()
