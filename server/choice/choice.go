@@ -62,7 +62,8 @@ type Config struct {
 	// Profile names the profile; "" keeps all built-in resources.
 	Profile string
 	// Runtime turns versions and resources on and off, after Profile. Keys are group/version,
-	// group/version/resource or a word; values "true" or "false". (--runtime-config)
+	// group/version/resource or a word. Values are "true" or "false"; for a key other than a word
+	// also "", which means true, and what strconv.ParseBool accepts. (--runtime-config)
 	Runtime map[string]string
 }
 
@@ -113,7 +114,8 @@ func (c *choice) setVersion(gv meta.GroupVersion, on bool) {
 	maps.DeleteFunc(c.resources, func(gvr meta.GroupVersionResource, _ bool) bool { return gvr.GroupVersion() == gv })
 }
 
-// keep turns off all resources of a built-in group except those in some.
+// keep turns off all resources of a built-in group except those in some. It does nothing to a group
+// that is not built in, because profiles are about Kubernetes' own resources.
 func (c *choice) keep(some []meta.GroupResource, g *generic.Group) {
 	for _, gr := range g.Names() {
 		if !g.BuiltIn || slices.Contains(some, gr) {
