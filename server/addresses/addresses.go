@@ -17,6 +17,9 @@ import (
 	serviceloops "github.com/coracle-project/coracle/server/loops/services"
 )
 
+// This file makes the parts of the package and gives the server their hooks. Package server calls
+// New, and adds the hooks to its own.
+
 // The resources that this package works with.
 var (
 	namespaces     = meta.GroupResource{Resource: "namespaces"}
@@ -42,12 +45,12 @@ type Needs struct {
 	Client *client.Client
 	// Loops runs loops that use Client. The server stops it before it refuses requests.
 	Loops *generic.Work
-	// Shared: other servers may work on the same store.
+	// Shared says that other servers may work on the same store.
 	Shared bool
-	// Lease: the server keeps a Lease, if Shared.
+	// Lease says that the server keeps a Lease. It counts only if Shared is set.
 	Lease bool
-	// RequestTimeout bounds the time of a write: the repair lets an IPAddress exist without its
-	// Service for at least so long.
+	// RequestTimeout bounds the time of a write. The repair does not delete an IPAddress without a
+	// Service before that time has passed, because the Service may still be written.
 	RequestTimeout time.Duration
 }
 

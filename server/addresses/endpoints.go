@@ -29,7 +29,8 @@ type endpointResolver struct {
 	kept map[callout.Service]*serviceEndpoints // by namespace and name, without a port
 }
 
-// maxEndpoints bounds the number of Services whose slices are kept. At the bound all are dropped.
+// maxEndpoints bounds the number of Services whose slices are kept. At the bound, the slices of all
+// Services are dropped; those that are needed are read again.
 const maxEndpoints = 256
 
 // serviceEndpoints are the endpoint slices of one Service. Readers take no lock.
@@ -138,7 +139,8 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (sli
 			next.slices[ch.Name] = slice
 		}
 	}
-	e.now.Store(next) // if several reads end at once any result will do: the next read adds what it lacks
+	// If several reads end at once, any of their results will do: the next read adds what it lacks.
+	e.now.Store(next)
 	return next.slices, nil
 }
 
