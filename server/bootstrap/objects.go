@@ -36,7 +36,7 @@ const DefaultNamespace = "default"
 // systemNamespace is the namespace of the objects that belong to the cluster itself.
 const systemNamespace = "kube-system"
 
-// standingNamespaces are the namespaces that every cluster has. A deleted one is made again.
+// standingNamespaces are the namespaces that every cluster has.
 var standingNamespaces = []string{DefaultNamespace, systemNamespace, "kube-public", "kube-node-lease"}
 
 // addNamespaces makes the standing namespaces that do not exist.
@@ -71,7 +71,8 @@ var classUses = map[string]string{
 	"system-node-critical": "Used for system critical pods that must not be moved from their current node.",
 }
 
-// addClasses makes the PriorityClasses. Admission lets nobody delete them.
+// addClasses makes the PriorityClasses that do not exist. Admission lets nobody delete them, so no
+// loop keeps them.
 func (b *Bootstrap) addClasses(ctx context.Context) error {
 	var list []*schedulingv1.PriorityClass
 	for name, value := range schedulingv1.SystemClasses {
