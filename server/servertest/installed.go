@@ -57,8 +57,8 @@ func installed(paths []string, definitions []any, hooks *Webhooks) ([]manifest.O
 	return last(objects), nil
 }
 
-// last returns objects without those that come again later under the same kind and name. The later
-// object takes the position of the first.
+// last returns objects without repetitions: of several objects with the same kind and name it keeps
+// the last, at the position of the first.
 func last(objects []manifest.Object) []manifest.Object {
 	type key struct {
 		meta.GroupKind
@@ -134,8 +134,8 @@ func (w *Webhooks) call(o *manifest.Object) ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// callForDefinition replaces spec.conversion of a definition. The objects are converted by w if
-// w.Converts says so, and not converted otherwise. The path of the webhook stays.
+// callForDefinition replaces spec.conversion of a definition. If w.Converts says so, the webhook of
+// w converts the objects; otherwise nothing converts them. The path of the webhook stays.
 func (w *Webhooks) callForDefinition(definition tree) error {
 	var spec tree
 	var group string

@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	knownSecrets = 256     // remembered strings; the oldest is forgotten first
+	knownSecrets = 256     // strings that are remembered; the oldest are forgotten first
 	leastSecret  = 8       // bytes; shorter strings are in logs by chance
 	shownLines   = 5       // lines that a Log keeps
 	longestLine  = 1 << 20 // bytes; a longer line is searched in parts
 )
 
-// known are the credentials that any test of the process has used, each as it is and in base64. All
-// logs are searched for all of them, because a server must not log another server's credentials
-// either.
+// known are the credentials that Learn was told of, each as it is and in base64. All logs are
+// searched for all of them, because a server must not log another server's credentials either.
 var known struct {
 	mu   sync.Mutex
 	last []string
@@ -44,16 +43,16 @@ func Learn(secrets ...string) {
 }
 
 // forms matches credentials by their form: JSON web tokens, Authorization headers, bootstrap tokens
-// and private keys. Each match of forms contains one of marks, except bootstrap tokens.
+// and private keys. Each match of forms, except a bootstrap token, contains one of marks.
 var (
 	forms = regexp.MustCompile(`eyJ[\w-]{8,}\.eyJ[\w-]{8,}|\b(?:Bearer|Basic) [\w+/=.~-]{8,}|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|PRIVATE KEY|` +
 		strings.Join(encodedAnywhere("PRIVATE KEY"), "|"))
 	marks = append(encodedAnywhere("PRIVATE KEY"), "PRIVATE KEY", "eyJ", "Bearer ", "Basic ")
 )
 
-// mayHold reports whether forms may match a line. It is never false for a line that matches. It
-// exists because the regular expression alone would take a tenth of the time of all tests with the
-// race detector.
+// mayHold reports whether forms may match a line. It never returns false for a line that matches.
+// It exists because the regular expression alone, with the race detector, would take a tenth of the
+// time of all tests.
 func mayHold(line []byte) bool {
 	if slices.ContainsFunc(marks, func(mark string) bool { return bytes.Contains(line, []byte(mark)) }) {
 		return true
