@@ -80,7 +80,8 @@ func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) erro
 		serving.Go(func() { failed <- srv.Serve(port) })
 	}
 	notify(readyState)
-	// The pages are not forgotten at once: a client that waits for the stand-in is answered first.
+	// The pages of the program are dropped only after startTime, when the client that has waited
+	// for the stand-in has been answered.
 	defer time.AfterFunc(startTime, forgetStart).Stop()
 	select {
 	case <-ctx.Done():

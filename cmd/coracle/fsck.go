@@ -14,7 +14,7 @@ import (
 // The exit codes of fsck and migrate, beside 0.
 const (
 	exitUnreadable = 1 // some objects cannot be read
-	exitFailed     = 2 // the command failed, so it is unknown whether some cannot be read
+	exitFailed     = 2 // the command failed, so nobody knows whether all objects can be read
 )
 
 // exitError is an error that decides the exit code of the program.

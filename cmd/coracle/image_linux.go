@@ -28,9 +28,8 @@ func forgetStart() {
 		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &mode); err != nil {
 			continue
 		}
-		if strings.HasSuffix(line, " "+program+"\n") &&
-			!strings.Contains(mode,
-				"w") { // pages that can be written may differ from the file, so dropping them would lose data
+		// Pages that can be written may differ from the file, so dropping them would lose data.
+		if strings.HasSuffix(line, " "+program+"\n") && !strings.Contains(mode, "w") {
 			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED)
 		}
 	}

@@ -34,9 +34,9 @@ func versionText() string {
 		server.Version, server.KubernetesVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// versionFlag is kube-apiserver's --version. --version and --version=raw print the version, and the
-// program ends. --version=vX.Y.Z-SUFFIX has the server run and report that version at /version;
-// X.Y.Z must be the real one.
+// versionFlag is kube-apiserver's --version. With --version or --version=raw the program prints the
+// version and ends. With --version=vX.Y.Z-SUFFIX the server runs, and reports that version at
+// /version; X.Y.Z must be the version of the Kubernetes API that it serves.
 type versionFlag struct {
 	show     string // what to print: "" for nothing, "true" or "raw"
 	reported string

@@ -16,7 +16,8 @@ type auditing struct {
 }
 
 // auditSink holds the flags of one backend that audit events go to: the log file or the webhook.
-// Both have the flags up to eventBytes; the prefix of their names is "audit-" and the sink's name.
+// Both backends have the flags up to eventBytes, whose names begin with audit-log- or
+// audit-webhook-.
 type auditSink struct {
 	name                   string // "log" or "webhook"
 	destination            string // a file; "" for a backend that is not used

@@ -22,7 +22,7 @@ import (
 // they are.
 type authentication struct {
 	anonymous bool
-	lookup    bool  // look whether the secret of a legacy token still exists
+	lookup    bool  // check that the secret of a legacy token still has the token
 	extend    bool  // let tokens of pods be good for a year
 	claims    pairs // claims that the token of an OpenID Connect provider must have
 }
@@ -256,8 +256,8 @@ func checkFilled(flag string, values []string) error {
 	return nil
 }
 
-// finishTokens checks, in kube-apiserver's place, that the flags are given without which no service
-// account token can be signed.
+// finishTokens checks, for `coracle kube-apiserver`, that all flags are given that the signing of
+// service account tokens needs.
 func (o *Options) finishTokens() error {
 	c := &o.config.Authentication
 	sa := &c.ServiceAccounts

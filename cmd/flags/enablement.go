@@ -19,9 +19,9 @@ func (o *Options) bindEnablement(s *section) {
 		"API versions and resources to turn on or off: apps/v1=false, apps/v1/deployments=true, /v1/pods=false, api/all=false")
 }
 
-// finishEnablement hands the switches to the Config. kube-apiserver accepts several names for the
-// version v1 of the legacy group: v1 and api/v1, whatever follows after a slash, are /v1 here.
-// api/legacy does nothing.
+// finishEnablement writes the entries into the Config. The Config calls version v1 of the core
+// group /v1. As in kube-apiserver, the keys v1 and api/v1 mean the same, and the rest of such a
+// key, after another slash, does not count. The key api/legacy does nothing.
 func (o *Options) finishEnablement() error {
 	runtime := maps.Clone(o.enablement.runtime.values)
 	for key, value := range o.enablement.runtime.values {

@@ -24,9 +24,9 @@ func (o *Options) bindFeatures(s *section) {
 		"either way", "enable-priority-and-fairness")
 }
 
-// finishFeatures returns an error if priority and fairness is on, but --runtime-config turns the
-// API off that configures it. The first of the three names that --runtime-config has decides: a
-// version counts before api/ga, and that before api/all.
+// finishFeatures returns an error if priority and fairness is on, but --runtime-config turns off
+// the API that configures it. If --runtime-config has several of the three names, the first in the
+// order of the loop decides: a version counts before api/ga, and api/ga before api/all.
 func (o *Options) finishFeatures() error {
 	o.config.API.Without.PriorityAndFairness = !o.features.fairness
 	if !o.features.fairness {

@@ -82,8 +82,8 @@ var guards = map[string]struct {
 // gates is the flag --feature-gates. It keeps the entries as text until finishGates reads them:
 // kube-apiserver, too, reports an unknown gate only after all flags have been parsed.
 type gates struct {
-	asked map[string][]string // entries Name=bool by component; "" where an entry names no component
-	on    map[string]bool     // what the flag sets, AllAlpha and AllBeta resolved; set by finishGates
+	asked map[string][]string // entries Name=bool by component; "" if an entry names no component
+	on    map[string]bool     // each gate that the flag sets, also by AllAlpha or AllBeta; from finishGates
 }
 
 // String implements pflag.Value.
@@ -217,8 +217,8 @@ func (g *gates) resolve(asked map[string]bool) error {
 	return m.err()
 }
 
-// reportGates refuses each gate of guards that asks for its protection, and adds one line for the
-// log that names all gates whose value this server does not follow.
+// reportGates refuses each gate of guards whose value asks for the protection. It adds one line for
+// the log that names all gates whose value makes no difference to this server.
 func (o *Options) reportGates(asked map[string]bool) {
 	var without []string
 	for _, name := range slices.Sorted(maps.Keys(o.generic.gates.on)) {

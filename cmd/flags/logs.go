@@ -15,9 +15,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The section "Logs". It is the only section that acts: finishLogs opens the log that all others
-// write to. Options.Finish calls finishLogs right after the feature gates, on which the forms of
-// the log depend.
+// The section "Logs". It is the only section that does more than fill the Config: finishLogs opens
+// the log. Options.Finish calls finishLogs right after the feature gates, because they decide which
+// forms the log may have.
 
 // logs holds the values of the flags about the log.
 type logs struct {
@@ -33,7 +33,7 @@ type logs struct {
 type stream struct {
 	name   string   // the format
 	split  bool     // errors go to standard error, all other lines to standard output
-	buffer quantity // bytes of these other lines that are collected before a write; 0 for no buffer
+	buffer quantity // bytes of lines for standard output that are collected before a write; 0: no buffer
 }
 
 // bindLogs declares the flags of the section. Each format has flags of its own.
@@ -57,8 +57,8 @@ func (o *Options) bindLogs(s *section) {
 // from -v=3 on; here such lines have the level debug.
 const debugVerbosity = 3
 
-// finishLogs checks the section and opens the log. Of --log-level and -v the one that asks for more
-// counts.
+// finishLogs checks the section and opens the log. If --log-level and -v differ, the log has the
+// lines that either asks for.
 func (o *Options) finishLogs() error {
 	if err := o.checkLogs(); err != nil {
 		return err
@@ -144,7 +144,7 @@ func (o *Options) checkLogs() error {
 	return m.err()
 }
 
-// level is the flag -v: a number, of which a larger one logs more.
+// level is the flag -v. A larger number logs more.
 type level int32
 
 // String implements pflag.Value.

@@ -118,8 +118,8 @@ const (
 	mostRanges       = 2 // one for each IP family
 )
 
-// completeMisc reads the ranges of cluster IPs. A range that is not one ends Finish here, as in
-// kube-apiserver; a third range is reported by checkRanges.
+// completeMisc reads the ranges of cluster IPs. If an entry is no range, Finish ends here, as in
+// kube-apiserver. checkRanges reports a third range.
 func (o *Options) completeMisc() error {
 	if o.misc.clusterIPRange == "" {
 		return nil
@@ -207,7 +207,7 @@ func checkSigningEndpoint(sa *identity.ServiceAccounts) error {
 // versions that it does not serve to them (KEP-4020).
 var peerFlags = []string{"peer-ca-file", "peer-advertise-ip", "peer-advertise-port"}
 
-// checkPeers refuses peerFlags without the feature gate that they belong to.
+// checkPeers returns an error if one of peerFlags is set and their feature gate is off.
 func (o *Options) checkPeers() error {
 	const gate = "UnknownVersionInteroperabilityProxy"
 	var m mistakes
@@ -219,8 +219,8 @@ func (o *Options) checkPeers() error {
 	return m.err()
 }
 
-// checkCoordination checks that a leader's lease is longer than its attempts to renew it, and those
-// longer than the wait between two attempts.
+// checkCoordination checks that a lease lasts longer than the time in which its leader tries to
+// renew it, and that this time is longer than the pause between two attempts.
 func (o *Options) checkCoordination() error {
 	var m mistakes
 	if o.misc.lease <= o.misc.renewal {

@@ -51,9 +51,10 @@ func (o *Options) finishOwn() error {
 	return nil
 }
 
-// keptByFlag names the flag that has the server keep something in its data folder; "" if nothing is
-// kept there. `coracle serve` keeps it in ./.coracle. In kube-apiserver's place nobody expects a
-// new folder in the directory where the program was started, so the flag must come with --data-dir.
+// keptByFlag returns the flag because of which the server keeps something in its data folder, or ""
+// if it keeps nothing there. The data folder of `coracle serve` is ./.coracle. But nobody expects
+// that `coracle kube-apiserver` makes a folder in the directory where it was started, so there such
+// a flag needs --data-dir.
 func (o *Options) keptByFlag() string {
 	switch engine := o.config.Storage.Engine; {
 	case engine == server.StorageEmbedded || engine == server.StorageFile:

@@ -57,7 +57,7 @@ func (s *section) deprecate(name, text string) {
 	s.Lookup(name).Hidden = false
 }
 
-// hide does the same as deprecate, and leaves the flag out of the help.
+// hide has pflag print text whenever the flag is given, and leaves the flag out of the help.
 func (s *section) hide(name, text string) {
 	if err := s.MarkDeprecated(name, text); err != nil {
 		panic(err) // a mistake in this package: the section has no flag of that name, or text is empty
@@ -69,7 +69,7 @@ func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
 
-// note returns the text of an annotation, or "" if the flag does not have it.
+// annotation returns the text of an annotation, or "" if the flag does not have it.
 func annotation(f *pflag.Flag, key string) string {
 	if a := f.Annotations[key]; len(a) > 0 {
 		return a[0]

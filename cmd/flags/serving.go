@@ -12,6 +12,9 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
+// The section "Secure serving": the addresses, the ports and the certificates of the server.
+// Options.Finish calls finishServing among the checks of all sections, and applyServing after them.
+
 // serving holds the values of the section "Secure serving" that do not go into the Config as they
 // are.
 type serving struct {
@@ -77,7 +80,7 @@ func (o *Options) applyServing() error {
 			return fmt.Errorf("curve preference %d is out of range (must be 1-%d)", id, math.MaxUint16)
 		case slices.Contains(c.TLS.Curves, curve):
 			return fmt.Errorf("duplicate curve preference %d", id)
-		case strings.HasPrefix(curve.String(), "CurveID("): // Go prints a curve so that it has no name for
+		case strings.HasPrefix(curve.String(), "CurveID("): // so Go prints a curve that it does not know
 			return fmt.Errorf("curve preference %d is not supported by the current Go version", id)
 		}
 		c.TLS.Curves = append(c.TLS.Curves, curve)

@@ -14,7 +14,7 @@ import (
 // versions holds both versions, as given and as read.
 type versions struct {
 	emulated, compatible []string // the values of the flags
-	forward, runtime     bool     // --emulation-forward-compatible; the same for what --runtime-config names
+	forward, runtime     bool     // --[runtime-config-]emulation-forward-compatible
 
 	// emulates is the release whose behaviour is asked for; worksWith is the oldest release that
 	// must be able to read the stored objects.
