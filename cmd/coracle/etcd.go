@@ -37,7 +37,7 @@ const etcdName = "etcd"
 func etcdCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                etcdName,
-		Short:              "Stand in for etcd before a kube-apiserver that is this program and keeps the data",
+		Short:              "Take the place of etcd for a kube-apiserver that is this program and stores the objects itself",
 		DisableFlagParsing: true,
 		SilenceUsage:       true,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,7 +25,7 @@ func TestEtcdFlags(t *testing.T) {
 		{"--no-such-flag", "flag provided but not defined: -no-such-flag"},
 		{"--cert-file=a", "in the clear"},
 		{"--client-cert-auth", "in the clear"},
-		{"--initial-cluster=a=http://a:1,b=http://b:1", "one member only"},
+		{"--initial-cluster=a=http://a:1,b=http://b:1", "only one member"},
 		{"--discovery=http://a", "there are no other members"},
 		{"gateway", `"gateway" is not a valid flag`},
 	} {

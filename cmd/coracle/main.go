@@ -54,7 +54,7 @@ func withHint(cmd *cobra.Command, err error) error {
 func oneArgument(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return withHint(cmd, fmt.Errorf("one argument is needed, %s: got %d", name, len(args)))
+			return withHint(cmd, fmt.Errorf("give one argument, %s: got %d", name, len(args)))
 		}
 		return nil
 	}

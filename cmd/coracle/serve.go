@@ -148,7 +148,7 @@ func greet(out io.Writer, s *server.Server) {
 		if path := s.Kubeconfig(); path != "" {
 			fmt.Fprintf(&b, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
 		} else {
-			b.WriteString("there is no administrator's kubeconfig: use a certificate by a CA of --client-ca-file\n")
+			b.WriteString("there is no kubeconfig for the administrator: use credentials of your own, such as a certificate of a CA in --client-ca-file\n")
 		}
 	}
 	if addr := s.PlainAddress(); addr != nil {

@@ -45,7 +45,7 @@ type versionFlag struct {
 // addVersionFlag adds the flag to those of a command.
 func addVersionFlag(f *pflag.FlagSet) *versionFlag {
 	v := &versionFlag{reported: server.KubernetesVersion}
-	f.Var(v, "version", "print the version, or with =raw all that is known of it; =vX.Y.Z... sets what the server says")
+	f.Var(v, "version", "print the version and end; =raw prints all its parts; =vX.Y.Z-SUFFIX sets the version that the running server reports")
 	f.Lookup("version").NoOptDefVal = "true"
 	return v
 }

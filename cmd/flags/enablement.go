@@ -16,7 +16,7 @@ type enablement struct {
 func (o *Options) bindEnablement(s *section) {
 	o.enablement.runtime.bare = true
 	s.Var(&o.enablement.runtime, "runtime-config",
-		"API versions and resources to turn on or off: apps/v1=false, apps/v1/deployments=true, /v1/pods=false, api/all=false")
+		"API versions and resources to turn on or off, separated by commas: such as apps/v1=false, apps/v1/deployments=true, /v1/pods=false, api/beta=false")
 }
 
 // finishEnablement writes the entries into the Config. The Config calls version v1 of the core
@@ -40,7 +40,7 @@ func (o *Options) finishEnablement() error {
 // bindEgress declares the section "Egress selector", which has one flag.
 func (o *Options) bindEgress(s *section) {
 	s.String("egress-selector-config-file", "",
-		"EgressSelectorConfiguration file: the proxies by which the server reaches others")
-	s.refuse("the server connects without a proxy, so its connections would leave the network that the proxy stands for",
+		"EgressSelectorConfiguration file, which names the proxies through which the server connects to other programs")
+	s.refuse("this server connects without a proxy, so its connections would bypass the proxies of the file",
 		"egress-selector-config-file")
 }

@@ -14,13 +14,13 @@ type features struct {
 // bindFeatures declares the flags about profiles, and about priority and fairness.
 func (o *Options) bindFeatures(s *section) {
 	s.BoolVar(&o.config.Serving.Debug.Profiles.Contention, "contention-profiling", false,
-		"fill the profiles block and mutex, at some cost")
+		"collect the profiles block and mutex, which slows the server down a little")
 	s.StringVar(&o.config.Serving.Debug.Profiles.Socket, "debug-socket-path", "",
-		"Unix socket that serves profiles to whoever may open it")
+		"path of a Unix socket that serves profiles, without authentication, to all processes that may open it")
 	s.BoolVar(&o.config.Serving.Debug.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/")
 	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true,
-		"keep the status of FlowSchemas, which do not share out requests yet")
-	s.explain("false leaves the status of FlowSchemas alone. --max-requests-inflight and --max-mutating-requests-inflight bound requests "+
+		"keep the status of FlowSchemas up to date; FlowSchemas do not affect requests yet")
+	s.explain("if false, the server does not write the status of FlowSchemas. --max-requests-inflight and --max-mutating-requests-inflight bound requests "+
 		"either way", "enable-priority-and-fairness")
 }
 

@@ -73,10 +73,10 @@ var guards = map[string]struct {
 	asked bool
 	why   string
 }{
-	"AllowServiceExternalIPs": {false, "nothing here keeps externalIPs out of services"},
+	"AllowServiceExternalIPs": {false, "this server has nothing that keeps externalIPs out of Services"},
 	"ConstrainedImpersonation": {false,
-		"users who hold rights to constrained impersonation would keep them"},
-	"ManifestBasedAdmissionControlConfig": {true, "no policies or webhooks are read from files"},
+		"this server always has constrained impersonation, so users with rights to it would keep them"},
+	"ManifestBasedAdmissionControlConfig": {true, "this server reads no policies or webhooks from files"},
 }
 
 // gates is the flag --feature-gates. It keeps the entries as text until finishGates reads them:

@@ -39,17 +39,17 @@ type stream struct {
 // bindLogs declares the flags of the section. Each format has flags of its own.
 func (o *Options) bindLogs(s *section) {
 	l := &o.logs
-	s.StringVar(&l.format, "logging-format", "text", "form of the log: text or json")
-	s.VarP(&l.verbosity, "v", "v", "how much is logged: from 3 on as much as --log-level=debug")
-	s.DurationVar(&l.flush, "log-flush-frequency", 5*time.Second, "how long lines may be put together in a buffer")
-	s.Var(&l.files, "vmodule", "how much is logged by files of kube-apiserver, as pattern=N")
-	s.ignore("the files that it names are not here", "vmodule")
+	s.StringVar(&l.format, "logging-format", "text", "format of the log: text or json")
+	s.VarP(&l.verbosity, "v", "v", "verbosity of the log; 3 and above are like --log-level=debug")
+	s.DurationVar(&l.flush, "log-flush-frequency", 5*time.Second, "longest time that a line stays in a buffer of the log")
+	s.Var(&l.files, "vmodule", "verbosity of single source files of kube-apiserver, as pattern=N")
+	s.ignore("this program does not have the source files of kube-apiserver", "vmodule")
 	l.text.name, l.json.name = "text", "json"
 	for _, form := range []*stream{&l.text, &l.json} {
 		s.BoolVar(&form.split, "log-"+form.name+"-split-stream", false,
-			"write errors to standard error, and all other lines to standard output")
+			"write errors to standard error, and all other lines to standard output; needs the feature gate LoggingAlphaOptions")
 		s.Var(&form.buffer, "log-"+form.name+"-info-buffer-size",
-			"bytes that these other lines are put together to; 0 for each at once")
+			"size in bytes of the buffer for the lines on standard output; 0 for no buffer; needs the feature gate LoggingAlphaOptions")
 	}
 }
 

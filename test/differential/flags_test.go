@@ -383,7 +383,8 @@ var refusedPlugins = []string{
 
 func init() {
 	for _, name := range refusedPlugins {
-		refusals["the admission plugin "+name] = "--enable-admission-plugins=" + name
+		refusals["--enable-admission-plugins: "+name] = "--enable-admission-plugins=" + name
+		refusals["--admission-control: "+name] = "--admission-control=" + name
 	}
 }
 
