@@ -46,17 +46,17 @@ type validation struct {
 	stdin       io.Reader
 	out, errors io.Writer
 
-	judge *server.Validator
-	bad   int // objects with mistakes, and files that cannot be read
+	validator *server.Validator
+	bad       int // objects with mistakes, and files that cannot be read
 }
 
 // run checks the objects in files. It reads all files before it checks anything, and adds the
 // definitions first: an object may stand before its definition.
 func (v *validation) run(ctx context.Context, files, definitions []string) (err error) {
-	if v.judge, err = server.NewValidator(ctx, server.APIConfig{}); err != nil {
+	if v.validator, err = server.NewValidator(ctx, server.APIConfig{}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, v.judge.Close()) }()
+	defer func() { err = errors.Join(err, v.validator.Close()) }()
 	objects := slices.Concat(v.read(definitions), v.read(files))
 	slices.SortStableFunc(objects, func(a, b manifest.Object) int { return rank(&a) - rank(&b) })
 	for i := range objects {
@@ -120,7 +120,7 @@ func (v *validation) readStdin() ([]manifest.Object, error) {
 // wrong, or one line for an error that is not about fields.
 func (v *validation) check(ctx context.Context, o *manifest.Object) {
 	about := fmt.Sprintf("%s: %s %q", o.File, o.Kind.Kind, o.Name)
-	warnings, err := v.judge.Check(ctx, o)
+	warnings, err := v.validator.Check(ctx, o)
 	for _, w := range warnings {
 		fmt.Fprintf(v.errors, "%s: Warning: %s\n", about, w)
 	}

@@ -38,8 +38,8 @@ const (
 //go:embed gates.txt
 var gatesText string
 
-// knownGates returns the gates of gates.txt by name. The file is read at the first call.
-var knownGates = sync.OnceValue(func() map[string]gate {
+// allGates returns the gates of gates.txt by name. The file is read at the first call.
+var allGates = sync.OnceValue(func() map[string]gate {
 	byName := map[string]gate{}
 	for line := range strings.Lines(gatesText) {
 		words := strings.Fields(line)
@@ -124,7 +124,7 @@ func (g *gates) enabled(name string) bool {
 	if on, said := g.on[name]; said {
 		return on
 	}
-	return knownGates()[name].on
+	return allGates()[name].on
 }
 
 // component is the component that kube-apiserver's gates and versions belong to. An entry
@@ -182,7 +182,7 @@ func readGates(list []string) (map[string]bool, error) {
 // its default, and a gate that is on has all the gates on that it needs. An unknown gate ends the
 // check.
 func (g *gates) resolve(asked map[string]bool) error {
-	byName := knownGates()
+	byName := allGates()
 	g.on = maps.Clone(asked)
 	var m mistakes
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
@@ -228,7 +228,7 @@ func (o *Options) reportGates(asked map[string]bool) {
 		switch {
 		case guarding && said && guard.asked == on:
 			o.refusals = append(o.refusals, fmt.Errorf("--feature-gates %s=%t is refused: %s", name, on, guard.why))
-		case !knownGates()[name].follows(on):
+		case !allGates()[name].follows(on):
 			without = append(without, fmt.Sprintf("%s=%t", name, on))
 		}
 	}

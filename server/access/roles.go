@@ -84,8 +84,8 @@ func (s *roleSource) Read(ctx context.Context, mark any) (rbac.Update, error) {
 			return u, nil
 		}
 		u.Changes = append(u.Changes, changes...)
-		for _, place := range at {
-			least = max(least, place.Revision())
+		for _, position := range at {
+			least = max(least, position.Revision())
 		}
 	}
 }

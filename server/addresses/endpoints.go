@@ -45,8 +45,8 @@ type slicesByName map[string]*discoveryv1.EndpointSlice
 // slicesRead are the slices of one Service, as of one Position in the history of all slices. It
 // does not change.
 type slicesRead struct {
-	place  registry.Position
-	slices slicesByName
+	position registry.Position
+	slices   slicesByName
 }
 
 // resolve returns the address of a ready endpoint, chosen at random. It prefers endpoints of the
@@ -108,17 +108,17 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (sli
 		return nil, nil
 	}
 	was := e.now.Load()
-	if was != nil && store.Holds(was.place) {
+	if was != nil && store.Holds(was.position) {
 		return was.slices, nil
 	}
 	if was == nil {
 		was = new(slicesRead)
 	}
-	changes, whole, place, err := store.Since(ctx, was.place, 0)
+	changes, whole, position, err := store.Since(ctx, was.position, 0)
 	if err != nil {
 		return nil, err
 	}
-	next := &slicesRead{place: place, slices: slicesByName{}}
+	next := &slicesRead{position: position, slices: slicesByName{}}
 	if !whole {
 		maps.Copy(next.slices, was.slices)
 	}

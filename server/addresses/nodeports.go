@@ -115,12 +115,12 @@ func (r *portRepair) pass(ctx context.Context) error {
 // a second time, because the port may have been allocated between the reading of the record and
 // that of the Services. A port is missing only if it was missing both times.
 func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
-	round, err := r.look(ctx)
+	round, err := r.readBoth(ctx)
 	if err != nil || len(round.missing) == 0 {
 		return round, err
 	}
 	before := round.missing
-	if round, err = r.look(ctx); err != nil {
+	if round, err = r.readBoth(ctx); err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(round.missing, func(h portHolder, _ *corev1.Service) bool { return before[h] == nil })
@@ -130,9 +130,9 @@ func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
 	return round, nil
 }
 
-// look reads the record and then the Services. The order matters: a port that a Service has must
+// readBoth reads the record and then the Services. The order matters: a port that a Service has must
 // have been in the record before the Service was written.
-func (r *portRepair) look(ctx context.Context) (*portRound, error) {
+func (r *portRepair) readBoth(ctx context.Context) (*portRound, error) {
 	taken, rev, err := r.ports.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (r *portRepair) look(ctx context.Context) (*portRound, error) {
 		if err != nil {
 			return nil, err
 		}
-		round.see(svc)
+		round.checkService(svc)
 	}
 	round.findLeaks(r.leaks, hidden)
 	return round, nil
@@ -188,9 +188,9 @@ func (r *portRound) found(svc *corev1.Service, reason, format string, args ...an
 	r.findings = append(r.findings, portFinding{svc, reason, fmt.Sprintf(format, args...)})
 }
 
-// see compares the ports of one Service with the record, and with the ports of the Services seen
+// checkService compares the ports of one Service with the record, and with the ports of the Services seen
 // before.
-func (r *portRound) see(svc *corev1.Service) {
+func (r *portRound) checkService(svc *corev1.Service) {
 	for _, port := range allocatedPorts(svc) {
 		var outside *ports.NotInRangeError
 		switch err := r.used.Take(port); {

@@ -31,8 +31,8 @@ type repair struct {
 	// pass compares everything once. If it returns again, the next pass runs even if nothing has
 	// changed by then.
 	pass func(ctx context.Context) (again bool, err error)
-	// of are the resources that pass reads. While they do not change, no further pass is needed.
-	of []meta.GroupResource
+	// resources are the resources that pass reads. While they do not change, no further pass is needed.
+	resources []meta.GroupResource
 	// follow repairs single objects as they change, until ctx ends; it may be nil. It calls listed,
 	// perhaps several times, when it has seen all objects that exist; after that it misses no
 	// change.
@@ -91,7 +91,7 @@ func (a *Addresses) startFollowing(ctx context.Context, r *repair) {
 
 // repair makes a pass if one is needed. It returns false if the pass failed.
 func (a *Addresses) repair(ctx context.Context, r *repair) bool {
-	now := a.lastChanges(r.of)
+	now := a.lastChanges(r.resources)
 	if r.seen != nil && slices.Equal(r.seen, now) {
 		return true
 	}
@@ -135,7 +135,7 @@ func newAddressRepair(needs *Needs, ranges []netip.Prefix) *repair {
 	})
 	stores := needs.Resources.Stores
 	return &repair{
-		name: name, pass: r.Pass, of: []meta.GroupResource{services, ipAddresses, serviceCIDRs},
+		name: name, pass: r.Pass, resources: []meta.GroupResource{services, ipAddresses, serviceCIDRs},
 		follow: func(ctx context.Context, listed func()) {
 			failed := func(err error) { log.Warn("watch failed", zap.Error(err)) }
 			if store := stores.Store(ipAddresses); store != nil {

@@ -96,7 +96,7 @@ func (b *Bootstrap) Hooks() []generic.Hook {
 		}
 	}
 	if b.needs.FlowStatus && b.serves(flowSchemas, priorityLevels) {
-		hooks = append(hooks, generic.Hook{Name: "priority-and-fairness-config-consumer", Run: b.tellOfFlows})
+		hooks = append(hooks, generic.Hook{Name: "priority-and-fairness-config-consumer", Run: b.startFlowStatus})
 	}
 	return hooks
 }

@@ -91,9 +91,9 @@ func (b *Bootstrap) addFlows(ctx context.Context) error { return b.flowKeeper().
 
 func (b *Bootstrap) keepFlows(ctx context.Context) { b.flowKeeper().Run(ctx) }
 
-// tellOfFlows starts the loop that keeps the status of FlowSchemas. The loop begins when the server
+// startFlowStatus starts the loop that keeps the status of FlowSchemas. The loop begins when the server
 // is ready, because then all PriorityLevelConfigurations exist.
-func (b *Bootstrap) tellOfFlows(context.Context) error {
+func (b *Bootstrap) startFlowStatus(context.Context) error {
 	b.needs.Run(func(ctx context.Context) {
 		select {
 		case <-b.needs.Ready:

@@ -51,7 +51,7 @@ var profiles = map[string][]meta.GroupResource{
 // CheckProfile returns an error if there is no profile of that name. "" is the profile that keeps
 // everything.
 func CheckProfile(name string) error {
-	if _, known := profiles[name]; !known && name != "" {
+	if _, exists := profiles[name]; !exists && name != "" {
 		return fmt.Errorf("unknown profile %q: there is %s", name, CRDOnly)
 	}
 	return nil
@@ -104,8 +104,8 @@ func (c *choice) serves(gvr meta.GroupVersionResource) bool {
 	if on, said := c.resources[gvr]; said {
 		return on
 	}
-	on, known := c.versions[gvr.GroupVersion()]
-	return on || !known
+	on, said := c.versions[gvr.GroupVersion()]
+	return on || !said
 }
 
 // setVersion turns a version on or off, with all its resources, whatever was set for these before.

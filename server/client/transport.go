@@ -88,7 +88,7 @@ type exchange struct {
 	code   int         // 0 until then
 	failed error       // instead of an answer
 
-	late struct {
+	writeDeadline struct {
 		sync.Mutex
 		timer *time.Timer
 	}
@@ -165,14 +165,14 @@ func (x *exchange) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline makes writes fail from t on; the client then gets io.ErrUnexpectedEOF. The zero
 // time means no deadline.
 func (x *exchange) SetWriteDeadline(t time.Time) error {
-	x.late.Lock()
-	defer x.late.Unlock()
-	if x.late.timer != nil {
-		x.late.timer.Stop()
-		x.late.timer = nil
+	x.writeDeadline.Lock()
+	defer x.writeDeadline.Unlock()
+	if x.writeDeadline.timer != nil {
+		x.writeDeadline.timer.Stop()
+		x.writeDeadline.timer = nil
 	}
 	if !t.IsZero() {
-		x.late.timer = time.AfterFunc(time.Until(t), func() { x.writer.CloseWithError(io.ErrUnexpectedEOF) })
+		x.writeDeadline.timer = time.AfterFunc(time.Until(t), func() { x.writer.CloseWithError(io.ErrUnexpectedEOF) })
 	}
 	return nil
 }

@@ -60,11 +60,11 @@ func TestStreamsHoldLittle(t *testing.T) {
 // streamed serves h over a pipe, and returns the client's end after its request.
 func streamed(t *testing.T, target string, log *zap.Logger, h http.HandlerFunc) (*peer, *conns) {
 	p, all := connectionstest.NewPipes(), newConns(10, MaxStreams, &Bursts{}, zap.NewNop())
-	srv := &http.Server{Handler: apart(h, log), ConnState: all.changed, ConnContext: all.context, ErrorLog: QuietLog(zap.NewNop())}
+	srv := &http.Server{Handler: apart(h, log), ConnState: all.stateChanged, ConnContext: all.context, ErrorLog: QuietLog(zap.NewNop())}
 	go srv.Serve(all.wrap(p))
 	t.Cleanup(func() {
 		srv.Close()
-		_ = all.seeOut(t.Context()) // which has ended: what is left is cut
+		_ = all.awaitHijacked(t.Context()) // which has ended: what is left is cut
 	})
 	c := p.Dial("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")
 	return &peer{t, c, bufio.NewReader(c)}, all
@@ -278,7 +278,7 @@ func TestStreamsAreSeenOut(t *testing.T) {
 		c.answer()
 		synctest.Wait()
 		begun := time.Now()
-		if err := all.seeOut(t.Context()); err != nil || time.Since(begun) != Linger || all.open != 0 {
+		if err := all.awaitHijacked(t.Context()); err != nil || time.Since(begun) != Linger || all.open != 0 {
 			t.Errorf("got %v after %v, %d are open; want the end after %v", err, time.Since(begun), all.open, Linger)
 		}
 	})

@@ -47,7 +47,7 @@ func (c *Bursts) grow(by int) {
 		c.rest = time.AfterFunc(burstRest, c.settled)
 		return
 	}
-	c.again()
+	c.restartTimer()
 }
 
 // moved is called when a connection has closed or had its first request: the burst has not settled
@@ -55,11 +55,11 @@ func (c *Bursts) grow(by int) {
 func (c *Bursts) moved() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.again()
+	c.restartTimer()
 }
 
-// again restarts the timer if there is a burst. The caller holds mu.
-func (c *Bursts) again() {
+// restartTimer restarts the timer if there is a burst. The caller holds mu.
+func (c *Bursts) restartTimer() {
 	if c.rest != nil {
 		c.rest.Reset(burstRest)
 	}

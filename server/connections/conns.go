@@ -17,7 +17,7 @@ import (
 )
 
 // The bound on connections: which are open, which are idle, and which is closed next. Listeners
-// wraps its net.Listeners with conns.wrap, and gives net/http the hooks conns.changed and
+// wraps its net.Listeners with conns.wrap, and gives net/http the hooks conns.stateChanged and
 // conns.context.
 
 // reservedFiles is the number of file descriptors that connections leave to the rest of the
@@ -89,7 +89,7 @@ func (l *bounded) Accept() (net.Conn, error) {
 		}
 		return nil, err
 	}
-	c := &conn{Conn: nc, all: l.all, streams: newBudget(float64(l.all.streams), knownRate)}
+	c := &conn{Conn: nc, all: l.all, streams: newBudget(float64(l.all.streams), authenticatedRate)}
 	if !l.admit(c) {
 		nc.Close()
 		return nil, net.ErrClosed
@@ -159,9 +159,9 @@ func (cs *conns) closeIdle() bool {
 	return c != nil
 }
 
-// changed is the http.Server.ConnState of all servers. A new connection counts as idle until the
+// stateChanged is the http.Server.ConnState of all servers. A new connection counts as idle until the
 // headers of its first request have been read.
-func (cs *conns) changed(nc net.Conn, state http.ConnState) {
+func (cs *conns) stateChanged(nc net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateActive, http.StateHijacked, http.StateIdle:
 	default:
@@ -177,7 +177,7 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	}
 	switch {
 	case state == http.StateActive:
-		c.unheard.Store(!c.frames)
+		c.unheard.Store(!c.speaksHTTP2)
 		return
 	case c.closed:
 		return
@@ -194,9 +194,9 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	}
 }
 
-// seeOut waits for the end of the hijacked connections, for which http.Server.Shutdown does not
+// awaitHijacked waits for the end of the hijacked connections, for which http.Server.Shutdown does not
 // wait. When ctx ends it closes those that are left, and returns ctx's error.
-func (cs *conns) seeOut(ctx context.Context) (err error) {
+func (cs *conns) awaitHijacked(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, func() {
 		cs.mu.Lock()
 		defer cs.mu.Unlock()
@@ -262,7 +262,7 @@ type conn struct {
 	streams       budget
 	refused       atomic.Int64 // Unix time in ns of the last refused watch over HTTP/1.1; 0: none
 	unheard       atomic.Bool  // between the headers of an HTTP/1 request and the call of a handler
-	frames        bool         // speaks HTTP/2; set before net/http calls changed
+	speaksHTTP2   bool         // set before net/http calls stateChanged
 
 	closed bool // guarded by all.mu, like the fields below
 	used   bool // a request has come on it

@@ -147,7 +147,7 @@ func (l *Listeners) Serve(h http.Handler) <-chan error {
 			MaxHeaderBytes:    maxHeaderBytes,
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: l.cfg.Streams},
 			ErrorLog:          log.New(&handshakeCounter{QuietLog(l.cfg.Log).Writer(), l.handshakes}, "", 0),
-			ConnState:         l.conns.changed,
+			ConnState:         l.conns.stateChanged,
 			ConnContext:       l.conns.context,
 
 			DisableGeneralOptionsHandler: true, // see asterisk
@@ -246,7 +246,7 @@ func (l *Listeners) Close(ctx context.Context) error {
 	}
 	closed()
 	idle.Wait()
-	errs = append(errs, l.conns.seeOut(ctx))
+	errs = append(errs, l.conns.awaitHijacked(ctx))
 	l.conns.bursts.end()
 	l.wg.Wait()
 	return errors.Join(errs...)

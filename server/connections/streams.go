@@ -23,10 +23,10 @@ import (
 // back by themselves. The first request of a connection is free, so that a client with credentials
 // does not wait for strangers. The connection of an authenticated client has a budget of its own:
 // as many streams as the protocol allows it at a time. Each request that ends gives its stream
-// back, also one that was reset, and knownRate streams a second come back by themselves.
+// back, also one that was reset, and authenticatedRate streams a second come back by themselves.
 const (
 	strangerStreams, strangerRate = 200, 2000
-	knownRate                     = 1000
+	authenticatedRate             = 1000
 
 	// longestPace bounds how long a stream waits, however many streams wait.
 	longestPace = time.Second
@@ -79,7 +79,7 @@ func serveHTTP2(srv *http.Server) error {
 	}
 	srv.TLSNextProto[http2.NextProtoTLS] = func(srv *http.Server, tc *tls.Conn, h http.Handler) {
 		c := connOf(tc)
-		c.frames = true
+		c.speaksHTTP2 = true
 		h2.ServeConn(&framed{Conn: tc, counted: c, left: len(http2.ClientPreface)}, &http2.ServeConnOpts{
 			Context: context.WithValue(context.Background(), connKey{}, c), BaseConfig: srv, Handler: h,
 		})

@@ -46,7 +46,7 @@ func (d *declared) set(name string, v declaredVersions) {
 		return
 	}
 	d.byName[name] = v
-	d.tell()
+	d.wakeWaiters()
 }
 
 // forget removes the versions of a definition that is gone.
@@ -55,12 +55,12 @@ func (d *declared) forget(name string) {
 	defer d.mu.Unlock()
 	if _, ok := d.byName[name]; ok {
 		delete(d.byName, name)
-		d.tell()
+		d.wakeWaiters()
 	}
 }
 
-// tell wakes everybody who waits for a change. The caller holds mu.
-func (d *declared) tell() {
+// wakeWaiters wakes everybody who waits for a change. The caller holds mu.
+func (d *declared) wakeWaiters() {
 	close(d.changed)
 	d.changed = make(chan struct{})
 }

@@ -102,7 +102,7 @@ func (q *pacedQuestion) answer(ctx context.Context) (storage.Revision, error) {
 		a = &futureAnswer{done: make(chan struct{})}
 		q.next = a
 		pause := askEvery - time.Since(q.last)
-		q.host.Go(func(ctx context.Context) { q.put(ctx, a, pause) })
+		q.host.Go(func(ctx context.Context) { q.askAfter(ctx, a, pause) })
 	}
 	q.mu.Unlock()
 	select {
@@ -113,9 +113,9 @@ func (q *pacedQuestion) answer(ctx context.Context) (storage.Revision, error) {
 	}
 }
 
-// put waits for pause, asks the store, and sets a. It clears next before it asks, so that a caller
+// askAfter waits for pause, asks the store, and sets a. It clears next before it asks, so that a caller
 // who comes later gets a later question and not an answer that may be older than its call.
-func (q *pacedQuestion) put(ctx context.Context, a *futureAnswer, pause time.Duration) {
+func (q *pacedQuestion) askAfter(ctx context.Context, a *futureAnswer, pause time.Duration) {
 	defer close(a.done)
 	if pause > 0 {
 		time.Sleep(pause)

@@ -186,7 +186,7 @@ func (l *loop) forget(ctx context.Context, name string) {
 		return
 	}
 	delete(l.byName, name)
-	l.end(f)
+	l.removeResource(f)
 	l.decideWaiting(ctx, f.Spec.Group)
 }
 

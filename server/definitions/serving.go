@@ -97,7 +97,7 @@ func (l *loop) serve(next, prev *definition, def *apiextensionsv1.CustomResource
 	switch {
 	case next.overlaps:
 	case !extensions.Served(next.CustomResourceDefinition):
-		l.end(next)
+		l.removeResource(next)
 	case !next.served || prev == nil ||
 		extensions.Differ(prev.CustomResourceDefinition, next.CustomResourceDefinition):
 		def.Status = next.Status
@@ -158,9 +158,9 @@ func (f *definition) close() {
 	f.release = nil
 }
 
-// end removes the resource of f, if it is served. The metrics of its conversions are deleted after
+// removeResource removes the resource of f, if it is served. The metrics of its conversions are deleted after
 // the last request for the resource, which would otherwise make them anew.
-func (l *loop) end(f *definition) {
+func (l *loop) removeResource(f *definition) {
 	if !f.served {
 		return
 	}

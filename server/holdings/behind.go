@@ -75,11 +75,11 @@ func (h *Holdings) remoteObjectAt(key string) (ownership.ObjectRef, bool) {
 		return v.Group == parts[0] && r.Resource == parts[1]
 	}
 	gvr, kind, namespaced, ok := h.needs.Behind.Resource(asked)
-	place := ownership.ObjectRef{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Elsewhere: true}
+	ref := ownership.ObjectRef{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Elsewhere: true}
 	if namespaced {
-		place.Namespace = parts[2]
+		ref.Namespace = parts[2]
 	}
-	return place, ok && namespaced == (len(parts) == 4)
+	return ref, ok && namespaced == (len(parts) == 4)
 }
 
 // remoteHome does the work of Home for a kind that this server does not store.

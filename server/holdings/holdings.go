@@ -81,13 +81,13 @@ func (h *Holdings) ObjectAt(key string) (ownership.ObjectRef, bool) {
 		}
 		o = all[i]
 	}
-	place := ownership.ObjectRef{
+	ref := ownership.ObjectRef{
 		Resource: o.Versions[0].WithResource(o.Name.Resource), Kind: o.Kind.Kind, Name: key[len(e.Prefix):],
 	}
 	if e.Store.Resource().Namespaced {
-		place.Namespace, place.Name, _ = strings.Cut(place.Name, "/")
+		ref.Namespace, ref.Name, _ = strings.Cut(ref.Name, "/")
 	}
-	return place, true
+	return ref, true
 }
 
 // Home returns the resource and the key prefix of the objects of a kind, as an ownerReference names

@@ -54,12 +54,12 @@ func installed(paths []string, definitions []any, hooks *Webhooks) ([]manifest.O
 		}
 		objects[i].JSON = text
 	}
-	return last(objects), nil
+	return withoutRepetitions(objects), nil
 }
 
-// last returns objects without repetitions: of several objects with the same kind and name it keeps
+// withoutRepetitions returns objects without repetitions: of several objects with the same kind and name it keeps
 // the last, at the position of the first.
-func last(objects []manifest.Object) []manifest.Object {
+func withoutRepetitions(objects []manifest.Object) []manifest.Object {
 	type key struct {
 		meta.GroupKind
 		name string
