@@ -113,8 +113,8 @@ func readWords(config map[string]string, kubernetes bool) (settings []setting, e
 	return settings, nil
 }
 
-// readNames parses the keys that are no words. It returns an error if versions lacks one of their
-// groups.
+// readNames parses the keys that are no words. versions holds the groups that a configuration may
+// name, with their versions. A key with another group is an error.
 func readNames(config map[string]string, versions map[string][]string) (map[string]meta.GroupVersionResource, error) {
 	names, unknown := map[string]meta.GroupVersionResource{}, map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(config)) {
