@@ -122,14 +122,14 @@ func (o *etcdOptions) openListeners() (ports []net.Listener, err error) {
 		u, err := url.Parse(strings.TrimSpace(text))
 		switch {
 		case err != nil:
-			return ports, err
+			return ports, fmt.Errorf("--listen-client-urls: %w", err)
 		case u.Scheme != "http" || u.Port() == "" || !standin.Loopback(u.Hostname()):
 			return ports, fmt.Errorf("--listen-client-urls %q: give http://127.0.0.1:PORT or another loopback address",
 				text)
 		}
 		port, err := net.Listen("tcp", u.Host)
 		if err != nil {
-			return ports, err
+			return ports, fmt.Errorf("--listen-client-urls %q: %w", text, err)
 		}
 		ports = append(ports, port)
 	}
