@@ -91,8 +91,8 @@ func (b *Bootstrap) addFlows(ctx context.Context) error { return b.flowKeeper().
 
 func (b *Bootstrap) keepFlows(ctx context.Context) { b.flowKeeper().Run(ctx) }
 
-// startFlowStatus starts the loop that keeps the status of FlowSchemas. The loop begins when the server
-// is ready, because then all PriorityLevelConfigurations exist.
+// startFlowStatus starts the loop that keeps the status of FlowSchemas. The loop begins when the
+// server is ready, because then all PriorityLevelConfigurations exist.
 func (b *Bootstrap) startFlowStatus(context.Context) error {
 	b.needs.Run(func(ctx context.Context) {
 		select {

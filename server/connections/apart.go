@@ -239,8 +239,8 @@ const maxFrames = 16 << 10
 // frames holds buffers for chunks.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
-// takeBuffer gets a buffer from the pool, unless there is one. A stream that waits for its next event has
-// none.
+// takeBuffer gets a buffer from the pool, unless there is one. A stream that waits for its next
+// event has none.
 func (s *stream) takeBuffer() {
 	if s.frames == nil {
 		s.frames = frames.Get().(*[]byte)

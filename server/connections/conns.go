@@ -159,8 +159,8 @@ func (cs *conns) closeIdle() bool {
 	return c != nil
 }
 
-// stateChanged is the http.Server.ConnState of all servers. A new connection counts as idle until the
-// headers of its first request have been read.
+// stateChanged is the http.Server.ConnState of all servers. A new connection counts as idle until
+// the headers of its first request have been read.
 func (cs *conns) stateChanged(nc net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateActive, http.StateHijacked, http.StateIdle:
@@ -194,8 +194,8 @@ func (cs *conns) stateChanged(nc net.Conn, state http.ConnState) {
 	}
 }
 
-// awaitHijacked waits for the end of the hijacked connections, for which http.Server.Shutdown does not
-// wait. When ctx ends it closes those that are left, and returns ctx's error.
+// awaitHijacked waits for the end of the hijacked connections, for which http.Server.Shutdown does
+// not wait. When ctx ends it closes those that are left, and returns ctx's error.
 func (cs *conns) awaitHijacked(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, func() {
 		cs.mu.Lock()

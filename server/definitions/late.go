@@ -113,8 +113,8 @@ func (q *pacedQuestion) answer(ctx context.Context) (storage.Revision, error) {
 	}
 }
 
-// askAfter waits for pause, asks the store, and sets a. It clears next before it asks, so that a caller
-// who comes later gets a later question and not an answer that may be older than its call.
+// askAfter waits for pause, asks the store, and sets a. It clears next before it asks, so that a
+// caller who comes later gets a later question and not an answer that may be older than its call.
 func (q *pacedQuestion) askAfter(ctx context.Context, a *futureAnswer, pause time.Duration) {
 	defer close(a.done)
 	if pause > 0 {

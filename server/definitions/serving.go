@@ -158,8 +158,8 @@ func (f *definition) close() {
 	f.release = nil
 }
 
-// removeResource removes the resource of f, if it is served. The metrics of its conversions are deleted after
-// the last request for the resource, which would otherwise make them anew.
+// removeResource removes the resource of f, if it is served. The metrics of its conversions are
+// deleted after the last request for the resource, which would otherwise make them anew.
 func (l *loop) removeResource(f *definition) {
 	if !f.served {
 		return

@@ -57,8 +57,8 @@ func installed(paths []string, definitions []any, hooks *Webhooks) ([]manifest.O
 	return withoutRepetitions(objects), nil
 }
 
-// withoutRepetitions returns objects without repetitions: of several objects with the same kind and name it keeps
-// the last, at the position of the first.
+// withoutRepetitions returns objects without repetitions: of several objects with the same kind and
+// name it keeps the last, at the position of the first.
 func withoutRepetitions(objects []manifest.Object) []manifest.Object {
 	type key struct {
 		meta.GroupKind
