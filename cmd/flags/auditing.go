@@ -58,10 +58,12 @@ func (o *Options) bindAuditing(s *section) {
 		name: "webhook", mode: "batch", batch: 400, burst: 15, wait: 30 * time.Second, throttle: true, qps: 10,
 	}
 	hook.bind(s)
-	s.StringVar(&hook.destination, "audit-webhook-config-file", "", "kubeconfig of the server to which audit events are sent")
+	s.StringVar(&hook.destination, "audit-webhook-config-file", "",
+		"kubeconfig of the server to which audit events are sent")
 	s.DurationVar(&hook.backoff, "audit-webhook-initial-backoff", 10*time.Second,
 		"pause after the first failure to send audit events")
-	s.DurationVar(&hook.backoff, "audit-webhook-batch-initial-backoff", 10*time.Second, "older name of --audit-webhook-initial-backoff")
+	s.DurationVar(&hook.backoff, "audit-webhook-batch-initial-backoff", 10*time.Second,
+		"older name of --audit-webhook-initial-backoff")
 	s.hide("audit-webhook-batch-initial-backoff", "Deprecated, use --audit-webhook-initial-backoff instead.")
 	s.ignore(unaudited, "audit-webhook-initial-backoff", "audit-webhook-batch-initial-backoff")
 	s.refuse(unrecorded, "audit-log-path", "audit-webhook-config-file")
@@ -80,7 +82,8 @@ func (a *auditSink) bind(s *section) {
 	s.DurationVar(&a.wait, prefix+"batch-max-wait", a.wait, "longest time that audit events wait until their batch is full")
 	s.BoolVar(&a.throttle, prefix+"batch-throttle-enable", a.throttle, "limit the number of batches a second")
 	s.Float32Var(&a.qps, prefix+"batch-throttle-qps", a.qps, "average number of batches a second")
-	s.IntVar(&a.burst, prefix+"batch-throttle-burst", a.burst, "number of batches that may be sent at once after a pause")
+	s.IntVar(&a.burst, prefix+"batch-throttle-burst", a.burst,
+		"number of batches that may be sent at once after a pause")
 	s.BoolVar(&a.cut, prefix+"truncate-enabled", false, "truncate audit events and batches that are too large")
 	s.Int64Var(&a.batchBytes, prefix+"truncate-max-batch-size", 10<<20, "largest size of a batch, in bytes")
 	s.Int64Var(&a.eventBytes, prefix+"truncate-max-event-size", 100<<10, "largest size of an audit event, in bytes")

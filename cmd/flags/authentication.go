@@ -31,7 +31,8 @@ type authentication struct {
 func (o *Options) bindAuthentication(s *section) {
 	c := &o.config.Authentication
 	s.StringVar(&c.ClientCAFile, "client-ca-file", "", "file of further CAs whose client certificates are accepted, beside the server's own CA")
-	s.StringVar(&c.TokenAuthFile, "token-auth-file", "", "CSV file of static tokens, with a line token,user,uid,\"group1,group2\" for each")
+	s.StringVar(&c.TokenAuthFile, "token-auth-file", "",
+		"CSV file of static tokens, with a line token,user,uid,\"group1,group2\" for each")
 	s.BoolVar(&o.authentication.anonymous, "anonymous-auth", true,
 		"accept requests without credentials, as the user system:anonymous")
 	s.StringVar(&c.File, "authentication-config", "",

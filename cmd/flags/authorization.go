@@ -20,7 +20,8 @@ func (o *Options) bindAuthorization(s *section) {
 	c := &o.config.Authorization
 	s.StringSliceVar(&o.authorization.modes, "authorization-mode", o.defaults.modes,
 		"authorization modes in the order in which they are asked: RBAC, Node, ABAC, Webhook, AlwaysAllow or AlwaysDeny; if empty, AlwaysAllow")
-	s.StringVar(&c.PolicyFile, "authorization-policy-file", "", "file of the policies of the mode ABAC, each a line of JSON")
+	s.StringVar(&c.PolicyFile, "authorization-policy-file", "",
+		"file of the policies of the mode ABAC, each a line of JSON")
 	s.StringVar(&c.ConfigFile, "authorization-config", "",
 		"AuthorizationConfiguration file, which takes the place of --authorization-mode and --authorization-webhook-*")
 	s.StringVar(&c.Webhook.ConfigFile, "authorization-webhook-config-file", "",

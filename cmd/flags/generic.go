@@ -26,7 +26,8 @@ func (o *Options) bindGeneric(s *section) {
 	s.IntVar(&c.Limits.MaxReads, "max-requests-inflight", 400, "bound on the reading requests, apart from watches, that are served at once; 0 for no bound")
 	s.IntVar(&c.Limits.MaxWrites, "max-mutating-requests-inflight", 200,
 		"bound on the writing requests that are served at once; 0 for no bound")
-	s.DurationVar(&c.Limits.RequestTimeout, "request-timeout", time.Minute, "time limit of a request that is not a watch")
+	s.DurationVar(&c.Limits.RequestTimeout, "request-timeout", time.Minute,
+		"time limit of a request that is not a watch")
 	s.IntVar(&o.generic.minWatch, "min-request-timeout", 1800,
 		"least number of seconds that a watch without timeoutSeconds lasts; 0 for ever")
 	s.DurationVar(&c.Serving.LivezGrace, "livez-grace-period", 0,

@@ -41,7 +41,8 @@ func (o *Options) bindLogs(s *section) {
 	l := &o.logs
 	s.StringVar(&l.format, "logging-format", "text", "format of the log: text or json")
 	s.VarP(&l.verbosity, "v", "v", "verbosity of the log; 3 and above are like --log-level=debug")
-	s.DurationVar(&l.flush, "log-flush-frequency", 5*time.Second, "longest time that a line stays in a buffer of the log")
+	s.DurationVar(&l.flush, "log-flush-frequency", 5*time.Second,
+		"longest time that a line stays in a buffer of the log")
 	s.Var(&l.files, "vmodule", "verbosity of single source files of kube-apiserver, as pattern=N")
 	s.ignore("this program does not have the source files of kube-apiserver", "vmodule")
 	l.text.name, l.json.name = "text", "json"

@@ -25,7 +25,8 @@ func (o *Options) bindOwn(s *section) {
 	s.StringSliceVar(&c.Serving.TLS.SANs, "tls-san", nil,
 		"further host names and IP addresses for a serving certificate that the server makes itself, separated by commas")
 	s.StringVar(&c.Authentication.BasicAuthFile, "basic-auth-file", "",
-		"CSV file of passwords, with a line password,user,uid,\"group1,group2\" for each; tokens and certificates are safer")
+		"CSV file of passwords, with a line password,user,uid,\"group1,group2\" for each; "+
+			"tokens and certificates are safer")
 	s.StringSliceVar(&c.Controllers, "controllers", o.defaults.controllers,
 		"controllers to run, separated by commas: names, * for all, -name to leave one out; empty for none")
 	s.StringVar(&c.API.Profile, "profile", "",

@@ -155,8 +155,8 @@ func (l *identityLease) fill(lease *coordinationv1.Lease, now meta.MicroTime) {
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.RenewTime = &l.holder, &seconds, &now
 }
 
-// checkOthers finds out whether a kube-apiserver lives, and deletes expired Leases. A precondition keeps a
-// Lease that was renewed meanwhile.
+// checkOthers finds out whether a kube-apiserver lives, and deletes expired Leases. A precondition
+// keeps a Lease that was renewed meanwhile.
 func (l *identityLease) checkOthers(ctx context.Context) error {
 	list, err := l.leases.List(ctx, meta.ListOptions{LabelSelector: identityLabel + "=" + identityKind})
 	if err != nil {

@@ -130,8 +130,8 @@ func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
 	return round, nil
 }
 
-// readBoth reads the record and then the Services. The order matters: a port that a Service has must
-// have been in the record before the Service was written.
+// readBoth reads the record and then the Services. The order matters: a port that a Service has
+// must have been in the record before the Service was written.
 func (r *portRepair) readBoth(ctx context.Context) (*portRound, error) {
 	taken, rev, err := r.ports.Load(ctx)
 	if err != nil {
@@ -188,8 +188,8 @@ func (r *portRound) found(svc *corev1.Service, reason, format string, args ...an
 	r.findings = append(r.findings, portFinding{svc, reason, fmt.Sprintf(format, args...)})
 }
 
-// checkService compares the ports of one Service with the record, and with the ports of the Services seen
-// before.
+// checkService compares the ports of one Service with the record, and with the ports of the
+// Services seen before.
 func (r *portRound) checkService(svc *corev1.Service) {
 	for _, port := range allocatedPorts(svc) {
 		var outside *ports.NotInRangeError

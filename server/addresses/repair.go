@@ -31,7 +31,8 @@ type repair struct {
 	// pass compares everything once. If it returns again, the next pass runs even if nothing has
 	// changed by then.
 	pass func(ctx context.Context) (again bool, err error)
-	// resources are the resources that pass reads. While they do not change, no further pass is needed.
+	// resources are the resources that pass reads. While they do not change, no further pass is
+	// needed.
 	resources []meta.GroupResource
 	// follow repairs single objects as they change, until ctx ends; it may be nil. It calls listed,
 	// perhaps several times, when it has seen all objects that exist; after that it misses no
