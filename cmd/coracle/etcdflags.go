@@ -65,7 +65,7 @@ var (
 )
 
 // noEtcdTLS is the reason why flags about TLS are refused.
-const noEtcdTLS = "the stand-in listens on loopback addresses only, in the clear"
+const noEtcdTLS = "the stand-in listens on loopback addresses only, without TLS"
 
 // parseEtcdFlags reads a command line of etcd. For -help and -version it prints the answer to out
 // and returns nil.

@@ -77,7 +77,8 @@ func (a *auditSink) bind(s *section) {
 	prefix := "audit-" + a.name + "-"
 	s.StringVar(&a.mode, prefix+"mode", a.mode, "when audit events are handed over: batch, blocking or blocking-strict")
 	s.StringVar(&a.version, prefix+"version", "audit.k8s.io/v1", "version of the audit events")
-	s.IntVar(&a.buffer, prefix+"batch-buffer-size", 10_000, "largest number of audit events that wait; for the mode batch")
+	s.IntVar(&a.buffer, prefix+"batch-buffer-size", 10_000,
+		"largest number of audit events that wait in the mode batch")
 	s.IntVar(&a.batch, prefix+"batch-max-size", a.batch, "largest number of audit events in a batch")
 	s.DurationVar(&a.wait, prefix+"batch-max-wait", a.wait, "longest time that audit events wait until their batch is full")
 	s.BoolVar(&a.throttle, prefix+"batch-throttle-enable", a.throttle, "limit the number of batches a second")

@@ -46,9 +46,9 @@ func (o *Options) bindEtcd(s *section) {
 	s.StringSliceVar(&o.etcd.overrides, "etcd-servers-overrides", nil,
 		"other etcd servers for single resources, as group/resource#URL;URL, with commas between the resources")
 	s.DurationVar(&c.HealthTimeout, "etcd-healthcheck-timeout", 2*time.Second,
-		"time limit for the answer of the store to the health check etcd")
+		"time within which the store must answer the health check etcd")
 	s.DurationVar(&c.ReadyTimeout, "etcd-readycheck-timeout", 2*time.Second,
-		"time limit for the answer of the store to the check etcd-readiness of /readyz")
+		"time within which the store must answer the check etcd-readiness of /readyz")
 	s.IntVar(&o.config.Limits.DeleteWorkers, "delete-collection-workers", 1,
 		"number of objects that the deletion of a collection deletes at a time")
 	s.Duration("etcd-count-metric-poll-period", time.Minute, "interval at which the objects of each resource are counted for metrics")

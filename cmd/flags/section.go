@@ -30,13 +30,26 @@ const (
 	explained = "explained"
 )
 
-// ignore declares that flags of the section are ignored. why completes the sentence "the flag makes
-// no difference here:".
-func (s *section) ignore(why string, names ...string) { s.annotate(ignored, why, names) }
+// ignore declares that flags of the section are ignored, and says so in their help. why completes
+// the sentence "the flag makes no difference here:".
+func (s *section) ignore(why string, names ...string) {
+	s.annotate(ignored, why, names)
+	s.addHelp("; makes no difference here", names)
+}
 
-// refuse declares that flags of the section must keep their default. why completes "the flag is
-// refused:".
-func (s *section) refuse(why string, names ...string) { s.annotate(refused, why, names) }
+// refuse declares that flags of the section must keep their default, and says so in their help. why
+// completes the sentence "the flag is refused:".
+func (s *section) refuse(why string, names ...string) {
+	s.annotate(refused, why, names)
+	s.addHelp("; any value but the default is refused here", names)
+}
+
+// addHelp adds text to the help of flags of the section.
+func (s *section) addHelp(text string, names []string) {
+	for _, name := range names {
+		s.Lookup(name).Usage += text
+	}
+}
 
 // explain adds to the documentation of honoured flags of the section: which values they take, or
 // what they do.
