@@ -91,7 +91,7 @@ func (o *Options) finishGeneric() error {
 	return m.err()
 }
 
-// forever stands for "no end" where the Config wants a duration. No server runs as long.
+// forever stands for "no end" where the Config wants a duration. No server runs for so long.
 const forever = 100 * 365 * 24 * time.Hour
 
 // applyGates hands the gates that this server reads ("asked" in gates.txt) to the Config. Without

@@ -33,8 +33,8 @@ func (r release) before(other release) bool {
 }
 
 // The releases that kube-apiserver 1.36 can emulate or be compatible with are those from
-// oldestRelease to thisRelease. By default it is compatible with defaultCompatible, the one before
-// this.
+// oldestRelease to thisRelease. By default it is compatible with defaultCompatible, the
+// release before thisRelease.
 var (
 	thisRelease       = release{1, 36}
 	oldestRelease     = release{1, 33}

@@ -112,8 +112,8 @@ func (a *Addresses) Self() *Self { return a.needs.Self }
 func (a *Addresses) Peers() *Peers { return a.needs.Peers }
 
 // ServiceHooks returns the post-start hooks that repair the ranges, addresses and node ports of
-// Services. The API depends on them, so they run on every server, whatever controllers are
-// selected.
+// Services. The API depends on them, so they run on every server, even if it runs no
+// controllers.
 func (a *Addresses) ServiceHooks() []generic.Hook {
 	if a.repairs == nil {
 		return nil

@@ -108,7 +108,8 @@ func (c *choice) serves(gvr meta.GroupVersionResource) bool {
 	return on || !said
 }
 
-// setVersion turns a version on or off, with all its resources, whatever was set for these before.
+// setVersion turns a version on or off, with all its resources. It forgets what was set for single
+// resources of the version.
 func (c *choice) setVersion(gv meta.GroupVersion, on bool) {
 	c.versions[gv] = on
 	maps.DeleteFunc(c.resources, func(gvr meta.GroupVersionResource, _ bool) bool { return gvr.GroupVersion() == gv })

@@ -1,6 +1,7 @@
 // The parser of runtime configurations, which Apply and CheckRuntime call. It follows
-// kube-apiserver's --runtime-config: words apply before versions, and versions before resources, in
-// whatever order they are given. An error that kube-apiserver has, too, has the same words here.
+// kube-apiserver's --runtime-config: words apply before versions, and versions before resources.
+// The order of the entries does not matter. An error that kube-apiserver has, too, has the same
+// words here.
 
 package choice
 

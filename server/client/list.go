@@ -44,9 +44,9 @@ const pageSize = 500
 
 // All yields the objects that opts select, of one revision. It reads them in pages of opts.Limit,
 // by default 500. All ends after it has yielded an error; meta.IsResourceExpired means that the
-// reader took too long. With a context of meta.WithUnread an object that cannot be read does not
-// end All: it yields the object's namespace and name with an error for which meta.IsUnreadable is
-// true, and goes on.
+// reader took too long. With a context of meta.WithUnread, an object that cannot be read does not
+// end All: All yields an object that has only the namespace and the name, with an error for which
+// meta.IsUnreadable is true, and goes on.
 func (r Resource[T]) All(ctx context.Context, opts meta.ListOptions) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for page, err := range r.pages(ctx, opts) {

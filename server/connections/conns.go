@@ -33,8 +33,8 @@ func maxConns(files uint64) int {
 	return int(min(files-reservedFiles, math.MaxInt32))
 }
 
-// conns bounds the connections of all listeners together. At the bound each new connection closes
-// the one that has been idle for longest: first among strangers' connections, then among the
+// conns bounds the connections of all listeners together. At the bound, each new connection closes
+// the connection that has been idle for longest: first among strangers' connections, then among all
 // others. A connection in use is never closed. If all are in use, the new connection and those
 // behind it in the system's queue wait. A request takes the lock at its begin and its end, for a
 // few instructions, and allocates nothing.
@@ -195,7 +195,7 @@ func (cs *conns) stateChanged(nc net.Conn, state http.ConnState) {
 }
 
 // awaitHijacked waits for the end of the hijacked connections, for which http.Server.Shutdown does
-// not wait. When ctx ends it closes those that are left, and returns ctx's error.
+// not wait. When ctx ends, it closes the connections that are left, and returns ctx's error.
 func (cs *conns) awaitHijacked(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, func() {
 		cs.mu.Lock()

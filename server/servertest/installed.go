@@ -211,7 +211,7 @@ type serviceReference struct {
 	Path *string `json:"path,omitempty"`
 }
 
-// get decodes a field of t into to. It leaves to as it is if t lacks the field.
+// get decodes a field of t into to. If t does not have the field, to stays as it is.
 func get(t tree, field string, to any) error {
 	text, ok := t[field]
 	if !ok {
