@@ -16,9 +16,9 @@ func kubeAPIServerCommand() *cobra.Command {
 	cmd := withServerFlags(o, &cobra.Command{
 		Use:   kubeAPIServer,
 		Short: "Run the server in kube-apiserver's place: with its flags and their defaults",
-		Long: "Run the server in kube-apiserver's place. It takes the flags of kube-apiserver " +
-			server.KubernetesVersion + ", and has their defaults.\n" +
-			"So does this program when it is called " + kubeAPIServer + ".",
+		Long: "Run the server in kube-apiserver's place, with the flags of kube-apiserver " +
+			server.KubernetesVersion + " and their defaults.\n" +
+			"If the program file is called " + kubeAPIServer + ", the program runs this command.",
 		// An empty argument counts as none, as in kube-apiserver: scripts pass one where a variable
 		// is empty.
 		Args: func(cmd *cobra.Command, args []string) error {

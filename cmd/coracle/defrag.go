@@ -18,9 +18,9 @@ func defragCommand() *cobra.Command {
 		Use:   "defrag",
 		Short: "Shrink the database file of the embedded store to what is in use",
 		Long: "Shrink the database file of the embedded store to what is in use. --kubeconfig names a running\n" +
-			"server, which goes on serving; --data-dir names the data folder of a server that does not run.\n" +
-			"The disk needs free space for a second copy of what is in use. A server does this by itself when\n" +
-			"three quarters of the file and 256 MiB are free. An etcd is defragmented by `etcdctl defrag`.",
+			"server, which goes on serving; --data-dir names the data folder of a stopped server. The disk needs\n" +
+			"free space for a second copy of what is in use. A server defragments its database by itself when\n" +
+			"three quarters of the file, and at least 256 MiB, are free. Use `etcdctl defrag` for an etcd.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := untilSignal(cmd.Context())
@@ -30,7 +30,7 @@ func defragCommand() *cobra.Command {
 			switch {
 			case dataDir != "" && cmd.Flags().Changed("kubeconfig"):
 				return withHint(cmd,
-					errors.New("--kubeconfig names a running server, --data-dir the folder of one that does not run: give one of them"))
+					errors.New("--kubeconfig and --data-dir exclude each other: give --kubeconfig for a running server, or --data-dir for the folder of a stopped server"))
 			case dataDir != "":
 				done, err = upkeep.DefragmentStore(ctx, dataDir)
 			default:
@@ -39,11 +39,11 @@ func defragCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the database had %d bytes, and has %d\n", done.Before, done.After)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "the database file had %d bytes before and has %d bytes after\n", done.Before, done.After)
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", usualKubeconfig(), "file that says where the server is")
-	cmd.Flags().StringVar(&dataDir, "data-dir", "", "data folder of a server that does not run")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", usualKubeconfig(), "kubeconfig of the running server")
+	cmd.Flags().StringVar(&dataDir, "data-dir", "", "data folder of a stopped server")
 	return cmd
 }

@@ -23,7 +23,7 @@ func TestDefrag(t *testing.T) {
 		if err := run(context.Background(), &out, append([]string{"defrag"}, args...)...); err != nil {
 			return 0, 0, err
 		}
-		if _, err := fmt.Sscanf(out.String(), "the database had %d bytes, and has %d\n", &before, &after); err != nil {
+		if _, err := fmt.Sscanf(out.String(), "the database file had %d bytes before and has %d bytes after\n", &before, &after); err != nil {
 			t.Errorf("got %q", out.String())
 		}
 		return before, after, nil
@@ -71,7 +71,7 @@ func TestDefrag(t *testing.T) {
 			t.Errorf("%v: got %v", args, err)
 		}
 	}
-	if _, _, err := defrag("--data-dir", dir, "--kubeconfig", other.Kubeconfig); err == nil || !strings.Contains(err.Error(), "give one") {
+	if _, _, err := defrag("--data-dir", dir, "--kubeconfig", other.Kubeconfig); err == nil || !strings.Contains(err.Error(), "exclude each other") {
 		t.Errorf("both flags: got %v", err)
 	}
 }

@@ -37,7 +37,7 @@ const etcdName = "etcd"
 func etcdCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                etcdName,
-		Short:              "Stand in for etcd before a kube-apiserver that is this program and keeps the data",
+		Short:              "Take the place of etcd for a kube-apiserver that is this program and stores the objects itself",
 		DisableFlagParsing: true,
 		SilenceUsage:       true,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -80,7 +80,8 @@ func standInForEtcd(ctx context.Context, args []string, out, log io.Writer) erro
 		serving.Go(func() { failed <- srv.Serve(port) })
 	}
 	notify(readyState)
-	// The pages are not forgotten at once: a client that waits for the stand-in is answered first.
+	// The pages of the program are dropped only after startTime, when the client that has waited
+	// for the stand-in has been answered.
 	defer time.AfterFunc(startTime, forgetStart).Stop()
 	select {
 	case <-ctx.Done():
@@ -121,14 +122,14 @@ func (o *etcdOptions) openListeners() (ports []net.Listener, err error) {
 		u, err := url.Parse(strings.TrimSpace(text))
 		switch {
 		case err != nil:
-			return ports, err
+			return ports, fmt.Errorf("--listen-client-urls: %w", err)
 		case u.Scheme != "http" || u.Port() == "" || !standin.Loopback(u.Hostname()):
 			return ports, fmt.Errorf("--listen-client-urls %q: give http://127.0.0.1:PORT or another loopback address",
 				text)
 		}
 		port, err := net.Listen("tcp", u.Host)
 		if err != nil {
-			return ports, err
+			return ports, fmt.Errorf("--listen-client-urls %q: %w", text, err)
 		}
 		ports = append(ports, port)
 	}

@@ -23,9 +23,9 @@ func TestEtcdFlags(t *testing.T) {
 	for _, tt := range []struct{ args, wrong string }{
 		{"--listen-peer-urls=http://localhost:0 --initial-cluster=a=http://localhost:1 --snapshot-count=5 -name a --pre-vote --cert-file= --auto-tls=false", ""},
 		{"--no-such-flag", "flag provided but not defined: -no-such-flag"},
-		{"--cert-file=a", "in the clear"},
-		{"--client-cert-auth", "in the clear"},
-		{"--initial-cluster=a=http://a:1,b=http://b:1", "one member only"},
+		{"--cert-file=a", "without TLS"},
+		{"--client-cert-auth", "without TLS"},
+		{"--initial-cluster=a=http://a:1,b=http://b:1", "only one member"},
 		{"--discovery=http://a", "there are no other members"},
 		{"gateway", `"gateway" is not a valid flag`},
 	} {

@@ -65,7 +65,7 @@ var (
 )
 
 // noEtcdTLS is the reason why flags about TLS are refused.
-const noEtcdTLS = "the stand-in listens on loopback addresses only, in the clear"
+const noEtcdTLS = "the stand-in listens on loopback addresses only, without TLS"
 
 // parseEtcdFlags reads a command line of etcd. For -help and -version it prints the answer to out
 // and returns nil.
@@ -73,14 +73,14 @@ func parseEtcdFlags(args []string, out io.Writer) (*etcdOptions, error) {
 	o := new(etcdOptions)
 	f := flag.NewFlagSet(etcdName, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.StringVar(&o.name, "name", "default", "name of the data folder, with .etcd behind it, if --data-dir names none")
-	f.StringVar(&o.dataDir, "data-dir", "", "folder for the data, which the kube-apiserver keeps")
+	f.StringVar(&o.name, "name", "default", "name of the member; without --data-dir the data folder is NAME.etcd")
+	f.StringVar(&o.dataDir, "data-dir", "", "data folder, in which the kube-apiserver stores the objects")
 	f.StringVar(&o.clientURLs, "listen-client-urls", "http://localhost:2379",
-		"URLs to listen on, with commas between them")
+		"http URLs to listen on, with loopback addresses, separated by commas")
 	f.BoolVar(&o.noSync, "unsafe-no-fsync", false,
 		"do not wait for the disk: a crash of the machine may lose or spoil all data")
 	f.BoolVar(&o.version, "version", false, "print the version")
-	cluster := f.String("initial-cluster", "", "the member itself, as NAME=URL")
+	cluster := f.String("initial-cluster", "", "the only member of the cluster, as NAME=URL")
 	for _, name := range etcdTuning {
 		f.String(name, "", "makes no difference here")
 	}
@@ -101,7 +101,7 @@ func parseEtcdFlags(args []string, out io.Writer) (*etcdOptions, error) {
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("%q is not a valid flag", f.Arg(0))
 	case strings.Contains(*cluster, ","):
-		return nil, errors.New("--initial-cluster: there can be one member only, so give one NAME=URL")
+		return nil, errors.New("--initial-cluster: there can be only one member: give one NAME=URL")
 	case o.version:
 		return nil, printEtcdVersion(out)
 	}
@@ -119,7 +119,7 @@ func refusal(given bool, why string) error {
 // printEtcdUsage prints the flags. Each is at the beginning of a line, after two blanks: envtest
 // searches etcd's help for flags that way.
 func printEtcdUsage(f *flag.FlagSet, out io.Writer) error {
-	text := []byte("Stand in for etcd before a kube-apiserver that is Coracle, which keeps the data itself.\n\nUsage:\n  etcd [flags]\n\n")
+	text := []byte("Take the place of etcd for a kube-apiserver that is Coracle, which stores the objects itself.\n\nUsage:\n  etcd [flags]\n\n")
 	var names []string
 	f.VisitAll(func(flag *flag.Flag) { names = append(names, flag.Name) })
 	slices.Sort(names)

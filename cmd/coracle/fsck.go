@@ -14,7 +14,7 @@ import (
 // The exit codes of fsck and migrate, beside 0.
 const (
 	exitUnreadable = 1 // some objects cannot be read
-	exitFailed     = 2 // the command failed, so it is unknown whether some cannot be read
+	exitFailed     = 2 // the command failed, so nobody knows whether all objects can be read
 )
 
 // exitError is an error that decides the exit code of the program.
@@ -55,8 +55,8 @@ func fsckCommand() *cobra.Command {
 		Short: "List the stored objects that cannot be read",
 		Long: "List the stored objects that cannot be read, one on a line: the key, the version in which the\n" +
 			"object is stored (? if unknown), and the reason. All objects are read, and nothing is written.\n" +
-			"--kubeconfig names a running server. --data-dir or --etcd-servers names a store, which is read as\n" +
-			"the server would read it; no server may run on the data folder.\n" +
+			"--kubeconfig names a running server. --data-dir or --etcd-servers names a store, which the command\n" +
+			"reads as a server would; stop the server of a data folder before.\n" +
 			"The exit code is 0 if all objects can be read, 1 if some cannot, and 2 after an error.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -67,7 +67,7 @@ func fsckCommand() *cobra.Command {
 			switch stored := cfg.DataDir != "" || len(cfg.Storage.Etcd.Servers) > 0; {
 			case stored && cmd.Flags().Changed("kubeconfig"):
 				err = withHint(cmd,
-					errors.New("--kubeconfig names a running server, --data-dir and --etcd-servers name a store: give one of them"))
+					errors.New("--kubeconfig excludes --data-dir and --etcd-servers: give --kubeconfig for a running server, or the others for the store of a stopped server"))
 			case stored:
 				found, err = server.CheckStore(ctx, cfg)
 			default:
@@ -86,7 +86,7 @@ func fsckCommand() *cobra.Command {
 				}
 			}
 			if n := len(found.Unreadable); n > 0 {
-				return &exitError{fmt.Errorf("of %d objects, %d cannot be read", found.Objects, n), exitUnreadable}
+				return &exitError{fmt.Errorf("%[2]d of %[1]d objects cannot be read: the lines of the output name them", found.Objects, n), exitUnreadable}
 			}
 			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "all %d objects can be read\n", found.Objects); err != nil {
 				return &exitError{err, exitFailed}
@@ -96,18 +96,18 @@ func fsckCommand() *cobra.Command {
 	}
 	mistakesFail(cmd)
 	f, s := cmd.Flags(), &cfg.Storage
-	f.StringVar(&kubeconfig, "kubeconfig", usualKubeconfig(), "file that says where the server is")
-	f.StringVar(&cfg.DataDir, "data-dir", "", "data folder of a server that does not run")
+	f.StringVar(&kubeconfig, "kubeconfig", usualKubeconfig(), "kubeconfig of the running server")
+	f.StringVar(&cfg.DataDir, "data-dir", "", "data folder of a stopped server")
 	f.StringVar(&s.Engine, "storage", "",
-		"store: embedded, etcd or file (default embedded, or etcd with --etcd-servers)")
+		"where the objects are stored: embedded or file in --data-dir, or etcd (default embedded, or etcd with --etcd-servers)")
 	f.StringSliceVar(&s.Etcd.Servers, "etcd-servers", nil,
-		"etcd servers that the objects are stored in, as comma-separated URLs")
-	f.StringVar(&s.Etcd.CAFile, "etcd-cafile", "", "CA of the etcd servers")
-	f.StringVar(&s.Etcd.CertFile, "etcd-certfile", "", "client certificate for etcd")
-	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for etcd")
-	f.StringVar(&s.Prefix, "etcd-prefix", "", "prefix of all keys in the store (default /registry)")
+		"URLs of the etcd servers that store the objects, separated by commas")
+	f.StringVar(&s.Etcd.CAFile, "etcd-cafile", "", "file of the CA certificates that verify the etcd servers")
+	f.StringVar(&s.Etcd.CertFile, "etcd-certfile", "", "file of the client certificate for the etcd servers")
+	f.StringVar(&s.Etcd.KeyFile, "etcd-keyfile", "", "file of the private key of --etcd-certfile")
+	f.StringVar(&s.Prefix, "etcd-prefix", "", "prefix of the keys of all objects in the store (default /registry)")
 	f.StringVar(&s.EncryptionConfigFile, "encryption-provider-config", "",
-		"EncryptionConfiguration file that objects were encrypted by")
+		"EncryptionConfiguration file by which the objects are encrypted in the store")
 	return cmd
 }
 

@@ -9,10 +9,9 @@ import (
 )
 
 // forgetStart lets the kernel drop the pages of the program file that have been read so far. Most
-// of them hold code and data that only the start needs, and they would count as resident memory for
-// as long as the process lives, together with the pages around them that the kernel has mapped in
-// advance. A page that is needed again is mapped from the page cache. Errors are ignored: the pages
-// then just stay.
+// of them hold code and data that only the start needs. They would count as resident memory until
+// the process ends, together with the pages around them that the kernel has mapped in advance. A
+// page that is needed again is mapped from the page cache. Errors are ignored: the pages then stay.
 func forgetStart() {
 	program, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -28,9 +27,8 @@ func forgetStart() {
 		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &mode); err != nil {
 			continue
 		}
-		if strings.HasSuffix(line, " "+program+"\n") &&
-			!strings.Contains(mode,
-				"w") { // pages that can be written may differ from the file, so dropping them would lose data
+		// Pages that can be written may differ from the file, so dropping them would lose data.
+		if strings.HasSuffix(line, " "+program+"\n") && !strings.Contains(mode, "w") {
 			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED)
 		}
 	}

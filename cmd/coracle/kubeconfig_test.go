@@ -52,9 +52,9 @@ func TestKubeconfig(t *testing.T) {
 		t.Errorf("got %v until %v at %s, %v", cert.Subject, cert.NotAfter, field("server"), err)
 	}
 	for want, args := range map[string][]string{
-		"either --user or --service-account":    {},
-		"has neither --user nor --group":        {"--service-account", "a/b", "--user", "c"},
-		"must be NAMESPACE/NAME":                {"--service-account", "a"},
+		"give --user for a user, or --service-": {},
+		"excludes --user and --group":           {"--service-account", "a/b", "--user", "c"},
+		"\"a\": give NAMESPACE/NAME":            {"--service-account", "a"},
 		`serviceaccounts "nobody" not found`:    {"--service-account", "default/nobody"},
 		"no server with a secure port has run":  {"--user", "a", "--data-dir", t.TempDir()},
 		"credentials cannot last for -1h0m0s":   {"--user", "a", "--expires=-1h"},

@@ -2,7 +2,7 @@
 //
 //	coracle serve            run the server; every flag has a default that works
 //	coracle kube-apiserver   run the server with kube-apiserver's flags and their defaults
-//	coracle etcd             stand in for etcd before a kube-apiserver that is this program
+//	coracle etcd             take the place of an etcd for a kube-apiserver that is this program
 //	coracle envtest          put the programs that envtest starts into a folder
 //	coracle kubeconfig       print a kubeconfig for a user or a service account
 //	coracle migrate          store the objects of a resource again, in the current storage version
@@ -17,9 +17,9 @@
 // Laws:
 //
 //   - Flags fill a server.Config and nothing else (cmd/flags). What a command does is in server and
-//     its packages; a file here declares the command and words its results.
-//   - Each command that runs for long ends at SIGINT or SIGTERM, in order; a second signal ends the
-//     process at once.
+//     its packages; a file here declares the command and prints its results.
+//   - A command that runs for long shuts down in order at SIGINT or SIGTERM. A second signal ends
+//     the process at once.
 //   - No file that the process makes is readable by other users (umask_unix.go).
 //   - The exit code is 0 or 1. fsck and migrate also have 2: see fsck.go.
 //
@@ -54,7 +54,7 @@ func withHint(cmd *cobra.Command, err error) error {
 func oneArgument(name string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return withHint(cmd, fmt.Errorf("one argument is needed, %s: got %d", name, len(args)))
+			return withHint(cmd, fmt.Errorf("give one argument, %s: got %d", name, len(args)))
 		}
 		return nil
 	}

@@ -60,8 +60,8 @@ func TestHelp(t *testing.T) {
 		{"serv", "", "Did you mean this?\n\tserve"},
 		{"--nope", "", "unknown flag: --nope\nSee 'coracle --help' for usage."},
 		{"serve --nope", "", "unknown flag: --nope\nSee 'coracle serve --help' for usage."},
-		{"migrate", "", "one argument is needed, RESOURCE: got 0\nSee 'coracle migrate --help' for usage."},
-		{"envtest a b", "", "one argument is needed, DIR: got 2\nSee 'coracle envtest --help' for usage."},
+		{"migrate", "", "give one argument, RESOURCE: got 0\nSee 'coracle migrate --help' for usage."},
+		{"envtest a b", "", "give one argument, DIR: got 2\nSee 'coracle envtest --help' for usage."},
 	} {
 		var out bytes.Buffer
 		err := run(t.Context(), &out, strings.Fields(tt.args)...)

@@ -54,9 +54,9 @@ func migrateCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&m.Kubeconfig, "kubeconfig", usualKubeconfig(), "file that says where the server is")
+	cmd.Flags().StringVar(&m.Kubeconfig, "kubeconfig", usualKubeconfig(), "kubeconfig of the running server")
 	cmd.Flags().StringVar(&m.After, "after", "",
-		"object up to which all are stored already: namespace/name, or just a name")
+		"object after which the migration goes on, as namespace/name or, if it has no namespace, as name; by default all objects are stored again")
 	mistakesFail(cmd)
 	return cmd
 }

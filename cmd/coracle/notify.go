@@ -17,8 +17,7 @@ const (
 // end when its manager cannot be told.
 func notify(state string) {
 	name := os.Getenv("NOTIFY_SOCKET")
-	if !strings.HasPrefix(name, "/") &&
-		!strings.HasPrefix(name, "@") { // "@" begins the name of an abstract socket
+	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, "@") { // "@" is for an abstract socket
 		return
 	}
 	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: name, Net: "unixgram"})

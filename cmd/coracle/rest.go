@@ -9,13 +9,15 @@ import (
 
 // Giving memory back to the system. Go's runtime returns free memory slowly, and keeps as much as
 // it expects to need again, which with the ballast of tuneMemory is a lot. A server that had a
-// burst of requests would stay large for ever. serve starts freeing once the server is ready.
+// burst of requests would stay large for ever. serve runs freeMemoryAtRest once the server is
+// ready.
 
-// The server is at rest if it allocates little for a while. After a burst, memory is given back at
-// the first rest. It is given back once more at a longer rest: until then the windows of changes
-// and the past states still hold objects of the burst, and the pools still hold buffers.
+// The server is at rest while it allocates little. After a burst, memory is given back as soon as
+// the server has been at rest for restTime. It is given back once more after longRest, because
+// until then the windows of changes and the past states hold objects of the burst, and the pools
+// hold buffers.
 const (
-	restTime   = time.Minute // how long the server must be at rest; also the interval of the checks
+	restTime   = time.Minute // the interval of the checks, and the shortest rest that counts
 	longRest   = 6           // in restTimes; longer than past states are kept
 	restBytes  = 8 << 20     // bytes that a server at rest allocates at most in restTime
 	burstBytes = 32 << 20    // bytes allocated since the last release that make another worth its cost

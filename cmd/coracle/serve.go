@@ -19,6 +19,9 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
+// The command serve, and what it shares with the command kube-apiserver: the form of the help, the
+// run of the server until a signal, and the settings of the garbage collector.
+
 // serveCommand returns the command that runs a server with Coracle's own defaults.
 func serveCommand() *cobra.Command {
 	o := flags.Serve()
@@ -69,7 +72,7 @@ func untilSignal(ctx context.Context) (until context.Context, stop func()) {
 func serve(ctx context.Context, config server.Config, out io.Writer) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	defer config.Log.Sync() // writes what the log's buffer holds, if it has one
+	defer config.Log.Sync() // writes the lines in the buffer of the log, if it has one
 	tuned := tuneMemory()
 	defer tuned()
 	s, err := server.New(ctx, config)
@@ -83,7 +86,8 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 			greet(out, s)
 			notify(readyState)
 			tuned()
-			// The controllers' first rounds use code that is not needed later either.
+			// Like the start itself, the first rounds of the controllers use code that is not
+			// needed later. So the pages of the program are dropped only after these rounds.
 			defer time.AfterFunc(startTime, forgetStart).Stop()
 			telling.Go(func() { freeMemoryAtRest(ctx) })
 		case <-ctx.Done():
@@ -96,8 +100,7 @@ func serve(ctx context.Context, config server.Config, out io.Writer) error {
 	return s.Run(ctx)
 }
 
-// The bounds of the start, after which the garbage collector runs normally even if the server is
-// not ready.
+// The bounds of the start: beyond them garbage is collected even if the server is not ready.
 const (
 	startTime   = time.Second
 	startMemory = 256 << 20 // bytes, ballast included
@@ -114,9 +117,9 @@ const (
 // between two collections.
 //
 // While the server starts, nothing is collected, because collecting would take longer than the rest
-// of the start. The start ends when started is called, after startTime, or at startMemory, because
-// a large store may have to be read. started may be called several times; its closure also keeps
-// the ballast alive.
+// of the start. The start ends when started is called, or after startTime. When the process has
+// grown to startMemory, as it does if a large store is read, garbage is collected even before that.
+// started may be called several times; its closure also keeps the ballast alive.
 func tuneMemory() (started func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
@@ -145,7 +148,7 @@ func greet(out io.Writer, s *server.Server) {
 		if path := s.Kubeconfig(); path != "" {
 			fmt.Fprintf(&b, "\n  export KUBECONFIG=%s\n  kubectl get namespaces\n\n", path)
 		} else {
-			b.WriteString("there is no administrator's kubeconfig: use a certificate by a CA of --client-ca-file\n")
+			b.WriteString("there is no kubeconfig for the administrator: use credentials of your own, such as a certificate of a CA in --client-ca-file\n")
 		}
 	}
 	if addr := s.PlainAddress(); addr != nil {

@@ -21,10 +21,11 @@ func validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate -f FILE...",
 		Short: "Check objects as the server would, without a server",
-		Long: "Check objects as the server would check them when they are created: by their definitions, which are\n" +
-			"in the same files or in those of --definitions, or by the rules for built-in kinds. Unknown fields\n" +
-			"are mistakes. Rules that need other objects, such as admission, are not checked. A file may have up\n" +
-			"to 16 MiB, and all files together up to 100,000 objects.",
+		Long: "Check objects as the server would check them when they are created. Custom resources are checked by\n" +
+			"their definitions, which must be in the same files or in those of --definitions, all other objects\n" +
+			"by the rules for built-in kinds. Unknown fields are mistakes. Rules that need other objects, such as\n" +
+			"admission, are not checked. A file may have up to 16 MiB, and all files together up to 100,000\n" +
+			"objects.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := &validation{stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), errors: cmd.ErrOrStderr()}
@@ -32,8 +33,8 @@ func validateCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVarP(&files, "filename", "f", nil,
-		"files of objects in YAML or JSON, or folders of them; - for standard input")
-	cmd.Flags().StringSliceVarP(&definitions, "definitions", "d", nil, "files of definitions, or folders of them")
+		"YAML or JSON files of objects, or folders of such files, separated by commas; - for standard input")
+	cmd.Flags().StringSliceVarP(&definitions, "definitions", "d", nil, "YAML or JSON files of CustomResourceDefinitions, or folders of such files, separated by commas")
 	if err := cmd.MarkFlagRequired("filename"); err != nil {
 		panic(err) // a mistake above: the command has no flag of that name
 	}
@@ -45,24 +46,24 @@ type validation struct {
 	stdin       io.Reader
 	out, errors io.Writer
 
-	judge *server.Validator
-	bad   int // objects with mistakes, and files that cannot be read
+	validator *server.Validator
+	bad       int // objects with mistakes, and files that cannot be read
 }
 
 // run checks the objects in files. It reads all files before it checks anything, and adds the
 // definitions first: an object may stand before its definition.
 func (v *validation) run(ctx context.Context, files, definitions []string) (err error) {
-	if v.judge, err = server.NewValidator(ctx, server.APIConfig{}); err != nil {
+	if v.validator, err = server.NewValidator(ctx, server.APIConfig{}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, v.judge.Close()) }()
+	defer func() { err = errors.Join(err, v.validator.Close()) }()
 	objects := slices.Concat(v.read(definitions), v.read(files))
 	slices.SortStableFunc(objects, func(a, b manifest.Object) int { return rank(&a) - rank(&b) })
 	for i := range objects {
 		v.check(ctx, &objects[i])
 	}
 	if v.bad > 0 {
-		return fmt.Errorf("of %d objects, %d with mistakes", len(objects), v.bad)
+		return fmt.Errorf("%d objects were checked: %d of the objects and files have mistakes", len(objects), v.bad)
 	}
 	_, err = fmt.Fprintf(v.out, "%d objects are valid\n", len(objects))
 	return err
@@ -94,7 +95,8 @@ func (v *validation) read(files []string) []manifest.Object {
 		}
 		if len(objects) > manifest.Max {
 			v.bad++
-			fmt.Fprintf(v.errors, "more than %d objects: the rest has not been read\n", manifest.Max)
+			fmt.Fprintf(v.errors, "there are more than %d objects: the others are not checked; validate fewer files at once\n",
+				manifest.Max)
 			return objects[:manifest.Max]
 		}
 	}
@@ -109,7 +111,7 @@ func (v *validation) readStdin() ([]manifest.Object, error) {
 		return nil, err
 	}
 	if len(data) > configfile.Max {
-		return nil, fmt.Errorf("%s: larger than %d bytes", name, configfile.Max)
+		return nil, fmt.Errorf("%s: the standard input is larger than %d bytes; validate a part of it at a time", name, configfile.Max)
 	}
 	return manifest.Read(name, data)
 }
@@ -118,7 +120,7 @@ func (v *validation) readStdin() ([]manifest.Object, error) {
 // wrong, or one line for an error that is not about fields.
 func (v *validation) check(ctx context.Context, o *manifest.Object) {
 	about := fmt.Sprintf("%s: %s %q", o.File, o.Kind.Kind, o.Name)
-	warnings, err := v.judge.Check(ctx, o)
+	warnings, err := v.validator.Check(ctx, o)
 	for _, w := range warnings {
 		fmt.Fprintf(v.errors, "%s: Warning: %s\n", about, w)
 	}

@@ -34,9 +34,9 @@ func versionText() string {
 		server.Version, server.KubernetesVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// versionFlag is kube-apiserver's --version. --version and --version=raw print the version, and the
-// program ends. --version=vX.Y.Z-SUFFIX has the server run and report that version at /version;
-// X.Y.Z must be the real one.
+// versionFlag is kube-apiserver's --version. With --version or --version=raw the program prints the
+// version and ends. With --version=vX.Y.Z-SUFFIX the server runs, and reports that version at
+// /version; X.Y.Z must be the version of the Kubernetes API that it serves.
 type versionFlag struct {
 	show     string // what to print: "" for nothing, "true" or "raw"
 	reported string
@@ -45,7 +45,7 @@ type versionFlag struct {
 // addVersionFlag adds the flag to those of a command.
 func addVersionFlag(f *pflag.FlagSet) *versionFlag {
 	v := &versionFlag{reported: server.KubernetesVersion}
-	f.Var(v, "version", "print the version, or with =raw all that is known of it; =vX.Y.Z... sets what the server says")
+	f.Var(v, "version", "print the version and end; =raw prints all its parts; =vX.Y.Z-SUFFIX sets the version that the running server reports")
 	f.Lookup("version").NoOptDefVal = "true"
 	return v
 }

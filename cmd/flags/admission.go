@@ -19,17 +19,17 @@ type admission struct {
 func (o *Options) bindAdmission(s *section) {
 	p := &o.admission
 	s.StringSliceVar(&p.enable, "enable-admission-plugins", nil,
-		"admission plugins to have beside those that are there by default")
-	s.StringSliceVar(&p.disable, "disable-admission-plugins", nil, "admission plugins not to have")
-	s.StringSliceVar(&p.only, "admission-control", nil, "the only admission plugins to have")
+		"admission plugins to run in addition to those that run by default, separated by commas")
+	s.StringSliceVar(&p.disable, "disable-admission-plugins", nil, "admission plugins not to run, separated by commas")
+	s.StringSliceVar(&p.only, "admission-control", nil, "all admission plugins to run, separated by commas")
 	s.deprecate("admission-control",
 		"Use --enable-admission-plugins or --disable-admission-plugins instead. Will be removed in a future version.")
-	s.String("admission-control-config-file", "", "AdmissionConfiguration file: what plugins are to know")
-	s.refuse("it configures plugins that guard something, and this server has none of them", "admission-control-config-file")
+	s.String("admission-control-config-file", "", "AdmissionConfiguration file, which configures admission plugins")
+	s.refuse("it configures plugins that refuse objects, and this server has none of these plugins", "admission-control-config-file")
 	s.Int64Var(&p.notReady, "default-not-ready-toleration-seconds", 300,
-		"how long pods that do not say stay on a node that is not ready")
+		"seconds that a pod stays on a node that is not ready, unless the pod says otherwise")
 	s.Int64Var(&p.unreachable, "default-unreachable-toleration-seconds", 300,
-		"how long pods that do not say stay on a node that cannot be reached")
+		"seconds that a pod stays on a node that cannot be reached, unless the pod says otherwise")
 }
 
 // finishAdmission turns plugins on and off in the Config. --admission-control is an older flag that
@@ -44,9 +44,9 @@ func (o *Options) finishAdmission() error {
 		return err
 	}
 	p, c := &o.admission, &o.config.Admission
-	enable, disable := p.enable, p.disable
+	flag, enable, disable := "enable-admission-plugins", p.enable, p.disable
 	if o.given("admission-control") {
-		enable, disable = p.only, nil
+		flag, enable, disable = "admission-control", p.only, nil
 		for _, plugin := range plugins.Table() {
 			if (plugin.Default || plugin.Here) && !slices.Contains(p.only, plugin.Name) {
 				disable = append(disable, plugin.Name)
@@ -57,7 +57,7 @@ func (o *Options) finishAdmission() error {
 		if byName[name].Here {
 			c.Enable = append(c.Enable, name)
 		} else {
-			o.reportAbsent(byName[name])
+			o.reportAbsent(flag, byName[name])
 		}
 	}
 	c.Disable = append(c.Disable, disable...) // applyGates may have disabled plugins before
@@ -90,12 +90,12 @@ func (o *Options) checkPlugins(byName map[string]plugins.Entry) error {
 	return m.err()
 }
 
-// reportAbsent handles a plugin that the command line enables and this server does not have. It
-// refuses a plugin that guards something. For any other it adds a line for the log.
-func (o *Options) reportAbsent(p plugins.Entry) {
+// reportAbsent handles a plugin that a flag enables and this server does not have. It refuses a
+// plugin that guards something. For any other it adds a line for the log.
+func (o *Options) reportAbsent(flag string, p plugins.Entry) {
 	if p.Guards {
 		o.refusals = append(o.refusals,
-			fmt.Errorf("the admission plugin %s is refused: it is not here, so %s", p.Name, p.Consequence))
+			fmt.Errorf("--%s: %s is refused: this server does not have the plugin, so %s", flag, p.Name, p.Consequence))
 		return
 	}
 	o.warn("admission plugin is absent", zap.String("plugin", p.Name), zap.String("consequence", p.Consequence))

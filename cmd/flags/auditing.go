@@ -16,7 +16,8 @@ type auditing struct {
 }
 
 // auditSink holds the flags of one backend that audit events go to: the log file or the webhook.
-// Both have the flags up to eventBytes; the prefix of their names is "audit-" and the sink's name.
+// Both backends have the flags up to eventBytes, whose names begin with audit-log- or
+// audit-webhook-.
 type auditSink struct {
 	name                   string // "log" or "webhook"
 	destination            string // a file; "" for a backend that is not used
@@ -36,19 +37,19 @@ type auditSink struct {
 // bindAuditing declares the flags with kube-apiserver's defaults, which differ between the two
 // backends.
 func (o *Options) bindAuditing(s *section) {
-	const unrecorded = "nothing is audited, and this flag asks for a record"
-	s.String("audit-policy-file", "", "AuditPolicy file: what is recorded of which requests")
+	const unrecorded = "this server records no audit events, and the flag asks for them"
+	s.String("audit-policy-file", "", "AuditPolicy file, which says what is recorded of which requests")
 	s.refuse(unrecorded, "audit-policy-file")
 
 	log := &o.auditing.log
 	*log = auditSink{name: "log", mode: "blocking", batch: 1, age: 366, backups: 100, size: 100, format: "json"}
 	log.bind(s)
-	s.StringVar(&log.destination, "audit-log-path", "", "file that events are written to")
-	s.IntVar(&log.age, "audit-log-maxage", log.age, "days that old files are kept")
-	s.IntVar(&log.backups, "audit-log-maxbackup", log.backups, "old files that are kept")
-	s.IntVar(&log.size, "audit-log-maxsize", log.size, "megabytes of a file before it is put aside")
-	s.BoolVar(&log.compress, "audit-log-compress", false, "compress old files")
-	s.StringVar(&log.format, "audit-log-format", log.format, "form of the events: json or legacy")
+	s.StringVar(&log.destination, "audit-log-path", "", "file to which audit events are written")
+	s.IntVar(&log.age, "audit-log-maxage", log.age, "number of days for which rotated audit log files are kept")
+	s.IntVar(&log.backups, "audit-log-maxbackup", log.backups, "number of rotated audit log files that are kept")
+	s.IntVar(&log.size, "audit-log-maxsize", log.size, "size in megabytes at which the audit log file is rotated")
+	s.BoolVar(&log.compress, "audit-log-compress", false, "compress rotated audit log files")
+	s.StringVar(&log.format, "audit-log-format", log.format, "format of the audit events in the file: json or legacy")
 	s.ignore(unaudited, "audit-log-maxage", "audit-log-maxbackup", "audit-log-maxsize", "audit-log-compress",
 		"audit-log-format")
 
@@ -57,32 +58,36 @@ func (o *Options) bindAuditing(s *section) {
 		name: "webhook", mode: "batch", batch: 400, burst: 15, wait: 30 * time.Second, throttle: true, qps: 10,
 	}
 	hook.bind(s)
-	s.StringVar(&hook.destination, "audit-webhook-config-file", "", "kubeconfig of the server that events are sent to")
+	s.StringVar(&hook.destination, "audit-webhook-config-file", "",
+		"kubeconfig of the server to which audit events are sent")
 	s.DurationVar(&hook.backoff, "audit-webhook-initial-backoff", 10*time.Second,
-		"how long to wait after the first failure")
-	s.DurationVar(&hook.backoff, "audit-webhook-batch-initial-backoff", 10*time.Second, "the same")
+		"pause after the first failure to send audit events")
+	s.DurationVar(&hook.backoff, "audit-webhook-batch-initial-backoff", 10*time.Second,
+		"older name of --audit-webhook-initial-backoff")
 	s.hide("audit-webhook-batch-initial-backoff", "Deprecated, use --audit-webhook-initial-backoff instead.")
 	s.ignore(unaudited, "audit-webhook-initial-backoff", "audit-webhook-batch-initial-backoff")
 	s.refuse(unrecorded, "audit-log-path", "audit-webhook-config-file")
 }
 
 // unaudited is the reason why flags about the recording of events are ignored.
-const unaudited = "nothing is audited"
+const unaudited = "this server records no audit events"
 
 // bind declares the flags that both backends have.
 func (a *auditSink) bind(s *section) {
 	prefix := "audit-" + a.name + "-"
-	s.StringVar(&a.mode, prefix+"mode", a.mode, "how events go there: batch, blocking or blocking-strict")
-	s.StringVar(&a.version, prefix+"version", "audit.k8s.io/v1", "version of the events")
-	s.IntVar(&a.buffer, prefix+"batch-buffer-size", 10_000, "events that wait at most")
-	s.IntVar(&a.batch, prefix+"batch-max-size", a.batch, "events that go together at most")
-	s.DurationVar(&a.wait, prefix+"batch-max-wait", a.wait, "how long events wait for others at most")
-	s.BoolVar(&a.throttle, prefix+"batch-throttle-enable", a.throttle, "bound the batches of a second")
-	s.Float32Var(&a.qps, prefix+"batch-throttle-qps", a.qps, "batches a second on average")
-	s.IntVar(&a.burst, prefix+"batch-throttle-burst", a.burst, "batches that may go at once after a rest")
-	s.BoolVar(&a.cut, prefix+"truncate-enabled", false, "cut events and batches that are too large")
-	s.Int64Var(&a.batchBytes, prefix+"truncate-max-batch-size", 10<<20, "bytes of a batch at most")
-	s.Int64Var(&a.eventBytes, prefix+"truncate-max-event-size", 100<<10, "bytes of an event at most")
+	s.StringVar(&a.mode, prefix+"mode", a.mode, "when audit events are handed over: batch, blocking or blocking-strict")
+	s.StringVar(&a.version, prefix+"version", "audit.k8s.io/v1", "version of the audit events")
+	s.IntVar(&a.buffer, prefix+"batch-buffer-size", 10_000,
+		"largest number of audit events that wait in the mode batch")
+	s.IntVar(&a.batch, prefix+"batch-max-size", a.batch, "largest number of audit events in a batch")
+	s.DurationVar(&a.wait, prefix+"batch-max-wait", a.wait, "longest time that audit events wait until their batch is full")
+	s.BoolVar(&a.throttle, prefix+"batch-throttle-enable", a.throttle, "limit the number of batches a second")
+	s.Float32Var(&a.qps, prefix+"batch-throttle-qps", a.qps, "average number of batches a second")
+	s.IntVar(&a.burst, prefix+"batch-throttle-burst", a.burst,
+		"number of batches that may be sent at once after a pause")
+	s.BoolVar(&a.cut, prefix+"truncate-enabled", false, "truncate audit events and batches that are too large")
+	s.Int64Var(&a.batchBytes, prefix+"truncate-max-batch-size", 10<<20, "largest size of a batch, in bytes")
+	s.Int64Var(&a.eventBytes, prefix+"truncate-max-event-size", 100<<10, "largest size of an audit event, in bytes")
 	for _, name := range []string{"mode", "version", "batch-buffer-size", "batch-max-size", "batch-max-wait",
 		"batch-throttle-enable",
 		"batch-throttle-qps", "batch-throttle-burst", "truncate-enabled",

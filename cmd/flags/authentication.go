@@ -22,7 +22,7 @@ import (
 // they are.
 type authentication struct {
 	anonymous bool
-	lookup    bool  // look whether the secret of a legacy token still exists
+	lookup    bool  // check that the secret of a legacy token still has the token
 	extend    bool  // let tokens of pods be good for a year
 	claims    pairs // claims that the token of an OpenID Connect provider must have
 }
@@ -30,75 +30,76 @@ type authentication struct {
 // bindAuthentication declares the flags of the section.
 func (o *Options) bindAuthentication(s *section) {
 	c := &o.config.Authentication
-	s.StringVar(&c.ClientCAFile, "client-ca-file", "", "CAs of client certificates, beside the server's own")
-	s.StringVar(&c.TokenAuthFile, "token-auth-file", "", "CSV file of static tokens: token,user,uid,\"group1,group2\"")
+	s.StringVar(&c.ClientCAFile, "client-ca-file", "", "file of further CAs whose client certificates are accepted, beside the server's own CA")
+	s.StringVar(&c.TokenAuthFile, "token-auth-file", "",
+		"CSV file of static tokens, with a line token,user,uid,\"group1,group2\" for each")
 	s.BoolVar(&o.authentication.anonymous, "anonymous-auth", true,
-		"let requests without credentials in as system:anonymous")
+		"accept requests without credentials, as the user system:anonymous")
 	s.StringVar(&c.File, "authentication-config", "",
-		"AuthenticationConfiguration file: issuers whose tokens count, and who may come without credentials")
+		"AuthenticationConfiguration file, which names the issuers whose tokens are accepted, and the paths that need no credentials")
 	s.StringSliceVar(&c.Audiences, "api-audiences", nil,
-		"what tokens for this server are meant for; by default the issuers of service account tokens")
+		"audiences of this server, separated by commas: a token must be for one of them; by default the issuers of service account tokens")
 	s.BoolVar(&c.BootstrapTokens, "enable-bootstrap-token-auth", false,
-		"let nodes join by bootstrap tokens, which stand in secrets of kube-system")
+		"accept bootstrap tokens, by which nodes join the cluster; they are Secrets in kube-system")
 	o.bindServiceAccounts(s, &c.ServiceAccounts)
 	bindFrontProxy(s, &c.FrontProxy)
 
 	hook := &c.Webhook
 	s.StringVar(&hook.File, "authentication-token-webhook-config-file", "",
-		"kubeconfig of a webhook that is asked whose a token is")
+		"kubeconfig of a webhook that is asked by TokenReviews which user a token belongs to")
 	s.StringVar(&hook.Version, "authentication-token-webhook-version", "v1beta1",
-		"version of the TokenReview that it is sent: v1 or v1beta1")
+		"version of the TokenReviews that are sent to the authentication webhook: v1 or v1beta1")
 	s.DurationVar(&hook.CacheTTL, "authentication-token-webhook-cache-ttl", 2*time.Minute,
-		"how long its answers are believed; 0 for not at all")
+		"how long the server remembers an answer of the authentication webhook; 0 to ask each time")
 
 	oidc := &c.OIDC
-	s.StringVar(&oidc.IssuerURL, "oidc-issuer-url", "", "OpenID Connect provider whose tokens count, as an https URL")
-	s.StringVar(&oidc.ClientID, "oidc-client-id", "", "whom its tokens must be for")
-	s.StringVar(&oidc.CAFile, "oidc-ca-file", "", "who signs for its servers; by default those whom the system trusts")
-	s.StringVar(&oidc.UsernameClaim, "oidc-username-claim", "sub", "claim with the user's name")
+	s.StringVar(&oidc.IssuerURL, "oidc-issuer-url", "", "https URL of an OpenID Connect provider whose tokens are accepted")
+	s.StringVar(&oidc.ClientID, "oidc-client-id", "", "client ID that must be an audience of the tokens of the OpenID Connect provider")
+	s.StringVar(&oidc.CAFile, "oidc-ca-file", "", "file of the CAs that verify the OpenID Connect provider; by default the CAs of the system")
+	s.StringVar(&oidc.UsernameClaim, "oidc-username-claim", "sub", "claim that has the user's name")
 	s.StringVar(&oidc.UsernamePrefix, "oidc-username-prefix", "",
-		"what goes before the name: - for nothing; by default the issuer, unless the claim is email")
+		"prefix of user names from the OpenID Connect provider; - for none; by default the issuer URL and #, or none if the claim is email")
 	s.StringVar(&oidc.GroupsClaim, "oidc-groups-claim", "",
-		"claim with the user's groups: a string or a list of strings")
-	s.StringVar(&oidc.GroupsPrefix, "oidc-groups-prefix", "", "what goes before each group")
+		"claim that has the user's groups, as a string or a list of strings; by default users have no groups")
+	s.StringVar(&oidc.GroupsPrefix, "oidc-groups-prefix", "", "prefix of groups from the OpenID Connect provider")
 	s.StringSliceVar(&oidc.SigningAlgs, "oidc-signing-algs", []string{"RS256"},
-		"algorithms that tokens may be signed with")
+		"algorithms by which the OpenID Connect provider may sign tokens, separated by commas")
 	o.authentication.claims.whole = true
 	s.Var(&o.authentication.claims, "oidc-required-claim",
-		"claim that must be in a token, as name=value; may be repeated")
+		"claim that each token of the OpenID Connect provider must have, as name=value; may be repeated")
 }
 
 // bindServiceAccounts declares the flags about service account tokens.
 func (o *Options) bindServiceAccounts(s *section, sa *identity.ServiceAccounts) {
 	s.StringArrayVar(&sa.Issuers, "service-account-issuer", o.defaults.issuers,
-		"issuer of service account tokens, as a URL; of several, which are all accepted, the first signs")
+		"issuer of service account tokens, as a URL; may be repeated: the first is the issuer of new tokens, and tokens of all are accepted")
 	s.StringArrayVar(&sa.KeyFiles, "service-account-key-file", nil,
-		"file of further keys, or certificates, to verify service account tokens with")
+		"file of further public keys or certificates that verify service account tokens; may be repeated")
 	s.StringVar(&sa.KeysURL, "service-account-jwks-uri", "",
-		"URL of the keys that verify service account tokens; by default this server's")
+		"https URL at which clients find the keys that verify service account tokens; by default a URL of this server")
 	s.DurationVar(&sa.Longest, "service-account-max-token-expiration", 0,
-		"longest that a service account token may be asked to be good; 0 for no bound")
+		"longest lifetime that a client may request for a service account token, at least 1h; 0 for no bound")
 	s.BoolVar(&o.authentication.extend, "service-account-extend-token-expiration", true,
-		"let service account tokens of pods be good for a year, for programs that do not read new ones")
+		"make the service account tokens of pods valid for a year, for programs that do not read renewed tokens")
 	s.BoolVar(&o.authentication.lookup, "service-account-lookup", true,
-		"look whether service account tokens of secrets still stand there")
+		"accept the service account token of a Secret only while the Secret still has it")
 }
 
 // bindFrontProxy declares the flags about front proxies (authenticating proxies in Kubernetes'
 // documentation).
 func bindFrontProxy(s *section, proxy *identity.FrontProxy) {
 	s.StringVar(&proxy.ClientCAFile, "requestheader-client-ca-file", "",
-		"CAs of the certificates of front proxies, which say in headers whom they speak for")
+		"file of the CAs of front proxies, which name the user of a request in its headers")
 	s.StringSliceVar(&proxy.AllowedNames, "requestheader-allowed-names", nil,
-		"common names of front proxies; if none is given, every certificate of their CAs will do")
+		"common names that the certificates of front proxies may have, separated by commas; by default any")
 	s.StringSliceVar(&proxy.Headers.Names, "requestheader-username-headers", nil,
-		"headers in which front proxies give the user's name, such as X-Remote-User")
+		"headers in which front proxies send the user's name, such as X-Remote-User")
 	s.StringSliceVar(&proxy.Headers.UIDs, "requestheader-uid-headers", nil,
-		"headers in which front proxies give the user's uid, such as X-Remote-Uid")
+		"headers in which front proxies send the user's uid, such as X-Remote-Uid")
 	s.StringSliceVar(&proxy.Headers.Groups, "requestheader-group-headers", nil,
-		"headers in which front proxies give the user's groups, such as X-Remote-Group")
+		"headers in which front proxies send the user's groups, such as X-Remote-Group")
 	s.StringSliceVar(&proxy.Headers.ExtraPrefixes, "requestheader-extra-headers-prefix", nil,
-		"beginnings of headers in which front proxies give extras, such as X-Remote-Extra-")
+		"prefixes of the headers in which front proxies send the user's extra attributes, such as X-Remote-Extra-")
 }
 
 // The bounds of --service-account-max-token-expiration, as in kube-apiserver.
@@ -256,8 +257,8 @@ func checkFilled(flag string, values []string) error {
 	return nil
 }
 
-// finishTokens checks, in kube-apiserver's place, that the flags are given without which no service
-// account token can be signed.
+// finishTokens checks, for `coracle kube-apiserver`, that all flags are given that the signing of
+// service account tokens needs.
 func (o *Options) finishTokens() error {
 	c := &o.config.Authentication
 	sa := &c.ServiceAccounts

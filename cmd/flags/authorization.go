@@ -19,18 +19,19 @@ type authorization struct {
 func (o *Options) bindAuthorization(s *section) {
 	c := &o.config.Authorization
 	s.StringSliceVar(&o.authorization.modes, "authorization-mode", o.defaults.modes,
-		"who decides, in this order: RBAC, Node, ABAC, Webhook, AlwaysAllow or AlwaysDeny")
-	s.StringVar(&c.PolicyFile, "authorization-policy-file", "", "policies of the mode ABAC, each a line of JSON")
+		"authorization modes in the order in which they are asked: RBAC, Node, ABAC, Webhook, AlwaysAllow or AlwaysDeny; if empty, AlwaysAllow")
+	s.StringVar(&c.PolicyFile, "authorization-policy-file", "",
+		"file of the policies of the mode ABAC, each a line of JSON")
 	s.StringVar(&c.ConfigFile, "authorization-config", "",
-		"AuthorizationConfiguration file, in place of the modes and the webhook")
+		"AuthorizationConfiguration file, which takes the place of --authorization-mode and --authorization-webhook-*")
 	s.StringVar(&c.Webhook.ConfigFile, "authorization-webhook-config-file", "",
 		"kubeconfig of the webhook that the mode Webhook asks")
 	s.StringVar(&c.Webhook.Version, "authorization-webhook-version", "v1beta1",
-		"version of the SubjectAccessReviews that the webhook is asked with: v1 or v1beta1")
+		"version of the SubjectAccessReviews that are sent to the authorization webhook: v1 or v1beta1")
 	s.DurationVar(&c.Webhook.AuthorizedTTL, "authorization-webhook-cache-authorized-ttl", 5*time.Minute,
-		"how long an answer of the webhook that allows counts; 0 to ask each time")
+		"how long the server remembers an answer of the authorization webhook that allows a request; 0 to ask each time")
 	s.DurationVar(&c.Webhook.UnauthorizedTTL, "authorization-webhook-cache-unauthorized-ttl", 30*time.Second,
-		"how long any other answer of the webhook counts; 0 to ask each time")
+		"how long the server remembers any other answer of the authorization webhook; 0 to ask each time")
 }
 
 // authorizationModes are the valid values of --authorization-mode.

@@ -220,7 +220,7 @@ help has the gates of the stages alpha and beta. A locked gate cannot be other t
 | gate | stage | default | here |
 |---|---|---|---|
 `)
-	known := knownGates()
+	known := allGates()
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		g := known[name]
 		value, text := fmt.Sprint(g.on), gateFates[g.here]

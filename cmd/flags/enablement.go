@@ -16,12 +16,12 @@ type enablement struct {
 func (o *Options) bindEnablement(s *section) {
 	o.enablement.runtime.bare = true
 	s.Var(&o.enablement.runtime, "runtime-config",
-		"API versions and resources to turn on or off: apps/v1=false, apps/v1/deployments=true, /v1/pods=false, api/all=false")
+		"API versions and resources to turn on or off, separated by commas: such as apps/v1=false, apps/v1/deployments=true, /v1/pods=false, api/beta=false")
 }
 
-// finishEnablement hands the switches to the Config. kube-apiserver accepts several names for the
-// version v1 of the legacy group: v1 and api/v1, whatever follows after a slash, are /v1 here.
-// api/legacy does nothing.
+// finishEnablement writes the entries into the Config. The Config calls version v1 of the core
+// group /v1. As in kube-apiserver, the keys v1 and api/v1 mean the same, and the rest of such a
+// key, after another slash, does not count. The key api/legacy does nothing.
 func (o *Options) finishEnablement() error {
 	runtime := maps.Clone(o.enablement.runtime.values)
 	for key, value := range o.enablement.runtime.values {
@@ -40,7 +40,7 @@ func (o *Options) finishEnablement() error {
 // bindEgress declares the section "Egress selector", which has one flag.
 func (o *Options) bindEgress(s *section) {
 	s.String("egress-selector-config-file", "",
-		"EgressSelectorConfiguration file: the proxies by which the server reaches others")
-	s.refuse("the server connects without a proxy, so its connections would leave the network that the proxy stands for",
+		"EgressSelectorConfiguration file, which names the proxies through which the server connects to other programs")
+	s.refuse("this server connects without a proxy, so its connections would bypass the proxies of the file",
 		"egress-selector-config-file")
 }

@@ -32,45 +32,45 @@ type etcd struct {
 func (o *Options) bindEtcd(s *section) {
 	c := &o.config.Storage
 	s.StringSliceVar(&c.Etcd.Servers, "etcd-servers", nil,
-		"etcd servers to store in, as comma-separated URLs; or one that stands in for etcd: see coracle etcd")
-	s.StringVar(&c.Etcd.CAFile, "etcd-cafile", "", "CA of the etcd servers")
-	s.StringVar(&c.Etcd.CertFile, "etcd-certfile", "", "client certificate for etcd")
-	s.StringVar(&c.Etcd.KeyFile, "etcd-keyfile", "", "key of the client certificate for etcd")
-	s.StringVar(&c.Prefix, "etcd-prefix", "/registry", "prefix of all keys in the store")
+		"URLs of the etcd servers that store the objects, separated by commas; or the URL of a coracle etcd, in whose data folder the server then stores them")
+	s.StringVar(&c.Etcd.CAFile, "etcd-cafile", "", "file of the CA certificates that verify the etcd servers")
+	s.StringVar(&c.Etcd.CertFile, "etcd-certfile", "", "file of the client certificate for the etcd servers")
+	s.StringVar(&c.Etcd.KeyFile, "etcd-keyfile", "", "file of the private key of --etcd-certfile")
+	s.StringVar(&c.Prefix, "etcd-prefix", "/registry", "prefix of the keys of all objects in the store")
 	s.DurationVar(&c.CompactionInterval, "etcd-compaction-interval", 5*time.Minute,
-		"how long the history of objects is kept; 0 for ever")
+		"time between two compactions of the store, for about which past states stay readable; 0 never compacts")
 	s.StringVar(&o.etcd.media, "storage-media-type", o.defaults.mediaType,
-		"how objects are stored: application/json or application/vnd.kubernetes.protobuf")
+		"encoding of the objects in the store: application/json or application/vnd.kubernetes.protobuf")
 	s.StringVar(&c.EncryptionConfigFile, "encryption-provider-config", "",
-		"EncryptionConfiguration file for encryption at rest")
+		"EncryptionConfiguration file, which says how objects are encrypted in the store")
 	s.BoolVar(&c.EncryptionReload, "encryption-provider-config-automatic-reload", false,
-		"take that file up again when it changes")
+		"read the file of --encryption-provider-config again when it changes")
 	s.StringSliceVar(&o.etcd.overrides, "etcd-servers-overrides", nil,
-		"other etcd servers for some resources, as group/resource#servers, with semicolons between the servers")
+		"other etcd servers for single resources, as group/resource#URL;URL, with commas between the resources")
 	s.DurationVar(&c.HealthTimeout, "etcd-healthcheck-timeout", 2*time.Second,
-		"how long the store may take to answer for the server to be healthy")
+		"time within which the store must answer the health check etcd")
 	s.DurationVar(&c.ReadyTimeout, "etcd-readycheck-timeout", 2*time.Second,
-		"how long the store may take to answer for the server to be ready")
+		"time within which the store must answer the check etcd-readiness of /readyz")
 	s.IntVar(&o.config.Limits.DeleteWorkers, "delete-collection-workers", 1,
-		"objects of a collection that are deleted at a time")
-	s.Duration("etcd-count-metric-poll-period", time.Minute, "how often the objects of each resource are counted")
-	s.ignore("objects are counted as they change", "etcd-count-metric-poll-period")
-	s.Duration("etcd-db-metric-poll-interval", 30*time.Second, "how often the size of the database is asked for")
-	s.ignore("the size is read for each request for metrics", "etcd-db-metric-poll-interval")
+		"number of objects that the deletion of a collection deletes at a time")
+	s.Duration("etcd-count-metric-poll-period", time.Minute, "interval at which the objects of each resource are counted for metrics")
+	s.ignore("the server counts the objects whenever they change", "etcd-count-metric-poll-period")
+	s.Duration("etcd-db-metric-poll-interval", 30*time.Second, "interval at which the size of the database is read for metrics")
+	s.ignore("the server reads the size for each request to /metrics", "etcd-db-metric-poll-interval")
 
 	s.BoolVar(&o.etcd.garbageCollector, "enable-garbage-collector", true,
-		"delete what has no owner any more, as deletions ask for it")
-	s.StringVar(&o.etcd.backend, "storage-backend", "", "kind of --etcd-servers: etcd3, or nothing, which is the same")
-	s.Int64("lease-reuse-duration-seconds", 60, "seconds for which events share a lease of etcd")
-	s.ignore("objects that end at about the same time share leases: within a minute at most",
+		"delete the dependents of deleted owners, and follow the propagationPolicy of deletions")
+	s.StringVar(&o.etcd.backend, "storage-backend", "", "type of --etcd-servers: etcd3, which is also the default")
+	s.Int64("lease-reuse-duration-seconds", 60, "seconds for which events share one lease of etcd")
+	s.ignore("objects that expire at about the same time, within a minute at most, share a lease",
 		"lease-reuse-duration-seconds")
-	s.BoolVar(&o.etcd.watchCache, "watch-cache", true, "keep what is watched in memory")
+	s.BoolVar(&o.etcd.watchCache, "watch-cache", true, "keep the objects of all resources in memory, to serve reads and watches")
 	s.StringSliceVar(&o.etcd.cacheSizes, "watch-cache-sizes", nil,
-		"sizes of the watch caches of resources, as resource.group#size")
-	s.Int("default-watch-cache-size", 100, "size of other watch caches")
+		"sizes of the watch caches of single resources in events, as resource.group#size, separated by commas")
+	s.Int("default-watch-cache-size", 100, "size of all other watch caches in events")
 	s.hide("default-watch-cache-size",
 		"watch caches are sized automatically and this flag will be removed in a future version")
-	s.ignore("every resource that is used is kept in memory, with as much history as is needed", "watch-cache",
+	s.ignore("the server keeps every resource that is used in memory, with as many past changes as its watches need", "watch-cache",
 		"watch-cache-sizes", "default-watch-cache-size")
 }
 

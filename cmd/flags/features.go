@@ -14,19 +14,19 @@ type features struct {
 // bindFeatures declares the flags about profiles, and about priority and fairness.
 func (o *Options) bindFeatures(s *section) {
 	s.BoolVar(&o.config.Serving.Debug.Profiles.Contention, "contention-profiling", false,
-		"fill the profiles block and mutex, at some cost")
+		"collect the profiles block and mutex, which slows the server down a little")
 	s.StringVar(&o.config.Serving.Debug.Profiles.Socket, "debug-socket-path", "",
-		"Unix socket that serves profiles to whoever may open it")
+		"path of a Unix socket that serves profiles, without authentication, to all processes that may open it")
 	s.BoolVar(&o.config.Serving.Debug.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/")
 	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true,
-		"keep the status of FlowSchemas, which do not share out requests yet")
-	s.explain("false leaves the status of FlowSchemas alone. --max-requests-inflight and --max-mutating-requests-inflight bound requests "+
+		"keep the status of FlowSchemas up to date; FlowSchemas do not affect requests yet")
+	s.explain("if false, the server does not write the status of FlowSchemas. --max-requests-inflight and --max-mutating-requests-inflight bound requests "+
 		"either way", "enable-priority-and-fairness")
 }
 
-// finishFeatures returns an error if priority and fairness is on, but --runtime-config turns the
-// API off that configures it. The first of the three names that --runtime-config has decides: a
-// version counts before api/ga, and that before api/all.
+// finishFeatures returns an error if priority and fairness is on, but --runtime-config turns off
+// the API that configures it. If --runtime-config has several of the three names, the first in the
+// order of the loop decides: a version counts before api/ga, and api/ga before api/all.
 func (o *Options) finishFeatures() error {
 	o.config.API.Without.PriorityAndFairness = !o.features.fairness
 	if !o.features.fairness {

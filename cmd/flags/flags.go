@@ -90,9 +90,9 @@ func Serve() *Options {
 	})
 }
 
-// KubeAPIServer returns the same flags with the defaults of kube-apiserver. It runs no controllers
-// by default: kube-controller-manager does that beside it, if anything does. Some flags are
-// required, as in kube-apiserver.
+// KubeAPIServer returns the flags of `coracle kube-apiserver`: those of Serve, with the defaults of
+// kube-apiserver. By default the server runs no controllers, because kube-controller-manager runs
+// them. Some flags are required, as in kube-apiserver.
 func KubeAPIServer() *Options {
 	return newOptions(defaults{
 		bindAddress: "0.0.0.0", certDir: "/var/run/kubernetes", mediaType: mediaProtobuf, strict: true,
@@ -150,7 +150,7 @@ func (o *Options) Usage(w io.Writer, columns int) {
 //  3. Values that kube-apiserver looks at only when it uses them. Again the first mistake is the
 //     only one reported.
 //
-// Refusals come last, because a command line that is refused has no mistake.
+// Refusals come last: they are reported only if the command line has no mistakes.
 func (o *Options) Finish() (server.Config, error) {
 	for _, step := range []func() error{o.finishGates, o.finishLogs, o.completeMisc, o.completeAuthentication,
 		o.completeEtcd} {

@@ -59,9 +59,9 @@ func TestKubeAPIServerDefaults(t *testing.T) {
 	}
 	for _, tt := range []struct{ args, want string }{
 		{"--storage=memory", ""},
-		{"--storage=embedded", "--storage=embedded needs --data-dir"},
-		{"--storage=file", "--storage=file needs --data-dir"},
-		{"--cert-dir=", `--cert-dir="" needs --data-dir`},
+		{"--storage=embedded", "--storage=embedded needs --data-dir: give a folder for what the server keeps"},
+		{"--storage=file", "--storage=file needs --data-dir: give a folder for what the server keeps"},
+		{"--cert-dir=", `--cert-dir="" needs --data-dir: give a folder for what the server keeps`},
 		{"--cert-dir= --storage=file --data-dir=d", ""},
 	} {
 		o := KubeAPIServer()

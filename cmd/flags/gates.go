@@ -38,8 +38,8 @@ const (
 //go:embed gates.txt
 var gatesText string
 
-// knownGates returns the gates of gates.txt by name. The file is read at the first call.
-var knownGates = sync.OnceValue(func() map[string]gate {
+// allGates returns the gates of gates.txt by name. The file is read at the first call.
+var allGates = sync.OnceValue(func() map[string]gate {
 	byName := map[string]gate{}
 	for line := range strings.Lines(gatesText) {
 		words := strings.Fields(line)
@@ -73,17 +73,17 @@ var guards = map[string]struct {
 	asked bool
 	why   string
 }{
-	"AllowServiceExternalIPs": {false, "nothing here keeps externalIPs out of services"},
+	"AllowServiceExternalIPs": {false, "this server has nothing that keeps externalIPs out of Services"},
 	"ConstrainedImpersonation": {false,
-		"users who hold rights to constrained impersonation would keep them"},
-	"ManifestBasedAdmissionControlConfig": {true, "no policies or webhooks are read from files"},
+		"this server always has constrained impersonation, so users with rights to it would keep them"},
+	"ManifestBasedAdmissionControlConfig": {true, "this server reads no policies or webhooks from files"},
 }
 
 // gates is the flag --feature-gates. It keeps the entries as text until finishGates reads them:
 // kube-apiserver, too, reports an unknown gate only after all flags have been parsed.
 type gates struct {
-	asked map[string][]string // entries Name=bool by component; "" where an entry names no component
-	on    map[string]bool     // what the flag sets, AllAlpha and AllBeta resolved; set by finishGates
+	asked map[string][]string // entries Name=bool by component; "" if an entry names no component
+	on    map[string]bool     // each gate that the flag sets, also by AllAlpha or AllBeta; from finishGates
 }
 
 // String implements pflag.Value.
@@ -124,7 +124,7 @@ func (g *gates) enabled(name string) bool {
 	if on, said := g.on[name]; said {
 		return on
 	}
-	return knownGates()[name].on
+	return allGates()[name].on
 }
 
 // kube is the component that kube-apiserver's gates and versions belong to. An entry
@@ -183,7 +183,7 @@ func readGates(list []string) (map[string]bool, error) {
 // kube-apiserver does: each gate exists, a locked gate keeps its default, and a gate that is on has
 // all the gates on that it needs. An unknown gate ends the check.
 func (g *gates) resolve(asked map[string]bool) error {
-	byName := knownGates()
+	byName := allGates()
 	g.on = maps.Clone(asked)
 	var m mistakes
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
@@ -218,8 +218,8 @@ func (g *gates) resolve(asked map[string]bool) error {
 	return m.err()
 }
 
-// reportGates refuses each gate of guards that asks for its protection, and adds one line for the
-// log that names all gates whose value this server does not follow.
+// reportGates refuses each gate of guards whose value asks for the protection. It adds one line for
+// the log that names all gates whose value makes no difference to this server.
 func (o *Options) reportGates(asked map[string]bool) {
 	var without []string
 	for _, name := range slices.Sorted(maps.Keys(o.generic.gates.on)) {
@@ -229,7 +229,7 @@ func (o *Options) reportGates(asked map[string]bool) {
 		switch {
 		case guarding && said && guard.asked == on:
 			o.refusals = append(o.refusals, fmt.Errorf("--feature-gates %s=%t is refused: %s", name, on, guard.why))
-		case !knownGates()[name].follows(on):
+		case !allGates()[name].follows(on):
 			without = append(without, fmt.Sprintf("%s=%t", name, on))
 		}
 	}

@@ -18,33 +18,34 @@ type generic struct {
 func (o *Options) bindGeneric(s *section) {
 	c := &o.config
 	s.Var(address{&c.Serving.AdvertiseAddress}, "advertise-address",
-		"IP address under which the service kubernetes knows the server; by default --bind-address, or that of the default route's interface")
+		"IP address of this server in the endpoints of the Service kubernetes; by default --bind-address, or the address of the default route's interface if other machines cannot reach --bind-address")
 	s.StringSliceVar(&c.Serving.CORSOrigins, "cors-allowed-origins", nil,
-		"patterns of web origins that may call the API")
+		"regular expressions of the web origins that may call the API, separated by commas; each must match the whole host name")
 	s.StringVar(&c.Serving.ExternalHostname, "external-hostname", "",
-		"host name by which documents name the server to others; by default --advertise-address")
-	s.IntVar(&c.Limits.MaxReads, "max-requests-inflight", 400, "reading requests served at once; 0 for no bound")
+		"host name of this server in the documents that clients read, such as discovery; by default the advertised address")
+	s.IntVar(&c.Limits.MaxReads, "max-requests-inflight", 400, "bound on the reading requests, apart from watches, that are served at once; 0 for no bound")
 	s.IntVar(&c.Limits.MaxWrites, "max-mutating-requests-inflight", 200,
-		"writing requests served at once; 0 for no bound")
-	s.DurationVar(&c.Limits.RequestTimeout, "request-timeout", time.Minute, "bound on a request other than a watch")
+		"bound on the writing requests that are served at once; 0 for no bound")
+	s.DurationVar(&c.Limits.RequestTimeout, "request-timeout", time.Minute,
+		"time limit of a request that is not a watch")
 	s.IntVar(&o.generic.minWatch, "min-request-timeout", 1800,
-		"least seconds that a watch without a timeout lasts; 0 for ever")
+		"least number of seconds that a watch without timeoutSeconds lasts; 0 for ever")
 	s.DurationVar(&c.Serving.LivezGrace, "livez-grace-period", 0,
-		"how long after the start /livez takes what still has to be done then for done")
+		"time after the start during which /livez does not fail because of a post-start hook that still runs")
 	s.DurationVar(&c.Shutdown.Delay, "shutdown-delay-duration", 0,
-		"how long requests are served on after readiness has failed")
+		"how long the server still serves requests at shutdown after /readyz has begun to fail")
 	s.BoolVar(&c.Shutdown.RefuseNew, "shutdown-send-retry-after", false,
-		"go on listening until all running requests but watches have been served, and answer new ones with 429")
+		"at shutdown, answer new requests with 429 and Retry-After until all running requests except watches have been served; only then end the watches")
 	s.DurationVar(&c.Shutdown.WatchGrace, "shutdown-watch-termination-grace-period", 0,
-		"time over which watches are ended")
+		"time over which the ends of watches are spread at shutdown; 0 ends all at once")
 	s.Float64Var(&c.Serving.HTTP.GoawayChance, "goaway-chance", 0,
-		"chance that a request of HTTP/2 ends its connection, so that the client may find another server: at most 0.02")
+		"probability, at most 0.02, that the server ends the connection of an HTTP/2 request with GOAWAY, so that the client may reach another server; 0 for never")
 	s.StringSliceVar(&c.Serving.HTTP.HSTS, "strict-transport-security-directives", nil,
-		"directives of the header Strict-Transport-Security: max-age=SECONDS, includeSubDomains, preload")
+		"directives of the header Strict-Transport-Security, separated by commas: max-age=SECONDS, includeSubDomains, preload; by default no header is sent")
 	s.DurationVar(&c.Storage.InitTimeout, "storage-initialization-timeout", time.Minute,
-		"how long the server waits for its etcd servers at the start")
+		"how long the server waits at its start until the etcd servers answer")
 	s.Var(&o.generic.gates, "feature-gates",
-		"features of Kubernetes to turn on or off, as Name=true or kube:Name=false, with commas between them: see docs/flags.md")
+		"feature gates of Kubernetes to turn on or off, as Name=true or kube:Name=false, separated by commas; docs/flags.md lists the gates and their effects")
 	o.bindVersions(s)
 }
 
@@ -91,7 +92,7 @@ func (o *Options) finishGeneric() error {
 	return m.err()
 }
 
-// forever stands for "no end" where the Config wants a duration. No server runs as long.
+// forever stands for "no end" where the Config wants a duration. No server runs for so long.
 const forever = 100 * 365 * 24 * time.Hour
 
 // applyGates hands the gates that this server reads ("asked" in gates.txt) to the Config. Without

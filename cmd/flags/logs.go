@@ -15,9 +15,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The section "Logs". It is the only section that acts: finishLogs opens the log that all others
-// write to. Options.Finish calls finishLogs right after the feature gates, on which the forms of
-// the log depend.
+// The section "Logs". It is the only section that does more than fill the Config: finishLogs opens
+// the log. Options.Finish calls finishLogs right after the feature gates, because they decide which
+// forms the log may have.
 
 // logs holds the values of the flags about the log.
 type logs struct {
@@ -33,23 +33,24 @@ type logs struct {
 type stream struct {
 	name   string   // the format
 	split  bool     // errors go to standard error, all other lines to standard output
-	buffer quantity // bytes of these other lines that are collected before a write; 0 for no buffer
+	buffer quantity // bytes of lines for standard output that are collected before a write; 0: no buffer
 }
 
 // bindLogs declares the flags of the section. Each format has flags of its own.
 func (o *Options) bindLogs(s *section) {
 	l := &o.logs
-	s.StringVar(&l.format, "logging-format", "text", "form of the log: text or json")
-	s.VarP(&l.verbosity, "v", "v", "how much is logged: from 3 on as much as --log-level=debug")
-	s.DurationVar(&l.flush, "log-flush-frequency", 5*time.Second, "how long lines may be put together in a buffer")
-	s.Var(&l.files, "vmodule", "how much is logged by files of kube-apiserver, as pattern=N")
-	s.ignore("the files that it names are not here", "vmodule")
+	s.StringVar(&l.format, "logging-format", "text", "format of the log: text or json")
+	s.VarP(&l.verbosity, "v", "v", "verbosity of the log; 3 and above are like --log-level=debug")
+	s.DurationVar(&l.flush, "log-flush-frequency", 5*time.Second,
+		"longest time that a line stays in a buffer of the log")
+	s.Var(&l.files, "vmodule", "verbosity of single source files of kube-apiserver, as pattern=N")
+	s.ignore("this program does not have the source files of kube-apiserver", "vmodule")
 	l.text.name, l.json.name = "text", "json"
 	for _, form := range []*stream{&l.text, &l.json} {
 		s.BoolVar(&form.split, "log-"+form.name+"-split-stream", false,
-			"write errors to standard error, and all other lines to standard output")
+			"write errors to standard error, and all other lines to standard output; needs the feature gate LoggingAlphaOptions")
 		s.Var(&form.buffer, "log-"+form.name+"-info-buffer-size",
-			"bytes that these other lines are put together to; 0 for each at once")
+			"size in bytes of the buffer for the lines on standard output; 0 for no buffer; needs the feature gate LoggingAlphaOptions")
 	}
 }
 
@@ -57,8 +58,8 @@ func (o *Options) bindLogs(s *section) {
 // from -v=3 on; here such lines have the level debug.
 const debugVerbosity = 3
 
-// finishLogs checks the section and opens the log. Of --log-level and -v the one that asks for more
-// counts.
+// finishLogs checks the section and opens the log. If --log-level and -v differ, the log has the
+// lines that either asks for.
 func (o *Options) finishLogs() error {
 	if err := o.checkLogs(); err != nil {
 		return err
@@ -144,7 +145,7 @@ func (o *Options) checkLogs() error {
 	return m.err()
 }
 
-// level is the flag -v: a number, of which a larger one logs more.
+// level is the flag -v. A larger number logs more.
 type level int32
 
 // String implements pflag.Value.

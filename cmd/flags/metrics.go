@@ -25,12 +25,12 @@ type metrics struct {
 // bindMetrics declares the flags of the section.
 func (o *Options) bindMetrics(s *section) {
 	m := &o.metrics
-	s.StringSliceVar(&m.Disabled, "disabled-metrics", nil, "metrics that are not shown at /metrics")
+	s.StringSliceVar(&m.Disabled, "disabled-metrics", nil, "names of metrics that /metrics does not show, separated by commas")
 	s.StringVar(&m.Hidden, "show-hidden-metrics-for-version", "",
-		"release before this one whose metrics are to be shown though they are on their way out")
+		"show the metrics that this release hides; the value must be the previous minor release")
 	s.StringToStringVar(&m.Allowed, "allow-metric-labels", nil,
-		"values that labels of metrics may have, as metric,label='value,value'")
-	s.StringVar(&m.Manifest, "allow-metric-labels-manifest", "", "YAML file of the same")
+		"values that labels of metrics may have, as metric,label='value,value'; all other values are shown as unexpected")
+	s.StringVar(&m.Manifest, "allow-metric-labels-manifest", "", "YAML file of the values that labels of metrics may have, with entries metric,label: value,value")
 }
 
 // Patterns of the names of metrics and their labels, as Prometheus defines them.

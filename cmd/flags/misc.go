@@ -35,12 +35,12 @@ type misc struct {
 // bindMisc declares the flags of the section.
 func (o *Options) bindMisc(s *section) {
 	c := &o.config
-	s.BoolVar(&c.API.AllowPrivileged, "allow-privileged", false, "let containers of pods be privileged")
+	s.BoolVar(&c.API.AllowPrivileged, "allow-privileged", false, "allow pods to have privileged containers")
 	s.DurationVar(&c.API.EventTTL, "event-ttl", time.Hour, "how long events are kept; 0 for ever")
 	s.StringVar(&c.Authentication.ServiceAccounts.SigningKeyFile, "service-account-signing-key-file", "",
-		"key to sign service account tokens with; made under the data directory if not given")
+		"file of the private key that signs service account tokens; by default the server makes a key under --data-dir")
 	s.StringVar(&c.Authentication.ServiceAccounts.SigningEndpoint, "service-account-signing-endpoint", "",
-		"socket of a plugin that signs service account tokens, and has the keys to verify them: a path, or @ with an abstract name")
+		"Unix socket of a plugin that signs service account tokens and has the keys that verify them: a path, or @ and the name of an abstract socket")
 	o.bindServices(s)
 	o.bindServers(s)
 	bindKubelets(s)
@@ -53,58 +53,58 @@ func (o *Options) bindMisc(s *section) {
 func (o *Options) bindServices(s *section) {
 	services := &o.config.API.Services
 	s.StringVar(&o.misc.clusterIPRange, "service-cluster-ip-range", o.defaults.clusterIPRange,
-		"ranges that the cluster IPs of services come from: one, or two of different families")
+		"ranges of the cluster IPs of Services: one, or an IPv4 and an IPv6 range separated by a comma")
 	o.misc.nodePorts = portRange{30000, 32767}
 	s.Var(&o.misc.nodePorts, "service-node-port-range",
-		"ports that services of the types NodePort and LoadBalancer get: first-last or first+more")
+		"range of the node ports of Services, as first-last, or as first+N for the first port and N more")
 	s.IntVar(&services.KubernetesNodePort, "kubernetes-service-node-port", 0,
-		"port of all nodes that leads to the service kubernetes; 0 for none")
+		"node port of the Service kubernetes, which then has the type NodePort; 0 for none")
 	s.StringVar(&o.misc.reconciler, "endpoint-reconciler-type", "lease",
-		"how the endpoints of the service kubernetes are kept: lease or master-count, which is the same here, or none")
-	s.IntVar(&o.misc.servers, "apiserver-count", 1, "how many API servers there are")
+		"how this server is added to the endpoints of the Service kubernetes: lease, or master-count, which is the same here; none does not add it")
+	s.IntVar(&o.misc.servers, "apiserver-count", 1, "number of API servers")
 	s.hide("apiserver-count", "apiserver-count is deprecated and will be removed in a future version.")
-	s.ignore("the servers that share a store find each other", "apiserver-count")
+	s.ignore("the servers that share a store find each other by themselves", "apiserver-count")
 }
 
 // bindServers declares the flags about other API servers: those behind this one, which APIServices
 // name, and those beside it on the same store.
 func (o *Options) bindServers(s *section) {
-	s.StringVar(&o.misc.proxyCert, "proxy-client-cert-file", "", "certificate to show to API servers behind this one")
-	s.StringVar(&o.misc.proxyKey, "proxy-client-key-file", "", "its key")
+	s.StringVar(&o.misc.proxyCert, "proxy-client-cert-file", "", "file of the client certificate that this server shows to API servers behind it")
+	s.StringVar(&o.misc.proxyKey, "proxy-client-key-file", "", "file of the private key of --proxy-client-cert-file")
 	s.BoolVar(&o.config.API.Aggregation.ByEndpoints, "enable-aggregator-routing", false,
-		"reach API servers behind this one, and webhooks, by the endpoints of their services")
+		"connect to an endpoint of the Service of an API server behind this one or of a webhook, instead of the cluster IP of the Service")
 	s.BoolVar(&o.misc.refuseRedirects, "aggregator-reject-forwarding-redirect", true,
-		"refuse redirects of API servers behind this one")
+		"refuse redirects from API servers behind this one, instead of passing them to the client")
 
-	s.String("peer-ca-file", "", "CAs of other API servers on the same store")
-	s.String("peer-advertise-ip", "", "IP address at which these find this one")
-	s.String("peer-advertise-port", "", "port at which they do")
-	s.ignore("requests are not passed to other servers of the store: all serve the same", peerFlags...)
+	s.String("peer-ca-file", "", "file of the CAs of the other API servers on the same store")
+	s.String("peer-advertise-ip", "", "IP address at which the other API servers on the same store reach this one")
+	s.String("peer-advertise-port", "", "port at which the other API servers on the same store reach this one")
+	s.ignore("this server passes no requests to other servers on the same store, because all serve the same APIs", peerFlags...)
 
 	s.DurationVar(&o.misc.lease, "coordinated-leadership-lease-duration", 15*time.Second,
-		"how long a leader that is elected here leads without a word")
+		"how long a leader that the server elects leads without renewing its lease")
 	s.DurationVar(&o.misc.renewal, "coordinated-leadership-renew-deadline", 10*time.Second,
-		"how long a leader tries to go on")
+		"how long a leader tries to renew its lease")
 	s.DurationVar(&o.misc.retry, "coordinated-leadership-retry-period", 2*time.Second,
-		"how long it waits between tries")
-	s.ignore("no leaders are elected here", "coordinated-leadership-lease-duration",
+		"pause between two attempts of a leader to renew its lease")
+	s.ignore("this server elects no leaders", "coordinated-leadership-lease-duration",
 		"coordinated-leadership-renew-deadline", "coordinated-leadership-retry-period")
 }
 
 // bindKubelets declares the flags about connections to kubelets.
 func bindKubelets(s *section) {
-	s.String("kubelet-certificate-authority", "", "CAs of kubelets")
-	s.String("kubelet-client-certificate", "", "certificate to show to kubelets")
-	s.String("kubelet-client-key", "", "its key")
+	s.String("kubelet-certificate-authority", "", "file of the CAs of kubelets")
+	s.String("kubelet-client-certificate", "", "file of the client certificate that this server shows to kubelets")
+	s.String("kubelet-client-key", "", "file of the private key of --kubelet-client-certificate")
 	s.StringSlice("kubelet-preferred-address-types",
 		[]string{"Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"},
-		"which addresses of nodes lead to kubelets")
-	s.Duration("kubelet-timeout", 5*time.Second, "how long kubelets may take")
+		"types of node addresses at which kubelets are reached, the preferred type first")
+	s.Duration("kubelet-timeout", 5*time.Second, "time limit of a request to a kubelet")
 	s.Uint("kubelet-port", 10250, "port of kubelets")
-	s.Uint("kubelet-read-only-port", 10255, "port of kubelets for who only reads")
+	s.Uint("kubelet-read-only-port", 10255, "port of kubelets for reading without credentials")
 	s.hide("kubelet-port", "kubelet-port is deprecated and will be removed.")
 	s.hide("kubelet-read-only-port", "kubelet-read-only-port is deprecated and will be removed.")
-	s.Int64("max-connection-bytes-per-sec", 0, "bytes a second of a connection to a pod; 0 for no bound")
+	s.Int64("max-connection-bytes-per-sec", 0, "bound on the bytes a second of a connection to a pod; 0 for no bound")
 	s.ignore("this server connects to no kubelet", "kubelet-certificate-authority", "kubelet-client-certificate",
 		"kubelet-client-key",
 		"kubelet-preferred-address-types", "kubelet-timeout", "kubelet-port", "kubelet-read-only-port",
@@ -118,8 +118,8 @@ const (
 	mostRanges       = 2 // one for each IP family
 )
 
-// completeMisc reads the ranges of cluster IPs. A range that is not one ends Finish here, as in
-// kube-apiserver; a third range is reported by checkRanges.
+// completeMisc reads the ranges of cluster IPs. If an entry is no range, Finish ends here, as in
+// kube-apiserver. checkRanges reports a third range.
 func (o *Options) completeMisc() error {
 	if o.misc.clusterIPRange == "" {
 		return nil
@@ -207,7 +207,7 @@ func checkSigningEndpoint(sa *identity.ServiceAccounts) error {
 // versions that it does not serve to them (KEP-4020).
 var peerFlags = []string{"peer-ca-file", "peer-advertise-ip", "peer-advertise-port"}
 
-// checkPeers refuses peerFlags without the feature gate that they belong to.
+// checkPeers returns an error if one of peerFlags is set and their feature gate is off.
 func (o *Options) checkPeers() error {
 	const gate = "UnknownVersionInteroperabilityProxy"
 	var m mistakes
@@ -219,8 +219,8 @@ func (o *Options) checkPeers() error {
 	return m.err()
 }
 
-// checkCoordination checks that a leader's lease is longer than its attempts to renew it, and those
-// longer than the wait between two attempts.
+// checkCoordination checks that a lease lasts longer than the time in which its leader tries to
+// renew it, and that this time is longer than the pause between two attempts.
 func (o *Options) checkCoordination() error {
 	var m mistakes
 	if o.misc.lease <= o.misc.renewal {

@@ -39,7 +39,7 @@ func TestOrder(t *testing.T) {
 		"the service cluster IP range must be at least 8 IP addresses"
 	const wrong = "--apiserver-count=0 --request-timeout=-1s --request-timeout=-2s"
 	for _, tt := range []struct{ args, want string }{
-		{refusal, "--egress-selector-config-file is refused: the server connects without a proxy, so its connections would leave the network that the proxy stands for"},
+		{refusal, "--egress-selector-config-file is refused: this server connects without a proxy, so its connections would bypass the proxies of the file"},
 		{refusal + " " + late, `unknown tls version "VersionTLS09"`},
 		{refusal + " " + late + " " + wrong, "[--request-timeout can not be negative value, --apiserver-count should be a positive number, but value '0' provided]"},
 		{wrong + " --watch-cache-sizes=x", "invalid value of watch cache size: x"},

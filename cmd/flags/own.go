@@ -16,22 +16,23 @@ type own struct {
 func (o *Options) bindOwn(s *section) {
 	c := &o.config
 	s.StringVar(&c.DataDir, "data-dir", o.defaults.dataDir,
-		"folder for the store, certificates and the admin kubeconfig")
+		"folder for the store, the certificates and the administrator's kubeconfig")
 	s.StringVar(&c.API.Manifests, "manifests", "",
-		"folder of YAML and JSON files to apply before the server is ready: definitions, then objects")
+		"YAML or JSON file, or folder of such files, whose objects are applied at each start before the server is ready: CustomResourceDefinitions, then Namespaces, then all others")
 	s.StringVar(&c.Storage.Engine, "storage", "",
-		"store: embedded, etcd, memory or file (default embedded, or etcd with --etcd-servers)")
-	s.IntVar(&c.Serving.HTTPPort, "http-port", 0, "port for plain HTTP on the bind address; 0 for none")
+		"where objects are stored: embedded and file keep them in --data-dir, etcd in --etcd-servers, memory loses them at the end (default embedded, or etcd with --etcd-servers)")
+	s.IntVar(&c.Serving.HTTPPort, "http-port", 0, "port for plain HTTP at --bind-address; 0 for none")
 	s.StringSliceVar(&c.Serving.TLS.SANs, "tls-san", nil,
-		"further names and addresses for a self-made serving certificate")
+		"further host names and IP addresses for a serving certificate that the server makes itself, separated by commas")
 	s.StringVar(&c.Authentication.BasicAuthFile, "basic-auth-file", "",
-		"CSV file of passwords, which are weaker than all else: password,user,uid,\"group1,group2\"")
+		"CSV file of passwords, with a line password,user,uid,\"group1,group2\" for each; "+
+			"tokens and certificates are safer")
 	s.StringSliceVar(&c.Controllers, "controllers", o.defaults.controllers,
-		"controllers to run: names, * for all, -name to leave one out; empty for none")
+		"controllers to run, separated by commas: names, * for all, -name to leave one out; empty for none")
 	s.StringVar(&c.API.Profile, "profile", "",
-		"crd-only serves of the built-in resources those alone that a server for resources of one's own needs")
-	s.IntVar(&c.Limits.MaxWatches, "max-watches-inflight", 10_000, "watches served at once; 0 for no bound")
-	s.StringVar(&o.own.logLevel, "log-level", "info", "debug, info, warn or error")
+		"which built-in resources are served: crd-only for the few that a server of custom resources needs; by default all")
+	s.IntVar(&c.Limits.MaxWatches, "max-watches-inflight", 10_000, "bound on the watches that are served at once; 0 for no bound")
+	s.StringVar(&o.own.logLevel, "log-level", "info", "least severe level that is logged: debug, info, warn or error")
 }
 
 // finishOwn writes the values into the Config. In kube-apiserver's place the data folder has no
@@ -45,15 +46,16 @@ func (o *Options) finishOwn() error {
 	}
 	if o.defaults.strict && c.DataDir == "" {
 		if what := o.keptByFlag(); what != "" {
-			o.refusals = append(o.refusals, fmt.Errorf("%s needs --data-dir", what))
+			o.refusals = append(o.refusals, fmt.Errorf("%s needs --data-dir: give a folder for what the server keeps", what))
 		}
 	}
 	return nil
 }
 
-// keptByFlag names the flag that has the server keep something in its data folder; "" if nothing is
-// kept there. `coracle serve` keeps it in ./.coracle. In kube-apiserver's place nobody expects a
-// new folder in the directory where the program was started, so the flag must come with --data-dir.
+// keptByFlag returns the flag because of which the server keeps something in its data folder, or ""
+// if it keeps nothing there. The data folder of `coracle serve` is ./.coracle. But nobody expects
+// that `coracle kube-apiserver` makes a folder in the directory where it was started, so there such
+// a flag needs --data-dir.
 func (o *Options) keptByFlag() string {
 	switch engine := o.config.Storage.Engine; {
 	case engine == server.StorageEmbedded || engine == server.StorageFile:

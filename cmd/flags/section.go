@@ -30,13 +30,26 @@ const (
 	explained = "explained"
 )
 
-// ignore declares that flags of the section are ignored. why completes the sentence "the flag makes
-// no difference here:".
-func (s *section) ignore(why string, names ...string) { s.annotate(ignored, why, names) }
+// ignore declares that flags of the section are ignored, and says so in their help. why completes
+// the sentence "the flag makes no difference here:".
+func (s *section) ignore(why string, names ...string) {
+	s.annotate(ignored, why, names)
+	s.addHelp("; makes no difference here", names)
+}
 
-// refuse declares that flags of the section must keep their default. why completes "the flag is
-// refused:".
-func (s *section) refuse(why string, names ...string) { s.annotate(refused, why, names) }
+// refuse declares that flags of the section must keep their default, and says so in their help. why
+// completes the sentence "the flag is refused:".
+func (s *section) refuse(why string, names ...string) {
+	s.annotate(refused, why, names)
+	s.addHelp("; any value but the default is refused here", names)
+}
+
+// addHelp adds text to the help of flags of the section.
+func (s *section) addHelp(text string, names []string) {
+	for _, name := range names {
+		s.Lookup(name).Usage += text
+	}
+}
 
 // explain adds to the documentation of honoured flags of the section: which values they take, or
 // what they do.
@@ -57,7 +70,7 @@ func (s *section) deprecate(name, text string) {
 	s.Lookup(name).Hidden = false
 }
 
-// hide does the same as deprecate, and leaves the flag out of the help.
+// hide has pflag print text whenever the flag is given, and leaves the flag out of the help.
 func (s *section) hide(name, text string) {
 	if err := s.MarkDeprecated(name, text); err != nil {
 		panic(err) // a mistake in this package: the section has no flag of that name, or text is empty
@@ -69,7 +82,7 @@ func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 }
 
-// note returns the text of an annotation, or "" if the flag does not have it.
+// annotation returns the text of an annotation, or "" if the flag does not have it.
 func annotation(f *pflag.Flag, key string) string {
 	if a := f.Annotations[key]; len(a) > 0 {
 		return a[0]

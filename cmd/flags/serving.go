@@ -12,6 +12,9 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
+// The section "Secure serving": the addresses, the ports and the certificates of the server.
+// Options.Finish calls finishServing among the checks of all sections, and applyServing after them.
+
 // serving holds the values of the section "Secure serving" that do not go into the Config as they
 // are.
 type serving struct {
@@ -24,26 +27,26 @@ type serving struct {
 func (o *Options) bindServing(s *section) {
 	c := &o.config.Serving
 	c.BindAddress = o.defaults.bindAddress
-	s.Var(address{&c.BindAddress}, "bind-address", "IP address to listen on")
-	s.IntVar(&c.SecurePort, "secure-port", 6443, "port for HTTPS; 0 for none")
-	s.BoolVar(&c.SharePort, "permit-port-sharing", false, "let other processes listen on the same address and port")
+	s.Var(address{&c.BindAddress}, "bind-address", "IP address of all ports on which the server listens")
+	s.IntVar(&c.SecurePort, "secure-port", 6443, "port for HTTPS; with coracle serve, 0 for none")
+	s.BoolVar(&c.SharePort, "permit-port-sharing", false, "let other processes listen on the same address and port (SO_REUSEPORT)")
 	s.BoolVar(&c.ShareAddress, "permit-address-sharing", false,
-		"let other processes listen on all addresses, or single ones, of the port")
-	s.BoolVar(&c.HTTP.HTTP1Only, "disable-http2-serving", false, "offer no HTTP/2")
+		"let another process listen on the same port at all addresses while this server listens at one, or the reverse (SO_REUSEADDR)")
+	s.BoolVar(&c.HTTP.HTTP1Only, "disable-http2-serving", false, "serve HTTP/1.1 only, and no HTTP/2")
 	s.IntVar(&c.HTTP.MaxStreams, "http2-max-streams-per-connection", 0,
-		"requests of one HTTP/2 connection at a time; 0 for 250")
+		"number of requests that one HTTP/2 connection may have open at a time; 0 for 250")
 	s.StringVar(&c.TLS.CertDir, "cert-dir", o.defaults.certDir,
-		"folder with apiserver.crt and apiserver.key, which are made if neither is there; if empty, the server is an authority of its own, under the data directory")
-	s.StringVar(&c.TLS.CertFile, "tls-cert-file", "", "serving certificate with its chain; in --cert-dir if not given")
-	s.StringVar(&c.TLS.KeyFile, "tls-private-key-file", "", "key of the serving certificate")
+		"folder of the serving certificate apiserver.crt and its key apiserver.key, which the server makes if both are missing; if empty, the server has a CA of its own under --data-dir, and signs its certificate with it")
+	s.StringVar(&c.TLS.CertFile, "tls-cert-file", "", "file of the serving certificate and its chain; by default the certificate in --cert-dir")
+	s.StringVar(&c.TLS.KeyFile, "tls-private-key-file", "", "file of the private key of --tls-cert-file")
 	s.Var((*namedCertificates)(&c.TLS.ByName), "tls-sni-cert-key",
-		"certificate for clients that ask for a name: cert.pem,key.pem, or with other names than those in it cert.pem,key.pem:*.example.com,10.0.0.1; may be repeated")
+		"certificate and key for clients that ask for one of its names (SNI), as cert.pem,key.pem; for other names than those in the certificate, as cert.pem,key.pem:*.example.com,10.0.0.1; may be repeated")
 	s.StringSliceVar(&o.serving.suites, "tls-cipher-suites", nil,
-		"cipher suites of TLS 1.2, by the names of Go's crypto/tls; by default those that Go has by default")
+		"cipher suites of TLS 1.2, by their names in Go's crypto/tls, separated by commas; by default those of Go")
 	s.Int32SliceVar(&o.serving.curves, "tls-curve-preferences", nil,
-		"mechanisms of key exchange, by the numbers of Go's crypto/tls; by default those that Go has by default")
+		"key exchange mechanisms of TLS, by their numbers in Go's crypto/tls, separated by commas; by default those of Go")
 	s.StringVar(&o.serving.minVersion, "tls-min-version", "",
-		"least version of TLS: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13; by default VersionTLS12")
+		"lowest version of TLS: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13; by default VersionTLS12")
 }
 
 // finishServing checks the port. In kube-apiserver's place HTTPS cannot be turned off.
@@ -77,7 +80,7 @@ func (o *Options) applyServing() error {
 			return fmt.Errorf("curve preference %d is out of range (must be 1-%d)", id, math.MaxUint16)
 		case slices.Contains(c.TLS.Curves, curve):
 			return fmt.Errorf("duplicate curve preference %d", id)
-		case strings.HasPrefix(curve.String(), "CurveID("): // Go prints a curve so that it has no name for
+		case strings.HasPrefix(curve.String(), "CurveID("): // so Go prints a curve that it does not know
 			return fmt.Errorf("curve preference %d is not supported by the current Go version", id)
 		}
 		c.TLS.Curves = append(c.TLS.Curves, curve)

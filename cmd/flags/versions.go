@@ -14,7 +14,7 @@ import (
 // versions holds both versions, as given and as read.
 type versions struct {
 	emulated, compatible []string // the values of the flags
-	forward, runtime     bool     // --emulation-forward-compatible; the same for what --runtime-config names
+	forward, runtime     bool     // --[runtime-config-]emulation-forward-compatible
 
 	// emulates is the release whose behaviour is asked for; worksWith is the oldest release that
 	// must be able to read the stored objects.
@@ -33,8 +33,8 @@ func (r release) before(other release) bool {
 }
 
 // The releases that kube-apiserver 1.36 can emulate or be compatible with are those from
-// oldestRelease to thisRelease. By default it is compatible with defaultCompatible, the one before
-// this.
+// oldestRelease to thisRelease. By default it is compatible with defaultCompatible, the
+// release before thisRelease.
 var (
 	thisRelease       = release{1, 36}
 	oldestRelease     = release{1, 33}
@@ -45,17 +45,17 @@ var (
 func (o *Options) bindVersions(s *section) {
 	v := &o.generic.versions
 	s.StringSliceVar(&v.emulated, "emulated-version", nil,
-		"release of Kubernetes to behave as, as 1.36 or kube=1.36; 1.33 to 1.35 are refused")
+		"release of Kubernetes whose behaviour the server has, as 1.36 or kube=1.36; 1.33 to 1.35 are refused")
 	s.StringSliceVar(&v.compatible, "min-compatibility-version", nil,
-		"oldest release of kube-apiserver that can read what is stored, from 1.33 to 1.36, as 1.35 or kube=1.35, which is the default")
+		"oldest release of kube-apiserver that must be able to read the stored objects, from 1.33 to 1.36, as 1.35 or kube=1.35; by default 1.35")
 	s.BoolVar(&v.forward, "emulation-forward-compatible", false,
-		"with --emulated-version of an older release, serve newer versions of its APIs as well: refused with that release")
+		"with an older release as --emulated-version, also serve newer versions of its APIs; such a release is refused, so this must be false")
 	s.BoolVar(&v.runtime, "runtime-config-emulation-forward-compatible", false,
-		"with --emulated-version of an older release, serve newer APIs that --runtime-config names: refused with that release")
+		"with an older release as --emulated-version, also serve newer APIs that --runtime-config names; such a release is refused, so this must be false")
 	s.explain("1.36. 1.33 to 1.35 are refused: "+whyOneRelease, "emulated-version")
-	s.explain("false. true goes with an older --emulated-version alone, which is refused; with 1.36 it is a mistake for kube-apiserver, too",
+	s.explain("only false. true is for an older --emulated-version, which is refused; with 1.36 it is an error, as in kube-apiserver",
 		"emulation-forward-compatible", "runtime-config-emulation-forward-compatible")
-	s.explain("1.33 to 1.36, by default 1.35. Objects are stored in versions that the release knows, and /version shows it; "+
+	s.explain("1.33 to 1.36, by default 1.35. Objects are stored in versions that this release knows, and /version shows the release; "+
 		"nothing else in kube-apiserver 1.36 depends on it", "min-compatibility-version")
 }
 

@@ -32,22 +32,25 @@ import (
 
 func main() {
 	cfg := config()
-	flag.StringVar(&cfg.DataDir, "data-dir", ".wardle", "folder for the store, certificates and the admin kubeconfig")
-	flag.StringVar(&cfg.Storage.Engine, "storage", server.StorageEmbedded, "store: embedded, memory or file")
-	flag.StringVar(&cfg.Serving.BindAddress, "bind-address", "127.0.0.1", "IP address to listen on")
+	flag.StringVar(&cfg.DataDir, "data-dir", ".wardle",
+		"folder for the store, the certificates and the administrator's kubeconfig")
+	flag.StringVar(&cfg.Storage.Engine, "storage", server.StorageEmbedded,
+		"where objects are stored: embedded and file keep them in -data-dir, memory loses them at the end")
+	flag.StringVar(&cfg.Serving.BindAddress, "bind-address", "127.0.0.1", "IP address of all ports")
 	flag.IntVar(&cfg.Serving.SecurePort, "secure-port", 6443, "port for HTTPS; -1 for none")
 	// In the Config, 0 is the default of either port: 6443 for HTTPS, and no port for HTTP.
 	flag.IntVar(&cfg.Serving.HTTPPort, "http-port", 0, "port for plain HTTP; 0 for none")
-	mode := flag.String("authorization-mode", access.RBAC, "RBAC, AlwaysAllow or AlwaysDeny")
+	mode := flag.String("authorization-mode", access.RBAC, "authorization mode: RBAC, AlwaysAllow or AlwaysDeny")
 	for name, list := range map[string]*[]string{"enable-admission-plugins": &cfg.Admission.Enable,
 		"disable-admission-plugins": &cfg.Admission.Disable} {
-		flag.Func(name, "names of admission plugins, such as BanFlunder, with commas between them",
+		does, _, _ := strings.Cut(name, "-")
+		flag.Func(name, "admission plugins to "+does+", such as BanFlunder, separated by commas",
 			func(names string) error {
 				*list = strings.Split(names, ",")
 				return nil
 			})
 	}
-	print := flag.Bool("definitions", false, "print the resources as CustomResourceDefinitions, and end")
+	print := flag.Bool("definitions", false, "print the resources as CustomResourceDefinitions and end")
 	flag.Parse()
 	cfg.Authorization.Modes = []string{*mode}
 

@@ -9,8 +9,8 @@
 //   - Members of system:masters may do everything. For all others Config.Authorizer is asked, then
 //     the modes in their order, until one allows or denies. A request that none allows is denied.
 //   - A new configuration replaces the old one as a whole. An invalid configuration changes
-//     nothing. A new file can add, change and remove webhooks; the other modes are those of the
-//     start.
+//     nothing. A new content of the file can add, change and remove webhooks. The set of all other
+//     modes stays as it was when the server started.
 //   - RBAC reads its four resources at one revision, which includes the last write through this
 //     server. So a right that a client takes away is gone for the next request.
 //   - Reviews ask the same authorizers as requests. A Promise connects them with the resources that

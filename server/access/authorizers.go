@@ -23,7 +23,7 @@ import (
 
 // Needs is what New takes.
 type Needs struct {
-	// Stores has the stores of roles and bindings. If one is missing the mode RBAC is an error.
+	// Stores has the stores of roles and bindings. If one is missing, the mode RBAC is an error.
 	Stores  registry.Stores
 	Metrics prometheus.Registerer
 	// Flawed counts outdated properties of webhooks' certificates.
@@ -128,7 +128,7 @@ func (a *Authorizers) RulesFor(
 	return a.now.Load().RulesFor(ctx, user, namespace)
 }
 
-// use puts a configuration in force. If it returns an error nothing has changed.
+// use puts a configuration in force. If it returns an error, nothing has changed.
 func (a *Authorizers) use(c *authz.AuthorizationConfiguration) error {
 	all := []request.Authorizer{authz.Privileged(request.GroupMasters)}
 	if a.config.Authorizer != nil {
@@ -177,8 +177,8 @@ func (d *deciders) close() {
 	}
 }
 
-// reload puts the new content of the file in force. It always returns true as lasting, because the
-// same content would fail again.
+// reload puts the new content of the file in force (reload.File.Follow). Each of its errors is
+// lasting: the same content would fail again.
 func (a *Authorizers) reload(_ context.Context, data []byte) (lasting bool, err error) {
 	c, err := parse(data, slices.Collect(maps.Keys(a.lasting)))
 	if err != nil {

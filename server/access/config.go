@@ -40,7 +40,7 @@ type Config struct {
 	// Webhook configures the mode Webhook.
 	Webhook WebhookConfig
 	// ConfigFile is an AuthorizationConfiguration. It excludes Modes and Webhook. When the file
-	// changes its webhooks replace those of the old content. (--authorization-config, KEP-3221)
+	// changes, its webhooks replace those of the old content. (--authorization-config, KEP-3221)
 	ConfigFile string
 	// Authorizer is asked before the modes, if set.
 	Authorizer request.Authorizer
@@ -55,9 +55,9 @@ type WebhookConfig struct {
 	// Version is the version of the SubjectAccessReviews: v1, or v1beta1, the default.
 	// (--authorization-webhook-version)
 	Version string
-	// AuthorizedTTL and UnauthorizedTTL are how long the server remembers an answer that allows, or
-	// that does not; default 5 min and 30 s; negative: not at all.
-	// (--authorization-webhook-cache-authorized-ttl,
+	// AuthorizedTTL is how long the server remembers an answer that allows, UnauthorizedTTL how
+	// long it remembers any other answer. The defaults are 5 min and 30 s; if negative, the server
+	// asks each time. (--authorization-webhook-cache-authorized-ttl,
 	// --authorization-webhook-cache-unauthorized-ttl)
 	AuthorizedTTL, UnauthorizedTTL time.Duration
 }
@@ -65,7 +65,7 @@ type WebhookConfig struct {
 // Completed is a valid Config with its defaults, whose file has been read.
 type Completed struct {
 	config Config
-	asked  *authz.AuthorizationConfiguration // the file, or its equivalent of Modes and Webhook
+	asked  *authz.AuthorizationConfiguration // the decoded file, or the same made of Modes and Webhook
 	file   *reload.File                      // nil if there is none
 }
 

@@ -39,9 +39,10 @@ func newNodeGraph(reg prometheus.Registerer) (*authz.NodeGraph, error) {
 	return g, reg.Register(took)
 }
 
-// Hooks returns the hook that fills the graph of the mode Node before the server is ready, or none
-// without that mode. The hook starts the loops that follow the objects of the graph. They read
-// through the client c, and run ends them at the latest when the server stops.
+// Hooks returns the hook that fills the graph of the mode Node before the server is ready. Without
+// that mode it returns no hook. The hook starts a loop for each resource of the
+// graph, which follows the objects through the client c. run runs the loops; it may end them before
+// the server stops.
 func (a *Authorizers) Hooks(c *client.Client, run func(work func(ctx context.Context))) []generic.Hook {
 	if a.graph == nil {
 		return nil
@@ -117,7 +118,7 @@ func followed[T meta.Object](
 		all := client.For[T](f.client, version.WithResource(gr.Resource)).Source(meta.ListOptions{})
 		for b := range follow.Changes(ctx, all, follow.Options{Failed: failed}) {
 			for _, ch := range b.Changes {
-				if ch.Unread == nil { // the last readable state of an unreadable object stays in the graph
+				if ch.Unread == nil { // of an unreadable object the graph keeps the last readable state
 					changed(ch.Name, ch.New)
 				}
 			}

@@ -11,16 +11,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Promise stands for authorization, token authentication and the signing of tokens before these
-// exist. Resources that need them are declared with a Promise, because authenticators and
-// authorizers read resources and so are made later. Keep fulfils the Promise. Before that every
-// method returns an error. A Promise is safe for concurrent use.
+// Promise gives resources access to authorization, to token authentication and to the signing of
+// tokens. Resources are declared with a Promise, because authenticators and authorizers read
+// resources and so are made later. Keep fulfils the Promise. Before that, every method that may
+// return an error does so. A Promise is safe for concurrent use.
 type Promise struct{ kept atomic.Pointer[Promised] }
 
 // Promised is what fulfils a Promise.
 type Promised struct {
-	// Tokens authenticates tokens. Audiences are the server's: if a TokenReview names no audience
-	// the token must be for one of these.
+	// Tokens authenticates tokens. Audiences are the server's: if a TokenReview names no audience,
+	// the token must be for one of them.
 	Tokens      request.TokenAuthenticator
 	Audiences   []string
 	Authorizers *Authorizers
@@ -51,7 +51,7 @@ func (p *Promise) fulfilled() (*Promised, error) {
 	return nil, meta.NewServiceUnavailable("the server is starting: authorization is not ready yet")
 }
 
-// AuthenticateToken implements request.TokenAuthenticator. If audiences is empty the token must be
+// AuthenticateToken implements request.TokenAuthenticator. If audiences is empty, the token must be
 // for one of the server's audiences.
 func (p *Promise) AuthenticateToken(
 	ctx context.Context, token string, audiences []string,
@@ -107,8 +107,8 @@ func (p *Promise) Bounds() (longest, extended time.Duration) {
 	return a.Issuer.Bounds()
 }
 
-// Roles returns the resolver of the rules that RBAC alone grants, whichever modes are configured:
-// the check against privilege escalation asks it. A server that does not serve roles has no such
+// Roles returns a resolver of the rules that RBAC grants, even if the mode RBAC is not configured.
+// The check against privilege escalation asks it. A server that does not serve roles has no such
 // rules.
 func (p *Promise) Roles() request.RuleResolver { return byRoles{p} }
 

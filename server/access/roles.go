@@ -36,7 +36,7 @@ type roleSource [len(roleResources)]*registry.Store
 // roleMark is how far the authorizer has read each store.
 type roleMark [len(roleResources)]registry.Position
 
-// newRoles returns the RBAC authorizer, or nil if the server does not serve one of the resources.
+// newRoles returns the RBAC authorizer, or nil unless the server serves all four resources.
 func newRoles(stores registry.Stores) *rbac.Authorizer {
 	var source roleSource
 	for kind, gr := range roleResources {
@@ -84,13 +84,14 @@ func (s *roleSource) Read(ctx context.Context, mark any) (rbac.Update, error) {
 			return u, nil
 		}
 		u.Changes = append(u.Changes, changes...)
-		for _, place := range at {
-			least = max(least, place.Revision())
+		for _, position := range at {
+			least = max(least, position.Revision())
 		}
 	}
 }
 
-// reloads reports whether one of the resources is being loaded again.
+// reloads reports whether one of the resources has to be loaded again. It asks each store, even
+// after one has said yes, because the question starts the load.
 func (s *roleSource) reloads(from *roleMark) bool {
 	some := false
 	for kind, store := range s {
@@ -100,7 +101,7 @@ func (s *roleSource) reloads(from *roleMark) bool {
 }
 
 // since returns the changes of all stores after at, as of the revision least or later, and advances
-// at. If lost is true changes may be missing, and the caller must read everything again.
+// at. If lost is true, changes may be missing, and the caller must read everything again.
 func (s *roleSource) since(
 	ctx context.Context, at *roleMark, least storage.Revision,
 ) (list []rbac.Change, lost bool, err error) {

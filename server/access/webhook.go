@@ -9,11 +9,12 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// webhookRetry: a webhook that does not answer is asked up to five times, with a pause between, as
-// in kube-apiserver.
+// webhookRetry asks a webhook that does not answer up to five times, with a pause between two
+// attempts, as in kube-apiserver.
 var webhookRetry = callout.Retry{Tries: 5, Pause: 500 * time.Millisecond}
 
-// webhook makes the authorizer of a webhook. If there is no error the caller must close the client.
+// webhook makes the authorizer of a webhook. If there is no error, the caller must close the
+// client.
 func (a *Authorizers) webhook(configured *authz.AuthorizerConfiguration) (*authz.Webhook, *callout.Client, error) {
 	w := configured.Webhook
 	if w.ConnectionInfo.Type != authz.ConnectByKubeConfig {

@@ -17,6 +17,9 @@ import (
 	serviceloops "github.com/coracle-project/coracle/server/loops/services"
 )
 
+// This file makes the parts of the package and gives the server their hooks. Package server calls
+// New, and adds the hooks to its own.
+
 // The resources that this package works with.
 var (
 	namespaces     = meta.GroupResource{Resource: "namespaces"}
@@ -42,12 +45,12 @@ type Needs struct {
 	Client *client.Client
 	// Loops runs loops that use Client. The server stops it before it refuses requests.
 	Loops *generic.Work
-	// Shared: other servers may work on the same store.
+	// Shared says that other servers may work on the same store.
 	Shared bool
-	// Lease: the server keeps a Lease, if Shared.
+	// Lease says that the server keeps a Lease. It counts only if Shared is set.
 	Lease bool
-	// RequestTimeout bounds the time of a write: the repair lets an IPAddress exist without its
-	// Service for at least so long.
+	// RequestTimeout bounds the time of a write. The repair does not delete an IPAddress without a
+	// Service before that time has passed, because the Service may still be written.
 	RequestTimeout time.Duration
 }
 
@@ -109,8 +112,8 @@ func (a *Addresses) Self() *Self { return a.needs.Self }
 func (a *Addresses) Peers() *Peers { return a.needs.Peers }
 
 // ServiceHooks returns the post-start hooks that repair the ranges, addresses and node ports of
-// Services. The API depends on them, so they run on every server, whatever controllers are
-// selected.
+// Services. The API depends on them, so they run on every server, even if it runs no
+// controllers.
 func (a *Addresses) ServiceHooks() []generic.Hook {
 	if a.repairs == nil {
 		return nil

@@ -20,11 +20,11 @@ type Config struct {
 	// NodePortRange is the range of node ports, default "30000-32767". "30000+2767" means the same.
 	// (--service-node-port-range)
 	NodePortRange string
-	// KubernetesNodePort, unless 0, gives the Service "kubernetes" the type NodePort and this port
-	// of the range. (--kubernetes-service-node-port)
+	// KubernetesNodePort, if it is not 0, makes the Service "kubernetes" one of type NodePort with
+	// this port, which must be in NodePortRange. (--kubernetes-service-node-port)
 	KubernetesNodePort int
-	// NoKubernetesEndpoints: this server does not write the endpoints of the Service "kubernetes".
-	// (--endpoint-reconciler-type=none)
+	// NoKubernetesEndpoints says that this server does not write the endpoints of the Service
+	// "kubernetes". (--endpoint-reconciler-type=none)
 	NoKubernetesEndpoints bool
 }
 

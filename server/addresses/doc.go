@@ -4,8 +4,9 @@
 // Words: an IPAddress object says that a cluster IP is allocated; the record of node ports (a
 // RangeAllocation) says which node ports are allocated. A repair compares both with the existing
 // Services. The record of a server is an Endpoints object that the server writes about itself, at a
-// key that belongs to no resource; the store deletes it when the server no longer renews its lease
-// there. Peers are the other servers on the store.
+// key that belongs to no resource. It is bound to a lease of the store: the store deletes the
+// record when the server no longer renews the lease. The Lease of a server is another thing, an
+// object of the API. Peers are the other servers on the store.
 //
 // Laws: a server is not ready before each repair has passed once. A repair releases what a crash
 // has leaked, and nothing that a running write is about to use: a port only after several passes in

@@ -29,7 +29,8 @@ type endpointResolver struct {
 	kept map[callout.Service]*serviceEndpoints // by namespace and name, without a port
 }
 
-// maxEndpoints bounds the number of Services whose slices are kept. At the bound all are dropped.
+// maxEndpoints bounds the number of Services whose slices are kept. At the bound, the slices of all
+// Services are dropped; those that are needed are read again.
 const maxEndpoints = 256
 
 // serviceEndpoints are the endpoint slices of one Service. Readers take no lock.
@@ -44,8 +45,8 @@ type slicesByName map[string]*discoveryv1.EndpointSlice
 // slicesRead are the slices of one Service, as of one Position in the history of all slices. It
 // does not change.
 type slicesRead struct {
-	place  registry.Position
-	slices slicesByName
+	position registry.Position
+	slices   slicesByName
 }
 
 // resolve returns the address of a ready endpoint, chosen at random. It prefers endpoints of the
@@ -107,17 +108,17 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (sli
 		return nil, nil
 	}
 	was := e.now.Load()
-	if was != nil && store.Holds(was.place) {
+	if was != nil && store.Holds(was.position) {
 		return was.slices, nil
 	}
 	if was == nil {
 		was = new(slicesRead)
 	}
-	changes, whole, place, err := store.Since(ctx, was.place, 0)
+	changes, whole, position, err := store.Since(ctx, was.position, 0)
 	if err != nil {
 		return nil, err
 	}
-	next := &slicesRead{place: place, slices: slicesByName{}}
+	next := &slicesRead{position: position, slices: slicesByName{}}
 	if !whole {
 		maps.Copy(next.slices, was.slices)
 	}
@@ -138,7 +139,8 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (sli
 			next.slices[ch.Name] = slice
 		}
 	}
-	e.now.Store(next) // if several reads end at once any result will do: the next read adds what it lacks
+	// If several reads end at once, any of their results will do: the next read adds what it lacks.
+	e.now.Store(next)
 	return next.slices, nil
 }
 

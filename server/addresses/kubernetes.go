@@ -19,11 +19,12 @@ type kubernetesService struct {
 	loop    *serviceloops.KubernetesService
 	self    *Self
 	servers *apiServers   // nil: this server is not among the endpoints
-	work    *generic.Work // ends when this server leaves
+	work    *generic.Work // the loops, which stop ends
 }
 
-// newKubernetesService returns nil if the server does not serve Endpoints, or has no secure port,
-// to which the Service leads. The cluster IP of the Service is the first address of ranges.
+// newKubernetesService returns nil if the server does not serve Endpoints, or if it has no secure
+// port to which the Service could lead. The cluster IP of the Service is the first address of
+// ranges.
 func newKubernetesService(c *Config, needs *Needs, ranges netip.Prefix) (*kubernetesService, error) {
 	r := needs.Resources
 	if r.Store(endpoints) == nil || !needs.Self.Secure {
@@ -66,8 +67,8 @@ func (k *kubernetesService) advertise(r *generic.Resources, shared bool) error {
 	return err
 }
 
-// readyTime bounds how long readiness waits for the Service. The server may never succeed in making
-// it: another Service may have its cluster IP.
+// readyTime bounds how long readiness waits for the Service. The server may never be able to make
+// the Service, for example because another Service has its cluster IP.
 const readyTime = 5 * time.Second
 
 // start makes the Service and its endpoints, and starts the loops that keep them.
@@ -115,8 +116,8 @@ func (k *kubernetesService) once(ctx context.Context) error {
 // stopTime bounds how long a server that stops tries to withdraw its record or its Lease.
 const stopTime = 5 * time.Second
 
-// stop removes this server from the endpoints if other servers may share the store. Without other
-// servers the endpoints stay, since nobody else could serve.
+// stop ends the loops. If other servers may share the store, it removes this server from the
+// endpoints. Otherwise the endpoints stay as they are, because no other server could take over.
 func (k *kubernetesService) stop(ctx context.Context) error {
 	k.work.Stop()
 	if k.servers == nil || k.servers.records == nil {

@@ -117,7 +117,7 @@ func (l *identityLease) pass(ctx context.Context) error {
 	if err := l.renew(ctx); err != nil {
 		return err
 	}
-	return l.look(ctx)
+	return l.checkOthers(ctx)
 }
 
 // renew creates or updates the Lease. After an error it reads the Lease again at the next call.
@@ -155,9 +155,9 @@ func (l *identityLease) fill(lease *coordinationv1.Lease, now meta.MicroTime) {
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds, lease.Spec.RenewTime = &l.holder, &seconds, &now
 }
 
-// look finds out whether a kube-apiserver lives, and deletes expired Leases. A precondition keeps a
-// Lease that was renewed meanwhile.
-func (l *identityLease) look(ctx context.Context) error {
+// checkOthers finds out whether a kube-apiserver lives, and deletes expired Leases. A precondition
+// keeps a Lease that was renewed meanwhile.
+func (l *identityLease) checkOthers(ctx context.Context) error {
 	list, err := l.leases.List(ctx, meta.ListOptions{LabelSelector: identityLabel + "=" + identityKind})
 	if err != nil {
 		return err

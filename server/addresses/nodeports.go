@@ -71,8 +71,8 @@ type portRound struct {
 	taken    *ports.Set                     // the record, read before the Services
 	used     *ports.Set                     // the ports of Services
 	missing  map[portHolder]*corev1.Service // in used and not in taken
-	leaks    map[int]int
-	released []int
+	leaks    map[int]int                    // as portRepair.leaks, after this round
+	released []int                          // ports that this round releases
 	findings []portFinding
 }
 
@@ -82,7 +82,8 @@ type portHolder struct {
 	port    int
 }
 
-// portFinding is a fault of a port of a Service, as an Event tells it.
+// portFinding is a fault of a port of a Service. reason and about are the reason and the message of
+// the Event about the fault.
 type portFinding struct {
 	service       *corev1.Service
 	reason, about string
@@ -91,8 +92,9 @@ type portFinding struct {
 // maxOvertaken bounds how often a pass begins again because the record has changed meanwhile.
 const maxOvertaken = 5
 
-// pass compares, repairs the record and reports. It also makes the record if there is none, and
-// makes it anew if it is for another range. One goroutine calls it at a time.
+// pass compares the record with the Services, repairs the record and reports its findings. It makes
+// the record if there is none, and replaces a record for another range. One goroutine calls it at a
+// time.
 func (r *portRepair) pass(ctx context.Context) error {
 	for try := 1; ; try++ {
 		round, err := r.compare(ctx)
@@ -109,16 +111,16 @@ func (r *portRepair) pass(ctx context.Context) error {
 	}
 }
 
-// compare looks once, and again if the record seems to lack a port: the port may have been
-// allocated after the record was read and before the Services were. Only a port that both looks
-// find missing is missing.
+// compare reads the record and the Services. If the record seems to lack a port, compare reads both
+// a second time, because the port may have been allocated between the reading of the record and
+// that of the Services. A port is missing only if it was missing both times.
 func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
-	round, err := r.look(ctx)
+	round, err := r.readBoth(ctx)
 	if err != nil || len(round.missing) == 0 {
 		return round, err
 	}
 	before := round.missing
-	if round, err = r.look(ctx); err != nil {
+	if round, err = r.readBoth(ctx); err != nil {
 		return nil, err
 	}
 	maps.DeleteFunc(round.missing, func(h portHolder, _ *corev1.Service) bool { return before[h] == nil })
@@ -128,9 +130,9 @@ func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
 	return round, nil
 }
 
-// look reads the record and then the Services. The order matters: a port that a Service has must
-// have been in the record before the Service was written.
-func (r *portRepair) look(ctx context.Context) (*portRound, error) {
+// readBoth reads the record and then the Services. The order matters: a port that a Service has
+// must have been in the record before the Service was written.
+func (r *portRepair) readBoth(ctx context.Context) (*portRound, error) {
 	taken, rev, err := r.ports.Load(ctx)
 	if err != nil {
 		return nil, err
@@ -150,7 +152,7 @@ func (r *portRepair) look(ctx context.Context) (*portRound, error) {
 		if err != nil {
 			return nil, err
 		}
-		round.see(svc)
+		round.checkService(svc)
 	}
 	round.findLeaks(r.leaks, hidden)
 	return round, nil
@@ -186,9 +188,9 @@ func (r *portRound) found(svc *corev1.Service, reason, format string, args ...an
 	r.findings = append(r.findings, portFinding{svc, reason, fmt.Sprintf(format, args...)})
 }
 
-// see compares the ports of one Service with the record, and with the ports of the Services seen
-// before.
-func (r *portRound) see(svc *corev1.Service) {
+// checkService compares the ports of one Service with the record, and with the ports of the
+// Services seen before.
+func (r *portRound) checkService(svc *corev1.Service) {
 	for _, port := range allocatedPorts(svc) {
 		var outside *ports.NotInRangeError
 		switch err := r.used.Take(port); {
@@ -230,9 +232,9 @@ func allocatedPorts(svc *corev1.Service) []int {
 	return list
 }
 
-// findLeaks counts the ports of the record that no Service has. before are the counts of the last
-// round. hidden: some Services cannot be read. These may have any of the ports, so findLeaks
-// releases no port, and the counts begin again.
+// findLeaks counts, for each port of the record that no Service has, the passes that have found it
+// so. before are the counts of the last round. hidden says that some Services cannot be read. These
+// may have any of the ports, so findLeaks then releases no port, and the counts begin again.
 func (r *portRound) findLeaks(before map[int]int, hidden bool) {
 	for port := range r.taken.All() {
 		if r.used.Has(port) || !r.span.Contains(port) {

@@ -24,7 +24,7 @@ type apiServers struct {
 	leases  registry.Leaser
 	log     *zap.Logger
 
-	generation int64 // of the record: counts renewals, as in kube-apiserver
+	generation int64 // metadata.generation of the record, which counts renewals as in kube-apiserver
 }
 
 const (
@@ -100,8 +100,8 @@ func (a *apiServers) leave(ctx context.Context) error {
 	return err
 }
 
-// changes calls add, with an empty name, whenever a server comes or goes, until ctx ends. It has
-// the type of a controller's source.
+// changes calls add, with an empty name, at its begin and whenever a server comes or goes, until
+// ctx ends. It calls failed when the watch breaks. It is a controller.Source.
 func (a *apiServers) changes(ctx context.Context, add func(controller.Name), failed func(error)) {
 	for ctx.Err() == nil {
 		err := a.watch(ctx, func() { add(controller.Name{}) })

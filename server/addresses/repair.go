@@ -21,8 +21,9 @@ import (
 )
 
 // The repairs compare the allocations of addresses and node ports with the Services. The hook
-// start-service-ip-repair-controllers makes the first pass of each repair. Afterwards a loop makes
-// a pass every repairInterval if something has changed.
+// start-service-ip-repair-controllers makes the first pass of each repair. Afterwards a loop checks
+// every repairInterval whether a pass is needed: something has changed, or the last pass has failed
+// or has asked for another.
 
 // repair is one repair, of IPAddresses or of node ports.
 type repair struct {
@@ -30,8 +31,9 @@ type repair struct {
 	// pass compares everything once. If it returns again, the next pass runs even if nothing has
 	// changed by then.
 	pass func(ctx context.Context) (again bool, err error)
-	// of are the resources that pass reads. While they do not change, no other pass is needed.
-	of []meta.GroupResource
+	// resources are the resources that pass reads. While they do not change, no further pass is
+	// needed.
+	resources []meta.GroupResource
 	// follow repairs single objects as they change, until ctx ends; it may be nil. It calls listed,
 	// perhaps several times, when it has seen all objects that exist; after that it misses no
 	// change.
@@ -51,9 +53,9 @@ const (
 	leastRepairGrace = time.Minute
 )
 
-// startRepairs returns when each repair has passed once, and starts the loop and the followers. A
+// startRepairs starts the followers, makes the first pass of each repair, and starts the loop. A
 // repair follows changes before its first pass. Otherwise a change between the two would stay
-// unseen until the next pass.
+// unseen until the next pass. startRepairs returns when each repair has passed once.
 func (a *Addresses) startRepairs(ctx context.Context) error {
 	for _, r := range a.repairs {
 		a.startFollowing(ctx, r)
@@ -88,9 +90,9 @@ func (a *Addresses) startFollowing(ctx context.Context, r *repair) {
 	}
 }
 
-// repair makes a pass if the resources of r have changed. It returns false if the pass failed.
+// repair makes a pass if one is needed. It returns false if the pass failed.
 func (a *Addresses) repair(ctx context.Context, r *repair) bool {
-	now := a.lastChanges(r.of)
+	now := a.lastChanges(r.resources)
 	if r.seen != nil && slices.Equal(r.seen, now) {
 		return true
 	}
@@ -134,7 +136,7 @@ func newAddressRepair(needs *Needs, ranges []netip.Prefix) *repair {
 	})
 	stores := needs.Resources.Stores
 	return &repair{
-		name: name, pass: r.RepairAll, of: []meta.GroupResource{services, ipAddresses, serviceCIDRs},
+		name: name, pass: r.RepairAll, resources: []meta.GroupResource{services, ipAddresses, serviceCIDRs},
 		follow: func(ctx context.Context, listed func()) {
 			failed := func(err error) { log.Warn("watch failed", zap.Error(err)) }
 			if store := stores.Store(ipAddresses); store != nil {

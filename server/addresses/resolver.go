@@ -26,7 +26,7 @@ func NewResolver(s registry.Stores, byEndpoints bool) callout.Resolver {
 }
 
 // resolveService returns the address of a Service as kube-apiserver does by default: the cluster
-// IP, which this machine must be able to route, or the external name of a Service of type
+// IP, for which this machine must have a route, or the external name of a Service of type
 // ExternalName.
 func resolveService(ctx context.Context, s registry.Stores, to callout.Service) (string, error) {
 	svc, port, err := serviceOf(ctx, s, to)

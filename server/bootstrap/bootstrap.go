@@ -14,7 +14,8 @@
 //   - The package does not write an object that is as it should be. Several servers on one store
 //     may do the same work at the same time.
 //   - If somebody has changed a standing object, the package adds what the object lacks, or leaves
-//     it alone: the rules stand beside each kind. Every start applies the manifests again.
+//     it alone: the comments of each add function say which. Every start applies the manifests
+//     again.
 //
 // A Bootstrap belongs to one server. Its hooks use the client by which the server calls itself,
 // except for roles, which they write to the stores. Loops that keep objects run with the
@@ -56,7 +57,7 @@ type Needs struct {
 	// further manifests, which are applied after those of Manifests.
 	Manifests string
 	Objects   []manifest.Object
-	// FlowStatus: this server writes the status of FlowSchemas.
+	// FlowStatus says that this server writes the status of FlowSchemas.
 	FlowStatus bool
 }
 
@@ -95,7 +96,7 @@ func (b *Bootstrap) Hooks() []generic.Hook {
 		}
 	}
 	if b.needs.FlowStatus && b.serves(flowSchemas, priorityLevels) {
-		hooks = append(hooks, generic.Hook{Name: "priority-and-fairness-config-consumer", Run: b.tellOfFlows})
+		hooks = append(hooks, generic.Hook{Name: "priority-and-fairness-config-consumer", Run: b.startFlowStatus})
 	}
 	return hooks
 }
@@ -106,8 +107,8 @@ type standing struct {
 	uses []meta.GroupResource // the resources that add uses; the first is that of the objects made
 	// add makes the objects that are missing. It may be called again.
 	add func(b *Bootstrap, ctx context.Context) error
-	// keep makes deleted objects again, from the success of add until ctx ends. nil: nobody can
-	// delete the objects, or the next start makes them again.
+	// keep makes deleted objects again, from the success of add until ctx ends. It is nil if nobody
+	// can delete the objects, or if it is enough that the next start makes them again.
 	keep func(b *Bootstrap, ctx context.Context)
 }
 

@@ -18,8 +18,8 @@ const (
 	trackingKey = "since"
 )
 
-// addTracking makes the ConfigMap with the present day, or sets the day if the value is no day. It
-// also makes the standing namespaces, because their hook may not have run yet.
+// addTracking makes the ConfigMap with the present day, or sets the day if the value is not a date.
+// It also makes the standing namespaces, because their hook may not have run yet.
 func (b *Bootstrap) addTracking(ctx context.Context) error {
 	if err := b.addNamespaces(ctx); err != nil {
 		return err

@@ -20,10 +20,10 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Manifests are objects that exist when the server is ready. The hook apply-manifests applies them
-// at each start by forced server-side apply, as a client would: the object gets the fields of its
-// manifest, and loses the fields that only an earlier version of the manifest had. Fields that
-// other managers have set stay. If nothing would change nothing is written.
+// The hook apply-manifests applies the manifests at each start, by forced server-side apply, as a
+// client would: an object gets the fields of its manifest, and loses the fields that only an
+// earlier version of the manifest had. Fields that only other managers have set stay. If an object
+// is as its manifest says, the hook writes nothing. The objects exist when the server is ready.
 
 // manifestManager is the field manager of the manifests.
 const manifestManager = "coracle-manifests"
@@ -145,9 +145,10 @@ func (m *manifests) established(ctx context.Context, o *manifest.Object, revisio
 	return ctx.Err()
 }
 
-// settled reports whether the fate of a definition is known: it is established, or err says why it
-// cannot become so. served: the server serves a resource of its name already, so a conflict of
-// names concerns only the new names.
+// settled reports whether there is nothing more to wait for: the definition is established, or the
+// error says why it cannot become established. served says that the server serves the resource
+// already. Then the condition NamesAccepted is no reason to fail, because only names that the
+// manifest has changed can be in conflict.
 func settled(o *manifest.Object, def *apiextensionsv1.CustomResourceDefinition, served bool) (bool, error) {
 	accepted := extensions.Condition(def, apiextensionsv1.NamesAccepted)
 	switch {
@@ -197,8 +198,8 @@ func (m *manifests) resource(o *manifest.Object) (objects client.Resource[*meta.
 	return objects, nil
 }
 
-// retry calls f once a second until it succeeds, ctx ends, or f fails with an error that the next
-// attempt would repeat: any status below 500 but Conflict and TooManyRequests.
+// retry calls f until it succeeds, with pauses of a second. It gives up if ctx ends, or if the next
+// attempt would fail in the same way: any status below 500 except Conflict and TooManyRequests.
 func (m *manifests) retry(ctx context.Context, what string, f func() error) error {
 	for {
 		err := f()

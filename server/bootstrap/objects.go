@@ -36,7 +36,7 @@ const DefaultNamespace = "default"
 // systemNamespace is the namespace of the objects that belong to the cluster itself.
 const systemNamespace = "kube-system"
 
-// standingNamespaces are the namespaces that every cluster has. A deleted one is made again.
+// standingNamespaces are the namespaces that every cluster has.
 var standingNamespaces = []string{DefaultNamespace, systemNamespace, "kube-public", "kube-node-lease"}
 
 // addNamespaces makes the standing namespaces that do not exist.
@@ -71,7 +71,8 @@ var classUses = map[string]string{
 	"system-node-critical": "Used for system critical pods that must not be moved from their current node.",
 }
 
-// addClasses makes the PriorityClasses. Admission lets nobody delete them.
+// addClasses makes the PriorityClasses that do not exist. Admission lets nobody delete them, so no
+// loop keeps them.
 func (b *Bootstrap) addClasses(ctx context.Context) error {
 	var list []*schedulingv1.PriorityClass
 	for name, value := range schedulingv1.SystemClasses {
@@ -90,9 +91,9 @@ func (b *Bootstrap) addFlows(ctx context.Context) error { return b.flowKeeper().
 
 func (b *Bootstrap) keepFlows(ctx context.Context) { b.flowKeeper().Run(ctx) }
 
-// tellOfFlows starts the loop that keeps the status of FlowSchemas. The loop begins when the server
-// is ready, because then all PriorityLevelConfigurations exist.
-func (b *Bootstrap) tellOfFlows(context.Context) error {
+// startFlowStatus starts the loop that keeps the status of FlowSchemas. The loop begins when the
+// server is ready, because then all PriorityLevelConfigurations exist.
+func (b *Bootstrap) startFlowStatus(context.Context) error {
 	b.needs.Run(func(ctx context.Context) {
 		select {
 		case <-b.needs.Ready:

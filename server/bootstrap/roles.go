@@ -22,6 +22,8 @@ import (
 // added. If a binding is to another role the hook deletes it and creates it anew, because a roleRef
 // cannot change. It does not touch an object whose annotation rbac.AutoUpdate is "false".
 //
+// In this file, have is the object in the store, and want is the object as registry/rbac lists it.
+//
 // The hook writes to the stores, past the filters and admission, to be quick: the server is not
 // ready before all these objects exist.
 
@@ -55,12 +57,13 @@ type ensuring[T meta.Object] struct {
 	mend  mender[T]
 }
 
-// mender adds to have the parts of want that have lacks, except labels and annotations, and reports
-// whether have has changed. If it returns anew, have must be deleted and want created.
+// mender completes the object have: it adds the parts of want that are missing there, except labels
+// and annotations, and reports whether it has added any. If anew is true, the caller must delete
+// the object and create want.
 type mender[T meta.Object] func(ctx context.Context, have, want T) (changed, anew bool, err error)
 
-// maxEnsuring is how many objects of a resource are written at once. Stores commit concurrent
-// writes with one write to the disk.
+// maxEnsuring is the number of objects of a resource that are written at once. A store commits
+// concurrent writes with one write to the disk.
 const maxEnsuring = 16
 
 // ensureAll makes or mends all wanted objects of a resource. It does nothing if the server does not
@@ -94,8 +97,8 @@ func ensureAll[T meta.Object](ctx context.Context, b *Bootstrap, gvr meta.GroupV
 	return errors.Join(errs...)
 }
 
-// ensure makes one object, or mends it. A concurrent write of the object is an error; make then
-// tries again.
+// ensure makes one object, or mends it. If another client writes the object at the same time,
+// ensure returns an error, and Bootstrap.make tries again.
 func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
 	wm := want.GetObjectMeta()
 	have, err := e.view.Read(ctx, wm.Namespace, wm.Name, request.Consistent)
@@ -121,8 +124,8 @@ func (e *ensuring[T]) ensure(ctx context.Context, want T) error {
 	return nil
 }
 
-// change mends have, with its labels and annotations, unless its annotation rbac.AutoUpdate forbids
-// that.
+// change mends have, its labels and annotations included. It does nothing if the annotation
+// rbac.AutoUpdate of have is "false".
 func (e *ensuring[T]) change(ctx context.Context, have, want T) (changed, anew bool, err error) {
 	m := have.GetObjectMeta()
 	if m.Annotations[rbac.AutoUpdate] == "false" {
@@ -160,8 +163,8 @@ func (e *ensuring[T]) update(ctx context.Context, want T) error {
 	return err
 }
 
-// mendMeta adds to have the labels and annotations of want that have lacks, and reports whether
-// have has changed. If a key has another value in have, that value stays.
+// mendMeta adds the labels and annotations of want to have, and reports whether it has added any. A
+// key that have has already keeps its value.
 func mendMeta(have, want *meta.ObjectMeta) bool {
 	labels := addMissingKeys(&have.Labels, want.Labels)
 	return addMissingKeys(&have.Annotations, want.Annotations) || labels
@@ -180,7 +183,7 @@ func addMissingKeys(have *map[string]string, want map[string]string) (changed bo
 	return changed
 }
 
-// mendRules adds to have the rules that grant what want grants and have does not.
+// mendRules adds rules to have, so that they grant all that want grants.
 func mendRules(ctx context.Context, have *[]rbacv1.PolicyRule, want []rbacv1.PolicyRule) (bool, error) {
 	missing, err := rbac.MissingRights(ctx, *have, want)
 	*have = append(*have, missing...)
@@ -192,8 +195,8 @@ func mendRole(ctx context.Context, have, want *rbacv1.Role) (changed, anew bool,
 	return changed, false, err
 }
 
-// mendClusterRole makes an aggregated role if want is one, and an ordinary role if want is one. It
-// adds the selectors of want to an aggregated role.
+// mendClusterRole adds the missing rules, and to an aggregated role the missing selectors. If only
+// one of have and want is an aggregated role, have becomes what want is.
 func mendClusterRole(ctx context.Context, have, want *rbacv1.ClusterRole) (changed, anew bool, err error) {
 	changed, err = mendRules(ctx, &have.Rules, want.Rules)
 	switch {

@@ -51,7 +51,7 @@ var profiles = map[string][]meta.GroupResource{
 // CheckProfile returns an error if there is no profile of that name. "" is the profile that keeps
 // everything.
 func CheckProfile(name string) error {
-	if _, known := profiles[name]; !known && name != "" {
+	if _, exists := profiles[name]; !exists && name != "" {
 		return fmt.Errorf("unknown profile %q: there is %s", name, CRDOnly)
 	}
 	return nil
@@ -62,7 +62,8 @@ type Config struct {
 	// Profile names the profile; "" keeps all built-in resources.
 	Profile string
 	// Runtime turns versions and resources on and off, after Profile. Keys are group/version,
-	// group/version/resource or a word; values "true" or "false". (--runtime-config)
+	// group/version/resource or a word. Values are "true" or "false"; for a key other than a word
+	// also "", which means true, and what strconv.ParseBool accepts. (--runtime-config)
 	Runtime map[string]string
 }
 
@@ -103,17 +104,19 @@ func (c *choice) serves(gvr meta.GroupVersionResource) bool {
 	if on, said := c.resources[gvr]; said {
 		return on
 	}
-	on, known := c.versions[gvr.GroupVersion()]
-	return on || !known
+	on, said := c.versions[gvr.GroupVersion()]
+	return on || !said
 }
 
-// setVersion turns a version on or off, with all its resources, whatever was set for these before.
+// setVersion turns a version on or off, with all its resources. It forgets what was set for single
+// resources of the version.
 func (c *choice) setVersion(gv meta.GroupVersion, on bool) {
 	c.versions[gv] = on
 	maps.DeleteFunc(c.resources, func(gvr meta.GroupVersionResource, _ bool) bool { return gvr.GroupVersion() == gv })
 }
 
-// keep turns off all resources of a built-in group except those in some.
+// keep turns off all resources of a built-in group except those in some. It does nothing to a group
+// that is not built in, because profiles are about Kubernetes' own resources.
 func (c *choice) keep(some []meta.GroupResource, g *generic.Group) {
 	for _, gr := range g.Names() {
 		if !g.BuiltIn || slices.Contains(some, gr) {

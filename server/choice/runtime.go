@@ -1,6 +1,7 @@
 // The parser of runtime configurations, which Apply and CheckRuntime call. It follows
-// kube-apiserver's --runtime-config: words apply before versions, and versions before resources, in
-// whatever order they are given. An error that kube-apiserver has, too, has the same words here.
+// kube-apiserver's --runtime-config: words apply before versions, and versions before resources.
+// The order of the entries does not matter. An error that kube-apiserver has, too, has the same
+// words here.
 
 package choice
 
@@ -37,11 +38,11 @@ func CheckRuntime(config map[string]string) error {
 	if config["api/all"] == "false" && len(config) == 1 {
 		return errors.New("invalid runtime-config with only api/all=false")
 	}
-	known := maps.Clone(api.NotBuilt)
+	versions := maps.Clone(api.NotBuilt)
 	for group := range api.Groups {
-		known[group] = append(slices.Clip(known[group]), "")
+		versions[group] = append(slices.Clip(versions[group]), "")
 	}
-	_, err := readNames(config, known)
+	_, err := readNames(config, versions)
 	return err
 }
 
@@ -54,14 +55,14 @@ func readRuntime(config map[string]string, built map[meta.GroupVersion]bool, kub
 	if config["api/all"] == "false" && len(config) == 1 {
 		return nil, errors.New("invalid runtime-config with only api/all=false")
 	}
-	known := map[string][]string{}
+	versions := map[string][]string{}
 	if kubernetes {
-		known = maps.Clone(api.NotBuilt)
+		versions = maps.Clone(api.NotBuilt)
 	}
 	for gv := range built {
-		known[gv.Group] = append(slices.Clip(known[gv.Group]), gv.Version)
+		versions[gv.Group] = append(slices.Clip(versions[gv.Group]), gv.Version)
 	}
-	names, err := readNames(config, known)
+	names, err := readNames(config, versions)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func readRuntime(config map[string]string, built map[meta.GroupVersion]bool, kub
 		on, err := isOn(key, config[key])
 		switch _, exists := built[gv]; {
 		case err != nil:
-		case !slices.Contains(known[gv.Group], gv.Version):
+		case !slices.Contains(versions[gv.Group], gv.Version):
 			err = fmt.Errorf("group version %s that has not been registered", gv)
 		case !exists && on:
 			err = fmt.Errorf("group version %s of Kubernetes is not part of this server and cannot be enabled", gv)
@@ -113,9 +114,9 @@ func readWords(config map[string]string, kubernetes bool) (settings []setting, e
 	return settings, nil
 }
 
-// readNames parses the keys that are no words. It returns an error if known lacks one of their
-// groups.
-func readNames(config map[string]string, known map[string][]string) (map[string]meta.GroupVersionResource, error) {
+// readNames parses the keys that are no words. versions holds the groups that a configuration may
+// name, with their versions. A key with another group is an error.
+func readNames(config map[string]string, versions map[string][]string) (map[string]meta.GroupVersionResource, error) {
 	names, unknown := map[string]meta.GroupVersionResource{}, map[string]bool{}
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		if slices.ContainsFunc(manyVersions, func(m versionWord) bool { return m.word == key }) {
@@ -126,7 +127,7 @@ func readNames(config map[string]string, known map[string][]string) (map[string]
 			return nil, err
 		}
 		names[key] = gvr
-		if known[gvr.Group] == nil {
+		if versions[gvr.Group] == nil {
 			unknown[gvr.GroupVersion().String()] = true
 		}
 	}

@@ -28,8 +28,9 @@ func (c *Client) PreferredVersion(ctx context.Context, group string) (string, er
 	return found.PreferredVersion.Version, err
 }
 
-// APIResource returns the description of a resource in discovery, or the zero value if the server
-// has no such resource in that version.
+// APIResource returns the description of a resource in discovery. If the server has the version and
+// the version does not have the resource, APIResource returns the zero value. If the server does
+// not have the version, the error is a NotFound.
 func (c *Client) APIResource(ctx context.Context, gvr meta.GroupVersionResource) (meta.APIResource, error) {
 	var found struct {
 		Resources []meta.APIResource `json:"resources"`

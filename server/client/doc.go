@@ -11,9 +11,10 @@
 // same process (HandlerTransport), so that the requests pass all filters of that server. It has no
 // cache, no retries and no limits of its own.
 //
-// Laws: if the server refuses a request the error is a *meta.StatusError; any other error means
-// that there was no answer, or that the answer could not be read. A write does not change the
-// object that it is given; it returns a new one.
+// Laws: if the server refuses a request, the error is a *meta.StatusError. Any other error means
+// that there was no answer, that the answer could not be read, or that the request was not sent
+// because it makes no sense. A write does not change the object that it is given; it returns a new
+// one.
 //
 // Everything here is safe for concurrent use, except a Watch, which belongs to one goroutine. Only
 // HandlerTransport starts goroutines, one for each request; the goroutine has ended when Close of

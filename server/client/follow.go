@@ -107,7 +107,7 @@ func (s *stream[T]) list() (b follow.Batch[T], err error) {
 	return follow.Batch[T]{Changes: s.buf, InStep: true, ResourceVersion: s.from}, nil
 }
 
-// addUnread adds the change of an object that cannot be read. gone: it has been deleted.
+// addUnread adds the change of an object that cannot be read. gone says that it has been deleted.
 func (s *stream[T]) addUnread(u *meta.Unread, gone bool) {
 	ch := follow.Change[T]{
 		Name: follow.Name{Namespace: strings.Clone(u.Namespace), Name: strings.Clone(u.Name)},

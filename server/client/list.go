@@ -28,8 +28,8 @@ type List[T meta.Object] struct {
 	Unread []meta.Unread
 }
 
-// List returns the objects that opts select: all of them, or with a limit one page. The Continue of
-// a page, as the Continue of opts, selects the next page.
+// List returns the objects that opts select: all of them, or one page if opts.Limit is set. To get
+// the next page, the caller sets opts.Continue to the Continue of the page.
 func (r Resource[T]) List(ctx context.Context, opts meta.ListOptions) (*List[T], error) {
 	path, err := r.path(r.namespace, "")
 	if err != nil {
@@ -44,9 +44,9 @@ const pageSize = 500
 
 // All yields the objects that opts select, of one revision. It reads them in pages of opts.Limit,
 // by default 500. All ends after it has yielded an error; meta.IsResourceExpired means that the
-// reader took too long. With a context of meta.WithUnread an object that cannot be read does not
-// end All: it yields the object's namespace and name with an error for which meta.IsUnreadable is
-// true, and goes on.
+// reader took too long. With a context of meta.WithUnread, an object that cannot be read does not
+// end All: All yields an object that has only the namespace and the name, with an error for which
+// meta.IsUnreadable is true, and goes on.
 func (r Resource[T]) All(ctx context.Context, opts meta.ListOptions) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for page, err := range r.pages(ctx, opts) {
@@ -118,8 +118,9 @@ func (r Resource[T]) list(ctx context.Context, call *call) (*List[T], error) {
 	return list, nil
 }
 
-// decodeList decodes a list. Items of built-in kinds have no kind of their own, so the kind of the
-// list (PodList) decides. lenient: an item that cannot be read goes to list.Unread.
+// decodeList decodes a list. Items of built-in kinds do not name their kind, which follows from the
+// kind of the list (PodList). If lenient is true, an item that cannot be read goes to list.Unread.
+// Otherwise it is an error.
 func (r Resource[T]) decodeList(data []byte, list *List[T], lenient bool) error {
 	var found struct {
 		meta.TypeMeta
@@ -146,8 +147,8 @@ func (r Resource[T]) decodeList(data []byte, list *List[T], lenient bool) error 
 	return nil
 }
 
-// decodeItem decodes an object of a list or watch. lenient: if the object cannot be read u
-// describes it, and there is no error.
+// decodeItem decodes an object of a list or watch. If lenient is true and the object cannot be
+// read, u describes the object, and there is no error.
 func (r Resource[T]) decodeItem(data []byte, kind meta.GroupVersionKind,
 	lenient bool) (obj T, u *meta.Unread, err error) {
 	if !lenient {
@@ -172,7 +173,7 @@ func (r Resource[T]) decodeItem(data []byte, kind meta.GroupVersionKind,
 	}, nil
 }
 
-// decode decodes one object. If data names no kind the object is of the given kind.
+// decode decodes one object. If data names no kind, the object is of the given kind.
 func (r Resource[T]) decode(data []byte, kind meta.GroupVersionKind) (T, error) {
 	var zero T
 	if _, ok := any(zero).(*scheme.Unstructured); ok {

@@ -1,5 +1,5 @@
-// Reads and writes of single objects, and deletions: the methods of Resource but List, All, Watch
-// and Source.
+// Reads and writes of single objects, and deletions: all methods of Resource except List, All,
+// Watch and Source.
 
 package client
 
@@ -74,7 +74,8 @@ func (r Resource[T]) Update(ctx context.Context, obj T, opts meta.UpdateOptions)
 	return r.write(ctx, http.MethodPut, name, obj, writeQuery(opts.DryRun, opts.FieldManager, opts.FieldValidation))
 }
 
-// UpdateStatus is Sub("status").Update: it writes the status of obj and nothing else.
+// UpdateStatus is Sub("status").Update: it replaces the status of the stored object by that of obj,
+// and nothing else.
 func (r Resource[T]) UpdateStatus(ctx context.Context, obj T, opts meta.UpdateOptions) (T, error) {
 	return r.Sub("status").Update(ctx, obj, opts)
 }
@@ -136,8 +137,8 @@ func (r Resource[T]) Delete(ctx context.Context, name string, opts meta.DeleteOp
 }
 
 // DeleteCollection deletes all objects that list selects, by the rules of Delete, and returns them.
-// With a limit it deletes one page; the Continue of the result, as the Continue of list, selects
-// the next page.
+// If list.Limit is set, it deletes one page; to delete the next page, the caller sets list.Continue
+// to the Continue of the result.
 func (r Resource[T]) DeleteCollection(ctx context.Context, opts meta.DeleteOptions,
 	list meta.ListOptions) (*List[T], error) {
 	call, err := r.deletion("", &opts)

@@ -41,7 +41,7 @@ func (t *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}()
 	select {
 	case <-x.begun:
-	case <-ctx.Done(): // the caller gave up, or the handler has returned, after it began an answer
+	case <-ctx.Done(): // the client has given up, or the handler has returned
 		<-x.ended
 	}
 	if err := r.Context().Err(); err != nil {
@@ -57,7 +57,8 @@ func (t *handlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// incoming converts a request as a client sends it to a request as a server gets it.
+// incoming makes the request that the handler gets from the request that the client sends: net/http
+// fills in the fields of an http.Request differently on the two sides.
 func incoming(ctx context.Context, r *http.Request) *http.Request {
 	in := r.Clone(ctx)
 	in.URL = &url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
@@ -87,7 +88,7 @@ type exchange struct {
 	code   int         // 0 until then
 	failed error       // instead of an answer
 
-	late struct {
+	writeDeadline struct {
 		sync.Mutex
 		timer *time.Timer
 	}
@@ -102,7 +103,7 @@ func growStack() {
 	runtime.KeepAlive(&room[0])
 }
 
-// serve runs the handler. asked is the context of the client's request.
+// serve runs the handler for the request in. asked is the context of the client's request.
 func (x *exchange) serve(h http.Handler, in *http.Request, asked context.Context) {
 	defer in.Body.Close()
 	// A handler that blocks in Write does not see the end of its context.
@@ -164,14 +165,14 @@ func (x *exchange) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline makes writes fail from t on; the client then gets io.ErrUnexpectedEOF. The zero
 // time means no deadline.
 func (x *exchange) SetWriteDeadline(t time.Time) error {
-	x.late.Lock()
-	defer x.late.Unlock()
-	if x.late.timer != nil {
-		x.late.timer.Stop()
-		x.late.timer = nil
+	x.writeDeadline.Lock()
+	defer x.writeDeadline.Unlock()
+	if x.writeDeadline.timer != nil {
+		x.writeDeadline.timer.Stop()
+		x.writeDeadline.timer = nil
 	}
 	if !t.IsZero() {
-		x.late.timer = time.AfterFunc(time.Until(t), func() { x.writer.CloseWithError(io.ErrUnexpectedEOF) })
+		x.writeDeadline.timer = time.AfterFunc(time.Until(t), func() { x.writer.CloseWithError(io.ErrUnexpectedEOF) })
 	}
 	return nil
 }

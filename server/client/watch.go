@@ -45,7 +45,7 @@ type Watch[T meta.Object] struct {
 	r      Resource[T]
 	body   io.ReadCloser
 	events *bufio.Reader // one event a line
-	// lenient: an object that cannot be read is an event, and not the end of the watch.
+	// lenient says that an object that cannot be read is an event, and not the end of the watch.
 	lenient bool
 }
 

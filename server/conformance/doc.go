@@ -13,10 +13,10 @@
 // each other or on other objects of the server. They run in parallel, against each storage engine;
 // with the race detector against the first engine alone (engines_test.go).
 //
-// Two tables list where Coracle differs from Kubernetes. Both can only shrink: an entry that is not
-// needed fails the test. Table differences names the steps that Coracle answers differently on
-// purpose, by status code and reason alone. Table waiting names the scenarios that need something
-// that is not served yet.
+// Two tables list where Coracle differs from Kubernetes. An entry that is not needed fails the
+// test. Table differences names the steps that Coracle answers differently on purpose, and has the
+// status code and the reason of Coracle's response; all else must be equal. Table waiting names the
+// scenarios that need something that is not served yet.
 //
 // Read: conformance_test.go, scenario_test.go, player_test.go, stream_test.go, level_test.go,
 // compare_test.go, then the tables in differences_test.go and waiting_test.go, then errors_test.go

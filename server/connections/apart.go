@@ -25,8 +25,8 @@ import (
 // header Connection: close tells the client so.
 //
 // If a connection has just had a watch refused, its next watch will probably be refused, too, and a
-// refusal should be cheap: for refusedFor, apart leaves watches of that connection to net/http. If
-// such a watch succeeds it takes more memory; nothing else differs.
+// refusal should be cheap. So for the time refusedFor, apart leaves watches of that connection to
+// net/http. If such a watch succeeds, it takes more memory; nothing else differs.
 func apart(h http.Handler, log *zap.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !mayStream(r) {
@@ -43,7 +43,7 @@ func apart(h http.Handler, log *zap.Logger) http.Handler {
 			ResponseWriter: w, header: w.Header(), log: log, asked: make(chan struct{}), answer: make(chan error),
 			cancel: cancel,
 		}
-		alone := context.AfterFunc(r.Context(), cancel)
+		detach := context.AfterFunc(r.Context(), cancel)
 		go s.serve(h, r.WithContext(ctx))
 		for range s.asked {
 			err := s.hijack()
@@ -51,14 +51,14 @@ func apart(h http.Handler, log *zap.Logger) http.Handler {
 				s.answer <- err
 				continue
 			}
-			alone() // the request of net/http ends now
+			detach() // the request of net/http ends now
 			s.answer <- nil
 			return
 		}
-		if s.came.reason != nil {
-			panic(s.came.reason)
+		if s.result.reason != nil {
+			panic(s.result.reason)
 		}
-		if s.came.refused && c != nil {
+		if s.result.refused && c != nil {
 			c.refused.Store(time.Now().UnixNano())
 		}
 	})
@@ -97,7 +97,7 @@ type stream struct {
 
 	asked  chan struct{} // asks net/http's goroutine to hijack; closed when the handler has returned
 	answer chan error
-	came   outcome            // read by net/http's goroutine after asked is closed
+	result outcome            // read by net/http's goroutine after asked is closed
 	cancel context.CancelFunc // ends the request
 
 	mu       sync.Mutex
@@ -119,7 +119,7 @@ func (s *stream) serve(h http.Handler, r *http.Request) {
 	defer func() {
 		reason := recover()
 		if s.conn == nil {
-			s.came.reason = reason
+			s.result.reason = reason
 			return
 		}
 		if reason != nil && reason != http.ErrAbortHandler {
@@ -129,7 +129,7 @@ func (s *stream) serve(h http.Handler, r *http.Request) {
 	}()
 	h.ServeHTTP(s, r)
 	if s.conn == nil {
-		s.begin()
+		s.writeCode()
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *stream) serve(h http.Handler, r *http.Request) {
 func (s *stream) end(whole bool) {
 	if whole {
 		_ = s.conn.SetWriteDeadline(time.Now().Add(Linger))
-		s.room()
+		s.takeBuffer()
 		*s.frames = append(*s.frames, "0\r\n\r\n"...)
 		_ = s.FlushError()
 	}
@@ -183,12 +183,12 @@ func (s *stream) WriteHeader(code int) {
 	case code < http.StatusOK:
 		s.ResponseWriter.WriteHeader(code)
 	case s.code == 0:
-		s.code, s.came.refused = code, code >= http.StatusBadRequest
+		s.code, s.result.refused = code, code >= http.StatusBadRequest
 	}
 }
 
-// begin passes the code that was held back to net/http.
-func (s *stream) begin() {
+// writeCode passes the code that was held back to net/http.
+func (s *stream) writeCode() {
 	if s.code != 0 {
 		s.ResponseWriter.WriteHeader(s.code)
 		s.code = 0
@@ -199,13 +199,13 @@ func (s *stream) begin() {
 // been hijacked.
 func (s *stream) Write(p []byte) (int, error) {
 	if s.conn == nil {
-		s.begin()
+		s.writeCode()
 		return s.ResponseWriter.Write(p)
 	}
 	if len(p) == 0 { // an empty chunk would end the body
 		return 0, nil
 	}
-	s.room()
+	s.takeBuffer()
 	b := strconv.AppendUint(*s.frames, uint64(len(p)), 16)
 	b = append(b, "\r\n"...)
 	b = append(b, p...)
@@ -221,34 +221,34 @@ func (s *stream) Write(p []byte) (int, error) {
 func (s *stream) FlushError() error {
 	switch {
 	case s.conn != nil:
-		return s.send()
+		return s.sendFrames()
 	case s.code == http.StatusOK && s.header.Get("Content-Length") == "":
 		s.header.Set("Connection", "close")
-		s.begin()
+		s.writeCode()
 		s.asked <- struct{}{}
 		return <-s.answer
 	}
-	s.begin()
+	s.writeCode()
 	return http.NewResponseController(s.ResponseWriter).Flush()
 }
 
-// maxFrames is the number of bytes of a stream that are collected before they are sent: the size of
-// a TLS record.
+// maxFrames is the number of bytes after which the collected chunks of a stream are sent, even
+// without a flush: the size of a TLS record.
 const maxFrames = 16 << 10
 
 // frames holds buffers for chunks.
 var frames = sync.Pool{New: func() any { return new([]byte) }}
 
-// room gets a buffer from the pool, unless there is one. A stream that waits for its next event has
-// none.
-func (s *stream) room() {
+// takeBuffer gets a buffer from the pool, unless there is one. A stream that waits for its next
+// event has none.
+func (s *stream) takeBuffer() {
 	if s.frames == nil {
 		s.frames = frames.Get().(*[]byte)
 	}
 }
 
-// send sends the collected chunks, and puts the buffer back into the pool.
-func (s *stream) send() error {
+// sendFrames sends the collected chunks, and puts the buffer back into the pool.
+func (s *stream) sendFrames() error {
 	if s.frames == nil {
 		return nil
 	}
@@ -261,8 +261,8 @@ func (s *stream) send() error {
 	return err
 }
 
-// SetReadDeadline is for http.ResponseController. A hijacked connection has no read deadline: it is
-// only read to notice that the client leaves.
+// SetReadDeadline is for http.ResponseController. It does nothing for a hijacked connection, which
+// is read only to notice that the client closes it.
 func (s *stream) SetReadDeadline(t time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,8 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// TestStreamsHoldLittle bounds the heap that a watch by HTTP/1.1 holds while it waits: no buffer of the connection.
+// TestStreamsHoldLittle bounds the heap that a watch by HTTP/1.1 holds while it waits: no buffer of
+// the connection.
 func TestStreamsHoldLittle(t *testing.T) {
 	const watches, bound = 200, 12 << 10
 	heap := func() int64 {
@@ -60,11 +61,11 @@ func TestStreamsHoldLittle(t *testing.T) {
 // streamed serves h over a pipe, and returns the client's end after its request.
 func streamed(t *testing.T, target string, log *zap.Logger, h http.HandlerFunc) (*peer, *conns) {
 	p, all := connectionstest.NewPipes(), newConns(10, MaxStreams, &Bursts{}, zap.NewNop())
-	srv := &http.Server{Handler: apart(h, log), ConnState: all.changed, ConnContext: all.context, ErrorLog: QuietLog(zap.NewNop())}
+	srv := &http.Server{Handler: apart(h, log), ConnState: all.stateChanged, ConnContext: all.context, ErrorLog: QuietLog(zap.NewNop())}
 	go srv.Serve(all.wrap(p))
 	t.Cleanup(func() {
 		srv.Close()
-		_ = all.seeOut(t.Context()) // which has ended: what is left is cut
+		_ = all.awaitHijacked(t.Context()) // which has ended: what is left is cut
 	})
 	c := p.Dial("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")
 	return &peer{t, c, bufio.NewReader(c)}, all
@@ -80,7 +81,8 @@ func (c *peer) answer() *http.Response {
 	return resp
 }
 
-// TestStream sends events of all sizes to the end, behind which the connection closes, as the client is told.
+// TestStream sends events of all sizes to the end, behind which the connection closes, as the
+// client is told.
 func TestStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var want strings.Builder
@@ -150,8 +152,8 @@ func TestNoStream(t *testing.T) {
 	}
 }
 
-// TestRefusedAgain leaves watches to net/http for a moment behind one that was refused, as long as it takes a client to go on asking
-// at once. What is served then is served as well.
+// TestRefusedAgain leaves watches to net/http for a moment behind one that was refused, as long as
+// it takes a client to go on asking at once. What is served then is served as well.
 func TestRefusedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		code, alone := 403, false
@@ -187,7 +189,8 @@ func TestRefusedAgain(t *testing.T) {
 	})
 }
 
-// TestStreamEndsWithItsClient ends the request when the client leaves, and not before, though the request of net/http has.
+// TestStreamEndsWithItsClient ends the request when the client leaves, and not before, though the
+// request of net/http has.
 func TestStreamEndsWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
@@ -211,7 +214,8 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 	})
 }
 
-// TestStreamPanics shows a panic as what it is: before the stream begins it is net/http's, then a stream that breaks off.
+// TestStreamPanics shows a panic as what it is: before the stream begins it is net/http's, then a
+// stream that breaks off.
 func TestStreamPanics(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		for _, reason := range []any{http.ErrAbortHandler, "fault"} {
@@ -278,7 +282,7 @@ func TestStreamsAreSeenOut(t *testing.T) {
 		c.answer()
 		synctest.Wait()
 		begun := time.Now()
-		if err := all.seeOut(t.Context()); err != nil || time.Since(begun) != Linger || all.open != 0 {
+		if err := all.awaitHijacked(t.Context()); err != nil || time.Since(begun) != Linger || all.open != 0 {
 			t.Errorf("got %v after %v, %d are open; want the end after %v", err, time.Since(begun), all.open, Linger)
 		}
 	})

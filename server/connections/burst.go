@@ -19,8 +19,8 @@ import (
 const (
 	burstSize = 1000
 	burstRest = 300 * time.Millisecond
-	// burstWorth is the largest live heap, in bytes for each arrival, for which a forced collection
-	// is worth its time: it then takes less time than the handshakes took.
+	// A forced collection is worth its time if the live heap has at most burstWorth bytes for each
+	// arrival: it then takes less time than the handshakes took.
 	burstWorth = 256 << 10
 )
 
@@ -47,7 +47,7 @@ func (c *Bursts) grow(by int) {
 		c.rest = time.AfterFunc(burstRest, c.settled)
 		return
 	}
-	c.again()
+	c.restartTimer()
 }
 
 // moved is called when a connection has closed or had its first request: the burst has not settled
@@ -55,11 +55,11 @@ func (c *Bursts) grow(by int) {
 func (c *Bursts) moved() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.again()
+	c.restartTimer()
 }
 
-// again restarts the timer if there is a burst. The caller holds mu.
-func (c *Bursts) again() {
+// restartTimer restarts the timer if there is a burst. The caller holds mu.
+func (c *Bursts) restartTimer() {
 	if c.rest != nil {
 		c.rest.Reset(burstRest)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // The bound on connections: which are open, which are idle, and which is closed next. Listeners
-// wraps its net.Listeners with conns.wrap, and gives net/http the hooks conns.changed and
+// wraps its net.Listeners with conns.wrap, and gives net/http the hooks conns.stateChanged and
 // conns.context.
 
 // reservedFiles is the number of file descriptors that connections leave to the rest of the
@@ -33,11 +33,11 @@ func maxConns(files uint64) int {
 	return int(min(files-reservedFiles, math.MaxInt32))
 }
 
-// conns bounds the connections of all listeners together. At the bound each new connection closes
-// the one that has been idle for longest: first among strangers' connections, then among the
-// others. A connection in use is never closed; if all are in use none is accepted, and clients wait
-// in the system's queue. Cost: a lock for some instructions at the begin and the end of a request,
-// and no allocation.
+// conns bounds the connections of all listeners together. At the bound, each new connection closes
+// the connection that has been idle for longest: first among strangers' connections, then among all
+// others. A connection in use is never closed. If all are in use, the new connection and those
+// behind it in the system's queue wait. A request takes the lock at its begin and its end, for a
+// few instructions, and allocates nothing.
 type conns struct {
 	bound   int
 	streams int // bound on the open HTTP/2 streams of each connection
@@ -46,7 +46,7 @@ type conns struct {
 	mu       sync.Mutex
 	freed    sync.Cond // signals that a connection was closed or became idle, or a listener closed
 	open     int
-	warned   bool     // the log says that the bound is reached; reset when half is free
+	warned   bool     // the log says that the bound is reached; reset when fewer than half are open
 	waiting  [2]queue // idle connections: 0 of strangers, 1 of others; the longest idle first
 	hijacked queue    // hijacked connections, which net/http no longer knows
 	bursts   *Bursts
@@ -89,7 +89,7 @@ func (l *bounded) Accept() (net.Conn, error) {
 		}
 		return nil, err
 	}
-	c := &conn{Conn: nc, all: l.all, streams: newBudget(float64(l.all.streams), knownRate)}
+	c := &conn{Conn: nc, all: l.all, streams: newBudget(float64(l.all.streams), authenticatedRate)}
 	if !l.admit(c) {
 		nc.Close()
 		return nil, net.ErrClosed
@@ -159,9 +159,9 @@ func (cs *conns) closeIdle() bool {
 	return c != nil
 }
 
-// changed is the http.Server.ConnState of all servers. A new connection counts as idle until the
-// headers of its first request have been read.
-func (cs *conns) changed(nc net.Conn, state http.ConnState) {
+// stateChanged is the http.Server.ConnState of all servers. A new connection counts as idle until
+// the headers of its first request have been read.
+func (cs *conns) stateChanged(nc net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateActive, http.StateHijacked, http.StateIdle:
 	default:
@@ -177,7 +177,7 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	}
 	switch {
 	case state == http.StateActive:
-		c.unheard.Store(!c.frames)
+		c.unheard.Store(!c.speaksHTTP2)
 		return
 	case c.closed:
 		return
@@ -194,9 +194,9 @@ func (cs *conns) changed(nc net.Conn, state http.ConnState) {
 	}
 }
 
-// seeOut waits for the end of the hijacked connections, for which http.Server.Shutdown does not
-// wait. When ctx ends it closes those that are left, and returns ctx's error.
-func (cs *conns) seeOut(ctx context.Context) (err error) {
+// awaitHijacked waits for the end of the hijacked connections, for which http.Server.Shutdown does
+// not wait. When ctx ends, it closes the connections that are left, and returns ctx's error.
+func (cs *conns) awaitHijacked(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, func() {
 		cs.mu.Lock()
 		defer cs.mu.Unlock()
@@ -238,7 +238,8 @@ func connOf(nc net.Conn) *conn {
 // wrapper marks the connection of the request, which from then on is no stranger's.
 func MarkAuthenticated(a request.Authenticator) request.Authenticator { return marking{a} }
 
-// marking is the authenticator that MarkAuthenticated returns.
+// marking is the authenticator that MarkAuthenticated returns. It reads the mark before it sets it,
+// because most requests come on a connection that is marked already.
 type marking struct{ request.Authenticator }
 
 // Authenticate implements request.Authenticator.
@@ -261,10 +262,10 @@ type conn struct {
 	streams       budget
 	refused       atomic.Int64 // Unix time in ns of the last refused watch over HTTP/1.1; 0: none
 	unheard       atomic.Bool  // between the headers of an HTTP/1 request and the call of a handler
-	frames        bool         // speaks HTTP/2; set before net/http calls changed
+	speaksHTTP2   bool         // set before net/http calls stateChanged
 
 	closed bool // guarded by all.mu, like the fields below
-	used   bool // a request has come by it
+	used   bool // a request has come on it
 
 	// The connections before and after c in its queue; nil if c is in none.
 	prev, next *conn
@@ -300,7 +301,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// CloseWrite lets net/http end an answer although the body of the request has not been read.
+// CloseWrite lets net/http send the end of an answer before it closes the connection, although the
+// client is still sending the body of its request.
 func (c *conn) CloseWrite() error {
 	if w, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return w.CloseWrite()

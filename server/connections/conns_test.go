@@ -171,7 +171,7 @@ func TestCloseWithoutRoom(t *testing.T) {
 					return
 				}
 				defer c.Close()
-				cs.changed(c, http.StateActive)
+				cs.stateChanged(c, http.StateActive)
 			}
 		}()
 		first, second := p.Dial(""), p.Dial("")
@@ -230,8 +230,8 @@ func TestChangesAllocateNothing(t *testing.T) {
 	(&bounded{all: cs}).admit(c)
 	defer c.Close()
 	if n := testing.AllocsPerRun(100, func() {
-		cs.changed(c, http.StateActive)
-		cs.changed(c, http.StateIdle)
+		cs.stateChanged(c, http.StateActive)
+		cs.stateChanged(c, http.StateIdle)
 	}); n != 0 {
 		t.Errorf("got %v allocations, want none", n)
 	}

@@ -28,8 +28,8 @@ const (
 	// HeaderTimeout is the time that a client has to send the headers of a request.
 	HeaderTimeout = 10 * time.Second
 	// Linger is the time that a connection has to end after its last request. It is also the
-	// default of ShutdownConfig.Linger in package server. A client that takes longer does not read
-	// its answer, or has never sent a request.
+	// default of ShutdownConfig.Linger in package server. Only a client that does not read its
+	// answer, or has never sent a request, takes longer.
 	Linger = 5 * time.Second
 	// MaxStreams is the default bound on the requests that one HTTP/2 connection may have open at a
 	// time.
@@ -98,7 +98,7 @@ func New(cfg Config, reg prometheus.Registerer) (*Listeners, error) {
 }
 
 // Open opens the configured ports. Clients can connect from then on, and wait until Serve. If Open
-// fails the caller must call Close.
+// fails, the caller must call Close.
 func (l *Listeners) Open() error {
 	var ports [2]net.Listener
 	for i, port := range []*int{l.cfg.Secure, l.cfg.Plain} {
@@ -148,7 +148,7 @@ func (l *Listeners) Serve(h http.Handler) <-chan error {
 			MaxHeaderBytes:    maxHeaderBytes,
 			HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: l.cfg.Streams},
 			ErrorLog:          log.New(&handshakeCounter{QuietLog(l.cfg.Log).Writer(), l.handshakes}, "", 0),
-			ConnState:         l.conns.changed,
+			ConnState:         l.conns.stateChanged,
 			ConnContext:       l.conns.context,
 
 			DisableGeneralOptionsHandler: true, // see asterisk
@@ -215,8 +215,8 @@ func (c *handshakeCounter) Write(line []byte) (int, error) {
 // request.
 const idleGrace = 50 * time.Millisecond
 
-// Close stops listening, closes idle connections and waits for the others to end. When ctx ends
-// Close cuts those that are left, and returns ctx's error.
+// Close stops listening, closes idle connections and waits for the others to end. When ctx ends,
+// Close cuts the connections that are left, and returns ctx's error.
 func (l *Listeners) Close(ctx context.Context) error {
 	l.mu.Lock()
 	servers, ports := l.servers, []net.Listener{l.secure, l.plain}
@@ -247,7 +247,7 @@ func (l *Listeners) Close(ctx context.Context) error {
 	}
 	closed()
 	idle.Wait()
-	errs = append(errs, l.conns.seeOut(ctx))
+	errs = append(errs, l.conns.awaitHijacked(ctx))
 	l.conns.bursts.end()
 	l.wg.Wait()
 	return errors.Join(errs...)

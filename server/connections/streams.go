@@ -18,14 +18,15 @@ import (
 // longer counts. Here its request counts until its handler has returned. While too many run, the
 // server reads no further frames of the connection. It does not close the connection.
 //
-// All strangers share one budget of unanswered requests, which refills at strangerRate; a request
-// that a stranger resets is not given back. The first request of a connection is free, so that a
-// client with credentials does not wait for strangers. A client that has been authenticated has a
-// budget for each connection, which each ended request refills: the client may run as many requests
-// at a time as the protocol allows.
+// All strangers share one budget of strangerStreams unanswered requests. An answered request gives
+// its stream back, a request that the stranger resets does not; strangerRate streams a second come
+// back by themselves. The first request of a connection is free, so that a client with credentials
+// does not wait for strangers. The connection of an authenticated client has a budget of its own:
+// as many streams as the protocol allows it at a time. Each request that ends gives its stream
+// back, also one that was reset, and authenticatedRate streams a second come back by themselves.
 const (
 	strangerStreams, strangerRate = 200, 2000
-	knownRate                     = 1000
+	authenticatedRate             = 1000
 
 	// longestPace bounds how long a stream waits, however many streams wait.
 	longestPace = time.Second
@@ -35,12 +36,13 @@ const (
 	maxFrame = 16 << 10
 )
 
-// budget is a token bucket of streams: most at once, refilled by give and at rate a second.
+// budget is a token bucket of streams. It holds at most most streams. It is refilled by give, and
+// with rate streams a second.
 type budget struct {
 	most, rate float64
 
 	mu   sync.Mutex
-	left float64 // negative: that many takers have to wait
+	left float64 // if negative, the number of streams that wait
 	at   time.Time
 }
 
@@ -77,7 +79,7 @@ func serveHTTP2(srv *http.Server) error {
 	}
 	srv.TLSNextProto[http2.NextProtoTLS] = func(srv *http.Server, tc *tls.Conn, h http.Handler) {
 		c := connOf(tc)
-		c.frames = true
+		c.speaksHTTP2 = true
 		h2.ServeConn(&framed{Conn: tc, counted: c, left: len(http2.ClientPreface)}, &http2.ServeConnOpts{
 			Context: context.WithValue(context.Background(), connKey{}, c), BaseConfig: srv, Handler: h,
 		})
@@ -136,8 +138,9 @@ func (f *framed) countStream(stream uint32) {
 	}
 }
 
-// countReset takes one more from the strangers' budget: the stream may have ended just before, and
-// then paced has given it back. The next stream of a stranger waits for it.
+// countReset takes a stream from the strangers' budget for a reset. Otherwise a stream that ended
+// just before its reset would cost nothing, because paced has given it back. A stream that is reset
+// while its request runs costs two. countReset does not wait; the next stream of a stranger does.
 func (f *framed) countReset() {
 	if !f.counted.authenticated.Load() {
 		f.counted.all.strangers.take()

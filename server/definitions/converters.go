@@ -34,8 +34,8 @@ type sharedClient struct {
 	users int
 }
 
-// maxConverted bounds the response of a webhook, in bytes. A response is a batch of objects, which
-// the conversion may have made larger, or a single object of the largest size.
+// maxConverted is the largest response of a webhook, in bytes. It has room for a batch of objects
+// that the conversion has made larger, and for a single object of the largest size.
 const maxConverted = 16 << 20
 
 // open returns the webhook of def, or nil if def has none. The caller calls release once, when def

@@ -8,10 +8,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// declared holds the versions that definitions mark as served. A definition that lacks its names,
-// and so defines nothing yet, counts, too: kube-apiserver also registers an APIService for its
-// versions. A definition that can no longer be read keeps its versions. The loop writes declared,
-// and any goroutine reads it.
+// declared holds the versions that definitions mark as served. It includes definitions that lack
+// their names and so define nothing yet, because kube-apiserver registers APIServices for their
+// versions, too. A definition that can no longer be read keeps its versions. The loop writes
+// declared, and any goroutine reads it.
 type declared struct {
 	mu      sync.Mutex
 	byName  map[string]declaredVersions
@@ -46,7 +46,7 @@ func (d *declared) set(name string, v declaredVersions) {
 		return
 	}
 	d.byName[name] = v
-	d.tell()
+	d.wakeWaiters()
 }
 
 // forget removes the versions of a definition that is gone.
@@ -55,12 +55,12 @@ func (d *declared) forget(name string) {
 	defer d.mu.Unlock()
 	if _, ok := d.byName[name]; ok {
 		delete(d.byName, name)
-		d.tell()
+		d.wakeWaiters()
 	}
 }
 
-// tell wakes everybody who waits for a change. The caller holds mu.
-func (d *declared) tell() {
+// wakeWaiters wakes everybody who waits for a change. The caller holds mu.
+func (d *declared) wakeWaiters() {
 	close(d.changed)
 	d.changed = make(chan struct{})
 }

@@ -28,11 +28,11 @@ type Needs struct {
 	// Router and Discovery are shared by all links of the delegation chain.
 	Router    *router.Config
 	Discovery *router.Discovery
-	Before    Before
-	// Shared says that other servers may use the same store. If so, a request for an unknown
-	// resource may cause a read of the store.
 	// Before tells which groups belong to earlier links of the chain. A request for an unknown
 	// resource in one of these groups gets a Status instead of a plain 404.
+	Before Before
+	// Shared says that other servers may use the same store. If so, a request for an unknown
+	// resource may cause a read of the store.
 	Shared bool
 	// Resolve finds the address of a Service that a conversion webhook names.
 	Resolve callout.Resolver
@@ -56,7 +56,7 @@ type Definitions struct {
 	converters *converters
 	log        *zap.Logger
 
-	// The loop writes these three, and requests read them.
+	// The loop writes these three fields, and requests read them.
 	unread   unread
 	seen     *generic.Progress // see Seen
 	declared *declared

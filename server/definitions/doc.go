@@ -8,8 +8,9 @@
 //
 // Laws:
 //   - One loop on every server follows the definitions in the order in which they change. Each
-//     server decides by itself what it serves, and all servers decide the same. The server that is
-//     first writes the decision into the status of the definition.
+//     server decides by itself what it serves, and all servers decide the same. Each server tries
+//     to write its decision into the status of the definition. The first write succeeds; the other
+//     servers then find that the status is as it should be.
 //   - A resource is served before its definition says so: a client that has seen the condition
 //     Established finds the resource.
 //   - Other servers may write to the store. A request for a resource that this server does not

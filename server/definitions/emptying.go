@@ -35,7 +35,7 @@ type emptying struct {
 	uid       meta.UID
 	resource  meta.GroupResource
 	inhabited bool  // the definition has been served by some server, so there may be instances
-	overlaps  bool  // the objects of that name belong to a resource of the server's own (definition)
+	overlaps  bool  // the server has a resource of that name itself, so its objects are no instances
 	fault     error // why this server does not serve the resource; nil if it does
 	// instances is the store of the resource, nil while this server does not serve the resource.
 	// The loop sets it when a change of the definition makes the resource servable.
@@ -95,8 +95,9 @@ func (e *emptying) run(ctx context.Context) {
 	})
 }
 
-// status changes the status of the definition, and reports whether the change was stored. It
-// was not if the definition is gone, has another uid or no longer waits for its instances.
+// status changes the status of the definition, and reports whether the change was stored. The
+// change is not stored if the definition is gone, has another uid or no longer waits for its
+// instances, or if ctx ends.
 func (e *emptying) status(
 	ctx context.Context, change func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time),
 ) bool {
@@ -116,9 +117,9 @@ func (e *emptying) status(
 // of the store.
 const deleters = 16
 
-// deleteAll deletes all instances, and returns when none is left. It waits until the owners of
-// their finalizers have removed them, as long as that takes. The texts of its errors are those of
-// kube-apiserver, because they get into the condition Terminating.
+// deleteAll deletes all instances, and returns when none is left. If instances have finalizers, it
+// waits, however long, until the owners of the finalizers have removed them. An error
+// that kube-apiserver has, too, has its text, because it gets into the condition Terminating.
 func (e *emptying) deleteAll(ctx context.Context) error {
 	instances := e.instances.Load()
 	if instances == nil {

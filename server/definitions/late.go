@@ -24,7 +24,7 @@ import (
 type chainEnd struct {
 	*Definitions
 	before Before
-	again  *router.Director // the server of definitions once more, but with none as its end
+	again  *router.Director // tries the link of the definitions again; none answers if that fails, too
 	ask    *pacedQuestion   // nil: no other server uses the store
 }
 
@@ -102,7 +102,7 @@ func (q *pacedQuestion) answer(ctx context.Context) (storage.Revision, error) {
 		a = &futureAnswer{done: make(chan struct{})}
 		q.next = a
 		pause := askEvery - time.Since(q.last)
-		q.host.Go(func(ctx context.Context) { q.put(ctx, a, pause) })
+		q.host.Go(func(ctx context.Context) { q.askAfter(ctx, a, pause) })
 	}
 	q.mu.Unlock()
 	select {
@@ -113,9 +113,9 @@ func (q *pacedQuestion) answer(ctx context.Context) (storage.Revision, error) {
 	}
 }
 
-// put waits for pause, asks the store, and sets a. It clears next before it asks, so that a caller
-// who comes later gets a later question and not an answer that may be older than its call.
-func (q *pacedQuestion) put(ctx context.Context, a *futureAnswer, pause time.Duration) {
+// askAfter waits for pause, asks the store, and sets a. It clears next before it asks, so that a
+// caller who comes later gets a later question and not an answer that may be older than its call.
+func (q *pacedQuestion) askAfter(ctx context.Context, a *futureAnswer, pause time.Duration) {
 	defer close(a.done)
 	if pause > 0 {
 		time.Sleep(pause)

@@ -38,8 +38,8 @@ func newLoop(d *Definitions, store *registry.Store) *loop {
 	}
 }
 
-// run follows the definitions until ctx ends, and then closes the connections to their webhooks. It
-// tells seen of a revision only after all changes up to it have been dealt with.
+// run follows the definitions until ctx ends, and then closes the connections to their webhooks.
+// seen reaches a revision only after run has handled all changes up to that revision.
 func (l *loop) run(ctx context.Context) {
 	defer l.converters.close()
 	opts := follow.Options{Failed: l.failed, MaxPause: generic.RetryPause}
@@ -53,8 +53,8 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// failed logs why the definitions cannot be followed at the moment. It says nothing if the cache no
-// longer has the next change: then the loop just lists all definitions again.
+// failed logs why the definitions cannot be followed at the moment. It logs nothing if the cache no
+// longer has the next change, because the loop then lists all definitions again.
 func (l *loop) failed(err error) {
 	if !meta.IsResourceExpired(err) {
 		l.log.Log(backing.Severity(err),
@@ -85,7 +85,8 @@ func (l *loop) unreadable(name string, err error) {
 
 // observe handles a new state of a definition. It does nothing for a state that it has seen before,
 // which a follower may report again, and for the state that the loop's own write of the status has
-// made: that state holds nothing that the loop did not decide itself.
+// made: that state holds nothing that the loop did not decide itself. If the uid is new, the
+// definition was deleted and created again, so observe first forgets the earlier definition.
 func (l *loop) observe(ctx context.Context, name string, obj request.Encoded) {
 	prev, rev := l.byName[name], storage.Revision(obj.Revision())
 	if prev != nil && rev <= prev.rev { // reported again
@@ -178,7 +179,8 @@ func (l *loop) decideWaiting(ctx context.Context, group string) {
 	}
 }
 
-// forget removes the resource of a definition that is gone, and lets others have its names.
+// forget removes the resource of a definition that is gone. Then it decides about the definitions
+// that have been waiting for a name of this definition.
 func (l *loop) forget(ctx context.Context, name string) {
 	l.unread.remove(name)
 	f := l.byName[name]
@@ -186,7 +188,7 @@ func (l *loop) forget(ctx context.Context, name string) {
 		return
 	}
 	delete(l.byName, name)
-	l.end(f)
+	l.removeResource(f)
 	l.decideWaiting(ctx, f.Spec.Group)
 }
 

@@ -26,10 +26,10 @@ type definition struct {
 	*apiextensionsv1.CustomResourceDefinition // with the status that the loop decided on
 
 	source *source          // of the schemas that are served
-	rev    storage.Revision // of the state that the loop decided from
+	rev    storage.Revision // of the state about which the loop has decided
 	// written gets the revision that the write of the status has made; nil: no write is under way.
 	written  chan storage.Revision
-	served   bool
+	served   bool      // the resource is installed
 	fault    error     // why its present state could not be served; an earlier state may be served
 	release  func()    // releases its webhook; nil: nothing to release
 	overlaps bool      // the server has a resource of that name itself, so this is not served
@@ -37,9 +37,9 @@ type definition struct {
 }
 
 // source reads the schemas of a definition when they are needed, from the definition in the cache.
-// It holds the latest state of the generation that is served: states of one generation have the
-// same schemas, and the latest is the one that the cache holds anyway. The loop sets it, and any
-// goroutine reads it.
+// It holds the latest state of the generation that is served. All states of a generation have the
+// same schemas, and the cache holds the latest state anyway, so a source costs little memory. The
+// loop sets the state, and any goroutine reads it.
 type source struct {
 	store *registry.Store
 	obj   atomic.Pointer[request.Encoded]
@@ -69,8 +69,8 @@ func (f *definition) resource() meta.GroupResource {
 }
 
 // wrote reports whether rev is the revision of the last write of the status by this server. If so,
-// the record counts as decided from rev. A write that is not done yet counts as none: the loop then
-// decides about the state again, with the same result.
+// it sets f.rev to rev: the loop has decided about that state. It returns false if the write is not
+// done yet. The loop then decides about the state again, with the same result.
 func (f *definition) wrote(rev storage.Revision) bool {
 	if f.written == nil {
 		return false
@@ -89,15 +89,15 @@ func (f *definition) wrote(rev storage.Revision) bool {
 }
 
 // serve makes the resource match next: it installs or replaces the resource, or removes it if the
-// definition has not got its names. It leaves the resource alone if nothing changed that the
-// resource depends on (extensions.NeedsRedeclaring), because a replacement compiles its schemas
-// again. prev is the state before, nil if there was none. def is the definition without its
-// schemas.
+// definition has not got its names. It does nothing if the server has a resource of that name
+// itself. It also leaves the resource alone if nothing changed that the resource depends on
+// (extensions.NeedsRedeclaring), because a replacement compiles its schemas again. prev is the
+// state before, nil if there was none. def is the definition without its schemas.
 func (l *loop) serve(next, prev *definition, def *apiextensionsv1.CustomResourceDefinition) {
 	switch {
 	case next.overlaps:
 	case !extensions.Served(next.CustomResourceDefinition):
-		l.end(next)
+		l.removeResource(next)
 	case !next.served || prev == nil ||
 		extensions.NeedsRedeclaring(prev.CustomResourceDefinition, next.CustomResourceDefinition):
 		def.Status = next.Status
@@ -158,9 +158,9 @@ func (f *definition) close() {
 	f.release = nil
 }
 
-// end removes the resource of f, if it is served. The metrics of its conversions are deleted after
-// the last request for the resource, which would otherwise make them anew.
-func (l *loop) end(f *definition) {
+// removeResource removes the resource of f, if it is served. The metrics of its conversions are
+// deleted after the last request for the resource, which would otherwise make them anew.
+func (l *loop) removeResource(f *definition) {
 	if !f.served {
 		return
 	}

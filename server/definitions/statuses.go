@@ -27,8 +27,8 @@ const statusWriters = 8
 const updateAgain = time.Second
 
 // errOvertaken ends a write whose definition has changed since the write was decided. It is a
-// Status, because registry.Store returns a Status as it is. Only this value ends a write: after
-// any other conflict the write is tried again.
+// Status, because registry.Store returns a Status unchanged, so untilDone can recognize this value.
+// After any other conflict the write is tried again.
 var errOvertaken = meta.NewConflict(customResourceDefinitions, "", errors.New("the definition has changed meanwhile"))
 
 // now returns the transition time of a condition: the present, in whole seconds as in JSON.

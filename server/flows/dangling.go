@@ -121,8 +121,8 @@ func (d *Dangling) apply(ctx context.Context, name string, c flowcontrolv1.FlowS
 	return err
 }
 
-// recent has the times of the last writes of the condition, by schema: at most maxWrites times,
-// oldest first. The one worker of the loop owns it.
+// recent holds, for each schema, the times of the last writes of its condition: the oldest first,
+// and at most maxWrites of them. The one worker of the loop owns it.
 type recent map[string][]time.Time
 
 // A condition is written at most maxWrites times in writesWithin. More writes would mean that

@@ -17,8 +17,8 @@
 // each minute, and Dangling, which sets the condition as soon as a level comes or goes. Both are
 // clients of the server and end with their contexts.
 //
-// Not here: the contents of the objects (registry/flowcontrol), the classification and queueing of
-// requests by them.
+// Not here: the contents of the objects (registry/flowcontrol). No package classifies or queues
+// requests by these objects; filters bounds the number of running requests.
 //
 // Read: keeper.go, dangling.go.
 package flows

@@ -17,9 +17,9 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// This file creates, repairs and deletes the bootstrap objects. Each object goes through ensure,
-// which decides by mend; drop then deletes what no version needs. The server calls Ensure once at
-// start and then Run.
+// This file creates, repairs and deletes the bootstrap objects. ensure creates the objects that are
+// missing, and updates those that mend changes; drop deletes the objects of earlier versions. The
+// server calls Ensure once at start and then Run.
 
 // Keeper keeps the flow schemas and priority levels that every cluster has: it creates a missing
 // object, and may also reset the spec of an existing one.
@@ -119,7 +119,7 @@ func setSchemaSpec(schema, want *flowcontrolv1.FlowSchema) bool {
 type kept[T meta.Object] struct {
 	objects              client.Resource[T]
 	mandatory, suggested []T
-	setSpec              func(obj, want T) bool // reports whether it has changed obj
+	setSpec              func(obj, want T) bool // sets the spec of obj, and reports whether it changed
 	log                  *zap.Logger
 
 	unwanted []T // objects that are neither mandatory nor suggested; set by ensure
@@ -203,7 +203,8 @@ func (k *kept[T]) drop(ctx context.Context) error {
 }
 
 // written logs a write that succeeded, with the message what. It drops the error of a write that
-// lost against another client: the next run of Ensure looks at the object again.
+// came too late because another client has written the object: the next run of Ensure looks at the
+// object again.
 func (k *kept[T]) written(what, name string, err error) error {
 	switch {
 	case err == nil:

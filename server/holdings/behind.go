@@ -16,13 +16,13 @@ import (
 type ServersBehind interface {
 	// Proxies reports whether this server proxies requests for a group version to a server behind.
 	Proxies(gv meta.GroupVersion) bool
-	// Preferred calls take for each resource, in its version with the highest priority first, and
-	// then in its other versions until take returns true. unknown are the group versions whose
+	// Preferred calls take for the versions of each resource, the version with the highest priority
+	// first, until take returns true for the resource. unknown are the group versions whose
 	// discovery cannot be read at the moment. changed is closed when any of this changes.
 	Preferred(take func(meta.GroupVersionResource, *apidiscoveryv2.APIResourceDiscovery) bool) (
 		unknown []meta.GroupVersion, changed <-chan struct{})
-	// Resource returns the first resource for which asked returns true and whose objects can be
-	// read, with their kind, and whether the resource is namespaced; ok is false if there is none.
+	// Resource returns the first resource that has the verb get and for which asked returns true.
+	// kind is the kind of its objects. ok is false if there is no such resource.
 	Resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIResourceDiscovery) bool) (
 		gvr meta.GroupVersionResource, kind string, namespaced, ok bool)
 }
@@ -48,9 +48,9 @@ func (h *Holdings) Changed() (stored, elsewhere <-chan struct{}) {
 	return h.needs.Table.Now().Replaced, elsewhere
 }
 
-// RemoteResources returns the Mappings of the resources of servers behind this one whose objects a
-// client can get, list, watch and delete. unknown are the group versions whose resources cannot be
-// found out at the moment. It implements ownership.Resources.
+// RemoteResources returns the Mappings of those resources of servers behind this one that clients
+// can get, list, watch and delete. unknown are the group versions whose discovery cannot be read at
+// the moment. It implements ownership.Resources.
 func (h *Holdings) RemoteResources() (mappings []ownership.Mapping, unknown []meta.GroupVersion) {
 	take := func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		for _, verb := range []string{"get", "list", "watch", "delete"} {
@@ -75,11 +75,11 @@ func (h *Holdings) remoteObjectAt(key string) (ownership.ObjectRef, bool) {
 		return v.Group == parts[0] && r.Resource == parts[1]
 	}
 	gvr, kind, namespaced, ok := h.needs.ServersBehind.Resource(asked)
-	place := ownership.ObjectRef{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Remote: true}
+	ref := ownership.ObjectRef{Resource: gvr, Kind: kind, Name: parts[len(parts)-1], Remote: true}
 	if namespaced {
-		place.Namespace = parts[2]
+		ref.Namespace = parts[2]
 	}
-	return place, ok && namespaced == (len(parts) == 4)
+	return ref, ok && namespaced == (len(parts) == 4)
 }
 
 // remoteMappingOf does the work of Mapping for a kind that this server does not store.

@@ -85,8 +85,8 @@ func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 			if !events[i].Deleted {
 				continue
 			}
-			if place, ok := r.of.ObjectAt(events[i].Key); ok && place.Namespace != "" {
-				namespaces = append(namespaces, place.Namespace)
+			if ref, ok := r.of.ObjectAt(events[i].Key); ok && ref.Namespace != "" {
+				namespaces = append(namespaces, ref.Namespace)
 			}
 		}
 	}

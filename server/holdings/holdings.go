@@ -73,7 +73,7 @@ func (h *Holdings) ObjectAt(key string) (ownership.ObjectRef, bool) {
 	if o == nil || o.Entry != e {
 		return ownership.ObjectRef{}, false
 	}
-	if len(o.Versions) == 0 { // its other name may have a version
+	if len(o.Versions) == 0 { // the resource may be served under its other name
 		all := now.Of(e)
 		i := slices.IndexFunc(all, func(o *generic.Offer) bool { return len(o.Versions) > 0 })
 		if i < 0 {
@@ -81,13 +81,13 @@ func (h *Holdings) ObjectAt(key string) (ownership.ObjectRef, bool) {
 		}
 		o = all[i]
 	}
-	place := ownership.ObjectRef{
+	ref := ownership.ObjectRef{
 		Resource: o.Versions[0].WithResource(o.Name.Resource), Kind: o.Kind.Kind, Name: key[len(e.Prefix):],
 	}
 	if e.Store.Resource().Namespaced {
-		place.Namespace, place.Name, _ = strings.Cut(place.Name, "/")
+		ref.Namespace, ref.Name, _ = strings.Cut(ref.Name, "/")
 	}
-	return place, true
+	return ref, true
 }
 
 // Home returns the resource and the key prefix of the objects of a kind, as an ownerReference names
@@ -129,9 +129,9 @@ func (h *Holdings) Holds(ctx context.Context, gr meta.GroupResource, namespace s
 var pods = corev1.GroupVersion.WithResource("pods").GroupResource()
 
 // NamespacedResources returns the stored resources that are namespaced and allow deletecollection,
-// each in the most preferred version that this server serves itself. Pods come first, so that
-// objects which pods leave behind or depend on are deleted after them. The other resources are
-// sorted by name.
+// each in the most preferred version that this server serves itself. Pods come first, because pods
+// use and make other objects, which should be deleted after them. The other resources are sorted by
+// name.
 func (h *Holdings) NamespacedResources() []meta.GroupVersionResource {
 	var list []meta.GroupVersionResource
 	now := h.needs.Table.Now()
@@ -141,7 +141,7 @@ func (h *Holdings) NamespacedResources() []meta.GroupVersionResource {
 		if !res.Namespaced || res.Verbs != nil && !slices.Contains(res.Verbs, "deletecollection") {
 			continue
 		}
-		for _, o := range now.Of(e) { // not every name of the resource need have a version
+		for _, o := range now.Of(e) { // a resource may be served under only one of its names
 			if i := slices.IndexFunc(o.Versions, own); i >= 0 {
 				list = append(list, o.Versions[i].WithResource(o.Name.Resource))
 				break

@@ -99,8 +99,8 @@ func (e Environment) start() (*Server, error) {
 	return s, nil
 }
 
-// linger is how long clients may keep their connections after the server is told to end. It is
-// short, because no test needs them by then.
+// linger is how long clients may keep their connections after the server has been told to end. It
+// is short, because tests no longer need the connections.
 const linger = 100 * time.Millisecond
 
 // complete sets the defaults of the Config, and adds the administrator's token and the objects to
@@ -132,8 +132,8 @@ func (e *Environment) complete(s *Server) error {
 	return err
 }
 
-// losses returns an error for each field of the groups' kinds that never survives the conversion to
-// the hub and back.
+// losses returns an error for each field of the groups' kinds whose value is always lost when an
+// object is converted to the hub and back.
 func (s *Server) losses(groups []server.Group) (losses []error) {
 	for _, g := range groups {
 		for _, loss := range schemetest.Losses(s.Server.Scheme, nil, g.Name) {

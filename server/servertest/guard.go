@@ -29,9 +29,8 @@ func New(t testing.TB, cfg server.Config) (*server.Server, error) {
 // Guarded returns cfg with a guard over the log: a credential in the log, at any level, fails the
 // test. The guard finds tokens and private keys by their form (package leaks). It finds other
 // credentials by their value: those in files that cfg names, those in requests of this package's
-// clients, the data of Secrets, and those in requests that are passed to Sent. If t is no
-// *testing.T, but a benchmark or fuzzer, Guarded returns cfg unchanged, because the guard costs
-// time.
+// clients, the data of Secrets, and those in requests that are passed to Sent. In a benchmark or a
+// fuzz test Guarded returns cfg unchanged, because the guard costs time.
 func Guarded(t testing.TB, cfg server.Config) server.Config {
 	t.Helper()
 	if _, ok := t.(*testing.T); !ok {
@@ -46,8 +45,8 @@ func Guarded(t testing.TB, cfg server.Config) server.Config {
 	return cfg
 }
 
-// guarded returns cfg with a second log and an own admission plugin. The second log gets every line
-// at every level, and the plugin sees the data of Secrets.
+// guarded returns cfg with a second log and a further admission plugin. The second log gets every
+// line at every level, and the plugin sees the data of Secrets.
 func guarded(cfg server.Config) (server.Config, *leaks.Log) {
 	learnFiles(&cfg)
 	log := new(leaks.Log)

@@ -54,12 +54,12 @@ func installed(paths []string, definitions []any, hooks *Webhooks) ([]manifest.O
 		}
 		objects[i].JSON = text
 	}
-	return last(objects), nil
+	return withoutRepetitions(objects), nil
 }
 
-// last returns objects without those that come again later under the same kind and name. The later
-// object takes the position of the first.
-func last(objects []manifest.Object) []manifest.Object {
+// withoutRepetitions returns objects without repetitions: of several objects with the same kind and
+// name it keeps the last, at the position of the first.
+func withoutRepetitions(objects []manifest.Object) []manifest.Object {
 	type key struct {
 		meta.GroupKind
 		name string
@@ -134,8 +134,8 @@ func (w *Webhooks) call(o *manifest.Object) ([]byte, error) {
 	return json.Marshal(t)
 }
 
-// callForDefinition replaces spec.conversion of a definition. The objects are converted by w if
-// w.Converts says so, and not converted otherwise. The path of the webhook stays.
+// callForDefinition replaces spec.conversion of a definition. If w.Converts says so, the webhook of
+// w converts the objects; otherwise nothing converts them. The path of the webhook stays.
 func (w *Webhooks) callForDefinition(definition tree) error {
 	var spec tree
 	var group string
@@ -211,7 +211,7 @@ type serviceReference struct {
 	Path *string `json:"path,omitempty"`
 }
 
-// get decodes a field of t into to. It leaves to as it is if t lacks the field.
+// get decodes a field of t into to. If t does not have the field, to stays as it is.
 func get(t tree, field string, to any) error {
 	text, ok := t[field]
 	if !ok {

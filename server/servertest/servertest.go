@@ -17,9 +17,9 @@
 //   - If a conversion of the Config's groups loses a field on the way to the hub and back, the test
 //     fails. A test with scheme/schemetest itself reports more.
 //
-// A suite whose tests share a server, or that needs definitions, uses an Environment, as it would
-// use envtest of controller-runtime. An Environment has definitions, users with certificates, and
-// the suite's own webhooks.
+// A suite whose tests share a server, or that needs CustomResourceDefinitions, uses an Environment,
+// as it would use envtest of controller-runtime. An Environment has definitions, users with
+// certificates, and the suite's own webhooks.
 //
 // Not here: clients. Any Kubernetes client works with URL, CAPEM and Token, or with the credentials
 // of a user.
@@ -60,7 +60,8 @@ type Server struct {
 	// Admin are credentials of the user "admin", a member of system:masters; nil if the server
 	// speaks plain HTTP only.
 	Admin *identity.Credentials
-	// Webhooks is a copy of Environment.Webhooks with all fields set; nil if that is nil.
+	// Webhooks is a copy of Environment.Webhooks with all fields set, or nil if
+	// Environment.Webhooks is nil.
 	Webhooks *Webhooks
 
 	transport *http.Transport
@@ -104,8 +105,8 @@ func Start(t testing.TB, config ...server.Config) *Server {
 // second call does nothing and returns the same error.
 func (s *Server) Stop() error { return s.stop() }
 
-// AddUser returns credentials for a user who is a member of groups. The user has no rights unless a
-// role gives some to the name or a group.
+// AddUser returns credentials for a user who is a member of groups. The user has only the rights
+// that roles grant to the name or to one of the groups.
 func (s *Server) AddUser(name string, groups ...string) (*identity.Credentials, error) {
 	return s.Server.NewUser(name, groups...)
 }

@@ -27,9 +27,9 @@ type Webhooks struct {
 	// is the certificate that clients trust, as PEM. Start sets both.
 	CertDir string
 	CAData  []byte
-	// Converts reports whether the suite converts objects of a kind. Objects of other kinds are not
-	// converted, even if their definitions say so. If Converts is nil, the suite converts the kinds
-	// whose definitions have the strategy Webhook.
+	// Converts reports whether the suite converts the objects of a kind. Objects of other kinds are
+	// not converted, even if their definition has the strategy Webhook. If Converts is nil, the
+	// suite converts the kinds whose definitions have that strategy.
 	Converts func(group, kind string) bool
 }
 

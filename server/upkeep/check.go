@@ -49,11 +49,11 @@ func (u *Upkeep) check(_ http.ResponseWriter, r *http.Request) (Checked, error) 
 // definitions is the resource of the definitions of custom resources.
 var definitions = meta.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 
-// Check reads all objects of all resources of a table. It also counts the objects of resources that
-// are not in the table because their definitions cannot be read, all as unreadable; main is the
-// backend that stores them. unread are the names of the definitions that the server has found to be
-// unreadable. The server may not have followed all definitions yet, so Check adds those that it
-// finds itself. An error is that of a store.
+// Check reads all objects of all resources of a table. If a definition cannot be read, its resource
+// is not in the table: Check then reports all objects of the resource as unreadable. main is the
+// backend that stores them. unread are the names of such definitions that the server has found so
+// far. The server may not have followed all definitions yet, so Check adds those that it finds
+// itself. An error is that of a store.
 func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unread []string) (Checked, error) {
 	c := Checked{Unreadable: []UnreadableObject{}}
 	var entries []*generic.Entry

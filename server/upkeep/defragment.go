@@ -19,7 +19,8 @@ var errNoDatabase = errors.New("there is no embedded store: what is stored in et
 	"`etcdctl defrag`, and other stores have no database file")
 
 // defragment handles a request for filters.DefragmentPath. It returns when the database is
-// defragmented, which can take longer than requests may; so it lifts their time limit.
+// defragmented. That can take longer than the time limit of requests, so defragment lifts the limit
+// of this request.
 func (u *Upkeep) defragment(w http.ResponseWriter, r *http.Request) (done storage.Defragmented, err error) {
 	store, ok := storage.As[storage.Defragmenter](u.backends.Main())
 	if !ok {

@@ -113,7 +113,7 @@ func (m Migration) client() (*client.Client, func(), error) {
 
 // migration is a Migration under way.
 //
-// It patches a page of objects with several goroutines; during that, only page touches done.
+// page patches objects in several goroutines. While they run, the mutex of page guards done.
 type migration struct {
 	Migration
 	client      *client.Client
@@ -177,8 +177,9 @@ func (m *migration) noResource() error {
 		m.Resource)
 }
 
-// version returns the version of the requests: the storage version if it is served, else the first
-// served version of the definition. For a built-in group it is the preferred version.
+// version returns the version in which the migration asks for the objects: the storage version of
+// the definition if it is served, else the first served version. For a built-in group it is the
+// preferred version, for the core group v1.
 func (m *migration) version(ctx context.Context, group string,
 	def *apiextensionsv1.CustomResourceDefinition) (string, error) {
 	switch {
@@ -203,8 +204,8 @@ func (m *migration) version(ctx context.Context, group string,
 	return preferred, err
 }
 
-// A server follows a definition with a delay. lookAgain is the pause between two looks at discovery
-// whether the server has seen a change. After longestLag the migration gives up.
+// A server follows a definition with a delay. The migration asks discovery again and again, with
+// the pause lookAgain, whether the server has seen the change. After longestLag it gives up.
 const (
 	lookAgain  = 50 * time.Millisecond
 	longestLag = 30 * time.Second
@@ -341,9 +342,9 @@ func nameOf(o *meta.PartialObjectMetadata) string {
 	return o.Namespace + "/" + o.Name
 }
 
-// page stores the objects of a page again, several at once. It reports progress only if no patch
-// failed, so that all objects up to Progress.Last are done. Objects that cannot be read do not
-// count as failures.
+// page stores the objects of a page again, several at once, but not the objects up to m.After. It
+// reports progress only if no patch failed, so that all objects up to Progress.Last are done. An
+// object that cannot be read is no failure.
 func (m *migration) page(ctx context.Context, all client.Resource[*meta.PartialObjectMetadata],
 	items []*meta.PartialObjectMetadata) error {
 	items = slices.DeleteFunc(items, func(o *meta.PartialObjectMetadata) bool { return nameOf(o) <= m.After })

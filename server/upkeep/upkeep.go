@@ -5,10 +5,10 @@
 // Words: to check a store is to read every object as a request would. To migrate a resource is to
 // store each of its objects again.
 //
-// Laws of all four:
+// Laws, for each of these four kinds of work:
 //   - No object changes, apart from the version that it is stored in. An object that cannot be read
 //     stays as it is.
-//   - The work may go on while servers serve. It may be stopped at any time and begun again.
+//   - The work can be done while servers serve. It may be stopped at any time and begun again.
 //
 // An Upkeep belongs to one server. It serves two paths, for check and defragment, and compacts in
 // the background until its host ends. The other exported functions and Migration are for commands:
@@ -40,7 +40,7 @@ type Needs struct {
 	Host     generic.Host     // of the server
 	Backends backing.Backends // all stores of the server
 	// Unread returns the names of the definitions of custom resources that the server cannot read.
-	// It is called once per check, by several requests at once.
+	// Each check calls it once. Several checks may run at the same time.
 	Unread func() []string
 	// CompactionInterval is the time between two compactions of a store. If it is not positive,
 	// nothing is compacted.

@@ -383,7 +383,8 @@ var refusedPlugins = []string{
 
 func init() {
 	for _, name := range refusedPlugins {
-		refusals["the admission plugin "+name] = "--enable-admission-plugins=" + name
+		refusals["--enable-admission-plugins: "+name] = "--enable-admission-plugins=" + name
+		refusals["--admission-control: "+name] = "--admission-control=" + name
 	}
 }
 
@@ -468,8 +469,8 @@ func ourMistakes(args []string) string {
 	return ""
 }
 
-// theirMistakes returns what the command of kube-apiserver (app.NewAPIServerCommand) finds wrong with
-// a command line.
+// theirMistakes returns what the command of kube-apiserver (app.NewAPIServerCommand) finds wrong
+// with a command line.
 func theirMistakes(args []string) string {
 	registry, known := basecompatibility.NewComponentGlobalsRegistry(), utilfeature.DefaultMutableFeatureGate
 	gate := known.DeepCopy()

@@ -32,7 +32,7 @@ type FlunderSpec struct {
 	Priority         string        `json:"priority,omitempty" enum:"low,high" check:"enum,immutable"`
 }
 
-// FlunderStatus is the state found.
+// FlunderStatus is the observed state.
 type FlunderStatus struct {
 	Phase              string `json:"phase,omitempty"`
 	ObservedGeneration int64  `json:"observedGeneration,omitempty"`

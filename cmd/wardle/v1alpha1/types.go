@@ -15,11 +15,11 @@ type ReferenceType string
 // Flunder refers to another Flunder or to a Fischer.
 type Flunder struct {
 	meta.TypeMeta `json:",inline"`
-	// Name, labels and what else all objects have.
+	// Name, labels and the other metadata that all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The wanted state.
 	Spec FlunderSpec `json:"spec,omitempty" pb:"2"`
-	// The state found; written through the status subresource.
+	// The observed state, which is written through the status subresource.
 	Status FlunderStatus `json:"status,omitempty" pb:"3"`
 }
 
@@ -27,7 +27,7 @@ type Flunder struct {
 type FlunderSpec struct {
 	// Name of a Flunder or Fischer.
 	Reference string `json:"reference,omitempty" pb:"1"`
-	// Kind of what is referred to, Flunder if not given.
+	// Kind of the object that is referred to, by default Flunder.
 	ReferenceType *ReferenceType `json:"referenceType,omitempty" pb:"2" enum:"Flunder,Fischer"`
 	// How soon somebody has a look at the Flunder. Cannot be changed.
 	Priority string `json:"priority,omitempty" pb:"3" enum:"low,high" default:"low"`
@@ -44,7 +44,8 @@ type FlunderStatus struct {
 // FlunderList is a list of Flunders.
 type FlunderList struct {
 	meta.TypeMeta `json:",inline"`
-	// Where the list is in time and, if it was cut off, how to go on.
+	// The revision of the list and, if the list is one page of several, the token for the next
+	// page.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The Flunders in the list.
 	Items []Flunder `json:"items" pb:"2"`
@@ -53,7 +54,7 @@ type FlunderList struct {
 // Fischer decides which names Flunders may have.
 type Fischer struct {
 	meta.TypeMeta `json:",inline"`
-	// Name, labels and what else all objects have.
+	// Name, labels and the other metadata that all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Names that no new Flunder may have.
 	DisallowedFlunders []string `json:"disallowedFlunders,omitempty" pb:"2" list:"set"`
@@ -62,7 +63,8 @@ type Fischer struct {
 // FischerList is a list of Fischers.
 type FischerList struct {
 	meta.TypeMeta `json:",inline"`
-	// Where the list is in time and, if it was cut off, how to go on.
+	// The revision of the list and, if the list is one page of several, the token for the next
+	// page.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The Fischers in the list.
 	Items []Fischer `json:"items" pb:"2"`

@@ -21,11 +21,11 @@ const (
 // Flunder refers to another Flunder or to a Fischer.
 type Flunder struct {
 	meta.TypeMeta `json:",inline"`
-	// Name, labels and what else all objects have.
+	// Name, labels and the other metadata that all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The wanted state.
 	Spec FlunderSpec `json:"spec,omitempty" pb:"2"`
-	// The state found; written through the status subresource.
+	// The observed state, which is written through the status subresource.
 	Status FlunderStatus `json:"status,omitempty" pb:"3"`
 }
 
@@ -35,7 +35,7 @@ type FlunderSpec struct {
 	FlunderReference string `json:"flunderReference,omitempty" pb:"1"`
 	// Name of a Fischer.
 	FischerReference string `json:"fischerReference,omitempty" pb:"2"`
-	// Kind of what is referred to; follows from the reference if not given.
+	// Kind of the object that is referred to. By default it follows from the reference that is set.
 	ReferenceType ReferenceType `json:"referenceType,omitempty" pb:"3" enum:"Flunder,Fischer"`
 	// How soon somebody has a look at the Flunder. Cannot be changed.
 	Priority string `json:"priority,omitempty" pb:"4" enum:"low,high" default:"low"`
@@ -52,7 +52,8 @@ type FlunderStatus struct {
 // FlunderList is a list of Flunders.
 type FlunderList struct {
 	meta.TypeMeta `json:",inline"`
-	// Where the list is in time and, if it was cut off, how to go on.
+	// The revision of the list and, if the list is one page of several, the token for the next
+	// page.
 	meta.ListMeta `json:"metadata,omitempty" pb:"1"`
 	// The Flunders in the list.
 	Items []Flunder `json:"items" pb:"2"`

@@ -23,7 +23,7 @@ type Frames struct {
 }
 
 // NewFrames sends the client preface and the settings on conn. window is the initial window of each
-// stream: the server may send so many bytes of an answer.
+// stream: the number of bytes of an answer that the server may send.
 func NewFrames(tb testing.TB, conn net.Conn, window uint32) *Frames {
 	tb.Helper()
 	f := &Frames{Framer: http2.NewFramer(conn, conn), tb: tb, Conn: conn, next: 1}
@@ -55,7 +55,6 @@ func (f *Frames) Send(method, path string, end bool, headers ...string) uint32 {
 	}
 	id := f.next
 	f.next += 2
-	//
 	const most = 16 << 10 // bytes in a frame: every server must accept as many
 	first := f.fields.Next(most)
 	f.Must(f.WriteHeaders(http2.HeadersFrameParam{
@@ -95,8 +94,8 @@ func (f *Frames) Answers(n int) map[uint32]string {
 	return got
 }
 
-// Ping sends a PING and returns when the server has acknowledged it, so has read all frames before
-// it, or has closed the connection.
+// Ping sends a PING and waits for its acknowledgement: the server has then read all earlier frames.
+// It also returns if the server closes the connection.
 func (f *Frames) Ping() {
 	if err := f.WritePing(false, [8]byte{1}); err != nil {
 		return

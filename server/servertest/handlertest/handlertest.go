@@ -2,8 +2,8 @@
 // packages below server use it where a connection would only cost time.
 //
 // A Server keeps its objects in memory, allows every request, and has a namespace "ns". It ends
-// with its test. Its log is guarded (servertest.Guarded). Its methods fail the test if a request
-// cannot be made, and may be called at once.
+// with its test. Its log is guarded (servertest.Guarded). Its methods may be called at once. Only
+// Must fails the test if a request is refused.
 package handlertest
 
 import (

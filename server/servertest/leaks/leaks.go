@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	knownSecrets = 256     // remembered strings; the oldest is forgotten first
-	leastSecret  = 8       // bytes; shorter strings are in logs by chance
-	shownLines   = 5       // lines that a Log keeps
-	longestLine  = 1 << 20 // bytes; a longer line is searched in parts
+	maxLearned  = 256     // strings that are remembered; the oldest are forgotten first
+	leastSecret = 8       // bytes; shorter strings are in logs by chance
+	shownLines  = 5       // lines that a Log keeps
+	longestLine = 1 << 20 // bytes; a longer line is searched in parts
 )
 
-// known are the credentials that any test of the process has used, each as it is and in base64. All
-// logs are searched for all of them, because a server must not log another server's credentials
-// either.
-var known struct {
+// learned are the credentials that Learn was told of, each as it is and in base64. All logs are
+// searched for all of them, because a server must not log another server's credentials either.
+var learned struct {
 	mu   sync.Mutex
 	last []string
 }
@@ -32,28 +31,28 @@ var known struct {
 // Learn adds credentials for which all logs are searched from then on. It ignores strings shorter
 // than 8 bytes.
 func Learn(secrets ...string) {
-	known.mu.Lock()
-	defer known.mu.Unlock()
+	learned.mu.Lock()
+	defer learned.mu.Unlock()
 	for _, s := range secrets {
-		if len(s) < leastSecret || slices.Contains(known.last, s) {
+		if len(s) < leastSecret || slices.Contains(learned.last, s) {
 			continue
 		}
-		known.last = append(known.last, s, base64.StdEncoding.EncodeToString([]byte(s)))
+		learned.last = append(learned.last, s, base64.StdEncoding.EncodeToString([]byte(s)))
 	}
-	known.last = slices.Delete(known.last, 0, max(0, len(known.last)-knownSecrets))
+	learned.last = slices.Delete(learned.last, 0, max(0, len(learned.last)-maxLearned))
 }
 
 // forms matches credentials by their form: JSON web tokens, Authorization headers, bootstrap tokens
-// and private keys. Each match of forms contains one of marks, except bootstrap tokens.
+// and private keys. Each match of forms, except a bootstrap token, contains one of marks.
 var (
 	forms = regexp.MustCompile(`eyJ[\w-]{8,}\.eyJ[\w-]{8,}|\b(?:Bearer|Basic) [\w+/=.~-]{8,}|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|PRIVATE KEY|` +
 		strings.Join(encodedAnywhere("PRIVATE KEY"), "|"))
 	marks = append(encodedAnywhere("PRIVATE KEY"), "PRIVATE KEY", "eyJ", "Bearer ", "Basic ")
 )
 
-// mayHold reports whether forms may match a line. It is never false for a line that matches. It
-// exists because the regular expression alone would take a tenth of the time of all tests with the
-// race detector.
+// mayHold reports whether forms may match a line. It never returns false for a line that matches.
+// It exists because the regular expression alone, with the race detector, would take a tenth of the
+// time of all tests.
 func mayHold(line []byte) bool {
 	if slices.ContainsFunc(marks, func(mark string) bool { return bytes.Contains(line, []byte(mark)) }) {
 		return true
@@ -90,10 +89,10 @@ func credential(line []byte) string {
 			return string(found)
 		}
 	}
-	known.mu.Lock()
-	defer known.mu.Unlock()
-	if i := slices.IndexFunc(known.last, func(s string) bool { return bytes.Contains(line, []byte(s)) }); i >= 0 {
-		return known.last[i]
+	learned.mu.Lock()
+	defer learned.mu.Unlock()
+	if i := slices.IndexFunc(learned.last, func(s string) bool { return bytes.Contains(line, []byte(s)) }); i >= 0 {
+		return learned.last[i]
 	}
 	return ""
 }

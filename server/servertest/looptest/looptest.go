@@ -132,7 +132,7 @@ func (w *Fake) Pod(name, node string, phase corev1.PodPhase, finalizers ...strin
 	Make(w, w.Pods(), pod, status)
 }
 
-// begin runs f in a goroutine. At its end the test cancels the context of f and waits for f.
+// begin runs f in a goroutine. At the end of the test it cancels the context of f and waits for f.
 func begin(t testing.TB, f func(ctx context.Context)) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -16,8 +16,8 @@ const Definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 // MergePatch is the media type of a JSON merge patch.
 const MergePatch = "application/merge-patch+json"
 
-// Quay is a server, and a group on it for which tests create definitions. The resources are
-// cluster-scoped.
+// Quay is a server, and a group for which tests create definitions there. The resources of the
+// group are cluster-scoped.
 type Quay struct {
 	*Caller
 	Group string

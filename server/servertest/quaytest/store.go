@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// DelayedStore is a store that several servers share. Close does nothing, so that no server closes
-// the store. Each batch of a watch comes after a delay.
+// DelayedStore is a store that several servers share. Close does nothing, so that a server that
+// ends does not close the store for the others. Each batch of a watch comes with a delay.
 type DelayedStore struct {
 	storage.Store
 	Late  time.Duration // the delay of each batch
@@ -53,8 +53,8 @@ func NewStore(t testing.TB) *DelayedStore {
 	return &DelayedStore{Store: store}
 }
 
-// Two starts two servers on one store. The events of the second server, far, come with the delay
-// late. there is the store of far.
+// Two starts two servers on one store. The server far gets the events of its watches with the delay
+// late, and near without delay. there is the DelayedStore of far.
 func Two(t testing.TB, late time.Duration) (near, far *Quay, there *DelayedStore) {
 	store := NewStore(t)
 	there = &DelayedStore{Store: store.Store, Late: late}
