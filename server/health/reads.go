@@ -11,10 +11,10 @@ import (
 // decidingHook is the hook that loads the resources by which requests are authorized.
 const decidingHook = "generic-apiserver-start-informers"
 
-// LoadHooks returns the hooks that wait for the stores, and load the resources that the first requests
-// need: deciding, the resources by which requests are authorized, and admission, those that
-// admission plugins read. All other resources are loaded at their first use. The hooks have the
-// names of the kube-apiserver hooks that do the same.
+// LoadHooks returns the hooks that wait for the stores, and load the resources that the first
+// requests need: deciding, the resources by which requests are authorized, and admission, those
+// that admission plugins read. All other resources are loaded at their first use. The hooks have
+// the names of the kube-apiserver hooks that do the same.
 func LoadHooks(host generic.Host, store *backing.Store, deciding, admission []meta.GroupResource) []generic.Hook {
 	return []generic.Hook{
 		{Name: "storage-readiness", Run: func(ctx context.Context) error {

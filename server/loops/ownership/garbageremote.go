@@ -29,7 +29,7 @@ import (
 type remotes struct {
 	pass      *garbagePass
 	followers sync.WaitGroup
-	unseen    atomic.Int64                // the number of followed resources whose first list has neither ended nor failed
+	unseen    atomic.Int64                // followed resources whose first list has neither ended nor failed
 	followed  map[Mapping]*remoteFollower // belongs to update; two calls of update never overlap
 }
 
