@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 	"server/loops/pods":      {"scheme", "server/client", "server/controller"},
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
-	"server/plugins":         {"scheme", "router/request", "registry", "server/generic"},
+	"server/plugins":         {"scheme", "scheme/configfile", "router/request", "registry", "server/generic"},
 	"server/reload":          {"scheme/configfile"},
 	"server/upkeep": {"scheme", "storage", "router/callout", "router", "filters", "registry",
 		"server/client", "server/backing", "server/generic"}, // half of it are commands, which are clients

@@ -33,7 +33,7 @@ func (d *demanding) Validate(_ context.Context, a *admission.Attributes) error {
 // goes later.
 func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	p := newInProcess(t, withKinds(1), func(c *server.Config) {
-		c.Admission.Plugins = []plugins.Plugin{{Name: "Demanding", Make: func(resources registry.Stores) (admission.Plugin, error) {
+		c.Admission.Plugins = []plugins.Plugin{{Name: "Demanding", Make: func(resources registry.Stores, _ []byte) (admission.Plugin, error) {
 			return &demanding{resources, widgetsName}, nil
 		}}}
 	})

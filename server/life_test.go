@@ -422,7 +422,7 @@ func TestNewReportsEverything(t *testing.T) {
 			Engine: server.StorageMemory, EncryptionConfigFile: "/nonexistent/e"}},
 		"a group without a kind": {Storage: inMemory, Serving: anyPort, API: server.APIConfig{Groups: []server.Group{{Name: "x.io"}}}},
 		"a plugin that fails": {Storage: inMemory, Serving: anyPort, Admission: plugins.Config{
-			Plugins: []plugins.Plugin{{Name: "Failing", Make: func(registry.Stores) (admission.Plugin, error) { return nil, errors.New("no plugin") }}}}},
+			Plugins: []plugins.Plugin{{Name: "Failing", Make: func(registry.Stores, []byte) (admission.Plugin, error) { return nil, errors.New("no plugin") }}}}},
 		"a setup that fails": {Storage: inMemory, Serving: anyPort, Setup: func(*server.Server) error { return errors.New("no setup") }},
 	} {
 		t.Run(name, func(t *testing.T) {

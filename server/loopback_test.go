@@ -79,7 +79,7 @@ func TestClientIdentity(t *testing.T) {
 	who := &witness{}
 	cfg.Log, cfg.Authorization.Modes, cfg.Authentication.Anonymous = log, []string{access.AlwaysDeny}, new(bool)
 	cfg.Limits = server.LimitsConfig{MaxReads: 1, MaxWrites: 1, MaxWatches: 1}
-	cfg.Admission.Plugins = []plugins.Plugin{{Name: who.Name(), Make: func(registry.Stores) (admission.Plugin, error) { return who, nil }}}
+	cfg.Admission.Plugins = []plugins.Plugin{{Name: who.Name(), Make: func(registry.Stores, []byte) (admission.Plugin, error) { return who, nil }}}
 	cfg.Controllers = []string{} // which would be seen as well
 	early := make(chan error, 1)
 	var token string

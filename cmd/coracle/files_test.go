@@ -19,6 +19,7 @@ import (
 // endless are the flags that name files that the server reads, with what else they need: VALUE is
 // the file that never ends.
 var endless = map[string]string{
+	"admission-control-config-file":            "VALUE",
 	"authentication-config":                    "VALUE",
 	"authentication-token-webhook-config-file": "VALUE",
 	"authorization-config":                     "VALUE",
@@ -46,7 +47,7 @@ var endless = map[string]string{
 
 // unread are flags whose names look as if they named files, and whose files are not read.
 var unread = map[string]bool{
-	"admission-control-config-file": true, "audit-policy-file": true, "audit-webhook-config-file": true,
+	"audit-policy-file": true, "audit-webhook-config-file": true,
 	"egress-selector-config-file":   true,
 	"kubelet-certificate-authority": true, "kubelet-client-certificate": true, "kubelet-client-key": true, "peer-ca-file": true,
 	"profile": true, "runtime-config": true,

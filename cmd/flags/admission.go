@@ -24,8 +24,8 @@ func (o *Options) bindAdmission(s *section) {
 	s.StringSliceVar(&p.only, "admission-control", nil, "all admission plugins to run, separated by commas")
 	s.deprecate("admission-control",
 		"Use --enable-admission-plugins or --disable-admission-plugins instead. Will be removed in a future version.")
-	s.String("admission-control-config-file", "", "AdmissionConfiguration file, which configures admission plugins")
-	s.refuse("it configures plugins that refuse objects, and this server has none of these plugins", "admission-control-config-file")
+	s.StringVar(&o.config.Admission.ConfigFile, "admission-control-config-file", "",
+		"AdmissionConfiguration file, which configures admission plugins")
 	s.Int64Var(&p.notReady, "default-not-ready-toleration-seconds", 300,
 		"seconds that a pod stays on a node that is not ready, unless the pod says otherwise")
 	s.Int64Var(&p.unreachable, "default-unreachable-toleration-seconds", 300,

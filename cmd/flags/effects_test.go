@@ -128,6 +128,7 @@ var effects = map[string]struct{ value, effect string }{
 		"StorageObjectInUseProtection PodGroupProtection PersistentVolumeClaimResize RuntimeClass CertificateApproval CertificateSigning " +
 		"ClusterTrustBundleAttest CertificateSubjectRestriction DefaultIngressClass PodTopologyLabels PodGroupWorkloadExists NodeDeclaredFeatureValidator " +
 		"JobValidation PodResizeValidator MutatingAdmissionPolicy MutatingAdmissionWebhook ValidatingAdmissionPolicy ValidatingAdmissionWebhook ResourceQuota]"},
+	"admission-control-config-file":          {"f", "Admission.ConfigFile=f"},
 	"default-not-ready-toleration-seconds":   {"0", "Admission.NotReadySeconds=0"},
 	"default-unreachable-toleration-seconds": {"7", "Admission.UnreachableSeconds=7"},
 	"disable-admission-plugins":              {"ServiceAccount,Priority", "Admission.Disable=[ServiceAccount Priority]"},

@@ -17,9 +17,12 @@ type banFlunder struct{ resources registry.Stores }
 
 // banFlunders is the plugin's row in the table of admission plugins. It runs after Kubernetes' own
 // plugins, and before those that call policies and webhooks.
-var banFlunders = plugins.Plugin{Name: "BanFlunder", Make: func(resources registry.Stores) (admission.Plugin, error) {
+var banFlunders = plugins.Plugin{Name: "BanFlunder", Make: newBanFlunder}
+
+// newBanFlunder makes the plugin. It has no configuration.
+func newBanFlunder(resources registry.Stores, _ []byte) (admission.Plugin, error) {
 	return &banFlunder{resources}, nil
-}}
+}
 
 // Name returns the plugin's name, by which flags turn it on and off.
 func (*banFlunder) Name() string { return "BanFlunder" }

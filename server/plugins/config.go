@@ -19,6 +19,10 @@ type Config struct {
 	// kube-apiserver has an absent plugin on by default, the log and warnings to clients name it,
 	// unless it is in Disable. (--enable-admission-plugins, --disable-admission-plugins)
 	Enable, Disable []string
+	// ConfigFile is an AdmissionConfiguration (apiserver.config.k8s.io/v1), which has the
+	// configurations of plugins, of own ones too. New reads the file. "" configures none.
+	// (--admission-control-config-file)
+	ConfigFile string
 	// NotReadySeconds is how long, in seconds, a pod stays on a node that is not ready, and
 	// UnreachableSeconds how long it stays on a node that cannot be reached, if the pod's own
 	// tolerations do not say. nil means 300. (--default-not-ready-toleration-seconds,
@@ -41,9 +45,11 @@ type Plugin struct {
 	Before, After string
 	// Off says that the plugin is on only if Config.Enable has it.
 	Off bool
-	// Make makes the plugin. It is called once, before any resource is installed. So the plugin
-	// must look a resource up at each call, and must expect that the resource is not served.
-	Make func(resources registry.Stores) (admission.Plugin, error)
+	// Make makes the plugin. configuration is the plugin's part of Config.ConfigFile as YAML or
+	// JSON, nil if it has none; an error of Make is returned with the name of the file. Make is
+	// called once, before any resource is installed. So the plugin must look a resource up at each
+	// call, and must expect that the resource is not served.
+	Make func(resources registry.Stores, configuration []byte) (admission.Plugin, error)
 }
 
 // webhooks is the first of the plugins that call policies and webhooks. A plugin before it also
@@ -99,7 +105,7 @@ func (p *Plugin) index(rows []row) (int, error) {
 // row returns the row of p.
 func (p *Plugin) row() row {
 	r := row{name: p.Name, on: byDefault, after: p.After}
-	r.make = func(n *needs) (admission.Plugin, error) { return p.Make(n.stores) }
+	r.make = func(n *needs) (admission.Plugin, error) { return p.Make(n.stores, n.configuration) }
 	if p.Off {
 		r.on = ifAsked
 	}

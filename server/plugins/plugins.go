@@ -26,7 +26,7 @@
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
-// Read: config.go, table.go, plugins.go, objects.go, absent.go, metrics.go.
+// Read: config.go, table.go, plugins.go, configfile.go, objects.go, absent.go, metrics.go.
 package plugins
 
 import (
@@ -65,13 +65,17 @@ func New(c *Config, n Needs) (admission.Chain, error) {
 	if err != nil {
 		return nil, err
 	}
+	configured, err := readConfigurations(c.ConfigFile)
+	if err != nil {
+		return nil, fmt.Errorf("server: admission configuration: %w", err)
+	}
 	given, chain := newNeeds(c, &n), admission.Chain{}
 	for i := range table {
 		r := &table[i]
 		if r.make == nil || !c.on(r, n.Kubelets) {
 			continue
 		}
-		p, err := r.make(given)
+		p, err := r.makeWith(given, configured)
 		if err != nil {
 			return nil, fmt.Errorf("server: admission plugin %s: %w", r.name, err)
 		}
@@ -81,6 +85,21 @@ func New(c *Config, n Needs) (admission.Chain, error) {
 		chain = append(chain, p)
 	}
 	return chain.WithObserver(times.observer), nil
+}
+
+// makeWith makes the plugin with its configuration. Errors name the file that has it.
+func (r *row) makeWith(n *needs, from configurations) (admission.Plugin, error) {
+	data, file, err := from.of(r.name)
+	if err != nil {
+		return nil, err
+	}
+	own := *n
+	own.configuration = data
+	p, err := r.make(&own)
+	if err != nil && file != "" {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return p, err
 }
 
 // on reports whether the configuration has the plugin of r on. It does not ask whether the plugin
@@ -95,13 +114,16 @@ func (c *Config) on(r *row, kubelets bool) bool {
 	return r.on == byDefault || r.on == withKubelets && kubelets
 }
 
-// needs are the arguments of row.make. All plugins of a chain share one needs.
+// needs are the arguments of row.make. All plugins of a chain get the same, but for configuration.
 type needs struct {
-	config     *Config
-	stores     registry.Stores
-	may        request.Authorizer
-	namespaces *admission.Namespaces // looks up the namespace of a write, once for all plugins
-	nodeLabels admission.NodeLabels
+	config *Config
+	// configuration is the configuration of the plugin, YAML or JSON; nil if it has none. See
+	// admission.DecodeStrict and DecodeLenient.
+	configuration []byte
+	stores        registry.Stores
+	may           request.Authorizer
+	namespaces    *admission.Namespaces // looks up the namespace of a write, once for all plugins
+	nodeLabels    admission.NodeLabels
 }
 
 func newNeeds(c *Config, n *Needs) *needs {

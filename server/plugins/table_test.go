@@ -64,7 +64,7 @@ func (w *witness) note(phase string) error {
 
 // plugin returns the witness as an own plugin.
 func (w *witness) plugin(before, after string) Plugin {
-	return Plugin{Name: w.name, Before: before, After: after, Make: func(registry.Stores) (admission.Plugin, error) { return w, nil }}
+	return Plugin{Name: w.name, Before: before, After: after, Make: func(registry.Stores, []byte) (admission.Plugin, error) { return w, nil }}
 }
 
 // noResources stands for a server without resources.
@@ -208,7 +208,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	c := Config{Plugins: []Plugin{{Name: "Own", Make: func(registry.Stores) (admission.Plugin, error) { return &witness{name: "Other"}, nil }}}}
+	c := Config{Plugins: []Plugin{{Name: "Own", Make: func(registry.Stores, []byte) (admission.Plugin, error) { return &witness{name: "Other"}, nil }}}}
 	_, err := New(&c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry()})
 	if want := "server: the admission plugin Own calls itself Other"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

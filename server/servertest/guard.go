@@ -58,7 +58,7 @@ func guarded(cfg server.Config) (server.Config, *leaks.Log) {
 	}))
 	learning := plugins.Plugin{
 		Name: secretData{}.Name(),
-		Make: func(registry.Stores) (admission.Plugin, error) { return secretData{}, nil },
+		Make: func(registry.Stores, []byte) (admission.Plugin, error) { return secretData{}, nil },
 	}
 	cfg.Admission.Plugins = append([]plugins.Plugin{learning}, cfg.Admission.Plugins...)
 	return cfg, log

@@ -360,7 +360,6 @@ func byChance(args []string, theirs, ours string) bool {
 // refusals are what Coracle refuses and kube-apiserver takes, by how a refusal names it, with
 // arguments that ask for it. Each is meant: docs/flags.md has the reason.
 var refusals = map[string]string{
-	"--admission-control-config-file":                          "--admission-control-config-file=NONE",
 	"--audit-log-path":                                         "--audit-log-path=-",
 	"--audit-policy-file":                                      "--audit-policy-file=NONE",
 	"--audit-webhook-config-file":                              "--audit-webhook-config-file=NONE",

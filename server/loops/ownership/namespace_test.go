@@ -230,7 +230,7 @@ func TestFailureShows(t *testing.T) {
 	p := &stubborn{}
 	p.on.Store(true)
 	w := start(t, server.Config{Admission: plugins.Config{
-		Plugins: []plugins.Plugin{{Name: p.Name(), Make: func(registry.Stores) (admission.Plugin, error) { return p, nil }}},
+		Plugins: []plugins.Plugin{{Name: p.Name(), Make: func(registry.Stores, []byte) (admission.Plugin, error) { return p, nil }}},
 	}})
 	w.CreateNamespace()
 	w.configMap("c")
@@ -277,7 +277,7 @@ func TestNamespacesGoTogether(t *testing.T) {
 	names := []string{"n", "m", "o"}
 	p := &together{missing: map[string]bool{"n": true, "m": true, "o": true}, all: make(chan struct{})}
 	w := start(t, server.Config{Admission: plugins.Config{
-		Plugins: []plugins.Plugin{{Name: p.Name(), Make: func(registry.Stores) (admission.Plugin, error) { return p, nil }}},
+		Plugins: []plugins.Plugin{{Name: p.Name(), Make: func(registry.Stores, []byte) (admission.Plugin, error) { return p, nil }}},
 	}})
 	for _, name := range names {
 		looptest.Create(w, "namespaces", &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})
