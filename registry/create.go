@@ -385,16 +385,26 @@ func (s *Store) lease(ctx context.Context, obj meta.Object) (storage.LeaseID, er
 const maxLeaseTries = 3
 
 // put stores the new object. If the store does not know the lease, it tries again with another one.
+// If the fence has changed, it tries again with what the reservers take now; they do not see the
+// bytes, so these stay the same.
 func (w *write) put(ctx context.Context, key string, value []byte) (request.Encoded, error) {
-	for try := 1; ; try++ {
+	for unleased, fenced := 1, 1; ; {
 		w.sends()
-		enc, err := w.s.objects.CreateAs(ctx, key, value, w.form, w.lease)
-		if !errors.Is(err, storage.NoLease) || try == maxLeaseTries {
+		enc, err := w.s.objects.CreateAs(ctx, key, value, w.options(), w.lease)
+		switch {
+		case errors.Is(err, storage.NoLease) && unleased < maxLeaseTries:
+			unleased++
+			w.fate = admission.NotStored
+			w.s.cfg.Leases.Forget(w.lease)
+			w.lease, err = w.s.lease(ctx, w.obj)
+		case errors.Is(err, storage.Fenced) && fenced < maxFencedTries:
+			fenced++
+			w.fate = admission.NotStored
+			err = w.attrs.ReserveAgain(ctx)
+		default:
 			return enc, err
 		}
-		w.fate = admission.NotStored
-		w.s.cfg.Leases.Forget(w.lease)
-		if w.lease, err = w.s.lease(ctx, w.obj); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}

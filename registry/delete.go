@@ -99,7 +99,9 @@ func (s *Store) deleteKey(
 // run is one try: it decides on the current state whether to mark or to remove the object, and does
 // so. It fails with storage.Conflict if the state changed before the removal.
 func (d *deletion) run() (*request.DeleteResult, error) {
-	opts := cache.UpdateOptions{DryRun: d.r.DryRun, Form: func() uint32 { return d.form }}
+	opts := cache.UpdateOptions{DryRun: d.r.DryRun, Put: func() cache.PutOptions {
+		return cache.PutOptions{Form: d.form} // a mark needs no fence
+	}}
 	obj, err := d.s.objects.Update(d.ctx, d.key, opts, d.apply)
 	if errors.Is(err, errUnchanged) {
 		obj, err = d.cur, nil

@@ -43,7 +43,10 @@ func (s *Store) apiError(err error, name string) error {
 		return meta.NewBadRequest("etcdserver: request is too large")
 	case storage.InDoubt:
 		return meta.NewServerTimeout(gr, verbs[e.Op], 0)
-	case storage.NoLease: // the store does not know the lease; the client's next try gets another
+	case storage.NoLease, storage.Fenced:
+		// Nothing is stored, and the same request may succeed a moment later: with another lease, or
+		// when the fence stands still. A 409 would say that the client's object is stale, and
+		// clients do not send a create again after it.
 		return meta.NewServerTimeout(gr, verbs[e.Op], 1)
 	case storage.Unavailable, storage.Closed:
 		return meta.NewServiceUnavailable("the store is not available")

@@ -28,6 +28,7 @@ func TestEveryKindHasAStatus(t *testing.T) {
 		storage.Corrupt:     {500, meta.StatusReasonInternalError},
 		storage.Closed:      {503, meta.StatusReasonServiceUnavailable},
 		storage.NoLease:     {500, meta.StatusReasonServerTimeout},
+		storage.Fenced:      {500, meta.StatusReasonServerTimeout},
 	} {
 		err := s.apiError(fmt.Errorf("wrapped: %w", &storage.Error{Op: "put", Kind: kind}), "n")
 		var status *meta.StatusError
@@ -35,7 +36,7 @@ func TestEveryKindHasAStatus(t *testing.T) {
 			t.Errorf("%s: got %+v, want %d %s", kind.Error(), err, want.code, want.reason)
 		}
 	}
-	last := storage.NoLease
+	last := storage.Fenced
 	if _, more := nameOf(last + 1); more {
 		t.Errorf("there is a kind behind %v: what is its status?", last)
 	}

@@ -32,6 +32,7 @@ type bank struct {
 	t     *testing.T
 	loans []*loan
 	harm  map[string]func() error // by who takes: what happens to them
+	guard func() uint64           // the revision of the fence, if reservers ask for it
 }
 
 // take is how everybody takes.
@@ -68,6 +69,11 @@ func (l lender) Validate(context.Context, *admission.Attributes) error {
 }
 
 func (l lender) Reserve(_ context.Context, a *admission.Attributes) (admission.Settle, error) {
+	if l.guard != nil {
+		if err := a.Fence(fenceKey, l.guard()); err != nil {
+			return nil, err
+		}
+	}
 	return l.take(l.name, a.Name)
 }
 
@@ -75,10 +81,14 @@ func (l lender) Reserve(_ context.Context, a *admission.Attributes) (admission.S
 type broken struct {
 	storage.Store
 	before func()
+	fenced func() // before a write that carries a fence
 }
 
 func (b *broken) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	b.do()
+	if b.fenced != nil && pre.Fence.Key != "" {
+		b.fenced()
+	}
 	return b.Store.Put(ctx, key, value, pre, lease)
 }
 
@@ -330,6 +340,18 @@ var failures = []struct {
 	{"others are faster, then a validator refuses", func(s *settling) {
 		s.harm["second"] = once(func() { s.overtake(); saysNo("validator first")(s) })
 	}, admission.NotStored, admission.Stored},
+	{"the fence moves", func(s *settling) { s.fenced(1, func() {}) }, admission.Stored, admission.Stored},
+	{"the fence moves, then a reserver refuses", func(s *settling) { s.fenced(1, func() { saysNo("second")(s) }) },
+		admission.NotStored, admission.Stored},
+	{"the fence moves, then the last reserver panics", func(s *settling) { s.fenced(1, func() { breaking("second")(s) }) },
+		admission.NotStored, admission.Stored},
+	{"the fence moves, then others are faster", func(s *settling) { s.fenced(1, s.overtake) }, admission.Stored, admission.Stored},
+	{"the fence moves all the time", func(s *settling) { s.fenced(1000, func() {}) }, admission.NotStored, admission.Stored},
+	{"the fence moves after a write that is lost in doubt", func(s *settling) {
+		s.fenced(1, func() {
+			s.faulty.FailAt(0, storagetest.Lose)
+		})
+	}, admission.Stored, admission.Stored},
 	{"the request ends while it is validated", func(s *settling) { s.harm["validator first"] = once(s.cancel) },
 		admission.NotStored, admission.InDoubt},
 	{"a mutator panics", breaking("mutator"), admission.NotStored, admission.NotStored},
@@ -338,6 +360,21 @@ var failures = []struct {
 	{"the last reserver panics", breaking("second"), admission.NotStored, admission.NotStored},
 	{"the action panics", breaking("action"), admission.Stored, admission.InDoubt},
 	{"the store panics", func(s *settling) { s.store.before = func() { panic("boom") } }, admission.InDoubt, admission.InDoubt},
+}
+
+// fenced lets the reservers ask for a fence, and moves it before each of the next n writes that
+// carry it. Before the first of them, f happens as well.
+func (s *settling) fenced(n int, f func()) {
+	s.guard = s.kit.fence
+	s.store.fenced = func() {
+		if n--; n < 0 {
+			return
+		}
+		do := f
+		f = func() {}
+		s.kit.moveFence()
+		do()
+	}
 }
 
 func saysNo(who string) func(s *settling) {
@@ -366,7 +403,7 @@ func TestSettleLaw(t *testing.T) {
 					}()
 					return write.do(s)
 				}()
-				s.store.before = nil
+				s.store.before, s.store.fenced = nil, nil
 				s.faulty.Plan(func(int, string) storagetest.Fault { return storagetest.None })
 				isAction := slices.Contains(write.takes, "action")
 				want := failure.fate

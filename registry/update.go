@@ -61,24 +61,28 @@ func (s *Store) Update(ctx context.Context, req *request.Write) (request.Encoded
 }
 
 // run runs tries until one ends without a conflict. The context ends it if other writers are always
-// faster.
+// faster; a fence that always changes ends it after maxFencedTries.
 func (u *update) run() (*cache.Object, error) {
 	s := u.s
 	opts := cache.UpdateOptions{
 		AllowCreate: s.subresource == "" && (s.res.Strategy.AllowCreateOnUpdate || u.req.ForceCreate),
 		DryRun:      u.r.DryRun,
-		Form:        func() uint32 { return u.form },
+		Put:         u.options,
 	}
-	for try := 1; ; try++ {
+	for unleased, fenced := 1, 1; ; {
 		obj, err := s.objects.Update(u.ctx, u.key, opts, u.apply)
-		if errors.Is(err, storage.NoLease) && try < maxLeaseTries {
+		switch {
+		case errors.Is(err, storage.NoLease) && unleased < maxLeaseTries:
+			unleased++
 			s.cfg.Leases.Forget(u.lease)
-			continue
-		}
-		if !errors.Is(err, errEmptied) {
-			return obj, err
-		}
-		if obj, err = u.remove(); !errors.Is(err, storage.Conflict) {
+		case errors.Is(err, storage.Fenced) && fenced < maxFencedTries:
+			fenced++
+			u.again(u.ctx)
+		case errors.Is(err, errEmptied):
+			if obj, err = u.remove(); !errors.Is(err, storage.Conflict) {
+				return obj, err
+			}
+		default:
 			return obj, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
+	"github.com/coracle-project/coracle/storage/cache"
 )
 
 // write is one create, update or deletion while it runs. All writes take the same steps, whether a
@@ -37,12 +38,14 @@ import (
 //	           admission run, then its reservers
 //	encode     once: the same bytes are stored, answered and sent to watchers; an applied object
 //	           is pruned first
-//	put        store the bytes if the object is still in the state that the try started from
+//	put        store the bytes if the object is still in the state that the try started from, and
+//	           the fence that a reserver asked for has not changed
 //	settle     each settle function of the try is called with its fate
 //
 // begin runs the steps up to guard, finish those from baptize to encode. If another writer has
 // changed the object since an update read it, the update runs all steps again over the new state:
-// that is another try. A deletion (delete.go) has the steps admit, decide, reserve, put and settle.
+// that is another try. If the fence has changed, an update does the same, and a create runs the
+// reservers again, and the steps from put on. A deletion (delete.go) has the steps admit, decide, reserve, put and settle.
 // A write belongs to one goroutine.
 type write struct {
 	s     *Store
@@ -132,6 +135,15 @@ func (w *write) admission() admission.Chain {
 	return w.s.cfg.Admission
 }
 
+// maxFencedTries is how often a write is tried while its fence changes (storage.Fenced).
+const maxFencedTries = 8
+
+// options returns how the cache stores the bytes of the present try.
+func (w *write) options() cache.PutOptions {
+	key, rev := w.attrs.Fenced()
+	return cache.PutOptions{Form: w.form, Fence: storage.Fence{Key: key, Rev: storage.Revision(rev)}}
+}
+
 // sends is called right before the present try is sent to the store. From then until the store
 // answers, its fate is InDoubt.
 func (w *write) sends() {
@@ -159,7 +171,8 @@ func (w *write) settle(ctx context.Context) {
 	w.attrs.Settle(ctx, fate)
 }
 
-// again settles a try that was not stored, before the next try begins: another writer was faster.
+// again settles a try that was not stored, before the next try begins: another writer was faster,
+// or the fence has changed.
 func (w *write) again(ctx context.Context) {
 	w.fate = admission.NotStored
 	w.settle(ctx)

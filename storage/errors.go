@@ -23,10 +23,12 @@ const (
 	Corrupt     // the stored value cannot be decrypted or decoded
 	Closed      // the store or cursor has been closed
 	NoLease     // the lease named by a Put has ended; nothing was written
+	Fenced      // the fence does not hold; Error.Rev is its key's revision, 0 if there is no such key
 )
 
 var kindNames = [...]string{"", "not found", "already exists", "conflict", "compacted", "not reached yet",
-	"outcome unknown", "value too large", "unavailable", "cannot be read", "closed", "lease has ended"}
+	"outcome unknown", "value too large", "unavailable", "cannot be read", "closed", "lease has ended",
+	"the fence has changed"}
 
 // Error returns the kind in words.
 func (k Kind) Error() string { return kindNames[k] }

@@ -10,6 +10,8 @@
 // Laws, each a subtest of storagetest.Run:
 //   - Revisions only grow; reading does not raise them. A write whose precondition fails changes
 //     nothing.
+//   - A write that carries a fence is not stored after the key of the fence has been written or
+//     deleted.
 //   - A read at revision r sees exactly the commits up to r, or fails with Compacted.
 //   - Get, Range and Revision without a revision see every write acknowledged before they began.
 //   - A cursor yields every later change once, in order, or ends with Compacted.
@@ -53,10 +55,20 @@ type Entry struct {
 // LeaseID names a lease; 0 is none. Keys put with a lease are deleted when it ends.
 type LeaseID int64
 
-// Pre is a precondition on the current state of a key. The zero Pre always holds.
+// Pre is a precondition on the current state of a key, and of another one. The zero Pre always
+// holds. The key itself is checked first: if a write is Fenced, Absent and Rev have held.
 type Pre struct {
 	Absent bool     // the key must not exist
 	Rev    Revision // if not 0: the key must exist and have been written at this revision
+	Fence  Fence    // another key that must not have changed
+}
+
+// Fence demands of a write that another key of the same store still is as the writer has seen it.
+// The zero Fence demands nothing. Whoever writes the other key cuts off all writes that carry its
+// earlier revision: none of them is stored after that, however late it reaches the store.
+type Fence struct {
+	Key string   // "" means no fence
+	Rev Revision // at which Key was written; 0 means that Key must not exist
 }
 
 // RangeRequest asks for the entries under Prefix, in key order.
@@ -137,11 +149,11 @@ type Store interface {
 	Range(ctx context.Context, req RangeRequest) (RangeResult, error)
 	// Put writes value at key if pre holds and returns the entry with its new revision. Errors:
 	// Exists (Error.Rev is the key's), NotFound (pre names a revision of a key that is gone),
-	// Conflict (Error.Rev is the winner), TooLarge, NoLease, InDoubt (the write may have been
-	// applied: read before retrying).
+	// Conflict (Error.Rev is the winner), Fenced (Error.Rev is the fence's), TooLarge, NoLease,
+	// InDoubt (the write may have been applied: read before retrying).
 	Put(ctx context.Context, key string, value []byte, pre Pre, lease LeaseID) (Entry, error)
 	// Delete removes key if pre holds. The returned revision is the deletion's.
-	// Errors: NotFound, Conflict, InDoubt.
+	// Errors: NotFound, Conflict, Fenced, InDoubt.
 	Delete(ctx context.Context, key string, pre Pre) (Revision, error)
 	// Watch returns a cursor. It may start goroutines of the engine's own; Cursor.Close waits for
 	// them. ctx bounds only the call, not the cursor. Errors: Compacted, which may also come from

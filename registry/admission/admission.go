@@ -2,13 +2,15 @@
 // the Chain that runs them.
 //
 // Words. A try is one run of a write over one state of its object; an update has another try if
-// another writer was faster. To settle is to tell a function that took something for a try what
+// another writer was faster. A fence is a key of the store that must not change before the try is
+// stored; a write has another try if it did. To settle is to tell a function that took something for a try what
 // became of the try; its fate is Stored, NotStored or InDoubt.
 //
 // A plugin is a Mutator, a Validator, a Reserver or several of these. The registry runs all
 // mutators in order before it validates the object. It runs all validators after that, right before
 // the write, and then all reservers. All run again for each try of an update, with the old object
-// that the try replaces. A mutator may change the object in place, or replace it. If the
+// that the try replaces. If a create is not stored because of its fence, only the reservers run
+// again. A mutator may change the object in place, or replace it. If the
 // replacement came from outside the server, all mutators run once more on it (Attributes.Replace).
 // No plugin here does that; a plugin of a program that embeds the server may, for example if it
 // calls a webhook.
@@ -89,6 +91,12 @@ func (c Chain) Validate(ctx context.Context, a *Attributes) error {
 			}
 		}
 	}
+	return c.reserve(ctx, a)
+}
+
+// reserve runs the reservers in order and stops at the first error.
+func (c Chain) reserve(ctx context.Context, a *Attributes) error {
+	before := a.taken
 	for _, p := range c {
 		if r, ok := p.(Reserver); ok && p.Handles(a.Operation) {
 			settle, err := r.Reserve(ctx, a)
@@ -97,6 +105,9 @@ func (c Chain) Validate(ctx context.Context, a *Attributes) error {
 			}
 			a.Take(settle)
 		}
+	}
+	if a.fence != nil && a.fence.reservers == nil { // else a chain within this one asked for it
+		a.fence.reservers, a.fence.before = c, before
 	}
 	return nil
 }

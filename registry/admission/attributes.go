@@ -57,6 +57,7 @@ type Attributes struct {
 	objectView, oldView view
 	within              within // the namespace as it was looked up; see Namespaces
 	taken               *taken // the settle functions of the present try; see Settle
+	fence               *fence // of the present try; nil: none; see Fence
 }
 
 // view is an object in a version.

@@ -1,6 +1,9 @@
 package admission
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Fate is what became of a write.
 type Fate uint8
@@ -33,8 +36,9 @@ type Reserver interface {
 	// see. If it returns an error, a *meta.StatusError, it has taken nothing. A nil Settle means
 	// that there is nothing to settle.
 	//
-	// Reserve is called for each try of an update. The Settle of a try is called before the next
-	// try.
+	// Reserve is called for each try of a write. The Settle of a try is called before the next try.
+	// What must not be stored if something in the store has changed since Reserve has seen it asks
+	// for a fence (Attributes.Fence).
 	Reserve(ctx context.Context, a *Attributes) (Settle, error)
 }
 
@@ -52,16 +56,75 @@ func (a *Attributes) Take(settle Settle) {
 	}
 }
 
-// Settle calls the settle functions of the present try, the latest first, each once. Code that runs
-// the chain calls it when the fate of a try is known, and before the next try.
-func (a *Attributes) Settle(ctx context.Context, fate Fate) {
-	if a.taken == nil {
+// Settle calls the settle functions of the present try, the latest first, each once, and forgets
+// the fence. Code that runs the chain calls it when the fate of a try is known, and before the next
+// try.
+func (a *Attributes) Settle(ctx context.Context, fate Fate) { a.settle(ctx, fate, nil) }
+
+// settle is Settle for what was taken after before.
+func (a *Attributes) settle(ctx context.Context, fate Fate, before *taken) {
+	a.fence = nil
+	if a.taken == before {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	for a.taken != nil {
+	for a.taken != before {
 		t := a.taken
 		a.taken = t.before // before the call, so that a function that panics is not called again
 		t.settle(ctx, fate)
 	}
+}
+
+// fence is a key of the store that must not change until the try is stored.
+type fence struct {
+	key      string
+	revision uint64
+	// reservers is the chain whose reserver asked for the fence, and before what had been taken
+	// when its first reserver was called.
+	reservers Chain
+	before    *taken
+}
+
+// errTwoFences is the error of Fence for a second key.
+var errTwoFences = errors.New("admission: two reservers want fences at different keys, and a write can carry only one")
+
+// Fence lets the write of the present try be stored only if a key of the store in which the object
+// is stored is still at a revision; 0 means that there is no such key. A reserver calls it within
+// Reserve. Whoever writes the key afterwards can be sure that this try is not stored later: it has
+// another try, in which the reservers look again.
+//
+// Fence fails if a fence at another key was asked for. If the revision of the same key was another
+// one, the older one counts, so that there is another try. Writes that store nothing (a dry run, an
+// update that changes nothing), deletions and connects ignore the fence, and so do actions.
+func (a *Attributes) Fence(key string, revision uint64) error {
+	switch {
+	case a.fence == nil:
+		a.fence = &fence{key: key, revision: revision}
+	case a.fence.key != key:
+		return errTwoFences
+	case a.fence.revision > revision:
+		a.fence.revision = revision
+	}
+	return nil
+}
+
+// Fenced returns the fence of the present try. key is "" if there is none.
+func (a *Attributes) Fenced() (key string, revision uint64) {
+	if a.fence == nil {
+		return "", 0
+	}
+	return a.fence.key, a.fence.revision
+}
+
+// ReserveAgain begins another try of a write that was not stored because of its fence, if nothing
+// else has changed. It settles what the reservers took, as NotStored, and calls all reservers again,
+// but no other plugin. What was taken by others stays taken for the new try. The error is that of a
+// reserver; the caller must call Settle as after Chain.Validate.
+func (a *Attributes) ReserveAgain(ctx context.Context) error {
+	f := a.fence
+	if f == nil {
+		return nil
+	}
+	a.settle(ctx, NotStored, f.before)
+	return f.reservers.reserve(ctx, a)
 }

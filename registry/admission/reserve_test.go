@@ -98,6 +98,86 @@ func TestReservers(t *testing.T) {
 	}
 }
 
+// fencer is a taker that asks for fences: keys and revisions in turn.
+type fencer struct {
+	taker
+	key string
+	rev uint64
+}
+
+func (p *fencer) Reserve(ctx context.Context, a *admission.Attributes) (admission.Settle, error) {
+	if err := a.Fence(p.key, p.rev); err != nil {
+		return nil, err
+	}
+	p.rev++
+	return p.taker.Reserve(ctx, a)
+}
+
+// TestFence: reservers ask for the fence of a try, which ends with the try, and only they run again
+// if it did not hold. What others took stays taken.
+func TestFence(t *testing.T) {
+	for _, observed := range []bool{false, true} {
+		var notes []string
+		first := &fencer{taker{name: "first", notes: &notes}, "/fence", 7}
+		second := &fencer{taker{name: "second", notes: &notes}, "/fence", 5}
+		validated := 0
+		chain := admission.Chain{first, &taker{name: "between", notes: &notes, none: true}, second,
+			actor{validate: func(context.Context, *admission.Attributes) error { validated++; return nil }}}
+		if observed {
+			chain = chain.WithObserver(func(string) admission.Observer {
+				return func(bool, admission.Operation, time.Duration, bool) {}
+			})
+		}
+		a := &admission.Attributes{Operation: admission.Create}
+		fence := func(wantKey string, wantRev uint64) {
+			t.Helper()
+			if key, rev := a.Fenced(); key != wantKey || rev != wantRev {
+				t.Errorf("the fence is %q at %d, want %q at %d", key, rev, wantKey, wantRev)
+			}
+		}
+		fence("", 0)
+		if err := a.ReserveAgain(t.Context()); err != nil {
+			t.Errorf("without a fence: got %v", err)
+		}
+		a.Take(func(context.Context, admission.Fate) { notes = append(notes, "kind settled") })
+		if err := chain.Validate(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		fence("/fence", 5)
+		for range 2 {
+			if err := a.ReserveAgain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fence("/fence", 7)
+		second.err = errors.New("no")
+		if err := a.ReserveAgain(t.Context()); err != second.err {
+			t.Errorf("got %v, want %v", err, second.err)
+		}
+		a.Settle(t.Context(), admission.NotStored)
+		fence("", 0)
+		again := "second not stored; first not stored; first asked; between asked; second asked; "
+		want := "first asked; between asked; second asked; " + again + again + again + "first not stored; kind settled"
+		if got := strings.Join(notes, "; "); got != want || validated != 1 {
+			t.Errorf("got %q, and %d calls of the validator, want %q and one", got, validated, want)
+		}
+	}
+}
+
+// TestTwoFences: a write carries one fence.
+func TestTwoFences(t *testing.T) {
+	var notes []string
+	a := &admission.Attributes{Operation: admission.Create}
+	err := admission.Chain{&fencer{taker{name: "a", notes: &notes}, "/fence", 7},
+		&fencer{taker{name: "b", notes: &notes}, "/other", 7}}.Validate(t.Context(), a)
+	if err == nil || err.Error() != "admission: two reservers want fences at different keys, and a write can carry only one" {
+		t.Errorf("got %v", err)
+	}
+	if key, rev := a.Fenced(); key != "/fence" || rev != 7 {
+		t.Errorf("the fence is %q at %d", key, rev)
+	}
+}
+
 // TestSettleAfterPanic: who panics is not settled again, and the others are.
 func TestSettleAfterPanic(t *testing.T) {
 	var notes []string

@@ -126,7 +126,7 @@ func (s *metered) done(op int, key string, began time.Time, err error) {
 	m.total.Inc()
 	m.seconds.Observe(time.Since(began).Seconds())
 	switch storage.KindOf(err) {
-	case storage.NotFound, storage.Exists, storage.Conflict, storage.Compacted:
+	case storage.NotFound, storage.Exists, storage.Conflict, storage.Fenced, storage.Compacted:
 	default:
 		if err != nil {
 			m.failed.Inc()

@@ -22,9 +22,19 @@ type UpdateOptions struct {
 	// DryRun reads the store's present state, calls the function and writes nothing. The result has
 	// the present revision, or none if the object would be created.
 	DryRun bool
-	// Form returns the form (Object.Stored) of the value that the function returned last. If Form
-	// is nil or returns 0, DecodeFunc says which form the value is in.
-	Form func() uint32
+	// Put returns the options for the value that the function returned last. If Put is nil, they
+	// are the zero PutOptions.
+	Put func() PutOptions
+}
+
+// PutOptions change how a value is stored.
+type PutOptions struct {
+	// Form is the form (Object.Stored) of the value, whatever DecodeFunc says; 0 leaves the form to
+	// DecodeFunc.
+	Form uint32
+	// Fence must hold when the value is stored; see storage.Fence. A write of nothing, because the
+	// value changes nothing or in a dry run, does not look at it.
+	Fence storage.Fence
 }
 
 // UpdateFunc makes the new stored value of an object from its present state, which is nil if the
@@ -45,15 +55,15 @@ const maxDoubt = 3
 // Create stores a new object. Errors: Exists, TooLarge, InDoubt (the write may have been applied,
 // and reading did not tell), or the decoder's.
 func (r *Resource) Create(ctx context.Context, key string, value []byte, lease storage.LeaseID) (*Object, error) {
-	return r.CreateAs(ctx, key, value, 0, lease)
+	return r.CreateAs(ctx, key, value, PutOptions{}, lease)
 }
 
-// CreateAs stores a new object whose value is in the given form, whatever DecodeFunc says; 0 leaves
-// the form to DecodeFunc. The errors are those of Create.
+// CreateAs stores a new object with options. Errors: those of Create, and Fenced, after which the
+// object is not stored and will not be.
 func (r *Resource) CreateAs(
-	ctx context.Context, key string, value []byte, form uint32, lease storage.LeaseID,
+	ctx context.Context, key string, value []byte, opts PutOptions, lease storage.LeaseID,
 ) (*Object, error) {
-	p, err := r.prepare(key, value, form, lease)
+	p, err := r.prepare(key, value, opts, lease)
 	if err != nil {
 		return nil, err
 	}
@@ -66,8 +76,8 @@ func (r *Resource) CreateAs(
 // state. If that state was stale, Update reads the state from the store and tries again, until its
 // write succeeds. An error of fn is returned only if fn saw the store's present state. If the value
 // does not change the object, nothing is written and the object is returned at its old revision.
-// Errors: NotFound, TooLarge, InDoubt (the write may have been applied, and reading did not tell),
-// or fn's.
+// Errors: NotFound, TooLarge, Fenced (the value is not stored and will not be), InDoubt (the write
+// may have been applied, and reading did not tell), or fn's.
 func (r *Resource) Update(ctx context.Context, key string, opts UpdateOptions, fn UpdateFunc) (*Object, error) {
 	u := &updating{r: r, key: key, opts: opts, fn: fn}
 	if !opts.DryRun {
@@ -150,11 +160,11 @@ func (u *updating) try(ctx context.Context) (*Object, error) {
 		}
 		return nil, err
 	}
-	form := uint32(0)
-	if u.opts.Form != nil {
-		form = u.opts.Form()
+	var opts PutOptions
+	if u.opts.Put != nil {
+		opts = u.opts.Put()
 	}
-	p, err := u.r.prepare(u.key, value, form, lease)
+	p, err := u.r.prepare(u.key, value, opts, lease)
 	if err != nil {
 		return nil, err
 	}
@@ -317,6 +327,7 @@ type prepared struct {
 	key   string
 	value []byte
 	lease storage.LeaseID
+	fence storage.Fence
 	dec   Decoded
 	// before is a revision that the store had reached before the first put: no change up to it is
 	// this write.
@@ -325,15 +336,15 @@ type prepared struct {
 
 // prepare decodes value before it is written. So a value that cannot be read back is not stored,
 // and the event of the write need not be decoded.
-func (r *Resource) prepare(key string, value []byte, form uint32, lease storage.LeaseID) (*prepared, error) {
+func (r *Resource) prepare(key string, value []byte, opts PutOptions, lease storage.LeaseID) (*prepared, error) {
 	dec, err := r.peekWritten(key, value)
 	if err != nil {
 		return nil, err
 	}
-	if form != 0 {
-		dec.Form = form
+	if opts.Form != 0 {
+		dec.Form = opts.Form
 	}
-	return &prepared{r: r, key: key, value: value, lease: lease, dec: dec}, nil
+	return &prepared{r: r, key: key, value: value, lease: lease, fence: opts.Fence, dec: dec}, nil
 }
 
 // put writes the value once. While the resource is loaded, it announces the write to own.go, so
@@ -371,18 +382,19 @@ func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 // write puts the value over the state at base; 0 means absent. If the outcome is unknown, it finds
 // out, and tries again if the write has not been applied. The precondition lets at most one of the
 // tries succeed. Errors: those of Store.Put. Exists, Conflict and NotFound say that another write
-// came first; InDoubt says that the outcome stays unknown.
+// came first; Fenced says that no try has been applied, and none that is still on its way will be;
+// InDoubt says that the outcome stays unknown.
 func (p *prepared) write(ctx context.Context, base storage.Revision) (*Object, error) {
 	var doubt error
 	for try := 1; ; try++ {
-		o, err := p.put(ctx, storage.Pre{Absent: base == 0, Rev: base})
+		o, err := p.put(ctx, storage.Pre{Absent: base == 0, Rev: base, Fence: p.fence})
 		inDoubt := false
 		switch storage.KindOf(err) {
 		case storage.InDoubt:
 			if doubt, inDoubt = err, true; try == maxDoubt {
 				return nil, err
 			}
-		case storage.Exists, storage.Conflict, storage.NotFound:
+		case storage.Exists, storage.Conflict, storage.NotFound, storage.Fenced:
 			if doubt == nil {
 				return nil, err
 			}
@@ -390,7 +402,7 @@ func (p *prepared) write(ctx context.Context, base storage.Revision) (*Object, e
 			return o, err
 		}
 		// This try or an earlier one may have been applied.
-		own, known := p.settle(ctx, base)
+		own, known := p.settle(ctx, base, inDoubt)
 		switch {
 		case own != nil:
 			return own, nil
@@ -403,8 +415,9 @@ func (p *prepared) write(ctx context.Context, base storage.Revision) (*Object, e
 }
 
 // settle finds out whether a write over the state at base (0: absent) has been applied, and returns
-// its object if so. known is false if that stays unknown.
-func (p *prepared) settle(ctx context.Context, base storage.Revision) (own *Object, known bool) {
+// its object if so. known is false if that stays unknown. again says that the write is tried again
+// if it has not been applied.
+func (p *prepared) settle(ctx context.Context, base storage.Revision, again bool) (own *Object, known bool) {
 	cur, err := p.r.fetch(ctx, p.key)
 	now := revOf(cur)
 	var gone *storage.Error
@@ -427,7 +440,7 @@ func (p *prepared) settle(ctx context.Context, base storage.Revision) (own *Obje
 	}
 	// A create of a key that is absent may be tried again whether or not it had been applied,
 	// because the caller wants the object to exist.
-	return nil, known || base == 0 && gone != nil
+	return nil, known || again && base == 0 && gone != nil
 }
 
 // wrote reports whether o, the first state of the key after base, is the value that was written. If

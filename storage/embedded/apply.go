@@ -59,13 +59,14 @@ func (m *member) applyWrite(w *write) {
 	tx := m.kv.Write(traceutil.TODO())
 	defer tx.End()
 	if w.conditional() {
-		mod := storage.Revision(0)
-		found, err := tx.Range(context.Background(), w.key, nil, mvcc.RangeOptions{FastKeysOnly: true})
-		if err == nil && len(found.KVs) > 0 {
-			mod = storage.Revision(found.KVs[0].ModRevision)
-		}
-		if mod != w.pre.Rev {
+		if mod := modified(tx, w.key); mod != w.pre.Rev {
 			w.lost(mod, tx.Rev())
+			return
+		}
+	}
+	if w.fence != nil {
+		if mod := modified(tx, w.fence); mod != w.pre.Fence.Rev {
+			w.kind, w.rev = storage.Fenced, mod
 			return
 		}
 	}
@@ -83,7 +84,16 @@ func (m *member) applyWrite(w *write) {
 	w.rev = m.note(tx)
 }
 
-// lost sets the outcome of a write whose precondition fails: the key is at revision mod, 0 for
+// modified returns the revision at which a key was written, 0 if there is no such key.
+func modified(tx mvcc.TxnWrite, key []byte) storage.Revision {
+	found, err := tx.Range(context.Background(), key, nil, mvcc.RangeOptions{FastKeysOnly: true})
+	if err != nil || len(found.KVs) == 0 {
+		return 0
+	}
+	return storage.Revision(found.KVs[0].ModRevision)
+}
+
+// lost sets the outcome of a write whose own key is not as demanded: it is at revision mod, 0 for
 // absent, and the store at now.
 func (w *write) lost(mod storage.Revision, now int64) {
 	switch {

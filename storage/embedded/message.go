@@ -12,6 +12,7 @@ type write struct {
 	key     []byte
 	value   []byte
 	pre     storage.Pre
+	fence   []byte // pre.Fence.Key
 	lease   storage.LeaseID
 	deletes bool
 
@@ -22,14 +23,14 @@ type write struct {
 // entryOverhead is more than the bytes of a log entry besides key and value.
 const entryOverhead = 128
 
-func (r *request) size() int { return len(r.key) + len(r.value) + entryOverhead }
+func (r *request) size() int { return len(r.key) + len(r.value) + len(r.fence) + entryOverhead }
 
 // message encodes a write as it stands in the log: a transaction, as an etcd client would have sent
 // it. It consists of many small parts, so one message is filled again for each write.
 type message struct {
 	request pb.InternalRaftRequest
-	compare []*pb.Compare
-	mod     pb.Compare_ModRevision
+	compare []*pb.Compare // refilled; of two at most
+	mods    [2]pb.Compare_ModRevision
 	put     pb.PutRequest
 	del     pb.DeleteRangeRequest
 	puts    []*pb.RequestOp
@@ -39,7 +40,9 @@ type message struct {
 func newMessage() *message {
 	m := &message{}
 	m.request.Header, m.request.Txn = &pb.RequestHeader{}, &pb.TxnRequest{}
-	m.compare = []*pb.Compare{{Target: pb.Compare_MOD, Result: pb.Compare_EQUAL, TargetUnion: &m.mod}}
+	for i := range m.mods {
+		m.compare = append(m.compare, &pb.Compare{Target: pb.Compare_MOD, Result: pb.Compare_EQUAL, TargetUnion: &m.mods[i]})
+	}
 	m.puts = []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: &m.put}}}
 	m.dels = []*pb.RequestOp{{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &m.del}}}
 	return m
@@ -55,8 +58,11 @@ func (m *message) append(buf []byte, r *request, index uint64) ([]byte, error) {
 	m.request.Header.ID = index
 	txn := m.request.Txn
 	txn.Compare = nil
-	if r.conditional() { // an absent key is at modification revision 0
-		txn.Compare, m.compare[0].Key, m.mod.ModRevision = m.compare, r.key, int64(r.pre.Rev)
+	if r.conditional() {
+		m.demand(r.key, r.pre.Rev)
+	}
+	if r.fence != nil {
+		m.demand(r.fence, r.pre.Fence.Rev)
 	}
 	if r.deletes {
 		txn.Success, m.del.Key = m.dels, r.key
@@ -66,5 +72,14 @@ func (m *message) append(buf []byte, r *request, index uint64) ([]byte, error) {
 	return proto.MarshalOptions{}.MarshalAppend(buf, &m.request)
 }
 
-// conditional reports whether the write has a precondition.
+// demand adds a comparison to the transaction: key must be at rev. An absent key is at modification
+// revision 0.
+func (m *message) demand(key []byte, rev storage.Revision) {
+	txn := m.request.Txn
+	n := len(txn.Compare)
+	txn.Compare = m.compare[:n+1]
+	txn.Compare[n].Key, m.mods[n].ModRevision = key, int64(rev)
+}
+
+// conditional reports whether the write has a precondition on its own key.
 func (w *write) conditional() bool { return w.pre.Absent || w.pre.Rev != 0 }

@@ -48,8 +48,8 @@ func (e *etcdServer) contents() string {
 	return text
 }
 
-// change makes random changes: with and without preconditions, some of which fail, under leases,
-// and compactions.
+// change makes random changes: with and without preconditions and fences, some of which fail, under
+// leases, and compactions.
 func change(t *testing.T, s *embedded.Store, r *rand.Rand, n int) {
 	t.Helper()
 	id, err := s.Lease(t.Context(), time.Hour)
@@ -67,6 +67,13 @@ func change(t *testing.T, s *embedded.Store, r *rand.Rand, n int) {
 		case err == nil && r.IntN(2) == 0:
 			pre.Rev = e.Rev
 		}
+		switch fence := fmt.Sprintf("/a/%d", r.IntN(20)); r.IntN(8) {
+		case 0:
+			pre.Fence = storage.Fence{Key: fence, Rev: storage.Revision(3 * r.IntN(2))}
+		case 1, 2:
+			e, _ := s.Get(t.Context(), fence)
+			pre.Fence = storage.Fence{Key: fence, Rev: e.Rev}
+		}
 		if lease = id * storage.LeaseID(r.IntN(2)); r.IntN(20) == 0 {
 			lease = 12345 // unknown
 		}
@@ -78,7 +85,7 @@ func change(t *testing.T, s *embedded.Store, r *rand.Rand, n int) {
 		default:
 			_, err = s.Put(t.Context(), key, fmt.Append(nil, i), pre, lease)
 		}
-		if k := storage.KindOf(err); err != nil && k != storage.Exists && k != storage.Conflict && k != storage.NotFound && k != storage.NoLease {
+		if k := storage.KindOf(err); err != nil && k != storage.Exists && k != storage.Conflict && k != storage.NotFound && k != storage.NoLease && k != storage.Fenced {
 			t.Fatal(err)
 		}
 	}

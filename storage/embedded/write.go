@@ -36,7 +36,7 @@ func (s *Store) Delete(ctx context.Context, key string, pre storage.Pre) (storag
 // write puts or deletes a key through the log, and returns the revision of the change.
 func (s *Store) write(ctx context.Context, op, key string, w write) (storage.Revision, error) {
 	size := int64(len(key) + len(w.value))
-	cost, frees := costRequest+costFactor*size, w.deletes || key == storage.CompactKey
+	cost, frees := costRequest+costFactor*(size+int64(len(w.pre.Fence.Key))), w.deletes || key == storage.CompactKey
 	if w.deletes {
 		size = 0
 	}
@@ -44,6 +44,9 @@ func (s *Store) write(ctx context.Context, op, key string, w write) (storage.Rev
 	defer r.free()
 	r.write = w
 	r.key = []byte(key)
+	if w.pre.Fence.Key != "" {
+		r.fence = []byte(w.pre.Fence.Key)
+	}
 	if err := s.do(ctx, op, key, r, size, cost, frees); err != nil {
 		return 0, err
 	}

@@ -148,8 +148,8 @@ func (c *core) Delete(ctx context.Context, key string, pre storage.Pre) (storage
 	return rev, nil
 }
 
-// write runs do if pre holds. If pre does not hold, the same transaction reads the key's revision
-// for the error.
+// write runs do if pre holds. If pre does not hold, the same transaction reads the revisions of the
+// key and of the fence, for the error.
 func (c *core) write(ctx context.Context, op, key string, pre storage.Pre, do *pb.RequestOp) (*pb.TxnResponse, error) {
 	if c.closed.Load() {
 		return nil, closedError(op, key)
@@ -158,31 +158,54 @@ func (c *core) write(ctx context.Context, op, key string, pre storage.Pre, do *p
 		return nil, err
 	}
 	txn := &pb.TxnRequest{Success: []*pb.RequestOp{do}}
-	if pre.Absent || pre.Rev != 0 { // an absent key is at modification revision 0
-		txn.Compare = []*pb.Compare{{
-			Key: []byte(key), Target: pb.Compare_MOD, Result: pb.Compare_EQUAL,
-			TargetUnion: &pb.Compare_ModRevision{ModRevision: int64(pre.Rev)},
-		}}
-		txn.Failure = []*pb.RequestOp{{Request: &pb.RequestOp_RequestRange{RequestRange: &pb.RangeRequest{
-			Key: []byte(key), KeysOnly: true}}}}
+	conditional := pre.Absent || pre.Rev != 0
+	if conditional {
+		demand(txn, key, pre.Rev)
+	}
+	if pre.Fence.Key != "" {
+		demand(txn, pre.Fence.Key, pre.Fence.Rev)
 	}
 	resp, err := c.server.Txn(ctx, txn)
 	if err != nil {
 		return nil, c.writeError(ctx, op, key, err)
 	}
-	rev := storage.Revision(resp.Header.Revision)
 	if resp.Succeeded {
 		return resp, nil
 	}
-	kvs := resp.Responses[0].GetResponseRange().GetKvs()
+	e := &storage.Error{Op: op, Key: key, Rev: found(resp.Responses[0])}
 	switch {
-	case len(kvs) == 0:
-		return nil, &storage.Error{Op: op, Key: key, Kind: storage.NotFound, Rev: rev}
+	case !conditional:
+		e.Kind = storage.Fenced
+	case e.Rev == pre.Rev: // the key is as it must be, so the fence is not
+		e.Kind, e.Rev = storage.Fenced, found(resp.Responses[1])
+	case e.Rev == 0:
+		e.Kind, e.Rev = storage.NotFound, storage.Revision(resp.Header.Revision)
 	case pre.Rev == 0:
-		return nil, &storage.Error{Op: op, Key: key, Kind: storage.Exists, Rev: storage.Revision(kvs[0].ModRevision)}
+		e.Kind = storage.Exists
 	default:
-		return nil, &storage.Error{Op: op, Key: key, Kind: storage.Conflict, Rev: storage.Revision(kvs[0].ModRevision)}
+		e.Kind = storage.Conflict
 	}
+	return nil, e
+}
+
+// demand makes txn fail unless key is at rev, and read its revision if txn fails. An absent key is
+// at revision 0.
+func demand(txn *pb.TxnRequest, key string, rev storage.Revision) {
+	txn.Compare = append(txn.Compare, &pb.Compare{
+		Key: []byte(key), Target: pb.Compare_MOD, Result: pb.Compare_EQUAL,
+		TargetUnion: &pb.Compare_ModRevision{ModRevision: int64(rev)},
+	})
+	txn.Failure = append(txn.Failure, &pb.RequestOp{Request: &pb.RequestOp_RequestRange{
+		RequestRange: &pb.RangeRequest{Key: []byte(key), KeysOnly: true}}})
+}
+
+// found returns the revision of the key that demand has read.
+func found(r *pb.ResponseOp) storage.Revision {
+	kvs := r.GetResponseRange().GetKvs()
+	if len(kvs) == 0 {
+		return 0
+	}
+	return storage.Revision(kvs[0].ModRevision)
 }
 
 // Compact implements storage.Store. It is no error if the store has been compacted further before.

@@ -108,8 +108,8 @@ func (s *Store) forgetLocked(key string, doubt error) (storage.Revision, error) 
 	return rev, merr
 }
 
-// checkLocked takes in an outside change of the key that has not been noticed yet, and then checks
-// pre.
+// checkLocked takes in outside changes of the key and of the fence that have not been noticed yet,
+// and then checks pre.
 func (s *Store) checkLocked(ctx context.Context, op, key string, pre storage.Pre) error {
 	if s.commit.closed {
 		return fail(op, key, storage.Closed, 0, nil)
@@ -125,6 +125,19 @@ func (s *Store) checkLocked(ctx context.Context, op, key string, pre storage.Pre
 		return fail(op, key, storage.NotFound, s.mem.Current(), nil)
 	case pre.Rev != 0 && cur.Rev != pre.Rev:
 		return fail(op, key, storage.Conflict, cur.Rev, nil)
+	}
+	if pre.Fence.Key == "" {
+		return nil
+	}
+	if err := checkKey(pre.Fence.Key); err != nil {
+		return fail(op, key, storage.Unavailable, 0, err)
+	}
+	if err := s.syncKeyLocked(pre.Fence.Key); err != nil {
+		return fail(op, key, storage.Unavailable, 0, err)
+	}
+	fence, _ := s.mem.Get(ctx, pre.Fence.Key) // the zero Entry if there is no such key
+	if fence.Rev != pre.Fence.Rev {
+		return fail(op, key, storage.Fenced, fence.Rev, nil)
 	}
 	return nil
 }

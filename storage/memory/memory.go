@@ -203,7 +203,21 @@ func (s *Store) checkLocked(op, key string, pre storage.Pre) (*version, error) {
 	case pre.Rev != 0 && head.rev != pre.Rev:
 		return nil, fail(op, key, storage.Conflict, head.rev, nil)
 	}
+	if pre.Fence.Key != "" {
+		if rev := s.revLocked(pre.Fence.Key); rev != pre.Fence.Rev {
+			return nil, fail(op, key, storage.Fenced, rev, nil)
+		}
+	}
 	return head, nil
+}
+
+// revLocked returns the revision of key, 0 if there is no such key.
+func (s *Store) revLocked(key string) storage.Revision {
+	head, _ := s.mu.heads.Get(key)
+	if head == nil || head.deleted {
+		return 0
+	}
+	return head.rev
 }
 
 // commitLocked makes v the head of its key at the next revision, in place of head, and wakes the

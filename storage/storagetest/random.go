@@ -104,11 +104,19 @@ func randomStep(b *bench, r *rand.Rand, m *model, last *storage.Revision, i int)
 	case 2: // any revision, one that does not exist yet included
 		pre.Rev = storage.Revision(1 + r.IntN(int(*last)+2))
 	} // else no precondition
+	other := fmt.Sprintf("/r/%c/%d", 'a'+r.IntN(3), r.IntN(5)) // may be the key itself
+	fence := m.now[other].Rev                                  // 0 if there is none
+	switch r.IntN(6) {
+	case 0: // the fence holds
+		pre.Fence = storage.Fence{Key: other, Rev: fence}
+	case 1: // it may hold
+		pre.Fence = storage.Fence{Key: other, Rev: storage.Revision(r.IntN(int(*last) + 2))}
+	}
 	switch op := r.IntN(12); {
 	case op < 5:
 		got, err := b.Put(b.ctx, key, value(i), pre, 0)
 		desc := fmt.Sprintf("put %s %+v -> %d %v", key, pre, got.Rev, err)
-		if want := expect(pre, cur, exists); want != 0 || err != nil {
+		if want := expect(pre, cur, exists, fence); want != 0 || err != nil {
 			return desc, same(err, want)
 		}
 		if got.Rev != *last+1 {
@@ -122,8 +130,8 @@ func randomStep(b *bench, r *rand.Rand, m *model, last *storage.Revision, i int)
 		pre.Absent = false
 		rev, err := b.Delete(b.ctx, key, pre)
 		desc := fmt.Sprintf("delete %s %+v -> %d %v", key, pre, rev, err)
-		want := expect(pre, cur, exists)
-		if !exists {
+		want := expect(pre, cur, exists, fence)
+		if want == 0 && !exists {
 			want = storage.NotFound
 		}
 		if want != 0 || err != nil {
@@ -181,9 +189,10 @@ func randomRange(b *bench, r *rand.Rand, m *model, last storage.Revision) (strin
 }
 
 // expect returns the kind of error that a write with pre must give for the entry cur, or 0 for
-// none. It is the law of preconditions in five lines: a missing key is NotFound and not Conflict,
-// even if its old revision is given.
-func expect(pre storage.Pre, cur storage.Entry, exists bool) storage.Kind {
+// none; fence is the revision of pre.Fence.Key. It is the law of preconditions in six lines: a
+// missing key is NotFound and not Conflict, even if its old revision is given, and the fence is
+// checked last.
+func expect(pre storage.Pre, cur storage.Entry, exists bool, fence storage.Revision) storage.Kind {
 	switch {
 	case pre.Absent && exists:
 		return storage.Exists
@@ -191,6 +200,8 @@ func expect(pre storage.Pre, cur storage.Entry, exists bool) storage.Kind {
 		return storage.NotFound
 	case pre.Rev != 0 && pre.Rev != cur.Rev:
 		return storage.Conflict
+	case pre.Fence.Key != "" && pre.Fence.Rev != fence:
+		return storage.Fenced
 	}
 	return 0
 }

@@ -15,7 +15,7 @@
 //
 // Not here: what only one engine promises; that is in the tests of the engine.
 //
-// Read: suite.go, then the laws: write.go, read.go, watch.go, shown.go, lease.go, restart.go,
+// Read: suite.go, then the laws: write.go, fence.go, read.go, watch.go, shown.go, lease.go, restart.go,
 // bytes.go, random.go, and faulty.go.
 package storagetest
 
@@ -56,6 +56,8 @@ func Run(t *testing.T, e Engine) {
 		{"Preconditions", testPreconditions},
 		{"FailedWriteChangesNothing", testFailedWrite},
 		{"ConcurrentWritersLoseNothing", testConcurrentWriters},
+		{"Fences", testFences},
+		{"FencesCutOff", testFencesCutOff},
 		{"Canceled", testCanceled},
 		{"ValuesComeBack", testValues},
 		{"TooLarge", testTooLarge},
