@@ -578,6 +578,10 @@ func (w *quotaWorld) pod() *corev1.Pod {
 		return s
 	}
 	running := chance(w.rnd, 3)
+	if chance(w.rnd, 4) {
+		devices := corev1.ResourceList{pick(w.rnd, corev1.ResourceName("example.com/gpu"), "deviceclass.resource.kubernetes.io/gpu"): resource.MustParse(pick(w.rnd, "1", "2"))}
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "gpu", Resources: corev1.ResourceRequirements{Requests: devices}})
+	}
 	for range 1 + w.rnd.IntN(3) {
 		c := corev1.Container{Name: pick(w.rnd, "a", "b", "c", "d"), Resources: corev1.ResourceRequirements{Requests: w.compute(), Limits: w.compute()}}
 		pod.Spec.Containers = append(pod.Spec.Containers, c)
@@ -722,8 +726,14 @@ func (w *quotaWorld) deviceClaim() *resourcev1.ResourceClaim {
 		}
 		claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, r)
 	}
+	if chance(w.rnd, 3) { // as the scheduler makes them
+		pod := pick(w.rnd, "0", "1")
+		claim.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: "true"}
+		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p" + pod, UID: types.UID("u" + pod), Controller: new(true)}}
+		claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(1 + w.rnd.IntN(3))}}}
+	}
 	claim.CreationTimestamp = metav1.Time{Time: w.now.Add(time.Duration(-w.rnd.IntN(3)) * time.Second)}
-	if chance(w.rnd, 2) {
+	if len(claim.Annotations) == 0 && chance(w.rnd, 2) {
 		claim.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: pick(w.rnd, "true", "true", "true", "false")}
 		for range w.rnd.IntN(3) {
 			claim.OwnerReferences = append(claim.OwnerReferences, metav1.OwnerReference{APIVersion: pick(w.rnd, "v1", "v1", "v1", "v2"), Kind: pick(w.rnd, "Pod", "Pod", "Pod", "Job"),

@@ -95,7 +95,8 @@ func (volumeClaimEvaluator) inScope(r *corev1.ScopedResourceSelectorRequirement,
 	}
 	var room [3]string
 	classes := room[:0]
-	for _, name := range [...]*string{claim.Spec.VolumeAttributesClassName, claim.Status.CurrentVolumeAttributesClassName} {
+	wants, has := claim.Spec.VolumeAttributesClassName, claim.Status.CurrentVolumeAttributesClassName
+	for _, name := range [...]*string{wants, has} {
 		if name != nil && *name != "" {
 			classes = append(classes, *name)
 		}

@@ -28,7 +28,7 @@ const (
 	// allDevices is how many devices a request for all of them is charged with: the most that a
 	// claim can get.
 	allDevices = 32
-	// extendedClaimAnnotation is true for a claim that the scheduler has made for extended resources.
+	// extendedClaimAnnotation is "true" for a claim that was made for extended resources.
 	extendedClaimAnnotation = "resource.kubernetes.io/extended-resource-claim"
 )
 

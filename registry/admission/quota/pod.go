@@ -76,7 +76,8 @@ func (podEvaluator) usage(obj meta.Typed, s Surroundings) Amounts {
 	}
 	list := make(Amounts, 0, 12)
 	list = append(list, Amount{podCount, one}, Amount{corev1.ResourcePods, one})
-	for _, x := range podRequests(pod) {
+	t := newTally(pod)
+	for _, x := range t.sumRequests() {
 		switch name := x.Name; {
 		case name == corev1.ResourceCPU:
 			list = append(list, x, Amount{corev1.ResourceRequestsCPU, x.Quantity})
@@ -90,7 +91,7 @@ func (podEvaluator) usage(obj meta.Typed, s Surroundings) Amounts {
 			list = append(list, Amount{requestsPrefix + name, x.Quantity})
 		}
 	}
-	for _, x := range podLimits(pod) {
+	for _, x := range t.sumLimits() {
 		switch x.Name {
 		case corev1.ResourceCPU:
 			list = append(list, Amount{corev1.ResourceLimitsCPU, x.Quantity})
@@ -104,7 +105,8 @@ func (podEvaluator) usage(obj meta.Typed, s Surroundings) Amounts {
 }
 
 // hasEnded reports whether a pod uses no compute resources any more: it has ended, or it is being
-// deleted and should have ended. The node of such a pod may be lost, which is not its owner's fault.
+// deleted and should have ended. The node of such a pod may be lost, and the pod must not prevent
+// its replacement.
 func hasEnded(pod *corev1.Pod, now time.Time) bool {
 	if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
 		return true

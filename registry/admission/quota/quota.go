@@ -22,7 +22,7 @@
 // A plugin handles a write like this:
 //
 //	if !quota.Handles(a) { return }       // no allocation
-//	quotas := ...                         // those of a.Namespace; return if there are none, and limited is empty
+//	quotas := ...                         // of a.Namespace; return if they and limited are empty
 //	r := quota.Measure(a, surroundings)   // once for a write
 //	charges, err := r.Check(quotas, limited)
 //
@@ -71,8 +71,8 @@ func (s Surroundings) classes() []*resourcev1.DeviceClass {
 	return s.Classes()
 }
 
-// Handles reports whether quotas can matter for a write. The write is in a namespace, and it creates
-// an object, or it is an update that can raise the usage of its kind.
+// Handles reports whether quotas can matter for a write: it is in a namespace, and it is a create,
+// or an update that can raise the usage of its object.
 func Handles(a *admission.Attributes) bool {
 	if a.Namespace == "" || a.Operation != admission.Create && a.Operation != admission.Update {
 		return false

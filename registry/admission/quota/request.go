@@ -32,9 +32,9 @@ type Charge struct {
 	Amounts Amounts // all above zero, and limited by the quota; never empty
 }
 
-// Measure returns the request for a write that quotas can matter for (Handles). It finds the usage
-// of the object, for an update also of the old one, so that Check can be called again with fresh
-// quotas at little cost.
+// Measure returns the request for a write for which Handles is true. It finds the usage of the
+// object, for an update also of the old one, so that Check can be called again with fresh quotas at
+// little cost.
 func Measure(a *admission.Attributes, s Surroundings) *Request {
 	r := &Request{a: a, of: evaluatorOf(a.Resource.GroupResource())}
 	if _, ok := r.of.(deviceEvaluator); ok {

@@ -8,27 +8,38 @@ import (
 // corev1.ContainerRequests, it counts what a node has set aside for a container, which may be more
 // than the spec says during a resize.
 
-// podRequests returns what a pod requests at the busiest moment of its life.
-func podRequests(pod *corev1.Pod) Amounts {
-	t := tally{pod: pod}
+// tally adds up the requests of a pod, or its limits.
+type tally struct {
+	pod        *corev1.Pod
+	infeasible bool    // the node can never do the resize that the spec asks for
+	limits     bool    // limits are added up, and not requests
+	total      Amounts // of containers and sidecars together
+	sidecars   Amounts // of the sidecars so far
+	peak       Amounts // the largest of the moments in which an init container runs
+	scratch    Amounts // of one container
+}
+
+func newTally(pod *corev1.Pod) *tally {
+	return &tally{pod: pod, infeasible: isInfeasible(pod), total: make(Amounts, 0, 4), scratch: make(Amounts, 0, 4)}
+}
+
+// sumRequests returns what the pod requests at the busiest moment of its life. The result is valid
+// until the next sum.
+func (t *tally) sumRequests() Amounts {
+	t.limits = false
 	t.run()
-	if r := pod.Spec.Resources; r != nil {
-		t.replace(r.Requests)
-	}
-	for name, q := range pod.Spec.Overhead {
+	for name, q := range t.pod.Spec.Overhead {
 		t.total.add(name, q)
 	}
 	return t.total
 }
 
-// podLimits returns the limits of a pod. The overhead is part of limits that are not zero.
-func podLimits(pod *corev1.Pod) Amounts {
-	t := tally{pod: pod, limits: true}
+// sumLimits returns the limits of the pod. The overhead is part of limits that are not zero. The
+// result is valid until the next sum.
+func (t *tally) sumLimits() Amounts {
+	t.limits = true
 	t.run()
-	if r := pod.Spec.Resources; r != nil {
-		t.replace(r.Limits)
-	}
-	for name, q := range pod.Spec.Overhead {
+	for name, q := range t.pod.Spec.Overhead {
 		if have, ok := t.total.Get(name); ok && !have.IsZero() {
 			t.total.set(name, have.Add(q))
 		}
@@ -36,21 +47,10 @@ func podLimits(pod *corev1.Pod) Amounts {
 	return t.total
 }
 
-// tally adds up the requests or the limits of a pod.
-type tally struct {
-	pod        *corev1.Pod
-	limits     bool
-	infeasible bool    // the node can never do the resize that the spec asks for
-	total      Amounts // of containers and sidecars together
-	sidecars   Amounts // of the sidecars so far
-	peak       Amounts // the largest of the moments in which an init container runs
-	scratch    Amounts // of one container
-}
-
-// run sets total. An init container runs alone, beside the sidecars before it, so of these moments
-// the largest counts.
+// run sets total, without the overhead. An init container runs alone, beside the sidecars before
+// it, so of these moments the largest counts.
 func (t *tally) run() {
-	t.infeasible = isInfeasible(t.pod)
+	t.total, t.sidecars, t.peak = t.total[:0], t.sidecars[:0], t.peak[:0]
 	for i := range t.pod.Spec.Containers {
 		t.container(&t.pod.Spec.Containers[i], true)
 		for _, x := range t.scratch {
@@ -58,26 +58,33 @@ func (t *tally) run() {
 		}
 	}
 	for i := range t.pod.Spec.InitContainers {
-		c := &t.pod.Spec.InitContainers[i]
-		sidecar := corev1.IsSidecar(c)
-		t.container(c, sidecar)
-		if sidecar {
-			for _, x := range t.scratch {
-				t.total.add(x.Name, x.Quantity)
-				t.sidecars.add(x.Name, x.Quantity)
-			}
-			t.scratch = append(t.scratch[:0], t.sidecars...)
-		} else {
-			for _, x := range t.sidecars {
-				t.scratch.add(x.Name, x.Quantity)
-			}
-		}
-		for _, x := range t.scratch {
-			t.peak.raise(x.Name, x.Quantity)
-		}
+		t.initContainer(&t.pod.Spec.InitContainers[i])
 	}
 	for _, x := range t.peak {
 		t.total.raise(x.Name, x.Quantity)
+	}
+	if r := t.pod.Spec.Resources; r != nil {
+		t.replace(t.side(r))
+	}
+}
+
+// initContainer adds an init container.
+func (t *tally) initContainer(c *corev1.Container) {
+	sidecar := corev1.IsSidecar(c)
+	t.container(c, sidecar)
+	if sidecar {
+		for _, x := range t.scratch {
+			t.total.add(x.Name, x.Quantity)
+			t.sidecars.add(x.Name, x.Quantity)
+		}
+		t.scratch = append(t.scratch[:0], t.sidecars...)
+	} else {
+		for _, x := range t.sidecars {
+			t.scratch.add(x.Name, x.Quantity)
+		}
+	}
+	for _, x := range t.scratch {
+		t.peak.raise(x.Name, x.Quantity)
 	}
 }
 
