@@ -1,0 +1,843 @@
+package differential
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	theiradmission "k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota"
+	resourcequotaapi "k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota"
+	"k8s.io/apiserver/pkg/admission/plugin/resourcequota/apis/resourcequota/validation"
+	theirquota "k8s.io/apiserver/pkg/quota/v1"
+	"k8s.io/apiserver/pkg/quota/v1/generic"
+	listers "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/dynamic-resource-allocation/deviceclass/extendedresourcecache"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/quota/v1/evaluator/core"
+	"k8s.io/kubernetes/pkg/quota/v1/install"
+	"k8s.io/utils/clock"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/admission/quota"
+	ourapps "github.com/coracle-project/coracle/scheme/api/appsv1"
+	ourcore "github.com/coracle-project/coracle/scheme/api/corev1"
+	ourresource "github.com/coracle-project/coracle/scheme/api/resourcev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// TestQuota has both judge random writes by random quotas: the usage of objects, which names count
+// for them, the verdict and its message, and what is charged. Writes come in batches, so that each
+// sees what the earlier ones were charged. After that both recount.
+func TestQuota(t *testing.T) {
+	rnd := random("quota")
+	refused, charged, n := map[string]int{}, 0, times(1_000)
+	var w *quotaWorld
+	for i := range n / 4 {
+		if i%10 == 0 {
+			w = newQuotaWorld(t, rnd)
+		}
+		quotas, limited := w.quotas(), w.limited()
+		for range 4 {
+			said, paid := w.judge(w.write(), quotas, limited)
+			if said != "" {
+				refused[firstWords(said)]++
+			}
+			charged += paid
+		}
+		for _, q := range quotas {
+			if chance(rnd, 4) {
+				w.recount(q)
+			}
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d writes, %d charges, refused: %v", n, charged, refused)
+	if charged < n/10 {
+		t.Errorf("%d writes brought %d charges: they are too random", n, charged)
+	}
+	for _, words := range []string{"exceeded quota", "status unknown for", "failed quota", "insufficient quota to", "quota usage is"} {
+		if n >= 1000 && refused[words] == 0 {
+			t.Errorf("no write was refused with %q", words)
+		}
+	}
+}
+
+// firstWords are the words by which refusals differ.
+func firstWords(said string) string {
+	if _, rest, ok := strings.Cut(said, "is forbidden: "); ok {
+		said = rest
+	}
+	said, _, _ = strings.Cut(said, ":")
+	words := strings.Fields(said)
+	return strings.Join(words[:min(3, len(words))], " ")
+}
+
+// quotaWorld is what both know: classes of devices, and pods and claims of the namespace "ns".
+type quotaWorld struct {
+	t        *testing.T
+	rnd      *rand.Rand
+	made     bool // all objects of the world are there
+	now      time.Time
+	registry theirquota.Registry
+	indexers map[schema.GroupResource]cache.Indexer // what a recount lists
+	ours     map[schema.GroupResource][]meta.Object
+	classes  []*ourresource.DeviceClass
+	around   quota.Surroundings
+}
+
+var (
+	podResource   = schema.GroupResource{Resource: "pods"}
+	claimResource = schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}
+	pvcResource   = schema.GroupResource{Resource: "persistentvolumeclaims"}
+	svcResource   = schema.GroupResource{Resource: "services"}
+	// countedResources have no evaluator of their own, or one that counts only.
+	countedResources = []schema.GroupResource{{Resource: "configmaps"}, {Resource: "secrets"}, {Group: "apps", Resource: "deployments"}, {Group: "example.com", Resource: "widgets"}}
+	quotaResources   = append([]schema.GroupResource{podResource, claimResource, pvcResource, svcResource}, countedResources...)
+)
+
+func newQuotaWorld(t *testing.T, rnd *rand.Rand) *quotaWorld {
+	w := &quotaWorld{t: t, rnd: rnd, now: time.Now().Truncate(time.Second), indexers: map[schema.GroupResource]cache.Indexer{}, ours: map[schema.GroupResource][]meta.Object{}}
+	for _, r := range quotaResources {
+		w.indexers[r] = cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	}
+	lister := func(gvr schema.GroupVersionResource) (cache.GenericLister, error) {
+		return cache.NewGenericLister(w.indexers[gvr.GroupResource()], gvr.GroupResource()), nil
+	}
+	devices := extendedresourcecache.NewExtendedResourceCache(klog.Background())
+	for _, name := range []string{"gpu", "nic", "disk"} {
+		if chance(rnd, 4) {
+			continue
+		}
+		class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if chance(rnd, 2) {
+			class.Spec.ExtendedResourceName = new("example.com/" + name)
+		}
+		devices.OnAdd(class, false)
+		w.classes = append(w.classes, toOurs[ourresource.DeviceClass](t, class))
+	}
+	claimsOf := func(namespace string, pod types.UID) (list []*resourcev1.ResourceClaim, err error) {
+		for _, obj := range w.indexers[claimResource].List() {
+			claim := obj.(*resourcev1.ResourceClaim)
+			if owner := metav1.GetControllerOfNoCopy(claim); owner != nil && owner.UID == pod && owner.Kind == "Pod" && owner.APIVersion == "v1" &&
+				claim.Annotations[resourcev1.ExtendedResourceClaimAnnotation] == "true" {
+				list = append(list, claim)
+			}
+		}
+		return list, nil
+	}
+	all := []theirquota.Evaluator{
+		core.NewPodEvaluator(lister, clock.RealClock{}), core.NewServiceEvaluator(lister), core.NewPersistentVolumeClaimEvaluator(lister),
+		core.NewResourceClaimEvaluator(lister, devices, listers.NewPodLister(w.indexers[podResource]), claimsOf),
+	}
+	alias := map[string]corev1.ResourceName{"configmaps": corev1.ResourceConfigMaps, "secrets": corev1.ResourceSecrets}
+	for _, r := range countedResources {
+		all = append(all, generic.NewObjectCountEvaluator(r, generic.ListResourceUsingListerFunc(lister, r.WithVersion("v1")), alias[r.Resource]))
+	}
+	w.registry = generic.NewRegistry(all)
+	w.around = quota.Surroundings{
+		Now:     w.now,
+		Classes: func() []*ourresource.DeviceClass { return w.classes },
+		Pod: func(namespace, name string) *ourcore.Pod {
+			for _, obj := range w.ours[podResource] {
+				if m := obj.GetObjectMeta(); m.Namespace == namespace && m.Name == name {
+					return obj.(*ourcore.Pod)
+				}
+			}
+			return nil
+		},
+		Claims: func(string, meta.UID) (list []*ourresource.ResourceClaim, ok bool) {
+			for _, obj := range w.ours[claimResource] {
+				list = append(list, obj.(*ourresource.ResourceClaim))
+			}
+			return list, true
+		},
+	}
+	for _, r := range quotaResources {
+		for i := range rnd.IntN(4) {
+			obj := w.object(r)
+			obj.SetName(fmt.Sprint("p", i))
+			obj.SetUID(types.UID(fmt.Sprint("u", i)))
+			if err := w.indexers[r].Add(obj); err != nil {
+				t.Fatal(err)
+			}
+			w.ours[r] = append(w.ours[r], w.toHub(obj))
+		}
+	}
+	w.made = true
+	return w
+}
+
+// quotaObject is an object of theirs.
+type quotaObject interface {
+	runtime.Object
+	metav1.Object
+}
+
+// toHub is an object as ours.
+func (w *quotaWorld) toHub(obj quotaObject) meta.Object {
+	switch obj.(type) {
+	case *corev1.Pod:
+		return toOurs[ourcore.Pod](w.t, obj)
+	case *corev1.Service:
+		return toOurs[ourcore.Service](w.t, obj)
+	case *corev1.PersistentVolumeClaim:
+		return toOurs[ourcore.PersistentVolumeClaim](w.t, obj)
+	case *resourcev1.ResourceClaim:
+		return toOurs[ourresource.ResourceClaim](w.t, obj)
+	case *appsv1.Deployment:
+		return toOurs[ourapps.Deployment](w.t, obj)
+	}
+	return toOurs[ourcore.ConfigMap](w.t, obj)
+}
+
+// quotaWrite is one write.
+type quotaWrite struct {
+	resource    schema.GroupResource
+	subresource string
+	operation   theiradmission.Operation
+	object, old quotaObject // old may be nil
+}
+
+func (w *quotaWorld) write() quotaWrite {
+	r := quotaResources[w.rnd.IntN(len(quotaResources))]
+	if chance(w.rnd, 3) {
+		r = podResource
+	}
+	x := quotaWrite{resource: r, operation: theiradmission.Create, object: w.object(r)}
+	x.object.SetName(pick(w.rnd, "x", "y", "p0", ""))
+	if x.object.GetName() == "" {
+		x.object.SetGenerateName("made-")
+	}
+	if chance(w.rnd, 3) {
+		x.operation, x.old = theiradmission.Update, w.object(r)
+		x.old.SetResourceVersion("7")
+		if chance(w.rnd, 2) { // most of it stays
+			x.object = x.old.DeepCopyObject().(quotaObject)
+			w.change(x.object)
+		}
+		if chance(w.rnd, 20) {
+			x.old.SetResourceVersion("")
+		}
+		x.object.SetName("x")
+		x.old.SetName("x")
+		x.subresource = pick(w.rnd, "", "", "", "resize", "status", "scale")
+		if chance(w.rnd, 40) && x.subresource != "status" {
+			x.old = nil
+		}
+	} else if chance(w.rnd, 20) {
+		x.subresource = pick(w.rnd, "binding", "eviction", "status")
+	}
+	return x
+}
+
+// judge has both judge a write, compares, and updates the quotas. It returns the refusal and the
+// number of charges.
+func (w *quotaWorld) judge(x quotaWrite, quotas []*corev1.ResourceQuota, limited []resourcequotaapi.LimitedResource) (string, int) {
+	kind := schema.GroupVersionKind{Group: x.resource.Group, Version: "v1", Kind: "Thing"}
+	name := x.object.GetName()
+	attrs := theiradmission.NewAttributesRecord(x.object, nil, kind, "ns", name, x.resource.WithVersion("v1"), x.subresource, x.operation, nil, false, nil)
+	a := &admission.Attributes{Operation: admission.Operation(x.operation), Namespace: "ns", Name: name, Subresource: x.subresource, Object: w.toHub(x.object),
+		Resource: meta.GroupVersionResource{Group: x.resource.Group, Version: "v1", Resource: x.resource.Resource},
+		Kind:     meta.GroupVersionKind{Group: kind.Group, Version: "v1", Kind: kind.Kind}}
+	if x.old != nil {
+		attrs = theiradmission.NewAttributesRecord(x.object, x.old, kind, "ns", name, x.resource.WithVersion("v1"), x.subresource, x.operation, nil, false, nil)
+		a.Old = w.toHub(x.old)
+	}
+	evaluator := w.registry.Get(x.resource)
+	if got, want := quota.Handles(a), evaluator.Handles(attrs); got != want {
+		w.t.Errorf("Handles(%s %s %s): got %t, want %t", x.operation, x.resource, x.subresource, got, want)
+		return "", 0
+	} else if !want {
+		return "", 0
+	}
+	w.compareUsage(x)
+
+	var list []corev1.ResourceQuota
+	var ours []*ourcore.ResourceQuota
+	for _, q := range quotas {
+		list = append(list, *q.DeepCopy())
+		ours = append(ours, toOurs[ourcore.ResourceQuota](w.t, q))
+	}
+	after, err := resourcequota.CheckRequest(list, attrs, evaluator, limited)
+	charges, ourErr := quota.Measure(a, w.around).Check(ours, toLimited(w.t, limited))
+	if code, want := codeOf(ourErr), theirCode(err); saidBy(ourErr) != saidBy(err) || code != want {
+		w.t.Errorf("%s %s %s:\n got %d %s\nwant %d %s\nobject %s\nold %s\nquotas %s\nlimited %s", x.operation, x.resource, x.subresource,
+			code, saidBy(ourErr), want, saidBy(err), encode(x.object), encode(x.old), encode(quotas), encode(limited))
+	}
+	if err != nil {
+		return err.Error(), 0
+	}
+	for _, c := range charges {
+		if len(c.Amounts) == 0 {
+			w.t.Errorf("an empty charge")
+		}
+		c.Amounts.AddTo(ours[c.Quota].Status.Used)
+	}
+	for i, q := range ours {
+		if got, want := string(encode(q.Status.Used)), string(encode(after[i].Status.Used)); got != want {
+			w.t.Errorf("%s %s %s:\n used %s\n want %s\nobject %s\nold %s\nquota %s", x.operation, x.resource, x.subresource, got, want, encode(x.object), encode(x.old), encode(quotas[i]))
+		}
+		quotas[i].Status.Used = nil // what is stored is parsed again, which bounds large numbers
+		if err := json.Unmarshal(encode(after[i].Status.Used), &quotas[i].Status.Used); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return "", len(charges)
+}
+
+func toLimited(t *testing.T, limited []resourcequotaapi.LimitedResource) (ours []quota.LimitedResource) {
+	for _, l := range limited {
+		o := quota.LimitedResource{APIGroup: l.APIGroup, Resource: l.Resource, MatchContains: l.MatchContains}
+		if err := json.Unmarshal(encode(l.MatchScopes), &o.MatchScopes); err != nil {
+			t.Fatal(err)
+		}
+		ours = append(ours, o)
+	}
+	return ours
+}
+
+func codeOf(err error) int {
+	var status *meta.StatusError
+	if errors.As(err, &status) {
+		return int(status.Status.Code)
+	}
+	return 0
+}
+
+// theirCode is what kube-apiserver answers with: bare errors are a 500.
+func theirCode(err error) int {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return int(status.Status().Code)
+	}
+	if err != nil {
+		return 500
+	}
+	return 0
+}
+
+// compareUsage compares what an object uses. Ours may leave out zeros.
+func (w *quotaWorld) compareUsage(x quotaWrite) {
+	theirs, err := w.registry.Get(x.resource).Usage(x.object)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	got, want := map[string]string{}, map[string]string{}
+	for _, u := range quota.Usage(meta.GroupResource(x.resource), w.toHub(x.object), w.around) {
+		if _, twice := got[string(u.Name)]; twice {
+			w.t.Errorf("usage has %s twice", u.Name)
+		}
+		if !u.Quantity.IsZero() {
+			got[string(u.Name)] = u.Quantity.String()
+		}
+	}
+	for name, q := range theirquota.RemoveZeros(theirs) {
+		want[string(name)] = q.String()
+	}
+	if !maps.Equal(got, want) {
+		w.t.Errorf("usage of a %s:\n got %v\nwant %v\nobject %s", x.resource, got, want, encode(x.object))
+	}
+}
+
+// recount compares which names count, and what is counted for a quota.
+func (w *quotaWorld) recount(q *corev1.ResourceQuota) {
+	want, err := theirquota.CalculateUsage("ns", q.Spec.Scopes, q.Spec.Hard, w.registry, q.Spec.ScopeSelector)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ours, got := toOurs[ourcore.ResourceQuota](w.t, q), ourcore.ResourceList{}
+	var counting []schema.GroupResource // those that can use anything that is limited
+	for _, r := range quotaResources {
+		gr, any := meta.GroupResource(r), false
+		for name := range ours.Spec.Hard {
+			tracks := quota.Tracks(gr, name, w.classes)
+			if theirs := len(w.registry.Get(r).MatchingResources([]corev1.ResourceName{corev1.ResourceName(name)})) > 0; tracks != theirs {
+				w.t.Errorf("Tracks(%s, %s): got %t, want %t", r, name, tracks, theirs)
+			}
+			if tracks {
+				any, got[name] = true, meta.Quantity{}
+				if !slices.Contains(quota.Sources(name), gr) {
+					w.t.Errorf("Sources(%s) lacks %s", name, r)
+				}
+			}
+		}
+		if any {
+			counting = append(counting, r)
+		}
+	}
+	for _, r := range counting {
+		for _, obj := range w.ours[r] {
+			in, err := quota.Selects(ours, meta.GroupResource(r), obj)
+			if err != nil {
+				break
+			}
+			for _, u := range quota.Usage(meta.GroupResource(r), obj, w.around) {
+				if sum, counts := got[u.Name]; in && counts {
+					got[u.Name] = sum.Add(u.Quantity)
+				}
+			}
+		}
+	}
+	if len(got) != len(want) {
+		w.t.Errorf("recount of %s:\n got %s\nwant %s", encode(q), encode(got), encode(want))
+	}
+	for name, q := range want {
+		// The sum of several formats has the format of the first object, and lists have no order.
+		if have := got[ourcore.ResourceName(name)]; have.String() != q.String() && have.Cmp(meta.MustParse(q.String())) != 0 {
+			w.t.Errorf("recount of %s: got %s, want %s\nquota %s", name, have, q.String(), encode(ours))
+		}
+	}
+}
+
+// TestIgnoredByQuota holds the list of ignored resources against Kubernetes'.
+func TestIgnoredByQuota(t *testing.T) {
+	for r := range install.DefaultIgnoredResources() {
+		if !quota.Ignored(meta.GroupResource(r)) {
+			t.Errorf("%s is not ignored", r)
+		}
+		a := &admission.Attributes{Operation: admission.Create, Namespace: "ns", Resource: meta.GroupVersionResource{Group: r.Group, Resource: r.Resource}}
+		if quota.Handles(a) {
+			t.Errorf("%s is handled", r)
+		}
+	}
+	for _, r := range append(quotaResources, schema.GroupResource{Group: "example.com", Resource: "events"}, schema.GroupResource{Group: "example.com", Resource: "bindings"}) {
+		if quota.Ignored(meta.GroupResource(r)) {
+			t.Errorf("%s is ignored", r)
+		}
+	}
+}
+
+// TestQuotaConfiguration reads configurations, right and wrong ones.
+func TestQuotaConfiguration(t *testing.T) {
+	rnd := random("quota configuration")
+	read := func(text string) (*resourcequotaapi.Configuration, error) {
+		return resourcequota.LoadConfiguration(strings.NewReader(text))
+	}
+	accepted := 0
+	for range times(300) {
+		var b strings.Builder
+		fmt.Fprintf(&b, "apiVersion: %s\n", pick(rnd, "apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1", "resourcequota.admission.k8s.io/v1beta1", "resourcequota.admission.k8s.io/v1alpha1", "v1"))
+		fmt.Fprintf(&b, "kind: %s\n", pick(rnd, "ResourceQuotaConfiguration", "ResourceQuotaConfiguration", "Configuration"))
+		if !chance(rnd, 4) {
+			b.WriteString("limitedResources:\n")
+			for range 1 + rnd.IntN(2) {
+				b.WriteString("- " + pick(rnd, "resource: pods", "resource: pods\n  apiGroup: apps", "apiGroup: apps", "resources: pods", "resource: 5", "resource: pods\n  resource: pods") + "\n")
+				b.WriteString(pick(rnd, "", "  matchContains: [cpu, memory]\n", "  matchContains: cpu\n",
+					"  matchScopes: [{scopeName: PriorityClass, operator: In, values: [a]}]\n", "  matchScopes: [{scope: PriorityClass}]\n"))
+			}
+		}
+		theirs, err := read(b.String())
+		ours, ourErr := quota.Limited([]byte(b.String()))
+		invalid := false
+		if err == nil {
+			errs := validation.ValidateConfiguration(theirs)
+			err, invalid = errs.ToAggregate(), len(errs) > 0
+		}
+		if (err == nil) != (ourErr == nil) || invalid && saidBy(err) != saidBy(ourErr) {
+			t.Errorf("%s\n got %v\nwant %v", b.String(), ourErr, err)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		accepted++
+		if got, want := string(encode(ours)), string(encode(toLimited(t, theirs.LimitedResources))); got != want {
+			t.Errorf("%s\n got %s\nwant %s", b.String(), got, want)
+		}
+	}
+	t.Logf("%d accepted", accepted)
+}
+
+// What follows makes random objects and quotas.
+
+// quantity is mostly small, so that sums meet the limits of quotas.
+func (w *quotaWorld) quantity() resource.Quantity {
+	if w.made && chance(w.rnd, 16) {
+		return resource.MustParse("12E") // more than an int64; sums of it with binary quantities cannot be parsed
+	}
+	return resource.MustParse(pick(w.rnd, "0", "1", "2", "3", "100m", "250m", "1500m", "1k", "1Ki", "1Mi", "1.5Gi", "2Gi", "1e3", "0.5", "100001u"))
+}
+
+func (w *quotaWorld) amounts(names ...corev1.ResourceName) corev1.ResourceList {
+	list := corev1.ResourceList{}
+	for _, name := range names {
+		if chance(w.rnd, 2) {
+			list[name] = w.quantity()
+		}
+	}
+	if chance(w.rnd, 150) {
+		list[names[0]] = resource.MustParse("-1")
+	}
+	if len(list) == 0 && chance(w.rnd, 2) {
+		return nil
+	}
+	return list
+}
+
+var computeNames = []corev1.ResourceName{"cpu", "memory", "cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "example.com/gpu", "deviceclass.resource.kubernetes.io/gpu", "requests.example.com/gpu",
+	"kubernetes.io/batch-cpu", "example.com/a_name_that_is_far_too_long_for_a_quota_to_say_requests_before"}
+
+// compute are amounts of resources that containers have.
+func (w *quotaWorld) compute() corev1.ResourceList {
+	if chance(w.rnd, 3) {
+		return w.amounts("cpu", "memory")
+	}
+	names := slices.Clone(computeNames)
+	w.rnd.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return w.amounts(names[:1+w.rnd.IntN(4)]...)
+}
+
+// object makes an object of a resource in the namespace "ns".
+func (w *quotaWorld) object(r schema.GroupResource) (obj quotaObject) {
+	switch r {
+	case podResource:
+		obj = w.pod()
+	case svcResource:
+		s := &corev1.Service{}
+		s.Spec.Type = pick(w.rnd, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName, "")
+		for range w.rnd.IntN(4) {
+			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Port: 80, NodePort: pick(w.rnd, int32(0), 30000)})
+		}
+		if chance(w.rnd, 2) {
+			s.Spec.AllocateLoadBalancerNodePorts = new(chance(w.rnd, 2))
+		}
+		obj = s
+	case pvcResource:
+		obj = w.volumeClaim()
+	case claimResource:
+		obj = w.deviceClaim()
+	case schema.GroupResource{Group: "apps", Resource: "deployments"}:
+		obj = &appsv1.Deployment{}
+	default:
+		obj = &corev1.ConfigMap{}
+	}
+	obj.SetNamespace("ns")
+	return obj
+}
+
+// change changes a little of an object.
+func (w *quotaWorld) change(obj quotaObject) {
+	switch x := obj.(type) {
+	case *corev1.Pod:
+		other := w.pod()
+		switch w.rnd.IntN(6) {
+		case 0:
+			x.Spec.ActiveDeadlineSeconds = other.Spec.ActiveDeadlineSeconds
+		case 1:
+			x.Spec.Resources = other.Spec.Resources
+		case 2:
+			x.Status = other.Status
+		default:
+			for i := range x.Spec.Containers {
+				x.Spec.Containers[i].Resources.Requests = w.compute()
+			}
+		}
+	case *corev1.Service:
+		x.Spec.Type = pick(w.rnd, corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer)
+	case *corev1.PersistentVolumeClaim:
+		other := w.volumeClaim()
+		if chance(w.rnd, 2) {
+			x.Status = other.Status
+		} else {
+			x.Spec.Resources = other.Spec.Resources
+		}
+	case *resourcev1.ResourceClaim:
+		x.Spec = w.deviceClaim().Spec
+	}
+}
+
+func (w *quotaWorld) pod() *corev1.Pod {
+	pod := &corev1.Pod{}
+	status := func(name string) (s corev1.ContainerStatus) {
+		s.Name = name
+		if !chance(w.rnd, 3) {
+			s.Resources = &corev1.ResourceRequirements{Requests: w.compute(), Limits: w.compute()}
+		}
+		if chance(w.rnd, 2) {
+			s.AllocatedResources = w.compute()
+		}
+		return s
+	}
+	running := chance(w.rnd, 3)
+	if chance(w.rnd, 4) {
+		devices := corev1.ResourceList{pick(w.rnd, corev1.ResourceName("example.com/gpu"), "deviceclass.resource.kubernetes.io/gpu"): resource.MustParse(pick(w.rnd, "1", "2"))}
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "gpu", Resources: corev1.ResourceRequirements{Requests: devices}})
+	}
+	for range 1 + w.rnd.IntN(3) {
+		c := corev1.Container{Name: pick(w.rnd, "a", "b", "c", "d"), Resources: corev1.ResourceRequirements{Requests: w.compute(), Limits: w.compute()}}
+		pod.Spec.Containers = append(pod.Spec.Containers, c)
+		if running && !chance(w.rnd, 4) {
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, status(c.Name))
+		}
+	}
+	for range w.rnd.IntN(4) {
+		c := corev1.Container{Name: pick(w.rnd, "i", "j", "k", "a"), Resources: corev1.ResourceRequirements{Requests: w.compute(), Limits: w.compute()}}
+		if chance(w.rnd, 2) {
+			c.RestartPolicy = new(pick(w.rnd, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyNever))
+		}
+		pod.Spec.InitContainers = append(pod.Spec.InitContainers, c)
+		if running && !chance(w.rnd, 4) {
+			pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, status(c.Name))
+		}
+	}
+	if chance(w.rnd, 4) {
+		pod.Spec.Resources = &corev1.ResourceRequirements{Requests: w.compute(), Limits: w.compute()}
+	}
+	if chance(w.rnd, 5) {
+		pod.Spec.Overhead = w.compute()
+		if pod.Spec.Resources != nil {
+			// Kubernetes adds the overhead to the spec itself, each time that it looks, if a quantity
+			// of the pod as a whole is one that it keeps behind a pointer, such as 1.5Gi.
+			for _, list := range []corev1.ResourceList{pod.Spec.Resources.Requests, pod.Spec.Resources.Limits} {
+				for name := range list {
+					list[name] = resource.MustParse(pick(w.rnd, "1", "250m", "1Mi", "0"))
+				}
+			}
+		}
+	}
+	if chance(w.rnd, 3) {
+		pod.Spec.ActiveDeadlineSeconds = new(pick(w.rnd, int64(5), 0, -1))
+	}
+	if chance(w.rnd, 2) {
+		pod.Spec.PriorityClassName = pick(w.rnd, "high", "low", "middle")
+	}
+	if chance(w.rnd, 4) {
+		pod.Spec.Affinity = w.affinity()
+	}
+	w.podStatus(pod)
+	return pod
+}
+
+func (w *quotaWorld) podStatus(pod *corev1.Pod) {
+	pod.Status.Phase = pick(w.rnd, corev1.PodPending, corev1.PodPending, corev1.PodRunning, corev1.PodRunning, corev1.PodSucceeded, corev1.PodFailed, "")
+	if chance(w.rnd, 8) {
+		pod.Status.QOSClass = pick(w.rnd, corev1.PodQOSBestEffort, corev1.PodQOSBurstable)
+	}
+	for range w.rnd.IntN(3) {
+		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: pick(w.rnd, corev1.PodReady, corev1.PodResizePending, corev1.PodResizePending),
+			Reason: pick(w.rnd, corev1.PodReasonInfeasible, corev1.PodReasonDeferred)})
+	}
+	if chance(w.rnd, 6) {
+		pod.Status.Resources = &corev1.ResourceRequirements{Requests: w.compute()}
+	}
+	if chance(w.rnd, 5) {
+		pod.DeletionTimestamp = &metav1.Time{Time: w.now.Add(pick(w.rnd, -time.Hour, time.Hour))}
+		if !chance(w.rnd, 3) {
+			pod.DeletionGracePeriodSeconds = new(pick(w.rnd, int64(30), 7200))
+		}
+	}
+	if chance(w.rnd, 4) {
+		pod.Status.ExtendedResourceClaimStatus = &corev1.PodExtendedResourceClaimStatus{ResourceClaimName: pick(w.rnd, "p0", "p1", "x")}
+	}
+}
+
+func (w *quotaWorld) affinity() *corev1.Affinity {
+	term := func() (t corev1.PodAffinityTerm) {
+		switch w.rnd.IntN(5) {
+		case 0:
+			t.Namespaces = []string{"other"}
+		case 1:
+			t.NamespaceSelector = &metav1.LabelSelector{}
+		}
+		return t
+	}
+	a := &corev1.Affinity{}
+	if chance(w.rnd, 2) {
+		a.PodAffinity = &corev1.PodAffinity{}
+		if chance(w.rnd, 2) {
+			a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{term(), term()}
+		} else {
+			a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution = []corev1.WeightedPodAffinityTerm{{PodAffinityTerm: term()}}
+		}
+	}
+	if chance(w.rnd, 2) {
+		a.PodAntiAffinity = &corev1.PodAntiAffinity{}
+		if chance(w.rnd, 2) {
+			a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution = []corev1.PodAffinityTerm{term()}
+		} else {
+			a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution = []corev1.WeightedPodAffinityTerm{{PodAffinityTerm: term()}}
+		}
+	}
+	return a
+}
+
+func (w *quotaWorld) volumeClaim() *corev1.PersistentVolumeClaim {
+	claim := &corev1.PersistentVolumeClaim{}
+	claim.Spec.Resources.Requests = w.amounts("storage", "storage", "cpu")
+	if chance(w.rnd, 2) {
+		claim.Spec.StorageClassName = new(pick(w.rnd, "gold", "silver", ""))
+	}
+	if chance(w.rnd, 8) {
+		claim.Annotations = map[string]string{corev1.BetaStorageClassAnnotation: pick(w.rnd, "gold", "bronze", "")}
+	}
+	if chance(w.rnd, 2) {
+		claim.Spec.VolumeAttributesClassName = new(pick(w.rnd, "high", "low", ""))
+	}
+	if chance(w.rnd, 3) {
+		claim.Status.CurrentVolumeAttributesClassName = new(pick(w.rnd, "high", "low", "middle", ""))
+	}
+	if chance(w.rnd, 4) {
+		claim.Status.ModifyVolumeStatus = &corev1.ModifyVolumeStatus{TargetVolumeAttributesClassName: pick(w.rnd, "high", "low", "")}
+	}
+	if chance(w.rnd, 3) {
+		claim.Status.AllocatedResources = w.amounts("storage", "storage", "cpu")
+	}
+	return claim
+}
+
+func (w *quotaWorld) deviceClaim() *resourcev1.ResourceClaim {
+	claim := &resourcev1.ResourceClaim{}
+	mode := func() (resourcev1.DeviceAllocationMode, int64) {
+		return pick(w.rnd, resourcev1.DeviceAllocationModeExactCount, resourcev1.DeviceAllocationModeExactCount, resourcev1.DeviceAllocationModeAll, "Other"), int64(w.rnd.IntN(4))
+	}
+	class := func() string { return pick(w.rnd, "gpu", "gpu", "nic", "disk", "none", "") }
+	for range w.rnd.IntN(4) {
+		r := resourcev1.DeviceRequest{Name: "r"}
+		switch w.rnd.IntN(5) {
+		case 0:
+		case 1, 2:
+			for range 1 + w.rnd.IntN(3) {
+				s := resourcev1.DeviceSubRequest{DeviceClassName: class()}
+				s.AllocationMode, s.Count = mode()
+				r.FirstAvailable = append(r.FirstAvailable, s)
+			}
+		default:
+			r.Exactly = &resourcev1.ExactDeviceRequest{DeviceClassName: class()}
+			r.Exactly.AllocationMode, r.Exactly.Count = mode()
+		}
+		claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, r)
+	}
+	if chance(w.rnd, 3) { // as the scheduler makes them
+		pod := pick(w.rnd, "0", "1")
+		claim.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: "true"}
+		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p" + pod, UID: types.UID("u" + pod), Controller: new(true)}}
+		claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(1 + w.rnd.IntN(3))}}}
+	}
+	claim.CreationTimestamp = metav1.Time{Time: w.now.Add(time.Duration(-w.rnd.IntN(3)) * time.Second)}
+	if len(claim.Annotations) == 0 && chance(w.rnd, 2) {
+		claim.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: pick(w.rnd, "true", "true", "true", "false")}
+		for range w.rnd.IntN(3) {
+			claim.OwnerReferences = append(claim.OwnerReferences, metav1.OwnerReference{APIVersion: pick(w.rnd, "v1", "v1", "v1", "v2"), Kind: pick(w.rnd, "Pod", "Pod", "Pod", "Job"),
+				Name: pick(w.rnd, "p0", "p1", "none"), UID: types.UID(pick(w.rnd, "u0", "u1")), Controller: pick(w.rnd, nil, new(true), new(true), new(false))})
+		}
+	}
+	return claim
+}
+
+var quotaNames = []corev1.ResourceName{"pods", "count/pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory", "ephemeral-storage",
+	"requests.ephemeral-storage", "limits.ephemeral-storage", "hugepages-2Mi", "requests.hugepages-2Mi", "requests.example.com/gpu", "requests.example.com/nic", "example.com/gpu",
+	"requests.deviceclass.resource.kubernetes.io/gpu", "requests.deviceclass.resource.kubernetes.io/none", "deviceclass.resource.kubernetes.io/gpu", "requests.kubernetes.io/x",
+	"gpu.deviceclass.resource.k8s.io/devices", "nic.deviceclass.resource.k8s.io/devices", ".deviceclass.resource.k8s.io/devices", "count/resourceclaims.resource.k8s.io",
+	"services", "services.nodeports", "services.loadbalancers", "count/services", "persistentvolumeclaims", "requests.storage", "count/persistentvolumeclaims", "storage",
+	"gold.storageclass.storage.k8s.io/requests.storage", "gold.storageclass.storage.k8s.io/persistentvolumeclaims", "silver.storageclass.storage.k8s.io/requests.storage",
+	"silver.storageclass.storage.k8s.io/other", "secrets", "configmaps", "count/configmaps", "count/secrets", "count/deployments.apps", "count/deployments.extensions", "count/deployments",
+	"count/widgets.example.com", "count/widgets", "count/widgets.example.com.org", "count/", "count/none", "replicationcontrollers", "resourcequotas"}
+
+func (w *quotaWorld) quotas() (list []*corev1.ResourceQuota) {
+	for i := range pick(w.rnd, 0, 1, 1, 1, 2, 2, 3) {
+		q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("q", i), Namespace: "ns"}}
+		q.Status.Hard, q.Status.Used = corev1.ResourceList{}, corev1.ResourceList{}
+		few := chance(w.rnd, 2)
+		for _, name := range quotaNames {
+			if few && !chance(w.rnd, 4) || !few && chance(w.rnd, 4) {
+				continue
+			}
+			hard := resource.MustParse(pick(w.rnd, "1", "5", "20", "100", "10Gi", "40E", "1500m"))
+			q.Status.Hard[name] = hard
+			if chance(w.rnd, 3) {
+				q.Status.Used[name] = w.quantity()
+			} else {
+				q.Status.Used[name] = resource.Quantity{Format: pick(w.rnd, resource.DecimalSI, resource.BinarySI)}
+			}
+			if chance(w.rnd, 3) {
+				q.Status.Hard[name] = resource.MustParse("500E")
+			}
+		}
+		if chance(w.rnd, 10) {
+			for _, name := range slices.Sorted(maps.Keys(q.Status.Used)) {
+				delete(q.Status.Used, name)
+				break
+			}
+		}
+		if chance(w.rnd, 3) { // constraints of cpu and memory refuse most pods
+			for _, name := range []corev1.ResourceName{"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"} {
+				delete(q.Status.Hard, name)
+			}
+		}
+		q.Spec.Hard = q.Status.Hard
+		for range pick(w.rnd, 0, 0, 0, 1, 2) {
+			q.Spec.Scopes = append(q.Spec.Scopes, w.scope())
+		}
+		if chance(w.rnd, 4) {
+			q.Spec.ScopeSelector = &corev1.ScopeSelector{MatchExpressions: w.requirements()}
+		}
+		list = append(list, q)
+	}
+	return list
+}
+
+func (w *quotaWorld) scope() corev1.ResourceQuotaScope {
+	return pick(w.rnd, corev1.ResourceQuotaScopeTerminating, corev1.ResourceQuotaScopeNotTerminating, corev1.ResourceQuotaScopeBestEffort, corev1.ResourceQuotaScopeNotBestEffort,
+		corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeCrossNamespacePodAffinity, corev1.ResourceQuotaScopeVolumeAttributesClass)
+}
+
+func (w *quotaWorld) requirements() (list []corev1.ScopedResourceSelectorRequirement) {
+	for range w.rnd.IntN(3) {
+		r := corev1.ScopedResourceSelectorRequirement{ScopeName: w.scope(), Operator: corev1.ScopeSelectorOpExists}
+		if !chance(w.rnd, 3) {
+			r.ScopeName = pick(w.rnd, corev1.ResourceQuotaScopePriorityClass, corev1.ResourceQuotaScopeVolumeAttributesClass)
+			r.Operator = pick(w.rnd, corev1.ScopeSelectorOpIn, corev1.ScopeSelectorOpNotIn, corev1.ScopeSelectorOpExists, corev1.ScopeSelectorOpDoesNotExist)
+		}
+		if r.Operator == corev1.ScopeSelectorOpIn || r.Operator == corev1.ScopeSelectorOpNotIn {
+			r.Values = pick(w.rnd, []string{"high"}, []string{"low", "high"}, []string{"low"})
+		}
+		if chance(w.rnd, 100) {
+			r.Values = []string{"-no-label-", "high", "a b"}
+		}
+		if chance(w.rnd, 100) {
+			r.Operator = "Like"
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func (w *quotaWorld) limited() (list []resourcequotaapi.LimitedResource) {
+	if !chance(w.rnd, 4) {
+		return nil
+	}
+	for range 1 + w.rnd.IntN(2) {
+		r := quotaResources[w.rnd.IntN(len(quotaResources))]
+		if chance(w.rnd, 2) {
+			r = podResource
+		}
+		l := resourcequotaapi.LimitedResource{APIGroup: r.Group, Resource: r.Resource}
+		if !chance(w.rnd, 3) {
+			l.MatchContains = pick(w.rnd, []string{"cpu", "memory"}, []string{"storageclass"}, []string{"s"}, []string{"count/"}, []string{"gpu"}, nil)
+		}
+		if chance(w.rnd, 2) {
+			l.MatchScopes = w.requirements()
+		}
+		list = append(list, l)
+	}
+	return list
+}
