@@ -1,5 +1,5 @@
-// Package coracle holds the tests of the house as a whole: which room may import which, what may not be imported at
-// all, and that every package says what it is.
+// Package coracle holds the tests of the house as a whole: which room may import which, what may
+// not be imported at all, and that every package says what it is.
 package coracle
 
 import (
@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
 		"server/access", "server/addresses", "server/aggregator", "server/bootstrap", "server/choice", "server/definitions",
-		"server/health", "server/holdings", "server/inspect", "server/plugins", "server/upkeep"},
+		"server/health", "server/holdings", "server/inspect", "server/plugins", "server/quotas", "server/upkeep"},
 	"server/access": {"scheme", "storage", "router/request", "router/callout", "filters", "registry", "server/client", "server/generic", "server/reload"},
 	"server/addresses": {"scheme", "storage", "router/request", "router/callout", "filters", "registry",
 		"server/backing", "server/client", "server/controller", "server/generic", "server/loops"}, // it keeps services, as controllers do
@@ -60,6 +60,7 @@ var allowed = map[string][]string{
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
 	"server/plugins":         {"scheme", "scheme/configfile", "router/request", "registry", "server/generic"},
+	"server/quotas":          {"scheme", "router/request", "registry", "server/controller"}, // it counts objects at one revision, which clients cannot do together with a fence
 	"server/reload":          {"scheme/configfile"},
 	"server/upkeep": {"scheme", "storage", "router/callout", "router", "filters", "registry",
 		"server/client", "server/backing", "server/generic"}, // half of it are commands, which are clients
@@ -72,7 +73,8 @@ var allowed = map[string][]string{
 	"cmd/wardle": {"scheme", "server", "server/access", "server/client", "server/plugins", "registry"}, // like any user of the library, it declares resources and plugins
 }
 
-// modules are the third-party modules that the code may import directly, each with the reason for it.
+// modules are the third-party modules that the code may import directly, each with the reason for
+// it.
 var modules = map[string]string{
 	"github.com/gorilla/mux":                                          "the REST router",
 	"github.com/goccy/go-json":                                        "JSON encoding",
@@ -114,7 +116,8 @@ var modules = map[string]string{
 	"google.golang.org/protobuf":                                      "the protobuf wire format",
 }
 
-// unsafeFiles are the files that may import unsafe, each with the reason for it. Test files apart, nobody else does.
+// unsafeFiles are the files that may import unsafe, each with the reason for it. Test files apart,
+// nobody else does.
 var unsafeFiles = map[string]string{
 	"scheme/typeinfo/pointer.go": "places in memory whose types are known from descriptors",
 	"scheme/alias/alias.go":      "strings that share the memory of bytes",
@@ -206,8 +209,8 @@ func knownModule(imp string) bool {
 	return false
 }
 
-// TestUnsafe wants unsafe in the files of the list, and in no other, whatever they are built for. The modules under test
-// are tests.
+// TestUnsafe wants unsafe in the files of the list, and in no other, whatever they are built for.
+// The modules under test are tests.
 func TestUnsafe(t *testing.T) {
 	found := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
@@ -245,7 +248,8 @@ func TestUnsafe(t *testing.T) {
 	}
 }
 
-// TestPackageComments wants exactly one package comment in each package, and no folder deeper than three levels.
+// TestPackageComments wants exactly one package comment in each package, and no folder deeper than
+// three levels.
 func TestPackageComments(t *testing.T) {
 	for _, p := range packages(t) {
 		if depth := strings.Count(strings.TrimPrefix(p.ImportPath, module), "/"); depth > 3 {
@@ -271,10 +275,12 @@ func TestPackageComments(t *testing.T) {
 	}
 }
 
-// maxFields is how many fields a struct of the server may have. What grows beyond that wants to be grouped.
+// maxFields is how many fields a struct of the server may have. What grows beyond that wants to be
+// grouped.
 const maxFields = 12
 
-// TestPartsAreFew holds configuration and wiring, where everything meets, to structs that a reader can take in.
+// TestPartsAreFew holds configuration and wiring, where everything meets, to structs that a reader
+// can take in.
 func TestPartsAreFew(t *testing.T) {
 	for _, p := range packages(t) {
 		if !strings.HasPrefix(room(p.ImportPath), "server") {
@@ -299,7 +305,8 @@ func TestPartsAreFew(t *testing.T) {
 	}
 }
 
-// TestLogsAreGuarded wants servers of tests to be made through servertest, which looks for credentials in their logs.
+// TestLogsAreGuarded wants servers of tests to be made through servertest, which looks for
+// credentials in their logs.
 func TestLogsAreGuarded(t *testing.T) {
 	const guarded = module + "/server/servertest"
 	exempt := []string{"server/client/example_test.go", "server/controller/example_test.go"} // show how a program makes one

@@ -94,8 +94,8 @@ func newFencing(t *testing.T) (*kit, *fencing) {
 	return f.k, f
 }
 
-// TestFencedCreate: if the fence of a create has moved, only the reservers run again, and the object
-// is stored once, as it was.
+// TestFencedCreate: if the fence of a create has moved, only the reservers run again, and the
+// object is stored once, as it was.
 func TestFencedCreate(t *testing.T) {
 	k, f := newFencing(t)
 	f.after = func(try int) {

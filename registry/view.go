@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -115,14 +116,60 @@ func (v View[T]) Create(ctx context.Context, obj T) error {
 // it sets. An error of change ends it. With dryRun nothing is stored. The result is the changed
 // object with its new resourceVersion.
 func (v View[T]) Update(ctx context.Context, namespace, name string, dryRun bool, change func(obj T) error) (T, error) {
+	obj, err := v.update(ctx, namespace, name, cache.UpdateOptions{DryRun: dryRun}, change)
+	return obj, v.store.apiError(err, name)
+}
+
+// Fence is a key in the store with the revision that it must still have when a write is stored, 0
+// if it must not exist: see storage.Fence.
+type Fence struct {
+	Key      string
+	Revision uint64
+}
+
+// ErrFenced is the error of UpdateFenced if the fence does not have its revision.
+var ErrFenced = errors.New("registry: the fence does not have its revision")
+
+// FenceAt returns the fence of an object at its present revision. The object need not exist.
+func (s *Store) FenceAt(ctx context.Context, namespace, name string, fresh request.Freshness) (Fence, error) {
+	key, err := s.key(namespace, name)
+	if err != nil {
+		return Fence{}, err
+	}
+	obj, err := s.readKey(ctx, key, fresh)
+	switch {
+	case errors.Is(err, storage.NotFound):
+		return Fence{Key: key}, nil
+	case err != nil:
+		return Fence{}, s.apiError(err, name)
+	}
+	return Fence{key, uint64(obj.Rev)}, nil
+}
+
+// UpdateFenced does what Update does, while the fence has its revision. If it has another, nothing
+// is stored, and the error is ErrFenced. The zero Fence holds always.
+func (v View[T]) UpdateFenced(
+	ctx context.Context, namespace, name string, fence Fence, change func(obj T) error,
+) (T, error) {
+	put := cache.PutOptions{Fence: storage.Fence{Key: fence.Key, Rev: storage.Revision(fence.Revision)}}
+	opts := cache.UpdateOptions{Put: func() cache.PutOptions { return put }}
+	obj, err := v.update(ctx, namespace, name, opts, change)
+	if errors.Is(err, storage.Fenced) {
+		return obj, ErrFenced
+	}
+	return obj, v.store.apiError(err, name)
+}
+
+// update does the work of Update and UpdateFenced. Errors are those of change and of the cache.
+func (v View[T]) update(
+	ctx context.Context, namespace, name string, opts cache.UpdateOptions, change func(obj T) error,
+) (T, error) {
 	var changed T
 	key, err := v.store.key(namespace, name)
 	if err != nil {
 		return changed, err
 	}
-	stored, err := v.store.objects.Update(ctx, key, cache.UpdateOptions{DryRun: dryRun}, func(cur *cache.Object) (
-		[]byte, storage.LeaseID, error,
-	) {
+	stored, err := v.store.objects.Update(ctx, key, opts, func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
 		obj, err := v.decode(ctx, cur)
 		if err != nil {
 			return nil, 0, err
@@ -135,7 +182,7 @@ func (v View[T]) Update(ctx context.Context, namespace, name string, dryRun bool
 		return value, 0, err
 	})
 	if err != nil {
-		return changed, v.store.apiError(err, name)
+		return changed, err
 	}
 	changed.GetObjectMeta().ResourceVersion = formatRevision(stored.Rev)
 	return changed, nil

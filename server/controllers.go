@@ -83,13 +83,18 @@ func (s *Server) loopLog(name string) *zap.Logger { return filters.LimitLog(s.Lo
 // election returns the election among the servers that share the store, by the Lease
 // coracle-controllers.
 func (s *Server) election() *controller.Election {
-	host, _ := os.Hostname() // for people who read the Lease; the UID makes the identity unique
 	return &controller.Election{
 		Client:   s.client,
 		Lease:    "coracle-controllers",
-		Identity: host + "_" + string(registry.NewUID()),
+		Identity: hostname() + "_" + string(registry.NewUID()), // the UID makes the identity unique
 		Log:      s.loopLog("election"),
 	}
+}
+
+// hostname is the name of this machine, "" if it is unknown, for people who read Leases.
+func hostname() string {
+	host, _ := os.Hostname()
+	return host
 }
 
 // whileNoManager runs f while no kube-controller-manager holds its Lease, and ends f's context when

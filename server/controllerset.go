@@ -20,6 +20,7 @@ import (
 	podloops "github.com/coracle-project/coracle/server/loops/pods"
 	serviceloops "github.com/coracle-project/coracle/server/loops/services"
 	volumeloops "github.com/coracle-project/coracle/server/loops/volumes"
+	"github.com/coracle-project/coracle/server/quotas"
 )
 
 // controllerEntry describes a controller that a server can run.
@@ -91,6 +92,20 @@ var controllerSet = []controllerEntry{
 		needs:  []meta.GroupResource{serviceAccounts, secrets},
 		make: func(e controllerEnv) runner {
 			return &accounts.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.Accounts.SignLegacy, Log: e.log}
+		},
+	},
+	{
+		name: "resourcequota-controller", short: "resourcequota", yields: true,
+		needs: []meta.GroupResource{resourceQuotas},
+		make: func(e controllerEnv) runner {
+			return &quotas.Controller{
+				Informers: e.in, Stores: e.Server, Identity: hostname(), Log: e.log,
+				Changes: func(ctx context.Context) (quotas.Changes, error) { return e.held.Releases(ctx) },
+				ResourcesChanged: func() <-chan struct{} {
+					stored, _ := e.held.Changed()
+					return stored
+				},
+			}
 		},
 	},
 	{

@@ -7,6 +7,7 @@ var (
 	namespaces                = meta.GroupResource{Resource: "namespaces"}
 	nodes                     = meta.GroupResource{Resource: "nodes"}
 	pods                      = meta.GroupResource{Resource: "pods"}
+	resourceQuotas            = meta.GroupResource{Resource: "resourcequotas"}
 	configMaps                = meta.GroupResource{Resource: "configmaps"}
 	secrets                   = meta.GroupResource{Resource: "secrets"}
 	serviceAccounts           = meta.GroupResource{Resource: "serviceaccounts"}

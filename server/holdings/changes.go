@@ -1,9 +1,12 @@
 package holdings
 
 import (
+	"bytes"
 	"context"
 	"iter"
+	"slices"
 
+	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/loops/ownership"
 	"github.com/coracle-project/coracle/storage"
@@ -66,26 +69,58 @@ func (h *Holdings) Removals(ctx context.Context) (ownership.Removals, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &removals{tap, h}, nil
+	return &Namespaces{tap, h, false}, nil
 }
 
-// removals implements ownership.Removals by taps. It belongs to one caller.
-type removals struct {
+// Releases opens a feed of the namespaces in which objects may come to use less of a quota after
+// the call: an object is deleted, a pod ends, or an object whose usage depends on its spec is
+// updated. The caller closes it.
+func (h *Holdings) Releases(ctx context.Context) (*Namespaces, error) {
+	tap, err := h.needs.Backends.OpenTaps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Namespaces{tap, h, true}, nil
+}
+
+// Namespaces is a feed of namespaces in which something has happened. It belongs to one caller.
+type Namespaces struct {
 	*backing.Taps
-	of *Holdings
+	of      *Holdings
+	updates bool // updates that may lower the usage of an object count, and not only deletions
 }
 
-// Next waits for deletions, and returns the namespaces of the deleted objects. A namespace may come
-// twice. It implements ownership.Removals.
-func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
+// changing are the resources whose objects may use less after an update, pods apart.
+var changing = []meta.GroupResource{
+	{Resource: "services"}, {Resource: "persistentvolumeclaims"},
+	{Group: "resource.k8s.io", Resource: "resourceclaims"},
+}
+
+// counts reports whether an event counts. A pod that has ended has its phase in its bytes, whatever
+// their format; a pod that has the word elsewhere counts, too.
+func (r *Namespaces) counts(e *storage.Event, ref *ownership.ObjectRef) bool {
+	switch gr := ref.Resource.GroupResource(); {
+	case e.Deleted:
+		return true
+	case gr == pods:
+		return bytes.Contains(e.Value, []byte("Succeeded")) || bytes.Contains(e.Value, []byte("Failed"))
+	default:
+		return slices.Contains(changing, gr)
+	}
+}
+
+// Next waits for events that count, and returns the namespaces of their objects. A namespace may
+// come twice. It implements ownership.Removals.
+func (r *Namespaces) Next(ctx context.Context) (namespaces []string, err error) {
 	for len(namespaces) == 0 && err == nil {
 		var events []storage.Event
 		events, err = r.Taps.Next(ctx)
 		for i := range events {
-			if !events[i].Deleted {
+			e := &events[i]
+			if !e.Deleted && (!r.updates || e.Created) {
 				continue
 			}
-			if ref, ok := r.of.ObjectAt(events[i].Key); ok && ref.Namespace != "" {
+			if ref, ok := r.of.ObjectAt(e.Key); ok && ref.Namespace != "" && r.counts(e, &ref) {
 				namespaces = append(namespaces, ref.Namespace)
 			}
 		}

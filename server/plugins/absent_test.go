@@ -87,8 +87,6 @@ var unheededObjects = map[string]struct{ path, object, change string }{
 	"limitranges": {"/api/v1/namespaces/ns/limitranges",
 		`{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"NAME"},"spec":{"limits":[{"type":"Pod","max":{"cpu":"1"}}]}}`,
 		`{"spec":{"limits":[]}}`},
-	"resourcequotas": {"/api/v1/namespaces/ns/resourcequotas",
-		`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"NAME"},"spec":{"hard":{"pods":"1"}}}`, `{"spec":{"hard":{"pods":"2"}}}`},
 	"namespaces": {"/api/v1/namespaces",
 		`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"NAME","labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`,
 		`{"metadata":{"labels":{"pod-security.kubernetes.io/warn":"baseline"}}}`},

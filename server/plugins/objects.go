@@ -6,6 +6,8 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/admission/quota"
+	"github.com/coracle-project/coracle/registry/admission/resourcequota"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
@@ -86,4 +88,13 @@ func lookUp[T meta.Object](
 		return *new(T), meta.NewNotFound(one, name)
 	}
 	return obj, err
+}
+
+// newResourceQuota makes the plugin ResourceQuota with the limited resources of its configuration.
+func newResourceQuota(n *needs) (admission.Plugin, error) {
+	limited, err := quota.Limited(n.configuration)
+	if err != nil {
+		return nil, err
+	}
+	return resourcequota.New(resourcequota.NewBooks(n.stores), limited), nil
 }

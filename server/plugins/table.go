@@ -143,8 +143,7 @@ var table = []row{
 		}},
 	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
 		ignored: []ignoredResource{{resource: registration("validatingwebhookconfigurations")}}},
-	{name: "ResourceQuota", on: byDefault, guards: true, consequence: "ResourceQuotas bound nothing",
-		ignored: []ignoredResource{{resource: resourceQuotas}}},
+	{name: "ResourceQuota", on: byDefault, reads: []meta.GroupResource{resourceQuotas}, make: newResourceQuota},
 	{name: "AlwaysDeny", guards: true, consequence: "nothing is denied for its sake"},
 	{name: "DeviceAdminAccess", on: always, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewDeviceAdminAccess(n.namespaces), nil

@@ -605,8 +605,8 @@ func (w *quotaWorld) pod() *corev1.Pod {
 	if chance(w.rnd, 5) {
 		pod.Spec.Overhead = w.compute()
 		if pod.Spec.Resources != nil {
-			// Kubernetes adds the overhead to the spec itself, each time that it looks, if a quantity
-			// of the pod as a whole is one that it keeps behind a pointer, such as 1.5Gi.
+			// Kubernetes adds the overhead to the spec itself, each time that it looks, if a
+			// quantity of the pod as a whole is one that it keeps behind a pointer, such as 1.5Gi.
 			for _, list := range []corev1.ResourceList{pod.Spec.Resources.Requests, pod.Spec.Resources.Limits} {
 				for name := range list {
 					list[name] = resource.MustParse(pick(w.rnd, "1", "250m", "1Mi", "0"))
