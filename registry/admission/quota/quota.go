@@ -34,8 +34,8 @@
 // (Amounts.TakeFrom gives back), and the recount of used amounts. A recount uses Sources, Tracks,
 // Selects and Usage.
 //
-// Read: quota.go, request.go, amounts.go, scopes.go; then pod.go with tally.go, service.go, claim.go
-// and devices.go, each for the usage of one kind; configuration.go.
+// Read: quota.go, request.go, amounts.go, scopes.go; then pod.go with tally.go, service.go,
+// claim.go and devices.go, each for the usage of one kind; configuration.go.
 package quota
 
 import (

@@ -50,8 +50,9 @@ func Measure(a *admission.Attributes, s Surroundings) *Request {
 }
 
 // Check decides whether the quotas of the namespace admit the write. It returns what is to be
-// charged to them, or a *meta.StatusError with Kubernetes' message. A write that is admitted without
-// a charge changes no quota. The charges of a dry run are returned as well; the caller drops them.
+// charged to them, or a *meta.StatusError with Kubernetes' message. A write that is admitted
+// without a charge changes no quota. The charges of a dry run are returned as well; the caller
+// drops them.
 func (r *Request) Check(quotas []*corev1.ResourceQuota, limited []LimitedResource) ([]Charge, error) {
 	d := decision{Request: r}
 	if !d.limit(limited) {
