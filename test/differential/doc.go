@@ -77,6 +77,9 @@
 //     write of a claim's status takes. TestPolicyFiles: ABAC. TestAuthorizationConfigurations:
 //     what is wrong with them. TestAuthorizationWebhooks: whom webhooks are asked about, by which
 //     conditions, and what they are asked.
+//   - TestQuota: random objects, quotas and limited resources: what an object uses, which quotas
+//     track it, verdict, message and charges of writes one after another, and recounts.
+//     TestIgnoredByQuota, TestQuotaConfiguration: what quotas never count, and configurations.
 //   - TestOpenAPI: the documents of OpenAPI, all that they say but for descriptions.
 //     TestCustomOpenAPI: likewise what they say of published definitions of custom resources.
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by

@@ -728,11 +728,13 @@ func (w *quotaWorld) deviceClaim() *resourcev1.ResourceClaim {
 	}
 	if chance(w.rnd, 3) { // as the scheduler makes them
 		pod := pick(w.rnd, "0", "1")
-		claim.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: "true"}
-		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p" + pod, UID: types.UID("u" + pod), Controller: new(true)}}
+		claim.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: pick(w.rnd, "true", "true", "true", "true", "no")}
+		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p" + pod, UID: types.UID("u" + pick(w.rnd, pod, pod, pod, "9")), Controller: new(true)}}
 		claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpu", AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: int64(1 + w.rnd.IntN(3))}}}
 	}
-	claim.CreationTimestamp = metav1.Time{Time: w.now.Add(time.Duration(-w.rnd.IntN(3)) * time.Second)}
+	if !chance(w.rnd, 8) {
+		claim.CreationTimestamp = metav1.Time{Time: w.now.Add(time.Duration(-w.rnd.IntN(3)) * time.Second)}
+	}
 	if len(claim.Annotations) == 0 && chance(w.rnd, 2) {
 		claim.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: pick(w.rnd, "true", "true", "true", "false")}
 		for range w.rnd.IntN(3) {

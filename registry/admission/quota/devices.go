@@ -2,6 +2,7 @@ package quota
 
 import (
 	"strings"
+	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -185,6 +186,14 @@ func controllingPod(claim *resourcev1.ResourceClaim) *meta.OwnerReference {
 	return nil
 }
 
+// created returns when a claim was created, the zero time if it does not say so.
+func created(claim *resourcev1.ResourceClaim) time.Time {
+	if claim.CreationTimestamp == nil {
+		return time.Time{}
+	}
+	return claim.CreationTimestamp.Time
+}
+
 // isFirst reports whether a claim is the oldest one for the extended resources of a pod. The pod
 // has paid for one claim only.
 func isFirst(claim *resourcev1.ResourceClaim, pod meta.UID, s Surroundings) bool {
@@ -199,7 +208,7 @@ func isFirst(claim *resourcev1.ResourceClaim, pod meta.UID, s Surroundings) bool
 		if owner := controllingPod(other); owner == nil || owner.UID != pod {
 			continue
 		}
-		order := other.CreationTimestamp.Compare(claim.CreationTimestamp.Time)
+		order := created(other).Compare(created(claim))
 		if order < 0 || order == 0 && other.Name < claim.Name {
 			return false
 		}

@@ -5,19 +5,20 @@
 // used. The usage of an object is the amount that it uses of each resource. A quota tracks the
 // resources of an object that are among its limits, if the object is in all scopes of the quota. A
 // charge is what a write adds to the used amounts of one quota. A limited resource is one that
-// objects may use only if a quota limits it (Configuration).
+// objects may use only if a quota limits it (LimitedResource).
 //
 // Laws:
 //   - A new object is charged with its usage, an update with what the object uses beyond the old
 //     one. Nothing is ever charged that is not above zero.
 //   - A write is admitted if each quota that tracks the object has room for the charge. It is
-//     charged to all of them or to none.
+//     charged to all of them or to none. A write of a status is charged without asking for room:
+//     it reports what has happened already.
 //   - The usage of an object is that of Kubernetes 1.36 with its default feature gates, and so are
 //     the messages of refusals.
 //
 // Nothing here reads a store, a clock or the network, and nothing is kept between calls. All
-// functions may be called concurrently; a Request belongs to one goroutine at a time. Objects and
-// quotas are only read.
+// functions may be called concurrently. A Request belongs to one goroutine at a time, and its
+// objects must not change while Check runs. Objects and quotas are only read.
 //
 // A plugin handles a write like this:
 //
