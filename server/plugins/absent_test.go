@@ -84,9 +84,6 @@ func TestAbsentPluginCannotBeEnabled(t *testing.T) {
 // unheededObjects are objects that would configure an absent plugin, and patches of them, by
 // resource.
 var unheededObjects = map[string]struct{ path, object, change string }{
-	"limitranges": {"/api/v1/namespaces/ns/limitranges",
-		`{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"NAME"},"spec":{"limits":[{"type":"Pod","max":{"cpu":"1"}}]}}`,
-		`{"spec":{"limits":[]}}`},
 	"resourcequotas": {"/api/v1/namespaces/ns/resourcequotas",
 		`{"apiVersion":"v1","kind":"ResourceQuota","metadata":{"name":"NAME"},"spec":{"hard":{"pods":"1"}}}`, `{"spec":{"hard":{"pods":"2"}}}`},
 	"namespaces": {"/api/v1/namespaces",
