@@ -12,7 +12,7 @@ type wait struct {
 const (
 	policies = "admission policies"
 	kubelets = "the ways to kubelets, and through the server to pods and services: attach, exec, log, portforward, proxy"
-	quotas   = "what quotas and limit ranges do to other objects"
+	quotas   = "what quotas do to other objects"
 	wording  = "descriptions in Kubernetes's own words; ours are our own"
 )
 
@@ -29,7 +29,6 @@ var waiting = map[string]wait{
 	"openapi/v2":                                {wording, []int{0}},
 	"openapi/v3":                                {wording, []int{1}},
 	"quota/compute":                             {quotas, nil},
-	"quota/limit-range":                         {quotas, nil},
 	"quota/object-counts":                       {quotas, nil},
 	"table/batch-and-others":                    {wording, []int{1, 3, 5, 7}},
 	"table/workloads":                           {wording, []int{2}},

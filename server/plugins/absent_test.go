@@ -84,9 +84,6 @@ func TestAbsentPluginCannotBeEnabled(t *testing.T) {
 // unheededObjects are objects that would configure an absent plugin, and patches of them, by
 // resource.
 var unheededObjects = map[string]struct{ path, object, change string }{
-	"limitranges": {"/api/v1/namespaces/ns/limitranges",
-		`{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"NAME"},"spec":{"limits":[{"type":"Pod","max":{"cpu":"1"}}]}}`,
-		`{"spec":{"limits":[]}}`},
 	"namespaces": {"/api/v1/namespaces",
 		`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"NAME","labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`,
 		`{"metadata":{"labels":{"pod-security.kubernetes.io/warn":"baseline"}}}`},

@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/noderestriction"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -66,8 +67,11 @@ var table = []row{
 		}},
 	{name: "NamespaceExists", consequence: "NamespaceLifecycle alone looks for namespaces"},
 	{name: "LimitPodHardAntiAffinityTopology", guards: true, consequence: "pods may keep others off by any topology"},
-	{name: "LimitRanger", on: byDefault, guards: true, consequence: "LimitRanges bound nothing and give no defaults",
-		ignored: []ignoredResource{{resource: limitRanges}}},
+	{name: "LimitRanger", on: byDefault, reads: []meta.GroupResource{limitRanges},
+		make: func(n *needs) (admission.Plugin, error) {
+			ranges := registry.NewNamespaceMemo[*corev1.LimitRange](n.stores, limitRanges)
+			return admission.NewLimitRanger(ranges.List), nil
+		}},
 	{name: "ServiceAccount", on: byDefault,
 		consequence: "pods get no service account and no token, and may name any service account"},
 	{name: "NodeRestriction", on: withKubelets, make: func(n *needs) (admission.Plugin, error) {

@@ -202,7 +202,7 @@ func TestMistakes(t *testing.T) {
 		`admission plugin "Own": Make is nil`:                                                                         {Plugins: []Plugin{{Name: "Own"}}},
 		`admission plugin "Own": it is placed before a plugin and after another`:                                      {Plugins: own("Own", "Priority", "Priority")},
 		`admission plugin "Own": it is placed next to "Nope", which is neither in the table nor placed itself so far`: {Plugins: own("Own", "Nope", "")},
-		`the admission plugin LimitRanger cannot be enabled: it is not here`:                                          {Enable: []string{"LimitRanger"}},
+		`the admission plugin ResourceQuota cannot be enabled: it is not here`:                                        {Enable: []string{"ResourceQuota"}},
 	} {
 		if err := c.Validate(); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

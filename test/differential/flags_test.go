@@ -375,7 +375,7 @@ var refusals = map[string]string{
 // refusedPlugins are the admission plugins among the refusals.
 var refusedPlugins = []string{
 	"AlwaysDeny", "AlwaysPullImages", "ClusterTrustBundleAttest", "DenyServiceExternalIPs", "EventRateLimit", "ImagePolicyWebhook",
-	"LimitPodHardAntiAffinityTopology", "LimitRanger", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
+	"LimitPodHardAntiAffinityTopology", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
 	"OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "PodNodeSelector", "PodSecurity", "PodTolerationRestriction",
 	"ResourceQuota", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
 }

@@ -268,6 +268,16 @@ func (v *verdicts) judge(t *testing.T, row Row) {
 		}
 	}
 	v.forget(t, row)
+	for namespace, list := range stored { // a limit range would bind objects of the next kinds
+		for _, obj := range list {
+			if namespace == where {
+				continue
+			}
+			if _, err := v.ours.store.Delete(t.Context(), place(row.Resource, namespace, nameOf(obj)), storage.Pre{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }
 
 // withStatusOf is an object with the status of another, if that has one.

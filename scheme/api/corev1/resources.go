@@ -1,9 +1,6 @@
 package corev1
 
-import (
-	"maps"
-	"strings"
-)
+import "strings"
 
 // ResourceHugePagesPrefix begins the names of huge page resources; the page size follows.
 const ResourceHugePagesPrefix = "hugepages-"
@@ -48,8 +45,9 @@ func aggregate(spec *PodSpec, of func(*Container) ResourceList) ResourceList {
 			maxResources(peak, sidecars)
 			continue
 		}
-		moment := maps.Clone(sidecars)
-		addResources(moment, of(c))
+		moment := ResourceList{}
+		addResources(moment, of(c)) // a sum has the format of what is added first
+		addResources(moment, sidecars)
 		maxResources(peak, moment)
 	}
 	maxResources(total, peak)
