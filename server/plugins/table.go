@@ -1,8 +1,6 @@
 package plugins
 
 import (
-	"strings"
-
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/noderestriction"
@@ -79,9 +77,7 @@ var table = []row{
 	{name: "AlwaysPullImages", guards: true,
 		consequence: "pods could use images of others without having a right to pull them"},
 	{name: "ImagePolicyWebhook", guards: true, consequence: "nobody is asked about images"},
-	{name: "PodSecurity", on: byDefault, guards: true,
-		consequence: "pods may do what the labels of their namespace forbid",
-		ignored:     []ignoredResource{{namespaces, limitsPods}}},
+	{name: "PodSecurity", on: byDefault, reads: []meta.GroupResource{namespaces}, make: newPodSecurity},
 	{name: "PodNodeSelector", guards: true, consequence: "pods may go to any node"},
 	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses},
 		make: func(n *needs) (admission.Plugin, error) {
@@ -170,21 +166,4 @@ var (
 // registration returns a resource of the group admissionregistration.k8s.io.
 func registration(resource string) meta.GroupResource {
 	return meta.GroupResource{Group: admissionregistrationv1.GroupVersion.Group, Resource: resource}
-}
-
-// limitsPods reports whether a write of a namespace adds or changes a label of Pod Security
-// Admission (pod-security.kubernetes.io/enforce, warn, audit and their versions). The level
-// privileged does not count, because it forbids nothing.
-func limitsPods(obj, old meta.Object) bool {
-	var before map[string]string
-	if old != nil {
-		before = old.GetObjectMeta().Labels
-	}
-	for key, value := range obj.GetObjectMeta().Labels {
-		had, has := before[key]
-		if strings.HasPrefix(key, "pod-security.kubernetes.io/") && value != "privileged" && (!has || had != value) {
-			return true
-		}
-	}
-	return false
 }
