@@ -1,7 +1,6 @@
 package podsecurity
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -10,7 +9,7 @@ import (
 )
 
 // This file has the table of the checks by level and version, Evaluate, and what all checks need:
-// containers, and words of details.
+// the containers of a pod, and the words of their messages.
 
 // Violation is what one check finds wrong with a pod. The zero Violation means that nothing is
 // wrong.
@@ -48,8 +47,40 @@ func (v Violations) String() string {
 	return b.String()
 }
 
-// checkFunc judges a pod, or the template of one, by its metadata and spec.
-type checkFunc func(m *meta.ObjectMeta, spec *corev1.PodSpec) Violation
+// checkFunc judges a pod.
+type checkFunc func(p *subject) Violation
+
+// subject is a pod, or the template of one, that is judged.
+type subject struct {
+	meta       *meta.ObjectMeta
+	spec       *corev1.PodSpec
+	containers []*corev1.Container // all: init, regular, ephemeral
+	secured    []*corev1.Container // those with a security context
+
+	space [16]*corev1.Container // of the lists of most pods, so that there is one allocation
+}
+
+func newSubject(m *meta.ObjectMeta, spec *corev1.PodSpec) *subject {
+	p := &subject{meta: m, spec: spec}
+	p.containers, p.secured = p.space[:0:8], p.space[8:8]
+	for i := range spec.InitContainers {
+		p.add(&spec.InitContainers[i])
+	}
+	for i := range spec.Containers {
+		p.add(&spec.Containers[i])
+	}
+	for i := range spec.EphemeralContainers {
+		p.add((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+	return p
+}
+
+func (p *subject) add(c *corev1.Container) {
+	p.containers = append(p.containers, c)
+	if c.SecurityContext != nil {
+		p.secured = append(p.secured, c)
+	}
+}
 
 // check is a checkFunc and where it counts.
 type check struct {
@@ -108,7 +139,7 @@ func Evaluate(lv LevelVersion, m *meta.ObjectMeta, spec *corev1.PodSpec) (found 
 	if lv.Level == Privileged {
 		return nil
 	}
-	version := lv.Version
+	pod, version := newSubject(m, spec), lv.Version
 	if version == Latest || version > Newest {
 		version = Newest
 	}
@@ -117,7 +148,7 @@ func Evaluate(lv LevelVersion, m *meta.ObjectMeta, spec *corev1.PodSpec) (found 
 		if !c.counts(lv.Level, version) {
 			continue
 		}
-		if v := c.run(m, spec); v.Reason != "" {
+		if v := c.run(pod); v.Reason != "" {
 			found = append(found, v)
 		}
 	}
@@ -138,54 +169,22 @@ func (c *check) counts(level Level, v Version) bool {
 // onHostUsers returns f for pods that use the users of their node. Others have a user namespace of
 // their own, in which root has no rights on the node.
 func onHostUsers(f checkFunc) checkFunc {
-	return func(m *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
-		if spec.HostUsers != nil && !*spec.HostUsers {
+	return func(p *subject) Violation {
+		if p.spec.HostUsers != nil && !*p.spec.HostUsers {
 			return Violation{}
 		}
-		return f(m, spec)
+		return f(p)
 	}
 }
 
 // exceptWindows returns f for pods that do not say that they need Windows. Windows does not have
 // what f demands, and validation refuses the fields there.
 func exceptWindows(f checkFunc) checkFunc {
-	return func(m *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
-		if spec.OS != nil && spec.OS.Name == corev1.Windows {
+	return func(p *subject) Violation {
+		if p.spec.OS != nil && p.spec.OS.Name == corev1.Windows {
 			return Violation{}
 		}
-		return f(m, spec)
-	}
-}
-
-// containers yields all containers of a pod: init, regular, ephemeral.
-func containers(spec *corev1.PodSpec) iter.Seq[*corev1.Container] {
-	return func(yield func(*corev1.Container) bool) {
-		for i := range spec.InitContainers {
-			if !yield(&spec.InitContainers[i]) {
-				return
-			}
-		}
-		for i := range spec.Containers {
-			if !yield(&spec.Containers[i]) {
-				return
-			}
-		}
-		for i := range spec.EphemeralContainers {
-			if !yield((*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)) {
-				return
-			}
-		}
-	}
-}
-
-// contexts yields the containers that have a security context.
-func contexts(spec *corev1.PodSpec) iter.Seq2[*corev1.Container, *corev1.SecurityContext] {
-	return func(yield func(*corev1.Container, *corev1.SecurityContext) bool) {
-		for c := range containers(spec) {
-			if c.SecurityContext != nil && !yield(c, c.SecurityContext) {
-				return
-			}
-		}
+		return f(p)
 	}
 }
 

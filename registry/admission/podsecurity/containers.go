@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // This file has the checks of fields that only containers have.
@@ -19,9 +18,10 @@ var safeCapabilities = []corev1.Capability{
 }
 
 // addedCapabilities allows only safeCapabilities to be added.
-func addedCapabilities(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func addedCapabilities(p *subject) Violation {
 	var bad, values []string
-	for c, ctx := range contexts(spec) {
+	for _, c := range p.secured {
+		ctx := c.SecurityContext
 		if ctx.Capabilities == nil {
 			continue
 		}
@@ -49,9 +49,9 @@ func mustNotAdd(names, capabilities []string) string {
 
 // droppedCapabilities demands that each container drops all capabilities. It may add
 // NET_BIND_SERVICE.
-func droppedCapabilities(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func droppedCapabilities(p *subject) Violation {
 	var keeping, adding, values, details []string
-	for c := range containers(spec) {
+	for _, c := range p.containers {
 		if c.SecurityContext == nil || c.SecurityContext.Capabilities == nil {
 			keeping = append(keeping, c.Name)
 			continue
@@ -83,9 +83,9 @@ func droppedCapabilities(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
 }
 
 // hostPorts forbids ports of the node.
-func hostPorts(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func hostPorts(p *subject) Violation {
 	var bad, ports []string
-	for c := range containers(spec) {
+	for _, c := range p.containers {
 		before := len(ports)
 		for i := range c.Ports {
 			if port := c.Ports[i].HostPort; port != 0 {
@@ -106,9 +106,9 @@ func hostPorts(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
 
 // probedHosts forbids probes and lifecycle handlers that connect to a named host: the kubelet would
 // connect to any host that it can reach.
-func probedHosts(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func probedHosts(p *subject) Violation {
 	var bad, hosts []string
-	for c := range containers(spec) {
+	for _, c := range p.containers {
 		before := len(hosts)
 		for _, p := range [...]*corev1.Probe{c.LivenessProbe, c.ReadinessProbe, c.StartupProbe} {
 			if p != nil {
@@ -146,9 +146,10 @@ func appendHosts(hosts []string, get *corev1.HTTPGetAction, socket *corev1.TCPSo
 }
 
 // privilegedContainers forbids privileged containers.
-func privilegedContainers(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func privilegedContainers(p *subject) Violation {
 	var bad []string
-	for c, ctx := range contexts(spec) {
+	for _, c := range p.secured {
+		ctx := c.SecurityContext
 		if ctx.Privileged != nil && *ctx.Privileged {
 			bad = append(bad, c.Name)
 		}
@@ -160,9 +161,9 @@ func privilegedContainers(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
 }
 
 // privilegeEscalation demands that each container forbids its processes to gain privileges.
-func privilegeEscalation(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func privilegeEscalation(p *subject) Violation {
 	var bad []string
-	for c := range containers(spec) {
+	for _, c := range p.containers {
 		ctx := c.SecurityContext
 		if ctx == nil || ctx.AllowPrivilegeEscalation == nil || *ctx.AllowPrivilegeEscalation {
 			bad = append(bad, c.Name)
@@ -176,9 +177,10 @@ func privilegeEscalation(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
 }
 
 // procMounts demands that /proc is mounted with its usual masks.
-func procMounts(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func procMounts(p *subject) Violation {
 	var bad, values []string
-	for c, ctx := range contexts(spec) {
+	for _, c := range p.secured {
+		ctx := c.SecurityContext
 		if ctx.ProcMount != nil && *ctx.ProcMount != corev1.DefaultProcMount {
 			bad, values = append(bad, c.Name), append(values, string(*ctx.ProcMount))
 		}

@@ -4,21 +4,20 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // This file has the checks of fields that only pods have: namespaces of the node, volumes, sysctls.
 
 // hostNamespaces forbids the network, process and IPC namespaces of the node.
-func hostNamespaces(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func hostNamespaces(p *subject) Violation {
 	var shared []string
-	if spec.HostNetwork {
+	if p.spec.HostNetwork {
 		shared = append(shared, "hostNetwork=true")
 	}
-	if spec.HostPID {
+	if p.spec.HostPID {
 		shared = append(shared, "hostPID=true")
 	}
-	if spec.HostIPC {
+	if p.spec.HostIPC {
 		shared = append(shared, "hostIPC=true")
 	}
 	if shared == nil {
@@ -28,10 +27,10 @@ func hostNamespaces(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
 }
 
 // hostPaths forbids files of the node.
-func hostPaths(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func hostPaths(p *subject) Violation {
 	var bad []string
-	for i := range spec.Volumes {
-		if v := &spec.Volumes[i]; v.HostPath != nil {
+	for i := range p.spec.Volumes {
+		if v := &p.spec.Volumes[i]; v.HostPath != nil {
 			bad = append(bad, v.Name)
 		}
 	}
@@ -43,10 +42,10 @@ func hostPaths(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
 
 // restrictedVolumes allows only the types of volumes that give access to nothing but objects of the
 // pod's namespace.
-func restrictedVolumes(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func restrictedVolumes(p *subject) Violation {
 	var bad, types []string
-	for i := range spec.Volumes {
-		v := &spec.Volumes[i]
+	for i := range p.spec.Volumes {
+		v := &p.spec.Volumes[i]
 		if !harmless(&v.VolumeSource) {
 			bad, types = append(bad, v.Name), append(types, volumeType(&v.VolumeSource))
 		}
@@ -119,13 +118,13 @@ var sysctls = map[string]Version{
 
 // unsafeSysctls returns the check that allows only the sysctls of a version.
 func unsafeSysctls(version Version) checkFunc {
-	return func(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
-		if spec.SecurityContext == nil {
+	return func(p *subject) Violation {
+		if p.spec.SecurityContext == nil {
 			return Violation{}
 		}
 		var bad []string
-		for i := range spec.SecurityContext.Sysctls {
-			name := spec.SecurityContext.Sysctls[i].Name
+		for i := range p.spec.SecurityContext.Sysctls {
+			name := p.spec.SecurityContext.Sysctls[i].Name
 			if since, known := sysctls[name]; !known || since > version {
 				bad = append(bad, name)
 			}

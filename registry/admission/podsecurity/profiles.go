@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // This file has the checks of profiles that confine processes: AppArmor, SELinux and seccomp.
@@ -23,7 +22,7 @@ const (
 )
 
 // appArmorProfiles forbids to run without a profile of AppArmor, in fields and annotations.
-func appArmorProfiles(m *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func appArmorProfiles(p *subject) Violation {
 	var bad setters
 	var values, annotations []string
 	allowed := func(p *corev1.AppArmorProfile) bool {
@@ -34,15 +33,16 @@ func appArmorProfiles(m *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
 		values = append(values, string(p.Type))
 		return false
 	}
-	if ctx := spec.SecurityContext; ctx != nil {
+	if ctx := p.spec.SecurityContext; ctx != nil {
 		bad.pod = !allowed(ctx.AppArmorProfile)
 	}
-	for c, ctx := range contexts(spec) {
+	for _, c := range p.secured {
+		ctx := c.SecurityContext
 		if !allowed(ctx.AppArmorProfile) {
 			bad.containers = append(bad.containers, c.Name)
 		}
 	}
-	for key, value := range m.Annotations {
+	for key, value := range p.meta.Annotations {
 		if strings.HasPrefix(key, appArmorAnnotation) &&
 			value != "" && value != runtimeProfile && !strings.HasPrefix(value, localProfile) {
 			annotations = append(annotations, key+"="+strconv.Quote(value))
@@ -63,13 +63,14 @@ func appArmorProfiles(m *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
 
 // seLinuxOptions returns the check that allows only certain types of SELinux, and no user and role.
 func seLinuxOptions(types ...string) checkFunc {
-	return func(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+	return func(p *subject) Violation {
 		var bad setters
 		var found seLinuxFaults
-		if ctx := spec.SecurityContext; ctx != nil {
+		if ctx := p.spec.SecurityContext; ctx != nil {
 			bad.pod = found.in(ctx.SELinuxOptions, types)
 		}
-		for c, ctx := range contexts(spec) {
+		for _, c := range p.secured {
+			ctx := c.SecurityContext
 			if found.in(ctx.SELinuxOptions, types) {
 				bad.containers = append(bad.containers, c.Name)
 			}
@@ -118,19 +119,19 @@ func (f *seLinuxFaults) String() string {
 
 // seccompAnnotations forbids to run without a profile of seccomp, in the annotations that set it
 // before 1.19.
-func seccompAnnotations(m *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
-	if len(m.Annotations) == 0 {
+func seccompAnnotations(p *subject) Violation {
+	if len(p.meta.Annotations) == 0 {
 		return Violation{}
 	}
 	var bad []string
 	look := func(key string) {
-		value, ok := m.Annotations[key]
+		value, ok := p.meta.Annotations[key]
 		if ok && value != runtimeProfile && value != dockerProfile && !strings.HasPrefix(value, localProfile) {
 			bad = append(bad, key+"="+strconv.Quote(value))
 		}
 	}
 	look(podSeccomp)
-	for c := range containers(spec) {
+	for _, c := range p.containers {
 		look(containerSeccomp + c.Name)
 	}
 	if bad == nil {
@@ -148,7 +149,7 @@ type seccomp struct {
 	silent bool     // the pod names no profile that is allowed, so each container has to
 }
 
-func seccompOf(spec *corev1.PodSpec) (s seccomp) {
+func seccompOf(p *subject) (s seccomp) {
 	forbids := func(p *corev1.SeccompProfile) bool {
 		if p.Type == corev1.SeccompProfileTypeLocalhost || p.Type == corev1.SeccompProfileTypeRuntimeDefault {
 			return false
@@ -157,11 +158,12 @@ func seccompOf(spec *corev1.PodSpec) (s seccomp) {
 		return true
 	}
 	s.silent = true
-	if ctx := spec.SecurityContext; ctx != nil && ctx.SeccompProfile != nil {
+	if ctx := p.spec.SecurityContext; ctx != nil && ctx.SeccompProfile != nil {
 		s.bad.pod = forbids(ctx.SeccompProfile)
 		s.silent = s.bad.pod
 	}
-	for c, ctx := range contexts(spec) {
+	for _, c := range p.secured {
+		ctx := c.SecurityContext
 		if ctx.SeccompProfile != nil && forbids(ctx.SeccompProfile) {
 			s.bad.containers = append(s.bad.containers, c.Name)
 		}
@@ -170,8 +172,8 @@ func seccompOf(spec *corev1.PodSpec) (s seccomp) {
 }
 
 // seccompProfiles forbids to run without a profile of seccomp.
-func seccompProfiles(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
-	s := seccompOf(spec)
+func seccompProfiles(p *subject) Violation {
+	s := seccompOf(p)
 	return s.forbidden()
 }
 
@@ -185,13 +187,13 @@ func (s *seccomp) forbidden() Violation {
 
 // requiredSeccompProfiles demands that each container, or the pod for it, names a profile of
 // seccomp.
-func requiredSeccompProfiles(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
-	s := seccompOf(spec)
+func requiredSeccompProfiles(p *subject) Violation {
+	s := seccompOf(p)
 	if v := s.forbidden(); v.Reason != "" || !s.silent {
 		return v
 	}
 	var without []string
-	for c := range containers(spec) {
+	for _, c := range p.containers {
 		if c.SecurityContext == nil || c.SecurityContext.SeccompProfile == nil {
 			without = append(without, c.Name)
 		}

@@ -1,22 +1,19 @@
 package podsecurity
 
-import (
-	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/meta"
-)
+import "github.com/coracle-project/coracle/scheme/api/corev1"
 
 // This file has the checks of who a container runs as: a user, or a process of a Windows host.
 
 // runAsNonRoot demands that each container, or the pod for it, says that it does not run as root.
-func runAsNonRoot(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func runAsNonRoot(p *subject) Violation {
 	const reason = "runAsNonRoot != true"
 	var bad setters
 	var silent []string // containers for which nobody says it
 	said := false       // by the pod
-	if ctx := spec.SecurityContext; ctx != nil && ctx.RunAsNonRoot != nil {
+	if ctx := p.spec.SecurityContext; ctx != nil && ctx.RunAsNonRoot != nil {
 		said, bad.pod = *ctx.RunAsNonRoot, !*ctx.RunAsNonRoot
 	}
-	for c := range containers(spec) {
+	for _, c := range p.containers {
 		switch ctx := c.SecurityContext; {
 		case ctx == nil || ctx.RunAsNonRoot == nil:
 			if !said {
@@ -36,12 +33,13 @@ func runAsNonRoot(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
 }
 
 // runAsUser forbids the user 0, which is root.
-func runAsUser(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func runAsUser(p *subject) Violation {
 	var bad setters
-	if ctx := spec.SecurityContext; ctx != nil {
+	if ctx := p.spec.SecurityContext; ctx != nil {
 		bad.pod = ctx.RunAsUser != nil && *ctx.RunAsUser == 0
 	}
-	for c, ctx := range contexts(spec) {
+	for _, c := range p.secured {
+		ctx := c.SecurityContext
 		if ctx.RunAsUser != nil && *ctx.RunAsUser == 0 {
 			bad.containers = append(bad.containers, c.Name)
 		}
@@ -53,12 +51,13 @@ func runAsUser(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
 }
 
 // hostProcesses forbids processes of the host on Windows.
-func hostProcesses(_ *meta.ObjectMeta, spec *corev1.PodSpec) Violation {
+func hostProcesses(p *subject) Violation {
 	var bad setters
-	if ctx := spec.SecurityContext; ctx != nil {
+	if ctx := p.spec.SecurityContext; ctx != nil {
 		bad.pod = isHostProcess(ctx.WindowsOptions)
 	}
-	for c, ctx := range contexts(spec) {
+	for _, c := range p.secured {
+		ctx := c.SecurityContext
 		if isHostProcess(ctx.WindowsOptions) {
 			bad.containers = append(bad.containers, c.Name)
 		}
