@@ -184,7 +184,7 @@ func (p *Plugin) exempted(a *admission.Attributes, why string) {
 // namespace that the cache lacks is looked up in the store.
 func (p *Plugin) policyOf(ctx context.Context, a *admission.Attributes) (podsecurity.Policy, field.ErrorList, error) {
 	namespace, err := p.namespaces.Of(ctx, a, request.Cached)
-	if meta.IsNotFound(err) {
+	if err != nil && meta.IsNotFound(err) { // IsNotFound allocates
 		namespace, err = p.namespaces.Of(ctx, a, request.Consistent)
 	}
 	if err != nil {
