@@ -47,9 +47,6 @@ type row struct {
 // ignoredResource are the objects of a resource that configure an absent plugin.
 type ignoredResource struct {
 	resource meta.GroupResource
-	// says reports whether a write that turns old into obj would configure the plugin. old is nil
-	// for a create. If says is nil, every write does.
-	says func(obj, old meta.Object) bool
 }
 
 // table has all plugins of kube-apiserver 1.36 in their order, and then two plugins whose work

@@ -86,6 +86,7 @@ type podSecurityGame struct {
 	namespaces map[string]map[string]string // labels, of those that a cache has
 	stored     map[string]map[string]string // of those that only the store has
 	pods       map[string][]*corev1.Pod
+	ourPods    map[string][]*ourcore.Pod // the same
 	ours       *podguard.Plugin
 	lookUp     *admission.Namespaces
 	theirs     theiradmission.ValidationInterface
@@ -104,7 +105,8 @@ func newPodSecurityGame(t *testing.T, rnd *rand.Rand) *podSecurityGame {
 
 // populate makes the world anew.
 func (g *podSecurityGame) populate() {
-	g.namespaces, g.stored, g.pods = map[string]map[string]string{}, map[string]map[string]string{}, map[string][]*corev1.Pod{}
+	g.namespaces, g.stored = map[string]map[string]string{}, map[string]map[string]string{}
+	g.pods, g.ourPods = map[string][]*corev1.Pod{}, map[string][]*ourcore.Pod{}
 	known := informers.NewSharedInformerFactory(nil, 0)
 	client := fake.NewSimpleClientset()
 	for _, name := range securedNamespaces {
@@ -124,12 +126,17 @@ func (g *podSecurityGame) populate() {
 			if chance(g.rnd, 2) {
 				pod.OwnerReferences = []metav1.OwnerReference{{UID: types.UID(fmt.Sprint(g.rnd.IntN(3))), Controller: new(!chance(g.rnd, 4))}}
 			}
-			g.pods[name] = append(g.pods[name], pod)
+			g.addPod(name, pod)
 			must(known.Core().V1().Pods().Informer().GetIndexer().Add(pod))
 		}
 	}
 	for !g.configure(known, client) {
 	}
+}
+
+func (g *podSecurityGame) addPod(namespace string, pod *corev1.Pod) {
+	g.pods[namespace] = append(g.pods[namespace], pod)
+	g.ourPods[namespace] = append(g.ourPods[namespace], toOurs[ourcore.Pod](g.t, pod))
 }
 
 // configure makes the plugins with a random configuration. It reports whether the configuration is
@@ -189,8 +196,8 @@ func (g *podSecurityGame) namespace(_ context.Context, name string, fresh reques
 // listPods is a podguard.Pods.
 func (g *podSecurityGame) listPods(_ context.Context, namespace string) (int, iter.Seq2[*ourcore.Pod, error], error) {
 	return len(g.pods[namespace]), func(yield func(*ourcore.Pod, error) bool) {
-		for _, pod := range g.pods[namespace] {
-			if !yield(toOurs[ourcore.Pod](g.t, pod), nil) {
+		for _, pod := range g.ourPods[namespace] {
+			if !yield(pod, nil) {
 				return
 			}
 		}
@@ -404,7 +411,7 @@ func TestPodSecurityOfMany(t *testing.T) {
 	rnd := random("pod security of many")
 	for range max(1, times(4)) {
 		g := newPodSecurityGame(t, rnd)
-		g.namespaces, g.pods = map[string]map[string]string{}, map[string][]*corev1.Pod{}
+		g.pods, g.ourPods = map[string][]*corev1.Pod{}, map[string][]*ourcore.Pod{}
 		some := []*corev1.Pod{}
 		for range 8 {
 			some = append(some, randomSecuredPod(rnd))
@@ -415,7 +422,7 @@ func TestPodSecurityOfMany(t *testing.T) {
 			if chance(rnd, 2) {
 				pod.OwnerReferences = []metav1.OwnerReference{{UID: types.UID(fmt.Sprint(rnd.IntN(3000))), Controller: new(true)}}
 			}
-			g.pods["a"] = append(g.pods["a"], pod)
+			g.addPod("a", pod)
 		}
 		config := oneOf(rnd, "", "apiVersion: pod-security.admission.config.k8s.io/v1\nkind: PodSecurityConfiguration\nexemptions: {runtimeClasses: [kata]}\n")
 		them := &delegate.Admission{
