@@ -24,14 +24,15 @@ const module = "github.com/coracle-project/coracle"
 
 // allowed are the rooms that a room may import, itself apart. A new edge is a design decision.
 var allowed = map[string][]string{
-	"scheme/configfile": {}, // files are bounded the same way for every room
-	"scheme":            {"scheme/configfile"},
-	"storage":           {"scheme/configfile"},
-	"router/request":    {"scheme"},
-	"router/callout":    {"scheme", "scheme/configfile"},
-	"router":            {"scheme", "router/request"},
-	"filters":           {"scheme", "scheme/configfile", "router/request", "router/callout"},
-	"registry":          {"scheme", "storage", "router/request", "router/callout"},
+	"scheme/configfile":              {}, // files are bounded the same way for every room
+	"scheme":                         {"scheme/configfile"},
+	"storage":                        {"scheme/configfile"},
+	"router/request":                 {"scheme"},
+	"router/callout":                 {"scheme", "scheme/configfile"},
+	"router":                         {"scheme", "router/request"},
+	"filters":                        {"scheme", "scheme/configfile", "router/request", "router/callout"},
+	"registry":                       {"scheme", "storage", "router/request", "router/callout", "registry/admission/podsecurity"},
+	"registry/admission/podsecurity": {"scheme"}, // judges pods, and knows no request and no store
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",

@@ -166,8 +166,7 @@ func documentPlugins(b *bytes.Buffer) {
 Names for --enable-admission-plugins, --disable-admission-plugins and --admission-control, in the order in which plugins run. All that are
 here are on by default, but for NodeRestriction, which is on where --authorization-mode has Node.
 
-A client that writes an object of a resource in the last column is warned that the object has no effect. For a namespace this holds only
-if it has a label ` + "`pod-security.kubernetes.io/*`" + ` other than ` + "`privileged`" + `.
+A client that writes an object of a resource in the last column is warned that the object has no effect.
 
 | plugin | by default in kube-apiserver | here | warned of |
 |---|---|---|---|

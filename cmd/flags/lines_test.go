@@ -110,7 +110,8 @@ func TestValueLines(t *testing.T) {
 	for _, tt := range []struct{ args, line, err string }{
 		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
 		{"--enable-admission-plugins=RuntimeClass", "admission plugin is absent plugin=RuntimeClass consequence=RuntimeClasses do not change pods, and pods may name any", ""},
-		{"--enable-admission-plugins=PodSecurity", "", "--enable-admission-plugins: PodSecurity is refused: this server does not have the plugin, so pods may do what the labels of their namespace forbid"},
+		{"--enable-admission-plugins=PodSecurity", "", ""},
+		{"--enable-admission-plugins=ResourceQuota", "", "--enable-admission-plugins: ResourceQuota is refused: this server does not have the plugin, so ResourceQuotas bound nothing"},
 		{"--admission-control=ImagePolicyWebhook", "", "--admission-control: ImagePolicyWebhook is refused: this server does not have the plugin, so nobody is asked about images"},
 		{"--disable-admission-plugins=PodSecurity,ServiceAccount", "", ""},
 		{"--feature-gates=CBORServingAndStorage=true,OpenAPIEnums=false", "feature gates have no effect gates=[CBORServingAndStorage=true OpenAPIEnums=false]", ""},

@@ -110,10 +110,7 @@ func (u *ignoredResource) warn(groups []generic.Group, text string) {
 				if others != nil {
 					list = others(obj, old)
 				}
-				if u.says == nil || u.says(obj, old) {
-					list = append(list, text)
-				}
-				return list
+				return append(list, text)
 			}
 		}
 	}

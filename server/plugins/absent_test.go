@@ -52,14 +52,14 @@ func TestAbsentPluginsAtStart(t *testing.T) {
 			all = append(all, p.Name)
 		}
 	}
-	butOne = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "PodSecurity" })
+	butOne = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "ServiceAccount" })
 	for _, tt := range []struct {
 		name   string
 		change func(*server.Config)
 		want   [][]string
 	}{
 		{"all", func(*server.Config) {}, [][]string{all}},
-		{"all but one", func(c *server.Config) { c.Admission.Disable = []string{"PodSecurity", "Priority"} }, [][]string{butOne}},
+		{"all but one", func(c *server.Config) { c.Admission.Disable = []string{"ServiceAccount", "Priority"} }, [][]string{butOne}},
 		{"all disabled", func(c *server.Config) { c.Admission.Disable = all }, nil},
 		{"groups of one's own", func(c *server.Config) { c.API.Groups = ownGroup() }, nil},
 		{"only definitions", func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly }, nil},
@@ -84,9 +84,6 @@ func TestAbsentPluginCannotBeEnabled(t *testing.T) {
 // unheededObjects are objects that would configure an absent plugin, and patches of them, by
 // resource.
 var unheededObjects = map[string]struct{ path, object, change string }{
-	"namespaces": {"/api/v1/namespaces",
-		`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"NAME","labels":{"pod-security.kubernetes.io/enforce":"restricted"}}}`,
-		`{"metadata":{"labels":{"pod-security.kubernetes.io/warn":"baseline"}}}`},
 	"validatingwebhookconfigurations": {registrations + "validatingwebhookconfigurations",
 		registered("ValidatingWebhookConfiguration", `"webhooks":[]`), labelled},
 	"mutatingwebhookconfigurations": {registrations + "mutatingwebhookconfigurations",
@@ -151,7 +148,7 @@ func TestWarningsOfAbsentPlugins(t *testing.T) {
 			}{
 				{"create", "POST", example.path, object("a"), "application/json", true},
 				{"dry run", "POST", example.path + "?dryRun=All", object("b"), "application/json", true},
-				{"update", "PUT", one, "", "application/json", gr.Resource != "namespaces"}, // its labels stay
+				{"update", "PUT", one, "", "application/json", true},
 				{"patch", "PATCH", one, example.change, "application/merge-patch+json", true},
 				{"apply", "PATCH", example.path + "/c?fieldManager=m", object("c"), "application/apply-patch+yaml", true},
 				{"read", "GET", one, "", "application/json", false},

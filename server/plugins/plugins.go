@@ -26,7 +26,8 @@
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
-// Read: config.go, table.go, plugins.go, configfile.go, objects.go, absent.go, metrics.go.
+// Read: config.go, table.go, plugins.go, configfile.go, objects.go, absent.go, metrics.go,
+// podsecurity.go.
 package plugins
 
 import (
@@ -124,13 +125,14 @@ type needs struct {
 	may           request.Authorizer
 	namespaces    *admission.Namespaces // looks up the namespace of a write, once for all plugins
 	nodeLabels    admission.NodeLabels
+	metrics       prometheus.Registerer // for plugins with metrics of their own
 }
 
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
 	return &needs{
 		config: c, stores: n.Stores, may: n.Authorizer,
-		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels,
+		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels, metrics: n.Metrics,
 	}
 }
 

@@ -1,8 +1,6 @@
 package plugins
 
 import (
-	"strings"
-
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/noderestriction"
@@ -50,9 +48,6 @@ type row struct {
 // ignoredResource are the objects of a resource that configure an absent plugin.
 type ignoredResource struct {
 	resource meta.GroupResource
-	// says reports whether a write that turns old into obj would configure the plugin. old is nil
-	// for a create. If says is nil, every write does.
-	says func(obj, old meta.Object) bool
 }
 
 // table has all plugins of kube-apiserver 1.36 in their order, and then two plugins whose work
@@ -83,9 +78,7 @@ var table = []row{
 	{name: "AlwaysPullImages", guards: true,
 		consequence: "pods could use images of others without having a right to pull them"},
 	{name: "ImagePolicyWebhook", guards: true, consequence: "nobody is asked about images"},
-	{name: "PodSecurity", on: byDefault, guards: true,
-		consequence: "pods may do what the labels of their namespace forbid",
-		ignored:     []ignoredResource{{namespaces, limitsPods}}},
+	{name: "PodSecurity", on: byDefault, reads: []meta.GroupResource{namespaces}, make: newPodSecurity},
 	{name: "PodNodeSelector", guards: true, consequence: "pods may go to any node"},
 	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses},
 		make: func(n *needs) (admission.Plugin, error) {
@@ -173,21 +166,4 @@ var (
 // registration returns a resource of the group admissionregistration.k8s.io.
 func registration(resource string) meta.GroupResource {
 	return meta.GroupResource{Group: admissionregistrationv1.GroupVersion.Group, Resource: resource}
-}
-
-// limitsPods reports whether a write of a namespace adds or changes a label of Pod Security
-// Admission (pod-security.kubernetes.io/enforce, warn, audit and their versions). The level
-// privileged does not count, because it forbids nothing.
-func limitsPods(obj, old meta.Object) bool {
-	var before map[string]string
-	if old != nil {
-		before = old.GetObjectMeta().Labels
-	}
-	for key, value := range obj.GetObjectMeta().Labels {
-		had, has := before[key]
-		if strings.HasPrefix(key, "pod-security.kubernetes.io/") && value != "privileged" && (!has || had != value) {
-			return true
-		}
-	}
-	return false
 }
