@@ -246,7 +246,7 @@ func (w *write) baptize() error {
 	}
 	m.UID = NewUID()
 	if m.GenerateName != "" && m.Name == "" {
-		m.Name = generateName(m.GenerateName)
+		m.Name = GenerateName(m.GenerateName)
 	}
 	return nil
 }

@@ -31,10 +31,10 @@ func NewUID() meta.UID {
 	return meta.UID(meta.UUID(random))
 }
 
-// generateName appends five random characters to base. It cuts base so that the name has at most 63
+// GenerateName appends five random characters to base. It cuts base so that the name has at most 63
 // characters, the length of a DNS label. The alphabet is that of Kubernetes: it has no vowels, so
 // that no words appear, and no characters that look alike.
-func generateName(base string) string {
+func GenerateName(base string) string {
 	const alphabet, suffix, maxLength = "bcdfghjklmnpqrstvwxz2456789", 5, 63
 	if len(base) > maxLength-suffix {
 		base = base[:maxLength-suffix]

@@ -79,7 +79,7 @@ func TestNodeGraph(t *testing.T) {
 	g.DeleteVolume("pv")
 	want("the volume is gone", allow, pass, pass)
 	mirror := podOn("a", "p")
-	mirror.Annotations = map[string]string{mirrorAnnotation: ""}
+	mirror.Annotations = map[string]string{corev1.MirrorPodAnnotation: ""}
 	g.SetPod(mirror)
 	want("a mirror", pass, pass, pass)
 	g.DeletePod("ns", "p")

@@ -96,7 +96,7 @@ func NewNodeGraph() *NodeGraph {
 func (g *NodeGraph) SetPod(pod *corev1.Pod) {
 	defer g.took("AddPod", time.Now())
 	uses := []vertex{vertexOf(podSort, pod.Namespace, pod.Name)}
-	if _, mirror := pod.Annotations[mirrorAnnotation]; !mirror {
+	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotation]; !mirror {
 		uses = append(uses, podNeeds(pod)...)
 	}
 	g.setOwner(pod.Spec.NodeName, uses)

@@ -10,9 +10,6 @@ import (
 // This file lists what a kubelet reads to run a pod: podNeeds for the pod, volumeNeeds for a
 // persistent volume. NodeGraph calls both.
 
-// mirrorAnnotation marks mirror pods, which show the static pods of a kubelet.
-const mirrorAnnotation = "kubernetes.io/config.mirror"
-
 // podNeeds returns the objects that a kubelet reads to run a pod: service account, secrets,
 // configmaps, claims.
 func podNeeds(pod *corev1.Pod) []vertex {

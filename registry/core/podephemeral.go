@@ -68,6 +68,6 @@ func checkEphemeralUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.Error
 // isMirror reports whether a pod is the mirror of a static pod. The kubelet runs a static pod from
 // a local manifest, so a change of its mirror in the API has no effect.
 func isMirror(pod *corev1.Pod) bool {
-	_, ok := pod.Annotations[podspec.MirrorAnnotation]
+	_, ok := pod.Annotations[corev1.MirrorPodAnnotation]
 	return ok
 }

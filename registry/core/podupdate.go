@@ -248,7 +248,7 @@ func podAnnotationsUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.Error
 		switch {
 		case strings.HasPrefix(key, podspec.AppArmorAnnotationPrefix):
 			errs = append(errs, field.Forbidden(p.Key(key), "may not remove or update AppArmor annotations"))
-		case key == podspec.MirrorAnnotation:
+		case key == corev1.MirrorPodAnnotation:
 			errs = append(errs, field.Forbidden(p.Key(key), "may not remove or update mirror pod annotation"))
 		}
 	}
@@ -259,7 +259,7 @@ func podAnnotationsUpdate(rules podspec.Rules, pod, old *corev1.Pod) field.Error
 		switch {
 		case strings.HasPrefix(key, podspec.AppArmorAnnotationPrefix):
 			errs = append(errs, field.Forbidden(p.Key(key), "may not add AppArmor annotations"))
-		case key == podspec.MirrorAnnotation:
+		case key == corev1.MirrorPodAnnotation:
 			errs = append(errs, field.Forbidden(p.Key(key), "may not add mirror pod annotation"))
 		}
 	}

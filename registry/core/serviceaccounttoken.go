@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/authenticationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -69,7 +70,7 @@ const (
 // kubeletToken is the duration that the ServiceAccount admission plugin writes into the token
 // volumes of pods (kube-api-access), and that kubelet therefore requests. The odd 7 seconds tell
 // such a request from one that somebody wrote by hand.
-const kubeletToken = (60*60 + 7) * time.Second
+const kubeletToken = admission.TokenSeconds * time.Second
 
 // accountToken declares the subresource token, which answers a TokenRequest with the same object
 // and a token in its status.

@@ -19,8 +19,6 @@ import (
 // Annotations of pods that have a meaning for the server. Those that end in a slash are prefixes:
 // the name of a container follows.
 const (
-	// MirrorAnnotation marks the mirror of a static pod. Its value is a hash of the pod's file.
-	MirrorAnnotation = "kubernetes.io/config.mirror"
 	// AppArmorAnnotationPrefix begins the annotation with the AppArmor profile of a container.
 	AppArmorAnnotationPrefix = "container.apparmor.security.beta.kubernetes.io/"
 
@@ -44,8 +42,8 @@ const (
 // of p, others as a map key, as in kube-apiserver.
 func (r Rules) Annotations(p *field.Path, annotations map[string]string, spec *corev1.PodSpec) field.ErrorList {
 	var errs field.ErrorList
-	if value, ok := annotations[MirrorAnnotation]; ok && spec.NodeName == "" {
-		errs = append(errs, field.Invalid(p.Key(MirrorAnnotation), value,
+	if value, ok := annotations[corev1.MirrorPodAnnotation]; ok && spec.NodeName == "" {
+		errs = append(errs, field.Invalid(p.Key(corev1.MirrorPodAnnotation), value,
 			"must set spec.nodeName if mirror pod annotation is set"))
 	}
 	if cost, ok := annotations[deletionCostAnnotation]; ok && !validDeletionCost(cost) && !r.was.hadInvalidCost() {

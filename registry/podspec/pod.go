@@ -39,7 +39,7 @@ func (r Rules) AfterTemplate(t *corev1.PodTemplateSpec) Rules {
 func (r Rules) Pod(pod *corev1.Pod) field.ErrorList {
 	p := field.NewPath("spec")
 	errs := r.Annotations(field.NewPath("metadata", "annotations"), pod.Annotations, &pod.Spec)
-	_, static := pod.Annotations[MirrorAnnotation]
+	_, static := pod.Annotations[corev1.MirrorPodAnnotation]
 	c := &specCheck{Rules: r, spec: &pod.Spec, pod: true, podName: pod.Name, static: static}
 	errs = append(errs, c.check(p)...)
 	if pod.Spec.ServiceAccountName == "" {

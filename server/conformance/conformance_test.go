@@ -63,9 +63,10 @@ var engines = []engine{
 	}},
 }
 
-// start runs a server that resembles the recorded one: no controllers, a user alice without rights
-// of her own, and no warnings about absent admission plugins. (Scenarios that need those plugins
-// are in waiting_test.go.)
+// start runs a server that resembles the recorded one: no controllers, so no service accounts in
+// new namespaces and no plugin ServiceAccount, a user alice without rights of her own, and no
+// warnings about absent admission plugins. (Scenarios that need those plugins are in
+// waiting_test.go.)
 func start(t *testing.T, cfg server.Config) *target {
 	t.Helper()
 	tokens, err := authn.ReadTokens(strings.NewReader("alice-token,alice,alice,dev\n"))
@@ -73,6 +74,7 @@ func start(t *testing.T, cfg server.Config) *target {
 		t.Fatal(err)
 	}
 	cfg.Controllers = []string{}
+	cfg.Admission.Disable = []string{"ServiceAccount"}
 	for _, p := range plugins.Table() {
 		if p.Default && !p.Here {
 			cfg.Admission.Disable = append(cfg.Admission.Disable, p.Name)

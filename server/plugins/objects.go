@@ -53,6 +53,12 @@ func (s reader) selectable(
 	return found, true, err
 }
 
+// accounts returns an admission.ServiceAccounts. On a server that does not serve service accounts,
+// there are none.
+func accounts(stores registry.Stores) admission.ServiceAccounts {
+	return registry.NewObjectMemo[*corev1.ServiceAccount](stores, serviceAccounts).Get
+}
+
 // nodeObjects implements noderestriction.Objects, with consistent reads.
 type nodeObjects struct{ stores registry.Stores }
 

@@ -67,8 +67,10 @@ var table = []row{
 			ranges := registry.NewNamespaceMemo[*corev1.LimitRange](n.stores, limitRanges)
 			return admission.NewLimitRanger(ranges.List), nil
 		}},
-	{name: "ServiceAccount", on: byDefault,
-		consequence: "pods get no service account and no token, and may name any service account"},
+	{name: "ServiceAccount", on: byDefault, reads: []meta.GroupResource{serviceAccounts},
+		make: func(n *needs) (admission.Plugin, error) {
+			return admission.NewServiceAccount(accounts(n.stores), registry.GenerateName), nil
+		}},
 	{name: "NodeRestriction", on: withKubelets, make: func(n *needs) (admission.Plugin, error) {
 		return noderestriction.New(nodeObjects{n.stores}, n.may), nil
 	}},
@@ -161,6 +163,7 @@ var (
 	priorityClasses = meta.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
 	limitRanges     = meta.GroupResource{Resource: "limitranges"}
 	resourceQuotas  = meta.GroupResource{Resource: "resourcequotas"}
+	serviceAccounts = meta.GroupResource{Resource: "serviceaccounts"}
 )
 
 // registration returns a resource of the group admissionregistration.k8s.io.

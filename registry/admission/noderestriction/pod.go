@@ -42,8 +42,6 @@ func (w *nodeWrite) pod() error {
 	return w.Forbidden("unexpected operation %q, node %q can only create and delete mirror pods", w.Operation, w.node)
 }
 
-const mirrorAnnotation = "kubernetes.io/config.mirror"
-
 // mirrorPod lets a kubelet create mirror pods, which show the static pods that it runs. They must
 // not refer to secrets or other objects: the authorizer would then let the kubelet read these
 // objects.
@@ -52,9 +50,9 @@ func (w *nodeWrite) mirrorPod() error {
 	if !ok {
 		return w.unexpected(w.Object)
 	}
-	if _, mirror := pod.Annotations[mirrorAnnotation]; !mirror {
+	if _, mirror := pod.Annotations[corev1.MirrorPodAnnotation]; !mirror {
 		return w.Forbidden(
-			"pod does not have %q annotation, node %q can only create mirror pods", mirrorAnnotation, w.node,
+			"pod does not have %q annotation, node %q can only create mirror pods", corev1.MirrorPodAnnotation, w.node,
 		)
 	}
 	if pod.Spec.NodeName != w.node {

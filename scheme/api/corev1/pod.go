@@ -13,6 +13,10 @@ type Pod struct {
 	Status PodStatus `json:"status,omitempty" pb:"3"`
 }
 
+// MirrorPodAnnotation marks a mirror pod, which shows a static pod of a kubelet. Its value is a hash
+// of the static pod's file.
+const MirrorPodAnnotation = "kubernetes.io/config.mirror"
+
 // PodSpec describes a pod.
 type PodSpec struct {
 	// Volumes that containers can mount.
