@@ -38,6 +38,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -124,6 +125,8 @@ type needs struct {
 	may           request.Authorizer
 	namespaces    *admission.Namespaces // looks up the namespace of a write, once for all plugins
 	nodeLabels    admission.NodeLabels
+	// storageClasses are read by the plugins for claims, which share the decoded classes.
+	storageClasses *registry.ListMemo[*storagev1.StorageClass]
 }
 
 func newNeeds(c *Config, n *Needs) *needs {
@@ -131,6 +134,7 @@ func newNeeds(c *Config, n *Needs) *needs {
 	return &needs{
 		config: c, stores: n.Stores, may: n.Authorizer,
 		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels,
+		storageClasses: registry.NewListMemo[*storagev1.StorageClass](n.Stores, storageClasses),
 	}
 }
 
