@@ -145,6 +145,13 @@ var controllerSet = []controllerEntry{
 		make:   func(e controllerEnv) runner { return &volumeloops.ClassProtection{Informers: e.in, Log: e.log} },
 	},
 	{
+		name:   "persistentvolume-binder-controller",
+		short:  "persistentvolume-binder",
+		yields: true,
+		needs:  []meta.GroupResource{storageClasses, volumes, claims},
+		make:   func(e controllerEnv) runner { return &volumeloops.DefaultClass{Informers: e.in, Log: e.log} },
+	},
+	{
 		name: "service-cidr-controller", yields: true, needs: []meta.GroupResource{serviceCIDRs, ipAddresses},
 		make: func(e controllerEnv) runner {
 			return &serviceloops.ServiceCIDR{

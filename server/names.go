@@ -16,6 +16,7 @@ var (
 	volumeAttachments         = meta.GroupResource{Group: "storage.k8s.io", Resource: "volumeattachments"}
 	csiDrivers                = meta.GroupResource{Group: "storage.k8s.io", Resource: "csidrivers"}
 	resourceSlices            = meta.GroupResource{Group: "resource.k8s.io", Resource: "resourceslices"}
+	storageClasses            = meta.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}
 	volumeClasses             = meta.GroupResource{Group: "storage.k8s.io", Resource: "volumeattributesclasses"}
 	services                  = meta.GroupResource{Resource: "services"}
 	serviceCIDRs              = meta.GroupResource{Group: "networking.k8s.io", Resource: "servicecidrs"}

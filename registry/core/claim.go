@@ -222,9 +222,10 @@ func claimCells(c *corev1.PersistentVolumeClaim, now time.Time) []any {
 	if spec.VolumeName != "" {
 		capacity, modes = amountText(c.Status.Capacity), accessModes(c.Status.AccessModes)
 	}
+	class, _ := corev1.StorageClassOf(&c.ObjectMeta, spec.StorageClassName)
 	return []any{
 		c.Name, phaseOf(&c.ObjectMeta, string(c.Status.Phase)), spec.VolumeName, capacity, modes,
-		classOf(&c.ObjectMeta, spec.StorageClassName), orUnset(spec.VolumeAttributesClassName),
+		class, orUnset(spec.VolumeAttributesClassName),
 		registry.Age(&c.ObjectMeta, now), orUnset(spec.VolumeMode),
 	}
 }

@@ -171,9 +171,10 @@ func volumeCells(v *corev1.PersistentVolume, now time.Time) []any {
 	if ref := spec.ClaimRef; ref != nil {
 		claim = ref.Namespace + "/" + ref.Name
 	}
+	class, _ := corev1.StorageClassOf(&v.ObjectMeta, &spec.StorageClassName)
 	return []any{
 		v.Name, amountText(spec.Capacity), accessModes(spec.AccessModes), string(spec.PersistentVolumeReclaimPolicy),
-		phaseOf(&v.ObjectMeta, string(v.Status.Phase)), claim, classOf(&v.ObjectMeta, &spec.StorageClassName),
+		phaseOf(&v.ObjectMeta, string(v.Status.Phase)), claim, class,
 		orUnset(spec.VolumeAttributesClassName), v.Status.Reason, registry.Age(&v.ObjectMeta, now),
 		orUnset(spec.VolumeMode),
 	}
@@ -210,14 +211,6 @@ func phaseOf(m *meta.ObjectMeta, phase string) string {
 		return "Terminating"
 	}
 	return phase
-}
-
-// classOf returns the storage class. The beta annotation overrides the field.
-func classOf(m *meta.ObjectMeta, class *string) string {
-	if name, ok := m.Annotations[corev1.BetaStorageClassAnnotation]; ok {
-		return name
-	}
-	return scheme.OrZero(class)
 }
 
 // orUnset prints an optional text, "<unset>" for nil.

@@ -31,7 +31,7 @@ func ingressClasses() registry.Resource {
 			},
 			Cells: func(c *networkingv1.IngressClass, now time.Time) []any {
 				name := c.Name
-				if c.Annotations[networkingv1.IsDefaultIngressClassAnnotation] == "true" {
+				if c.IsDefault() {
 					name += " (default)"
 				}
 				return []any{name, c.Spec.Controller, parametersCell(c.Spec.Parameters),

@@ -169,16 +169,11 @@ func storageClassWarnings(c, _ *storagev1.StorageClass) []string {
 	return warnings
 }
 
-// defaultMarks are the annotations that, with the value "true", make a class the default for claims
-// that name no class. The second is the name of an older release.
-var defaultMarks = []string{"storageclass.kubernetes.io/is-default-class",
-	"storageclass.beta.kubernetes.io/is-default-class"}
-
 // storageClassCells returns the cells of a table's row. A field that is not set is shown with its
 // default.
 func storageClassCells(c *storagev1.StorageClass, now time.Time) []any {
 	name := c.Name
-	if slices.ContainsFunc(defaultMarks, func(mark string) bool { return c.Annotations[mark] == "true" }) {
+	if c.IsDefault() {
 		name += " (default)"
 	}
 	policy, mode := corev1.PersistentVolumeReclaimDelete, storagev1.VolumeBindingImmediate

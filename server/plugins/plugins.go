@@ -39,6 +39,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -126,6 +127,8 @@ type needs struct {
 	namespaces    *admission.Namespaces // looks up the namespace of a write, once for all plugins
 	nodeLabels    admission.NodeLabels
 	metrics       prometheus.Registerer // for plugins with metrics of their own
+	// storageClasses are read by the plugins for claims, which share the decoded classes.
+	storageClasses *registry.ListMemo[*storagev1.StorageClass]
 }
 
 func newNeeds(c *Config, n *Needs) *needs {
@@ -133,6 +136,7 @@ func newNeeds(c *Config, n *Needs) *needs {
 	return &needs{
 		config: c, stores: n.Stores, may: n.Authorizer,
 		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels, metrics: n.Metrics,
+		storageClasses: registry.NewListMemo[*storagev1.StorageClass](n.Stores, storageClasses),
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"github.com/coracle-project/coracle/registry/admission/noderestriction"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/networkingv1"
+	"github.com/coracle-project/coracle/scheme/api/nodev1"
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -96,15 +98,23 @@ var table = []row{
 	{name: "EventRateLimit", guards: true, consequence: "nothing bounds events but what bounds all requests"},
 	{name: "ExtendedResourceToleration",
 		consequence: "pods get no tolerations for the extended resources that they ask for"},
-	{name: "DefaultStorageClass", on: byDefault, consequence: "claims that name no storage class get none"},
+	{name: "DefaultStorageClass", on: byDefault, reads: []meta.GroupResource{storageClasses},
+		make: func(n *needs) (admission.Plugin, error) {
+			return admission.NewDefaultStorageClass(n.storageClasses), nil
+		}},
 	{name: "StorageObjectInUseProtection", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.StorageObjectInUseProtection{}, nil
 	}},
 	{name: "PodGroupProtection", on: byDefault, consequence: "pod groups, which are not served, get no finalizer"},
 	{name: "OwnerReferencesPermissionEnforcement", guards: true,
 		consequence: "who may write an object may name any owner"},
-	{name: "PersistentVolumeClaimResize", on: byDefault, guards: true, consequence: "any claim may ask for more"},
-	{name: "RuntimeClass", on: byDefault, consequence: "RuntimeClasses do not change pods, and pods may name any"},
+	{name: "PersistentVolumeClaimResize", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewPersistentVolumeClaimResize(n.storageClasses), nil
+	}},
+	{name: "RuntimeClass", on: byDefault, reads: []meta.GroupResource{runtimeClasses},
+		make: func(n *needs) (admission.Plugin, error) {
+			return admission.NewRuntimeClass(registry.NewListMemo[*nodev1.RuntimeClass](n.stores, runtimeClasses)), nil
+		}},
 	{name: "CertificateApproval", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewCertificateApproval(n.may), nil
 	}},
@@ -116,7 +126,11 @@ var table = []row{
 	{name: "CertificateSubjectRestriction", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.CertificateSubjectRestriction{}, nil
 	}},
-	{name: "DefaultIngressClass", on: byDefault, consequence: "ingresses that name no class get none"},
+	{name: "DefaultIngressClass", on: byDefault, reads: []meta.GroupResource{ingressClasses},
+		make: func(n *needs) (admission.Plugin, error) {
+			return admission.NewDefaultIngressClass(
+				registry.NewListMemo[*networkingv1.IngressClass](n.stores, ingressClasses)), nil
+		}},
 	{name: "DenyServiceExternalIPs", guards: true, consequence: "services may have externalIPs"},
 	{name: "PodTopologyLabels", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewPodTopologyLabels(n.nodeLabels), nil
@@ -160,6 +174,9 @@ var (
 	claims          = meta.GroupResource{Resource: "persistentvolumeclaims"}
 	volumes         = meta.GroupResource{Resource: "persistentvolumes"}
 	csiDrivers      = meta.GroupResource{Group: "storage.k8s.io", Resource: "csidrivers"}
+	storageClasses  = meta.GroupResource{Group: "storage.k8s.io", Resource: "storageclasses"}
+	ingressClasses  = meta.GroupResource{Group: "networking.k8s.io", Resource: "ingressclasses"}
+	runtimeClasses  = meta.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}
 	priorityClasses = meta.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}
 	limitRanges     = meta.GroupResource{Resource: "limitranges"}
 	resourceQuotas  = meta.GroupResource{Resource: "resourcequotas"}

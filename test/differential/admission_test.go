@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta/testrestmapper"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
@@ -114,9 +116,17 @@ func (describedKinds) Schema(string) ([]byte, error) {
 // ServerRelativeURL implements openapi.GroupVersion.
 func (describedKinds) ServerRelativeURL() string { return "/openapi/v3/api/v1" }
 
-// basicWorld are objects of every cluster that admission looks for, and a node with labels.
+// isolated is the runtime class that an example of a pod names. Both sides have it.
+var isolated = &nodev1.RuntimeClass{
+	TypeMeta: metav1.TypeMeta{APIVersion: "node.k8s.io/v1", Kind: "RuntimeClass"}, ObjectMeta: metav1.ObjectMeta{Name: "isolated"}, Handler: "runsc",
+	Overhead: &nodev1.Overhead{PodFixed: corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("64Mi")}},
+}
+
+// basicWorld are objects of every cluster that admission looks for, a runtime class, and a node with
+// labels.
 func basicWorld() []runtime.Object {
 	list := []runtime.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: zonedNode, Labels: zonedLabels}}}
+	list = append(list, isolated.DeepCopy())
 	for _, class := range schedulinghelpers.SystemPriorityClasses() {
 		legacyscheme.Scheme.Default(class) // as if it had been created
 		list = append(list, class)

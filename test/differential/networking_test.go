@@ -15,7 +15,7 @@ func init() {
 	}
 	add(
 		Row{Kind: networking("Ingress"), Resource: "ingresses", Big: true, REST: withStatus(ingressstore.NewREST)},
-		Row{Kind: networking("IngressClass"), Resource: "ingressclasses", Cluster: true, REST: alone(ingressclassstore.NewREST)},
+		Row{Kind: networking("IngressClass"), Resource: "ingressclasses", Cluster: true, Alone: true, REST: alone(ingressclassstore.NewREST)},
 		Row{Kind: networking("NetworkPolicy"), Resource: "networkpolicies", Big: true, REST: alone(networkpolicystore.NewREST)},
 		Row{Kind: networking("IPAddress"), Resource: "ipaddresses", Cluster: true, REST: alone(ipaddressstore.NewREST)},
 		Row{Kind: networking("ServiceCIDR"), Resource: "servicecidrs", Cluster: true, REST: withStatus(servicecidrstore.NewREST)},

@@ -7,5 +7,5 @@ import (
 
 func init() {
 	class := schema.GroupVersionKind{Group: "node.k8s.io", Version: "v1", Kind: "RuntimeClass"}
-	add(Row{Kind: class, Resource: "runtimeclasses", Cluster: true, REST: alone(runtimeclassstore.NewREST)})
+	add(Row{Kind: class, Resource: "runtimeclasses", Cluster: true, Alone: true, REST: alone(runtimeclassstore.NewREST)})
 }

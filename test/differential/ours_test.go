@@ -70,7 +70,11 @@ func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConf
 		Serving:     server.ServingConfig{Debug: inspect.Config{LogDir: t.TempDir()}}, // as when Kubernetes' documents of OpenAPI were copied
 		Controllers: []string{},
 	})
-	return &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme, server: s.Server}
+	o := &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme, server: s.Server}
+	if a := ask(o, http.MethodPost, "/apis/node.k8s.io/v1/runtimeclasses", encode(isolated)); !a.accepted() {
+		t.Fatal(indent(a.Body))
+	}
+	return o
 }
 
 // ServeHTTP handles a request of the administrator's.

@@ -28,7 +28,7 @@ func init() {
 			s, status, err := claimstore.NewREST(o)
 			return Doors{"": s, "status": status}, err
 		}},
-		Row{Kind: storage.WithKind("StorageClass"), Resource: "storageclasses", Cluster: true, REST: func(o generic.RESTOptionsGetter) (Doors, error) {
+		Row{Kind: storage.WithKind("StorageClass"), Resource: "storageclasses", Cluster: true, Alone: true, REST: func(o generic.RESTOptionsGetter) (Doors, error) {
 			s, err := storageclassstore.NewREST(o)
 			return Doors{"": s}, err
 		}},

@@ -31,12 +31,11 @@ const verdictShare = 0.1
 
 // guarded are the namespaces of testdata/verdicts, each with the plugin that refuses something
 // there. In the namespace unaccounted there is no service account, in the others there is
-// "default". In the namespace classless there is the one that an example names together with a
-// runtime class, which is nowhere.
+// "default".
 var guarded = map[string]string{
 	"limited": "LimitRanger", "counted": "ResourceQuota", "restricted": "PodSecurity", "validated": "ValidatingAdmissionWebhook",
 	"mutated": "MutatingAdmissionWebhook", "forbidden": "ValidatingAdmissionPolicy", "spoilt": "MutatingAdmissionPolicy",
-	"unaccounted": "ServiceAccount", "classless": "RuntimeClass",
+	"unaccounted": "ServiceAccount",
 }
 
 // verdictUsers are who asks: the administrator, and users with the rights of a role each.
@@ -265,6 +264,13 @@ func (v *verdicts) judge(t *testing.T, row Row) {
 				}
 			}
 			v.compare(t, row, http.MethodPut, url, m.mutate(goType(t, kindOf(obj)), obj), user, m.notes)
+		}
+	}
+	if row.Resource == claimsOfCore.Resource {
+		for _, obj := range stored[where] { // mutations hardly ever ask a bound claim for more and leave the rest
+			more := tree(obj).(map[string]any)
+			must(unstructured.SetNestedField(more, "12Gi", "spec", "resources", "requests", "storage"))
+			v.compare(t, row, http.MethodPut, row.url(nameOf(obj), ""), more, "", nil)
 		}
 	}
 	v.forget(t, row)

@@ -95,6 +95,18 @@ const (
 	MountOptionsAnnotation     = "volume.beta.kubernetes.io/mount-options"
 )
 
+// StorageClassOf returns the storage class of a volume or claim: what the beta annotation says, else the field of the
+// spec. ok is false if neither is set. A class with the name "" means a volume without a class.
+func StorageClassOf(m *meta.ObjectMeta, field *string) (name string, ok bool) {
+	if name, ok := m.Annotations[BetaStorageClassAnnotation]; ok {
+		return name, true
+	}
+	if field == nil {
+		return "", false
+	}
+	return *field, true
+}
+
 // TopologySelectorTerm describes places by their labels, all of which must fit.
 type TopologySelectorTerm struct {
 	_ struct{} `struct:"atomic"`

@@ -14,6 +14,11 @@ type IngressClass struct {
 	Spec IngressClassSpec `json:"spec,omitempty" pb:"2"`
 }
 
+// IsDefault reports whether the class is marked as the default for ingresses that name no class.
+func (c *IngressClass) IsDefault() bool {
+	return c.Annotations[IsDefaultIngressClassAnnotation] == "true"
+}
+
 // IngressClassSpec tells which controller serves the ingresses of a class, and what it should know.
 type IngressClassSpec struct {
 	// Name of the controller, a domain and a path such as "acme.io/ingress-controller", at most 250 characters. It cannot be

@@ -5,6 +5,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// Annotations that, with the value "true", mark the class that claims get if they name none. The second is the name of an
+// older release.
+const (
+	IsDefaultStorageClassAnnotation     = "storageclass.kubernetes.io/is-default-class"
+	BetaIsDefaultStorageClassAnnotation = "storageclass.beta.kubernetes.io/is-default-class"
+)
+
 // StorageClass describes a sort of storage: claims name it, and volumes are made for them by it.
 type StorageClass struct {
 	meta.TypeMeta `json:",inline"`
@@ -24,6 +31,12 @@ type StorageClass struct {
 	VolumeBindingMode *VolumeBindingMode `json:"volumeBindingMode,omitempty" pb:"7" enum:"Immediate,WaitForFirstConsumer"`
 	// Places in which volumes may be made; everywhere if empty.
 	AllowedTopologies []corev1.TopologySelectorTerm `json:"allowedTopologies,omitempty" pb:"8" list:"atomic"`
+}
+
+// IsDefault reports whether the class is marked as the default for claims that name no class.
+func (c *StorageClass) IsDefault() bool {
+	return c.Annotations[IsDefaultStorageClassAnnotation] == "true" ||
+		c.Annotations[BetaIsDefaultStorageClassAnnotation] == "true"
 }
 
 // StorageClassList is a list of storage classes.

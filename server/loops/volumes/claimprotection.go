@@ -32,14 +32,16 @@ type claimView struct {
 	// Classes are the VolumeAttributesClasses that the claim asks for
 	// (spec.volumeAttributesClassName), has (status.currentVolumeAttributesClassName), or is being
 	// changed to (the target in status.modifyVolumeStatus). A class may be in the list twice.
-	Classes []string
+	Classes   []string
+	Classless bool // see DefaultClass; unlike Classes, it is about storage classes
 }
 
-// claimsOf returns the Informer of claims, which ClaimProtection and ClassProtection share. It
-// keeps nothing of a claim that is not due and has no class, as most claims of a cluster.
+// claimsOf returns the Informer of claims, which ClaimProtection, ClassProtection and DefaultClass
+// share. It keeps nothing of a claim that is not due, has no VolumeAttributesClass and is not
+// classless, as most claims of a cluster.
 func claimsOf(in *controller.Informers) *controller.Informer[claimView] {
 	return controller.InformerOf(in, claimsResource, func(c *corev1.PersistentVolumeClaim) *claimView {
-		v := &claimView{protected: newProtected(&c.ObjectMeta, claimFinalizer)}
+		v := &claimView{protected: newProtected(&c.ObjectMeta, claimFinalizer), Classless: classless(c)}
 		for _, class := range []*string{c.Spec.VolumeAttributesClassName, c.Status.CurrentVolumeAttributesClassName} {
 			if name := scheme.OrZero(class); name != "" {
 				v.Classes = append(v.Classes, name)
@@ -48,7 +50,7 @@ func claimsOf(in *controller.Informers) *controller.Informer[claimView] {
 		if m := c.Status.ModifyVolumeStatus; m != nil && m.TargetVolumeAttributesClassName != "" {
 			v.Classes = append(v.Classes, m.TargetVolumeAttributesClassName)
 		}
-		if !v.due() && v.Classes == nil {
+		if !v.due() && v.Classes == nil && !v.Classless {
 			return nil
 		}
 		return v

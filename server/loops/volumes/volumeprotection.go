@@ -29,17 +29,21 @@ type volumeView struct {
 	protected
 	Bound bool   // read by nobody: it is here so that the Informer adds the volume again when it changes
 	Class string // the VolumeAttributesClass of the spec, "" for none
+	// Vacant is the part of the volume that DefaultClass needs, nil if the volume fits no classless
+	// claim.
+	Vacant *corev1.PersistentVolume
 }
 
-// volumesOf returns the Informer of volumes, which VolumeProtection and ClassProtection share. It
-// keeps nothing of a volume that is not due and has no class.
+// volumesOf returns the Informer of volumes, which VolumeProtection, ClassProtection and
+// DefaultClass share. It keeps nothing of a volume that is not due, has no VolumeAttributesClass and
+// is not vacant.
 func volumesOf(in *controller.Informers) *controller.Informer[volumeView] {
 	return controller.InformerOf(in, volumesResource, func(pv *corev1.PersistentVolume) *volumeView {
 		v := &volumeView{
 			protected: newProtected(&pv.ObjectMeta, volumeFinalizer), Bound: bound(pv),
-			Class: scheme.OrZero(pv.Spec.VolumeAttributesClassName),
+			Class: scheme.OrZero(pv.Spec.VolumeAttributesClassName), Vacant: vacant(pv),
 		}
-		if !v.due() && v.Class == "" {
+		if !v.due() && v.Class == "" && v.Vacant == nil {
 			return nil
 		}
 		return v

@@ -28,7 +28,7 @@ func Of[T meta.Object](w Server, resource string) client.Resource[T] {
 // cluster if the resource is one of the cluster-scoped resources that tests use.
 func InGroup[T meta.Object](w Server, resource meta.GroupVersionResource) client.Resource[T] {
 	r := client.For[T](w.API(), resource)
-	clusterScoped := []string{"nodes", "namespaces", "persistentvolumes", "volumeattributesclasses"}
+	clusterScoped := []string{"nodes", "namespaces", "persistentvolumes", "volumeattributesclasses", "storageclasses"}
 	if slices.Contains(clusterScoped, resource.Resource) {
 		return r
 	}
