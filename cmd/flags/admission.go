@@ -33,8 +33,8 @@ func (o *Options) bindAdmission(s *section) {
 }
 
 // finishAdmission turns plugins on and off in the Config. --admission-control is an older flag that
-// lists all plugins to run: every other plugin that is on by default, or that is here, is turned
-// off.
+// lists all plugins to run: every other plugin that would be on is turned off. NodeRestriction is
+// among them, because an authorization mode can turn it on.
 func (o *Options) finishAdmission() error {
 	byName := map[string]plugins.Entry{}
 	for _, p := range plugins.Table() {
@@ -48,7 +48,7 @@ func (o *Options) finishAdmission() error {
 	if o.given("admission-control") {
 		flag, enable, disable = "admission-control", p.only, nil
 		for _, plugin := range plugins.Table() {
-			if (plugin.Default || plugin.Here) && !slices.Contains(p.only, plugin.Name) {
+			if (plugin.Default || plugin.Name == "NodeRestriction") && !slices.Contains(p.only, plugin.Name) {
 				disable = append(disable, plugin.Name)
 			}
 		}

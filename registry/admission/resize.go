@@ -97,7 +97,8 @@ func lacking(spec *corev1.PodSpec, allocatable corev1.ResourceList) string {
 		}
 		asked = asked.Add(spec.Overhead[r.name])
 		if has := allocatable[r.name]; asked.Cmp(has) > 0 {
-			texts = append(texts, fmt.Sprintf("%s, requested: %d, allocatable: %d", r.name, r.count(asked), r.count(has)))
+			texts = append(texts,
+				fmt.Sprintf("%s, requested: %d, allocatable: %d", r.name, r.count(asked), r.count(has)))
 		}
 	}
 	return strings.Join(texts, "; ")

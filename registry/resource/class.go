@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"

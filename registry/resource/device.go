@@ -6,7 +6,6 @@ import (
 
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
-	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"

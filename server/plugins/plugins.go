@@ -1,9 +1,10 @@
 // Package plugins is the ordered table of all admission plugins. It makes the plugins that a
 // configuration enables, and gives each plugin the stores and rights that it reads.
 //
-// Words: a row is one plugin of the table. A plugin is here if its row can make it, and absent
-// otherwise. A plugin is on if the chain of a server has it. An own plugin is one that the program
-// that embeds the server adds (Config.Plugins). An Entry is the public part of a row.
+// Words: a row is one plugin of the table. A plugin is here if its row can make it, or if it is
+// idle: it has nothing to do, here as in kube-apiserver. Otherwise the plugin is absent. A plugin
+// is on if the chain of a server has it. An own plugin is one that the program that embeds the
+// server adds (Config.Plugins). An Entry is the public part of a row.
 //
 // Laws:
 //   - The table has all plugins of kube-apiserver, in its order, and with its defaults. Two more
@@ -44,8 +45,10 @@ import (
 // Needs are the arguments of New. Plugins are made before any resource is installed, so Stores and
 // Authorizer look resources up at each call.
 type Needs struct {
-	Stores     registry.Stores       // the resources that plugins read
-	Authorizer request.Authorizer    // answers plugins that ask for a right beyond that to the request itself
+	Stores     registry.Stores    // the resources that plugins read
+	Authorizer request.Authorizer // answers plugins that ask for a right beyond that to the request itself
+	// ResourceOf finds the resource of a kind among all that are served when it is called.
+	ResourceOf admission.ResourceOf
 	Metrics    prometheus.Registerer // gets the metrics of admission
 	// Kubelets says that an authorization mode gives kubelets their rights. NodeRestriction is on
 	// by default then.
@@ -124,12 +127,13 @@ type needs struct {
 	may           request.Authorizer
 	namespaces    *admission.Namespaces // looks up the namespace of a write, once for all plugins
 	nodeLabels    admission.NodeLabels
+	resourceOf    admission.ResourceOf
 }
 
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
 	return &needs{
-		config: c, stores: n.Stores, may: n.Authorizer,
+		config: c, stores: n.Stores, may: n.Authorizer, resourceOf: n.ResourceOf,
 		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels,
 	}
 }
