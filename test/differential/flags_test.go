@@ -374,9 +374,8 @@ var refusals = map[string]string{
 
 // refusedPlugins are the admission plugins among the refusals.
 var refusedPlugins = []string{
-	"AlwaysDeny", "AlwaysPullImages", "ClusterTrustBundleAttest", "DenyServiceExternalIPs", "EventRateLimit", "ImagePolicyWebhook",
-	"LimitPodHardAntiAffinityTopology", "LimitRanger", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
-	"OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "PodNodeSelector", "PodSecurity", "PodTolerationRestriction",
+	"EventRateLimit", "ImagePolicyWebhook", "LimitRanger", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
+	"PersistentVolumeClaimResize", "PodNodeSelector", "PodSecurity", "PodTolerationRestriction",
 	"ResourceQuota", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
 }
 
