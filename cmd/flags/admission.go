@@ -65,7 +65,8 @@ func (o *Options) finishAdmission() error {
 	return nil
 }
 
-// checkPlugins returns what is wrong with the lists of plugins.
+// checkPlugins returns what is wrong with the lists of plugins. About a plugin that Kubernetes has
+// removed, it says more than kube-apiserver: what to use instead.
 func (o *Options) checkPlugins(byName map[string]plugins.Entry) error {
 	p := &o.admission
 	var m mistakes
@@ -77,9 +78,14 @@ func (o *Options) checkPlugins(byName map[string]plugins.Entry) error {
 		names []string
 	}{{"admission-control", p.only}, {"enable-admission-plugins", p.enable}, {"disable-admission-plugins", p.disable}} {
 		for _, name := range list.names {
-			if _, is := byName[name]; !is {
-				m.add("%s plugin %q is unknown", list.flag, name)
+			if _, is := byName[name]; is {
+				continue
 			}
+			text := fmt.Sprintf("%s plugin %q is unknown", list.flag, name)
+			if instead := plugins.Removed(name); instead != "" {
+				text += ": " + instead
+			}
+			m.add("%s", text)
 		}
 	}
 	both := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(p.enable))),

@@ -172,6 +172,7 @@ func documentPlugins(b *bytes.Buffer) {
 
 Names for --enable-admission-plugins, --disable-admission-plugins and --admission-control, in the order in which plugins run. All that are
 here are on by default if they are in kube-apiserver. NodeRestriction is also on where --authorization-mode has Node.
+[admission.md](admission.md) says what each plugin does.
 
 A client that writes an object of a resource in the last column is warned that the object has no effect. For a namespace this holds only
 if it has a label ` + "`pod-security.kubernetes.io/*`" + ` other than ` + "`privileged`" + `.
