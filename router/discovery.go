@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // Discovery answers /api, /apis, /apis/{group} and the resource lists of group versions, in the
@@ -61,6 +63,34 @@ func (d *Discovery) GroupOf(path string, info *request.Info) (group string, know
 		return group, group != "" && groups[group] != nil
 	}
 	return "", (path == "/api" || strings.HasPrefix(path, "/api/")) && groups[""] != nil
+}
+
+// ResourceOf returns the resource that has a kind, by the versions of this server and of aggregated
+// servers, and whether it is namespaced. The kind may be written in lower case, as kube-apiserver
+// takes it too. ok is false if no resource that is served has the kind.
+func (d *Discovery) ResourceOf(gvk meta.GroupVersionKind) (resource string, namespaced, ok bool) {
+	v := d.now.Load().find(gvk.Group, gvk.Version)
+	if v == nil {
+		return "", false, false
+	}
+	is := func(kind string) bool { return kind == gvk.Kind || strings.ToLower(kind) == gvk.Kind }
+	for i := range v.resources {
+		for j := range v.resources[i].list {
+			r := &v.resources[i].list[j]
+			if r.Name == v.resources[i].plural && is(r.Kind.Kind) {
+				return r.Name, r.Namespaced, true
+			}
+		}
+	}
+	if v.remote == nil {
+		return "", false, false
+	}
+	for i := range v.remote.Resources {
+		if r := &v.remote.Resources[i]; r.ResponseKind != nil && is(r.ResponseKind.Kind) {
+			return r.Resource, r.Scope == apidiscoveryv2.ScopeNamespace, true
+		}
+	}
+	return "", false, false
 }
 
 // Match returns the handler of a discovery path, or nil. The paths are /api, /api/{version}, /apis,

@@ -94,6 +94,32 @@ func TestDiscoveryDocuments(t *testing.T) {
 	}
 }
 
+// TestResourceOf looks resources up by kind, those of aggregated servers too.
+func TestResourceOf(t *testing.T) {
+	d := groups(t)
+	far := meta.GroupVersion{Group: "far.io", Version: "v1"}
+	d.SetRemote([]*RemoteVersion{{GroupVersion: far, Resources: []apidiscoveryv2.APIResourceDiscovery{
+		{Resource: "bare"},
+		{Resource: "sails", ResponseKind: &meta.GroupVersionKind{Kind: "Sail"}, Scope: apidiscoveryv2.ScopeNamespace},
+		{Resource: "masts", ResponseKind: &meta.GroupVersionKind{Kind: "Mast"}, Scope: apidiscoveryv2.ScopeCluster},
+	}}})
+	for gvk, want := range map[meta.GroupVersionKind]string{
+		{Group: "a.io", Version: "v1", Kind: "Thing"}:  "things false true",
+		{Group: "a.io", Version: "v1", Kind: "thing"}:  "things false true",
+		{Group: "a.io", Version: "v1", Kind: "THING"}:  " false false",
+		{Group: "a.io", Version: "v2", Kind: "Thing"}:  " false false",
+		{Group: "x.io", Version: "v1", Kind: "Thing"}:  " false false",
+		{Group: "far.io", Version: "v1", Kind: "Sail"}: "sails true true",
+		{Group: "far.io", Version: "v1", Kind: "Mast"}: "masts false true",
+		{Group: "far.io", Version: "v1", Kind: ""}:     " false false",
+	} {
+		resource, namespaced, ok := d.ResourceOf(gvk)
+		if got := fmt.Sprint(resource, " ", namespaced, " ", ok); got != want {
+			t.Errorf("%v: got %s, want %s", gvk, got, want)
+		}
+	}
+}
+
 func TestDiscoveryMethods(t *testing.T) {
 	d := groups(t)
 	for _, tt := range []struct {

@@ -33,8 +33,8 @@ func (o *Options) bindAdmission(s *section) {
 }
 
 // finishAdmission turns plugins on and off in the Config. --admission-control is an older flag that
-// lists all plugins to run: every other plugin that is on by default, or that is here, is turned
-// off.
+// lists all plugins to run: every other plugin that would be on is turned off. NodeRestriction is
+// among them, because an authorization mode can turn it on.
 func (o *Options) finishAdmission() error {
 	byName := map[string]plugins.Entry{}
 	for _, p := range plugins.Table() {
@@ -48,7 +48,7 @@ func (o *Options) finishAdmission() error {
 	if o.given("admission-control") {
 		flag, enable, disable = "admission-control", p.only, nil
 		for _, plugin := range plugins.Table() {
-			if (plugin.Default || plugin.Here) && !slices.Contains(p.only, plugin.Name) {
+			if (plugin.Default || plugin.Name == "NodeRestriction") && !slices.Contains(p.only, plugin.Name) {
 				disable = append(disable, plugin.Name)
 			}
 		}
@@ -65,7 +65,8 @@ func (o *Options) finishAdmission() error {
 	return nil
 }
 
-// checkPlugins returns what is wrong with the lists of plugins.
+// checkPlugins returns what is wrong with the lists of plugins. About a plugin that Kubernetes has
+// removed, it says more than kube-apiserver: what to use instead.
 func (o *Options) checkPlugins(byName map[string]plugins.Entry) error {
 	p := &o.admission
 	var m mistakes
@@ -77,9 +78,14 @@ func (o *Options) checkPlugins(byName map[string]plugins.Entry) error {
 		names []string
 	}{{"admission-control", p.only}, {"enable-admission-plugins", p.enable}, {"disable-admission-plugins", p.disable}} {
 		for _, name := range list.names {
-			if _, is := byName[name]; !is {
-				m.add("%s plugin %q is unknown", list.flag, name)
+			if _, is := byName[name]; is {
+				continue
 			}
+			text := fmt.Sprintf("%s plugin %q is unknown", list.flag, name)
+			if instead := plugins.Removed(name); instead != "" {
+				text += ": " + instead
+			}
+			m.add("%s", text)
 		}
 	}
 	both := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(p.enable))),

@@ -164,7 +164,8 @@ func documentPlugins(b *bytes.Buffer) {
 ## Admission plugins
 
 Names for --enable-admission-plugins, --disable-admission-plugins and --admission-control, in the order in which plugins run. All that are
-here are on by default, but for NodeRestriction, which is on where --authorization-mode has Node.
+here are on by default if they are in kube-apiserver. NodeRestriction is also on where --authorization-mode has Node.
+[admission.md](admission.md) says what each plugin does.
 
 A client that writes an object of a resource in the last column is warned that the object has no effect.
 
@@ -175,6 +176,9 @@ A client that writes an object of a resource in the last column is warned that t
 		byDefault, here := "", "yes"
 		if p.Default {
 			byDefault = "on"
+		}
+		if p.Idle != "" {
+			here = "yes, and with nothing to do: " + p.Idle
 		}
 		if !p.Here {
 			here = "no"

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"iter"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
@@ -14,6 +15,36 @@ func podOf(a *Attributes) *corev1.Pod {
 	}
 	pod, _ := a.Object.(*corev1.Pod)
 	return pod
+}
+
+// place is where a container stands: a list of the pod's spec, and the index in it.
+type place struct {
+	list  string
+	index int
+}
+
+// containers yields all containers of a pod with their places, in the order init, regular,
+// ephemeral. The containers are those of the spec itself, so a caller may change them. An ephemeral
+// container is yielded as a Container: EphemeralContainerCommon has the same fields.
+func containers(spec *corev1.PodSpec) iter.Seq2[place, *corev1.Container] {
+	return func(yield func(place, *corev1.Container) bool) {
+		for i := range spec.InitContainers {
+			if !yield(place{"initContainers", i}, &spec.InitContainers[i]) {
+				return
+			}
+		}
+		for i := range spec.Containers {
+			if !yield(place{"containers", i}, &spec.Containers[i]) {
+				return
+			}
+		}
+		for i := range spec.EphemeralContainers {
+			common := (*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)
+			if !yield(place{"ephemeralContainers", i}, common) {
+				return
+			}
+		}
+	}
 }
 
 // DefaultTolerationSeconds is the plugin of that name. It gives pods tolerations for the NoExecute

@@ -41,19 +41,6 @@ var containerResources = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage,
 }
 
-// IsNativeResource reports whether a resource belongs to Kubernetes: its name has no domain, or one
-// that contains kubernetes.io/.
-func IsNativeResource(name corev1.ResourceName) bool {
-	return !strings.Contains(string(name), "/") || strings.Contains(string(name), "kubernetes.io/")
-}
-
-// IsExtendedResource reports whether a resource belongs to somebody other than Kubernetes, such as
-// a device plugin. Its name stays valid with "requests." before it, which is how quotas name it.
-func IsExtendedResource(name corev1.ResourceName) bool {
-	return !IsNativeResource(name) && !strings.HasPrefix(string(name), "requests.") &&
-		len(names.IsQualifiedName("requests."+string(name))) == 0
-}
-
 // IsStandardResource reports whether a name without a domain has a meaning, in containers or in
 // quotas.
 func IsStandardResource(name corev1.ResourceName) bool {
@@ -67,7 +54,7 @@ func isWhole(q meta.Quantity) bool { return q.RoundUp(0) == q }
 // CanOvercommit reports whether the limit of a resource may exceed the request. Huge pages and
 // extended resources are allocated whole, so their limit equals their request.
 func CanOvercommit(name corev1.ResourceName) bool {
-	return IsNativeResource(name) && !corev1.IsHugePages(name)
+	return corev1.IsNativeResource(name) && !corev1.IsHugePages(name)
 }
 
 // ResourceName returns what is wrong with the name of a resource at p, whatever it is used for.
@@ -96,7 +83,7 @@ func ContainerResource(p *field.Path, name corev1.ResourceName) field.ErrorList 
 		if !slices.Contains(containerResources, name) && !corev1.IsHugePages(name) {
 			errs = append(errs, field.Invalid(p, name, "must be a standard resource for containers"))
 		}
-	case !IsNativeResource(name) && !IsExtendedResource(name):
+	case !corev1.IsNativeResource(name) && !corev1.IsExtendedResource(name):
 		errs = append(errs, field.Invalid(p, name, "doesn't follow extended resource name standard"))
 	}
 	return errs
@@ -106,7 +93,7 @@ func ContainerResource(p *field.Path, name corev1.ResourceName) field.ErrorList 
 // PersistentVolumeClaim: of Kubernetes' own resources only storage is allowed.
 func ClaimResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList {
 	errs := check.QualifiedName(p, string(name))
-	if len(errs) == 0 && IsNativeResource(name) {
+	if len(errs) == 0 && corev1.IsNativeResource(name) {
 		errs = check.Supported(p, name, corev1.ResourceStorage)
 	}
 	return errs
@@ -116,7 +103,7 @@ func ClaimResourceName(p *field.Path, name corev1.ResourceName) field.ErrorList 
 // is a fraction although the resource is counted in whole numbers.
 func ResourceAmount(p *field.Path, name corev1.ResourceName, q meta.Quantity) field.ErrorList {
 	errs := check.NonNegativeQuantity(p, q)
-	if (slices.Contains(countedResources, name) || IsExtendedResource(name)) && !isWhole(q) {
+	if (slices.Contains(countedResources, name) || corev1.IsExtendedResource(name)) && !isWhole(q) {
 		errs = append(errs, field.Invalid(p, q, "must be an integer"))
 	}
 	return errs

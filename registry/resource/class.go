@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry"
-	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
@@ -45,7 +44,7 @@ func checkClass(c, old *resourcev1.DeviceClass) field.ErrorList {
 		return checkConfiguration(p, &c.DeviceConfiguration, anyLength)
 	}
 	errs = append(errs, checkBounded(p.Child("config"), spec.Config, maxConfigs, config)...)
-	if name := spec.ExtendedResourceName; name != nil && !podspec.IsExtendedResource(corev1.ResourceName(*name)) {
+	if name := spec.ExtendedResourceName; name != nil && !corev1.IsExtendedResource(corev1.ResourceName(*name)) {
 		errs = append(errs,
 			field.Invalid(p.Child("extendedResourceName"), *name, "must be a valid extended resource name"))
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/coracle-project/coracle/registry/check"
 	"github.com/coracle-project/coracle/registry/govalue"
-	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -246,7 +246,7 @@ func checkMappings(p *field.Path, d *resourcev1.Device) field.ErrorList {
 	var errs field.ErrorList
 	for name, m := range field.Entries(&errs, d.NodeAllocatableResourceMappings) {
 		at := p.Key(string(name))
-		if !podspec.IsNativeResource(name) {
+		if !corev1.IsNativeResource(name) {
 			errs = append(errs, field.Invalid(at, name, "must be a node allocatable resource name"))
 		}
 		if m.AllocationMultiplier == nil && m.CapacityKey == nil {

@@ -17,10 +17,12 @@ type Entry struct {
 	Name string
 	// Default says that kube-apiserver has the plugin on by default.
 	Default bool
-	// Here says that this server has the plugin. A plugin that is here is on by default. The
-	// exception is NodeRestriction, which is on by default only if the authorization mode Node is
-	// on.
+	// Here says that this server has the plugin. It has the plugin on by default if kube-apiserver
+	// does. NodeRestriction is also on by default if the authorization mode Node is on.
 	Here bool
+	// Idle says why a plugin that is Here has nothing to do, as a clause; "" for all others.
+	// kube-apiserver with its default gates does nothing there, either.
+	Idle string
 	// Guards says that users rely on the plugin to refuse certain writes. If such a plugin is not
 	// Here, a command line that enables it is refused. For other plugins that are not Here, a
 	// warning is enough.
@@ -54,10 +56,14 @@ func Table() (list []Entry) {
 	return list
 }
 
+// here reports whether the plugin is here.
+func (r *row) here() bool { return r.make != nil || r.idle != "" }
+
 // entry returns the public part of a row.
 func (r *row) entry() Entry {
 	e := Entry{
-		Name: r.name, Default: r.on == byDefault, Here: r.make != nil, Guards: r.guards, Consequence: r.consequence,
+		Name: r.name, Default: r.on == byDefault, Here: r.here(), Idle: r.idle,
+		Guards: r.guards, Consequence: r.consequence,
 	}
 	for _, u := range r.ignored {
 		e.IgnoredResources = append(e.IgnoredResources, u.resource)
@@ -69,7 +75,7 @@ func (r *row) entry() Entry {
 // the configuration disables, because a user who disables a plugin does not expect it.
 func (c *Config) absent() (list []*row) {
 	for i := range table {
-		if r := &table[i]; r.on == byDefault && r.make == nil && !slices.Contains(c.Disable, r.name) {
+		if r := &table[i]; r.on == byDefault && !r.here() && !slices.Contains(c.Disable, r.name) {
 			list = append(list, r)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 // Config says which admission plugins every write passes.
 type Config struct {
 	// Enable and Disable are the names of plugins to switch on and off: names that Table lists, and
-	// names in Plugins. A name in both is on. By default all plugins that are here are on, with two
-	// exceptions: own plugins with Plugin.Off, and NodeRestriction, which is on by default only if
-	// the authorization mode Node is on. Validate refuses an absent plugin in Enable. If
+	// names in Plugins. A name in both is on. By default all plugins are on that kube-apiserver has
+	// on by default, and own plugins without Plugin.Off. NodeRestriction is on by default if the
+	// authorization mode Node is on. Validate refuses an absent plugin in Enable. If
 	// kube-apiserver has an absent plugin on by default, the log and warnings to clients name it,
 	// unless it is in Disable. (--enable-admission-plugins, --disable-admission-plugins)
 	Enable, Disable []string
@@ -128,7 +128,7 @@ func (c *Config) Validate() error {
 		case i < 0 || rows[i].on == always:
 			errs = append(errs, fmt.Errorf("unknown admission plugin %q: there are %s",
 				name, strings.Join(names(rows), ", ")))
-		case rows[i].make == nil && slices.Contains(c.Enable, name):
+		case !rows[i].here() && slices.Contains(c.Enable, name):
 			errs = append(errs, fmt.Errorf("the admission plugin %s cannot be enabled: it is not here", name))
 		}
 	}

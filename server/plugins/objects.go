@@ -40,6 +40,22 @@ func (s reader) nodeLabels(ctx context.Context, node string) (meta.Lookup, error
 	return found.Labels(), nil
 }
 
+// node implements admission.ReadNode. kube-apiserver reads nodes from a cache. This server also
+// sees a node that it or another server has just created.
+func (s reader) node(ctx context.Context, name string) (*corev1.Node, error) {
+	return registry.Read[*corev1.Node](ctx, s.stores, nodes, "", name, request.ReadYourWrites)
+}
+
+// createNamespace implements admission.CreateNamespace. The write is the server's own, so it passes
+// no plugin.
+func (s reader) createNamespace(ctx context.Context, name string) error {
+	view, err := registry.ViewOf[*corev1.Namespace](s.stores.Store(namespaces))
+	if err != nil {
+		return meta.NewInternalError(err)
+	}
+	return view.Create(ctx, &corev1.Namespace{ObjectMeta: meta.ObjectMeta{Name: name}})
+}
+
 // selectable returns the labels and fields of a cluster-scoped object. It does not decode the
 // object. ok is false if the resource is not served.
 func (s reader) selectable(

@@ -1,9 +1,10 @@
 // Package plugins is the ordered table of all admission plugins. It makes the plugins that a
 // configuration enables, and gives each plugin the stores and rights that it reads.
 //
-// Words: a row is one plugin of the table. A plugin is here if its row can make it, and absent
-// otherwise. A plugin is on if the chain of a server has it. An own plugin is one that the program
-// that embeds the server adds (Config.Plugins). An Entry is the public part of a row.
+// Words: a row is one plugin of the table. A plugin is here if its row can make it, or if it is
+// idle: it has nothing to do, here as in kube-apiserver. Otherwise the plugin is absent. A plugin
+// is on if the chain of a server has it. An own plugin is one that the program that embeds the
+// server adds (Config.Plugins). An Entry is the public part of a row.
 //
 // Laws:
 //   - The table has all plugins of kube-apiserver, in its order, and with its defaults. Two more
@@ -26,7 +27,7 @@
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
-// Read: config.go, table.go, plugins.go, configfile.go, objects.go, absent.go, metrics.go,
+// Read: config.go, table.go, plugins.go, configfile.go, objects.go, absent.go, removed.go, metrics.go,
 // podsecurity.go.
 package plugins
 
@@ -46,8 +47,10 @@ import (
 // Needs are the arguments of New. Plugins are made before any resource is installed, so Stores and
 // Authorizer look resources up at each call.
 type Needs struct {
-	Stores     registry.Stores       // the resources that plugins read
-	Authorizer request.Authorizer    // answers plugins that ask for a right beyond that to the request itself
+	Stores     registry.Stores    // the resources that plugins read
+	Authorizer request.Authorizer // answers plugins that ask for a right beyond that to the request itself
+	// ResourceOf finds the resource of a kind among all that are served when it is called.
+	ResourceOf admission.ResourceOf
 	Metrics    prometheus.Registerer // gets the metrics of admission
 	// Kubelets says that an authorization mode gives kubelets their rights. NodeRestriction is on
 	// by default then.
@@ -129,13 +132,14 @@ type needs struct {
 	metrics       prometheus.Registerer // for plugins with metrics of their own
 	// storageClasses are read by the plugins for claims, which share the decoded classes.
 	storageClasses *registry.ListMemo[*storagev1.StorageClass]
+	resourceOf     admission.ResourceOf
 }
 
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
 	return &needs{
-		config: c, stores: n.Stores, may: n.Authorizer,
-		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels, metrics: n.Metrics,
+		config: c, stores: n.Stores, may: n.Authorizer, resourceOf: n.ResourceOf, metrics: n.Metrics,
+		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels,
 		storageClasses: registry.NewListMemo[*storagev1.StorageClass](n.Stores, storageClasses),
 	}
 }

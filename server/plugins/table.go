@@ -31,8 +31,11 @@ const (
 type row struct {
 	name string
 	on   wanted // as in kube-apiserver, apart from plugins with always, which it does not have
-	// make makes the plugin; nil if the plugin is absent.
+	// make makes the plugin; nil if the plugin is absent or idle.
 	make func(n *needs) (admission.Plugin, error)
+	// idle says why the plugin has nothing to do, here as in kube-apiserver, as a clause. The
+	// plugin is then here without make. See Entry.Idle.
+	idle string
 	// reads are the resources that the plugin reads for ordinary writes. The server loads them
 	// before it is ready.
 	reads []meta.GroupResource
@@ -56,14 +59,22 @@ type ignoredResource struct {
 // Kubernetes does in strategies. The position of a row orders plugins only within a phase: all
 // mutators run first, then all validators, then all reservers.
 var table = []row{
-	{name: "AlwaysAdmit"},
-	{name: "NamespaceAutoProvision", consequence: "a namespace must be there before its objects"},
+	{name: "AlwaysAdmit", make: func(*needs) (admission.Plugin, error) {
+		return admission.AlwaysAdmit{}, nil
+	}},
+	{name: "NamespaceAutoProvision", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewNamespaceAutoProvision(n.namespaces, reader{n.stores}.createNamespace), nil
+	}},
 	{name: "NamespaceLifecycle", on: byDefault, reads: []meta.GroupResource{namespaces},
 		make: func(n *needs) (admission.Plugin, error) {
 			return admission.NewNamespaceLifecycle(n.namespaces), nil
 		}},
-	{name: "NamespaceExists", consequence: "NamespaceLifecycle alone looks for namespaces"},
-	{name: "LimitPodHardAntiAffinityTopology", guards: true, consequence: "pods may keep others off by any topology"},
+	{name: "NamespaceExists", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewNamespaceExists(n.namespaces), nil
+	}},
+	{name: "LimitPodHardAntiAffinityTopology", make: func(*needs) (admission.Plugin, error) {
+		return admission.LimitPodHardAntiAffinityTopology{}, nil
+	}},
 	{name: "LimitRanger", on: byDefault, reads: []meta.GroupResource{limitRanges},
 		make: func(n *needs) (admission.Plugin, error) {
 			ranges := registry.NewNamespaceMemo[*corev1.LimitRange](n.stores, limitRanges)
@@ -79,8 +90,9 @@ var table = []row{
 	{name: "TaintNodesByCondition", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.TaintNodesByCondition{}, nil
 	}},
-	{name: "AlwaysPullImages", guards: true,
-		consequence: "pods could use images of others without having a right to pull them"},
+	{name: "AlwaysPullImages", make: func(*needs) (admission.Plugin, error) {
+		return admission.AlwaysPullImages{}, nil
+	}},
 	{name: "ImagePolicyWebhook", guards: true, consequence: "nobody is asked about images"},
 	{name: "PodSecurity", on: byDefault, reads: []meta.GroupResource{namespaces}, make: newPodSecurity},
 	{name: "PodNodeSelector", guards: true, consequence: "pods may go to any node"},
@@ -96,8 +108,9 @@ var table = []row{
 	}},
 	{name: "PodTolerationRestriction", guards: true, consequence: "pods may tolerate any taint"},
 	{name: "EventRateLimit", guards: true, consequence: "nothing bounds events but what bounds all requests"},
-	{name: "ExtendedResourceToleration",
-		consequence: "pods get no tolerations for the extended resources that they ask for"},
+	{name: "ExtendedResourceToleration", make: func(*needs) (admission.Plugin, error) {
+		return admission.ExtendedResourceToleration{}, nil
+	}},
 	{name: "DefaultStorageClass", on: byDefault, reads: []meta.GroupResource{storageClasses},
 		make: func(n *needs) (admission.Plugin, error) {
 			return admission.NewDefaultStorageClass(n.storageClasses), nil
@@ -105,9 +118,10 @@ var table = []row{
 	{name: "StorageObjectInUseProtection", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.StorageObjectInUseProtection{}, nil
 	}},
-	{name: "PodGroupProtection", on: byDefault, consequence: "pod groups, which are not served, get no finalizer"},
-	{name: "OwnerReferencesPermissionEnforcement", guards: true,
-		consequence: "who may write an object may name any owner"},
+	{name: "PodGroupProtection", on: byDefault, idle: "its gate is off and pod groups are not served"},
+	{name: "OwnerReferencesPermissionEnforcement", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewOwnerReferencesPermissionEnforcement(n.may, n.resourceOf), nil
+	}},
 	{name: "PersistentVolumeClaimResize", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewPersistentVolumeClaimResize(n.storageClasses), nil
 	}},
@@ -121,8 +135,7 @@ var table = []row{
 	{name: "CertificateSigning", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewCertificateSigning(n.may), nil
 	}},
-	{name: "ClusterTrustBundleAttest", on: byDefault, guards: true,
-		consequence: "rights to attest are not asked for by signer"},
+	{name: "ClusterTrustBundleAttest", on: byDefault, idle: "cluster trust bundles are not served"},
 	{name: "CertificateSubjectRestriction", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.CertificateSubjectRestriction{}, nil
 	}},
@@ -131,17 +144,20 @@ var table = []row{
 			return admission.NewDefaultIngressClass(
 				registry.NewListMemo[*networkingv1.IngressClass](n.stores, ingressClasses)), nil
 		}},
-	{name: "DenyServiceExternalIPs", guards: true, consequence: "services may have externalIPs"},
+	{name: "DenyServiceExternalIPs", make: func(*needs) (admission.Plugin, error) {
+		return admission.DenyServiceExternalIPs{}, nil
+	}},
 	{name: "PodTopologyLabels", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewPodTopologyLabels(n.nodeLabels), nil
 	}},
-	{name: "PodGroupWorkloadExists", on: byDefault,
-		consequence: "pod groups, which are not served, may name any workload"},
-	{name: "NodeDeclaredFeatureValidator", on: byDefault,
-		consequence: "bound pods may be changed to need features that their node does not declare"},
-	{name: "JobValidation", on: byDefault,
-		consequence: "the parallelism of jobs whose pods are scheduled as a gang may change"},
-	{name: "PodResizeValidator", on: byDefault, consequence: "bound pods may be resized beyond what their node has"},
+	{name: "PodGroupWorkloadExists", on: byDefault, idle: "its gate is off and pod groups are not served"},
+	{name: "NodeDeclaredFeatureValidator", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewNodeDeclaredFeatureValidator(reader{n.stores}.node), nil
+	}},
+	{name: "JobValidation", on: byDefault, idle: "its gate is off"},
+	{name: "PodResizeValidator", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewPodResizeValidator(reader{n.stores}.node), nil
+	}},
 	{name: "MutatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies change nothing",
 		ignored: []ignoredResource{
 			{resource: registration("mutatingadmissionpolicies")},
@@ -157,7 +173,9 @@ var table = []row{
 	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
 		ignored: []ignoredResource{{resource: registration("validatingwebhookconfigurations")}}},
 	{name: "ResourceQuota", on: byDefault, reads: []meta.GroupResource{resourceQuotas}, make: newResourceQuota},
-	{name: "AlwaysDeny", guards: true, consequence: "nothing is denied for its sake"},
+	{name: "AlwaysDeny", make: func(*needs) (admission.Plugin, error) {
+		return admission.AlwaysDeny{}, nil
+	}},
 	{name: "DeviceAdminAccess", on: always, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewDeviceAdminAccess(n.namespaces), nil
 	}},

@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -177,7 +178,7 @@ var flagValues = map[string][]string{
 	"admission-control-config-file": {"NONE", ""},
 	"enable-admission-plugins": {
 		"NodeRestriction", "", "Nope", "NodeRestriction,Priority", "ImagePolicyWebhook", "PodSecurity", "AlwaysAdmit",
-		"NodeRestriction,NodeRestriction", "noderestriction",
+		"NodeRestriction,NodeRestriction", "noderestriction", "PodSecurityPolicy", "Priority,SecurityContextDeny",
 	},
 	"disable-admission-plugins":              {"ServiceAccount", "", "Nope", "NodeRestriction,Priority", "Priority", "PodSecurity,ResourceQuota", "a,b"},
 	"default-not-ready-toleration-seconds":   {"0", "60", "-1", "x"},
@@ -374,10 +375,8 @@ var refusals = map[string]string{
 
 // refusedPlugins are the admission plugins among the refusals.
 var refusedPlugins = []string{
-	"AlwaysDeny", "AlwaysPullImages", "ClusterTrustBundleAttest", "DenyServiceExternalIPs", "EventRateLimit", "ImagePolicyWebhook",
-	"LimitPodHardAntiAffinityTopology", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
-	"OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "PodNodeSelector", "PodSecurity", "PodTolerationRestriction",
-	"ResourceQuota", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
+	"MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
+	"ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
 }
 
 func init() {
@@ -415,6 +414,10 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// removedPlugin is what Coracle adds to kube-apiserver's error about the name of a plugin that is no
+// more.
+var removedPlugin = regexp.MustCompile(`: Kubernetes 1\.[0-9]+ removed it; use [^"]+ instead`)
+
 // meant says why a difference is meant; "" if it is not.
 func meant(theirs, ours string) string {
 	switch {
@@ -422,6 +425,8 @@ func meant(theirs, ours string) string {
 		return "refused: it would be dangerous to ignore"
 	case strings.Contains(theirs, "emulation version") && strings.Contains(ours, "emulation version"):
 		return "gates are those of this release, whichever is to be emulated"
+	case theirs != "" && theirs == removedPlugin.ReplaceAllString(ours, ""):
+		return "what took the place of an admission plugin that Kubernetes has removed"
 	}
 	return ""
 }

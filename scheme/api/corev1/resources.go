@@ -1,6 +1,11 @@
 package corev1
 
-import "strings"
+import (
+	"maps"
+	"strings"
+
+	"github.com/coracle-project/coracle/scheme/names"
+)
 
 // ResourceHugePagesPrefix begins the names of huge page resources; the page size follows.
 const ResourceHugePagesPrefix = "hugepages-"
@@ -8,6 +13,19 @@ const ResourceHugePagesPrefix = "hugepages-"
 // IsHugePages reports whether a resource is huge pages of some size.
 func IsHugePages(name ResourceName) bool {
 	return strings.HasPrefix(string(name), ResourceHugePagesPrefix)
+}
+
+// IsNativeResource reports whether a resource belongs to Kubernetes: its name has no domain, or one that contains
+// kubernetes.io/.
+func IsNativeResource(name ResourceName) bool {
+	return !strings.Contains(string(name), "/") || strings.Contains(string(name), "kubernetes.io/")
+}
+
+// IsExtendedResource reports whether a resource belongs to somebody other than Kubernetes, such as a device plugin.
+// Its name stays valid with "requests." before it, which is how quotas name it.
+func IsExtendedResource(name ResourceName) bool {
+	return !IsNativeResource(name) && !strings.HasPrefix(string(name), "requests.") &&
+		len(names.IsQualifiedName("requests."+string(name))) == 0
 }
 
 // IsPodLevelResource reports whether a resource can be given for a pod as a whole.
