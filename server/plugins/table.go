@@ -94,7 +94,9 @@ var table = []row{
 		}, nil
 	}},
 	{name: "PodTolerationRestriction", guards: true, consequence: "pods may tolerate any taint"},
-	{name: "EventRateLimit", guards: true, consequence: "nothing bounds events but what bounds all requests"},
+	{name: "EventRateLimit", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewEventRateLimit(n.configuration)
+	}},
 	{name: "ExtendedResourceToleration",
 		consequence: "pods get no tolerations for the extended resources that they ask for"},
 	{name: "DefaultStorageClass", on: byDefault, consequence: "claims that name no storage class get none"},
