@@ -123,6 +123,7 @@ type needs struct {
 	stores        registry.Stores
 	may           request.Authorizer
 	namespaces    *admission.Namespaces // looks up the namespace of a write, once for all plugins
+	annotations   admission.NamespaceAnnotations
 	nodeLabels    admission.NodeLabels
 }
 
@@ -130,7 +131,8 @@ func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
 	return &needs{
 		config: c, stores: n.Stores, may: n.Authorizer,
-		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels,
+		namespaces: admission.NewNamespaces(reads.namespace), annotations: reads.annotations,
+		nodeLabels: reads.nodeLabels,
 	}
 }
 

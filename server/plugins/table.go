@@ -82,7 +82,9 @@ var table = []row{
 	{name: "PodSecurity", on: byDefault, guards: true,
 		consequence: "pods may do what the labels of their namespace forbid",
 		ignored:     []ignoredResource{{namespaces, limitsPods}}},
-	{name: "PodNodeSelector", guards: true, consequence: "pods may go to any node"},
+	{name: "PodNodeSelector", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewPodNodeSelector(n.configuration, n.annotations)
+	}},
 	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses},
 		make: func(n *needs) (admission.Plugin, error) {
 			return admission.NewPriority(
