@@ -6,6 +6,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/noderestriction"
+	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/schedulingv1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -95,7 +96,9 @@ var table = []row{
 			NotReady: n.config.NotReadySeconds, Unreachable: n.config.UnreachableSeconds,
 		}, nil
 	}},
-	{name: "PodTolerationRestriction", guards: true, consequence: "pods may tolerate any taint"},
+	{name: "PodTolerationRestriction", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewPodTolerationRestriction(n.configuration, n.annotations, podspec.Tolerations)
+	}},
 	{name: "EventRateLimit", make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewEventRateLimit(n.configuration)
 	}},
