@@ -59,8 +59,9 @@ var allowed = map[string][]string{
 	"server/loops/pods":      {"scheme", "server/client", "server/controller"},
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
-	"server/plugins":         {"scheme", "scheme/configfile", "router/request", "registry", "server/generic"},
-	"server/reload":          {"scheme/configfile"},
+	"server/plugins": {"scheme", "scheme/configfile", "router/request", "router/callout", "registry",
+		"server/generic"}, // a plugin calls a webhook
+	"server/reload": {"scheme/configfile"},
 	"server/upkeep": {"scheme", "storage", "router/callout", "router", "filters", "registry",
 		"server/client", "server/backing", "server/generic"}, // half of it are commands, which are clients
 	"server/bootstrap": {"scheme", "storage", "router/request", "filters", "registry",

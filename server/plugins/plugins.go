@@ -26,7 +26,7 @@
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
-// Read: config.go, table.go, plugins.go, configfile.go, objects.go, absent.go, metrics.go.
+// Read: config.go, table.go, plugins.go, configfile.go, objects.go, webhooks.go, absent.go, metrics.go.
 package plugins
 
 import (
@@ -37,6 +37,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -47,6 +48,10 @@ type Needs struct {
 	Stores     registry.Stores       // the resources that plugins read
 	Authorizer request.Authorizer    // answers plugins that ask for a right beyond that to the request itself
 	Metrics    prometheus.Registerer // gets the metrics of admission
+	Flawed     func(callout.Flaw)    // is told of outdated certificates of webhooks; may be nil
+	// OnClose receives functions that end connections to webhooks. The caller must call them after
+	// the last write. OnClose may be nil if no plugin that is on calls a webhook.
+	OnClose func(end func() error)
 	// Kubelets says that an authorization mode gives kubelets their rights. NodeRestriction is on
 	// by default then.
 	Kubelets bool
@@ -122,6 +127,8 @@ type needs struct {
 	configuration []byte
 	stores        registry.Stores
 	may           request.Authorizer
+	flawed        func(callout.Flaw)
+	onClose       func(end func() error)
 	namespaces    *admission.Namespaces // looks up the namespace of a write, once for all plugins
 	annotations   admission.NamespaceAnnotations
 	nodeLabels    admission.NodeLabels
@@ -130,7 +137,7 @@ type needs struct {
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
 	return &needs{
-		config: c, stores: n.Stores, may: n.Authorizer,
+		config: c, stores: n.Stores, may: n.Authorizer, flawed: n.Flawed, onClose: n.OnClose,
 		namespaces: admission.NewNamespaces(reads.namespace), annotations: reads.annotations,
 		nodeLabels: reads.nodeLabels,
 	}

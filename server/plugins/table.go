@@ -79,7 +79,9 @@ var table = []row{
 	}},
 	{name: "AlwaysPullImages", guards: true,
 		consequence: "pods could use images of others without having a right to pull them"},
-	{name: "ImagePolicyWebhook", guards: true, consequence: "nobody is asked about images"},
+	{name: "ImagePolicyWebhook", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewImagePolicyWebhook(n.configuration, n.dialImageReviewer)
+	}},
 	{name: "PodSecurity", on: byDefault, guards: true,
 		consequence: "pods may do what the labels of their namespace forbid",
 		ignored:     []ignoredResource{{namespaces, limitsPods}}},
