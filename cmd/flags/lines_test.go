@@ -111,7 +111,7 @@ func TestValueLines(t *testing.T) {
 		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
 		{"--enable-admission-plugins=RuntimeClass", "admission plugin is absent plugin=RuntimeClass consequence=RuntimeClasses do not change pods, and pods may name any", ""},
 		{"--enable-admission-plugins=PodSecurity", "", "--enable-admission-plugins: PodSecurity is refused: this server does not have the plugin, so pods may do what the labels of their namespace forbid"},
-		{"--admission-control=ImagePolicyWebhook", "", "--admission-control: ImagePolicyWebhook is refused: this server does not have the plugin, so nobody is asked about images"},
+		{"--admission-control=AlwaysDeny", "", "--admission-control: AlwaysDeny is refused: this server does not have the plugin, so nothing is denied for its sake"},
 		{"--disable-admission-plugins=PodSecurity,ServiceAccount", "", ""},
 		{"--feature-gates=CBORServingAndStorage=true,OpenAPIEnums=false", "feature gates have no effect gates=[CBORServingAndStorage=true OpenAPIEnums=false]", ""},
 		{"--feature-gates=CBORServingAndStorage=false,OpenAPIEnums=true", "", ""},

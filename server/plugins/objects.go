@@ -28,8 +28,8 @@ func (s reader) namespace(ctx context.Context, name string, fresh request.Freshn
 	return admission.Namespace{Labels: found.Labels(), Terminating: found.Field("status.phase") == "Terminating"}, nil
 }
 
-// annotations implements admission.NamespaceAnnotations. On a server that does not serve namespaces,
-// no namespace has annotations.
+// annotations implements admission.NamespaceAnnotations. On a server that does not serve
+// namespaces, no namespace has annotations.
 func (s reader) annotations(ctx context.Context, name string) (map[string]string, error) {
 	if s.stores.Store(namespaces) == nil {
 		return nil, nil

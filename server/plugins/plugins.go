@@ -26,7 +26,8 @@
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
-// Read: config.go, table.go, plugins.go, configfile.go, objects.go, webhooks.go, absent.go, metrics.go.
+// Read: config.go, table.go, plugins.go, configfile.go, objects.go, webhooks.go, absent.go,
+// metrics.go.
 package plugins
 
 import (

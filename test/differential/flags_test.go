@@ -374,9 +374,9 @@ var refusals = map[string]string{
 
 // refusedPlugins are the admission plugins among the refusals.
 var refusedPlugins = []string{
-	"AlwaysDeny", "AlwaysPullImages", "ClusterTrustBundleAttest", "DenyServiceExternalIPs", "EventRateLimit", "ImagePolicyWebhook",
+	"AlwaysDeny", "AlwaysPullImages", "ClusterTrustBundleAttest", "DenyServiceExternalIPs",
 	"LimitPodHardAntiAffinityTopology", "LimitRanger", "MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
-	"OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "PodNodeSelector", "PodSecurity", "PodTolerationRestriction",
+	"OwnerReferencesPermissionEnforcement", "PersistentVolumeClaimResize", "PodSecurity",
 	"ResourceQuota", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
 }
 
