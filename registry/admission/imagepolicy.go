@@ -186,12 +186,15 @@ func (p *ImagePolicyWebhook) ask(ctx context.Context, spec *imageReviewSpec) (im
 	if status, ok := p.remembered(key); ok {
 		return status, nil
 	}
-	answer := imageReview{}
 	review := &imageReview{Kind: imageReviewKind, APIVersion: imageReviewVersion, Spec: *spec}
-	if err := p.hook.Call(ctx, review, &answer); err != nil {
+	var raw json.RawMessage
+	if err := p.hook.Call(ctx, review, &raw); err != nil {
 		return imageReviewStatus{}, err
 	}
-	if answer.Kind != "" && answer.Kind != imageReviewKind ||
+	// Unlike encoding/json, codec tells upper from lower case in names.
+	var answer imageReview
+	if err := codec.DecodeJSON(raw, &answer); err != nil ||
+		answer.Kind != "" && answer.Kind != imageReviewKind ||
 		answer.APIVersion != "" && answer.APIVersion != imageReviewVersion {
 		return imageReviewStatus{}, fmt.Errorf("the webhook's response is not an %s of %s",
 			imageReviewKind, imageReviewVersion)
