@@ -60,9 +60,10 @@ var allowed = map[string][]string{
 	"server/loops/pods":      {"scheme", "server/client", "server/controller"},
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
-	"server/plugins":         {"scheme", "scheme/configfile", "router/request", "registry", "server/generic"},
-	"server/quotas":          {"scheme", "router/request", "registry", "server/controller"}, // it counts objects at one revision, which clients cannot do together with a fence
-	"server/reload":          {"scheme/configfile"},
+	"server/plugins": {"scheme", "scheme/configfile", "router/request", "router/callout", "registry",
+		"server/generic"}, // a plugin calls a webhook
+	"server/quotas": {"scheme", "router/request", "registry", "server/controller"}, // it counts objects at one revision, which clients cannot do together with a fence
+	"server/reload": {"scheme/configfile"},
 	"server/upkeep": {"scheme", "storage", "router/callout", "router", "filters", "registry",
 		"server/client", "server/backing", "server/generic"}, // half of it are commands, which are clients
 	"server/bootstrap": {"scheme", "storage", "router/request", "filters", "registry",

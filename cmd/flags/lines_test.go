@@ -109,10 +109,9 @@ func lineOf(w warning) string {
 func TestValueLines(t *testing.T) {
 	for _, tt := range []struct{ args, line, err string }{
 		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
-		{"--enable-admission-plugins=RuntimeClass", "admission plugin is absent plugin=RuntimeClass consequence=RuntimeClasses do not change pods, and pods may name any", ""},
-		{"--enable-admission-plugins=PodSecurity", "", ""},
-		{"--enable-admission-plugins=ResourceQuota", "", "--enable-admission-plugins: ResourceQuota is refused: this server does not have the plugin, so ResourceQuotas bound nothing"},
-		{"--admission-control=ImagePolicyWebhook", "", "--admission-control: ImagePolicyWebhook is refused: this server does not have the plugin, so nobody is asked about images"},
+		{"--enable-admission-plugins=RuntimeClass", "", ""},
+		{"--enable-admission-plugins=PodSecurity,ResourceQuota", "", ""},
+		{"--admission-control=ValidatingAdmissionWebhook", "", "--admission-control: ValidatingAdmissionWebhook is refused: this server does not have the plugin, so webhooks are not asked"},
 		{"--disable-admission-plugins=PodSecurity,ServiceAccount", "", ""},
 		{"--feature-gates=CBORServingAndStorage=true,OpenAPIEnums=false", "feature gates have no effect gates=[CBORServingAndStorage=true OpenAPIEnums=false]", ""},
 		{"--feature-gates=CBORServingAndStorage=false,OpenAPIEnums=true", "", ""},

@@ -30,6 +30,19 @@ func (s reader) namespace(ctx context.Context, name string, fresh request.Freshn
 	return admission.Namespace{Labels: found.Labels(), Terminating: found.Field("status.phase") == "Terminating"}, nil
 }
 
+// annotations implements admission.NamespaceAnnotations. On a server that does not serve
+// namespaces, no namespace has annotations.
+func (s reader) annotations(ctx context.Context, name string) (map[string]string, error) {
+	if s.stores.Store(namespaces) == nil {
+		return nil, nil
+	}
+	found, err := registry.Read[*corev1.Namespace](ctx, s.stores, namespaces, "", name, request.ReadYourWrites)
+	if err != nil {
+		return nil, err
+	}
+	return found.Annotations, nil
+}
+
 // nodeLabels implements admission.NodeLabels. On a server that does not serve nodes, no node has
 // labels.
 func (s reader) nodeLabels(ctx context.Context, node string) (meta.Lookup, error) {

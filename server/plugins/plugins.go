@@ -27,8 +27,8 @@
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
-// Read: config.go, table.go, plugins.go, configfile.go, objects.go, absent.go, removed.go, metrics.go,
-// podsecurity.go.
+// Read: config.go, table.go, plugins.go, configfile.go, objects.go, podsecurity.go, webhooks.go,
+// absent.go, removed.go, metrics.go.
 package plugins
 
 import (
@@ -39,6 +39,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -52,6 +53,10 @@ type Needs struct {
 	// ResourceOf finds the resource of a kind among all that are served when it is called.
 	ResourceOf admission.ResourceOf
 	Metrics    prometheus.Registerer // gets the metrics of admission
+	Flawed     func(callout.Flaw)    // is told of outdated certificates of webhooks; may be nil
+	// OnClose receives functions that end connections to webhooks. The caller must call them after
+	// the last write. OnClose may be nil if no plugin that is on calls a webhook.
+	OnClose func(end func() error)
 	// Kubelets says that an authorization mode gives kubelets their rights. NodeRestriction is on
 	// by default then.
 	Kubelets bool
@@ -127,7 +132,10 @@ type needs struct {
 	configuration []byte
 	stores        registry.Stores
 	may           request.Authorizer
+	flawed        func(callout.Flaw)
+	onClose       func(end func() error)
 	namespaces    *admission.Namespaces // looks up the namespace of a write, once for all plugins
+	annotations   admission.NamespaceAnnotations
 	nodeLabels    admission.NodeLabels
 	metrics       prometheus.Registerer // for plugins with metrics of their own
 	// storageClasses are read by the plugins for claims, which share the decoded classes.
@@ -138,8 +146,10 @@ type needs struct {
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
 	return &needs{
-		config: c, stores: n.Stores, may: n.Authorizer, resourceOf: n.ResourceOf, metrics: n.Metrics,
-		namespaces: admission.NewNamespaces(reads.namespace), nodeLabels: reads.nodeLabels,
+		config: c, stores: n.Stores, may: n.Authorizer, resourceOf: n.ResourceOf,
+		flawed: n.Flawed, onClose: n.OnClose, metrics: n.Metrics,
+		namespaces: admission.NewNamespaces(reads.namespace), annotations: reads.annotations,
+		nodeLabels:     reads.nodeLabels,
 		storageClasses: registry.NewListMemo[*storagev1.StorageClass](n.Stores, storageClasses),
 	}
 }

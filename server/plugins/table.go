@@ -4,6 +4,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/noderestriction"
+	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/networkingv1"
@@ -93,9 +94,13 @@ var table = []row{
 	{name: "AlwaysPullImages", make: func(*needs) (admission.Plugin, error) {
 		return admission.AlwaysPullImages{}, nil
 	}},
-	{name: "ImagePolicyWebhook", guards: true, consequence: "nobody is asked about images"},
+	{name: "ImagePolicyWebhook", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewImagePolicyWebhook(n.configuration, n.dialImageReviewer)
+	}},
 	{name: "PodSecurity", on: byDefault, reads: []meta.GroupResource{namespaces}, make: newPodSecurity},
-	{name: "PodNodeSelector", guards: true, consequence: "pods may go to any node"},
+	{name: "PodNodeSelector", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewPodNodeSelector(n.configuration, n.annotations)
+	}},
 	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses},
 		make: func(n *needs) (admission.Plugin, error) {
 			return admission.NewPriority(
@@ -106,8 +111,12 @@ var table = []row{
 			NotReady: n.config.NotReadySeconds, Unreachable: n.config.UnreachableSeconds,
 		}, nil
 	}},
-	{name: "PodTolerationRestriction", guards: true, consequence: "pods may tolerate any taint"},
-	{name: "EventRateLimit", guards: true, consequence: "nothing bounds events but what bounds all requests"},
+	{name: "PodTolerationRestriction", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewPodTolerationRestriction(n.configuration, n.annotations, podspec.Tolerations)
+	}},
+	{name: "EventRateLimit", make: func(n *needs) (admission.Plugin, error) {
+		return admission.NewEventRateLimit(n.configuration)
+	}},
 	{name: "ExtendedResourceToleration", make: func(*needs) (admission.Plugin, error) {
 		return admission.ExtendedResourceToleration{}, nil
 	}},

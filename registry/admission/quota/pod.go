@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
-	"github.com/coracle-project/coracle/registry/podspec"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -63,7 +62,7 @@ func (podEvaluator) tracks(name corev1.ResourceName, _ []*resourcev1.DeviceClass
 // isExtendedRequest reports whether a name that begins with "requests." is about an extended
 // resource, which quotas know under that prefix only.
 func isExtendedRequest(name corev1.ResourceName) bool {
-	return !podspec.IsNativeResource(name) || strings.HasPrefix(string(name), requestsPrefix+implicitPrefix)
+	return !corev1.IsNativeResource(name) || strings.HasPrefix(string(name), requestsPrefix+implicitPrefix)
 }
 
 func (podEvaluator) usage(obj meta.Typed, s Surroundings) Amounts {
@@ -87,7 +86,7 @@ func (podEvaluator) usage(obj meta.Typed, s Surroundings) Amounts {
 			list = append(list, x, Amount{corev1.ResourceRequestsEphemeralStorage, x.Quantity})
 		case corev1.IsHugePages(name):
 			list = append(list, x, Amount{requestsPrefix + name, x.Quantity})
-		case podspec.IsExtendedResource(name), strings.HasPrefix(string(name), implicitPrefix):
+		case corev1.IsExtendedResource(name), strings.HasPrefix(string(name), implicitPrefix):
 			list = append(list, Amount{requestsPrefix + name, x.Quantity})
 		}
 	}

@@ -1,7 +1,6 @@
 package corev1
 
 import (
-	"maps"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/names"

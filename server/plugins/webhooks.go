@@ -1,0 +1,33 @@
+package plugins
+
+import (
+	"errors"
+	"time"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/callout"
+)
+
+// This file makes the clients of plugins that call webhooks.
+
+// dialImageReviewer implements admission.DialImageReviewer. A call is tried up to five times, as in
+// kube-apiserver.
+func (n *needs) dialImageReviewer(kubeconfig string, pause time.Duration) (admission.ImageReviewer, error) {
+	if n.onClose == nil {
+		return nil, errors.New("nobody would end its connections: OnClose is nil")
+	}
+	target, err := callout.ReadKubeconfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	target.Flawed = n.flawed
+	retry := callout.Retry{Tries: 5, Pause: max(pause, 1)} // 0 would be the default of callout
+	client, err := callout.New(callout.Config{
+		Name: "image-policy", Target: target, Retry: retry, MaxAnswer: 1 << 20,
+	})
+	if err != nil {
+		return nil, err
+	}
+	n.onClose(func() error { client.Close(); return nil })
+	return client, nil
+}
