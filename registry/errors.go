@@ -44,8 +44,8 @@ func (s *Store) apiError(err error, name string) error {
 	case storage.InDoubt:
 		return meta.NewServerTimeout(gr, verbs[e.Op], 0)
 	case storage.NoLease, storage.Fenced:
-		// Nothing is stored, and the same request may succeed a moment later: with another lease, or
-		// when the fence stands still. A 409 would say that the client's object is stale, and
+		// Nothing is stored, and the same request may succeed a moment later: with another lease,
+		// or when the fence stands still. A 409 would say that the client's object is stale, and
 		// clients do not send a create again after it.
 		return meta.NewServerTimeout(gr, verbs[e.Op], 1)
 	case storage.Unavailable, storage.Closed:

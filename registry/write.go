@@ -45,8 +45,8 @@ import (
 // begin runs the steps up to guard, finish those from baptize to encode. If another writer has
 // changed the object since an update read it, the update runs all steps again over the new state:
 // that is another try. If the fence has changed, an update does the same, and a create runs the
-// reservers again, and the steps from put on. A deletion (delete.go) has the steps admit, decide, reserve, put and settle.
-// A write belongs to one goroutine.
+// reservers again, and the steps from put on. A deletion (delete.go) has the steps admit, decide,
+// reserve, put and settle. A write belongs to one goroutine.
 type write struct {
 	s     *Store
 	req   *request.Write

@@ -9,8 +9,8 @@ import (
 type Fate uint8
 
 const (
-	// NotStored: the store does not have the try: it was refused, failed or was a dry run, or
-	// another writer was faster.
+	// NotStored: the store does not have the try: it was refused, failed or was a dry run, another
+	// writer was faster, or its fence had changed.
 	NotStored Fate = iota
 	// Stored: the write is stored. Of an action: it has done what the client asked for.
 	Stored
@@ -117,9 +117,9 @@ func (a *Attributes) Fenced() (key string, revision uint64) {
 }
 
 // ReserveAgain begins another try of a write that was not stored because of its fence, if nothing
-// else has changed. It settles what the reservers took, as NotStored, and calls all reservers again,
-// but no other plugin. What was taken by others stays taken for the new try. The error is that of a
-// reserver; the caller must call Settle as after Chain.Validate.
+// else has changed. It settles what the reservers took, as NotStored, and calls all reservers
+// again, but no other plugin. What was taken by others stays taken for the new try. The error is
+// that of a reserver; the caller must call Settle as after Chain.Validate.
 func (a *Attributes) ReserveAgain(ctx context.Context) error {
 	f := a.fence
 	if f == nil {

@@ -15,8 +15,8 @@
 //
 // Not here: what only one engine promises; that is in the tests of the engine.
 //
-// Read: suite.go, then the laws: write.go, fence.go, read.go, watch.go, shown.go, lease.go, restart.go,
-// bytes.go, random.go, and faulty.go.
+// Read: suite.go, then the laws: write.go, fence.go, read.go, watch.go, shown.go, lease.go,
+// restart.go, bytes.go, random.go, and faulty.go.
 package storagetest
 
 import (
