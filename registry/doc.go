@@ -14,8 +14,9 @@
 // the object is shown as another kind; each field belongs to one door. A projection shows the
 // object as another kind, such as Scale. A form is an encoding of an object in a version. A try is
 // one run of a write over one state of its object; a write has several tries if other writers are
-// faster. A reservation is something outside the object, such as an address or a port, that a write
-// takes, and gives back if the write is not stored. The fate of a try is what became of it: Stored,
+// faster, or if its fence changes: another key of the store, for which a reserver has asked. A
+// reservation is something outside the object, such as an address or a port, that a write takes,
+// and gives back if the write is not stored. The fate of a try is what became of it: Stored,
 // NotStored or InDoubt.
 //
 // Guarantees:

@@ -3,17 +3,16 @@
 //
 // Words. A try is one run of a write over one state of its object; an update has another try if
 // another writer was faster. A fence is a key of the store that must not change before the try is
-// stored; a write has another try if it did. To settle is to tell a function that took something
-// for a try what became of the try; its fate is Stored, NotStored or InDoubt.
+// stored; a write has another try if the key has changed. To settle is to tell a function that took
+// something for a try what became of the try; its fate is Stored, NotStored or InDoubt.
 //
 // A plugin is a Mutator, a Validator, a Reserver or several of these. The registry runs all
 // mutators in order before it validates the object. It runs all validators after that, right before
 // the write, and then all reservers. All run again for each try of an update, with the old object
 // that the try replaces. If a create is not stored because of its fence, only the reservers run
-// again. A mutator may change the object in place, or replace it. If the
-// replacement came from outside the server, all mutators run once more on it (Attributes.Replace).
-// No plugin here does that; a plugin of a program that embeds the server may, for example if it
-// calls a webhook.
+// again. A mutator may change the object in place, or replace it. If the replacement came from
+// outside the server, all mutators run once more on it (Attributes.Replace). No plugin here does
+// that; a plugin of a program that embeds the server may, for example if it calls a webhook.
 //
 // Requests call a plugin concurrently. A plugin must not keep the objects that it sees, and must
 // not change Old. The server's own writes through a registry.View pass no plugin.

@@ -9,8 +9,8 @@ import (
 type Fate uint8
 
 const (
-	// NotStored: the store does not have the try: it was refused, failed or was a dry run, or
-	// another writer was faster.
+	// NotStored: the store does not have the try: it was refused, failed or was a dry run, another
+	// writer was faster, or its fence had changed.
 	NotStored Fate = iota
 	// Stored: the write is stored. Of an action: it has done what the client asked for.
 	Stored

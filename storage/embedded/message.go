@@ -41,8 +41,8 @@ func newMessage() *message {
 	m := &message{}
 	m.request.Header, m.request.Txn = &pb.RequestHeader{}, &pb.TxnRequest{}
 	for i := range m.mods {
-		is := &pb.Compare{Target: pb.Compare_MOD, Result: pb.Compare_EQUAL, TargetUnion: &m.mods[i]}
-		m.compare = append(m.compare, is)
+		m.compare = append(m.compare, &pb.Compare{
+			Target: pb.Compare_MOD, Result: pb.Compare_EQUAL, TargetUnion: &m.mods[i]})
 	}
 	m.puts = []*pb.RequestOp{{Request: &pb.RequestOp_RequestPut{RequestPut: &m.put}}}
 	m.dels = []*pb.RequestOp{{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &m.del}}}

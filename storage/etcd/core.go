@@ -6,7 +6,7 @@
 //
 // Laws:
 //   - A key of the store is a key of etcd, and a revision is etcd's. Every write is one transaction
-//     that compares the key's modification revision.
+//     that compares the modification revisions of the key and of the fence.
 //   - Reads are linearizable.
 //   - A write that failed is InDoubt unless etcd's answer excludes that it was applied. InDoubt
 //     writes are never repeated here.
