@@ -27,5 +27,6 @@
 // (registry/admission) and gives new claims the default class, and the binding of claims to
 // volumes, which this server does not do.
 //
-// Read: protection.go, claimprotection.go, volumeprotection.go, classprotection.go, defaultclass.go.
+// Read: protection.go, claimprotection.go, volumeprotection.go, classprotection.go,
+// defaultclass.go.
 package volumes

@@ -35,8 +35,8 @@ type volumeView struct {
 }
 
 // volumesOf returns the Informer of volumes, which VolumeProtection, ClassProtection and
-// DefaultClass share. It keeps nothing of a volume that is not due, has no VolumeAttributesClass and
-// is not vacant.
+// DefaultClass share. It keeps nothing of a volume that is not due, has no VolumeAttributesClass
+// and is not vacant.
 func volumesOf(in *controller.Informers) *controller.Informer[volumeView] {
 	return controller.InformerOf(in, volumesResource, func(pv *corev1.PersistentVolume) *volumeView {
 		v := &volumeView{
