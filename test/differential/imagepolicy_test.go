@@ -167,7 +167,7 @@ func TestImagePolicies(t *testing.T) {
 			clear(hook.asked)
 			name, subresource := pick(rnd, pod.Name, ""), pick(rnd, "", "", "", "ephemeralcontainers", "ephemeralcontainers", "status")
 			op := pick(rnd, theiradmission.Create, theiradmission.Update)
-			hub, mine := theirHub(t, pod, &core.Pod{}), toOurs[ourcore.Pod](t, pod)
+			hub, mine := theirHub(t, pod.DeepCopy(), &core.Pod{}), toOurs[ourcore.Pod](t, pod)
 			attrs := &noted{theiradmission.NewAttributesRecord(hub, nil, corev1.SchemeGroupVersion.WithKind("Pod"), "ns", name, schema.GroupVersionResource{Version: "v1", Resource: "pods"},
 				subresource, op, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: "alice"}), map[string]string{}}
 			a := &admission.Attributes{Operation: admission.Operation(op), Resource: ourcore.GroupVersion.WithResource("pods"), Kind: ourcore.GroupVersion.WithKind("Pod"),

@@ -95,7 +95,7 @@ func (w *placementWorld) judge(t *testing.T, config string, theirs theiradmissio
 	t.Helper()
 	namespace, subresource, name := pick(w.rnd, "a", "b", "c", "c", "d"), pick(w.rnd, "", "", "", "", "", "status"), pick(w.rnd, "p", "")
 	pod.Name = pick(w.rnd, name, name, "")
-	hub := theirHub(t, pod, &core.Pod{})
+	hub := theirHub(t, pod.DeepCopy(), &core.Pod{})
 	attrs := theiradmission.NewAttributesRecord(hub, nil, corev1.SchemeGroupVersion.WithKind("Pod"), namespace, name, schema.GroupVersionResource{Version: "v1", Resource: "pods"},
 		subresource, op, &metav1.CreateOptions{}, false, &user.DefaultInfo{Name: "alice"})
 	mine := toOurs[ourcore.Pod](t, pod)
