@@ -88,33 +88,34 @@ func (p *Plugin) Validate(ctx context.Context, a *admission.Attributes) error {
 	case *corev1.Namespace:
 		return p.validateNamespace(ctx, a, obj)
 	}
-	if template := templateOf(a.Object); template != nil && a.Subresource == "" {
+	if template, is := templateOf(a.Object); is && a.Subresource == "" {
 		p.warnOfTemplate(ctx, a, template)
 	}
 	return nil
 }
 
-// templateOf returns the template of a workload; nil if the object is none, or has no template.
-func templateOf(obj meta.Typed) *corev1.PodTemplateSpec {
+// templateOf returns the template of a workload, which is nil if the workload has none. is is false
+// if the object is no workload.
+func templateOf(obj meta.Typed) (template *corev1.PodTemplateSpec, is bool) {
 	switch obj := obj.(type) {
 	case *corev1.PodTemplate:
-		return &obj.Template
+		return &obj.Template, true
 	case *corev1.ReplicationController:
-		return obj.Spec.Template
+		return obj.Spec.Template, true
 	case *appsv1.ReplicaSet:
-		return &obj.Spec.Template
+		return &obj.Spec.Template, true
 	case *appsv1.Deployment:
-		return &obj.Spec.Template
+		return &obj.Spec.Template, true
 	case *appsv1.DaemonSet:
-		return &obj.Spec.Template
+		return &obj.Spec.Template, true
 	case *appsv1.StatefulSet:
-		return &obj.Spec.Template
+		return &obj.Spec.Template, true
 	case *batchv1.Job:
-		return &obj.Spec.Template
+		return &obj.Spec.Template, true
 	case *batchv1.CronJob:
-		return &obj.Spec.JobTemplate.Spec.Template
+		return &obj.Spec.JobTemplate.Spec.Template, true
 	}
-	return nil
+	return nil, false
 }
 
 // validatePod evaluates a pod. Of the subresources, status cannot change the spec; all others whose
@@ -141,7 +142,7 @@ func (p *Plugin) validatePod(ctx context.Context, a *admission.Attributes, pod *
 	return p.evaluate(a, &evaluation{policy: policy, wrong: wrong, enforces: true}, &pod.ObjectMeta, &pod.Spec)
 }
 
-// warnOfTemplate evaluates the template of a workload.
+// warnOfTemplate evaluates the template of a workload; nil if it has none.
 func (p *Plugin) warnOfTemplate(ctx context.Context, a *admission.Attributes, template *corev1.PodTemplateSpec) {
 	if p.exempts(a) {
 		return
@@ -153,7 +154,7 @@ func (p *Plugin) warnOfTemplate(ctx context.Context, a *admission.Attributes, te
 		return
 	}
 	privileged := policy.Warn.Level == podsecurity.Privileged && policy.Audit.Level == podsecurity.Privileged
-	if len(wrong) == 0 && privileged {
+	if len(wrong) == 0 && privileged || template == nil {
 		return
 	}
 	e := evaluation{policy: policy, wrong: wrong}
