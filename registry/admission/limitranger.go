@@ -146,19 +146,19 @@ func completeContainers(
 ) []string {
 	for i := range containers {
 		c := &containers[i]
-		if names := addMissing(&c.Resources.Requests, item.DefaultRequest); names != "" {
+		if names := completeList(&c.Resources.Requests, item.DefaultRequest); names != "" {
 			done = append(done, names+" request for "+what+" "+c.Name)
 		}
-		if names := addMissing(&c.Resources.Limits, item.Default); names != "" {
+		if names := completeList(&c.Resources.Limits, item.Default); names != "" {
 			done = append(done, names+" limit for "+what+" "+c.Name)
 		}
 	}
 	return done
 }
 
-// addMissing adds the amounts of resources that a list lacks. It returns the names of those
+// completeList adds the amounts of resources that a list lacks. It returns the names of those
 // resources, sorted and joined by commas.
-func addMissing(list *corev1.ResourceList, more corev1.ResourceList) string {
+func completeList(list *corev1.ResourceList, more corev1.ResourceList) string {
 	var added []string
 	for name, q := range more {
 		if _, ok := (*list)[name]; ok {
@@ -196,16 +196,17 @@ func (b *breaches) checkPod(item *corev1.LimitRangeItem, spec *corev1.PodSpec) {
 	case corev1.LimitTypePod:
 		requests, limits := corev1.ContainerRequests(spec), corev1.ContainerLimits(spec)
 		if r := spec.Resources; r != nil {
-			override(requests, r.Requests)
-			override(limits, r.Limits)
+			overrideSums(requests, r.Requests)
+			overrideSums(limits, r.Limits)
 		}
 		b.check(item, requests, limits)
 	}
 }
 
-// override replaces the sums of containers by the amounts of the pod as a whole. Kubernetes does so
-// for CPU and memory alone: limit ranges do not see huge pages of the pod as a whole.
-func override(sums, whole corev1.ResourceList) {
+// overrideSums replaces the sums of containers by the amounts of the pod as a whole. As in
+// Kubernetes, it does so for CPU and memory alone: limit ranges do not see huge pages of the pod as
+// a whole.
+func overrideSums(sums, whole corev1.ResourceList) {
 	for _, name := range [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if q, ok := whole[name]; ok {
 			sums[name] = q
@@ -216,22 +217,22 @@ func override(sums, whole corev1.ResourceList) {
 // check checks requests and limits against the minimum, the maximum and the ratio of item, in this
 // order.
 func (b *breaches) check(item *corev1.LimitRangeItem, requests, limits corev1.ResourceList) {
-	b.each(item, item.Min, requests, limits, use.belowMin)
-	b.each(item, item.Max, requests, limits, use.aboveMax)
-	b.each(item, item.MaxLimitRequestRatio, requests, limits, use.aboveRatio)
+	b.each(item, item.Min, requests, limits, resourceUse.belowMin)
+	b.each(item, item.Max, requests, limits, resourceUse.aboveMax)
+	b.each(item, item.MaxLimitRequestRatio, requests, limits, resourceUse.aboveRatio)
 }
 
 // checkClaim checks the requests of a claim. The limits of claims do not count.
 func (b *breaches) checkClaim(item *corev1.LimitRangeItem, requests corev1.ResourceList) {
 	if item.Type == corev1.LimitTypePersistentVolumeClaim {
-		b.each(item, item.Min, requests, nil, use.belowMin)
-		b.each(item, item.Max, requests, nil, use.requestAboveMax)
+		b.each(item, item.Min, requests, nil, resourceUse.belowMin)
+		b.each(item, item.Max, requests, nil, resourceUse.requestAboveMax)
 	}
 }
 
 // each calls wrong with the use of each resource that has a bound in item, and keeps the messages.
 func (b *breaches) each(
-	item *corev1.LimitRangeItem, bounds, requests, limits corev1.ResourceList, wrong func(use) string,
+	item *corev1.LimitRangeItem, bounds, requests, limits corev1.ResourceList, wrong func(resourceUse) string,
 ) {
 	first := len(b.texts)
 	if first > field.MaxErrors {
@@ -264,9 +265,9 @@ func (b *breaches) text() string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// use is how much of a resource a container, a pod or a claim requests and is limited to, and the
-// bound of a limit range for it. The integers are the amounts in one unit.
-type use struct {
+// resourceUse is how much of a resource a container, a pod or a claim requests and is limited to,
+// and the bound of a limit range for it. The integers are the amounts in one unit.
+type resourceUse struct {
 	of                       corev1.LimitType // what uses the resource
 	name                     corev1.ResourceName
 	request, limit, bound    meta.Quantity
@@ -281,8 +282,8 @@ const maxMilli = math.MaxInt64 / 1000
 // Otherwise it is one, and fractions are rounded up.
 func useOf(
 	of corev1.LimitType, name corev1.ResourceName, bound meta.Quantity, requests, limits corev1.ResourceList,
-) use {
-	u := use{of: of, name: name, bound: bound}
+) resourceUse {
+	u := resourceUse{of: of, name: name, bound: bound}
 	u.request, u.requested = requests[name]
 	u.limit, u.limited = limits[name]
 	u.requestN, u.limitN, u.boundN = u.request.Value(), u.limit.Value(), bound.Value()
@@ -293,7 +294,7 @@ func useOf(
 }
 
 // belowMin returns what is wrong by the minimum u.bound, "" if nothing is.
-func (u use) belowMin() string {
+func (u resourceUse) belowMin() string {
 	switch {
 	case !u.requested:
 		return u.says("minimum", ".  No request is specified")
@@ -306,7 +307,7 @@ func (u use) belowMin() string {
 }
 
 // aboveMax returns what is wrong by the maximum u.bound, "" if nothing is.
-func (u use) aboveMax() string {
+func (u resourceUse) aboveMax() string {
 	switch {
 	case !u.limited:
 		return u.says("maximum", ".  No limit is specified")
@@ -319,7 +320,7 @@ func (u use) aboveMax() string {
 }
 
 // requestAboveMax is aboveMax for requests that have no limits.
-func (u use) requestAboveMax() string {
+func (u resourceUse) requestAboveMax() string {
 	switch {
 	case !u.requested:
 		return u.says("maximum", ".  No request is specified")
@@ -330,13 +331,13 @@ func (u use) requestAboveMax() string {
 }
 
 // says returns the message about a bound that is not kept.
-func (u use) says(bound, why string) string {
+func (u resourceUse) says(bound, why string) string {
 	return fmt.Sprintf("%s %s usage per %s is %s%s", bound, u.name, u.of, u.bound.String(), why)
 }
 
 // aboveRatio returns what is wrong by the maximum ratio u.bound of limit to request, "" if nothing
 // is.
-func (u use) aboveRatio() string {
+func (u resourceUse) aboveRatio() string {
 	why := ""
 	switch ratio := float64(u.limitN) / float64(u.requestN); {
 	case !u.requested || u.requestN == 0:
@@ -353,7 +354,7 @@ func (u use) aboveRatio() string {
 
 // exceeds reports whether a ratio is greater than u.bound. It compares thousandths if the bound
 // allows that. The floating-point operations are those of Kubernetes, so that both round alike.
-func (u use) exceeds(ratio float64) bool {
+func (u resourceUse) exceeds(ratio float64) bool {
 	if u.bound.Value() <= maxMilli {
 		return ratio*1000 > float64(u.bound.MilliValue())
 	}
