@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/memory"
@@ -50,6 +51,7 @@ func newEvictor(t *testing.T, store storage.Store) *evictor {
 	t.Helper()
 	s := servertest.Start(t, server.Config{
 		Storage: server.StorageConfig{Store: store}, Controllers: []string{},
+		Admission: plugins.Config{Disable: []string{"ServiceAccount"}}, // no controller makes accounts
 		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 	})
 	return &evictor{t, s, s.Server.Client()}

@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -16,6 +17,7 @@ import (
 func TestNodeMode(t *testing.T) {
 	s := servertest.Start(t, server.Config{
 		Controllers:    []string{},
+		Admission:      plugins.Config{Disable: []string{"ServiceAccount"}}, // no controller makes accounts
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 		Authentication: identity.Config{TokenAuthFile: tokensOf(t, `a,system:node:a,1,"system:nodes"`, `b,system:node:b,2,"system:nodes"`)},
 		Authorization:  access.Config{Modes: []string{access.Node}},

@@ -46,7 +46,7 @@ func TestAdmissionPlugins(t *testing.T) {
 		{"as it is", func(*plugins.Config) {}, []string{`"tolerationSeconds":300`, `"tolerationSeconds":300`}},
 		{"other times", func(c *plugins.Config) { c.NotReadySeconds, c.UnreachableSeconds = seconds(0), seconds(7) },
 			[]string{`not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":0`, `unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":7`}},
-		{"off", func(c *plugins.Config) { c.Disable = []string{"DefaultTolerationSeconds"} }, nil},
+		{"off", func(c *plugins.Config) { c.Disable = append(c.Disable, "DefaultTolerationSeconds") }, nil},
 	} {
 		got := tolerations(tt.change)
 		for _, want := range tt.want {

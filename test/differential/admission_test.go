@@ -41,6 +41,9 @@ import (
 func here(p plugins.Entry) bool   { return p.Default && p.Here }
 func absent(p plugins.Entry) bool { return p.Default && !p.Here }
 
+// withoutAccounts is here, but for the plugin that needs service accounts.
+func withoutAccounts(p plugins.Entry) bool { return here(p) && p.Name != accountPlugin }
+
 // pluginNames returns the names of the plugins that are chosen.
 func pluginNames(choose func(plugins.Entry) bool) (names []string) {
 	for _, p := range plugins.Table() {

@@ -27,6 +27,9 @@ type ours struct {
 	server  *server.Server
 }
 
+// accountPlugin is disabled at both sides, because nobody makes service accounts.
+const accountPlugin = "ServiceAccount"
+
 // newOurs starts a server. The admission plugins that it lacks are disabled, as they are at
 // Kubernetes' side: nobody is warned of them. TestVerdicts is about them.
 func newOurs(t *testing.T) *ours { return startOurs(t, nil, server.StorageConfig{}) }
@@ -35,7 +38,7 @@ func newOurs(t *testing.T) *ours { return startOurs(t, nil, server.StorageConfig
 // levels, which would change what a test has stored: they come when the server has been made
 // without.
 func newUntended(t *testing.T) *ours {
-	return runUntended(t, plugins.Config{Disable: pluginNames(absent)})
+	return runUntended(t, plugins.Config{Disable: append(pluginNames(absent), accountPlugin)})
 }
 
 func runUntended(t *testing.T, admission plugins.Config) *ours {
@@ -54,7 +57,7 @@ func runUntended(t *testing.T, admission plugins.Config) *ours {
 
 // startOurs starts a server on a store of its own, in which it stores objects as storage says.
 func startOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig) *ours {
-	return runOurs(t, runtime, storage, plugins.Config{Disable: pluginNames(absent)})
+	return runOurs(t, runtime, storage, plugins.Config{Disable: append(pluginNames(absent), accountPlugin)})
 }
 
 func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig, admission plugins.Config) *ours {

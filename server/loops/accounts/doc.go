@@ -20,8 +20,8 @@
 // that run. They rest while a kube-controller-manager works on the same store, because it runs the
 // same controllers.
 //
-// Not here: bound tokens (server/identity), and the bootstrap roles that aggregate
-// (server/bootstrap). No part of this server gives an account to pods that name none.
+// Not here: bound tokens (server/identity), the bootstrap roles that aggregate (server/bootstrap),
+// and which pod gets which account (the admission plugin ServiceAccount in registry/admission).
 //
 // Read: namespaces.go, rootca.go, serviceaccount.go, accounttokens.go, clusterroleaggregation.go.
 package accounts

@@ -13,9 +13,8 @@ import (
 )
 
 // ServiceAccount keeps the service account "default" in every active namespace, as Kubernetes'
-// serviceaccount-controller does. Clients wait for the account before they use a new namespace:
-// Kubernetes' admission plugin ServiceAccount, which this server does not have, rejects pods until
-// the account exists.
+// serviceaccount-controller does. Clients wait for the account before they use a new namespace: the
+// admission plugin ServiceAccount rejects pods until the account exists.
 type ServiceAccount struct {
 	Informers *controller.Informers
 	Log       *zap.Logger

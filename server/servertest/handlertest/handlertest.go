@@ -1,9 +1,11 @@
 // Package handlertest calls the handler of a whole server in process, without a listener. Tests of
 // packages below server use it where a connection would only cost time.
 //
-// A Server keeps its objects in memory, allows every request, and has a namespace "ns". It ends
-// with its test. Its log is guarded (servertest.Guarded). Its methods may be called at once. Only
-// Must fails the test if a request is refused.
+// A Server keeps its objects in memory, allows every request, and has a namespace "ns". It runs no
+// controllers, so namespaces have no service accounts: the admission plugin ServiceAccount is off,
+// unless the test replaces Config.Admission. A Server ends with its test. Its log is guarded
+// (servertest.Guarded). Its methods may be called at once. Only Must fails the test if a request is
+// refused.
 package handlertest
 
 import (
@@ -15,6 +17,7 @@ import (
 
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -32,6 +35,7 @@ func New(tb testing.TB, change ...func(*server.Config)) *Server {
 		Storage:       server.StorageConfig{Engine: server.StorageMemory},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
+		Admission:     plugins.Config{Disable: []string{"ServiceAccount"}},
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -1,6 +1,7 @@
 // Package looptest runs servers for tests of loops. A World is a server in real time, with the
 // controllers that the test asks for. A Fake is a server in fake time without controllers, beside
-// which the test runs the loop that it is about.
+// which the test runs the loop that it is about. In both, the admission plugin ServiceAccount is
+// off, because the loop that makes service accounts need not run.
 //
 // A server, and each loop that a test starts here, ends with the test, and the test waits for its
 // end.
@@ -8,6 +9,7 @@ package looptest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +22,7 @@ import (
 	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
@@ -30,11 +33,15 @@ type World struct {
 	S *server.Server
 }
 
+// noAccounts is the plugin that is off.
+const noAccounts = "ServiceAccount"
+
 // Start runs a server until the end of the test. It replaces cfg.Serving: the server speaks plain
 // HTTP on a free port.
 func Start(t testing.TB, cfg server.Config) *World {
 	t.Helper()
 	cfg.Serving = server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}
+	cfg.Admission.Disable = append(slices.Clip(cfg.Admission.Disable), noAccounts)
 	return &World{t, servertest.Start(t, cfg).Server}
 }
 
@@ -78,6 +85,7 @@ func InFakeTime(t *testing.T, f func(t *testing.T, w *Fake)) {
 			DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{},
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 			Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
+			Admission:     plugins.Config{Disable: []string{noAccounts}},
 		})
 		if err != nil {
 			t.Fatal(err)
