@@ -40,6 +40,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -137,9 +138,10 @@ type needs struct {
 
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
+	kept := &annotations{stores: n.Stores, byName: map[string]*registry.Memo[*corev1.Namespace, map[string]string]{}}
 	return &needs{
 		config: c, stores: n.Stores, may: n.Authorizer, flawed: n.Flawed, onClose: n.OnClose,
-		namespaces: admission.NewNamespaces(reads.namespace), annotations: reads.annotations,
+		namespaces: admission.NewNamespaces(reads.namespace), annotations: kept.of,
 		nodeLabels: reads.nodeLabels,
 	}
 }
