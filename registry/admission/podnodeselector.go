@@ -27,8 +27,9 @@ type PodNodeSelector struct {
 	whitelists  map[string]map[string]string // by namespace
 }
 
-// NamespaceAnnotations returns the annotations of a namespace, which must not be changed. A
-// namespace that the server has just created is found. The error is a *meta.StatusError.
+// NamespaceAnnotations returns the annotations of a namespace that begin with
+// scheduler.alpha.kubernetes.io/, and maybe others. They must not be changed. A namespace that was
+// just created is found. The error is a *meta.StatusError.
 type NamespaceAnnotations func(ctx context.Context, namespace string) (map[string]string, error)
 
 // nodeSelectorAnnotation is the annotation of a namespace that has its node selector.

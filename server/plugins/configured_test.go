@@ -55,6 +55,14 @@ plugins:
 	if code, body := p.do("POST", pods, `{"metadata":{"name":"b"},"spec":{"nodeSelector":{"disk":"hdd"},"containers":[{"name":"a","image":"a"}]}}`); code != http.StatusForbidden {
 		t.Errorf("pod for another node: got %d %s", code, body)
 	}
+	changed := `{"metadata":{"annotations":{"scheduler.alpha.kubernetes.io/defaultTolerations":"[{\"key\":\"new\",\"operator\":\"Exists\"}]"}}}`
+	if code, body := p.do("PATCH", "/api/v1/namespaces/team", changed, "Content-Type", "application/merge-patch+json"); code != http.StatusOK {
+		t.Fatalf("annotation: got %d %s", code, body)
+	}
+	if code, body := p.do("POST", pods, `{"metadata":{"name":"c"},"spec":{"containers":[{"name":"a","image":"a"}]}}`); code != http.StatusCreated ||
+		!strings.Contains(body, `{"key":"new","operator":"Exists"}`) || reviews != 1 {
+		t.Errorf("pod after a change of the annotation: got %d %s after %d reviews", code, body, reviews)
+	}
 	for i := range 100 { // each event costs much less than the second after which there is another token
 		event := fmt.Sprintf(`{"metadata":{"name":"e%d"},"involvedObject":{"namespace":"team"}}`, i)
 		code, body := p.do("POST", events, event)

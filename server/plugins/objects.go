@@ -3,6 +3,7 @@ package plugins
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
@@ -28,19 +29,6 @@ func (s reader) namespace(ctx context.Context, name string, fresh request.Freshn
 		return admission.Namespace{Labels: meta.Set(nil)}, err
 	}
 	return admission.Namespace{Labels: found.Labels(), Terminating: found.Field("status.phase") == "Terminating"}, nil
-}
-
-// annotations implements admission.NamespaceAnnotations. On a server that does not serve
-// namespaces, no namespace has annotations.
-func (s reader) annotations(ctx context.Context, name string) (map[string]string, error) {
-	if s.stores.Store(namespaces) == nil {
-		return nil, nil
-	}
-	found, err := registry.Read[*corev1.Namespace](ctx, s.stores, namespaces, "", name, request.ReadYourWrites)
-	if err != nil {
-		return nil, err
-	}
-	return found.Annotations, nil
 }
 
 // nodeLabels implements admission.NodeLabels. On a server that does not serve nodes, no node has
@@ -86,6 +74,64 @@ func (s reader) selectable(
 // there are none.
 func accounts(stores registry.Stores) admission.ServiceAccounts {
 	return registry.NewObjectMemo[*corev1.ServiceAccount](stores, serviceAccounts).Get
+}
+
+// maxAnnotated is the largest number of namespaces whose annotations annotations keeps.
+const maxAnnotated = 4096
+
+// schedulerAnnotations is the prefix of the annotations that annotations reads.
+const schedulerAnnotations = "scheduler.alpha.kubernetes.io/"
+
+// annotations reads the annotations of namespaces that are for the scheduler. It keeps them, and
+// decodes a namespace again only when it has changed.
+type annotations struct {
+	stores registry.Stores
+	mu     sync.Mutex
+	byName map[string]*registry.Memo[*corev1.Namespace, map[string]string]
+}
+
+// of implements admission.NamespaceAnnotations. On a server that does not serve namespaces, no
+// namespace has annotations.
+func (s *annotations) of(ctx context.Context, name string) (map[string]string, error) {
+	store := s.stores.Store(namespaces)
+	if store == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	memo := s.byName[name]
+	s.mu.Unlock()
+	if memo == nil {
+		view, err := registry.ViewOf[*corev1.Namespace](store)
+		if err != nil {
+			return nil, meta.NewInternalError(err)
+		}
+		if memo, err = registry.NewMemo(view, "", name, forScheduler); err != nil {
+			return nil, err
+		}
+	}
+	found, err := memo.Get(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		delete(s.byName, name)
+		return nil, err
+	}
+	if len(s.byName) >= maxAnnotated {
+		clear(s.byName)
+	}
+	s.byName[name] = memo
+	return *found, nil
+}
+
+// forScheduler returns the annotations of a namespace that are for the scheduler.
+func forScheduler(namespace *corev1.Namespace) *map[string]string {
+	found := map[string]string{}
+	for key, value := range namespace.Annotations {
+		if strings.HasPrefix(key, schedulerAnnotations) {
+			found[strings.Clone(key)] = strings.Clone(value)
+		}
+	}
+	return &found
 }
 
 // nodeObjects implements noderestriction.Objects, with consistent reads.

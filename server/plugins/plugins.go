@@ -41,6 +41,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -145,10 +146,11 @@ type needs struct {
 
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
+	kept := &annotations{stores: n.Stores, byName: map[string]*registry.Memo[*corev1.Namespace, map[string]string]{}}
 	return &needs{
 		config: c, stores: n.Stores, may: n.Authorizer, resourceOf: n.ResourceOf,
 		flawed: n.Flawed, onClose: n.OnClose, metrics: n.Metrics,
-		namespaces: admission.NewNamespaces(reads.namespace), annotations: reads.annotations,
+		namespaces: admission.NewNamespaces(reads.namespace), annotations: kept.of,
 		nodeLabels:     reads.nodeLabels,
 		storageClasses: registry.NewListMemo[*storagev1.StorageClass](n.Stores, storageClasses),
 	}
