@@ -10,8 +10,8 @@
 // Laws, each a subtest of storagetest.Run:
 //   - Revisions only grow; reading does not raise them. A write whose precondition fails changes
 //     nothing.
-//   - A write that carries a fence is not stored after the key of the fence has been written or
-//     deleted.
+//   - A write that carries a fence is stored only while the key of the fence is at the revision
+//     that the fence names.
 //   - A read at revision r sees exactly the commits up to r, or fails with Compacted.
 //   - Get, Range and Revision without a revision see every write acknowledged before they began.
 //   - A cursor yields every later change once, in order, or ends with Compacted.
@@ -65,7 +65,8 @@ type Pre struct {
 
 // Fence demands of a write that another key of the same store still is as the writer has seen it.
 // The zero Fence demands nothing. Whoever writes the other key cuts off all writes that carry its
-// earlier revision: none of them is stored after that, however late it reaches the store.
+// earlier revision: none of them is stored after that, however late it reaches the store. This
+// holds for a Rev of 0 as long as nobody deletes the key: a deleted key does not exist, again.
 type Fence struct {
 	Key string   // "" means no fence
 	Rev Revision // at which Key was written; 0 means that Key must not exist

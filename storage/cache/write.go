@@ -382,8 +382,8 @@ func (p *prepared) put(ctx context.Context, pre storage.Pre) (*Object, error) {
 // write puts the value over the state at base; 0 means absent. If the outcome is unknown, it finds
 // out, and tries again if the write has not been applied. The precondition lets at most one of the
 // tries succeed. Errors: those of Store.Put. Exists, Conflict and NotFound say that another write
-// came first; Fenced says that no try has been applied, and none that is still on its way will be;
-// InDoubt says that the outcome stays unknown.
+// came first; Fenced says that no try has been applied, and none that is still on its way will be,
+// as long as nobody deletes the key of the fence; InDoubt says that the outcome stays unknown.
 func (p *prepared) write(ctx context.Context, base storage.Revision) (*Object, error) {
 	var doubt error
 	for try := 1; ; try++ {
