@@ -27,7 +27,8 @@
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
-// Read: config.go, table.go, plugins.go, configfile.go, objects.go, absent.go, removed.go, metrics.go.
+// Read: config.go, table.go, plugins.go, configfile.go, objects.go, absent.go, removed.go,
+// metrics.go.
 package plugins
 
 import (

@@ -39,6 +39,12 @@ import (
 func here(p plugins.Entry) bool   { return p.Default && p.Here }
 func absent(p plugins.Entry) bool { return p.Default && !p.Here }
 
+// busy chooses among the plugins that are here those that requests of TestVerdicts must set to work.
+// The two about pods that are resized on their nodes have tests of their own.
+func busy(p plugins.Entry) bool {
+	return here(p) && p.Idle == "" && p.Name != "PodResizeValidator" && p.Name != "NodeDeclaredFeatureValidator"
+}
+
 // pluginNames returns the names of the plugins that are chosen.
 func pluginNames(choose func(plugins.Entry) bool) (names []string) {
 	for _, p := range plugins.Table() {
