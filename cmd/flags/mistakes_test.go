@@ -53,6 +53,8 @@ func TestOrder(t *testing.T) {
 		{"--endpoint-reconciler-type=x", "unknown endpoint reconciler type: x"},
 		{"--proxy-client-key-file=" + none + " --proxy-client-cert-file=" + none, "open " + none + ": no such file or directory"},
 		{"--proxy-client-cert-file=" + none, ""},
+		{"--enable-admission-plugins=Nope --disable-admission-plugins=PodSecurityPolicy",
+			`[enable-admission-plugins plugin "Nope" is unknown, disable-admission-plugins plugin "PodSecurityPolicy" is unknown: Kubernetes 1.25 removed it; use PodSecurity instead]`},
 		{"--goaway-chance=NaN", "--goaway-chance can not be less than 0 or greater than 0.02"},
 		{"--service-node-port-range=0-65535",
 			"--service-node-port-range 0-65535 must be between 1 and 65535, inclusive: 0 is no node port"},

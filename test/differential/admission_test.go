@@ -44,6 +44,12 @@ func absent(p plugins.Entry) bool { return p.Default && !p.Here }
 // withoutAccounts is here, but for the plugin that needs service accounts.
 func withoutAccounts(p plugins.Entry) bool { return here(p) && p.Name != accountPlugin }
 
+// busy chooses among the plugins that are here those that requests of TestVerdicts must set to work.
+// The two about pods that are resized on their nodes have tests of their own.
+func busy(p plugins.Entry) bool {
+	return here(p) && p.Idle == "" && p.Name != "PodResizeValidator" && p.Name != "NodeDeclaredFeatureValidator"
+}
+
 // pluginNames returns the names of the plugins that are chosen.
 func pluginNames(choose func(plugins.Entry) bool) (names []string) {
 	for _, p := range plugins.Table() {

@@ -67,7 +67,7 @@ func TestVerdicts(t *testing.T) {
 	for _, row := range rows {
 		c.judge(t, row)
 	}
-	for _, name := range pluginNames(here) {
+	for _, name := range pluginNames(busy) {
 		if c.acted[name] == 0 {
 			t.Errorf("no request has had %s do anything", name)
 		}
