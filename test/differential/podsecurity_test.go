@@ -56,7 +56,7 @@ import (
 // audit annotations of each write, and the metrics in the end.
 func TestPodSecurity(t *testing.T) {
 	g := newPodSecurityGame(t, random("pod security"))
-	kinds, n := map[string]int{}, times(20_000)
+	kinds, n := map[string]int{}, times(10_000)
 	for i := range n {
 		if i%100 == 0 {
 			g.populate()

@@ -248,9 +248,13 @@ func (p *Plugin) evaluate(a *admission.Attributes, e *evaluation, m *meta.Object
 	return refused
 }
 
+// maxViolations bounds the text of the violations in a message, in bytes: a pod may have very many
+// containers. kube-apiserver has no bound.
+const maxViolations = 64 << 10
+
 // violates returns the text about violations.
 func violates(verb string, by podsecurity.LevelVersion, v podsecurity.Violations) string {
-	return verb + ` PodSecurity "` + by.String() + `": ` + v.String()
+	return verb + ` PodSecurity "` + by.String() + `": ` + field.Cut(v.String(), maxViolations)
 }
 
 // evaluatedAgain reports whether an update of a pod is evaluated: if it changes the number of
@@ -260,12 +264,13 @@ func evaluatedAgain(pod, old *corev1.Pod) bool {
 		changesImages(pod.Spec.InitContainers, old.Spec.InitContainers) {
 		return true
 	}
+	images := make(map[string]string, len(old.Spec.EphemeralContainers)) // by name: their order may change
+	for i := range old.Spec.EphemeralContainers {
+		images[old.Spec.EphemeralContainers[i].Name] = old.Spec.EphemeralContainers[i].Image
+	}
 	for i := range pod.Spec.EphemeralContainers {
 		c := &pod.Spec.EphemeralContainers[i]
-		at := slices.IndexFunc(old.Spec.EphemeralContainers, func(o corev1.EphemeralContainer) bool {
-			return o.Name == c.Name
-		})
-		if at < 0 || old.Spec.EphemeralContainers[at].Image != c.Image {
+		if image, had := images[c.Name]; !had || image != c.Image {
 			return true
 		}
 	}
