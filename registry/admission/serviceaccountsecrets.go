@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -24,31 +25,56 @@ func enforcesSecrets(account *corev1.ServiceAccount) bool {
 	return err == nil && enforce
 }
 
-// secretRules checks a write of a pod against an account that restricts secrets.
-type secretRules struct {
-	*Attributes
-	account   *corev1.ServiceAccount
-	mountable map[string]bool // the secrets of account, by name
-}
-
-func newSecretRules(a *Attributes, account *corev1.ServiceAccount) *secretRules {
-	mountable := make(map[string]bool, len(account.Secrets))
-	for i := range account.Secrets {
-		mountable[account.Secrets[i].Name] = true
-	}
-	return &secretRules{a, account, mountable}
-}
-
 // checkSecrets checks a new pod: volumes, containers, and secrets for pulling images.
 func checkSecrets(a *Attributes, account *corev1.ServiceAccount, spec *corev1.PodSpec) error {
 	if !enforcesSecrets(account) {
 		return nil
 	}
-	r := newSecretRules(a, account)
+	if err := newSecretRules(account).pod(spec); err != nil {
+		return a.Forbidden("%w", err)
+	}
+	return nil
+}
+
+// checkEphemeralSecrets checks the ephemeral containers of a pod, old ones too. kube-apiserver
+// answers with the same message and the code 500, as if the server had failed.
+func checkEphemeralSecrets(a *Attributes, account *corev1.ServiceAccount, spec *corev1.PodSpec) error {
+	if !enforcesSecrets(account) {
+		return nil
+	}
+	r := newSecretRules(account)
+	for i := range spec.EphemeralContainers {
+		c := &spec.EphemeralContainers[i].EphemeralContainerCommon
+		if err := r.container("ephemeral container", c.Name, c.Env, c.EnvFrom); err != nil {
+			refusal := a.Forbidden("%w", err)
+			refusal.Status.Message = err.Error()
+			return refusal
+		}
+	}
+	return nil
+}
+
+// secretRules are the rules for the pods of an account that restricts secrets. Errors say what is
+// not allowed.
+type secretRules struct {
+	account   *corev1.ServiceAccount
+	mountable map[string]bool // the secrets of account, by name
+}
+
+func newSecretRules(account *corev1.ServiceAccount) *secretRules {
+	mountable := make(map[string]bool, len(account.Secrets))
+	for i := range account.Secrets {
+		mountable[account.Secrets[i].Name] = true
+	}
+	return &secretRules{account, mountable}
+}
+
+// pod checks all but ephemeral containers, which a new pod does not have.
+func (r *secretRules) pod(spec *corev1.PodSpec) error {
 	for i := range spec.Volumes {
 		if source := spec.Volumes[i].Secret; source != nil && !r.mountable[source.SecretName] {
-			return a.Forbidden("volume with secret.secretName=\"%s\" is not allowed because service account %s does not "+
-				"reference that secret", source.SecretName, account.Name)
+			return fmt.Errorf("volume with secret.secretName=\"%s\" is not allowed because service account %s does not "+
+				"reference that secret", source.SecretName, r.account.Name)
 		}
 	}
 	for i := range spec.InitContainers {
@@ -66,21 +92,6 @@ func checkSecrets(a *Attributes, account *corev1.ServiceAccount, spec *corev1.Po
 	return r.pullSecrets(spec.ImagePullSecrets)
 }
 
-// checkEphemeralSecrets checks the ephemeral containers of a pod, old ones too.
-func checkEphemeralSecrets(a *Attributes, account *corev1.ServiceAccount, spec *corev1.PodSpec) error {
-	if !enforcesSecrets(account) {
-		return nil
-	}
-	r := newSecretRules(a, account)
-	for i := range spec.EphemeralContainers {
-		c := &spec.EphemeralContainers[i].EphemeralContainerCommon
-		if err := r.container("ephemeral container", c.Name, c.Env, c.EnvFrom); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // container checks where the environment variables of a container come from. what is the sort of
 // the container, for the message.
 func (r *secretRules) container(what, name string, env []corev1.EnvVar, from []corev1.EnvFromSource) error {
@@ -88,12 +99,12 @@ func (r *secretRules) container(what, name string, env []corev1.EnvVar, from []c
 		"reference that secret"
 	for i := range env {
 		if source := env[i].ValueFrom; source != nil && source.SecretKeyRef != nil && !r.mountable[source.SecretKeyRef.Name] {
-			return r.Forbidden("%s %s with envVar %s "+reason, what, name, env[i].Name, source.SecretKeyRef.Name, r.account.Name)
+			return fmt.Errorf("%s %s with envVar %s "+reason, what, name, env[i].Name, source.SecretKeyRef.Name, r.account.Name)
 		}
 	}
 	for i := range from {
 		if ref := from[i].SecretRef; ref != nil && !r.mountable[ref.Name] {
-			return r.Forbidden("%s %s with envFrom "+reason, what, name, ref.Name, r.account.Name)
+			return fmt.Errorf("%s %s with envFrom "+reason, what, name, ref.Name, r.account.Name)
 		}
 	}
 	return nil
@@ -107,7 +118,7 @@ func (r *secretRules) pullSecrets(refs []corev1.LocalObjectReference) error {
 	}
 	for i, ref := range refs {
 		if !allowed[ref] {
-			return r.Forbidden("imagePullSecrets[%d].name=\"%s\" is not allowed because service account %s does not "+
+			return fmt.Errorf("imagePullSecrets[%d].name=\"%s\" is not allowed because service account %s does not "+
 				"reference that imagePullSecret", i, ref.Name, r.account.Name)
 		}
 	}
