@@ -52,7 +52,7 @@ func newEvictor(t *testing.T, store storage.Store) *evictor {
 	s := servertest.Start(t, server.Config{
 		Storage: server.StorageConfig{Store: store}, Controllers: []string{},
 		Admission: plugins.Config{Disable: []string{"ServiceAccount"}}, // no controller makes accounts
-		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
+		Serving:   server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 	})
 	return &evictor{t, s, s.Server.Client()}
 }
