@@ -109,6 +109,7 @@ func lineOf(w warning) string {
 func TestValueLines(t *testing.T) {
 	for _, tt := range []struct{ args, line, err string }{
 		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
+		{"--enable-admission-plugins=AlwaysAdmit", "admission plugin is deprecated plugin=AlwaysAdmit", ""},
 		{"--enable-admission-plugins=RuntimeClass", "admission plugin is absent plugin=RuntimeClass consequence=RuntimeClasses do not change pods, and pods may name any", ""},
 		{"--enable-admission-plugins=PodSecurity", "", "--enable-admission-plugins: PodSecurity is refused: this server does not have the plugin, so pods may do what the labels of their namespace forbid"},
 		{"--admission-control=ImagePolicyWebhook", "", "--admission-control: ImagePolicyWebhook is refused: this server does not have the plugin, so nobody is asked about images"},
