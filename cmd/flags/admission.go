@@ -54,6 +54,9 @@ func (o *Options) finishAdmission() error {
 		}
 	}
 	for _, name := range enable {
+		if name == "AlwaysAdmit" || name == "AlwaysDeny" {
+			o.warn("admission plugin is deprecated", zap.String("plugin", name))
+		}
 		if byName[name].Here {
 			c.Enable = append(c.Enable, name)
 		} else {
