@@ -111,7 +111,7 @@ func TestValueLines(t *testing.T) {
 		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
 		{"--enable-admission-plugins=RuntimeClass", "admission plugin is absent plugin=RuntimeClass consequence=RuntimeClasses do not change pods, and pods may name any", ""},
 		{"--enable-admission-plugins=PodSecurity", "", ""},
-		{"--enable-admission-plugins=ResourceQuota", "", "--enable-admission-plugins: ResourceQuota is refused: this server does not have the plugin, so ResourceQuotas bound nothing"},
+		{"--enable-admission-plugins=ValidatingAdmissionWebhook", "", "--enable-admission-plugins: ValidatingAdmissionWebhook is refused: this server does not have the plugin, so webhooks are not asked"},
 		{"--admission-control=ImagePolicyWebhook", "", "--admission-control: ImagePolicyWebhook is refused: this server does not have the plugin, so nobody is asked about images"},
 		{"--disable-admission-plugins=PodSecurity,ServiceAccount", "", ""},
 		{"--feature-gates=CBORServingAndStorage=true,OpenAPIEnums=false", "feature gates have no effect gates=[CBORServingAndStorage=true OpenAPIEnums=false]", ""},
