@@ -52,14 +52,14 @@ func TestAbsentPluginsAtStart(t *testing.T) {
 			all = append(all, p.Name)
 		}
 	}
-	butOne = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "ServiceAccount" })
+	butOne = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == "MutatingAdmissionWebhook" })
 	for _, tt := range []struct {
 		name   string
 		change func(*server.Config)
 		want   [][]string
 	}{
 		{"all", func(*server.Config) {}, [][]string{all}},
-		{"all but one", func(c *server.Config) { c.Admission.Disable = []string{"ServiceAccount", "Priority"} }, [][]string{butOne}},
+		{"all but one", func(c *server.Config) { c.Admission.Disable = []string{"MutatingAdmissionWebhook", "Priority"} }, [][]string{butOne}},
 		{"all disabled", func(c *server.Config) { c.Admission.Disable = all }, nil},
 		{"groups of one's own", func(c *server.Config) { c.API.Groups = ownGroup() }, nil},
 		{"only definitions", func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly }, nil},
