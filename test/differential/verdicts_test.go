@@ -31,8 +31,8 @@ const verdictShare = 0.1
 
 // guarded are the namespaces of testdata/verdicts, each with the plugin that refuses something
 // there. In the namespace unaccounted there is no service account, in the others there is
-// "default". In the namespace classless there is the one that an example names together with a
-// runtime class, which is nowhere.
+// "default". In the namespaces classless and default there is the one that an example names together
+// with a runtime class, which is nowhere.
 var guarded = map[string]string{
 	"limited": "LimitRanger", "counted": "ResourceQuota", "restricted": "PodSecurity", "validated": "ValidatingAdmissionWebhook",
 	"mutated": "MutatingAdmissionWebhook", "forbidden": "ValidatingAdmissionPolicy", "spoilt": "MutatingAdmissionPolicy",
