@@ -73,8 +73,8 @@ func newSecretRules(account *corev1.ServiceAccount) *secretRules {
 func (r *secretRules) pod(spec *corev1.PodSpec) error {
 	for i := range spec.Volumes {
 		if source := spec.Volumes[i].Secret; source != nil && !r.mountable[source.SecretName] {
-			return fmt.Errorf("volume with secret.secretName=\"%s\" is not allowed because service account %s does not "+
-				"reference that secret", source.SecretName, r.account.Name)
+			return fmt.Errorf("volume with secret.secretName=\"%s\" is not allowed because "+
+				"service account %s does not reference that secret", source.SecretName, r.account.Name)
 		}
 	}
 	for i := range spec.InitContainers {
@@ -98,9 +98,12 @@ func (r *secretRules) container(what, name string, env []corev1.EnvVar, from []c
 	const reason = "referencing secret.secretName=\"%s\" is not allowed because service account %s does not " +
 		"reference that secret"
 	for i := range env {
-		if source := env[i].ValueFrom; source != nil && source.SecretKeyRef != nil && !r.mountable[source.SecretKeyRef.Name] {
-			return fmt.Errorf("%s %s with envVar %s "+reason, what, name, env[i].Name, source.SecretKeyRef.Name, r.account.Name)
+		source := env[i].ValueFrom
+		if source == nil || source.SecretKeyRef == nil || r.mountable[source.SecretKeyRef.Name] {
+			continue
 		}
+		return fmt.Errorf("%s %s with envVar %s "+reason,
+			what, name, env[i].Name, source.SecretKeyRef.Name, r.account.Name)
 	}
 	for i := range from {
 		if ref := from[i].SecretRef; ref != nil && !r.mountable[ref.Name] {

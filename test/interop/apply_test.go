@@ -21,7 +21,7 @@ import (
 // gets back what was applied.
 func TestApplyConfigurations(t *testing.T) {
 	t.Parallel()
-	c := newServer(t, "--controllers=").protobuf(t) // none has a field but those who apply
+	c := newServer(t, "--controllers=", "--disable-admission-plugins=ServiceAccount").protobuf(t) // none has a field but those who apply
 	ns := namespace(t, c)
 	labels := map[string]string{"app": "web"}
 	selector := applymetav1.LabelSelector().WithMatchLabels(labels)

@@ -42,7 +42,7 @@ import (
 // Every field of the example arrives, and comes back.
 func TestProtobufKinds(t *testing.T) {
 	t.Parallel()
-	c := newServer(t, "--controllers=", "--enable-priority-and-fairness=false").protobuf(t) // none gives a kind its status
+	c := newServer(t, "--controllers=", "--disable-admission-plugins=ServiceAccount", "--enable-priority-and-fairness=false").protobuf(t) // none gives a kind its status
 	ns := namespace(t, c)
 	for name, play := range map[string]func(*testing.T){
 		"core": func(t *testing.T) {

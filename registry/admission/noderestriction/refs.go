@@ -35,7 +35,8 @@ func refersTo(pod *corev1.Pod) (string, error) {
 }
 
 // volumeRefersTo returns which resource a volume refers to, "" if it refers to none. It goes by the
-// type of the volume alone, so it also finds references without a name, which admission.DataOf passes.
+// type of the volume alone, so it also finds references without a name, which admission.DataOf
+// passes.
 func volumeRefersTo(v *corev1.Volume) (string, error) {
 	switch {
 	case v.ConfigMap != nil:
