@@ -33,9 +33,10 @@ func newOurs(t *testing.T) *ours { return startOurs(t, nil, server.StorageConfig
 
 // newUntended is newOurs without anybody who looks after API services, flow schemas and priority
 // levels, which would change what a test has stored: they come when the server has been made
-// without.
+// without. LimitRanger is off, because tests put limit ranges, which Kubernetes' plugins do not know,
+// into the namespace of all other objects; TestLimitRanger and TestVerdicts are about it.
 func newUntended(t *testing.T) *ours {
-	return runUntended(t, plugins.Config{Disable: pluginNames(absent)})
+	return runUntended(t, plugins.Config{Disable: append(pluginNames(absent), "LimitRanger")})
 }
 
 func runUntended(t *testing.T, admission plugins.Config) *ours {
