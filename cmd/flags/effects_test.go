@@ -124,8 +124,8 @@ var effects = map[string]struct{ value, effect string }{
 	"runtime-config": {"api/v1=false,batch/v1", "API.Runtime=map[/v1:false batch/v1:]"},
 
 	"admission-control": {"Priority,NodeRestriction", "Admission.Enable=[Priority NodeRestriction], " +
-		"Admission.Disable=[NamespaceLifecycle LimitRanger ServiceAccount TaintNodesByCondition ImagePolicyWebhook PodSecurity PodNodeSelector " +
-		"DefaultTolerationSeconds PodTolerationRestriction EventRateLimit DefaultStorageClass " +
+		"Admission.Disable=[NamespaceLifecycle LimitRanger ServiceAccount TaintNodesByCondition PodSecurity " +
+		"DefaultTolerationSeconds DefaultStorageClass " +
 		"StorageObjectInUseProtection PodGroupProtection PersistentVolumeClaimResize RuntimeClass CertificateApproval CertificateSigning " +
 		"ClusterTrustBundleAttest CertificateSubjectRestriction DefaultIngressClass PodTopologyLabels PodGroupWorkloadExists NodeDeclaredFeatureValidator " +
 		"JobValidation PodResizeValidator MutatingAdmissionPolicy MutatingAdmissionWebhook ValidatingAdmissionPolicy ValidatingAdmissionWebhook ResourceQuota]"},

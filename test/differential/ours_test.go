@@ -36,9 +36,11 @@ func newOurs(t *testing.T) *ours { return startOurs(t, nil, server.StorageConfig
 
 // newUntended is newOurs without anybody who looks after API services, flow schemas and priority
 // levels, which would change what a test has stored: they come when the server has been made
-// without.
+// without. LimitRanger and ResourceQuota are off, because tests put limit ranges and quotas, which
+// Kubernetes' plugins do not know, into the namespace of all other objects; TestLimitRanger,
+// TestVerdicts and TestQuota are about them.
 func newUntended(t *testing.T) *ours {
-	return runUntended(t, plugins.Config{Disable: append(pluginNames(absent), accountPlugin)})
+	return runUntended(t, plugins.Config{Disable: append(pluginNames(absent), accountPlugin, "LimitRanger", "ResourceQuota")})
 }
 
 func runUntended(t *testing.T, admission plugins.Config) *ours {
