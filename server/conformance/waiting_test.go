@@ -12,7 +12,6 @@ type wait struct {
 const (
 	policies = "admission policies"
 	kubelets = "the ways to kubelets, and through the server to pods and services: attach, exec, log, portforward, proxy"
-	quotas   = "what quotas do to other objects"
 	wording  = "descriptions in Kubernetes's own words; ours are our own"
 )
 
@@ -28,8 +27,6 @@ var waiting = map[string]wait{
 	"discovery/core-v1":                         {kubelets, []int{0}},
 	"openapi/v2":                                {wording, []int{0}},
 	"openapi/v3":                                {wording, []int{1}},
-	"quota/compute":                             {quotas, nil},
-	"quota/object-counts":                       {quotas, nil},
 	"table/batch-and-others":                    {wording, []int{1, 3, 5, 7}},
 	"table/workloads":                           {wording, []int{2}},
 }
