@@ -127,6 +127,10 @@ type Fence struct {
 	Revision uint64
 }
 
+// SharesStore reports whether the objects of two Stores are in one store, so that their revisions
+// compare, and a fence in one of them holds for the other.
+func (s *Store) SharesStore(other *Store) bool { return s.objects.SharesStore(other.objects) }
+
 // ErrFenced is the error of UpdateFenced if the fence does not have its revision.
 var ErrFenced = errors.New("registry: the fence does not have its revision")
 

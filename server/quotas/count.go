@@ -221,7 +221,8 @@ func (*counter) add(list corev1.ResourceList, amounts quota.Amounts) {
 	}
 }
 
-// eachAt calls f with each object that a namespace has of a resource at a revision.
+// eachAt calls f with each object that a namespace has of a resource at a revision. A resource in a
+// store of its own has other revisions: its objects are those of this moment.
 func (c *Controller) eachAt(
 	ctx context.Context, gr meta.GroupResource, namespace, at string,
 	f func(store *registry.Store, enc request.Encoded) error,
@@ -230,9 +231,11 @@ func (c *Controller) eachAt(
 	if store == nil {
 		return nil
 	}
-	list, err := store.List(ctx, &request.ListRequest{
-		Namespace: namespace, ResourceVersion: at, ResourceVersionMatch: meta.ResourceVersionMatchExact,
-	})
+	req := request.ListRequest{Namespace: namespace}
+	if c.books.Fences(gr) {
+		req.ResourceVersion, req.ResourceVersionMatch = at, meta.ResourceVersionMatchExact
+	}
+	list, err := store.List(ctx, &req)
 	if err != nil {
 		return err
 	}

@@ -128,6 +128,9 @@ func (c *Cache) Resource(cfg ResourceConfig) *Resource {
 	return r
 }
 
+// SharesStore reports whether two resources are in one store, so that their revisions compare.
+func (r *Resource) SharesStore(other *Resource) bool { return r.c == other.c }
+
 // SetDecode replaces the functions by which the resource reads values (ResourceConfig.Decode and
 // Written), for a kind whose schema or storage version changes. Watches go on. Objects that are
 // cached or being read stay as the earlier function made them. An object that the earlier function

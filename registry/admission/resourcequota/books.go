@@ -77,24 +77,37 @@ func (b *Books) Update(
 	return err
 }
 
-// Fence implements Ledger. A server without Leases has no fence: its quotas are exact as long as no
-// server is killed.
+// Fence implements Ledger. It is the zero Fence, which always holds, on a server without Leases, or
+// whose quotas are in a store of their own.
 func (b *Books) Fence(ctx context.Context, fresh request.Freshness) (Fence, error) {
-	store := b.stores.Store(leaseResource)
-	if store == nil {
+	if !b.Fences(quotaResource) {
 		return Fence{}, nil
 	}
-	fence, err := store.FenceAt(ctx, FenceNamespace, FenceName, fresh)
+	fence, err := b.stores.Store(leaseResource).FenceAt(ctx, FenceNamespace, FenceName, fresh)
 	return Fence(fence), err
+}
+
+// Fences implements Ledger. It is false if Leases, quotas and the resource are not in one store.
+func (b *Books) Fences(resource meta.GroupResource) bool {
+	leases := b.stores.Store(leaseResource)
+	for _, gr := range []meta.GroupResource{quotaResource, resource} {
+		if store := b.stores.Store(gr); leases == nil || store == nil || !store.SharesStore(leases) {
+			return false
+		}
+	}
+	return true
 }
 
 // Raise raises the fence and returns it. Every write that was charged before and is not stored yet
 // will not be stored.
 func (b *Books) Raise(ctx context.Context, holder string) (Fence, error) {
+	if !b.Fences(quotaResource) {
+		return Fence{}, nil
+	}
 	store := b.stores.Store(leaseResource)
 	leases, err := registry.ViewOf[*coordinationv1.Lease](store)
 	if err != nil {
-		return Fence{}, nil
+		return Fence{}, meta.NewInternalError(err)
 	}
 	now := meta.MicroTime{Time: time.Now()}
 	_, err = leases.Update(ctx, FenceNamespace, FenceName, false, func(l *coordinationv1.Lease) error {

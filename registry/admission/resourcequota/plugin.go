@@ -13,7 +13,9 @@
 //   - A charge whose write is not stored is given back, unless the fence has been raised since: the
 //     recount then has dropped the charge.
 //   - A quota never admits more than its limit, whatever the number of servers on one store. If
-//     nobody knows whether a write was stored, its charge stays until the next recount.
+//     nobody knows whether a write was stored, its charge stays until the next recount. The
+//     exception are resources in stores of their own (--etcd-servers-overrides), for which no fence
+//     holds: a recount may miss their writes that are under way.
 //   - The charges of a namespace that wait at one moment are stored by one write for each quota, so
 //     that writers who share a quota do not wait for the disk one after another.
 //   - A dry run is checked and never charged.
@@ -36,6 +38,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission/quota"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // Name is the name of the plugin.
@@ -58,6 +61,9 @@ type Ledger interface {
 	Update(ctx context.Context, namespace, name string, fence Fence, change func(q *corev1.ResourceQuota) error) error
 	// Fence returns the fence.
 	Fence(ctx context.Context, fresh request.Freshness) (Fence, error)
+	// Fences reports whether the fence holds for writes of a resource. It does not for a resource
+	// in a store of its own.
+	Fences(resource meta.GroupResource) bool
 	// Surroundings returns what the usage of objects depends on.
 	Surroundings(ctx context.Context) quota.Surroundings
 }
@@ -129,6 +135,9 @@ func (p *Plugin) charge(ctx context.Context, a *admission.Attributes, c *charge)
 		if fate == admission.NotStored {
 			p.enqueue(ctx, a.Namespace, c.reverse())
 		}
+	}
+	if !p.ledger.Fences(a.Resource.GroupResource()) {
+		return settle, nil
 	}
 	if err := a.Fence(c.fence.Key, c.fence.Revision); err != nil {
 		settle(ctx, admission.NotStored)

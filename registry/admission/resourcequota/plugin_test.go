@@ -49,6 +49,8 @@ func (l *memoryLedger) Fence(context.Context, request.Freshness) (Fence, error) 
 	return l.fence, nil
 }
 
+func (*memoryLedger) Fences(meta.GroupResource) bool { return true }
+
 func (*memoryLedger) Surroundings(context.Context) quota.Surroundings { return quota.Surroundings{} }
 
 func (l *memoryLedger) Update(
