@@ -41,8 +41,12 @@ import (
 func here(p plugins.Entry) bool   { return p.Default && p.Here }
 func absent(p plugins.Entry) bool { return p.Default && !p.Here }
 
-// withoutAccounts is here, but for the plugin that needs service accounts.
-func withoutAccounts(p plugins.Entry) bool { return here(p) && p.Name != accountPlugin }
+// judgedAlone are plugins that tests of all kinds leave out, because they look for objects that only
+// one side has: accounts, and nodes, which tests store. They have tests of their own.
+var judgedAlone = []string{accountPlugin, "NodeDeclaredFeatureValidator", "PodResizeValidator"}
+
+// judgedTogether is here, but for those that are judged alone.
+func judgedTogether(p plugins.Entry) bool { return here(p) && !slices.Contains(judgedAlone, p.Name) }
 
 // busy chooses among the plugins that are here those that requests of TestVerdicts must set to work.
 // The two about pods that are resized on their nodes have tests of their own.

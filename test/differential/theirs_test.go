@@ -40,7 +40,7 @@ import (
 func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
 	t.Helper()
 	all := authorizerfactory.NewAlwaysAllowAuthorizer()
-	return theirHandlers(t, rows, objects, theirAdmission(t, withoutAccounts, basicWorld(), all, nil), all)
+	return theirHandlers(t, rows, objects, theirAdmission(t, judgedTogether, basicWorld(), all, nil), all)
 }
 
 // theirHandlers is newTheirs with some admission plugins and an authorizer.

@@ -183,6 +183,8 @@ func TestBatches(t *testing.T) {
 		if l.updates > 10 {
 			t.Errorf("%d updates for 100 writes", l.updates)
 		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		if len(p.queues) > 0 {
 			t.Error("a worker is left")
 		}
