@@ -327,6 +327,8 @@ func excused(about, step, path string, theirs, ours any) bool {
 		return path == "metadata.generation" || strings.Contains(path, "metadata.managedFields")
 	case strings.HasPrefix(step, "Event."):
 		return strings.Contains(path, "metadata.managedFields") // owners in one group of events are forgotten there by writes in the other
+	case strings.HasPrefix(step, "CertificateSigningRequest.") && strings.HasSuffix(path, "].lastUpdateTime"):
+		return soonAfter(theirs, ours) // a condition without the time gets that of the update
 	case strings.HasPrefix(step, "Service.") || strings.HasPrefix(step, "PersistentVolumeClaim."):
 		// updates there start from an object that its store has not completed, so their writer
 		// owns what a read shows anyway
@@ -334,6 +336,19 @@ func excused(about, step, path string, theirs, ours any) bool {
 			path == "metadata.managedFields" && strings.HasSuffix(step, "put of what is there")
 	}
 	return false
+}
+
+// soonAfter reports whether two values are times with less than a minute between them.
+func soonAfter(a, b any) bool {
+	var times [2]time.Time
+	for i, v := range []any{a, b} {
+		text, _ := v.(string)
+		var err error
+		if times[i], err = time.Parse(time.RFC3339, text); err != nil {
+			return false
+		}
+	}
+	return times[0].Sub(times[1]).Abs() < time.Minute
 }
 
 // settledAnswer is an answer without what each server makes up for itself.
