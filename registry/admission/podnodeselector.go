@@ -109,10 +109,7 @@ func (p *PodNodeSelector) Mutate(ctx context.Context, a *Attributes) error {
 	if pod == nil {
 		return nil
 	}
-	wanted, err := p.wanted(ctx, a.Namespace)
-	if err == nil {
-		err = p.check(a, pod, wanted)
-	}
+	wanted, err := p.agreed(ctx, a, pod)
 	if err != nil {
 		return err
 	}
@@ -129,11 +126,7 @@ func (p *PodNodeSelector) Validate(ctx context.Context, a *Attributes) error {
 	if pod == nil {
 		return nil
 	}
-	wanted, err := p.wanted(ctx, a.Namespace)
-	if err == nil {
-		err = p.check(a, pod, wanted)
-	}
-	if err != nil {
+	if _, err := p.agreed(ctx, a, pod); err != nil {
 		return err
 	}
 	return p.checkWhitelist(a, pod)
@@ -159,15 +152,20 @@ func (p *PodNodeSelector) wanted(ctx context.Context, namespace string) (map[str
 	return labels, nil
 }
 
-// check refuses a pod that selects another value of a label than its namespace.
-func (*PodNodeSelector) check(a *Attributes, pod *corev1.Pod, wanted map[string]string) error {
+// agreed returns the node selector of the namespace of a pod. It refuses a pod that selects another
+// value of a label than its namespace.
+func (p *PodNodeSelector) agreed(ctx context.Context, a *Attributes, pod *corev1.Pod) (map[string]string, error) {
+	wanted, err := p.wanted(ctx, a.Namespace)
+	if err != nil {
+		return nil, err
+	}
 	for key, value := range wanted {
 		if have, ok := pod.Spec.NodeSelector[key]; ok && have != value {
-			return meta.NewForbidden(a.Resource.GroupResource(), pod.Name,
+			return nil, meta.NewForbidden(a.Resource.GroupResource(), pod.Name,
 				errors.New("pod node label selector conflicts with its namespace node label selector"))
 		}
 	}
-	return nil
+	return wanted, nil
 }
 
 // checkWhitelist refuses a pod that selects a label that its namespace's whitelist does not have.

@@ -61,14 +61,10 @@ func (r *row) here() bool { return r.make != nil || r.idle != "" }
 
 // entry returns the public part of a row.
 func (r *row) entry() Entry {
-	e := Entry{
+	return Entry{
 		Name: r.name, Default: r.on == byDefault, Here: r.here(), Idle: r.idle,
-		Guards: r.guards, Consequence: r.consequence,
+		Guards: r.guards, Consequence: r.consequence, IgnoredResources: r.ignored,
 	}
-	for _, u := range r.ignored {
-		e.IgnoredResources = append(e.IgnoredResources, u.resource)
-	}
-	return e
 }
 
 // absent returns the absent plugins that kube-apiserver has on by default. It leaves out those that
@@ -94,21 +90,21 @@ func (c *Config) TellAbsence(groups []generic.Group, log *zap.Logger) {
 	var names []string
 	for _, r := range absent {
 		names = append(names, r.name)
-		for _, u := range r.ignored {
-			u.warn(groups, r.entry().Absence())
+		for _, gr := range r.ignored {
+			warn(groups, gr, r.entry().Absence())
 		}
 	}
 	log.Warn("admission plugins that kube-apiserver has by default are not here: what they would refuse is accepted, "+
 		"and what they would change stays as it is", zap.Strings("plugins", names))
 }
 
-// warn makes the strategy of u.resource warn clients with text, if a built-in group of groups has
+// warn makes the strategy of a resource warn clients with text, if a built-in group of groups has
 // that resource. The warnings that the strategy gives already come first.
-func (u *ignoredResource) warn(groups []generic.Group, text string) {
+func warn(groups []generic.Group, resource meta.GroupResource, text string) {
 	for _, g := range groups {
 		for i := range g.Resources {
 			res := &g.Resources[i]
-			if !g.BuiltIn || res.GroupResource != u.resource {
+			if !g.BuiltIn || res.GroupResource != resource {
 				continue
 			}
 			others := res.Strategy.Warnings

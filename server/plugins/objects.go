@@ -3,7 +3,6 @@ package plugins
 import (
 	"context"
 	"strings"
-	"sync"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
@@ -76,62 +75,20 @@ func accounts(stores registry.Stores) admission.ServiceAccounts {
 	return registry.NewObjectMemo[*corev1.ServiceAccount](stores, serviceAccounts).Get
 }
 
-// maxAnnotated is the largest number of namespaces whose annotations annotations keeps.
-const maxAnnotated = 4096
-
-// schedulerAnnotations is the prefix of the annotations that annotations reads.
-const schedulerAnnotations = "scheduler.alpha.kubernetes.io/"
-
-// annotations reads the annotations of namespaces that are for the scheduler. It keeps them, and
-// decodes a namespace again only when it has changed.
-type annotations struct {
-	stores registry.Stores
-	mu     sync.Mutex
-	byName map[string]*registry.Memo[*corev1.Namespace, map[string]string]
-}
-
-// of implements admission.NamespaceAnnotations. On a server that does not serve namespaces, no
-// namespace has annotations.
-func (s *annotations) of(ctx context.Context, name string) (map[string]string, error) {
-	store := s.stores.Store(namespaces)
-	if store == nil {
-		return nil, nil
-	}
-	s.mu.Lock()
-	memo := s.byName[name]
-	s.mu.Unlock()
-	if memo == nil {
-		view, err := registry.ViewOf[*corev1.Namespace](store)
-		if err != nil {
-			return nil, meta.NewInternalError(err)
+// annotations returns an admission.NamespaceAnnotations. On a server that does not serve
+// namespaces, no namespace has annotations.
+func annotations(stores registry.Stores) admission.NamespaceAnnotations {
+	memo := registry.NewObjectMemo[*corev1.Namespace](stores, namespaces)
+	return func(ctx context.Context, name string) (map[string]string, error) {
+		if stores.Store(namespaces) == nil {
+			return nil, nil
 		}
-		if memo, err = registry.NewMemo(view, "", name, forScheduler); err != nil {
+		namespace, err := memo.Get(ctx, "", name, request.ReadYourWrites)
+		if err != nil {
 			return nil, err
 		}
+		return namespace.Annotations, nil
 	}
-	found, err := memo.Get(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil {
-		delete(s.byName, name)
-		return nil, err
-	}
-	if len(s.byName) >= maxAnnotated {
-		clear(s.byName)
-	}
-	s.byName[name] = memo
-	return *found, nil
-}
-
-// forScheduler returns the annotations of a namespace that are for the scheduler.
-func forScheduler(namespace *corev1.Namespace) *map[string]string {
-	found := map[string]string{}
-	for key, value := range namespace.Annotations {
-		if strings.HasPrefix(key, schedulerAnnotations) {
-			found[strings.Clone(key)] = strings.Clone(value)
-		}
-	}
-	return &found
 }
 
 // nodeObjects implements noderestriction.Objects, with consistent reads.

@@ -41,7 +41,6 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
-	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -146,11 +145,10 @@ type needs struct {
 
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
-	kept := &annotations{stores: n.Stores, byName: map[string]*registry.Memo[*corev1.Namespace, map[string]string]{}}
 	return &needs{
 		config: c, stores: n.Stores, may: n.Authorizer, resourceOf: n.ResourceOf,
 		flawed: n.Flawed, onClose: n.OnClose, metrics: n.Metrics,
-		namespaces: admission.NewNamespaces(reads.namespace), annotations: kept.of,
+		namespaces: admission.NewNamespaces(reads.namespace), annotations: annotations(n.Stores),
 		nodeLabels:     reads.nodeLabels,
 		storageClasses: registry.NewListMemo[*storagev1.StorageClass](n.Stores, storageClasses),
 	}

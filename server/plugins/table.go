@@ -45,15 +45,10 @@ type row struct {
 	// IgnoredResources.
 	consequence string
 	guards      bool
-	ignored     []ignoredResource // built-in resources only
+	ignored     []meta.GroupResource // built-in resources only
 
 	// after is Plugin.After of an own plugin, "" for all others.
 	after string
-}
-
-// ignoredResource are the objects of a resource that configure an absent plugin.
-type ignoredResource struct {
-	resource meta.GroupResource
 }
 
 // table has all plugins of kube-apiserver 1.36 in their order, and then two plugins whose work
@@ -168,19 +163,19 @@ var table = []row{
 		return admission.NewPodResizeValidator(reader{n.stores}.node), nil
 	}},
 	{name: "MutatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies change nothing",
-		ignored: []ignoredResource{
-			{resource: registration("mutatingadmissionpolicies")},
-			{resource: registration("mutatingadmissionpolicybindings")},
+		ignored: []meta.GroupResource{
+			registration("mutatingadmissionpolicies"),
+			registration("mutatingadmissionpolicybindings"),
 		}},
 	{name: "MutatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
-		ignored: []ignoredResource{{resource: registration("mutatingwebhookconfigurations")}}},
+		ignored: []meta.GroupResource{registration("mutatingwebhookconfigurations")}},
 	{name: "ValidatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies refuse nothing",
-		ignored: []ignoredResource{
-			{resource: registration("validatingadmissionpolicies")},
-			{resource: registration("validatingadmissionpolicybindings")},
+		ignored: []meta.GroupResource{
+			registration("validatingadmissionpolicies"),
+			registration("validatingadmissionpolicybindings"),
 		}},
 	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
-		ignored: []ignoredResource{{resource: registration("validatingwebhookconfigurations")}}},
+		ignored: []meta.GroupResource{registration("validatingwebhookconfigurations")}},
 	{name: "ResourceQuota", on: byDefault, reads: []meta.GroupResource{resourceQuotas}, make: newResourceQuota},
 	{name: "AlwaysDeny", make: func(*needs) (admission.Plugin, error) {
 		return admission.AlwaysDeny{}, nil

@@ -41,15 +41,15 @@ import (
 func here(p plugins.Entry) bool   { return p.Default && p.Here }
 func absent(p plugins.Entry) bool { return p.Default && !p.Here }
 
-// judgedAlone are plugins that tests of all kinds leave out, because they look for objects that only
-// one side has: accounts, and nodes, which tests store. They have tests of their own.
+// judgedAlone are plugins that tests of all kinds leave out, because they look for objects that
+// only one side has: accounts, and nodes, which tests store. They have tests of their own.
 var judgedAlone = []string{accountPlugin, "NodeDeclaredFeatureValidator", "PodResizeValidator"}
 
 // judgedTogether is here, but for those that are judged alone.
 func judgedTogether(p plugins.Entry) bool { return here(p) && !slices.Contains(judgedAlone, p.Name) }
 
-// busy chooses among the plugins that are here those that requests of TestVerdicts must set to work.
-// The two about pods that are resized on their nodes have tests of their own.
+// busy chooses among the plugins that are here those that requests of TestVerdicts must set to
+// work. The two about pods that are resized on their nodes have tests of their own.
 func busy(p plugins.Entry) bool {
 	return here(p) && p.Idle == "" && p.Name != "PodResizeValidator" && p.Name != "NodeDeclaredFeatureValidator"
 }
@@ -135,8 +135,8 @@ var isolated = &nodev1.RuntimeClass{
 	Overhead: &nodev1.Overhead{PodFixed: corev1.ResourceList{"cpu": resource.MustParse("100m"), "memory": resource.MustParse("64Mi")}},
 }
 
-// basicWorld are objects of every cluster that admission looks for, a runtime class, and a node with
-// labels.
+// basicWorld are objects of every cluster that admission looks for, a runtime class, and a node
+// with labels.
 func basicWorld() []runtime.Object {
 	list := []runtime.Object{&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: zonedNode, Labels: zonedLabels}}}
 	list = append(list, isolated.DeepCopy())

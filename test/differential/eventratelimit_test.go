@@ -46,7 +46,8 @@ type needless struct{}
 
 func (needless) Initialize(theiradmission.Interface) {}
 
-// theirRefusal is the code, reason and message of an error of Kubernetes' plugin, as clients see it.
+// theirRefusal is the code, reason and message of an error of Kubernetes' plugin, as clients see
+// it.
 func theirRefusal(err error) string {
 	var status apierrors.APIStatus
 	switch {

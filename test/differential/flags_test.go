@@ -414,8 +414,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// removedPlugin is what Coracle adds to kube-apiserver's error about the name of a plugin that is no
-// more.
+// removedPlugin is what Coracle adds to kube-apiserver's error about the name of a plugin that is
+// no more.
 var removedPlugin = regexp.MustCompile(`: Kubernetes 1\.[0-9]+ removed it; use [^"]+ instead`)
 
 // meant says why a difference is meant; "" if it is not.

@@ -192,8 +192,8 @@ func TestImagePolicies(t *testing.T) {
 			if got != want || !maps.Equal(audit, attrs.audit) || fmt.Sprint(asked) != fmt.Sprint(theirAsked) {
 				t.Errorf("%s, %s %q after %d %s:\n got %s %v\nwant %s %v\n got asked %s\nwant asked %s", config, op, subresource, hook.status, hook.body, got, audit, want, attrs.audit, asked, theirAsked)
 			}
-			// Theirs annotates the pod if the webhook fails. kube-apiserver gives validators a copy,
-			// so that nobody sees that.
+			// Theirs annotates the pod if the webhook fails. kube-apiserver gives validators a
+			// copy, so that nobody sees that.
 			if !maps.Equal(mine.Annotations, pod.Annotations) {
 				t.Errorf("the pod's annotations are now %v", mine.Annotations)
 			}

@@ -66,7 +66,7 @@ func TestLimitRanger(t *testing.T) {
 	}
 }
 
-// limitWorld is one namespace after another, and the limit ranges in it.
+// limitWorld has a namespace and its limit ranges. Each round of a test makes another one.
 type limitWorld struct {
 	*rand.Rand
 	t         *testing.T
@@ -75,8 +75,8 @@ type limitWorld struct {
 	own       []*ourcore.LimitRange
 	fails     error // of asking the store for the limit ranges
 	late      bool  // the cache does not know them yet
-	// ordered is set if no list of the limit ranges has two resources. Otherwise Kubernetes' messages
-	// come in the random order of a map.
+	// ordered is set if no list of the limit ranges has two resources. Otherwise Kubernetes'
+	// messages come in the random order of a map.
 	ordered bool
 	ours    admission.LimitRanger
 	theirs  *limitranger.LimitRanger
@@ -161,9 +161,10 @@ func (w *limitWorld) high(list corev1.ResourceList) corev1.ResourceList {
 	return list
 }
 
-// highest has the highest bounds at times. They are none of a container, for which they would become
-// its default. Kubernetes takes an amount beyond an int64, such as the sum of two, for another
-// number, mostly 0; for Coracle it is the largest int64.
+// highest replaces some amounts of list by the highest that there are. Limit ranges of containers
+// do not get them, because an upper bound becomes the default of a container, and the sum of two
+// such defaults exceeds an int64. Kubernetes takes such a sum for another number, mostly 0; Coracle
+// takes it for the largest int64.
 func (w *limitWorld) highest(list corev1.ResourceList) corev1.ResourceList {
 	for name := range list {
 		if chance(w.Rand, 5) {

@@ -22,8 +22,9 @@ var droppedAnnotations = []string{
 	"pod.alpha.kubernetes.io/init-container-statuses",
 }
 
-// defaultPod sets what only pods, and not pod templates, have by default: requests that follow from limits, host ports,
-// service links, and a second for a negative time to end in. What stands below is defaulted by the functions for its types.
+// defaultPod sets what only pods, and not pod templates, have by default: requests that follow from
+// limits, host ports, service links, and a second for a negative time to end in. What stands below
+// is defaulted by the functions for its types.
 func defaultPod(p *Pod) {
 	for _, key := range droppedAnnotations {
 		delete(p.Annotations, key)
@@ -62,9 +63,10 @@ func hostPorts(ports []ContainerPort) {
 	}
 }
 
-// defaultPodResources completes resources given for the pod as a whole. A limit of huge pages that is neither limited
-// nor requested is the sum of the containers' limits. If the pod has limits, each missing request is the sum of the
-// containers' requests, or else the pod's limit. A pod without limits gets no requests, as in kube-apiserver.
+// defaultPodResources completes resources given for the pod as a whole. A limit of huge pages that
+// is neither limited nor requested is the sum of the containers' limits. If the pod has limits,
+// each missing request is the sum of the containers' requests, or else the pod's limit. A pod
+// without limits gets no requests, as in kube-apiserver.
 func defaultPodResources(spec *PodSpec) {
 	r := spec.Resources
 	if r == nil || len(r.Limits)+len(r.Requests) == 0 {
@@ -144,7 +146,8 @@ func defaultContainer(c *Container) {
 
 func defaultEphemeralContainer(c *EphemeralContainerCommon) { defaultContainer((*Container)(c)) }
 
-// pullPolicyOf says how often an image is pulled if nobody says: a moving tag always, others when missing.
+// pullPolicyOf says how often an image is pulled if nobody says: a moving tag always, others when
+// missing.
 func pullPolicyOf(image string) PullPolicy {
 	if ImageTag(image) == "latest" {
 		return PullAlways

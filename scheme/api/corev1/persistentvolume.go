@@ -28,13 +28,13 @@ type PersistentVolumeSpec struct {
 	Capacity ResourceList `json:"capacity,omitempty" pb:"1"`
 	// Where the storage is. Cannot be changed.
 	PersistentVolumeSource `json:",inline" pb:"2"`
-	// How the storage can be used: ReadWriteOnce (by one node), ReadOnlyMany, ReadWriteMany, or ReadWriteOncePod (by
-	// one pod) alone; at least one.
+	// How the storage can be used: ReadWriteOnce (by one node), ReadOnlyMany, ReadWriteMany, or
+	// ReadWriteOncePod (by one pod) alone; at least one.
 	AccessModes []PersistentVolumeAccessMode `json:"accessModes,omitempty" pb:"3" itemEnum:"ReadOnlyMany,ReadWriteMany,ReadWriteOnce,ReadWriteOncePod" list:"atomic"`
 	// Claim that the volume is bound to, or kept for.
 	ClaimRef *ObjectReference `json:"claimRef,omitempty" pb:"4" struct:"granular"`
-	// What happens to the volume once its claim is gone: Retain (the default of volumes made by hand), Delete (that of volumes
-	// made for a claim) or Recycle. Recycle is deprecated.
+	// What happens to the volume once its claim is gone: Retain (the default of volumes made by
+	// hand), Delete (that of volumes made for a claim) or Recycle. Recycle is deprecated.
 	PersistentVolumeReclaimPolicy PersistentVolumeReclaimPolicy `json:"persistentVolumeReclaimPolicy,omitempty" pb:"5" enum:"Delete,Recycle,Retain"`
 	// Storage class of the volume; none if empty.
 	StorageClassName string `json:"storageClassName,omitempty" pb:"6"`
@@ -44,7 +44,8 @@ type PersistentVolumeSpec struct {
 	VolumeMode *PersistentVolumeMode `json:"volumeMode,omitempty" pb:"8" enum:"Block,Filesystem"`
 	// Nodes from which the volume can be reached; all if unset.
 	NodeAffinity *VolumeNodeAffinity `json:"nodeAffinity,omitempty" pb:"9"`
-	// Volume attributes class that the volume was made or changed by; CSI volumes only. Set by the system.
+	// Volume attributes class that the volume was made or changed by; CSI volumes only. Set by the
+	// system.
 	VolumeAttributesClassName *string `json:"volumeAttributesClassName,omitempty" pb:"10"`
 }
 
@@ -66,8 +67,8 @@ const (
 
 // PersistentVolumeStatus describes what became of a volume.
 type PersistentVolumeStatus struct {
-	// Pending until the volume can be used, Available until it is bound, then Bound; Released once its claim is gone, Failed if it
-	// could not be reclaimed.
+	// Pending until the volume can be used, Available until it is bound, then Bound; Released once
+	// its claim is gone, Failed if it could not be reclaimed.
 	Phase PersistentVolumePhase `json:"phase,omitempty" pb:"1" enum:"Available,Bound,Failed,Pending,Released"`
 	// What people should know of the phase, such as why reclaiming failed.
 	Message string `json:"message,omitempty" pb:"2"`
@@ -95,8 +96,9 @@ const (
 	MountOptionsAnnotation     = "volume.beta.kubernetes.io/mount-options"
 )
 
-// StorageClassOf returns the storage class of a volume or claim: what the beta annotation says, else the field of the
-// spec. ok is false if neither is set. A class with the name "" means a volume without a class.
+// StorageClassOf returns the storage class of a volume or claim: what the beta annotation says,
+// else the field of the spec. ok is false if neither is set. A class with the name "" means a
+// volume without a class.
 func StorageClassOf(m *meta.ObjectMeta, field *string) (name string, ok bool) {
 	if name, ok := m.Annotations[BetaStorageClassAnnotation]; ok {
 		return name, true

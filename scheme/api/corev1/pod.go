@@ -13,26 +13,28 @@ type Pod struct {
 	Status PodStatus `json:"status,omitempty" pb:"3"`
 }
 
-// MirrorPodAnnotation marks a mirror pod, which shows a static pod of a kubelet. Its value is a hash
-// of the static pod's file.
+// MirrorPodAnnotation marks a mirror pod, which shows a static pod of a kubelet. Its value is a
+// hash of the static pod's file.
 const MirrorPodAnnotation = "kubernetes.io/config.mirror"
 
 // PodSpec describes a pod.
 type PodSpec struct {
 	// Volumes that containers can mount.
 	Volumes []Volume `json:"volumes,omitempty" pb:"1" list:"map,key=name" patch:"merge,retainKeys,key=name"`
-	// Containers that run one after another, each to success, before the others start; with restartPolicy Always
-	// they keep running beside them.
+	// Containers that run one after another, each to success, before the others start; with
+	// restartPolicy Always they keep running beside them.
 	InitContainers []Container `json:"initContainers,omitempty" pb:"20" list:"map,key=name" patch:"merge,key=name"`
 	// Containers of the pod; at least one. They cannot be added or removed later.
 	Containers []Container `json:"containers" pb:"2" list:"map,key=name" patch:"merge,key=name"`
-	// Containers added to a running pod for debugging, through the ephemeralcontainers subresource only.
+	// Containers added to a running pod for debugging, through the ephemeralcontainers subresource
+	// only.
 	EphemeralContainers []EphemeralContainer `json:"ephemeralContainers,omitempty" pb:"34" list:"map,key=name" patch:"merge,key=name"`
 	// When containers are restarted: Always, OnFailure or Never; Always by default.
 	RestartPolicy RestartPolicy `json:"restartPolicy,omitempty" pb:"3" enum:"Always,Never,OnFailure"`
 	// Seconds between asking the processes to end and killing them; 30 by default, 0 kills at once.
 	TerminationGracePeriodSeconds *int64 `json:"terminationGracePeriodSeconds,omitempty" pb:"4"`
-	// Seconds, at least 1, after status.startTime when the pod is stopped and has failed; no limit by default.
+	// Seconds, at least 1, after status.startTime when the pod is stopped and has failed; no limit
+	// by default.
 	ActiveDeadlineSeconds *int64 `json:"activeDeadlineSeconds,omitempty" pb:"5"`
 	// How DNS is set up: ClusterFirst (the default), ClusterFirstWithHostNet, Default or None.
 	DNSPolicy DNSPolicy `json:"dnsPolicy,omitempty" pb:"6" enum:"ClusterFirst,ClusterFirstWithHostNet,Default,None"`
@@ -42,7 +44,8 @@ type PodSpec struct {
 	ServiceAccountName string `json:"serviceAccountName,omitempty" pb:"8"`
 	// Old name of serviceAccountName. Deprecated.
 	DeprecatedServiceAccount string `json:"serviceAccount,omitempty" pb:"9"`
-	// Whether a token of the service account is mounted into the containers; unset, the service account decides.
+	// Whether a token of the service account is mounted into the containers; unset, the service
+	// account decides.
 	AutomountServiceAccountToken *bool `json:"automountServiceAccountToken,omitempty" pb:"21"`
 	// Node that runs the pod. Normally written by the scheduler.
 	NodeName string `json:"nodeName,omitempty" pb:"10"`
@@ -82,22 +85,26 @@ type PodSpec struct {
 	RuntimeClassName *string `json:"runtimeClassName,omitempty" pb:"29"`
 	// Whether services appear as environment variables; true by default.
 	EnableServiceLinks *bool `json:"enableServiceLinks,omitempty" pb:"30"`
-	// Whether the pod may push out pods of lower priority: PreemptLowerPriority (the default) or Never.
+	// Whether the pod may push out pods of lower priority: PreemptLowerPriority (the default) or
+	// Never.
 	PreemptionPolicy *PreemptionPolicy `json:"preemptionPolicy,omitempty" pb:"31" enum:"Never,PreemptLowerPriority"`
-	// Resources that running the pod takes beside those of its containers; set from the runtime class.
+	// Resources that running the pod takes beside those of its containers; set from the runtime
+	// class.
 	Overhead ResourceList `json:"overhead,omitempty" pb:"32"`
 	// How pods like this one are spread over zones, nodes and the like. All must be met.
 	TopologySpreadConstraints []TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty" pb:"33" list:"map,key=topologyKey,key=whenUnsatisfiable" patch:"merge,key=topologyKey"`
 	// Use the full domain name as host name; false by default.
 	SetHostnameAsFQDN *bool `json:"setHostnameAsFQDN,omitempty" pb:"35"`
-	// Operating system of the pod's containers. Some fields can only be set for linux, some only for windows.
+	// Operating system of the pod's containers. Some fields can only be set for linux, some only
+	// for windows.
 	OS *PodOS `json:"os,omitempty" pb:"36"`
 	// Use the node's user namespace; true by default. False gives the pod one of its own.
 	HostUsers *bool `json:"hostUsers,omitempty" pb:"37"`
-	// As long as there are any, the scheduler leaves the pod alone. They can be set at creation only, and
-	// removed later.
+	// As long as there are any, the scheduler leaves the pod alone. They can be set at creation
+	// only, and removed later.
 	SchedulingGates []PodSchedulingGate `json:"schedulingGates,omitempty" pb:"38" list:"map,key=name" patch:"merge,key=name"`
-	// Resource claims that must be allocated before the pod starts, and that containers can use by name.
+	// Resource claims that must be allocated before the pod starts, and that containers can use by
+	// name.
 	ResourceClaims []PodResourceClaim `json:"resourceClaims,omitempty" pb:"39" list:"map,key=name" patch:"merge,retainKeys,key=name"`
 	// Total resources of the pod, shared by its containers.
 	Resources *ResourceRequirements `json:"resources,omitempty" pb:"40"`

@@ -14,14 +14,14 @@ func IsHugePages(name ResourceName) bool {
 	return strings.HasPrefix(string(name), ResourceHugePagesPrefix)
 }
 
-// IsNativeResource reports whether a resource belongs to Kubernetes: its name has no domain, or one that contains
-// kubernetes.io/.
+// IsNativeResource reports whether a resource belongs to Kubernetes: its name has no domain, or one
+// that contains kubernetes.io/.
 func IsNativeResource(name ResourceName) bool {
 	return !strings.Contains(string(name), "/") || strings.Contains(string(name), "kubernetes.io/")
 }
 
-// IsExtendedResource reports whether a resource belongs to somebody other than Kubernetes, such as a device plugin.
-// Its name stays valid with "requests." before it, which is how quotas name it.
+// IsExtendedResource reports whether a resource belongs to somebody other than Kubernetes, such as
+// a device plugin. Its name stays valid with "requests." before it, which is how quotas name it.
 func IsExtendedResource(name ResourceName) bool {
 	return !IsNativeResource(name) && !strings.HasPrefix(string(name), "requests.") &&
 		len(names.IsQualifiedName("requests."+string(name))) == 0
@@ -37,7 +37,8 @@ func IsSidecar(c *Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == ContainerRestartPolicyAlways
 }
 
-// ContainerRequests returns what the containers of a pod request at the busiest moment of its life, without overhead.
+// ContainerRequests returns what the containers of a pod request at the busiest moment of its life,
+// without overhead.
 func ContainerRequests(spec *PodSpec) ResourceList {
 	return aggregate(spec, func(c *Container) ResourceList { return c.Resources.Requests })
 }
@@ -47,8 +48,8 @@ func ContainerLimits(spec *PodSpec) ResourceList {
 	return aggregate(spec, func(c *Container) ResourceList { return c.Resources.Limits })
 }
 
-// aggregate adds up what containers and sidecars use together. An init container runs alone, beside the sidecars
-// started before it, so of these moments the largest counts.
+// aggregate adds up what containers and sidecars use together. An init container runs alone, beside
+// the sidecars started before it, so of these moments the largest counts.
 func aggregate(spec *PodSpec, of func(*Container) ResourceList) ResourceList {
 	total, sidecars, peak := ResourceList{}, ResourceList{}, ResourceList{}
 	for i := range spec.Containers {

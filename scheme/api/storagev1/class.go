@@ -5,8 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Annotations that, with the value "true", mark the class that claims get if they name none. The second is the name of an
-// older release.
+// Annotations that, with the value "true", mark the class that claims get if they name none. The
+// second is the name of an older release.
 const (
 	IsDefaultStorageClassAnnotation     = "storageclass.kubernetes.io/is-default-class"
 	BetaIsDefaultStorageClassAnnotation = "storageclass.beta.kubernetes.io/is-default-class"
@@ -21,13 +21,15 @@ type StorageClass struct {
 	Provisioner string `json:"provisioner" pb:"2"`
 	// Parameters for the provisioner; at most 512, of at most 256 KiB. Cannot be changed.
 	Parameters map[string]string `json:"parameters,omitempty" pb:"3"`
-	// What happens to a volume once its claim is gone: Delete (the default) or Retain. Cannot be changed.
+	// What happens to a volume once its claim is gone: Delete (the default) or Retain. Cannot be
+	// changed.
 	ReclaimPolicy *corev1.PersistentVolumeReclaimPolicy `json:"reclaimPolicy,omitempty" pb:"4" enum:"Delete,Recycle,Retain"`
 	// Options to mount the volumes with, such as "ro"; they are not checked.
 	MountOptions []string `json:"mountOptions,omitempty" pb:"5" list:"atomic"`
 	// Whether volumes can be expanded; false by default.
 	AllowVolumeExpansion *bool `json:"allowVolumeExpansion,omitempty" pb:"6"`
-	// When a claim gets its volume: Immediate (the default), or WaitForFirstConsumer, once a pod needs it. Cannot be changed.
+	// When a claim gets its volume: Immediate (the default), or WaitForFirstConsumer, once a pod
+	// needs it. Cannot be changed.
 	VolumeBindingMode *VolumeBindingMode `json:"volumeBindingMode,omitempty" pb:"7" enum:"Immediate,WaitForFirstConsumer"`
 	// Places in which volumes may be made; everywhere if empty.
 	AllowedTopologies []corev1.TopologySelectorTerm `json:"allowedTopologies,omitempty" pb:"8" list:"atomic"`
@@ -57,7 +59,8 @@ const (
 	VolumeBindingWaitForFirstConsumer VolumeBindingMode = "WaitForFirstConsumer"
 )
 
-// VolumeAttributesClass describes attributes of volumes, such as their speed, that can be changed while the volumes are in use.
+// VolumeAttributesClass describes attributes of volumes, such as their speed, that can be changed
+// while the volumes are in use.
 type VolumeAttributesClass struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.

@@ -31,7 +31,7 @@ type podLife struct {
 	Ready    bool
 	Turned   time.Time // when the condition Ready last changed; zero if there is no such condition
 	// Disrupted is the time since which the condition DisruptionTarget announces a disruption that
-	// has not come yet. It is zero if there is none, or if a kubelet announced it.
+	// has not come yet. It is zero if no disruption is announced, or if a kubelet announced it.
 	Disrupted time.Time
 }
 
