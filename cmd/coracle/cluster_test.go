@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
+	"github.com/coracle-project/coracle/server/servertest/ports"
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
@@ -164,7 +166,11 @@ func TestClusterCommandLines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
 			p := newPKI(t)
-			port := freePort(t)
+			free, err := ports.Free("127.0.0.1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			port := strconv.Itoa(free)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			cmd := commandCalled(kubeAPIServer)
@@ -254,19 +260,4 @@ func ask(c *http.Client, method, url, body string) (int, string) {
 		return 0, err.Error()
 	}
 	return answer.StatusCode, string(text)
-}
-
-// freePort returns a port on which nobody listens.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }

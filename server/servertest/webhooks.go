@@ -3,7 +3,6 @@ package servertest
 import (
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/filters/authn/pki"
+	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
 // Webhooks says where a suite serves its own webhooks. The objects of the Environment are changed
@@ -43,7 +43,7 @@ func (w Webhooks) complete(dir string) (*Webhooks, error) {
 	}
 	var err error
 	if w.Port == 0 {
-		if w.Port, err = freePort(w.Host); err != nil {
+		if w.Port, err = ports.Free(w.Host); err != nil {
 			return nil, err
 		}
 	}
@@ -67,21 +67,4 @@ func (w Webhooks) complete(dir string) (*Webhooks, error) {
 // url returns the URL of the webhook at a path.
 func (w *Webhooks) url(path string) string {
 	return "https://" + net.JoinHostPort(w.Host, strconv.Itoa(w.Port)) + "/" + strings.TrimPrefix(path, "/")
-}
-
-// Ports for webhooks come from a range that no system uses for ephemeral ports. So a port that is
-// free stays free until the suite listens on it, unless another program asks for that very port.
-const firstPort, lastPort = 20_000, 29_999
-
-// freePort returns a random port of the range on which host can listen.
-func freePort(host string) (int, error) {
-	var err error
-	for range 100 { // after 100 failures the reason is not that ports are in use
-		var l net.Listener
-		port := firstPort + mathrand.IntN(lastPort-firstPort+1)
-		if l, err = net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port))); err == nil {
-			return port, l.Close()
-		}
-	}
-	return 0, fmt.Errorf("a port for webhooks: %w", err)
 }

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -25,6 +24,8 @@ import (
 
 	"k8s.io/component-base/cli"
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+
+	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
 // kubeArgs is the environment variable that makes a process of this test a kube-apiserver, and has
@@ -66,7 +67,7 @@ func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
 	}
 	key := must1(x509.MarshalECPrivateKey(must1(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))))
 	signer := write("tokens.key", pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key}))
-	port := freePort(t)
+	port := must1(ports.Free("127.0.0.1"))
 	args := append([]string{
 		"--etcd-servers=" + etcd, "--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port), "--advertise-address=127.0.0.1",
 		"--cert-dir=" + dir, "--authorization-mode=AlwaysAllow", "--allow-privileged=true",
@@ -110,16 +111,6 @@ func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
 func (k *kubeAPIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Set("Authorization", "Bearer "+kubeToken)
 	k.proxy.ServeHTTP(w, r)
-}
-
-// freePort is one that nobody listens on, as far as one can know.
-func freePort(t *testing.T) int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // tail keeps the end of what is written.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/server/servertest/leaks"
+	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
 // process is a running server.
@@ -57,11 +57,11 @@ func startServer(ctx context.Context, binary, level string, out io.Writer) (*pro
 	if err := os.WriteFile(tokens, []byte(users), 0o600); err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	port, err := ports.Free("127.0.0.1")
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(binary, "serve", "--log-level="+level, "--data-dir", filepath.Join(dir, "data"), "--secure-port", port, "--token-auth-file", tokens)
+	cmd := exec.Command(binary, "serve", "--log-level="+level, "--data-dir", filepath.Join(dir, "data"), "--secure-port", strconv.Itoa(port), "--token-auth-file", tokens)
 	leaks.Learn(adminToken, knownToken)
 	log := new(leaks.Log)
 	cmd.Stderr = io.MultiWriter(out, log)
@@ -69,7 +69,7 @@ func startServer(ctx context.Context, binary, level string, out io.Writer) (*pro
 	if err != nil {
 		return nil, err
 	}
-	p.address = "127.0.0.1:" + port
+	p.address = "127.0.0.1:" + strconv.Itoa(port)
 	p.log, p.cleanup = log, func() { os.RemoveAll(dir) }
 	ready := request{method: "GET", target: "/readyz", header: bearer(adminToken)}
 	for end := time.Now().Add(time.Minute); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
@@ -79,16 +79,6 @@ func startServer(ctx context.Context, binary, level string, out io.Writer) (*pro
 	}
 	p.stop()
 	return nil, errors.New("the server did not become ready")
-}
-
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	return port, err
 }
 
 // cpu returns the processor time that the process has used so far.

@@ -25,6 +25,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
 // assets has coracle lay out what envtest needs.
@@ -194,7 +196,7 @@ func TestEnvtestKeepsData(t *testing.T) {
 			t.Fatal(err)
 		}
 		certs := env.ControlPlane.APIServer.CertDir
-		port, err := freePort()
+		port, err := ports.Free("127.0.0.1")
 		if err != nil {
 			t.Fatal(err)
 		}

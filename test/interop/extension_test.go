@@ -26,6 +26,7 @@ import (
 	aggregator "k8s.io/kube-aggregator/pkg/client/clientset_generated/clientset"
 
 	"github.com/coracle-project/coracle/server/servertest/leaks"
+	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
 func init() {
@@ -58,7 +59,7 @@ func newExtension(t *testing.T, s *server) *extension {
 	t.Helper()
 	x := &extension{dir: t.TempDir(), etcd: newEtcd(t)}
 	var err error
-	if x.port, err = freePort(); err != nil {
+	if x.port, err = ports.Free("127.0.0.1"); err != nil {
 		t.Fatal(err)
 	}
 	shell := newShell(t, s)

@@ -210,6 +210,7 @@ func newShell(t *testing.T, s *server) *shell {
 	return &shell{
 		dir: filepath.Join(dir, "work"),
 		env: []string{
+			"GOGC=400", // kubectl ends before its garbage matters
 			"PATH=" + filepath.Join(dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
 			"HOME=" + dir, "KUBECONFIG=" + s.kubeconfig(), "TMPDIR=" + dir, "TZ=UTC", "LANG=C", "TERM=dumb", "KINDS=" + kinds,
 		},

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,12 +17,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/coracle-project/coracle/server/servertest/leaks"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/coracle-project/coracle/server/servertest/leaks"
+	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
 // process is a program that runs. It may be started again after it has ended.
@@ -81,7 +82,7 @@ const ownConfigMaps = "--controllers=*,-root-ca-certificate-publisher-controller
 func (s *server) start() error {
 	if s.port == 0 {
 		var err error
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = ports.Free("127.0.0.1"); err != nil {
 			return err
 		}
 	}
@@ -230,17 +231,17 @@ type etcd struct {
 // newEtcd starts an etcd for one test.
 func newEtcd(t testing.TB) *etcd {
 	t.Helper()
-	var ports [2]int
-	for i := range ports {
+	var free [2]int
+	for i := range free {
 		var err error
-		if ports[i], err = freePort(); err != nil {
+		if free[i], err = ports.Free("127.0.0.1"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	e := &etcd{
 		dir:  filepath.Join(t.TempDir(), "etcd"),
-		url:  fmt.Sprintf("http://127.0.0.1:%d", ports[0]),
-		peer: fmt.Sprintf("http://127.0.0.1:%d", ports[1]),
+		url:  fmt.Sprintf("http://127.0.0.1:%d", free[0]),
+		peer: fmt.Sprintf("http://127.0.0.1:%d", free[1]),
 	}
 	e.start(t)
 	t.Cleanup(e.kill)
@@ -266,16 +267,6 @@ func (e *etcd) start(t testing.TB) {
 func (e *etcd) kill() {
 	e.cmd.Process.Kill()
 	e.cmd.Wait()
-}
-
-// freePort returns a port on which nobody listens now.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // tail keeps the end of what is written to it, and has all of it read for credentials.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/coracle-project/coracle/server/servertest/leaks"
+	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
 // Config is one configuration of servers to test.
@@ -76,17 +77,24 @@ func newCluster(c Config, programs Programs, dir string, trouble func(string, ..
 	if err := os.WriteFile(tokens, []byte(token+`,admin,admin,"system:masters"`+"\n"), 0o600); err != nil {
 		return nil, err
 	}
+	free := make([]int, 2+c.Servers)
+	for i := range free {
+		var err error
+		if free[i], err = ports.Free("127.0.0.1"); err != nil {
+			return nil, err
+		}
+	}
 	cl := &cluster{}
 	storage := []string{"--storage", c.Storage}
 	if c.Storage == "etcd" {
-		client, peer := fmt.Sprintf("http://127.0.0.1:%d", freePort()), fmt.Sprintf("http://127.0.0.1:%d", freePort())
+		client, peer := fmt.Sprintf("http://127.0.0.1:%d", free[0]), fmt.Sprintf("http://127.0.0.1:%d", free[1])
 		cl.etcdURL = client
 		cl.etcd = &process{name: "etcd", path: programs.Etcd, args: []string{filepath.Join(dir, "etcd"), client, peer},
 			log: filepath.Join(dir, "etcd.log"), ready: client + "/health", trouble: trouble}
 		storage = []string{"--etcd-servers", client}
 	}
 	for i := range c.Servers {
-		port := strconv.Itoa(freePort())
+		port := strconv.Itoa(free[2+i])
 		name := fmt.Sprintf("server%d", i)
 		args := []string{"serve", "--data-dir", filepath.Join(dir, name), "--secure-port", port, "--token-auth-file", tokens,
 			"--log-level", "debug", "--etcd-compaction-interval", "0", "--advertise-address", fmt.Sprintf("192.0.2.%d", i+1)}

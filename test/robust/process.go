@@ -4,13 +4,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -117,19 +114,4 @@ func tail(file string) string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	return "\t" + strings.Join(lines[max(0, len(lines)-10):], "\n\t")
-}
-
-var lastPort atomic.Int64 // given by freePort
-
-// freePort returns a port that is nobody's: below those that systems give to outgoing connections,
-// one of which could take it while a server is down.
-func freePort() int {
-	lastPort.CompareAndSwap(0, 20000+rand.Int64N(5000))
-	for {
-		port := int(lastPort.Add(1))
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			l.Close()
-			return port
-		}
-	}
 }
