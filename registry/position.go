@@ -12,10 +12,12 @@ import (
 // that keeps an index of all objects remembers it. See cache.Position.
 type Position = cache.Position
 
-// Changed is one changed object. Encoded is nil if the object was deleted or cannot be read.
+// Changed is one changed object. Encoded is nil if the object was deleted or cannot be read. Err
+// says why it cannot be read.
 type Changed struct {
 	Namespace, Name string
 	Encoded         request.Encoded
+	Err             error
 }
 
 // Holds reports whether nothing has changed after p, as far as this server has seen the store or
@@ -39,7 +41,11 @@ func (s *Store) Since(
 	for i, ch := range list {
 		namespace, name := s.split(ch.Key)
 		changes[i] = Changed{Namespace: namespace, Name: name}
-		if ch.Object != nil && ch.Object.Err() == nil {
+		switch {
+		case ch.Object == nil:
+		case ch.Object.Err() != nil:
+			changes[i].Err = s.apiError(ch.Object.Err(), name)
+		default:
 			changes[i].Encoded = ch.Object
 		}
 	}
