@@ -92,7 +92,7 @@ func New(cfg Config, reg prometheus.Registerer) (*Listeners, error) {
 	l := &Listeners{
 		cfg: cfg, conns: newConns(cfg.Bound, cfg.Streams, cfg.Bursts, cfg.Log),
 		handshakes: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "apiserver_tls_handshake_errors_total", Help: "Handshakes of TLS that failed."}),
+			Name: "apiserver_tls_handshake_errors_total", Help: "Number of TLS handshakes that failed."}),
 	}
 	return l, reg.Register(l.handshakes)
 }
