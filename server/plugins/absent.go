@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// This file tells users which of Kubernetes' plugins are here, and what does not work without the
-// absent ones. Package server calls TellAbsence at its start; cmd and the docs read Table.
+// This file tells users which of Kubernetes' plugins are here, and how the server behaves without
+// the absent ones. Package server calls TellAbsence at its start; cmd and the docs read Table.
 
 // Entry describes an admission plugin of kube-apiserver 1.36, which may be absent here.
 type Entry struct {

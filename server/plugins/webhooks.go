@@ -21,7 +21,7 @@ func (n *needs) dialImageReviewer(kubeconfig string, pause time.Duration) (admis
 		return nil, err
 	}
 	target.Flawed = n.flawed
-	retry := callout.Retry{Tries: 5, Pause: max(pause, 1)} // 0 would be the default of callout
+	retry := callout.Retry{Tries: 5, Pause: max(pause, 1)} // callout takes 0 as its default
 	client, err := callout.New(callout.Config{
 		Name: "image-policy", Target: target, Retry: retry, MaxAnswer: 1 << 20,
 	})
