@@ -114,7 +114,7 @@ func (s *metered) Unwrap() storage.Store { return s.Store }
 // done counts an operation on key that has ended now. Errors that answer the question, such as a
 // missing key or a failed precondition, do not count as failures.
 func (s *metered) done(op int, key string, began time.Time, err error) {
-	r := s.keys.Of(key)
+	r := s.keys.RecordOf(key)
 	if r == nil { // a key of no resource
 		return
 	}

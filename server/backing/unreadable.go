@@ -42,7 +42,7 @@ func NewUnreadables(reg prometheus.Registerer, keys Keys, log *zap.Logger) (*Unr
 
 // Found reports an object that a cache or a store could not decode.
 func (u *Unreadables) Found(err *storage.Error) {
-	if r := u.keys.Of(err.Key); r != nil {
+	if r := u.keys.RecordOf(err.Key); r != nil {
 		u.total.WithLabelValues(r.Name.Group, r.Name.Resource).Inc()
 	}
 	u.mu.Lock()
