@@ -80,8 +80,8 @@ func TestHandmadeRefused(t *testing.T) {
 	}
 }
 
-// TestHandmadeOverIncomplete puts a value in the place of one that was stored before the resource was there to complete it: what
-// that lacks of an identity comes from what is born.
+// TestHandmadeOverIncomplete puts a value in the place of one that was stored before the resource
+// was there to complete it: what that lacks of an identity comes from what is born.
 func TestHandmadeOverIncomplete(t *testing.T) {
 	k := newKit(t, options{})
 	since := meta.NewTime(now)

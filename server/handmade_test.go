@@ -189,8 +189,9 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
-// TestHandmadeIdentity: a file without uid, creation time and namespace gets them, keeps them through edits, restarts and
-// updates, and is left as it was. Another file of the same name gets others.
+// TestHandmadeIdentity: a file without uid, creation time and namespace gets them, keeps them
+// through edits, restarts and updates, and is left as it was. Another file of the same name gets
+// others.
 func TestHandmadeIdentity(t *testing.T) {
 	f := newFolder(t)
 	content := "# mine\n" + fmt.Sprintf(mapFile, "m", "v")
