@@ -125,7 +125,9 @@ func (sel *selector) limit(m *meter.Meter) { sel.stored.meter, sel.shown.meter =
 
 // newFieldMatcher returns the matcher of a field selector in a version, nil if the selector is
 // empty.
-func (s *Store) newFieldMatcher(ctx context.Context, version *kind.Version, fields meta.FieldRequirements) *fieldMatcher {
+func (s *Store) newFieldMatcher(
+	ctx context.Context, version *kind.Version, fields meta.FieldRequirements,
+) *fieldMatcher {
 	if fields.Empty() {
 		return nil
 	}

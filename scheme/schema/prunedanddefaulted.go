@@ -5,18 +5,18 @@ package schema
 //
 // It is asked about objects that are read from the store. It takes no Meter, because it visits each
 // value of the tree at most once and so takes less time than decoding the tree did.
-func (s *Schema) PrunedAndDefaulted(tree any) bool { return prunedAndDefaulted(s, tree, false) }
+func (s *Schema) PrunedAndDefaulted(tree any) bool { return unchanged(s, tree, false) }
 
-// prunedAndDefaulted walks as Prune does; for keep see pruner.value. It does not count depth:
+// unchanged walks as Prune does; for keep see pruner.value. It does not count depth:
 // decoding has bounded the depth of the tree.
-func prunedAndDefaulted(s *Schema, v any, keep bool) bool {
+func unchanged(s *Schema, v any, keep bool) bool {
 	if s != nil {
 		s = s.Target()
 		keep = keep || s.KeepsUnknown()
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		return prunedAndDefaultedObject(s, v, keep)
+		return unchangedObject(s, v, keep)
 	case []any:
 		var items *Schema
 		if s != nil {
@@ -26,7 +26,7 @@ func prunedAndDefaulted(s *Schema, v any, keep bool) bool {
 			return true
 		}
 		for _, held := range v {
-			if items != nil && items.Default != nil && items.forbidsNull(held) || !prunedAndDefaulted(items, held, keep) {
+			if items != nil && items.Default != nil && items.forbidsNull(held) || !unchanged(items, held, keep) {
 				return false
 			}
 		}
@@ -34,8 +34,8 @@ func prunedAndDefaulted(s *Schema, v any, keep bool) bool {
 	return true
 }
 
-// prunedAndDefaultedObject is prunedAndDefaulted for an object.
-func prunedAndDefaultedObject(s *Schema, v map[string]any, keep bool) bool {
+// unchangedObject is unchanged for an object.
+func unchangedObject(s *Schema, v map[string]any, keep bool) bool {
 	if s == nil {
 		return keep || len(v) == 0
 	}
@@ -53,7 +53,7 @@ func prunedAndDefaultedObject(s *Schema, v map[string]any, keep bool) bool {
 			return false
 		}
 		if s.isResource() && isHead(name) {
-			if name == "metadata" && !prunedAndDefaulted(objectMeta(), held, false) {
+			if name == "metadata" && !unchanged(objectMeta(), held, false) {
 				return false
 			}
 			continue
@@ -61,7 +61,7 @@ func prunedAndDefaultedObject(s *Schema, v map[string]any, keep bool) bool {
 		switch {
 		case below == nil && !keep:
 			return false
-		case below != nil && (below.Default != nil && below.forbidsNull(held) || !prunedAndDefaulted(below, held, false)):
+		case below != nil && (below.Default != nil && below.forbidsNull(held) || !unchanged(below, held, false)):
 			return false
 		}
 	}

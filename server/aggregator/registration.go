@@ -54,7 +54,9 @@ func (r *Registration) Hooks() []generic.Hook {
 		return nil
 	}
 	local := &localVersions{table: r.Host.Table(), definitions: r.Definitions}
-	loop := &apiservices.APIServiceRegistration{Client: r.Client, Local: local, KubeAPIServerLives: r.KubeAPIServerLives, Log: r.Log}
+	loop := &apiservices.APIServiceRegistration{
+		Client: r.Client, Local: local, KubeAPIServerLives: r.KubeAPIServerLives, Log: r.Log,
+	}
 	begun := make(chan struct{})
 	wait := func(ctx context.Context) error {
 		select {

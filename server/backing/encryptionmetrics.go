@@ -48,13 +48,14 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 		}, []string{"provider_name", "method_name", "grpc_status_code"}),
 		used: counter(envelope+"key_id_hash_total", "Number of values that were decrypted or encrypted with a key of a KMS plugin.",
 			"transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
-		usedAt: gauge(envelope+"key_id_hash_last_timestamp_seconds", "Time at which a value was last decrypted or encrypted with a key of a KMS plugin, in seconds of Unix time.", "transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		usedAt: gauge(envelope+"key_id_hash_last_timestamp_seconds", "Time at which a value was last decrypted or encrypted with a key of a KMS plugin, in Unix seconds.", "transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
 		named: gauge(envelope+"key_id_hash_status_last_timestamp_seconds",
-			"Time at which a KMS plugin last named a key in its status, in seconds of Unix time.", "provider_name", "key_id_hash",
+			"Time at which a KMS plugin last named a key in its status, in Unix seconds.", "provider_name", "key_id_hash",
 			"apiserver_id_hash"),
 		wrong: counter(envelope+"invalid_key_id_from_status_total",
 			"Number of times that a KMS plugin named an invalid key in its status, by error.", "provider_name", "error"),
-		seeds: gauge(envelope+"dek_source_cache_size", "Number of seeds of data keys in the cache, by KMS plugin.", "provider_name"),
+		seeds: gauge(envelope+"dek_source_cache_size",
+			"Number of seeds of data keys in the cache, by KMS plugin.", "provider_name"),
 	}
 	m.usedLabels.forget = func(labels []string) {
 		m.used.DeleteLabelValues(labels...)

@@ -26,14 +26,16 @@ func newValueMetrics(reg prometheus.Registerer) (*valueMetrics, error) {
 			Help: "Number of values that were encrypted or decrypted, by resource, direction, provider and gRPC code."},
 			[]string{"resource", "transformation_type", "transformer_prefix", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "transformation_duration_seconds",
-			Help: "Time to encrypt or decrypt a value, in seconds.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 25)},
+			Help:    "Time to encrypt or decrypt a value, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(5e-6, 2, 25)},
 			[]string{"transformation_type", "transformer_prefix"}),
 		misses: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: prefix + "envelope_transformation_cache_misses_total",
 			Help: "Number of times that the seed of a data key was not in the cache, so that a KMS plugin decrypted it.",
 		}),
 		made: prometheus.NewHistogram(prometheus.HistogramOpts{Name: prefix + "data_key_generation_duration_seconds",
-			Help: "Time to make the seed of data keys, in seconds.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14)}),
+			Help:    "Time to make the seed of data keys, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14)}),
 	}
 	unmade := prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "data_key_generation_failures_total",
 		Help: "Number of failed attempts to make the seed of data keys; always 0, because making one cannot fail."})

@@ -28,7 +28,7 @@ func newMetrics(started time.Time) *metrics {
 			[]string{"name", "type", "status"}),
 	}
 	start := prometheus.NewGauge(prometheus.GaugeOpts{Name: "process_start_time_seconds",
-		Help: "Time at which the process started, in seconds of Unix time."})
+		Help: "Time at which the process started, in Unix seconds."})
 	start.Set(float64(started.UnixMilli()) / 1000)
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(m.last, m.all, start) // the registry has nothing else

@@ -74,9 +74,9 @@ func (i *Accounts) Close() {
 func newSignerMetrics(reg prometheus.Registerer) (authn.SignerHooks, error) {
 	const prefix = "apiserver_externaljwt_"
 	fetched := prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_success_timestamp",
-		Help: "Time of the last successful fetch of keys from the external signer of tokens, in seconds of Unix time."})
+		Help: "Time of the last successful fetch of keys from the external signer of tokens, in Unix seconds."})
 	written := prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_data_timestamp",
-		Help: "Time at which the external signer of tokens says that its keys were last updated, in seconds of Unix time."})
+		Help: "Time at which the external signer of tokens says that its keys were last updated, in Unix seconds."})
 	fetches := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "fetch_keys_request_total",
 		Help: "Number of attempts to fetch keys from the external signer of tokens, by gRPC code."}, []string{"code"})
 	signed := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "sign_request_total",

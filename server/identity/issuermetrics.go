@@ -31,7 +31,7 @@ func newIssuerMetrics() *issuerMetrics {
 		fetched: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name:        prefix + "jwks_fetch_last_timestamp_seconds",
 			ConstLabels: server,
-			Help:        "Time of the last attempt to fetch the key set of an issuer, in seconds of Unix time, by result and issuer.",
+			Help:        "Time of the last attempt to fetch the key set of an issuer, in Unix seconds, by result and issuer.",
 		}, []string{"result", "jwt_issuer_hash"}),
 		info: prometheus.NewDesc(prefix+"jwks_fetch_last_key_set_info",
 			"1 for the key set that was last fetched from an issuer; the label hash identifies the key set.",

@@ -93,7 +93,7 @@ var tokenUses = map[authn.TokenUse][2]string{
 	authn.UsedExtended:    {"valid_tokens_total", "Number of uses of bound service account tokens with an extended lifetime that the client need not have replaced yet."},
 	authn.UsedAutomatic:   {"legacy_auto_token_uses_total", "Number of uses of tokens in secrets that a controller made."},
 	authn.UsedManual:      {"legacy_manual_token_uses_total", "Number of uses of tokens in secrets that a user made."},
-	authn.UsedInvalidated: {"invalid_legacy_auto_token_uses_total", "Number of uses of tokens in secrets that are marked invalid."},
+	authn.UsedInvalidated: {"invalid_legacy_auto_token_uses_total", "Number of uses of tokens in invalidated secrets."},
 }
 
 // newTokenMetrics returns a function that counts a use of a service account token.

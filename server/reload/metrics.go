@@ -37,10 +37,11 @@ func NewMetrics(what string) *Metrics {
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name:        prefix + "automatic_reload_last_timestamp_seconds",
 			ConstLabels: server,
-			Help:        "Time of the last reload of the " + what + " configuration, in seconds of Unix time, by status.",
+			Help:        "Time of the last reload of the " + what + " configuration, in Unix seconds, by status.",
 		}, []string{"status"}),
 		info: prometheus.NewDesc(prefix+"last_config_info",
-			"1 for the "+what+" configuration in force; the label hash identifies its content.", []string{"hash"}, server),
+			"1 for the "+what+" configuration in force; the label hash identifies its content.",
+			[]string{"hash"}, server),
 	}
 }
 
