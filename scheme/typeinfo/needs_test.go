@@ -63,8 +63,8 @@ func TestParseNeed(t *testing.T) {
 		{"labels within more", need{Terms: []term{{Op: typeinfo.NeedWithin, Path: path("labels"), Other: "more"}}}, ""},
 		{"name is other", need{Terms: []term{{Op: typeinfo.NeedSame, Path: path("name"), Other: "other"}}}, ""},
 		{"object: label a.b/c is the name", need{At: path("object"), Terms: []term{{Op: typeinfo.NeedNamed, Text: "a.b/c"}}}, ""},
-		{"label a is the name", need{}, "no label of an object"},
-		{"object: label a is no name", need{}, "no label of an object"},
+		{"label a is the name", need{}, "must have the form"},
+		{"object: label a is no name", need{}, "must have the form"},
 		{"name is names[0]", need{Terms: []term{{Op: typeinfo.NeedFirst, Path: path("name"), Other: "names"}}}, ""},
 		{"name is parts[0].other", need{Terms: []term{{Op: typeinfo.NeedFirst, Path: path("name"), Other: "parts", Text: "other"}}}, ""},
 		{"name | !part | other=x", need{Terms: []term{

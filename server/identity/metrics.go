@@ -91,8 +91,8 @@ var tokenUses = map[authn.TokenUse][2]string{
 	authn.UsedLegacy:      {"legacy_tokens_total", "Number of uses of legacy service account tokens."},
 	authn.UsedStale:       {"stale_tokens_total", "Number of uses of bound service account tokens that the client should have replaced by a newer one."},
 	authn.UsedExtended:    {"valid_tokens_total", "Number of uses of bound service account tokens with an extended lifetime that the client need not have replaced yet."},
-	authn.UsedAutomatic:   {"legacy_auto_token_uses_total", "Number of uses of tokens in secrets that controllers made."},
-	authn.UsedManual:      {"legacy_manual_token_uses_total", "Number of uses of tokens in secrets that a user made."},
+	authn.UsedAutomatic:   {"legacy_auto_token_uses_total", "Number of uses of generated legacy tokens."},
+	authn.UsedManual:      {"legacy_manual_token_uses_total", "Number of uses of legacy tokens that users made."},
 	authn.UsedInvalidated: {"invalid_legacy_auto_token_uses_total", "Number of uses of invalidated legacy tokens."},
 }
 
