@@ -93,7 +93,7 @@ func (p *Plugin) index(rows []row) (int, error) {
 	}
 	at := find(rows, next)
 	if at < 0 {
-		return 0, fmt.Errorf("it is placed next to %q, which is neither in the table nor placed itself so far", next)
+		return 0, fmt.Errorf("it is placed next to %q, which is neither in the table nor an earlier own plugin", next)
 	}
 	if p.After != "" {
 		for at++; at < len(rows) && rows[at].after == p.After; at++ {

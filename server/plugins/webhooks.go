@@ -14,7 +14,7 @@ import (
 // kube-apiserver.
 func (n *needs) dialImageReviewer(kubeconfig string, pause time.Duration) (admission.ImageReviewer, error) {
 	if n.onClose == nil {
-		return nil, errors.New("nobody would end its connections: OnClose is nil")
+		return nil, errors.New("it calls a webhook, so OnClose must not be nil")
 	}
 	target, err := callout.ReadKubeconfig(kubeconfig)
 	if err != nil {
