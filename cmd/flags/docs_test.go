@@ -2,6 +2,7 @@ package flags
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -68,11 +69,12 @@ Underscores in names count as dashes. --help and --version are there as well.
 func document() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, introduction, strings.Join(absentByDefault(), ", "), server.KubernetesVersion)
-	serve := Serve()
-	for i, s := range KubeAPIServer().sections {
+	inPlace := KubeAPIServer()
+	for i, s := range Serve().sections {
 		fmt.Fprintf(&b, "\n## %s\n\n| flag | default | here |\n|---|---|---|\n", s.name)
-		s.VisitAll(func(f *pflag.Flag) {
-			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, defaultsOf(f, serve.sections[i].Lookup(f.Name)), fate(f))
+		s.VisitAll(func(serve *pflag.Flag) {
+			f := inPlace.sections[i].Lookup(serve.Name)
+			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", serve.Name, defaultsOf(f, serve), fate(cmp.Or(f, serve)))
 		})
 	}
 	documentPlugins(&b)
@@ -125,10 +127,13 @@ func TestPluginsInDocs(t *testing.T) {
 }
 
 // defaultsOf returns a flag's default in `coracle kube-apiserver`, and in `coracle serve` if it
-// differs.
+// differs. f is nil if `coracle kube-apiserver` does not know the flag.
 func defaultsOf(f, serve *pflag.Flag) string {
-	_, value := helpOf(f)
 	_, other := helpOf(serve)
+	if f == nil {
+		return strings.TrimSpace("serve only " + code(other))
+	}
+	_, value := helpOf(f)
 	text := code(value)
 	if other != value {
 		text += " (serve: " + code(other) + ")"

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // own holds the values of Coracle's own flags that do not go into the Config as they are.
@@ -33,6 +35,32 @@ func (o *Options) bindOwn(s *section) {
 		"which built-in resources are served: crd-only for the few that a server of custom resources needs; by default all")
 	s.IntVar(&c.Limits.MaxWatches, "max-watches-inflight", 10_000, "bound on the watches that are served at once; 0 for no bound")
 	s.StringVar(&o.own.logLevel, "log-level", "info", "least severe level that is logged: debug, info, warn or error")
+	if !o.defaults.strict {
+		o.bindSigning(s)
+	}
+}
+
+// bindSigning declares the flags of kube-controller-manager about the authorities that sign
+// requested certificates. kube-apiserver does not know them, because kube-controller-manager signs.
+func (o *Options) bindSigning(s *section) {
+	c := &o.config.Serving.TLS.Signing
+	for _, of := range []struct {
+		part, what string
+		files      *identity.AuthorityFiles
+	}{
+		{"", "requested certificates, instead of the server's own authority; excludes the other --cluster-signing-*-file flags", &c.All},
+		{"kubelet-serving-", "certificates of the signer " + certificatesv1.KubeletServingSignerName, &c.KubeletServing},
+		{"kubelet-client-", "certificates of the signer " + certificatesv1.KubeAPIServerClientKubeletSignerName, &c.KubeletClient},
+		{"kube-apiserver-client-", "certificates of the signer " + certificatesv1.KubeAPIServerClientSignerName, &c.APIServerClient},
+		{"legacy-unknown-", "certificates of the signer " + certificatesv1.LegacyUnknownSignerName, &c.LegacyUnknown},
+	} {
+		s.StringVar(&of.files.CertFile, "cluster-signing-"+of.part+"cert-file", "",
+			"PEM file with the certificate of the authority that signs "+of.what)
+		s.StringVar(&of.files.KeyFile, "cluster-signing-"+of.part+"key-file", "",
+			"PEM file with the RSA or ECDSA key of the authority that signs "+of.what)
+	}
+	s.DurationVar(&c.Longest, "cluster-signing-duration", identity.DefaultSigningLife,
+		"longest life of requested certificates; a request may ask for a shorter one")
 }
 
 // finishOwn writes the values into the Config. In kube-apiserver's place the data folder has no
