@@ -54,10 +54,12 @@ func (o *Options) bindSigning(s *section) {
 		{"kube-apiserver-client-", "certificates of the signer " + certificatesv1.KubeAPIServerClientSignerName, &c.APIServerClient},
 		{"legacy-unknown-", "certificates of the signer " + certificatesv1.LegacyUnknownSignerName, &c.LegacyUnknown},
 	} {
-		s.StringVar(&of.files.CertFile, "cluster-signing-"+of.part+"cert-file", "",
+		cert, key := "cluster-signing-"+of.part+"cert-file", "cluster-signing-"+of.part+"key-file"
+		s.StringVar(&of.files.CertFile, cert, "",
 			"PEM file with the certificate of the authority that signs "+of.what)
-		s.StringVar(&of.files.KeyFile, "cluster-signing-"+of.part+"key-file", "",
+		s.StringVar(&of.files.KeyFile, key, "",
 			"PEM file with the RSA or ECDSA key of the authority that signs "+of.what)
+		s.explain("as by kube-controller-manager; without any of these the server's own authority signs", cert, key)
 	}
 	s.DurationVar(&c.Longest, "cluster-signing-duration", identity.DefaultSigningLife,
 		"longest life of requested certificates; a request may ask for a shorter one")
