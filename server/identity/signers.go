@@ -53,38 +53,30 @@ func (s Signing) Complete() Signing {
 	return s
 }
 
-// bySigner returns the fields that are for one signer, by the name of that signer.
-func (s *Signing) bySigner() map[string]AuthorityFiles {
-	return map[string]AuthorityFiles{
-		certificatesv1.KubeletServingSignerName:             s.KubeletServing,
-		certificatesv1.KubeAPIServerClientKubeletSignerName: s.KubeletClient,
-		certificatesv1.KubeAPIServerClientSignerName:        s.APIServerClient,
-		certificatesv1.LegacyUnknownSignerName:              s.LegacyUnknown,
+// signerFiles are the files of the authority of one signer.
+type signerFiles struct {
+	signer, flags string // the signer's name; what the names of its flags begin with
+	AuthorityFiles
+}
+
+// bySigner returns the fields that are for one signer.
+func (s *Signing) bySigner() []signerFiles {
+	return []signerFiles{
+		{certificatesv1.KubeletServingSignerName, "cluster-signing-kubelet-serving", s.KubeletServing},
+		{certificatesv1.KubeAPIServerClientKubeletSignerName, "cluster-signing-kubelet-client", s.KubeletClient},
+		{certificatesv1.KubeAPIServerClientSignerName, "cluster-signing-kube-apiserver-client", s.APIServerClient},
+		{certificatesv1.LegacyUnknownSignerName, "cluster-signing-legacy-unknown", s.LegacyUnknown},
 	}
 }
 
 // Validate returns everything that is wrong with the configuration. The names in its errors are
 // those of the flags, where kube-controller-manager leaves out parts of some.
 func (s *Signing) Validate() error {
-	var errs []error
+	errs := []error{s.All.validate("cluster-signing")}
 	some := false
-	for _, of := range []struct {
-		flags string
-		files AuthorityFiles
-	}{
-		{"cluster-signing", s.All},
-		{"cluster-signing-kubelet-serving", s.KubeletServing},
-		{"cluster-signing-kubelet-client", s.KubeletClient},
-		{"cluster-signing-kube-apiserver-client", s.APIServerClient},
-		{"cluster-signing-legacy-unknown", s.LegacyUnknown},
-	} {
-		switch {
-		case of.files.CertFile == "" && of.files.KeyFile != "":
-			errs = append(errs, fmt.Errorf("%q: cannot specify key without cert", of.flags))
-		case of.files.CertFile != "" && of.files.KeyFile == "":
-			errs = append(errs, fmt.Errorf("%q: cannot specify cert without key", of.flags))
-		}
-		some = some || of.files.set() && of.flags != "cluster-signing"
+	for _, one := range s.bySigner() {
+		errs = append(errs, one.validate(one.flags))
+		some = some || one.set()
 	}
 	if some && s.All.set() {
 		errs = append(errs, errors.New("cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags at the same time"))
@@ -93,6 +85,17 @@ func (s *Signing) Validate() error {
 		errs = append(errs, fmt.Errorf("the longest life of signed certificates (--cluster-signing-duration) is negative: %v", s.Longest))
 	}
 	return errors.Join(errs...)
+}
+
+// validate returns an error if one of the two files is missing.
+func (f AuthorityFiles) validate(flags string) error {
+	switch {
+	case f.CertFile == "" && f.KeyFile != "":
+		return fmt.Errorf("%q: cannot specify key without cert", flags)
+	case f.CertFile != "" && f.KeyFile == "":
+		return fmt.Errorf("%q: cannot specify cert without key", flags)
+	}
+	return nil
 }
 
 // Signers are the authorities that sign requested certificates, by the names of Kubernetes'
@@ -109,16 +112,23 @@ type Signers struct {
 // has none.
 func newSigners(c *Signing, own *authority) (*Signers, error) {
 	s := &Signers{Longest: c.Longest, given: map[string]*reload.Value[pki.Pair]{}}
-	for signer, files := range c.bySigner() {
-		if c.All.set() {
-			files = c.All
-		}
-		if !files.set() {
-			continue
-		}
+	var all *reload.Value[pki.Pair]
+	if c.All.set() {
 		var err error
-		if s.given[signer], err = readSigner(files); err != nil {
-			return nil, fmt.Errorf("signer %s: %w", signer, err)
+		if all, err = readSigner(c.All); err != nil {
+			return nil, fmt.Errorf("authority of all signers: %w", err)
+		}
+	}
+	for _, one := range c.bySigner() {
+		switch {
+		case all != nil:
+			s.given[one.signer] = all
+		case one.set():
+			given, err := readSigner(one.AuthorityFiles)
+			if err != nil {
+				return nil, fmt.Errorf("authority of the signer %s: %w", one.signer, err)
+			}
+			s.given[one.signer] = given
 		}
 	}
 	if len(s.given) == 0 && own != nil {
