@@ -95,7 +95,7 @@ var controllerSet = []controllerEntry{
 		name:   "serviceaccount-token-controller",
 		short:  "serviceaccount-token",
 		yields: true,
-		signs:  func(id *identity.Identity) bool { return id.Accounts.SignsLegacy() }, // the key is not in an external signer
+		signs:  func(id *identity.Identity) bool { return id.Accounts.SignsLegacy() }, // not with an external signer
 		needs:  []meta.GroupResource{serviceAccounts, secrets},
 		make: func(e controllerEnv) runner {
 			return &accounts.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.Accounts.SignLegacy, Log: e.log}

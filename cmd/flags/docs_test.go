@@ -51,7 +51,8 @@ log names them at start. A client that writes an object which only an absent plu
 something is refused if the command line asks for it.
 
 ` + "`coracle kube-apiserver`" + `, or this program under the name ` + "`kube-apiserver`" + `, takes the flags of kube-apiserver %s and has their defaults;
-` + "`coracle serve`" + ` takes the same, works without any, and takes some of kube-controller-manager (serve only). Values are read, and mistakes are worded, as kube-apiserver does. A flag is
+` + "`coracle serve`" + ` takes the same and works without any; some more are for it alone (serve only). Values are read, and mistakes are
+worded, as kube-apiserver does. A flag is
 
 - **honoured**; what follows the word, if anything, says which values are taken, or what they do,
 - or it makes no difference here: the table says why, and so does one line of the log if it is given another value than its default,

@@ -45,20 +45,20 @@ func (o *Options) bindOwn(s *section) {
 func (o *Options) bindSigning(s *section) {
 	c := &o.config.Serving.TLS.Signing
 	for _, of := range []struct {
-		part, what string
-		files      *identity.AuthorityFiles
+		part, signer string
+		files        *identity.AuthorityFiles
 	}{
-		{"", "requested certificates, instead of the server's own authority; excludes the other --cluster-signing-*-file flags", &c.All},
-		{"kubelet-serving-", "certificates of the signer " + certificatesv1.KubeletServingSignerName, &c.KubeletServing},
-		{"kubelet-client-", "certificates of the signer " + certificatesv1.KubeAPIServerClientKubeletSignerName, &c.KubeletClient},
-		{"kube-apiserver-client-", "certificates of the signer " + certificatesv1.KubeAPIServerClientSignerName, &c.APIServerClient},
-		{"legacy-unknown-", "certificates of the signer " + certificatesv1.LegacyUnknownSignerName, &c.LegacyUnknown},
+		{"", "all signers, in place of the server's own; excludes the other --cluster-signing-*-file flags", &c.All},
+		{"kubelet-serving-", certificatesv1.KubeletServingSignerName, &c.KubeletServing},
+		{"kubelet-client-", certificatesv1.KubeAPIServerClientKubeletSignerName, &c.KubeletClient},
+		{"kube-apiserver-client-", certificatesv1.KubeAPIServerClientSignerName, &c.APIServerClient},
+		{"legacy-unknown-", certificatesv1.LegacyUnknownSignerName, &c.LegacyUnknown},
 	} {
 		cert, key := "cluster-signing-"+of.part+"cert-file", "cluster-signing-"+of.part+"key-file"
 		s.StringVar(&of.files.CertFile, cert, "",
-			"PEM file with the certificate of the authority that signs "+of.what)
+			"PEM file with the certificate of the authority that signs requested certificates for "+of.signer)
 		s.StringVar(&of.files.KeyFile, key, "",
-			"PEM file with the RSA or ECDSA key of the authority that signs "+of.what)
+			"PEM file with the RSA or ECDSA key of the authority that signs requested certificates for "+of.signer)
 		s.explain("as by kube-controller-manager; without any of these the server's own authority signs", cert, key)
 	}
 	s.DurationVar(&c.Longest, "cluster-signing-duration", identity.DefaultSigningLife,

@@ -26,13 +26,14 @@ type Signing struct {
 	// All signs for all signers. It excludes the other fields.
 	// (--cluster-signing-cert-file, --cluster-signing-key-file)
 	All AuthorityFiles
-	// If one of these is set, only the signers that are set sign.
-	// (--cluster-signing-kubelet-serving-cert-file, --cluster-signing-kubelet-client-cert-file,
+	// Each of these signs for one signer. If one is set, the server signs for no signer whose field
+	// is not set. (--cluster-signing-kubelet-serving-cert-file,
+	// --cluster-signing-kubelet-client-cert-file,
 	// --cluster-signing-kube-apiserver-client-cert-file,
 	// --cluster-signing-legacy-unknown-cert-file, each with its -key-file)
 	KubeletServing, KubeletClient, APIServerClient, LegacyUnknown AuthorityFiles
-	// Longest is the longest life of such a certificate, default DefaultSigningLife. A client may ask for a
-	// shorter one. (--cluster-signing-duration)
+	// Longest is the longest life of such a certificate, default DefaultSigningLife. A client may
+	// ask for a shorter one. (--cluster-signing-duration)
 	Longest time.Duration
 }
 

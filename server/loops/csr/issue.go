@@ -18,8 +18,8 @@ const (
 	// backdating is how far before its issue a certificate begins to be valid, for clients and
 	// servers whose clocks are slow.
 	backdating = 5 * time.Minute
-	// shortLife is the life below which a certificate is valid for its whole life after its issue. A
-	// longer life includes backdating.
+	// shortLife is the life below which a certificate is valid for its whole life after its issue.
+	// A longer life includes backdating.
 	shortLife = 8 * time.Hour
 )
 

@@ -19,8 +19,11 @@ var rules = map[string]func(asked *x509.CertificateRequest, usages []certificate
 	certificatesv1.KubeAPIServerClientSignerName:        checkClient,
 	certificatesv1.KubeAPIServerClientKubeletSignerName: checkKubeletClient,
 	certificatesv1.KubeletServingSignerName:             checkKubeletServing,
-	certificatesv1.LegacyUnknownSignerName:              func(*x509.CertificateRequest, []certificatesv1.KeyUsage) error { return nil },
+	certificatesv1.LegacyUnknownSignerName:              checkNothing,
 }
+
+// checkNothing is the rule of the signer of requests that came before there were names of signers.
+func checkNothing(*x509.CertificateRequest, []certificatesv1.KeyUsage) error { return nil }
 
 // checkClient is the rule of certificates for any clients: client auth is among the usages, and
 // only usages that clients need are.

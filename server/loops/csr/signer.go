@@ -24,8 +24,8 @@ type Signer struct {
 	// Authority returns the authority that signs for a signer at this moment. If the certificate is
 	// nil, nobody signs for this signer here. Signer calls it for each request.
 	Authority func(signer string) (*x509.Certificate, crypto.Signer)
-	// Longest is the longest life of a certificate. Certificates whose requests ask for no life have
-	// this one.
+	// Longest is the longest life of a certificate. Certificates whose requests ask for no life
+	// have this one.
 	Longest time.Duration
 	Log     *zap.Logger
 }
