@@ -112,8 +112,8 @@ func TestSigningMistakes(t *testing.T) {
 	}
 }
 
-// TestSignerReload replaces the files of an authority. A broken certificate leaves the old authority
-// in force.
+// TestSignerReload replaces the files of an authority. A broken certificate leaves the old
+// authority in force.
 func TestSignerReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := pkitest.NewAuthority(t, "first"), pkitest.NewAuthority(t, "second")

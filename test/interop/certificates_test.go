@@ -100,9 +100,9 @@ func bindGroup(t *testing.T, admin kubernetes.Interface, role, group string) {
 	}
 }
 
-// TestKubeletBootstrap has a node join with a bootstrap token: it gets its client certificate, makes
-// its Node, renews the certificate with the first one, and gets a serving certificate when an
-// administrator has approved it.
+// TestKubeletBootstrap has a node join with a bootstrap token. The node gets its client
+// certificate, makes its Node, renews the certificate with the first one, and gets a serving
+// certificate when an administrator has approved it.
 func TestKubeletBootstrap(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "--controllers=*", "--enable-bootstrap-token-auth", "--authorization-mode=Node,RBAC")
