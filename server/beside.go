@@ -98,7 +98,7 @@ func (a *assembly) makeBootstrap() error {
 
 // addControllers runs the selected controllers.
 func (a *assembly) addControllers() error {
-	return a.server.addControllers(a.Controllers, a.Storage.shared())
+	return a.server.addControllers(a.Controllers, a.Storage.shared(), a.authorizers)
 }
 
 // addServerAddresses adds the hooks that publish the addresses of the servers of this store: the
