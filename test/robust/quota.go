@@ -40,6 +40,7 @@ type Counted struct {
 	RV         int64
 	By         string `json:",omitempty"` // the label that its create gave it
 	Terminates bool   `json:",omitempty"` // it is a pod in the scope Terminating
+	Bound      bool   `json:",omitempty"` // it is a claim that can grow
 	Uses       map[string]int64
 }
 
@@ -62,12 +63,17 @@ var countedKinds = map[string][]string{
 // resources are what a container or a claim asks for.
 type resources struct{ Requests, Limits map[string]string }
 
-// decodeCounted reads an object of a resource. It says nothing about a pod's status, because nobody
-// writes one.
+// decodeCounted reads an object of a resource. A pod that is being deleted uses nothing: no pod here
+// has a node, so none has a grace period, and a server that is killed in the middle of a deletion
+// leaves such a pod behind. The status of pods does not matter, because nobody writes one.
 func decodeCounted(kind string, data []byte) (*Counted, error) {
 	var o struct {
-		Metadata meta
-		Spec     struct {
+		Metadata struct {
+			meta
+			DeletionTimestamp string
+		}
+		Status struct{ Phase string }
+		Spec   struct {
 			Type       string
 			Ports      []struct{}
 			Deadline   *int64 `json:"activeDeadlineSeconds"`
@@ -81,7 +87,10 @@ func decodeCounted(kind string, data []byte) (*Counted, error) {
 	}
 	m := &o.Metadata
 	c := &Counted{Kind: kind, Name: m.Name, UID: m.UID, RV: m.revision(), By: m.Labels["by"], Terminates: o.Spec.Deadline != nil,
-		Uses: map[string]int64{}}
+		Bound: o.Status.Phase == "Bound", Uses: map[string]int64{}}
+	if kind == "pods" && m.DeletionTimestamp != "" {
+		return c, nil
+	}
 	for _, name := range countedKinds[kind] {
 		c.Uses[name] = 1000
 	}

@@ -60,6 +60,8 @@ func (c *quotaClient) step(th *thing) {
 		c.merge(th, "/resize", asStrategicPatch, tree{"spec": podOf(c.cpu(), c.memory())})
 	case th.kind == "services":
 		c.merge(th, "", asMergePatch, tree{"spec": tree{"type": types[[]int{0, 2, 3}[c.rng.IntN(3)]]}})
+	case th.kind == "persistentvolumeclaims" && !th.known.Bound:
+		c.bind(th)
 	case th.kind == "persistentvolumeclaims":
 		grown := th.known.Uses["requests.storage"] + int64(c.rng.IntN(3))*1024*mi
 		c.merge(th, "", asMergePatch, tree{"spec": tree{"resources": storageOf(grown)}})
@@ -127,7 +129,7 @@ func claimShape(storage int64, ofGold bool) tree {
 		"resources": storageOf(storage), "storageClassName": class, "volumeName": "somewhere"}}
 }
 
-// create creates an object of a shape. A claim is then bound.
+// create creates an object of a shape.
 func (c *quotaClient) create(th *thing, shape tree) *QuotaOp {
 	c.made++
 	op := &QuotaOp{Verb: create, By: fmt.Sprintf("%d-%d", c.id, c.made)}
@@ -143,10 +145,12 @@ func (c *quotaClient) create(th *thing, shape tree) *QuotaOp {
 		c.trouble("a shape: %v", err)
 	}
 	c.do(th, op, request{method: "POST", contentType: asJSON, body: shape})
-	if th.kind == "persistentvolumeclaims" && op.Result == acked {
-		c.merge(th, "/status", asMergePatch, tree{"status": tree{"phase": "Bound"}})
-	}
 	return op
+}
+
+// bind writes the status of a claim, so that it can grow.
+func (c *quotaClient) bind(th *thing) {
+	c.merge(th, "/status", asMergePatch, tree{"status": tree{"phase": "Bound"}})
 }
 
 func (c *quotaClient) merge(th *thing, subresource, contentType string, body tree) {
