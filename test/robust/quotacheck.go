@@ -99,7 +99,7 @@ func (c *quotaChecker) apply(e CountedEvent) {
 	}
 }
 
-// never is a revision after all.
+// forever is after all revisions.
 const forever = 1 << 62
 
 // history checks that at no revision more is stored than the quotas admit, or than they say is
