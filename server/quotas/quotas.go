@@ -16,8 +16,9 @@
 //     less, when resources come or go, and every five minutes. All namespaces that are due at one
 //     moment share one fence. Between two fences there is a pause, so that writers whose fence was
 //     raised succeed at their next try.
-//   - The controller keeps no objects: of an object that must be decoded it keeps the usage, with
-//     the revision of the object.
+//   - The controller keeps no objects. Of a resource of which only the number of objects counts it
+//     keeps nothing. Of an object that must be decoded it keeps the name, the revision and a
+//     pointer to its usage, which objects that use the same share.
 //
 // Package server runs the controller on one of the servers that share a store, while no
 // kube-controller-manager runs. One goroutine counts.
@@ -114,11 +115,10 @@ func (c *Controller) Run(ctx context.Context) {
 		controller.Loop{Source: behind, Workers: 1, Log: c.Log,
 			Reconcile: func(context.Context, controller.Name) (time.Duration, error) { return 0, nil }}.Run(ctx)
 	})
-	wg.Go(func() { c.follow(ctx, quotas) })
 	all := func() {
 		quotas.All(func(name controller.Name, _ *quotaView) { c.due.add(name.Namespace) })
 	}
-	all()
+	wg.Go(func() { c.follow(ctx, quotas, all) })
 	c.count(ctx, all)
 }
 
@@ -152,10 +152,14 @@ func (c *Controller) count(ctx context.Context, all func()) {
 	}
 }
 
-// follow makes namespaces with quotas due when one of their objects may use less.
-func (c *Controller) follow(ctx context.Context, quotas *controller.Informer[quotaView]) {
+// follow makes namespaces with quotas due when one of their objects may use less. When a feed has
+// begun, all makes all namespaces due, because nobody saw the changes before it.
+func (c *Controller) follow(ctx context.Context, quotas *controller.Informer[quotaView], all func()) {
 	for ctx.Err() == nil {
 		feed, err := c.Changes(ctx)
+		if err == nil {
+			all()
+		}
 		for err == nil {
 			var namespaces []string
 			namespaces, err = feed.Next(ctx)
@@ -169,9 +173,7 @@ func (c *Controller) follow(ctx context.Context, quotas *controller.Informer[quo
 		if ctx.Err() != nil {
 			return
 		}
-		// Some changes were missed.
 		c.Log.Warn("the feed of changes was interrupted", zap.Error(err))
-		quotas.All(func(name controller.Name, _ *quotaView) { c.due.add(name.Namespace) })
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryPause):

@@ -1,0 +1,19 @@
+package quotas
+
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/registry/admission/resourcequota"
+)
+
+// Recount recounts namespaces, without Run.
+func (c *Controller) Recount(ctx context.Context, namespaces ...string) error {
+	if c.books == nil {
+		c.books = resourcequota.NewBooks(c.Stores)
+		c.Forget()
+	}
+	return c.recount(ctx, namespaces)
+}
+
+// Forget forgets what has been measured.
+func (c *Controller) Forget() { c.usage = memo{} }
