@@ -17,3 +17,14 @@ func (c *Controller) Recount(ctx context.Context, namespaces ...string) error {
 
 // Forget forgets what has been measured.
 func (c *Controller) Forget() { c.usage = memo{} }
+
+// Kept returns how many objects and usages are remembered.
+func (c *Controller) Kept() (objects, usages int) {
+	for _, namespace := range c.usage {
+		for _, of := range namespace.objects {
+			objects += len(of)
+		}
+		usages += len(namespace.usages)
+	}
+	return objects, usages
+}

@@ -107,7 +107,7 @@ func (c *Controller) Run(ctx context.Context) {
 	defer wg.Wait()
 	wg.Go(func() {
 		behind := quotas.Source(func(name controller.Name, _, now *quotaView) []controller.Name {
-			if now != nil && now.Behind {
+			if now == nil || now.Behind { // without a quota, what was measured is forgotten
 				c.due.add(name.Namespace)
 			}
 			return nil

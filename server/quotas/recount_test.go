@@ -72,6 +72,23 @@ func TestRecountRemembers(t *testing.T) {
 		if used := status(w).Used["pods"]; used.Sign() <= 0 {
 			t.Errorf("%s pods: nothing has happened", used.String())
 		}
+		pods := looptest.Of[*corev1.Pod](w, "pods")
+		list, err := pods.List(t.Context(), meta.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pod := range list.Items {
+			if objects, usages := remembers.Kept(); objects > len(list.Items) || usages > objects+1 {
+				t.Errorf("%d objects and %d usages of %d pods are remembered", objects, usages, len(list.Items))
+			}
+			looptest.Delete(w, pods, pod.Name)
+		}
+		if err := remembers.Recount(t.Context(), "n"); err != nil {
+			t.Fatal(err)
+		}
+		if objects, usages := remembers.Kept(); objects > 0 || usages > 1 { // config maps have a usage
+			t.Errorf("%d objects and %d usages of no pod are remembered", objects, usages)
+		}
 	}
 }
 
@@ -142,6 +159,32 @@ func (f brokenFeed) Next(ctx context.Context) ([]string, error) {
 }
 
 func (brokenFeed) Close() {}
+
+// TestForgets: when the last quota of a namespace is gone, nothing is remembered of the namespace.
+func TestForgets(t *testing.T) {
+	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
+		w.CreateNamespace("n")
+		w.Pod("p", "", "")
+		limits := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas")
+		looptest.Create(w, "resourcequotas", &corev1.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "q"},
+			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": meta.NewQuantity(1, meta.DecimalSI)}}})
+		c := &quotas.Controller{
+			Stores: w.S, Log: zap.NewNop(), ResourcesChanged: func() <-chan struct{} { return nil },
+			Changes: func(context.Context) (quotas.Changes, error) { return brokenFeed{}, nil },
+		}
+		w.Run(func(ctx context.Context, in *controller.Informers) {
+			c.Informers = in
+			c.Run(ctx)
+		})
+		w.Sleep(10 * time.Second)
+		before, _ := c.Kept()
+		looptest.Delete(w, limits, "q")
+		w.Sleep(10 * time.Second)
+		if after, _ := c.Kept(); before != 1 || after != 0 {
+			t.Errorf("%d objects are remembered under a quota, and %d without, want 1 and 0", before, after)
+		}
+	})
+}
 
 // TestBetweenFeeds: the deletion of an object between two feeds is noticed when the second feed has
 // begun, and not only by the recount of all namespaces.
