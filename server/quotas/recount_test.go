@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/holdings"
 	"github.com/coracle-project/coracle/server/quotas"
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
@@ -150,12 +151,12 @@ func TestRecountOfClaims(t *testing.T) {
 // brokenFeed is a feed that misses changes at once, or tells nothing until its context ends.
 type brokenFeed struct{ broken bool }
 
-func (f brokenFeed) Next(ctx context.Context) ([]string, error) {
+func (f brokenFeed) Next(ctx context.Context) (less, changed []string, err error) {
 	if f.broken {
-		return nil, errors.New("some changes were missed")
+		return nil, nil, errors.New("some changes were missed")
 	}
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return nil, nil, ctx.Err()
 }
 
 func (brokenFeed) Close() {}
@@ -216,5 +217,55 @@ func TestBetweenFeeds(t *testing.T) {
 		if feeds != 2 || used(q, "count/configmaps") != "0" {
 			t.Errorf("after %d feeds the quota says that %s is used, want 0", feeds, used(q, "count/configmaps"))
 		}
+	})
+}
+
+// TestPodUpdates: what the status or the deadline of a pod changes is counted after ten seconds.
+func TestPodUpdates(t *testing.T) {
+	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
+		w.CreateNamespace("n")
+		limits := corev1.ResourceList{"requests.cpu": meta.NewQuantity(100, meta.DecimalSI)}
+		looptest.Create(w, "resourcequotas", &corev1.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "q"},
+			Spec: corev1.ResourceQuotaSpec{Hard: limits, Scopes: []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotTerminating}}})
+		held := holdings.New(holdings.Needs{Table: w.S.Table(), Backends: w.S.Backends()})
+		w.Run(func(ctx context.Context, in *controller.Informers) {
+			(&quotas.Controller{
+				Informers: in, Stores: w.S, Log: zap.NewNop(), ResourcesChanged: func() <-chan struct{} { return nil },
+				Changes: func(ctx context.Context) (quotas.Changes, error) { return held.Releases(ctx) },
+			}).Run(ctx)
+		})
+		w.Sleep(time.Second)
+		cpu := func(n int64) corev1.ResourceList { return corev1.ResourceList{"cpu": meta.NewQuantity(n, meta.DecimalSI)} }
+		pod := &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Requests: cpu(2)}}}}}
+		looptest.Make(w, w.Pods(), pod, nil)
+		want := func(when, amount string) {
+			t.Helper()
+			q, err := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas").Get(t.Context(), "q", meta.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := used(q, "requests.cpu"); got != amount {
+				t.Errorf("%s: got %s, want %s", when, got, amount)
+			}
+		}
+		want("created", "2")
+		for _, n := range []int64{5, 3} { // a node gives the container more, and less
+			p, err := w.Pods().Get(t.Context(), "p", meta.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", Resources: &corev1.ResourceRequirements{Requests: cpu(n)}}}
+			if _, err := w.Pods().UpdateStatus(t.Context(), p, meta.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			w.Sleep(11 * time.Second)
+			want("resized", fmt.Sprint(n))
+		}
+		looptest.Patch(w, "pods", "", "p", `{"spec":{"activeDeadlineSeconds":1000}}`)
+		w.Sleep(5 * time.Second)
+		want("soon after the pod left the scope", "3")
+		w.Sleep(6 * time.Second)
+		want("after the pod left the scope", "0")
 	})
 }
