@@ -130,7 +130,7 @@ func TestHostileVariables(t *testing.T) {
 		{"bombs", bombs, all, policies.ErrBudget.Error()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			budget := cel.ObjectBudget
+			budget := cel.Budget(2 * cel.CallLimit)
 			results, err := evaluate(t, &budget, tt.variables, tt.text)
 			if err == nil {
 				err = results[0].Err
