@@ -22,11 +22,12 @@ import (
 // memo has what was measured in each namespace.
 type memo map[string]*measuredNamespace
 
-// measuredNamespace has what the objects of a namespace use that had to be decoded. Objects that use
-// the same share one usage, so what is kept of an object is its name, its revision and a pointer.
+// measuredNamespace has what the objects of a namespace use that had to be decoded. Objects that
+// use the same share one usage, so what is kept of an object is its name, its revision and a
+// pointer.
 type measuredNamespace struct {
-	// basis is what the measurements depend on beside the objects: the scopes of the quotas, and the
-	// names that they limit.
+	// basis is what the measurements depend on beside the objects: the scopes of the quotas, and
+	// the names that they limit.
 	basis   string
 	objects map[meta.GroupResource]map[string]measured // by name
 	usages  map[string]*usage                          // by their texts
@@ -114,7 +115,8 @@ func settled(then *corev1.ResourceQuota, counted corev1.ResourceList) bool {
 	return equal(then.Status.Hard, then.Spec.Hard) && equal(then.Status.Used, usedNow(then, then, counted))
 }
 
-// usedNow returns what is used now: what was counted, and what was charged since the quota was then.
+// usedNow returns what is used now: what was counted, and what was charged since the quota was
+// then.
 func usedNow(now, then *corev1.ResourceQuota, counted corev1.ResourceList) corev1.ResourceList {
 	used := corev1.ResourceList{}
 	for name := range then.Spec.Hard {
@@ -168,7 +170,8 @@ func (c *Controller) countAt(
 			}
 		}
 		n.counted = append(n.counted, counted)
-		basis += fmt.Sprintf("%s %v %v %v\n", q.UID, q.Spec.Scopes, q.Spec.ScopeSelector, slices.Sorted(maps.Keys(counted)))
+		names := slices.Sorted(maps.Keys(counted))
+		basis += fmt.Sprintf("%s %v %v %v\n", q.UID, q.Spec.Scopes, q.Spec.ScopeSelector, names)
 	}
 	if n.memo = c.usage[namespace]; n.memo == nil || n.memo.basis != basis {
 		n.memo = &measuredNamespace{

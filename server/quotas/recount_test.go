@@ -235,7 +235,9 @@ func TestPodUpdates(t *testing.T) {
 			}).Run(ctx)
 		})
 		w.Sleep(time.Second)
-		cpu := func(n int64) corev1.ResourceList { return corev1.ResourceList{"cpu": meta.NewQuantity(n, meta.DecimalSI)} }
+		cpu := func(n int64) corev1.ResourceList {
+			return corev1.ResourceList{"cpu": meta.NewQuantity(n, meta.DecimalSI)}
+		}
 		pod := &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Requests: cpu(2)}}}}}
 		looptest.Make(w, w.Pods(), pod, nil)
