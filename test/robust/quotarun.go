@@ -39,7 +39,7 @@ func QuotaConfigs() []QuotaConfig {
 	return []QuotaConfig{
 		{
 			Cluster: Config{Name: "pair", Storage: "etcd", Servers: 2, Args: args, Linked: true, Faults: []string{
-				"kill", "kill again", "kill stopped", "stop", "cut", "cut off", "cut off", "kill etcd", "stop etcd"}},
+				"kill", "kill again", "kill stopped", "stop", "cut", "cut off", "reset", "reset", "kill etcd", "stop etcd"}},
 			Lasts: []string{"kill", "cut off", "kill etcd", "stop", "terminate"},
 		},
 		{
