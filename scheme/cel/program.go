@@ -154,8 +154,8 @@ type run struct {
 // runs holds runs that have ended, for the memory of their tallies.
 var runs = sync.Pool{New: func() any { return new(run) }}
 
-// mostEntries is the length of the longest tally whose memory is used again: a tally is cleared as a
-// whole.
+// mostEntries is the length of the longest tally whose memory is used again. A tally is cleared as
+// a whole.
 const mostEntries = 256
 
 // begin returns a run of a program whose ids are below ids.
