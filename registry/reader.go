@@ -276,7 +276,7 @@ func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool,
 	d := l.decoded(value, peek)
 	d.Form, d.Splice, d.Head = l.jsonForm, peek.Splice, peek.Head
 	d.Stale = r.protobuf || l.version != r.stored
-	return d, load && (peek.Lacks || l.suspect), nil
+	return d, load && (peek.MayNeedDefaults || l.suspect), nil
 }
 
 // lookProto is lookInto for protobuf. Protobuf does not name its fields, so the bytes are scanned
@@ -311,7 +311,7 @@ func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool
 	d := l.decoded(value, peek)
 	d.Form = l.protoForm
 	d.Stale = !r.protobuf || l.version != r.stored
-	return d, load && (peek.Lacks || l.suspect), nil
+	return d, load && (peek.MayNeedDefaults || l.suspect), nil
 }
 
 // otherLooker returns the looker for an apiVersion, or an *olderVersion if objects in it must be

@@ -15,12 +15,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file counts the objects of namespaces at one revision and writes what is used.
+// This file counts the objects of namespaces at one revision and writes the used amounts into the
+// quotas.
 
-// memo has the usage of objects that were decoded, by namespace.
+// memo has the usage of the objects that the last recount has seen, by namespace.
 type memo map[string]measuredNamespace
 
-// measuredNamespace has what was measured under the scopes of the quotas that a namespace had.
+// measuredNamespace has the measured objects of a namespace. They are valid while the namespace has
+// quotas with the same scopes.
 type measuredNamespace struct {
 	scopes  string
 	objects map[object]measured
@@ -31,7 +33,7 @@ type object struct {
 	name     string
 }
 
-// measured is an object as quotas see it, at a revision.
+// measured is the usage of an object at a revision.
 type measured struct {
 	rev     uint64
 	amounts quota.Amounts
@@ -41,8 +43,8 @@ type measured struct {
 // errUnchanged ends an update that would change nothing.
 var errUnchanged = errors.New("nothing has changed")
 
-// recount raises the fence and recounts the quotas of the namespaces. The error is that of the
-// first namespaces that failed; the others are counted.
+// recount raises the fence and recounts the quotas of the namespaces. If a namespace fails, the
+// others are counted all the same, and the error joins all failures.
 func (c *Controller) recount(ctx context.Context, namespaces []string) error {
 	if len(namespaces) == 0 {
 		return nil
@@ -97,8 +99,8 @@ func (c *Controller) recountNamespace(
 	return nil
 }
 
-// setUsed writes into the quota now what counted says, and what was charged since the quota was
-// then.
+// setUsed writes the used amounts into the quota now: those in counted, and the charges since then,
+// an older state of the quota.
 func setUsed(now, then *corev1.ResourceQuota, counted corev1.ResourceList) error {
 	if now.UID != then.UID || !equal(now.Spec.Hard, then.Spec.Hard) {
 		return errUnchanged // the change of spec makes the namespace due once more
@@ -127,8 +129,8 @@ func equal(a, b corev1.ResourceList) bool {
 	return maps.EqualFunc(a, b, func(x, y meta.Quantity) bool { return x.Cmp(y) == 0 })
 }
 
-// countAt returns what the objects of a namespace use at a revision, for each quota. A result has
-// the names that the quota limits and that objects of resources of this server can use.
+// countAt returns, for each quota, the usage of the objects of a namespace at a revision. A result
+// has the names that the quota limits, apart from those that no resource of this server uses.
 func (c *Controller) countAt(
 	ctx context.Context, namespace, at string, quotas []*corev1.ResourceQuota,
 ) ([]corev1.ResourceList, error) {
@@ -187,7 +189,7 @@ func (n *counter) count(ctx context.Context, gr meta.GroupResource) error {
 			}
 			m.rev, known = rev, obj.GetObjectMeta().DeletionTimestamp == nil
 		}
-		if known { // what an object uses that is being deleted depends on the time
+		if known { // the usage of an object that is being deleted depends on the time
 			n.now.objects[key] = m
 		}
 		for i, in := range m.in {
@@ -199,7 +201,7 @@ func (n *counter) count(ctx context.Context, gr meta.GroupResource) error {
 	})
 }
 
-// measure returns what an object uses and in whose scopes it is.
+// measure returns the usage of an object, and for each quota whether the object is in its scopes.
 func (n *counter) measure(gr meta.GroupResource, obj meta.Object) (m measured, err error) {
 	m.amounts = quota.Usage(gr, obj, n.around)
 	for _, q := range n.quotas {
@@ -221,8 +223,8 @@ func (*counter) add(list corev1.ResourceList, amounts quota.Amounts) {
 	}
 }
 
-// eachAt calls f with each object that a namespace has of a resource at a revision. A resource in a
-// store of its own has other revisions: its objects are those of this moment.
+// eachAt calls f with each object of a resource in a namespace at a revision. A resource in a store
+// of its own has other revisions, so eachAt reads its objects as they are now.
 func (c *Controller) eachAt(
 	ctx context.Context, gr meta.GroupResource, namespace, at string,
 	f func(store *registry.Store, enc request.Encoded) error,

@@ -1,23 +1,24 @@
-// Package quotas is the controller resourcequota-controller: it recounts what the ResourceQuotas of
-// a namespace say is used.
+// Package quotas is the controller resourcequota-controller: it recounts the used amounts in the
+// status of ResourceQuotas.
 //
-// Words. The fence is a Lease whose revision a recount raises. A charge is what the admission
-// plugin ResourceQuota has added to the used amounts of a quota before it stores an object. A
+// Words. The fence is a Lease whose revision a recount raises. A charge is the amount that the
+// admission plugin ResourceQuota adds to the used amounts of a quota before an object is stored. A
 // namespace is due if its quotas have to be recounted.
 //
 // Laws:
 //   - A recount raises the fence, which gives the revision R, and counts the objects as they are at
 //     exactly R. A write that was charged before R and is not stored at R is never stored
-//     (registry/admission/resourcequota). So what is used is what was counted, and what has been
-//     charged since R: the used amounts now less those at R.
+//     (registry/admission/resourcequota). So the used amounts are the counted amounts and the
+//     charges since R. The charges since R are the difference between the used amounts now and at
+//     R.
 //   - The result is stored only while the fence has the revision R. If two servers recount at once,
 //     the later fence wins, and the other server begins again.
-//   - A namespace is due when its quotas change, when an object is deleted there or comes to use
-//     less, when resources come or go, and every five minutes. All namespaces that are due at one
-//     moment share one fence. Between two fences there is a pause, so that writers whose fence was
-//     raised succeed at their next try.
-//   - The controller keeps no objects: of an object that must be decoded it keeps the usage, with
-//     the revision of the object.
+//   - A namespace is due when its quotas change, when an object there is deleted or may use less
+//     than before, when resources come or go, and every five minutes. All namespaces that are due
+//     at one moment share one fence. Between two fences there is a pause, so that writers whose
+//     fence was raised succeed at their next try.
+//   - The controller keeps no objects. It keeps the usage and the revision of each counted object,
+//     so it decodes only objects that have changed.
 //
 // Package server runs the controller on one of the servers that share a store, while no
 // kube-controller-manager runs. One goroutine counts.
@@ -77,8 +78,8 @@ type Controller struct {
 	due   due
 }
 
-// quotaView is what the Informer keeps of a quota: whether its status lacks something that spec
-// limits. Such a quota is due.
+// quotaView is the part of a quota that the Informer keeps: whether the limits in the status differ
+// from those in the spec. If they differ, the namespace is due.
 type quotaView struct {
 	Behind bool
 }
@@ -122,8 +123,8 @@ func (c *Controller) Run(ctx context.Context) {
 	c.count(ctx, all)
 }
 
-// count recounts the namespaces that are due, one fence after another, until ctx ends. all makes
-// all namespaces due.
+// count recounts the namespaces that are due until ctx ends, with one fence for all that are due at
+// a time. all makes every namespace with quotas due.
 func (c *Controller) count(ctx context.Context, all func()) {
 	tick := time.NewTicker(resync)
 	defer tick.Stop()

@@ -155,7 +155,7 @@ func readLog(file string, trouble func(string, ...any)) {
 	leaks.Learn(token)
 	var log leaks.Log
 	log.Write(data)
-	for _, line := range log.Found() {
+	for _, line := range log.CredentialLines() {
 		trouble("%s: a credential in the log: %.2000s", file, line)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/matching"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
-	"github.com/coracle-project/coracle/scheme/cel"
 	"github.com/coracle-project/coracle/scheme/cel/policies"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -17,33 +16,19 @@ import (
 // facts are what all policies see of a request. They belong to one run of a plugin.
 type facts struct {
 	*World
-	a          *admission.Attributes
-	authorizer cel.Authorizer
-	request    policies.Request // with kind and resource as the client sent them
-	namespace  *corev1.Namespace
-	known      bool // namespace has been read
+	a         *admission.Attributes
+	rights    *admission.Rights
+	request   policies.Request // with kind and resource as the client sent them
+	namespace *corev1.Namespace
+	known     bool // namespace has been read
 }
 
 // newFacts returns the facts of a request.
 func newFacts(ctx context.Context, w *World, a *admission.Attributes) *facts {
-	return &facts{World: w, a: a, authorizer: newAuthorizer(ctx, w.Authorizer, a.User), request: requestOf(a)}
-}
-
-// requestOf returns the variable request for policies that see a request as it is.
-func requestOf(a *admission.Attributes) policies.Request {
-	kind, resource := policies.KindOf(a.Kind), policies.ResourceOf(a.Resource)
-	r := policies.Request{
-		Kind: kind, RequestKind: kind, Resource: resource, RequestResource: resource,
-		SubResource: a.Subresource, RequestSubResource: a.Subresource,
-		Name: a.Name, Namespace: matching.NamespaceOf(a), Operation: string(a.Operation), DryRun: a.DryRun,
-	}
-	if a.Options != nil {
-		r.Options = a.Options
-	}
-	if u := a.User; u != nil {
-		r.UserInfo = policies.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra}
-	}
-	return r
+	f := &facts{World: w, a: a, rights: admission.NewRights(ctx, w.Authorizer, a.User)}
+	f.request = *a.Reviewed(a.Kind, a.Resource)
+	f.request.Namespace = matching.NamespaceOf(a)
+	return f
 }
 
 // within returns the namespace of the object, nil if it is in none. A namespace is not in itself.
@@ -94,7 +79,7 @@ func (f *facts) view(ctx context.Context, t *matching.Target) (*view, error) {
 func (f *facts) inputs(v *view, params meta.Typed, namespace *corev1.Namespace) policies.Inputs {
 	return policies.Inputs{
 		Object: v.object, OldObject: v.old, Params: params, Namespace: namespace, Request: v.request,
-		Authorizer: f.authorizer,
+		Authorizer: f.rights,
 	}
 }
 
