@@ -96,7 +96,7 @@ func (last *derivation[T, V]) next(ctx context.Context, store *Store) (*derivati
 	if err != nil {
 		return nil, meta.NewInternalError(err)
 	}
-	changes, whole, at, err := store.Since(ctx, last.at, 0)
+	changes, whole, at, err := store.ChangesSince(ctx, last.at, 0)
 	if err != nil {
 		return nil, err
 	}

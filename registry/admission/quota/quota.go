@@ -32,8 +32,8 @@
 // copies that have changed.
 //
 // Not here: where quotas come from, how charges are written, what happens when a write fails
-// (Amounts.TakeFrom gives back), and the recount of used amounts. A recount uses Sources, Tracks,
-// Selects and Usage.
+// (Amounts.TakeFrom gives back), and the recount of used amounts. A recount uses Sources,
+// CountsOnly, Standalone, Selects and Usage.
 //
 // Read: quota.go, request.go, amounts.go, scopes.go; then pod.go with tally.go, service.go,
 // claim.go and devices.go, each for the usage of one kind; configuration.go.
@@ -118,6 +118,14 @@ var reviews = []string{
 func Usage(resource meta.GroupResource, obj meta.Typed, s Surroundings) Amounts {
 	return evaluatorOf(resource).usage(obj, s)
 }
+
+// CountsOnly reports whether only the number of a resource's objects counts. Usage and Selects then
+// do not look at obj, which may be nil.
+func CountsOnly(resource meta.GroupResource) bool { return special(resource) == nil }
+
+// Standalone reports whether the usage of a resource's objects depends on the object alone, and, of
+// an object that is being deleted, on the time.
+func Standalone(resource meta.GroupResource) bool { return resource != resourceClaims }
 
 // Tracks reports whether objects of a resource can use what is limited under a name. For
 // ResourceClaims that depends on the DeviceClasses; classes has all of these.
