@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // This file has Index, which finds the few hooks among many whose rules name a resource.
@@ -12,21 +13,27 @@ import (
 // Index finds hooks by operation, group and resource. T is a hook.
 type Index[T any] struct {
 	hooks []T
-	// any has the hooks whose rules name any group and any resource; named has the others. Each
-	// list is of indices of hooks, in ascending order.
-	any   [len(bits)][]int32
-	named map[named][]int32
+	by    [len(bits)]lists
 }
 
-// named is a key of Index: group or resource, but not both, may be the wildcard.
-type named struct {
-	operation       operations // exactly one
-	group, resource string
+// lists are the hooks for one operation, by the group and the resource that their rules name. Each
+// list is of indices of Index.hooks, in ascending order. Rules with wildcards are kept apart, so
+// that a look-up in a map that is empty costs nothing.
+type lists struct {
+	both       map[meta.GroupResource][]int32
+	byResource map[string][]int32 // any group
+	byGroup    map[string][]int32 // any resource
+	any        []int32            // any group and any resource
 }
 
 // NewIndex returns the Index of hooks, which it keeps. matcher returns the Matcher of a hook.
 func NewIndex[T any](hooks []T, matcher func(T) *Matcher) *Index[T] {
-	x := &Index[T]{hooks: hooks, named: map[named][]int32{}}
+	x := &Index[T]{hooks: hooks}
+	for i := range x.by {
+		x.by[i] = lists{
+			both: map[meta.GroupResource][]int32{}, byResource: map[string][]int32{}, byGroup: map[string][]int32{},
+		}
+	}
 	for i := range hooks {
 		m := matcher(hooks[i])
 		if m.anyResource {
@@ -46,17 +53,21 @@ func NewIndex[T any](hooks []T, matcher func(T) *Matcher) *Index[T] {
 
 // add adds a hook to the lists of a group and a resource, once to each.
 func (x *Index[T]) add(hook int32, ops operations, group, resource string) {
-	for i := range bits {
-		op := operations(1 << i)
-		if ops&op == 0 {
+	for i := range x.by {
+		if ops&(1<<i) == 0 {
 			continue
 		}
-		if group == wildcard && resource == wildcard {
-			x.any[i] = appendOnce(x.any[i], hook)
-			continue
+		switch l := &x.by[i]; {
+		case group == wildcard && resource == wildcard:
+			l.any = appendOnce(l.any, hook)
+		case group == wildcard:
+			l.byResource[resource] = appendOnce(l.byResource[resource], hook)
+		case resource == wildcard:
+			l.byGroup[group] = appendOnce(l.byGroup[group], hook)
+		default:
+			gr := meta.GroupResource{Group: group, Resource: resource}
+			l.both[gr] = appendOnce(l.both[gr], hook)
 		}
-		key := named{op, group, resource}
-		x.named[key] = appendOnce(x.named[key], hook)
 	}
 }
 
@@ -96,32 +107,31 @@ func (x *Index[T]) lists(to [][]int32, a *admission.Attributes, w *World) [][]in
 	if i < 0 {
 		return to
 	}
-	if len(x.any[i]) > 0 {
-		to = append(to, x.any[i])
+	l := &x.by[i]
+	if len(l.any) > 0 {
+		to = append(to, l.any)
 	}
-	if len(x.named) == 0 {
+	if len(l.both)+len(l.byResource)+len(l.byGroup) == 0 {
 		return to
 	}
-	key := named{1 << i, a.Resource.Group, a.Resource.Resource}
-	to = x.namedBy(to, key)
-	// Groups and resources are equal for all versions of a resource, so that there is rarely another.
-	last := key
-	for _, t := range w.equivalents(a) {
-		key.group, key.resource = t.Resource.Group, t.Resource.Resource
-		if key != last && (key.group != a.Resource.Group || key.resource != a.Resource.Resource) {
-			to = x.namedBy(to, key)
-			last = key
+	asked := a.Resource.GroupResource()
+	to = l.appendOf(to, asked)
+	// The versions of a resource have one group and one resource, so there is rarely another.
+	last := asked
+	equivalents := w.equivalents(a)
+	for i := range equivalents {
+		if gr := equivalents[i].Resource.GroupResource(); gr != last && gr != asked {
+			to = l.appendOf(to, gr)
+			last = gr
 		}
 	}
 	return to
 }
 
-// namedBy appends the lists of a key, with a wildcard for the group, for the resource or for none.
-func (x *Index[T]) namedBy(to [][]int32, key named) [][]int32 {
-	for _, k := range [...]named{
-		key, {key.operation, wildcard, key.resource}, {key.operation, key.group, wildcard},
-	} {
-		if list := x.named[k]; len(list) > 0 {
+// appendOf appends the lists for a group and a resource that are not empty.
+func (l *lists) appendOf(to [][]int32, gr meta.GroupResource) [][]int32 {
+	for _, list := range [...][]int32{l.both[gr], l.byResource[gr.Resource], l.byGroup[gr.Group]} {
+		if len(list) > 0 {
 			to = append(to, list)
 		}
 	}
