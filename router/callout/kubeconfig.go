@@ -85,7 +85,7 @@ func parseKubeconfig(data []byte, folder string) (Target, error) {
 	text, _, err := codec.YAMLToJSON(data, false, nil)
 	if err != nil {
 		if !strings.HasPrefix(err.Error(), "yaml: line ") { // other errors may quote the file
-			err = errors.New("the file is no YAML object")
+			err = errors.New("the file is not a YAML object")
 		}
 		return Target{}, err
 	}
