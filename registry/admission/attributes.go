@@ -34,7 +34,7 @@ type Attributes struct {
 	Kind        meta.GroupVersionKind
 	Subresource string
 	Namespace   string
-	Name        string // empty on create with generateName
+	Name        string // empty on create with generateName, and for the objects of a deleted collection
 	// Object is a meta.Object in the hub; nil on delete. A mutator may set another object. On
 	// connect, Object holds the client's options, such as PodExecOptions, in the version of Kind:
 	// they have no metadata, and are nil if the connect takes no options.
