@@ -53,7 +53,7 @@ type Attributes struct {
 	annotate, annotateRequest func(key, value string)
 	again                     bool           // a mutator has asked for a second run of all
 	kept                      map[string]any // by plugin; see Keep
-	final    bool // the validators run, so Object does not change
+	final                     bool           // the validators run, so Object does not change
 	// The last results of ObjectIn and OldIn, which are reused only if final is set.
 	objectView, oldView view
 	within              within // the namespace as it was looked up; see Namespaces
