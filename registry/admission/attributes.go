@@ -61,9 +61,10 @@ type Attributes struct {
 	fence               *fence // of the present try; nil: none; see Fence
 }
 
-// view is an object in a version.
+// view is an object in a version of a kind.
 type view struct {
 	of      meta.Typed
+	typ     kind.Kind
 	version string
 	obj     meta.Typed
 }
@@ -111,30 +112,43 @@ func (a *Attributes) Meta() *meta.ObjectMeta {
 // be changed, and is valid until the plugin returns. ctx bounds a conversion that a webhook does.
 // The object of a connect is in the version of Kind, whatever version is asked for.
 func (a *Attributes) ObjectIn(ctx context.Context, version string) (meta.Typed, error) {
+	return a.ObjectAs(ctx, a.Type, version)
+}
+
+// ObjectAs is ObjectIn for a version of typ, which is Type or the kind of an equivalent resource in
+// another group: a kind with the same hub.
+func (a *Attributes) ObjectAs(ctx context.Context, typ kind.Kind, version string) (meta.Typed, error) {
 	if a.Operation == Connect {
 		return a.Object, nil
 	}
-	return a.in(ctx, &a.objectView, a.Object, version)
+	return a.as(ctx, &a.objectView, a.Object, typ, version)
 }
 
 // OldIn returns Old in a version of its kind, nil if there is no old object. The result must not be
 // changed, and is valid until the plugin returns.
 func (a *Attributes) OldIn(ctx context.Context, version string) (meta.Typed, error) {
-	return a.in(ctx, &a.oldView, a.Old, version)
+	return a.OldAs(ctx, a.Type, version)
 }
 
-func (a *Attributes) in(ctx context.Context, kept *view, obj meta.Typed, version string) (meta.Typed, error) {
+// OldAs is OldIn for a version of typ, as in ObjectAs.
+func (a *Attributes) OldAs(ctx context.Context, typ kind.Kind, version string) (meta.Typed, error) {
+	return a.as(ctx, &a.oldView, a.Old, typ, version)
+}
+
+func (a *Attributes) as(
+	ctx context.Context, kept *view, obj meta.Typed, typ kind.Kind, version string,
+) (meta.Typed, error) {
 	if obj == nil {
 		return nil, nil
 	}
-	if a.final && kept.of == obj && kept.version == version {
+	if a.final && kept.of == obj && kept.typ == typ && kept.version == version {
 		return kept.obj, nil
 	}
-	out, err := a.Type.Convert(ctx, obj, version)
+	out, err := typ.Convert(ctx, obj, version)
 	if err != nil {
 		return nil, err
 	}
-	*kept = view{obj, version, out}
+	*kept = view{obj, typ, version, out}
 	return out, nil
 }
 
@@ -142,8 +156,8 @@ func (a *Attributes) in(ctx context.Context, kept *view, obj meta.Typed, version
 var errNoObject = errors.New("admission: there is no object to replace")
 
 // Replace replaces Object by an object from outside the server, such as the answer of a webhook.
-// obj may be in any version of the kind. Replace takes ownership of obj and completes it with
-// defaults. The mutators then run once more.
+// obj may be in any version of the kind, or of a kind with the same hub. Replace takes ownership of
+// obj and completes it with defaults. The mutators then run once more.
 func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	if a.Object == nil || a.Operation == Connect {
 		return errNoObject
