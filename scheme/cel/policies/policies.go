@@ -39,7 +39,8 @@ type Uses struct {
 // Scope holds what the expressions of one policy may name. It belongs to one goroutine.
 type Scope struct {
 	ctx       context.Context
-	variables cel.Structs // nil if the expressions see no variables of a policy
+	variables cel.Structs // the types of variables; nil if the expressions see no variables of a policy
+	compiled  *variables  // those that Variable has compiled; nil as above
 	envs      map[Uses]*cel.Env
 }
 
@@ -54,7 +55,9 @@ func New(ctx context.Context) *Scope { return &Scope{ctx: ctx} }
 // WithVariables returns a Scope for a policy with variables. Declare adds them one by one, in the
 // order of the policy, so that each expression sees the variables before its own.
 func WithVariables(ctx context.Context) *Scope {
-	return &Scope{ctx: ctx, variables: cel.Structs{variablesType: {}}, envs: map[Uses]*cel.Env{}}
+	return &Scope{
+		ctx: ctx, variables: cel.Structs{variablesType: {}}, compiled: &variables{}, envs: map[Uses]*cel.Env{},
+	}
 }
 
 // Check compiles the expression text, which stands at the path at. results are the types that it
@@ -75,28 +78,48 @@ func (s *Scope) Declare(at *field.Path, name, text string, uses Uses) *field.Err
 
 // compile returns the type of an expression, nil if there is an error.
 func (s *Scope) compile(at *field.Path, text string, uses Uses, results ...*types.Type) (*types.Type, *field.Error) {
+	t, _, err := s.plan(text, uses, results)
+	switch {
+	case err == nil:
+		return t, nil
+	case err.internal:
+		return nil, field.InternalError(at, err.error)
+	}
+	return nil, field.Invalid(at, text, err.Error())
+}
+
+// A mistake says why an expression does not compile. internal says that it is not the fault of who
+// wrote the expression.
+type mistake struct {
+	error
+	internal bool
+}
+
+// plan compiles an expression and returns its type and its program.
+func (s *Scope) plan(text string, uses Uses, results []*types.Type) (*types.Type, *cel.Program, *mistake) {
 	if err := s.ctx.Err(); err != nil {
-		return nil, field.InternalError(at, err)
+		return nil, nil, &mistake{err, true}
 	}
 	env, err := s.env(uses)
 	if err != nil {
-		return nil, field.InternalError(at, err)
+		return nil, nil, &mistake{err, true}
 	}
 	x, err := env.Check(text)
 	if err != nil {
-		return nil, field.Invalid(at, text, err.Error())
+		return nil, nil, &mistake{err, false}
 	}
 	if !isOneOf(x.Type(), results) {
 		want := fmt.Sprint(results[0])
 		if len(results) > 1 {
 			want = fmt.Sprintf("one of %v", results)
 		}
-		return nil, field.Invalid(at, text, fmt.Sprintf("must evaluate to %s but got %v", want, x.Type()))
+		return nil, nil, &mistake{fmt.Errorf("must evaluate to %s but got %v", want, x.Type()), false}
 	}
-	if _, err := x.Program(); err != nil {
-		return nil, field.InternalError(at, err)
+	program, err := x.Program()
+	if err != nil {
+		return nil, nil, &mistake{err, true}
 	}
-	return x.Type(), nil
+	return x.Type(), program, nil
 }
 
 // isOneOf reports whether t is exactly one of several types, or several is empty.
