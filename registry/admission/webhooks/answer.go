@@ -100,6 +100,9 @@ func verify(r *AdmissionReview, version string, uid meta.UID, mutates bool) (*Ad
 	return answer, nil
 }
 
+// maxCode is the largest HTTP status that can be sent.
+const maxCode = 999
+
 // refusal returns the error for a write that a hook refuses. It has the code, reason and details of
 // the hook, unless they say that nothing is wrong.
 func refusal(hook string, result *meta.Status) *meta.StatusError {
@@ -107,8 +110,11 @@ func refusal(hook string, result *meta.Status) *meta.StatusError {
 	if result != nil {
 		s = *result
 	}
-	if s.Code < http.StatusBadRequest {
+	switch {
+	case s.Code < http.StatusBadRequest:
 		s.Code = http.StatusBadRequest
+	case s.Code > maxCode:
+		s.Code = http.StatusInternalServerError
 	}
 	if s.Status == "" || s.Status == meta.StatusSuccess {
 		s.Status = meta.StatusFailure
