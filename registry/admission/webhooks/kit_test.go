@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -83,6 +85,9 @@ type kit struct {
 	pool   *callout.Pool
 	world  *matching.World
 
+	open   atomic.Int64  // connections
+	closed chan struct{} // gets a token for each connection that ends
+
 	mu     sync.Mutex
 	hooks  map[string]hook // by path
 	log    []string        // the paths that were called
@@ -101,11 +106,20 @@ type kit struct {
 
 func newKit(t testing.TB) *kit {
 	t.Helper()
-	k := &kit{t: t, ca: pkitest.NewAuthority(t, "ca"), hooks: map[string]hook{}, world: &matching.World{}}
+	k := &kit{t: t, ca: pkitest.NewAuthority(t, "ca"), hooks: map[string]hook{}, world: &matching.World{}, closed: make(chan struct{}, 1000)}
 	k.server = httptest.NewUnstartedServer(k)
 	k.server.TLS = &tls.Config{Certificates: []tls.Certificate{k.ca.Server("127.0.0.1", "localhost", "hooks.team.svc").TLS()}}
 	k.server.EnableHTTP2 = true
 	k.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	k.server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			k.open.Add(1)
+		case http.StateClosed:
+			k.open.Add(-1)
+			k.closed <- struct{}{}
+		}
+	}
 	k.server.StartTLS()
 	t.Cleanup(k.server.Close)
 	resolve := func(context.Context, callout.Service) (string, error) { return k.server.Listener.Addr().String(), nil }

@@ -157,11 +157,13 @@ func TestExempt(t *testing.T) {
 // TestNobodyWants: a write that no hook wants allocates nothing.
 func TestNobodyWants(t *testing.T) {
 	k := newKit(t)
+	apps := func(w *v1.MutatingWebhook) {
+		w.Rules = []v1.RuleWithOperations{{Operations: []v1.OperationType{"*"}, Rule: v1.Rule{
+			APIGroups: []string{"apps"}, APIVersions: []string{"*"}, Resources: []string{"*"}}}}
+	}
 	for range 200 {
-		k.both("h", func(w *v1.MutatingWebhook) {
-			w.Rules = []v1.RuleWithOperations{{Operations: []v1.OperationType{"*"}, Rule: v1.Rule{
-				APIGroups: []string{"apps"}, APIVersions: []string{"*"}, Resources: []string{"*"}}}}
-		})
+		k.configure("m", k.mutates("h", apps))
+		k.configureChecks("v", k.validates("h", apps))
 	}
 	mutating, validating := k.compilers[0].Mutating(k.mutating), k.compilers[1].Validating(k.validating)
 	chain := admission.Chain{
