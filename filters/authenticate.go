@@ -61,10 +61,10 @@ type authenticationMetrics struct {
 // newAuthenticationMetrics registers the metrics with reg, which may be nil.
 func newAuthenticationMetrics(reg prometheus.Registerer) *authenticationMetrics {
 	users := register(reg, prometheus.NewCounterVec(prometheus.CounterOpts{Name: "authenticated_user_requests",
-		Help: "Requests whose user is known, by sort of user."}, []string{"username"}))
+		Help: "Number of authenticated requests, by user name; most names count as other."}, []string{"username"}))
 	all := newAttempts(reg, []string{"result"},
-		"authentication_attempts", "Authentication of requests, by result.",
-		"authentication_duration_seconds", "Time that the authentication of a request takes, in seconds.")
+		"authentication_attempts", "Number of attempts to authenticate a request, by result.",
+		"authentication_duration_seconds", "Time to authenticate a request, in seconds, by result.")
 	m := &authenticationMetrics{
 		mail: users.WithLabelValues("email_id"), other: users.WithLabelValues("other"),
 		found: all.with("success"), notFound: all.with("failure"), failed: all.with("error"),

@@ -73,8 +73,8 @@ type authorizationMetrics struct {
 // newAuthorizationMetrics registers the metrics with reg, which may be nil.
 func newAuthorizationMetrics(reg prometheus.Registerer) *authorizationMetrics {
 	all := newAttempts(reg, []string{"result"},
-		"authorization_attempts_total", "Authorization of requests, by result.",
-		"authorization_duration_seconds", "Time that the authorization of a request takes, in seconds.")
+		"authorization_attempts_total", "Number of attempts to authorize a request, by result.",
+		"authorization_duration_seconds", "Time to authorize a request, in seconds, by result.")
 	return &authorizationMetrics{
 		allowed: all.with("allowed"), denied: all.with("denied"), failed: all.with("error"),
 		noOpinion: all.with("no-opinion"),

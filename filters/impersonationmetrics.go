@@ -42,12 +42,12 @@ func (b *byMode) took(m *impersonationMode, allowed bool, d time.Duration) {
 func newImpersonationMetrics(reg prometheus.Registerer) *impersonationMetrics {
 	m, labels := &impersonationMetrics{}, []string{"mode", "decision"}
 	m.requests.attempts = newAttempts(reg, labels,
-		"apiserver_impersonation_attempts_total", "Requests to be served as somebody else, by how that was allowed.",
+		"apiserver_impersonation_attempts_total", "Number of requests that impersonate a user, by mode and decision.",
 		"apiserver_impersonation_attempts_duration_seconds",
-		"Time to decide whether a request may be served as somebody else, in seconds.")
+		"Time to decide whether a request may impersonate a user, in seconds, by mode and decision.")
 	m.questions.attempts = newAttempts(reg, labels,
-		"apiserver_impersonation_authorization_attempts_total", "Questions to the authorizer for impersonation.",
+		"apiserver_impersonation_authorization_attempts_total", "Number of authorization checks for impersonation, by mode and decision.",
 		"apiserver_impersonation_authorization_attempts_duration_seconds",
-		"Time of questions to the authorizer for impersonation, in seconds.")
+		"Time of an authorization check for impersonation, in seconds, by mode and decision.")
 	return m
 }

@@ -44,7 +44,7 @@ func NewInFlight(limits Limits, reg prometheus.Registerer) *InFlight {
 	f := &InFlight{limits: limits}
 	show := func(kind string, known, strangers *count) {
 		register(reg, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "apiserver_current_inflight_requests",
-			Help:        "Requests being served, without long-running ones.",
+			Help:        "Number of running requests, without long-running ones, by kind (readOnly or mutating).",
 			ConstLabels: prometheus.Labels{"request_kind": kind}},
 			func() float64 { return float64(known.Load() + strangers.Load()) }))
 	}

@@ -99,17 +99,17 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		requests: counter("apiserver_request_total",
-			"Requests, by what was asked for and the code of the answer.", append([]string{"code"}, dry...)),
+			"Number of requests, by verb, resource, scope, dry run and status code.", append([]string{"code"}, dry...)),
 		durations: histogram("apiserver_request_duration_seconds",
 			"Time from the arrival of a request to the end of its answer, in seconds.", durationBuckets, dry),
 		sli: histogram("apiserver_request_sli_duration_seconds",
 			"Time from the arrival of a request to the end of its answer, "+
-				"without waiting for others' services, in seconds.", sliBuckets, names),
+				"without the time of admission webhooks and queues, in seconds.", sliBuckets, names),
 		sizes: histogram("apiserver_response_sizes",
-			"Size of the answers to reading requests, in bytes as sent.", sizeBuckets, names),
+			"Size of the answers to GET and LIST, in bytes as sent.", sizeBuckets, names),
 		long: register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
-			Help: "Long-running requests being served."}, names)),
-		aborts:       counter("apiserver_request_aborts_total", "Requests whose connection the server cut.", names[:6]),
+			Help: "Number of running long-running requests, by verb and resource."}, names)),
+		aborts:       counter("apiserver_request_aborts_total", "Number of requests that the server ended by closing the connection.", names[:6]),
 		terminations: register(reg, newTerminations()),
 	}
 	m.shared.Store(&map[labels]*series{})

@@ -30,8 +30,8 @@ func Terminated(r *http.Request) { exchangeOf(r).response.terminated = byAggrega
 // newTerminations returns the counter of requests that were answered instead of served.
 func newTerminations() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_request_terminations_total",
-		Help: "Requests that the server refused to protect itself, gave up for lack of time, " +
-			"or could not hand on to another server.",
+		Help: "Number of requests that the server refused to protect itself, that exceeded their time limit, " +
+			"or whose server behind this one could not be reached.",
 	}, []string{"verb", "group", "version", "resource", "subresource", "scope", "component", "code"})
 }
 

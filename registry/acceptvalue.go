@@ -33,11 +33,11 @@ func (s *Store) AcceptValue(key string, value, old []byte, born Identity) ([]byt
 	namespace, name := s.split(key)
 	switch {
 	case name == "" || strings.Contains(name, "/"):
-		return nil, Identity{}, fmt.Errorf("not the place of an object of %s", s.res.GroupResource)
+		return nil, Identity{}, fmt.Errorf("not the key of an object of %s", s.res.GroupResource)
 	case m.Name != name:
-		return nil, Identity{}, fmt.Errorf("metadata.name is %q, in the place of %q", m.Name, name)
+		return nil, Identity{}, fmt.Errorf("metadata.name is %q, but the key has %q", m.Name, name)
 	case m.Namespace != namespace && m.Namespace != "":
-		return nil, Identity{}, fmt.Errorf("metadata.namespace is %q, in the place of %q", m.Namespace, namespace)
+		return nil, Identity{}, fmt.Errorf("metadata.namespace is %q, but the key has %q", m.Namespace, namespace)
 	case m.Namespace == namespace && m.UID != "" && !m.CreationTimestamp.IsZero():
 		return value, Identity{}, nil
 	}

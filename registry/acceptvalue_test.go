@@ -69,10 +69,10 @@ func TestHandmadeRefused(t *testing.T) {
 		{"garbage", handmadeKey, `}{`, ""},
 		{"another kind", handmadeKey, `{"apiVersion":"test.example.com/v1","kind":"Gadget","metadata":{"name":"a"}}`, `the kind "Gadget"`},
 		{"a wrong type", handmadeKey, strings.Replace(string(handmade(``)), `"red"`, `1`, 1), ""},
-		{"no place", "/registry/test.example.com/widgets/ns", string(handmade(``)), "not the place of an object of widgets.test.example.com"},
-		{"too deep", handmadeKey + "/b", string(handmade(``)), "not the place of an object of widgets.test.example.com"},
-		{"another name", handmadeKey + "b", string(handmade(``)), `metadata.name is "a", in the place of "ab"`},
-		{"another namespace", handmadeKey, string(handmade(`,"namespace":"other"`)), `metadata.namespace is "other", in the place of "ns"`},
+		{"no place", "/registry/test.example.com/widgets/ns", string(handmade(``)), "not the key of an object of widgets.test.example.com"},
+		{"too deep", handmadeKey + "/b", string(handmade(``)), "not the key of an object of widgets.test.example.com"},
+		{"another name", handmadeKey + "b", string(handmade(``)), `metadata.name is "a", but the key has "ab"`},
+		{"another namespace", handmadeKey, string(handmade(`,"namespace":"other"`)), `metadata.namespace is "other", but the key has "ns"`},
 	} {
 		if value, _, err := k.AcceptValue(tt.key, []byte(tt.value), nil, registry.Identity{}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %s, %v, want an error with %q", tt.name, value, err, tt.want)
@@ -80,8 +80,8 @@ func TestHandmadeRefused(t *testing.T) {
 	}
 }
 
-// TestHandmadeOverIncomplete puts a value in the place of one that was stored before the resource was there to complete it: what
-// that lacks of an identity comes from what is born.
+// TestHandmadeOverIncomplete puts a value in the place of one that was stored before the resource
+// was there to complete it: what that lacks of an identity comes from what is born.
 func TestHandmadeOverIncomplete(t *testing.T) {
 	k := newKit(t, options{})
 	since := meta.NewTime(now)

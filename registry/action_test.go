@@ -19,7 +19,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// poke is what a client sends to do something to a widget, in the hub of its kind, and also what it is answered.
+// poke is what a client sends to do something to a widget, in the hub of its kind, and also what it
+// is answered.
 type poke struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -219,8 +220,8 @@ func TestAdmissionOfAction(t *testing.T) {
 	wantReason(t, "what the resource forbids", err, meta.StatusReasonInvalid)
 }
 
-// TestActionReturned: what a resource without a store is sent is no object that there is; and if it is the answer, that says who owns
-// the fields that were sent, in the version in which they were.
+// TestActionReturned: what a resource without a store is sent is no object that there is; and if it
+// is the answer, that says who owns the fields that were sent, in the version in which they were.
 func TestActionReturned(t *testing.T) {
 	k := newKit(t, options{types: addPokes})
 	for _, returned := range []bool{false, true} {

@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestAdmissionReplaces: what a plugin puts in the place of the object is prepared, validated and stored, whatever
-// version it is of, and what a door may not set is taken back from it as well.
+// TestAdmissionReplaces: what a plugin puts in the place of the object is prepared, validated and
+// stored, whatever version it is of, and what a door may not set is taken back from it as well.
 func TestAdmissionReplaces(t *testing.T) {
 	p := &plugin{}
 	k := newKit(t, options{chain: admission.Chain{p}, resource: owned})
@@ -64,7 +64,8 @@ func forced(req *request.Write) *request.Write {
 	return req
 }
 
-// TestAdmissionCannotMove: whatever plugins make of an object, it stays in the place that was authorized.
+// TestAdmissionCannotMove: whatever plugins make of an object, it stays in the place that was
+// authorized.
 func TestAdmissionCannotMove(t *testing.T) {
 	for name, tt := range map[string]struct {
 		move func(w *widget)
@@ -146,7 +147,8 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestRepeatedOwners: what admission or a patch makes of owner references is stored without those that repeat.
+// TestRepeatedOwners: what admission or a patch makes of owner references is stored without those
+// that repeat.
 func TestRepeatedOwners(t *testing.T) {
 	twice := func(m *meta.ObjectMeta) {
 		owner := meta.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "u"}

@@ -27,7 +27,8 @@ func unwilling(t *testing.T) kind.Kind {
 	})
 }
 
-// TestObjectThatCannotBeConverted fails for those who want it converted, names it, and stands in nobody else's way.
+// TestObjectThatCannotBeConverted fails for those who want it converted, names it, and stands in
+// nobody else's way.
 func TestObjectThatCannotBeConverted(t *testing.T) {
 	k := newKit(t, options{instead: gizmos(unwilling(t))})
 	watching := func(version, fields string) request.EventCursor {
@@ -93,7 +94,8 @@ func TestObjectThatCannotBeConverted(t *testing.T) {
 		named(what, err)
 	}
 
-	// It can be changed and deleted in its own version, and changes of it that arrive in the other are refused.
+	// It can be changed and deleted in its own version, and changes of it that arrive in the other
+	// are refused.
 	if _, err := k.replace(k.Store, `{"apiVersion":"run.example.com/v1beta1","metadata":{"name":"bad"},"colour":"blue"}`); !meta.IsInternalError(err) {
 		t.Errorf("update in the other version: got %v, want an internal error", err)
 	}
@@ -105,8 +107,8 @@ func TestObjectThatCannotBeConverted(t *testing.T) {
 	}
 }
 
-// TestStoredObjectThatCannotBeConverted: an entry of a version that does not convert to the hub can still be listed and
-// shown as it was written; what needs the hub fails and names it.
+// TestStoredObjectThatCannotBeConverted: an entry of a version that does not convert to the hub can
+// still be listed and shown as it was written; what needs the hub fails and names it.
 func TestStoredObjectThatCannotBeConverted(t *testing.T) {
 	k := newKit(t, options{instead: gizmos(unwilling(t)), entries: []storage.Entry{{
 		Key: "/registry/run.example.com/gizmos/ns/bad", Rev: 5,
@@ -133,7 +135,8 @@ func TestStoredObjectThatCannotBeConverted(t *testing.T) {
 	}
 }
 
-// TestHangingConverter: a converter that does not answer holds up those who want its objects converted, and nobody else.
+// TestHangingConverter: a converter that does not answer holds up those who want its objects
+// converted, and nobody else.
 func TestHangingConverter(t *testing.T) {
 	asked, release := make(chan string, 10), make(chan struct{})
 	k := newKit(t, options{instead: gizmos(gizmoKind(t, func(d *kind.Dynamic) {

@@ -296,7 +296,7 @@ func (w *write) prepareNew() field.ErrorList {
 // form. The error is the 422 that lists all errors.
 func (w *write) validate(errs field.ErrorList) error {
 	errs = append(errs, w.s.reader.kind.Check(w.r.Context, w.obj, w.old, w.version())...)
-	errs = append(errs, w.judge(errs)...)
+	errs = append(errs, w.validateByStrategy(errs)...)
 	if err := w.invalid(errs); err != nil {
 		return err
 	}
@@ -311,9 +311,9 @@ func (w *write) validate(errs field.ErrorList) error {
 	return nil
 }
 
-// judge runs the strategy's own check: ValidateRequest, ValidateIn or Validate. found are the
-// errors so far.
-func (w *write) judge(found field.ErrorList) field.ErrorList {
+// validateByStrategy runs the strategy's own check: ValidateRequest, ValidateIn or Validate. found
+// are the errors so far.
+func (w *write) validateByStrategy(found field.ErrorList) field.ErrorList {
 	switch st := w.s.strategy; {
 	case st.ValidateRequest != nil:
 		return st.ValidateRequest(w.r, found, w.obj, w.old)

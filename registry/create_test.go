@@ -258,7 +258,8 @@ func TestAdmissionOfCreate(t *testing.T) {
 	}
 }
 
-// TestMetadataChecks: of some kinds, finalizers are qualified names; a client is told as often as it is checked.
+// TestMetadataChecks: of some kinds, finalizers are qualified names; a client is told as often as
+// it is checked.
 func TestMetadataChecks(t *testing.T) {
 	for _, tt := range []struct {
 		metadata       registry.MetaChecks

@@ -30,8 +30,8 @@ func TestListEnds(t *testing.T) {
 	}
 }
 
-// Requirements that are not about the labels of an object, or are there a thousand times, are not held against it one by
-// one.
+// Requirements that are not about the labels of an object, or are there a thousand times, are not
+// held against it one by one.
 func TestListByManyLabels(t *testing.T) {
 	k := newKit(t, options{})
 	k.fill(30, "ns", "other")

@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestDeclaredNames: what follows from the kind need not be said, and the status is a subresource like others.
+// TestDeclaredNames: what follows from the kind need not be said, and the status is a subresource
+// like others.
 func TestDeclaredNames(t *testing.T) {
 	for singular, want := range map[string]string{"": "widget", "gear": "gear"} {
 		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
@@ -67,7 +68,8 @@ func TestStatusOnCreate(t *testing.T) {
 	}
 }
 
-// TestStatusRules: the functions of a status are those of its door alone, and see what the door lets through.
+// TestStatusRules: the functions of a status are those of its door alone, and see what the door
+// lets through.
 func TestStatusRules(t *testing.T) {
 	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
 		r.Status = &registry.StatusOf[*widget]{
@@ -146,7 +148,8 @@ func TestGenerationOfWhatIsPrepared(t *testing.T) {
 	}
 }
 
-// TestDoorsCompareMetadata: kube-apiserver compares the metadata that comes through most doors twice, and says so twice.
+// TestDoorsCompareMetadata: kube-apiserver compares the metadata that comes through most doors
+// twice, and says so twice.
 func TestDoorsCompareMetadata(t *testing.T) {
 	five := int64(5)
 	for what, tt := range map[string]struct {
@@ -184,7 +187,8 @@ func TestDoorsCompareMetadata(t *testing.T) {
 	}
 }
 
-// TestMetaRepeat: some kinds say of metadata what all say, and once more on an update, but not at their doors.
+// TestMetaRepeat: some kinds say of metadata what all say, and once more on an update, but not at
+// their doors.
 func TestMetaRepeat(t *testing.T) {
 	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = registry.MetaRepeat }})
 	w := k.create(named("a"))
@@ -209,7 +213,8 @@ func TestMetaRepeat(t *testing.T) {
 	}
 }
 
-// TestKeepMeta: a door to status alone lets nobody label, annotate or hold an object, or say that it is going.
+// TestKeepMeta: a door to status alone lets nobody label, annotate or hold an object, or say that
+// it is going.
 func TestKeepMeta(t *testing.T) {
 	old := &widget{}
 	old.Labels, old.Finalizers = map[string]string{"a": "b"}, []string{hold}

@@ -16,7 +16,8 @@ import (
 
 const hold = "test.example.com/hold"
 
-// TestDelete walks through what finalizers, grace periods and propagation policies do to an object together.
+// TestDelete walks through what finalizers, grace periods and propagation policies do to an object
+// together.
 func TestDelete(t *testing.T) {
 	seconds := func(n int64) *int64 { return &n }
 	yes, no := true, false
@@ -123,8 +124,8 @@ func (f *failing) Delete(ctx context.Context, key string, pre storage.Pre) (stor
 	return f.Store.Delete(ctx, key, pre)
 }
 
-// TestInterruptedDeletion lets a deletion without time break off between the mark and the removal: the next one
-// finishes it.
+// TestInterruptedDeletion lets a deletion without time break off between the mark and the removal:
+// the next one finishes it.
 func TestInterruptedDeletion(t *testing.T) {
 	store := &failing{fail: true}
 	k := newKit(t, options{wrap: func(s storage.Store) storage.Store { store.Store = s; return store }})
@@ -142,8 +143,8 @@ func TestInterruptedDeletion(t *testing.T) {
 	}
 }
 
-// TestDeleteDecidesOnFreshState lets the object change between the first decision and the write. What the strategy
-// made of the options for the old state must not count for the new one.
+// TestDeleteDecidesOnFreshState lets the object change between the first decision and the write.
+// What the strategy made of the options for the old state must not count for the new one.
 func TestDeleteDecidesOnFreshState(t *testing.T) {
 	p := &plugin{}
 	k := newKit(t, options{chain: admission.Chain{p}})
@@ -323,7 +324,8 @@ func TestOrphanByDefault(t *testing.T) {
 	}
 }
 
-// TestOrphanWarning: only a client that says nothing about dependents is told what becomes of them, once.
+// TestOrphanWarning: only a client that says nothing about dependents is told what becomes of them,
+// once.
 func TestOrphanWarning(t *testing.T) {
 	yes, background := true, meta.DeletePropagationBackground
 	for _, tt := range []struct {
@@ -346,7 +348,8 @@ func TestOrphanWarning(t *testing.T) {
 	}
 }
 
-// TestPermanent: what cannot be deleted is refused, whether it exists or not, but goes with a collection.
+// TestPermanent: what cannot be deleted is refused, whether it exists or not, but goes with a
+// collection.
 func TestPermanent(t *testing.T) {
 	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
 		r.Strategy.Permanent = func(name string) string {
@@ -368,8 +371,8 @@ func TestPermanent(t *testing.T) {
 	}
 }
 
-// TestDeletionTimeStays has a deletion overtaken by another one. It is written last and began first, and maybe by a
-// clock that is behind: the time that clients have seen stays.
+// TestDeletionTimeStays has a deletion overtaken by another one. It is written last and began
+// first, and maybe by a clock that is behind: the time that clients have seen stays.
 func TestDeletionTimeStays(t *testing.T) {
 	const later = 5 * time.Second
 	for name, behind := range map[string]time.Duration{"one clock": 0, "clocks apart": time.Minute} {
@@ -399,7 +402,8 @@ func TestDeletionTimeStays(t *testing.T) {
 	}
 }
 
-// TestTimesOfTheTry has writes overtaken: the times that they set are those of the try that is written.
+// TestTimesOfTheTry has writes overtaken: the times that they set are those of the try that is
+// written.
 func TestTimesOfTheTry(t *testing.T) {
 	p, clock := &plugin{}, now
 	k := newKit(t, options{chain: admission.Chain{p}, resource: func(r *registry.ResourceOf[*widget]) {

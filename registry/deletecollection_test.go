@@ -41,8 +41,8 @@ func TestDeleteCollection(t *testing.T) {
 	}
 }
 
-// TestDeleteWorkers has as many objects of a collection deleted at a time as is configured: admission holds them all until there are
-// that many, and has things to say about each.
+// TestDeleteWorkers has as many objects of a collection deleted at a time as is configured:
+// admission holds them all until there are that many, and has things to say about each.
 func TestDeleteWorkers(t *testing.T) {
 	const workers = 4
 	p := &plugin{}
@@ -105,7 +105,8 @@ func (p *patient) Validate(ctx context.Context, a *admission.Attributes) error {
 	return p.validate(ctx, a)
 }
 
-// TestDeleteWorkersEnd refuses one deletion of a collection while another runs, which is seen through.
+// TestDeleteWorkersEnd refuses one deletion of a collection while another runs, which is seen
+// through.
 func TestDeleteWorkersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &patient{plugin: &plugin{}, validate: func(context.Context, *admission.Attributes) error { return nil }}

@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// unread are values that nobody can read: for what they look like to the cache, only for those who decode them, or at all.
+// unread are values that nobody can read: for what they look like to the cache, only for those who
+// decode them, or at all.
 var unread = map[string]struct{ value, cause string }{
 	"garbage":     {"}{", "object not decodable revision=5: "},
 	"no object":   {`"text"`, "object not decodable revision=5: "},
@@ -44,7 +45,8 @@ func (k *kit) master() {
 	k.info.User = &request.User{Name: "root", Groups: []string{request.GroupMasters}}
 }
 
-// TestUnread: whoever needs an object that cannot be read is told which it is, in the words of kube-apiserver.
+// TestUnread: whoever needs an object that cannot be read is told which it is, in the words of
+// kube-apiserver.
 func TestUnread(t *testing.T) {
 	for name, tt := range unread {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +130,8 @@ func TestListOfUnread(t *testing.T) {
 	}
 }
 
-// TestDiscard deletes what cannot be read, past its finalizers. Only the masters may, and only what is so.
+// TestDiscard deletes what cannot be read, past its finalizers. Only the masters may, and only what
+// is so.
 func TestDiscard(t *testing.T) {
 	yes := true
 	unsafe := meta.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: &yes}
@@ -201,7 +204,8 @@ func (s *overtaking) Delete(ctx context.Context, key string, pre storage.Pre) (r
 	return s.Store.Delete(ctx, key, pre)
 }
 
-// TestDiscardOvertaken: an object that is mended while it is being deleted unread stays; one that is broken anew goes.
+// TestDiscardOvertaken: an object that is mended while it is being deleted unread stays; one that
+// is broken anew goes.
 func TestDiscardOvertaken(t *testing.T) {
 	yes := true
 	unsafe := meta.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: &yes}

@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// owned declares doors by what they own, beside status: grace, which is a part of spec, and free, which owns nothing.
+// owned declares doors by what they own, beside status: grace, which is a part of spec, and free,
+// which owns nothing.
 func owned(r *registry.ResourceOf[*widget]) {
 	r.Subresources = []registry.SubresourceOf[*widget]{
 		{Name: "grace", Owns: []string{"spec.grace"}},
@@ -56,7 +57,8 @@ func TestOwnedFields(t *testing.T) {
 	}
 }
 
-// TestRefusedChangesAreNotCounted: what a door takes back has not changed, whatever a strategy makes of changes.
+// TestRefusedChangesAreNotCounted: what a door takes back has not changed, whatever a strategy
+// makes of changes.
 func TestRefusedChangesAreNotCounted(t *testing.T) {
 	k := newKit(t, options{resource: owned})
 	w := k.create(named("a"))
@@ -337,7 +339,8 @@ func TestProjectionOfAnotherObject(t *testing.T) {
 	}
 }
 
-// TestProjectionIsRetried lets a write come between: the change is made again on what is shown then.
+// TestProjectionIsRetried lets a write come between: the change is made again on what is shown
+// then.
 func TestProjectionIsRetried(t *testing.T) {
 	k := newKit(t, options{types: addMeters, resource: metered})
 	k.create(named("a"))
@@ -355,7 +358,8 @@ func TestProjectionIsRetried(t *testing.T) {
 	}
 }
 
-// TestAdmissionSeesProjection: plugins are asked about what the client sees, under the names of the resource.
+// TestAdmissionSeesProjection: plugins are asked about what the client sees, under the names of the
+// resource.
 func TestAdmissionSeesProjection(t *testing.T) {
 	p := &plugin{}
 	k := newKit(t, options{types: addMeters, resource: metered, chain: admission.Chain{p}})

@@ -14,7 +14,7 @@ import (
 
 // Source returns the objects of the Store as a source for follow.Changes. The objects come as they
 // are stored and are shared with the cache, so following them decodes nothing; Decode decodes one.
-// Since (position.go) is the pull form.
+// ChangesSince (position.go) is the pull form.
 func (s *Store) Source() follow.Source[request.Encoded] { return source{s} }
 
 // source is a Store as a follow.Source.

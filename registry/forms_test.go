@@ -41,8 +41,8 @@ func written(t *testing.T) map[string]string {
 	return out
 }
 
-// TestEntriesAsWritten reads objects in each form in which they can be stored, in each form in which they can be asked
-// for: by name, in lists and in watches.
+// TestEntriesAsWritten reads objects in each form in which they can be stored, in each form in
+// which they can be asked for: by name, in lists and in watches.
 func TestEntriesAsWritten(t *testing.T) {
 	all := written(t)
 	var entries []storage.Entry
@@ -141,8 +141,8 @@ func TestFormOfList(t *testing.T) {
 	}
 }
 
-// TestStaleEntriesAreRewritten: an update brings an entry into the form that is configured, even if it changes nothing,
-// and one that is in it already stays.
+// TestStaleEntriesAreRewritten: an update brings an entry into the form that is configured, even if
+// it changes nothing, and one that is in it already stays.
 func TestStaleEntriesAreRewritten(t *testing.T) {
 	for name, value := range written(t) {
 		for _, protobuf := range []bool{false, true} {
@@ -163,8 +163,8 @@ func TestStaleEntriesAreRewritten(t *testing.T) {
 	}
 }
 
-// TestSelectorsOfVersions selects by fields that versions have at different places, and by one that all have at the same,
-// from objects that are stored in either version.
+// TestSelectorsOfVersions selects by fields that versions have at different places, and by one that
+// all have at the same, from objects that are stored in either version.
 func TestSelectorsOfVersions(t *testing.T) {
 	gizmo := func(version, name, rest string) storage.Entry {
 		return storage.Entry{Key: "/registry/run.example.com/gizmos/ns/" + name, Rev: 5, Value: []byte(
@@ -267,7 +267,8 @@ func (k *kit) selected(how string, req *request.ListRequest) (names []string, er
 	}
 }
 
-// TestSettledOnce: whether an object that was stored has to be completed is found out once, whoever reads it then.
+// TestSettledOnce: whether an object that was stored has to be completed is found out once, whoever
+// reads it then.
 func TestSettledOnce(t *testing.T) {
 	gk := gizmoKind(t, func(d *kind.Dynamic) {
 		for i := range d.Versions {

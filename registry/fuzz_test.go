@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// FuzzContinue goes on with any token, in a namespace beside others: the answer is an error of the client's or a page of
-// that namespace.
+// FuzzContinue goes on with any token, in a namespace beside others: the answer is an error of the
+// client's or a page of that namespace.
 func FuzzContinue(f *testing.F) {
 	k := newKit(f, options{cache: cache.Config{MaxWait: time.Millisecond}})
 	k.fill(5, "a", "ns", "z")
@@ -42,7 +42,8 @@ func FuzzContinue(f *testing.F) {
 	})
 }
 
-// FuzzStored reads anything that may be stored: it is an object or an error, and what is an object can be written again.
+// FuzzStored reads anything that may be stored: it is an object or an error, and what is an object
+// can be written again.
 func FuzzStored(f *testing.F) {
 	k := newKit(f, options{})
 	f.Add(`{"kind":"Widget","apiVersion":"test.example.com/v1",` + meta1 + `,"spec":{"color":"red"}}`)

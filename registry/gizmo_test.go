@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Gizmos are a kind without a Go type, in version v1, which is the hub, and v1beta1, which calls spec.color colour.
+// Gizmos are a kind without a Go type, in version v1, which is the hub, and v1beta1, which calls
+// spec.color colour.
 
 var gizmoResource = meta.GroupResource{Group: "run.example.com", Resource: "gizmos"}
 
@@ -118,7 +119,8 @@ func (k *kit) replace(door *registry.Store, text string) (request.Encoded, error
 	return enc, err
 }
 
-// shows is an object as a store shows it in a version: in JSON, without what differs from test to test.
+// shows is an object as a store shows it in a version: in JSON, without what differs from test to
+// test.
 func (k *kit) shows(s *registry.Store, enc request.Encoded, version string) string {
 	k.tb.Helper()
 	data, err := s.Encode(k.ctx, enc, version, codec.Media{})

@@ -7,8 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// storedResources are all that a cluster of Kubernetes 1.36 stores, a few that older and newer ones do, and some of others,
-// each with its place. What a cluster has stored cannot be moved: a line may be added, none changed.
+// storedResources are all that a cluster of Kubernetes 1.36 stores, a few that older and newer ones
+// do, and some of others, each with its place. What a cluster has stored cannot be moved: a line
+// may be added, none changed.
 var storedResources = []struct{ group, resource, prefix string }{
 	{"", "configmaps", "configmaps"},
 	{"", "endpoints", "services/endpoints"},

@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// widget is the kind of these tests, in version v1, which is the hub. It has a grace period, a status, and a time to
-// live if it asks for one.
+// widget is the kind of these tests, in version v1, which is the hub. It has a grace period, a
+// status, and a time to live if it asks for one.
 type widget struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`

@@ -87,8 +87,8 @@ func TestListSelects(t *testing.T) {
 	wantReason(t, "watching by such a field", err, meta.StatusReasonBadRequest)
 }
 
-// TestPages reads a list page by page while it changes, in all forms of selection: the pages together are the list as
-// it was at the first one.
+// TestPages reads a list page by page while it changes, in all forms of selection: the pages
+// together are the list as it was at the first one.
 func TestPages(t *testing.T) {
 	for _, tt := range []struct{ name, namespace, labels string }{
 		{"all", "", ""}, {"namespace", "ns", ""}, {"labels", "", "even=true"}, {"labels in a namespace", "ns", "even=true"},
@@ -412,8 +412,8 @@ type shared struct{ storage.Store }
 
 func (shared) Close() error { return nil }
 
-// TestSlowWatcher lets a watcher fall behind. It ends, without an error that would make its client list anew, and can
-// go on from where it was.
+// TestSlowWatcher lets a watcher fall behind. It ends, without an error that would make its client
+// list anew, and can go on from where it was.
 func TestSlowWatcher(t *testing.T) {
 	k := newKit(t, options{cache: cache.Config{WindowEvents: 1, WindowAge: time.Nanosecond, WindowBytes: 1}})
 	k.fill(1, "ns")
@@ -475,8 +475,8 @@ func testBookmarkBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestWatchersAreGrouped: by name, and by a field that the declaration says so of, if that has one value and is the same
-// in all versions that objects are stored in.
+// TestWatchersAreGrouped: by name, and by a field that the declaration says so of, if that has one
+// value and is the same in all versions that objects are stored in.
 func TestWatchersAreGrouped(t *testing.T) {
 	for _, tt := range []struct{ version, fields, want string }{
 		{"", "spec.color=red", "spec.color=red"},

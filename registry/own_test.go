@@ -51,8 +51,8 @@ func (k *kit) applyBy(manager, version, name string, config map[string]any, forc
 	return k.decode(enc), created, nil
 }
 
-// wantOwners compares managedFields, each entry as its manager, operation, version, subresource, the second after the start of
-// the test, and fields.
+// wantOwners compares managedFields, each entry as its manager, operation, version, subresource,
+// the second after the start of the test, and fields.
 func wantOwners(t *testing.T, what string, w *widget, want ...string) {
 	t.Helper()
 	var got []string
@@ -109,7 +109,8 @@ func TestOwners(t *testing.T) {
 	wantOwners(t, "changed by the server", w, created, updated, status)
 }
 
-// TestOwnersInAnotherVersion records what was written in the version in which it was, and compares by conversion.
+// TestOwnersInAnotherVersion records what was written in the version in which it was, and compares
+// by conversion.
 func TestOwnersInAnotherVersion(t *testing.T) {
 	k, _ := clocked(t, options{})
 	k.createBy("a", named("w", colored("red")))
@@ -122,7 +123,8 @@ func TestOwnersInAnotherVersion(t *testing.T) {
 	wantReason(t, "apply of what is owned in another version", err, meta.StatusReasonConflict)
 }
 
-// TestNothingButTimes: an update that would change nothing but the times of entries changes nothing.
+// TestNothingButTimes: an update that would change nothing but the times of entries changes
+// nothing.
 func TestNothingButTimes(t *testing.T) {
 	reverts := func(r *registry.ResourceOf[*widget]) {
 		r.Strategy.Prepare = func(_ *registry.Request, w, old *widget) {
@@ -186,7 +188,8 @@ func TestBrokenOwners(t *testing.T) {
 	}
 }
 
-// TestTooLargeForOwners: what has no room for its owners is stored without, but not what is applied.
+// TestTooLargeForOwners: what has no room for its owners is stored without, but not what is
+// applied.
 func TestTooLargeForOwners(t *testing.T) {
 	k, _ := clocked(t, options{wrap: func(storage.Store) storage.Store { return memory.New(memory.Config{MaxValue: 700}) }})
 	long := strings.Repeat("x", 350)
@@ -239,7 +242,8 @@ func TestUpdateThatCreates(t *testing.T) {
 	}
 }
 
-// TestOwnersOfGizmos is for a kind without a Go type: its fields are owned as they were sent, whatever a converter makes of them.
+// TestOwnersOfGizmos is for a kind without a Go type: its fields are owned as they were sent,
+// whatever a converter makes of them.
 func TestOwnersOfGizmos(t *testing.T) {
 	k := newKit(t, options{instead: gizmos(gizmoKind(t))})
 	req := k.creation(k.gizmo(`{"apiVersion":"run.example.com/v1beta1","metadata":{"name":"a"},"colour":"red"}`), &meta.CreateOptions{})

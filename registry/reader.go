@@ -93,7 +93,7 @@ type looker struct {
 	version    *kind.Version
 	apiVersion string
 	written    peekers // for objects that are complete
-	loaded     peekers // for objects that may lack defaults; they report that in Peek.Lacks
+	loaded     peekers // for objects that may lack defaults; they report that in Peek.MayNeedDefaults
 	suspect    bool    // any loaded object may be incomplete, because Complete runs and has no needs
 	jsonForm   uint32  // as stored
 	shownForm  uint32  // as shown; differs if stored objects may need defaults first (Version.Settled)
@@ -276,7 +276,7 @@ func (r *reader) lookJSON(value []byte, load bool) (_ cache.Decoded, lacks bool,
 	d := l.decoded(value, peek)
 	d.Form, d.Splice, d.Head = l.jsonForm, peek.Splice, peek.Head
 	d.Stale = r.protobuf || l.version != r.stored
-	return d, load && (peek.Lacks || l.suspect), nil
+	return d, load && (peek.MayNeedDefaults || l.suspect), nil
 }
 
 // lookProto is lookInto for protobuf. Protobuf does not name its fields, so the bytes are scanned
@@ -311,7 +311,7 @@ func (r *reader) lookProto(value []byte, load bool) (_ cache.Decoded, lacks bool
 	d := l.decoded(value, peek)
 	d.Form = l.protoForm
 	d.Stale = !r.protobuf || l.version != r.stored
-	return d, load && (peek.Lacks || l.suspect), nil
+	return d, load && (peek.MayNeedDefaults || l.suspect), nil
 }
 
 // otherLooker returns the looker for an apiVersion, or an *olderVersion if objects in it must be

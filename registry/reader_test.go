@@ -39,8 +39,8 @@ func protobuf(t *testing.T) string {
 	return string(data)
 }
 
-// TestStoredForms reads objects in all the forms in which they can be stored, and sees that a write brings each into
-// the form that is configured, a write without a change as well.
+// TestStoredForms reads objects in all the forms in which they can be stored, and sees that a write
+// brings each into the form that is configured, a write without a change as well.
 func TestStoredForms(t *testing.T) {
 	forms := map[string]string{
 		"json":            `{"kind":"Widget","apiVersion":"test.example.com/v1",` + meta1 + `,"spec":{"color":"red"},"status":{}}` + "\n",
@@ -84,8 +84,8 @@ func TestStoredForms(t *testing.T) {
 	}
 }
 
-// TestStoredVersion reads objects whose bytes say a resourceVersion themselves, as files do that were copied from an answer.
-// They are shown with the one that they have here, and with no other.
+// TestStoredVersion reads objects whose bytes say a resourceVersion themselves, as files do that
+// were copied from an answer. They are shown with the one that they have here, and with no other.
 func TestStoredVersion(t *testing.T) {
 	for _, metadata := range []string{
 		`{"resourceVersion":"3","name":"a","namespace":"ns","uid":"u"}`,
@@ -270,7 +270,8 @@ func TestSelectable(t *testing.T) {
 	}
 }
 
-// TestDeclaredTable: a kind has the columns that it declares, and a row has conditions if the kind says which.
+// TestDeclaredTable: a kind has the columns that it declares, and a row has conditions if the kind
+// says which.
 func TestDeclaredTable(t *testing.T) {
 	ended := []meta.TableRowCondition{{Type: "Completed", Status: "True"}}
 	for _, conditions := range []func(*widget) []meta.TableRowCondition{nil, func(*widget) []meta.TableRowCondition { return ended }} {

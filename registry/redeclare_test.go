@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// changedGizmos are gizmos declared anew: stored in v1beta1, with a shade that can be selected by instead of the color,
-// without a size, and with a converter that leaves its mark.
+// changedGizmos are gizmos declared anew: stored in v1beta1, with a shade that can be selected by
+// instead of the color, without a size, and with a converter that leaves its mark.
 func changedGizmos(t *testing.T) *registry.Resource {
 	t.Helper()
 	res := gizmos(gizmoKind(t, func(d *kind.Dynamic) {
@@ -90,7 +90,8 @@ func TestRedeclare(t *testing.T) {
 		t.Errorf("storage versions: got %v, and of the old store %v", s.StorageVersion(), k.StorageVersion())
 	}
 
-	// What the old kind has made is not shown for the new one, nor what it takes for the stored form.
+	// What the old kind has made is not shown for the new one, nor what it takes for the stored
+	// form.
 	enc, err = s.Get(k.ctx, "ns", "a", "")
 	if err != nil {
 		t.Fatal(err)
@@ -214,8 +215,8 @@ func TestRedeclareTyped(t *testing.T) {
 	}
 }
 
-// TestRedeclareFindsWhatWasUnreadable: an entry of a version that the kind did not have is read once it does, and is
-// written again.
+// TestRedeclareFindsWhatWasUnreadable: an entry of a version that the kind did not have is read
+// once it does, and is written again.
 func TestRedeclareFindsWhatWasUnreadable(t *testing.T) {
 	one := gizmoKind(t, func(d *kind.Dynamic) { d.Versions = d.Versions[:1] })
 	res := gizmos(one)

@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// ledger reserves sizes, and writes down what it is told: "1: red over blue" when it is asked for the first time, with
-// the colors, and "1 stored" or "1 returned" when that is settled.
+// ledger reserves sizes, and writes down what it is told: "1: red over blue" when it is asked for
+// the first time, with the colors, and "1 stored" or "1 returned" when that is settled.
 type ledger struct {
 	tb    testing.TB
 	k     *kit
@@ -86,7 +86,8 @@ func reserving(t *testing.T, o options) (*kit, *ledger) {
 	return l.k, l
 }
 
-// settle returns when the cache has seen all writes. Before that, an update may try with an older state first.
+// settle returns when the cache has seen all writes. Before that, an update may try with an older
+// state first.
 func (k *kit) settle() {
 	_, _ = k.List(k.ctx, &request.ListRequest{}) // it may fail: what is tested may be that the store does
 }
@@ -188,7 +189,8 @@ func TestReserveForUpdate(t *testing.T) {
 	l.want("used up", "1: green over blue")
 	l.fail = nil
 
-	// A write that comes between: what the overtaken try has reserved goes back before the next is asked for.
+	// A write that comes between: what the overtaken try has reserved goes back before the next is
+	// asked for.
 	calls := 0
 	p.validate = func(*admission.Attributes) error {
 		if calls++; calls == 1 {
@@ -328,7 +330,8 @@ func (h *hooked) remove(t *testing.T, name string) {
 	}
 }
 
-// TestReserveInDoubt: what is settled follows from what was stored, or is left to the repair where nobody knows.
+// TestReserveInDoubt: what is settled follows from what was stored, or is left to the repair where
+// nobody knows.
 func TestReserveInDoubt(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -209,7 +209,8 @@ func TestCompleteIsNotDecoded(t *testing.T) {
 	}
 }
 
-// TestWrongCompleteNeeds: a mistake in the needs of a resource is an error before there is an object.
+// TestWrongCompleteNeeds: a mistake in the needs of a resource is an error before there is an
+// object.
 func TestWrongCompleteNeeds(t *testing.T) {
 	res := declaration()
 	res.Complete, res.CompleteNeeds = func(*widget) {}, []string{"spec.size", "spec.sise"}

@@ -33,14 +33,14 @@ type selector struct {
 
 // condition is the part of a selector that is checked on objects in one form.
 type condition struct {
-	labels meta.LabelRequirements
-	judge  *judge // nil: no field selector
-	meter  *meter.Meter
+	labels       meta.LabelRequirements
+	fieldMatcher *fieldMatcher // nil: no field selector
+	meter        *meter.Meter
 }
 
-// judge matches field selectors against objects as one version shows them. It belongs to one
+// fieldMatcher matches field selectors against objects as one version shows them. It belongs to one
 // request.
-type judge struct {
+type fieldMatcher struct {
 	ctx     context.Context
 	s       *Store
 	fields  meta.FieldRequirements
@@ -75,17 +75,17 @@ func (s *Store) selector(ctx context.Context, req *request.ListRequest) (selecto
 	var sel selector
 	sel.name, _ = fields.RequiresExact("metadata.name")
 	if s.batch == nil || req.Version == "" {
-		sel.stored = condition{labels: req.Labels, judge: s.judge(ctx, version, fields)}
+		sel.stored = condition{labels: req.Labels, fieldMatcher: s.newFieldMatcher(ctx, version, fields)}
 	} else {
 		fixed, others := s.divide(fields)
-		sel.stored = condition{judge: s.judge(ctx, version, fixed)}
-		sel.shown = condition{labels: req.Labels, judge: s.judge(ctx, version, others)}
+		sel.stored = condition{fieldMatcher: s.newFieldMatcher(ctx, version, fixed)}
+		sel.shown = condition{labels: req.Labels, fieldMatcher: s.newFieldMatcher(ctx, version, others)}
 	}
-	if !s.finds(sel.stored.judge) {
+	if !s.finds(sel.stored.fieldMatcher) {
 		return sel, nil
 	}
 	for _, label := range s.groupBy {
-		if value, ok := sel.stored.judge.fields.RequiresExact(label); ok {
+		if value, ok := sel.stored.fieldMatcher.fields.RequiresExact(label); ok {
 			sel.group = cache.Pair{Key: label, Value: value}
 		}
 	}
@@ -113,18 +113,21 @@ func isName(f meta.FieldRequirement) bool {
 	return f.Field == "metadata.name" || f.Field == "metadata.namespace"
 }
 
-// finds reports whether the cache has found the fields of a judge in every object, whatever its
+// finds reports whether the cache has found the fields of a selector in every object, whatever its
 // form: same then has both forms (JSON and protobuf) of each looker. After a redeclaration, the
 // cache may hold fields that it found by the old declaration.
-func (s *Store) finds(j *judge) bool {
+func (s *Store) finds(j *fieldMatcher) bool {
 	return j != nil && (j.names || !s.redeclared && len(j.same) == 2*len(s.reader.lookers))
 }
 
 // limit bounds the work of selecting by a Meter.
 func (sel *selector) limit(m *meter.Meter) { sel.stored.meter, sel.shown.meter = m, m }
 
-// judge makes the judge of a field selector in a version, nil if the selector is empty.
-func (s *Store) judge(ctx context.Context, version *kind.Version, fields meta.FieldRequirements) *judge {
+// newFieldMatcher returns the matcher of a field selector in a version, nil if the selector is
+// empty.
+func (s *Store) newFieldMatcher(
+	ctx context.Context, version *kind.Version, fields meta.FieldRequirements,
+) *fieldMatcher {
 	if fields.Empty() {
 		return nil
 	}
@@ -134,7 +137,7 @@ func (s *Store) judge(ctx context.Context, version *kind.Version, fields meta.Fi
 		s, version = &home, s.reader.home
 	}
 	other := func(f meta.FieldRequirement) bool { return !isName(f) }
-	j := &judge{ctx: ctx, s: s, fields: fields, version: version, names: !slices.ContainsFunc(fields, other)}
+	j := &fieldMatcher{ctx: ctx, s: s, fields: fields, version: version, names: !slices.ContainsFunc(fields, other)}
 	for _, l := range s.reader.lookers {
 		if s.agree(version, l, fields) {
 			j.same = append(j.same, l.shownForm, l.protoForm)
@@ -181,7 +184,7 @@ const (
 // match returns the function that the cache filters with, nil for all objects. Nothing matches once
 // the Meter has ended.
 func (c *condition) match() func(*cache.Object) bool {
-	labels, j, m := c.labels, c.judge, c.meter
+	labels, j, m := c.labels, c.fieldMatcher, c.meter
 	if labels.Empty() && j == nil {
 		return nil
 	}
@@ -209,15 +212,15 @@ func (c *condition) match() func(*cache.Object) bool {
 // failed returns the error of the request after the cache has filtered: an object could not be
 // checked, or the Meter has ended.
 func (c *condition) failed() error {
-	if c.judge != nil && c.judge.err != nil {
-		return c.judge.err
+	if c.fieldMatcher != nil && c.fieldMatcher.err != nil {
+		return c.fieldMatcher.err
 	}
 	return c.meter.Err()
 }
 
 // matches reports whether an object matches. An object that cannot be shown in the version matches,
 // and its error fails the request.
-func (j *judge) matches(o *cache.Object) bool {
+func (j *fieldMatcher) matches(o *cache.Object) bool {
 	_, form := o.Stored()
 	if j.names || slices.Contains(j.same, form) || slices.Contains(j.raw, form) && j.found(o) {
 		return j.fields.Matches(&o.Fields)
@@ -226,7 +229,7 @@ func (j *judge) matches(o *cache.Object) bool {
 }
 
 // found reports whether the cache has found a value for each field of the selector in an object.
-func (j *judge) found(o *cache.Object) bool {
+func (j *fieldMatcher) found(o *cache.Object) bool {
 	return !slices.ContainsFunc(j.fields, func(f meta.FieldRequirement) bool {
 		value, ok := o.Fields.Get(f.Field)
 		return !ok || value == ""
@@ -235,7 +238,7 @@ func (j *judge) found(o *cache.Object) bool {
 
 // looks is the slow path of matches: it encodes the object in the version and scans the result. It
 // is needed if the cache found the fields in another version, or by another declaration.
-func (j *judge) looks(o *cache.Object) bool {
+func (j *fieldMatcher) looks(o *cache.Object) bool {
 	data, stored := o.Stored()
 	version := j.version.GVK.Version
 	if form := j.s.FormOf(version, codec.Media{}); stored != form {

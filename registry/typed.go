@@ -48,7 +48,7 @@ func Typed[T meta.Object](r ResourceOf[T]) Resource {
 			Name: sub.Name, Kind: sub.Kind, Owns: sub.Owns, Versions: sub.Versions, Verbs: sub.Verbs,
 			Metadata: sub.Metadata, ResetFields: sub.ResetFields,
 			Prepare: prepare(sub.Prepare), Validate: onChange(sub.Validate),
-			ValidateRequest: judging(sub.ValidateRequest),
+			ValidateRequest: validateRequestOf(sub.ValidateRequest),
 			Warnings:        onChange(sub.Warnings),
 			Project:         projection(sub.Project), Also: sub.Also, Complete: sub.Complete, Check: sub.Check,
 			Create: sub.Create, Returned: sub.Returned,
@@ -72,7 +72,7 @@ func untyped[T meta.Object](s StrategyOf[T]) Strategy {
 		Metadata:                 s.Metadata,
 		Prepare:                  prepare(s.Prepare),
 		Validate:                 onChange(s.Validate),
-		ValidateRequest:          judging(s.ValidateRequest),
+		ValidateRequest:          validateRequestOf(s.ValidateRequest),
 		Warnings:                 onChange(s.Warnings),
 		AllowCreateOnUpdate:      s.AllowCreateOnUpdate,
 		AllowUnconditionalUpdate: s.AllowUnconditionalUpdate,
@@ -162,7 +162,7 @@ func onChange[T meta.Object, R any](f func(obj, old T) R) func(obj, old meta.Obj
 	return func(obj, old meta.Object) R { return f(as[T](obj), as[T](old)) }
 }
 
-func judging[T meta.Object](
+func validateRequestOf[T meta.Object](
 	f func(*Request, field.ErrorList, T, T) field.ErrorList,
 ) func(*Request, field.ErrorList, meta.Object, meta.Object) field.ErrorList {
 	if f == nil {

@@ -226,7 +226,8 @@ func TestNewOfAnotherType(t *testing.T) {
 	}
 }
 
-// A kind that the group's preferred version lacks is stored in the best one that has it, under its group.
+// A kind that the group's preferred version lacks is stored in the best one that has it, under its
+// group.
 func TestNewPlace(t *testing.T) {
 	s, err := New(newConfig(t), Resource{GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"}, Kind: "Gadget"})
 	if err != nil {

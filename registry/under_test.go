@@ -198,7 +198,8 @@ func TestUnderSelects(t *testing.T) {
 	wantReason(t, "a label of the first group", err, meta.StatusReasonBadRequest)
 }
 
-// TestUnderErrors: errors name the group that was asked, but of what is invalid the one whose rules are broken.
+// TestUnderErrors: errors name the group that was asked, but of what is invalid the one whose rules
+// are broken.
 func TestUnderErrors(t *testing.T) {
 	k, s := inTwoGroups(t, options{})
 	w := k.create(named("a", colored("fixed")))
@@ -241,7 +242,8 @@ func TestUnderErrors(t *testing.T) {
 func second[T any](_ T, err error) error        { return err }
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-// TestAdmissionUnder: plugins see the group that was asked, and can have the objects as it shows them.
+// TestAdmissionUnder: plugins see the group that was asked, and can have the objects as it shows
+// them.
 func TestAdmissionUnder(t *testing.T) {
 	var seen []string
 	views := func(a *admission.Attributes) error {

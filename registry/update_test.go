@@ -166,8 +166,8 @@ func TestStatusDoor(t *testing.T) {
 	}
 }
 
-// TestRetrySeesFreshObject lets a write come between the decision and the write: the change is made again on the true
-// state, and admission sees that one as the old.
+// TestRetrySeesFreshObject lets a write come between the decision and the write: the change is made
+// again on the true state, and admission sees that one as the old.
 func TestRetrySeesFreshObject(t *testing.T) {
 	p := &plugin{}
 	k := newKit(t, options{chain: admission.Chain{p}})

@@ -232,7 +232,7 @@ func (p *patcher) decode(patched []byte) (codec.Decoded, error) {
 	}
 	if p.form == strategicPatch && (err != nil || len(decoded.Strict) > 0) {
 		var misfit string
-		if decoded.Strict, misfit = patch.Fit(patched, p.typ, p.meter); misfit != "" {
+		if decoded.Strict, misfit = patch.CheckStrategicResult(patched, p.typ, p.meter); misfit != "" {
 			err = errors.New(misfit)
 		}
 	}

@@ -17,8 +17,9 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// maxPerRequest is how much memory a bad request may cost, all garbage counted, in bytes. The largest bodies are of
-// 3 MiB, and are held as text, as a tree, and as the JSON of an object whose fields are to get owners.
+// maxPerRequest is how much memory a bad request may cost, all garbage counted, in bytes. The
+// largest bodies are of 3 MiB, and are held as text, as a tree, and as the JSON of an object whose
+// fields are to get owners.
 const maxPerRequest = 160 << 20
 
 // listOf makes a list of elements for a body of JSON.
@@ -35,8 +36,8 @@ func entries(format string, n int) string {
 	return "{" + strings.TrimSuffix(b.String(), ",") + "}"
 }
 
-// bad sends a request that is wrong in some way and wants a clear answer: an error that is the client's, as a Status
-// (or the plain 404 of paths that nobody knows), made with bounded memory.
+// bad sends a request that is wrong in some way and wants a clear answer: an error that is the
+// client's, as a Status (or the plain 404 of paths that nobody knows), made with bounded memory.
 func (p *inProcess) bad(name, method, target string, body io.Reader, header ...string) (int, string) {
 	p.TB.Helper()
 	r := p.request(method, target, body, header...)

@@ -29,8 +29,8 @@ func (d *demanding) Validate(_ context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// TestPluginsSeeResourcesComeAndGo has a plugin, which is made before there is any resource, look for one that comes and
-// goes later.
+// TestPluginsSeeResourcesComeAndGo has a plugin, which is made before there is any resource, look
+// for one that comes and goes later.
 func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	p := newInProcess(t, withKinds(1), func(c *server.Config) {
 		c.Admission.Plugins = []plugins.Plugin{{Name: "Demanding", Make: func(resources registry.Stores, _ []byte) (admission.Plugin, error) {
@@ -50,7 +50,8 @@ func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	create("after", http.StatusForbidden)
 }
 
-// TestSignersHaveRights: who may write requests for certificates may not for that approve and sign them.
+// TestSignersHaveRights: who may write requests for certificates may not for that approve and sign
+// them.
 func TestSignersHaveRights(t *testing.T) {
 	p := newByRoles(t)
 	const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"

@@ -29,7 +29,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// behind is an API server behind another one, with a certificate for the service behind.default.svc.
+// behind is an API server behind another one, with a certificate for the service
+// behind.default.svc.
 type behind struct {
 	*httptest.Server
 	port int32
@@ -149,7 +150,8 @@ func newRequest(t testing.TB, s *servertest.Server, method, path string, body io
 	return r
 }
 
-// TestHandedOn: the server behind is told who asks, by this server alone, and gets nothing by which it could ask this one.
+// TestHandedOn: the server behind is told who asks, by this server alone, and gets nothing by which
+// it could ask this one.
 func TestHandedOn(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t, func(w http.ResponseWriter, r *http.Request) {
@@ -417,8 +419,8 @@ func TestHandedOnRedirects(t *testing.T) {
 	}
 }
 
-// TestHandedOnWatch: events come when they are sent, by both versions of HTTP; who leaves is gone for the server behind, too, and the end of
-// the server ends them.
+// TestHandedOnWatch: events come when they are sent, by both versions of HTTP; who leaves is gone
+// for the server behind, too, and the end of the server ends them.
 func TestHandedOnWatch(t *testing.T) {
 	t.Parallel()
 	next := make(chan string)
@@ -490,7 +492,8 @@ func TestHandedOnWatch(t *testing.T) {
 	<-b.done
 }
 
-// TestHandedOnUpgrade: a connection that switches protocols is passed through, and ends for both when one ends it, or with the server.
+// TestHandedOnUpgrade: a connection that switches protocols is passed through, and ends for both
+// when one ends it, or with the server.
 func TestHandedOnUpgrade(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t, func(w http.ResponseWriter, r *http.Request) {
@@ -602,7 +605,8 @@ func TestHandedOnInTime(t *testing.T) {
 	}
 }
 
-// TestHandedOnBodies: bodies stream through, in both directions, and an answer that comes before all of a body has been read is whole.
+// TestHandedOnBodies: bodies stream through, in both directions, and an answer that comes before
+// all of a body has been read is whole.
 func TestHandedOnBodies(t *testing.T) {
 	t.Parallel()
 	large := bytes.Repeat([]byte("0123456789abcdef"), 512<<10) // 8 MiB

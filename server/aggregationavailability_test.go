@@ -23,7 +23,8 @@ func apiServices(s *servertest.Server) client.Resource[*apiregistrationv1.APISer
 	return client.For[*apiregistrationv1.APIService](s.Server.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
 }
 
-// says waits until an APIService says so of whether it is available: "status reason: message", or the beginning of that.
+// says waits until an APIService says so of whether it is available: "status reason: message", or
+// the beginning of that.
 func says(t testing.TB, s *servertest.Server, name, want string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
@@ -46,7 +47,8 @@ func says(t testing.TB, s *servertest.Server, name, want string) {
 	t.Fatalf("%s says %q, want %q", name, got, want)
 }
 
-// TestAvailability: a server behind comes, fails, is away, and comes back; requests are handed on to it, or not.
+// TestAvailability: a server behind comes, fails, is away, and comes back; requests are handed on
+// to it, or not.
 func TestAvailability(t *testing.T) {
 	t.Parallel()
 	var failing atomic.Bool
@@ -149,7 +151,8 @@ func series(t testing.TB, s *servertest.Server, line string) (n int) {
 	return n
 }
 
-// TestAvailabilityIsShown: 1 for each APIService that is not available, 0 for all others, nothing for those that are gone.
+// TestAvailabilityIsShown: 1 for each APIService that is not available, 0 for all others, nothing
+// for those that are gone.
 func TestAvailabilityIsShown(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, server.Config{})

@@ -114,7 +114,8 @@ const (
 	asAggregator   = "system:kube-aggregator system:masters"
 )
 
-// discovered is what aggregated discovery shows of a group: versions, whether they are stale, and resources.
+// discovered is what aggregated discovery shows of a group: versions, whether they are stale, and
+// resources.
 func discovered(p *inProcess, group string) string {
 	p.TB.Helper()
 	_, body := p.do("GET", "/apis", "", "Accept", aggregatedList)
@@ -158,7 +159,8 @@ const boatsList = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8
 		"responseKind":{"group":"","version":"","kind":"Boat"},"subresources":[{"subresource":"status","verbs":["get"]}]}]},
 	{"version":"v2","freshness":"Current","resources":[{"resource":"ships","scope":"Cluster","singularResource":"","verbs":["get"]}]}]}]}`
 
-// TestRemoteDiscovery shows what a server behind says, in both its ways, as it changes, fails, comes back and goes.
+// TestRemoteDiscovery shows what a server behind says, in both its ways, as it changes, fails,
+// comes back and goes.
 func TestRemoteDiscovery(t *testing.T) {
 	p := newInProcess(t)
 	_, before := p.do("GET", "/apis", "", "Accept", aggregatedList)
@@ -210,7 +212,8 @@ func TestRemoteDiscovery(t *testing.T) {
 	})
 }
 
-// TestRemoteDiscoveryRefuses what is no discovery: the version is stale, and all others are as they were.
+// TestRemoteDiscoveryRefuses what is no discovery: the version is stale, and all others are as they
+// were.
 func TestRemoteDiscoveryRefuses(t *testing.T) {
 	p := newInProcess(t)
 	s := newSpeaker(t, map[string]said{})
@@ -240,7 +243,8 @@ const (
 		"/api/v1/evil":{"get":{"responses":{}}}},"definitions":{"Boat":{"type":"object"}}}`
 )
 
-// TestRemoteOpenAPI: version 3 is the server's own, but for the index, and version 2 has what it says of its versions.
+// TestRemoteOpenAPI: version 3 is the server's own, but for the index, and version 2 has what it
+// says of its versions.
 func TestRemoteOpenAPI(t *testing.T) {
 	p := newInProcess(t)
 	_, v2 := p.do("GET", "/openapi/v2", "")

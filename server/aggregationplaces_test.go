@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestHandedOnTakesNoPlaces: a server behind that hangs has as many requests as it may, and none of them takes the place of one for this
-// server, or for another behind.
+// TestHandedOnTakesNoPlaces: a server behind that hangs has as many requests as it may, and none of
+// them takes the place of one for this server, or for another behind.
 func TestHandedOnTakesNoPlaces(t *testing.T) {
 	t.Parallel()
 	release, came := make(chan struct{}), make(chan struct{}, 100)

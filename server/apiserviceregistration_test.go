@@ -18,7 +18,8 @@ import (
 
 const apiServicePath = "/apis/apiregistration.k8s.io/v1/apiservices"
 
-// registered lists the APIServices, each with its label, its priorities, its service and its condition.
+// registered lists the APIServices, each with its label, its priorities, its service and its
+// condition.
 func (q *quay) registered() map[string]string {
 	q.t.Helper()
 	_, tree := q.do("GET", apiServicePath, "")
@@ -60,8 +61,9 @@ func managed(label string) string {
 	return "map[kube-aggregator.kubernetes.io/automanaged:" + label + "]"
 }
 
-// TestRegistration looks at the versions that a server registers when it starts, and at what it makes of those of the start before:
-// those that are there for good, those that are gone, and those of others.
+// TestRegistration looks at the versions that a server registers when it starts, and at what it
+// makes of those of the start before: those that are there for good, those that are gone, and those
+// of others.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
 	config := server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageFile}}
@@ -141,7 +143,8 @@ func TestRegistration(t *testing.T) {
 	q.untilRegistered("without its service", "v5.example.com", "<nil> 7/1"+local)
 }
 
-// TestCustomRegistration: the versions of custom resources are registered while they are there, whatever others do to that.
+// TestCustomRegistration: the versions of custom resources are registered while they are there,
+// whatever others do to that.
 func TestCustomRegistration(t *testing.T) {
 	t.Parallel()
 	q := newQuay(t)
@@ -178,8 +181,8 @@ func TestCustomRegistration(t *testing.T) {
 	q.untilRegistered("defined by others", v1, kept)
 }
 
-// TestOwnGroupsRegistration: groups of one's own are registered with those of Kubernetes, if they can be; without these there are no
-// APIServices.
+// TestOwnGroupsRegistration: groups of one's own are registered with those of Kubernetes, if they
+// can be; without these there are no APIServices.
 func TestOwnGroupsRegistration(t *testing.T) {
 	odd := meta.GroupVersion{Group: "Odd.io", Version: "v1"}
 	q := newQuay(t, server.Config{API: server.APIConfig{Core: true, Groups: append(twoVersions(), server.Group{
@@ -208,7 +211,8 @@ func TestOwnGroupsRegistration(t *testing.T) {
 	}
 }
 
-// TestNotReadyBeforeRegistration: a server is not ready while one of its versions is not available, and says which.
+// TestNotReadyBeforeRegistration: a server is not ready while one of its versions is not available,
+// and says which.
 func TestNotReadyBeforeRegistration(t *testing.T) {
 	p := newInProcess(t)
 	if code, body := p.do("POST", apiServicePath, `{"metadata":{"name":"v1.policy"},"spec":{"group":"policy","version":"v1","groupPriorityMinimum":7,`+

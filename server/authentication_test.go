@@ -28,7 +28,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// ask sends a request with a certificate, if there is one, whosever the server asks for, and headers: names and values in turn.
+// ask sends a request with the certificate in certs, if there is one, even if the server asks for
+// those of other authorities. header has names and values in turn.
 func ask(t testing.TB, s *servertest.Server, path string, certs []tls.Certificate, header ...string) (int, string) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{
@@ -276,7 +277,8 @@ func TestTokenWebhook(t *testing.T) {
 	}
 }
 
-// TestNoCredentialsInLog has a server that logs everything refuse credentials of all kinds, and looks for them in the log.
+// TestNoCredentialsInLog has a server that logs everything refuse credentials of all kinds, and
+// looks for them in the log.
 func TestNoCredentialsInLog(t *testing.T) {
 	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review struct{ Spec struct{ Token string } }

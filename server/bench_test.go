@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// sink is a ResponseWriter that costs nothing, and a connection that knows deadlines, as real ones do.
+// sink is a ResponseWriter that costs nothing, and a connection that knows deadlines, as real ones
+// do.
 type sink struct {
 	header http.Header
 	code   int
@@ -77,7 +78,8 @@ func (p *inProcess) mustDo(method, target, body string) {
 
 const maps = "/api/v1/namespaces/ns/configmaps"
 
-// verbs are the requests that are measured, each made by a function that is called again and again. allocs is its ceiling.
+// verbs are the requests that are measured, each made by a function that is called again and again.
+// allocs is its ceiling.
 var verbs = []struct {
 	name   string
 	allocs float64
@@ -215,7 +217,8 @@ func (s *streamWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkWatch measures an update with a number of watchers, until the last of them has got the event.
+// BenchmarkWatch measures an update with a number of watchers, until the last of them has got the
+// event.
 func BenchmarkWatch(b *testing.B) {
 	for _, watchers := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("watchers=%d", watchers), func(b *testing.B) {

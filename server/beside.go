@@ -98,7 +98,7 @@ func (a *assembly) makeBootstrap() error {
 
 // addControllers runs the selected controllers.
 func (a *assembly) addControllers() error {
-	return a.server.addControllers(a.Controllers, a.Storage.shared())
+	return a.server.addControllers(a.Controllers, a.Storage.shared(), a.authorizers)
 }
 
 // addServerAddresses adds the hooks that publish the addresses of the servers of this store: the
@@ -113,7 +113,7 @@ func (a *assembly) addServerAddresses() error {
 // serves.
 func (a *assembly) makeRegistration() error {
 	registration := &aggregator.Registration{
-		Host: a.resources, Client: a.client, Yields: a.peers.Foreign, Ready: a.life.ready,
+		Host: a.resources, Client: a.client, KubeAPIServerLives: a.peers.KubeAPIServerLives, Ready: a.life.ready,
 		Definitions: aggregator.Definitions{
 			All: a.definitions.Versions, Changed: a.definitions.VersionsChanged, Hidden: a.definitions.UnreadIn,
 		},

@@ -44,8 +44,9 @@ func (p *inProcess) watched() (paths []string) {
 	return paths
 }
 
-// TestLastBookmark watches every resource until the time is up: the last event is a bookmark, so that the client can go on
-// from there. In a Table it is the row of an empty object. The clock stands still while there is something to do.
+// TestLastBookmark watches every resource until the time is up: the last event is a bookmark, so
+// that the client can go on from there. In a Table it is the row of an empty object. The clock
+// stands still while there is something to do.
 func TestLastBookmark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newInProcess(t)

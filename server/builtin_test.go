@@ -28,8 +28,8 @@ func newQuiet(t *testing.T, api APIConfig) (*Server, error) {
 	return s, err
 }
 
-// TestBuiltInKinds declares the built-in groups as a user would declare them: everything that a server compiles when it is
-// first used is compiled now, and what is wrong with it is reported.
+// TestBuiltInKinds declares the built-in groups as a user would declare them: everything that a
+// server compiles when it is first used is compiled now, and what is wrong with it is reported.
 func TestBuiltInKinds(t *testing.T) {
 	groups := coreGroups(APIConfig{}, surroundings{})
 	if _, err := newQuiet(t, APIConfig{Groups: groups}); err != nil {
@@ -40,7 +40,8 @@ func TestBuiltInKinds(t *testing.T) {
 	}
 }
 
-// TestBuiltInKindsAreLazy starts a server and looks which kinds are left for later: its own, not those of its user.
+// TestBuiltInKindsAreLazy starts a server and looks which kinds are left for later: its own, not
+// those of its user.
 func TestBuiltInKindsAreLazy(t *testing.T) {
 	group := manyKinds(1)
 	s, err := newQuiet(t, APIConfig{Core: true, Groups: []Group{group}})

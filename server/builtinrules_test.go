@@ -7,7 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel/rules"
 )
 
-// TestBuiltInRules compiles the rules of the kinds that come with the server, which are not looked into at start.
+// TestBuiltInRules compiles the rules of the kinds that come with the server, which are not looked
+// into at start.
 func TestBuiltInRules(t *testing.T) {
 	s := scheme.New()
 	for _, g := range coreGroups(APIConfig{}, surroundings{}) {

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// inPlace is the configuration of a server in kube-apiserver's place: with a folder for its certificate, and no data folder.
+// inPlace is the configuration of a server in kube-apiserver's place: with a folder for its
+// certificate, and no data folder.
 func inPlace(t testing.TB, tlsConfig identity.TLS, change func(*server.Config)) server.Config {
 	t.Helper()
 	c := server.Config{
@@ -36,7 +37,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// shown connects to a server, whom the client trusts if its certificate is in a file, and returns what the handshake was about.
+// shown connects to a server, whom the client trusts if its certificate is in a file, and returns
+// what the handshake was about.
 func shown(t testing.TB, s *servertest.Server, roots string) (cert *x509.Certificate, asked [][]byte) {
 	t.Helper()
 	trusted, err := os.ReadFile(roots)
@@ -57,8 +59,8 @@ func shown(t testing.TB, s *servertest.Server, roots string) (cert *x509.Certifi
 	return conn.ConnectionState().PeerCertificates[0], asked
 }
 
-// TestCertDir starts servers on a folder for their certificate: the first writes one, which the second finds. Neither is an authority,
-// nor makes a data folder.
+// TestCertDir starts servers on a folder for their certificate: the first writes one, which the
+// second finds. Neither is an authority, nor makes a data folder.
 func TestCertDir(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "var", "kubernetes")

@@ -17,7 +17,7 @@ import (
 // cannot be read. It reads each object as that server would, and writes nothing to the store. If
 // the store is in a data folder CheckStore copies it to a temporary folder and reads the copy; no
 // server may run on the data folder meanwhile. The command fsck calls it.
-func CheckStore(ctx context.Context, cfg Config) (checked upkeep.Checked, err error) {
+func CheckStore(ctx context.Context, cfg Config) (checked upkeep.CheckResult, err error) {
 	c, err := cfg.complete()
 	if err != nil {
 		return checked, err

@@ -19,8 +19,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// twoVersions is a group whose things are in two versions, and whose odds are in the older one alone. In the group shared.io
-// the things are shared.
+// twoVersions is a group whose things are in two versions, and whose odds are in the older one
+// alone. In the group shared.io the things are shared.
 func twoVersions() []server.Group {
 	older, newer := meta.GroupVersion{Group: "two.io", Version: "v1alpha1"}, meta.GroupVersion{Group: "two.io", Version: "v1beta1"}
 	shared := meta.GroupVersion{Group: "shared.io", Version: "v1"}
@@ -73,7 +73,8 @@ func resourcesOf(t *testing.T, p *inProcess) (list []string) {
 	return list
 }
 
-// TestChoice turns versions and resources on and off, and looks at what discovery shows, and at what is served.
+// TestChoice turns versions and resources on and off, and looks at what discovery shows, and at
+// what is served.
 func TestChoice(t *testing.T) {
 	const (
 		alphaThings, alphaOdds = "two.io/v1alpha1 things", "two.io/v1alpha1 odds"
@@ -163,7 +164,8 @@ func TestBadChoice(t *testing.T) {
 	}
 }
 
-// TestProfile wants a server for resources of one's own to have no pods, unless they are asked for, and the groups of its user.
+// TestProfile wants a server for resources of one's own to have no pods, unless they are asked for,
+// and the groups of its user.
 func TestProfile(t *testing.T) {
 	kept := []string{"/v1 configmaps", "/v1 events", "/v1 namespaces", "/v1 secrets", "/v1 serviceaccounts",
 		"apiextensions.k8s.io/v1 customresourcedefinitions", "coordination.k8s.io/v1 leases", "events.k8s.io/v1 events",

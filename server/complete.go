@@ -98,6 +98,7 @@ func (c ServingConfig) complete() ServingConfig {
 	setDefault(&c.HTTPPort, NoPort)
 	setDefault(&c.HTTP.MaxStreams, connections.MaxStreams)
 	setDefault(&c.TLS.MinVersion, tls.VersionTLS12)
+	c.TLS.Signing = c.TLS.Signing.Complete()
 	return c
 }
 
@@ -207,7 +208,7 @@ func (c *StorageConfig) validate() error {
 // settings. Only NoPort and AnyPort are below 0; a port of 0 does not occur, because it stands for
 // the default.
 func (c *ServingConfig) validate() error {
-	var errs []error
+	errs := []error{c.TLS.Signing.Validate()}
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if net.ParseIP(c.BindAddress) == nil {
 		bad("--bind-address %q is no IP address", c.BindAddress)

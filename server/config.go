@@ -206,7 +206,8 @@ type ServingConfig struct {
 	// HTTPPort is the port for plain HTTP: 0 or NoPort means none, AnyPort a free one. Its requests
 	// pass the same filters as those of the secure port, but clients cannot show certificates.
 	HTTPPort int
-	// TLS sets the serving certificate and the parameters of TLS on the secure port.
+	// TLS sets the serving certificate and the parameters of TLS on the secure port, and who signs
+	// the certificates that clients request.
 	TLS identity.TLS
 	// ExternalHostname stands in documents (discovery, the OpenID configuration) as the name of
 	// this server, in place of its address. (--external-hostname)

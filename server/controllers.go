@@ -11,6 +11,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/holdings"
@@ -28,15 +29,15 @@ func (s *Server) resourceOfKind(gvk meta.GroupVersionKind) (resource meta.GroupV
 
 // addControllers adds one post-start hook that starts the selected controllers. If other servers
 // may share the store (shared), the servers elect one among them, and the controllers run only
-// there. A controller is left out if this server does not serve its resources, or cannot sign the
-// tokens that it makes.
-func (s *Server) addControllers(selection []string, shared bool) error {
+// there. A controller is left out if this server does not serve its resources, or cannot sign what
+// it makes. may answers what users may do.
+func (s *Server) addControllers(selection []string, shared bool, may request.Authorizer) error {
 	var steady, yielding []controllerEntry
 	for _, c := range controllerSet {
 		switch {
 		case !selected(selection, c.name) ||
 			slices.ContainsFunc(c.needs, func(gr meta.GroupResource) bool { return s.Store(gr) == nil }),
-			c.signs && !s.identity.Accounts.SignsLegacy():
+			c.signs != nil && !c.signs(s.identity):
 		case c.yields:
 			yielding = append(yielding, c)
 		default:
@@ -48,8 +49,8 @@ func (s *Server) addControllers(selection []string, shared bool) error {
 	}
 	run := func(ctx context.Context) {
 		var wg sync.WaitGroup
-		wg.Go(func() { s.runControllers(ctx, steady) })
-		wg.Go(func() { s.whileNoManager(ctx, func(ctx context.Context) { s.runControllers(ctx, yielding) }) })
+		wg.Go(func() { s.runControllers(ctx, steady, may) })
+		wg.Go(func() { s.whileNoManager(ctx, func(ctx context.Context) { s.runControllers(ctx, yielding, may) }) })
 		wg.Wait()
 	}
 	return s.AddPostStartHook(Hook{Name: "start-controllers", Run: func(context.Context, *Server) error {
@@ -66,11 +67,11 @@ func (s *Server) addControllers(selection []string, shared bool) error {
 
 // runControllers runs the controllers of list until ctx ends. They share informers, so that each
 // resource is watched once.
-func (s *Server) runControllers(ctx context.Context, list []controllerEntry) {
+func (s *Server) runControllers(ctx context.Context, list []controllerEntry, may request.Authorizer) {
 	in, held := controller.NewInformers(ctx, s.client, s.loopLog("informers")), s.holdings()
 	var wg sync.WaitGroup
 	for _, c := range list {
-		wg.Go(func() { c.make(controllerEnv{s, in, held, s.loopLog(c.name)}).Run(ctx) })
+		wg.Go(func() { c.make(controllerEnv{s, in, held, may, s.loopLog(c.name)}).Run(ctx) })
 	}
 	wg.Wait()
 	in.Wait()

@@ -11,14 +11,19 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/registry/core"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/holdings"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/loops/accounts"
+	"github.com/coracle-project/coracle/server/loops/csr"
 	endpointloops "github.com/coracle-project/coracle/server/loops/endpoints"
 	"github.com/coracle-project/coracle/server/loops/ownership"
 	podloops "github.com/coracle-project/coracle/server/loops/pods"
 	serviceloops "github.com/coracle-project/coracle/server/loops/services"
+	"github.com/coracle-project/coracle/server/loops/typechecks"
 	volumeloops "github.com/coracle-project/coracle/server/loops/volumes"
 	"github.com/coracle-project/coracle/server/quotas"
 )
@@ -31,8 +36,10 @@ type controllerEntry struct {
 	// kube-controller-manager runs. Controllers without yields belong to the API itself and always
 	// run.
 	yields bool
-	signs  bool // a server whose service account key is in an external signer does not run it
-	make   func(e controllerEnv) runner
+	// signs reports whether the server has the key by which the controller signs, and may run it;
+	// nil: the controller signs nothing.
+	signs func(id *identity.Identity) bool
+	make  func(e controllerEnv) runner
 }
 
 // controllerEnv is what a controller is made from. Controllers share state only by the informers.
@@ -40,6 +47,7 @@ type controllerEnv struct {
 	*Server
 	in   *controller.Informers
 	held *holdings.Holdings
+	may  request.Authorizer
 	log  *zap.Logger
 }
 
@@ -88,11 +96,41 @@ var controllerSet = []controllerEntry{
 		name:   "serviceaccount-token-controller",
 		short:  "serviceaccount-token",
 		yields: true,
-		signs:  true,
+		signs:  func(id *identity.Identity) bool { return id.Accounts.SignsLegacy() }, // not with an external signer
 		needs:  []meta.GroupResource{serviceAccounts, secrets},
 		make: func(e controllerEnv) runner {
 			return &accounts.AccountTokens{Informers: e.in, CA: e.CA, Sign: e.identity.Accounts.SignLegacy, Log: e.log}
 		},
+	},
+	{
+		name:   "certificatesigningrequest-approving-controller",
+		short:  "csrapproving",
+		yields: true,
+		needs:  []meta.GroupResource{signingRequests},
+		make: func(e controllerEnv) runner {
+			return &csr.Approver{Informers: e.in, Allowed: e.mayCreateRequest, Log: e.log}
+		},
+	},
+	{
+		name: "certificatesigningrequest-signing-controller", short: "csrsigning", yields: true,
+		signs: func(id *identity.Identity) bool { return id.Signers.Any() },
+		needs: []meta.GroupResource{signingRequests},
+		make: func(e controllerEnv) runner {
+			signers := e.identity.Signers
+			return &csr.Signer{Informers: e.in, Authority: signers.Authority, Longest: signers.Longest, Log: e.log}
+		},
+	},
+	{
+		name:   "certificatesigningrequest-cleaner-controller",
+		short:  "csrcleaner",
+		yields: true,
+		needs:  []meta.GroupResource{signingRequests},
+		make:   func(e controllerEnv) runner { return &csr.Cleaner{Informers: e.in, Log: e.log} },
+	},
+	{
+		name: "validatingadmissionpolicy-status-controller", yields: true,
+		needs: []meta.GroupResource{{Group: "admissionregistration.k8s.io", Resource: "validatingadmissionpolicies"}},
+		make:  func(e controllerEnv) runner { return &typechecks.Loop{Client: e.client, Log: e.log} },
 	},
 	{
 		name: "resourcequota-controller", short: "resourcequota", yields: true,
@@ -190,3 +228,18 @@ var controllerSet = []controllerEntry{
 // maxEndedPods is the number of ended Pods above which the oldest are deleted, as by default in
 // kube-controller-manager. (--terminated-pod-gc-threshold)
 const maxEndedPods = 12500
+
+// mayCreateRequest reports whether the user who made a CertificateSigningRequest may create a
+// subresource of such requests. It asks what a SubjectAccessReview of the user would ask.
+func (e controllerEnv) mayCreateRequest(ctx context.Context, spec *certificatesv1.CertificateSigningRequestSpec,
+	subresource string) bool {
+	user := &request.User{Name: spec.Username, UID: spec.UID, Groups: spec.Groups, Extra: map[string][]string{}}
+	for key, values := range spec.Extra {
+		user.Extra[key] = values
+	}
+	decision, _, _ := e.may.Authorize(ctx, &request.Attributes{
+		User: user, Verb: "create", IsResource: true, Group: signingRequests.Group, Version: "*",
+		Resource: signingRequests.Resource, Subresource: subresource,
+	})
+	return decision == request.Allow
+}

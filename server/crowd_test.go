@@ -16,8 +16,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestResourcesUnderLoad installs, replaces and removes resources while requests of all sorts run. What is replaced is
-// always there, and what discovery or OpenAPI shows is served.
+// TestResourcesUnderLoad installs, replaces and removes resources while requests of all sorts run.
+// What is replaced is always there, and what discovery or OpenAPI shows is served.
 func TestResourcesUnderLoad(t *testing.T) {
 	p := newInProcess(t, withKinds(4))
 	p.install(widgets("test0.io", "widgets"))
@@ -75,7 +75,8 @@ func TestResourcesUnderLoad(t *testing.T) {
 	readers.Wait()
 }
 
-// watchBriefly watches until the first event, and fails the test if the watch ends with an ERROR event.
+// watchBriefly watches until the first event, and fails the test if the watch ends with an ERROR
+// event.
 func (p *inProcess) watchBriefly(path string) {
 	ctx, cancel := context.WithCancel(p.TB.Context())
 	defer cancel()

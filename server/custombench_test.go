@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// customVerbs are requests to custom resources, each beside the same to config maps with the same data. allocs is its ceiling.
+// customVerbs are requests to custom resources, each beside the same to config maps with the same
+// data. allocs is its ceiling.
 var customVerbs = []struct {
 	name   string
 	allocs float64

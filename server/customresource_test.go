@@ -29,7 +29,8 @@ func kites(t testing.TB, versions string) registry.Resource {
 	return res
 }
 
-// kiteVersion is a version whose objects have the given fields, with more of what a version may say.
+// kiteVersion is a version whose objects have the given fields, with more of what a version may
+// say.
 func kiteVersion(name, fields string, storage bool, more string) string {
 	return fmt.Sprintf(`{"name":%q,"served":true,"storage":%t,"schema":{"openAPIV3Schema":{"type":"object","properties":{%s}}}%s}`,
 		name, storage, fields, more)
@@ -41,8 +42,8 @@ const (
 	merge     = "application/merge-patch+json"
 )
 
-// TestCustomDefaultsOnRead: what was stored by an earlier schema is shown by the present one, in the forms of all reads, and is not
-// written.
+// TestCustomDefaultsOnRead: what was stored by an earlier schema is shown by the present one, in
+// the forms of all reads, and is not written.
 func TestCustomDefaultsOnRead(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object","properties":{"tail":{"type":"string"},"old":{"type":"integer"}}}`, true, "")))
@@ -72,7 +73,8 @@ func TestCustomDefaultsOnRead(t *testing.T) {
 			t.Errorf("event: %s: got %v, want %v", path, got, want)
 		}
 	}
-	// A change of something else stores what has been shown: no change of the content, for whoever counts.
+	// A change of something else stores what has been shown: no change of the content, for whoever
+	// counts.
 	h.want(200, "PATCH", kitesV1+"/a", `{"metadata":{"labels":{"x":"y"}}}`, map[string]any{"spec.tail": "long", "metadata.generation": 1}, "Content-Type", merge)
 	h.want(200, "GET", kitesV1+"?fieldSelector=spec.tail%3Dlong", "", map[string]any{"items.0.metadata.labels.x": "y"})
 }
@@ -134,7 +136,8 @@ func TestCustomScale(t *testing.T) {
 	h.want(405, "DELETE", kitesV1+"/a/scale/more", "", nil)
 }
 
-// TestCustomOwnersForgotten: what kube-apiserver cannot compare makes it forget who owns what; the write itself is fine.
+// TestCustomOwnersForgotten: what kube-apiserver cannot compare makes it forget who owns what; the
+// write itself is fine.
 func TestCustomOwnersForgotten(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	status := `"spec":{"type":"object","properties":{"a":{"type":"integer"}}},"status":{"type":"object","properties":{"on":{"type":"boolean"}}}`
@@ -202,7 +205,8 @@ func TestCustomOwnersElsewhere(t *testing.T) {
 		map[string]any{"metadata.labels.l": "3"}, "Content-Type", applied)
 }
 
-// TestCustomMethods: what custom resources make of methods is their own. They look at the verb, and no further.
+// TestCustomMethods: what custom resources make of methods is their own. They look at the verb, and
+// no further.
 func TestCustomMethods(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object"},"status":{"type":"object","properties":{"up":{"type":"boolean"}}}`, true,

@@ -20,8 +20,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestDataDirIsPrivate starts servers on each engine, several times because what they keep is made at once, and looks at
-// the modes of all files. The umask forbids nothing.
+// TestDataDirIsPrivate starts servers on each engine, several times because what they keep is made
+// at once, and looks at the modes of all files. The umask forbids nothing.
 func TestDataDirIsPrivate(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
@@ -93,7 +93,8 @@ func TestOpenDataDir(t *testing.T) {
 	}
 }
 
-// TestUnreadableFileIsLogged starts a server over a file that is no YAML and a link that leads out of the folder.
+// TestUnreadableFileIsLogged starts a server over a file that is no YAML and a link that leads out
+// of the folder.
 func TestUnreadableFileIsLogged(t *testing.T) {
 	dir := t.TempDir()
 	broken, link := filepath.Join(dir, "objects/registry/broken.yaml"), filepath.Join(dir, "objects/registry/link.yaml")

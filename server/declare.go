@@ -114,7 +114,7 @@ func (a *assembly) makeResources() error {
 	a.resources = generic.NewResources(generic.Needs{
 		Table: a.table, Backends: backing.NewBackends(a.store, common, a.metrics.unreadable, a.Log),
 		Reviews:    a.store.Reviewer,
-		Compatible: minor, Forget: a.metrics.forget, Run: a.work.Run, Longest: a.Limits.longest(), Log: a.Log,
+		Compatible: minor, ForgetMetrics: a.metrics.forget, Run: a.work.Run, Longest: a.Limits.longest(), Log: a.Log,
 	})
 	a.ends.push(func() error {
 		a.table.Close()
@@ -130,21 +130,21 @@ func (a *assembly) makeResources() error {
 // CustomResourceDefinitions and the resources that they define.
 func (a *assembly) makeDefinitions() (err error) {
 	a.definitions, err = definitions.New(definitions.Needs{
-		Host:      a.resources,
-		Backend:   a.resources.Backends().Main(),
-		Router:    a.router,
-		Discovery: a.discovery,
-		Before:    a.serves,
-		Shared:    a.Storage.shared(),
-		Resolve:   a.resolve,
-		Flawed:    a.metrics.flaws.webhooks,
-		Metrics:   a.registry,
+		Host:          a.resources,
+		Backend:       a.resources.Backends().Main(),
+		Router:        a.router,
+		Discovery:     a.discovery,
+		ServedEarlier: a.serves,
+		Shared:        a.Storage.shared(),
+		Resolve:       a.resolve,
+		Flawed:        a.metrics.flaws.webhooks,
+		Metrics:       a.registry,
 	})
 	return err
 }
 
-// serves implements definitions.Before: it reports whether the core or the aggregator serves a
-// group.
+// serves implements definitions.ServedEarlier: it reports whether the core or the aggregator serves
+// a group.
 func (a *assembly) serves(group string) bool {
 	return a.on.Core.REST.Serves(group) || group == apiServices.Group
 }
@@ -164,7 +164,7 @@ func (a *assembly) makeServers() error {
 // makeLife makes the health checks, and the life that Run goes through from start to shutdown.
 func (a *assembly) makeLife() error {
 	alive, err := health.New(health.Needs{
-		Paths: a.on.Core.Paths, Store: a.store, Timeouts: a.Storage.Timeouts, Lenient: a.Serving.LivezGrace,
+		Paths: a.on.Core.Paths, Store: a.store, Timeouts: a.Storage.Timeouts, LivezGracePeriod: a.Serving.LivezGrace,
 		Started: processStart, Log: a.Log,
 	})
 	a.life = newLife(a.Shutdown, alive, a.work, &a.ends)

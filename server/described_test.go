@@ -22,7 +22,8 @@ type describedModel struct {
 	Properties  map[string]struct{ Description string }
 }
 
-// TestEverythingIsDescribed: kubectl explain has something to say of each model and each field of all groups.
+// TestEverythingIsDescribed: kubectl explain has something to say of each model and each field of
+// all groups.
 func TestEverythingIsDescribed(t *testing.T) {
 	p := newInProcess(t)
 	read := func(path string) (d described) {

@@ -96,7 +96,8 @@ func (e *encrypted) rewrite(name string) {
 	}
 }
 
-// TestEncryptionReload takes up configurations: with another key, with mistakes, without the first key, and with it again.
+// TestEncryptionReload takes up configurations: with another key, with mistakes, without the first
+// key, and with it again.
 func TestEncryptionReload(t *testing.T) {
 	t.Parallel()
 	core, logged := observer.New(zapcore.ErrorLevel)
@@ -192,7 +193,8 @@ func TestKMS(t *testing.T) {
 		t.Errorf("x on another server: %d %s", code, body)
 	}
 
-	// The plugin goes. What a server that starts now would have to read is not there yet, and comes with the plugin.
+	// The plugin goes. What a server that starts now would have to read is not there yet, and comes
+	// with the plugin.
 	stop()
 	late := startEncrypted(t, func(c *server.Config) { c.Storage.Store = &lent{Store: e.store}; c.Controllers = []string{} }, kmsProvider("first", first))
 	if code, body := do(t, late.Server, "GET", secretsPath+"/x", ""); code < 500 {
@@ -265,7 +267,8 @@ func TestEncryptionRefused(t *testing.T) {
 	for want, c := range map[string]server.StorageConfig{
 		"--encryption-provider-config-automatic-reload must be set with --encryption-provider-config": {EncryptionReload: true},
 		"KMSv1 is deprecated": {EncryptionConfigFile: file},
-		// A plugin that is away is no reason not to start; what has begun for it ends when there is another.
+		// A plugin that is away is no reason not to start; what has begun for it ends when there is
+		// another.
 		"no answer from [http://127.0.0.1:1]": {EncryptionConfigFile: away, InitTimeout: 100 * time.Millisecond,
 			Overrides: []server.StorageOverride{{Resource: meta.GroupResource{Resource: "pods"}, Servers: []string{"http://127.0.0.1:1"}}}},
 		"error reading encryption provider configuration file": {EncryptionConfigFile: file + "2"},

@@ -166,8 +166,8 @@ func TestEvictionDryRun(t *testing.T) {
 	}
 }
 
-// TestTwoEvictors has two servers evict the pods of one budget as fast as they can: it is charged for each that goes, and for no
-// more than it allows.
+// TestTwoEvictors has two servers evict the pods of one budget as fast as they can: it is charged
+// for each that goes, and for no more than it allows.
 func TestTwoEvictors(t *testing.T) {
 	const allowed, pods, workers = 100, 120, 4
 	store := memory.New(memory.Config{})
@@ -204,8 +204,8 @@ func TestTwoEvictors(t *testing.T) {
 	}
 }
 
-// TestChargeIsGivenBack changes a pod between the charge for it and its deletion, which is refused then: the budget is as it was. If
-// somebody has been at the budget meanwhile, it is left alone.
+// TestChargeIsGivenBack changes a pod between the charge for it and its deletion, which is refused
+// then: the budget is as it was. If somebody has been at the budget meanwhile, it is left alone.
 func TestChargeIsGivenBack(t *testing.T) {
 	for _, touched := range []bool{false, true} {
 		store := &lent{Store: memory.New(memory.Config{})}

@@ -153,8 +153,8 @@ func TestExternalSigner(t *testing.T) {
 		t.Errorf("a token for longer than the plugin allows: %s", answer)
 	}
 
-	// Another key signs: it is fetched when it is met. The one before goes, and with it what it has signed.
-	// Unknown keys have keys fetched once a second.
+	// Another key signs: it is fetched when it is met. The one before goes, and with it what it has
+	// signed. Unknown keys have keys fetched once a second.
 	next := func() (token string) {
 		t.Helper()
 		eventually(t, "a token by another key holds", func() bool {
@@ -207,7 +207,8 @@ func TestExternalSigner(t *testing.T) {
 	}
 }
 
-// TestExternalSignerRefresh fetches keys when the plugin says, and goes on with the last ones while it cannot.
+// TestExternalSignerRefresh fetches keys when the plugin says, and goes on with the last ones while
+// it cannot.
 func TestExternalSignerRefresh(t *testing.T) {
 	t.Parallel()
 	plugin := newSignerPlugin(t)
@@ -229,7 +230,8 @@ func TestExternalSignerRefresh(t *testing.T) {
 	}
 }
 
-// TestExternalSignerLeft has a server fail that is connected to its signer: no connection is left, which TestMain would see.
+// TestExternalSignerLeft has a server fail that is connected to its signer: no connection is left,
+// which TestMain would see.
 func TestExternalSignerLeft(t *testing.T) {
 	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
 		Serving:        server.ServingConfig{TLS: identity.TLS{CertFile: "none", KeyFile: "none"}},

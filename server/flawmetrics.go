@@ -20,9 +20,9 @@ func newFlawMetrics(reg prometheus.Registerer) (*flawMetrics, error) {
 	of := func(whom, prefix string) func(callout.Flaw) {
 		counters := [...]prometheus.Counter{
 			callout.NoNames: prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "x509_missing_san_total",
-				Help: "Requests to " + whom + " whose certificates say whose they are in the common name of the subject alone."}),
+				Help: "Number of requests to " + whom + " whose certificate has no subject alternative name."}),
 			callout.SHA1: prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "x509_insecure_sha1_total",
-				Help: "Requests to " + whom + " whose certificates are signed over a SHA-1 hash."}),
+				Help: "Number of requests to " + whom + " whose certificate has a SHA-1 signature."}),
 		}
 		for _, c := range counters {
 			errs = append(errs, reg.Register(c))

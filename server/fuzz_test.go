@@ -22,8 +22,8 @@ func newTarget(f *testing.F) *inProcess {
 	return p
 }
 
-// faulty reports whether an answer is that of a panic, or any other fault of the server's. Unavailable and busy
-// servers, and timeouts, are none.
+// faulty reports whether an answer is that of a panic, or any other fault of the server's.
+// Unavailable and busy servers, and timeouts, are none.
 func faulty(w *httptest.ResponseRecorder) bool {
 	return w.Code == http.StatusInternalServerError && !strings.Contains(w.Body.String(), "unable to determine kind and namespace")
 }
@@ -181,7 +181,8 @@ func (p *inProcess) putBack() {
 	}
 }
 
-// wantOwners wants an object, if it is there, to be readable, with managedFields that the server can read.
+// wantOwners wants an object, if it is there, to be readable, with managedFields that the server
+// can read.
 func (p *inProcess) wantOwners(name string) {
 	p.TB.Helper()
 	code, body := p.do("GET", pods+"/"+name, "")

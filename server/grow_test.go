@@ -217,8 +217,8 @@ func TestGrownKind(t *testing.T) {
 func usesOldYachts(t *testing.T, p *inProcess, store storage.Store) {
 	t.Helper()
 	before := storedYacht(t, store, "plain")
-	// The default of v1alpha1 has been there when the yacht was stored, and v1alpha1 has no sail: what
-	// it lacks no other version adds.
+	// The default of v1alpha1 has been there when the yacht was stored, and v1alpha1 has no sail:
+	// what it lacks no other version adds.
 	wantYacht(t, "get", p.yacht(http.StatusOK, "GET", "v1", "/plain", ""), "color=tarred", "sail=", "colour=")
 	wantYacht(t, "get v1beta1", p.yacht(http.StatusOK, "GET", "v1beta1", "/red", ""), "color=red", "apiVersion=yachts.example.com/v1beta1")
 	if list := p.yacht(http.StatusOK, "GET", "v1", "?fieldSelector=color=tarred", "")["items"].([]any); len(list) != 1 {

@@ -135,10 +135,10 @@ func TestWrongFiles(t *testing.T) {
 		"type":      {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: type\ndata: 5\n", "cannot unmarshal number into Go struct field ConfigMap.data"},
 		"kind":      {"apiVersion: v1\nkind: Secret\nmetadata:\n  name: kind\n", `the kind "Secret"`},
 		"version":   {"apiVersion: v2\nkind: ConfigMap\nmetadata:\n  name: version\n", `version "v2"`},
-		"name":      {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n", `metadata.name is "other", in the place of "name"`},
-		"nameless":  {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  labels: {a: b}\n", `metadata.name is "", in the place of "nameless"`},
-		"namespace": {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: namespace\n  namespace: else\n", `metadata.namespace is "else", in the place of "ns"`},
-		"deep/er":   {fmt.Sprintf(mapFile, "er", "v"), "not the place of an object of configmaps"},
+		"name":      {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: other\n", `metadata.name is "other", but the key has "name"`},
+		"nameless":  {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  labels: {a: b}\n", `metadata.name is "", but the key has "nameless"`},
+		"namespace": {"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: namespace\n  namespace: else\n", `metadata.namespace is "else", but the key has "ns"`},
+		"deep/er":   {fmt.Sprintf(mapFile, "er", "v"), "not the key of an object of configmaps"},
 	}
 	for _, when := range []string{"at the start", "later"} {
 		t.Run(when, func(t *testing.T) {
@@ -189,8 +189,9 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
-// TestHandmadeIdentity: a file without uid, creation time and namespace gets them, keeps them through edits, restarts and
-// updates, and is left as it was. Another file of the same name gets others.
+// TestHandmadeIdentity: a file without uid, creation time and namespace gets them, keeps them
+// through edits, restarts and updates, and is left as it was. Another file of the same name gets
+// others.
 func TestHandmadeIdentity(t *testing.T) {
 	f := newFolder(t)
 	content := "# mine\n" + fmt.Sprintf(mapFile, "m", "v")

@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// Headers, path and query included, may have 64 KiB, on every port and in both protocols; net/http adds a little to that.
+// Headers, path and query included, may have 64 KiB, on every port and in both protocols; net/http
+// adds a little to that.
 func TestHeaderLimit(t *testing.T) {
 	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTPPort: server.AnyPort}})
 	roots := &tls.Config{RootCAs: pool(t, s.CAPEM)}
@@ -56,7 +57,8 @@ func TestHeaderLimit(t *testing.T) {
 				req.Header.Set("User-Agent", strings.Repeat("u", r.agent))
 				resp, err := transport.RoundTrip(req)
 				if err != nil {
-					// The client has been told the limit of HTTP/2, or could not write all of what nobody reads.
+					// The client has been told the limit of HTTP/2, or could not write all of what
+					// nobody reads.
 					if r.code != 0 {
 						t.Errorf("%s: got %v, want %d", r.name, err, r.code)
 					}
@@ -76,7 +78,8 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// A client of HTTP/2 is told the limit. One that does not heed it loses its connection, or gets a 431 if it is over by little.
+// A client of HTTP/2 is told the limit. One that does not heed it loses its connection, or gets a
+// 431 if it is over by little.
 func TestHeaderLimitHTTP2(t *testing.T) {
 	s := servertest.Start(t)
 	f := dialFrames(t, s.Server.Address().String(), 1<<20)

@@ -84,7 +84,8 @@ func (p *tokenIssuer) token(name string, groups ...string) string {
 	return text + "." + inBase64(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
 }
 
-// TestIssuers has the server believe tokens of an issuer that its configuration names, and of another when that changes.
+// TestIssuers has the server believe tokens of an issuer that its configuration names, and of
+// another when that changes.
 func TestIssuers(t *testing.T) {
 	t.Parallel()
 	first, second := newTokenIssuer(t), newTokenIssuer(t)

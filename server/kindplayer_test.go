@@ -92,7 +92,8 @@ func (k *player) changeStatus(obj map[string]any, status any) {
 	k.holds(changed, map[string]any{"status": status})
 }
 
-// readAndWriteBack reads the object in every form, in every version, and sends it back: that changes nothing.
+// readAndWriteBack reads the object in every form, in every version, and sends it back: that
+// changes nothing.
 func (k *player) readAndWriteBack() {
 	_, first := k.do("GET", k.item, "")
 	name := k.item[len(k.r.paths[0]):]

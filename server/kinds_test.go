@@ -53,7 +53,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// playedResource is a resource whose objects are stored, with the other versions and groups in which they are served.
+// playedResource is a resource whose objects are stored, with the other versions and groups in
+// which they are served.
 type playedResource struct {
 	meta.GroupResource
 	paths []string // of its collections, in the namespace "ns" if it has any; the most preferred first

@@ -67,7 +67,8 @@ func fieldsOf(message []byte) map[int]string {
 	return all
 }
 
-// kmsPlugin is an example of a KMS plugin: it encrypts with AES-GCM, by keys that it makes of their names.
+// kmsPlugin is an example of a KMS plugin: it encrypts with AES-GCM, by keys that it makes of their
+// names.
 type kmsPlugin struct {
 	mu      sync.Mutex
 	key     string

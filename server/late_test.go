@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// Kayak and NarrowKayak are a kind in two versions whose Go types the server's scheme has never heard of.
+// Kayak and NarrowKayak are a kind in two versions whose Go types the server's scheme has never
+// heard of.
 type Kayak struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -57,7 +58,8 @@ func kayaks(t *testing.T) registry.Resource {
 	})
 }
 
-// TestLateGoType installs a kind with Go types while the server runs: it has all that the kinds of before have.
+// TestLateGoType installs a kind with Go types while the server runs: it has all that the kinds of
+// before have.
 func TestLateGoType(t *testing.T) {
 	p := newInProcess(t)
 	if err := p.Install(p.Core, server.Group{Name: "kayaks.example.com", Resources: []registry.Resource{kayaks(t)}}); err != nil {

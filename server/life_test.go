@@ -82,7 +82,8 @@ func get(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// TestOrderOfTheEnd follows a server on its way down: hooks, a watch, a request under way, controllers, the store.
+// TestOrderOfTheEnd follows a server on its way down: hooks, a watch, a request under way,
+// controllers, the store.
 func TestOrderOfTheEnd(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	j := &journal{}
@@ -178,7 +179,8 @@ func TestOrderOfTheEnd(t *testing.T) {
 	}
 }
 
-// TestRefuseNew: a server that is to refuse requests on its way down listens until those under way are served.
+// TestRefuseNew: a server that is to refuse requests on its way down listens until those under way
+// are served.
 func TestRefuseNew(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	begun, finish := make(chan struct{}), make(chan struct{})
@@ -484,7 +486,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestWatchOutlivesRequests keeps a watch open past the timeout of answers, on a server whose requests may take a moment only.
+// TestWatchOutlivesRequests keeps a watch open past the timeout of answers, on a server whose
+// requests may take a moment only.
 func TestWatchOutlivesRequests(t *testing.T) {
 	const timeout = time.Second / 2 // enough for the server's own requests, and for the watch to begin, on a busy machine
 	s := servertest.Start(t, server.Config{Limits: server.LimitsConfig{RequestTimeout: timeout}})

@@ -153,8 +153,8 @@ func run(t *testing.T, cfg server.Config) (s *server.Server, stop func()) {
 	}
 }
 
-// TestClientEndsWithTheServer ends a server quickly whose controllers watch, and whose other work has a watch open that waits, and
-// finds nothing to warn of. Its client fails from then on.
+// TestClientEndsWithTheServer ends a server quickly whose controllers watch, and whose other work
+// has a watch open that waits, and finds nothing to warn of. Its client fails from then on.
 func TestClientEndsWithTheServer(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()

@@ -24,7 +24,8 @@ const (
 	dropping  = ";drop=metadata.managedFields"
 )
 
-// storedPod is a pod as it is stored, with what a controller and a kubelet own of it if it is owned.
+// storedPod is a pod as it is stored, with what a controller and a kubelet own of it if it is
+// owned.
 func storedPod(name string, owned bool) string {
 	owners := ""
 	if owned {
@@ -74,7 +75,8 @@ func withPods(tb testing.TB, pods map[string]string) (*inProcess, storage.Store)
 	return newInProcess(tb, func(c *server.Config) { c.Storage = server.StorageConfig{Store: store} }), store
 }
 
-// disowned takes managedFields out of all metadata in a tree of JSON, and reports whether there were any.
+// disowned takes managedFields out of all metadata in a tree of JSON, and reports whether there
+// were any.
 func disowned(tree any) (found bool) {
 	switch v := tree.(type) {
 	case []any:
@@ -166,7 +168,8 @@ func TestDropManagedFields(t *testing.T) {
 	wantDropped(t, "watch", with(), without())
 }
 
-// follower is a client of a watch that says when the initial events have come, and leaves when one came that has "changed" in it.
+// follower is a client of a watch that says when the initial events have come, and leaves when one
+// came that has "changed" in it.
 type follower struct {
 	*httptest.ResponseRecorder
 	came, leave func()
@@ -182,7 +185,8 @@ func (f *follower) Write(b []byte) (int, error) {
 	return f.ResponseRecorder.Write(b)
 }
 
-// follow watches pods, waits for the initial events, and returns what waits for the end and returns all events as an array.
+// follow watches pods, waits for the initial events, and returns what waits for the end and returns
+// all events as an array.
 func (p *inProcess) follow(accept string) (events func() string) {
 	ctx, leave := context.WithCancel(p.TB.Context())
 	came, left := make(chan struct{}), make(chan struct{})
@@ -202,7 +206,8 @@ func (p *inProcess) follow(accept string) (events func() string) {
 	}
 }
 
-// BenchmarkDropManagedFields lists 1,000 pods, with managedFields and without, as they are and without.
+// BenchmarkDropManagedFields lists 1,000 pods, with managedFields and without, as they are and
+// without.
 func BenchmarkDropManagedFields(b *testing.B) {
 	for _, owned := range []bool{true, false} {
 		pods := map[string]string{}

@@ -12,8 +12,8 @@ import (
 // maxAnswer is how long the answer to a request with many mistakes may be, in bytes.
 const maxAnswer = 512 << 10
 
-// TestManyMistakes sends bodies in which nearly everything is wrong: the answer tells of the first mistakes, that there
-// are more, and costs little more than reading the body.
+// TestManyMistakes sends bodies in which nearly everything is wrong: the answer tells of the first
+// mistakes, that there are more, and costs little more than reading the body.
 func TestManyMistakes(t *testing.T) {
 	p := newInProcess(t)
 	p.mustDo("POST", maps, configMap("a", "v"))
@@ -63,7 +63,8 @@ func TestManyMistakes(t *testing.T) {
 	}
 }
 
-// TestManyWarnings sends bodies that are right, and give rise to as many warnings as there is room for.
+// TestManyWarnings sends bodies that are right, and give rise to as many warnings as there is room
+// for.
 func TestManyWarnings(t *testing.T) {
 	p := newInProcess(t)
 	const pods = "/api/v1/namespaces/ns/pods"

@@ -20,8 +20,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// What checking an object with many mistakes may come to: errors or warnings of one check (which is made of several, each
-// with a bound of its own), bytes allocated by all checks, and bytes of an answer.
+// What checking an object with many mistakes may come to: errors or warnings of one check (which is
+// made of several, each with a bound of its own), bytes allocated by all checks, and bytes of an
+// answer.
 const (
 	manyMistakes     = 600
 	maxFound         = manyMistakes - 100
@@ -29,12 +30,13 @@ const (
 	maxInvalidAnswer = 256 << 10
 )
 
-// TestValidatorsStop gives every kind that is served objects in which one list or map is long and all its elements are
-// wrong, for each list and map that the kind has. Whatever checks the object stops when there is enough: a validator that
-// goes on, by a loop over what a client has sent instead of field.Each or field.Entries, fails here.
+// TestValidatorsStop gives every kind that is served objects in which one list or map is long and
+// all its elements are wrong, for each list and map that the kind has. Whatever checks the object
+// stops when there is enough: a validator that goes on, by a loop over what a client has sent
+// instead of field.Each or field.Entries, fails here.
 //
-// Many kinds hold a template of pods, whose lists are most of what there is to do. The rules for it are those of pods, which
-// meet every kind of mistake in each list; a template meets one in each.
+// Many kinds hold a template of pods, whose lists are most of what there is to do. The rules for it
+// are those of pods, which meet every kind of mistake in each list; a template meets one in each.
 func TestValidatorsStop(t *testing.T) {
 	s := scheme.New()
 	groups := coreGroups(APIConfig{}, surroundings{})
@@ -135,7 +137,8 @@ func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty m
 	}
 }
 
-// way leads from an object to one of its lists or maps. Of lists on the way it takes the first element.
+// way leads from an object to one of its lists or maps. Of lists on the way it takes the first
+// element.
 type way []*typeinfo.Field
 
 func (w way) String() string {
@@ -146,7 +149,8 @@ func (w way) String() string {
 	return text
 }
 
-// listsOf returns the ways to all lists and maps of a struct. Types that hold themselves are entered once.
+// listsOf returns the ways to all lists and maps of a struct. Types that hold themselves are
+// entered once.
 func listsOf(t *typeinfo.Type, entered []*typeinfo.Type) (ways []way) {
 	if slices.Contains(entered, t) {
 		return nil
@@ -211,8 +215,8 @@ func long(v reflect.Value, w way, kind mistakeKind) {
 	})
 }
 
-// into hands on the value of type t at v: behind a pointer, or as the only element of lists and maps. A nil t stands for
-// that of v itself.
+// into hands on the value of type t at v: behind a pointer, or as the only element of lists and
+// maps. A nil t stands for that of v itself.
 func into(v reflect.Value, t *typeinfo.Type, pointer bool, do func(reflect.Value)) {
 	if pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -232,7 +236,8 @@ func into(v reflect.Value, t *typeinfo.Type, pointer bool, do func(reflect.Value
 	}
 }
 
-// fill sets all strings and numbers below v, to a depth. Types that hold themselves are entered once.
+// fill sets all strings and numbers below v, to a depth. Types that hold themselves are entered
+// once.
 func (k mistakeKind) fill(v reflect.Value, t *typeinfo.Type, pointer bool, depth int, entered []*typeinfo.Type) {
 	if depth == 0 {
 		return

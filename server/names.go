@@ -26,6 +26,7 @@ var (
 	budgets                   = meta.GroupResource{Group: "policy", Resource: "poddisruptionbudgets"}
 	jobs                      = meta.GroupResource{Group: "batch", Resource: "jobs"}
 	leases                    = meta.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
+	signingRequests           = meta.GroupResource{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}
 	apiServices               = meta.GroupResource{Group: "apiregistration.k8s.io", Resource: "apiservices"}
 	customResourceDefinitions = meta.GroupResource{Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 	priorityClasses           = meta.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}

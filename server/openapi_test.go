@@ -80,8 +80,9 @@ func wantOperations(t *testing.T, document string, ids map[string]string) {
 	}
 }
 
-// What answers may take, in bytes: what stays of the first to /openapi/v3, most of which are compiled types; all that is allocated
-// for it; and what stays when all documents have been asked for in all forms.
+// What answers may take, in bytes: what stays of the first to /openapi/v3, most of which are
+// compiled types; all that is allocated for it; and what stays when all documents have been asked
+// for in all forms.
 const (
 	maxIndexKept  = 2 << 20
 	maxIndexTotal = 14 << 20

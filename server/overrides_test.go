@@ -34,7 +34,8 @@ func (m *moody) Revision(ctx context.Context) (storage.Revision, error) {
 	return m.Store.Revision(ctx)
 }
 
-// TestStorageOverrides keeps config maps and events in one store, and secrets, encrypted, in another.
+// TestStorageOverrides keeps config maps and events in one store, and secrets, encrypted, in
+// another.
 func TestStorageOverrides(t *testing.T) {
 	t.Parallel()
 	main, maps, secret := memory.New(memory.Config{}), &moody{Store: memory.New(memory.Config{})}, memory.New(memory.Config{})

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/server/inspect"
 )
 
-// TestOddPaths asks for paths that no client means, and gets the answers that kube-apiserver has for them.
+// TestOddPaths asks for paths that no client means, and gets the answers that kube-apiserver has
+// for them.
 func TestOddPaths(t *testing.T) {
 	const (
 		text, json = "text/plain; charset=utf-8", "application/json"

@@ -19,7 +19,8 @@ type refused struct {
 	allocs       float64
 }
 
-// refusals are refused before anything is looked up. The first, for comparison, is a read that is served.
+// refusals are refused before anything is looked up. The first, for comparison, is a read that is
+// served.
 var refusals = []refused{
 	{"read", "/api/v1/namespaces/ns", 200, []string{"Authorization", "Bearer admin"}, 20}, // from the store, while namespaces are being loaded
 	{"nobody", "/api/v1/namespaces/kube-system/secrets/admin", 403, nil, 5},
@@ -80,7 +81,8 @@ func BenchmarkRefusal(b *testing.B) {
 	}
 }
 
-// sender returns what sends the request to p. Authenticators take credentials off it, so they come anew each time.
+// sender returns what sends the request to p. Authenticators take credentials off it, so they come
+// anew each time.
 func (q *refused) sender(tb testing.TB, p *inProcess) func() {
 	c := newCaller(p, q.code, "GET", q.target)
 	accept := []string{"*/*"}

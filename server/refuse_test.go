@@ -36,8 +36,9 @@ type refusal struct {
 	bytes, allocs uint64 // allocated
 }
 
-// refuse sends a request until its refusal is cheap enough, but not for ever, and returns the cheapest: pools are emptied,
-// and others allocate meanwhile, which with one processor they seldom come to.
+// refuse sends a request until its refusal is cheap enough, but not for ever, and returns the
+// cheapest: pools are emptied, and others allocate meanwhile, which with one processor they seldom
+// come to.
 func (p *inProcess) refuse(request func() *http.Request, enough func(refusal) bool) (least refusal) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var before, after runtime.MemStats
@@ -57,7 +58,8 @@ func (p *inProcess) refuse(request func() *http.Request, enough func(refusal) bo
 	return least
 }
 
-// nastyRequests are requests of strangers, each with a part as long as one likes. Of a piece %d is a number that counts up.
+// nastyRequests are requests of strangers, each with a part as long as one likes. Of a piece %d is
+// a number that counts up.
 var nastyRequests = []struct {
 	name, method, target string // with %s for the part
 	header               string // that the part is the value of, if target has none
@@ -92,8 +94,8 @@ var nastyRequests = []struct {
 	{"old self", "GET", "/", "Impersonate-User", []string{"a"}},
 }
 
-// What it takes to refuse a stranger does not grow with what there is to refuse: a part of 64 KiB costs what one of 4 KiB
-// does, give or take what a query's parameters take.
+// What it takes to refuse a stranger does not grow with what there is to refuse: a part of 64 KiB
+// costs what one of 4 KiB does, give or take what a query's parameters take.
 func TestRefusalsBounded(t *testing.T) {
 	p := newStrict(t)
 	for _, tt := range nastyRequests {
@@ -167,7 +169,8 @@ func TestRefusalAllocs(t *testing.T) {
 	}
 }
 
-// FuzzRefusal is a stranger with any path, query and header, of any length: the answer is a refusal within a budget.
+// FuzzRefusal is a stranger with any path, query and header, of any length: the answer is a refusal
+// within a budget.
 func FuzzRefusal(f *testing.F) {
 	for _, tt := range nastyRequests {
 		for _, piece := range tt.pieces {
@@ -194,7 +197,8 @@ func FuzzRefusal(f *testing.F) {
 	})
 }
 
-// maxHeader is how long the headers of a request may be, and maxRefusal what a refusal may allocate, in bytes.
+// maxHeader is how long the headers of a request may be, and maxRefusal what a refusal may
+// allocate, in bytes.
 const (
 	maxHeader  = 64 << 10
 	maxRefusal = 256 << 10

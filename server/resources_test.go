@@ -22,7 +22,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// withKinds registers config maps in groups of their own, beside Kubernetes' groups and without resources.
+// withKinds registers config maps in groups of their own, beside Kubernetes' groups and without
+// resources.
 func withKinds(groups int) func(*server.Config) {
 	return func(c *server.Config) {
 		c.API.Core = true
@@ -83,7 +84,8 @@ const (
 
 var widgetsName = meta.GroupResource{Group: "test0.io", Resource: "widgets"}
 
-// TestStoreReadsAreShown: the first read of a resource is answered by the store, since nobody has loaded it.
+// TestStoreReadsAreShown: the first read of a resource is answered by the store, since nobody has
+// loaded it.
 func TestStoreReadsAreShown(t *testing.T) {
 	p := newInProcess(t, withKinds(1))
 	p.install(widgets("test0.io", "widgets"))
@@ -235,8 +237,8 @@ func TestReplaceFails(t *testing.T) {
 	p.check("/apis/test1.io/v1/namespaces/ns/widgets/a", 200, `"name":"a"`)
 }
 
-// TestReplaceWatch keeps a watch through a change of the declaration, and ends it with the resource as if its time were
-// up.
+// TestReplaceWatch keeps a watch through a change of the declaration, and ends it with the resource
+// as if its time were up.
 func TestReplaceWatch(t *testing.T) {
 	p := newInProcess(t, withKinds(1))
 	p.install(widgets("test0.io", "widgets"))
@@ -344,7 +346,8 @@ func TestRemoveAfterReplace(t *testing.T) {
 	<-gone
 }
 
-// TestDynamicLists lists objects without a Go type, as they are stored and converted, whatever their fields are called.
+// TestDynamicLists lists objects without a Go type, as they are stored and converted, whatever
+// their fields are called.
 func TestDynamicLists(t *testing.T) {
 	p := newInProcess(t)
 	k, err := kind.Dynamic{

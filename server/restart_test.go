@@ -14,8 +14,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestRestartChangesNothing restarts servers on the engines that keep what they have. Updates that change nothing make no
-// revision and no event, and lists show items as before: without kind and apiVersion.
+// TestRestartChangesNothing restarts servers on the engines that keep what they have. Updates that
+// change nothing make no revision and no event, and lists show items as before: without kind and
+// apiVersion.
 func TestRestartChangesNothing(t *testing.T) {
 	secret := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	encrypt := filepath.Join(t.TempDir(), "encryption.yaml")

@@ -25,7 +25,7 @@ func TestFilesBeforeTheirResource(t *testing.T) {
 	var uid string
 	for range 2 {
 		f.install(widgets("test0.io", "widgets"))
-		for name, cause := range map[string]string{"kind": `the kind "Secret"`, "name": `metadata.name is "other", in the place of "name"`} {
+		for name, cause := range map[string]string{"kind": `the kind "Secret"`, "name": `metadata.name is "other", but the key has "name"`} {
 			if got := f.said(place + name); len(got) != 1 || !strings.HasPrefix(got[0], "warn ") || !strings.Contains(got[0], cause) {
 				t.Errorf("the log says of %s: %q, want once %q", name, got, cause)
 			}

@@ -11,7 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// Punt is a kind with rules in its tags: one that compares what cannot be compared, and one of a field that there is not.
+// Punt is a kind with rules in its tags: one that compares what cannot be compared, and one of a
+// field that there is not.
 type Punt struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`

@@ -20,8 +20,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
-// boats is a resource that no Go type stands for: in v1 a boat has spec.length, in metres, in v1alpha1 it has spec.feet.
-// All that can be said in a schema is said, and one converter can be made to hang.
+// boats is a resource that no Go type stands for: in v1 a boat has spec.length, in metres, in
+// v1alpha1 it has spec.feet. All that can be said in a schema is said, and one converter can be
+// made to hang.
 type boats struct {
 	hang  atomic.Pointer[chan struct{}] // conversions of the boat "stuck" wait until it is closed
 	limit int                           // the maximum of spec.length
@@ -136,7 +137,8 @@ func (h *harbor) watch(path string, query ...string) func() map[string]any {
 
 func value(v any, path string) any { return quaytest.Value(v, path) }
 
-// load keeps other resources busy until the returned function is called, which reports how much was done.
+// load keeps other resources busy until the returned function is called, which reports how much was
+// done.
 func (h *harbor) load() (stop func() int64) {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	var wg sync.WaitGroup
@@ -160,8 +162,8 @@ func (h *harbor) load() (stop func() int64) {
 	return func() int64 { cancel(); wg.Wait(); return done.Load() }
 }
 
-// TestRuntimeResource adds a resource without a Go type to a server under load, uses it in every way, changes it, and
-// takes it away.
+// TestRuntimeResource adds a resource without a Go type to a server under load, uses it in every
+// way, changes it, and takes it away.
 func TestRuntimeResource(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	stop := h.load()
@@ -243,7 +245,8 @@ func (h *harbor) objects() {
 	}
 }
 
-// conversion lets a converter hang: only who needs its result notices. Others who waited for it would fail at the end of their time.
+// conversion lets a converter hang: only who needs its result notices. Others who waited for it
+// would fail at the end of their time.
 func (h *harbor) conversion(b *boats) {
 	gate := make(chan struct{})
 	b.hang.Store(&gate) // before there is a boat that hangs: a watch that is about to end may still convert it

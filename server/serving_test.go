@@ -22,8 +22,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestCertificatesByName: clients are shown the certificate that is for what they ask for, by exact names before wildcards, and by
-// names of the configuration before those in certificates.
+// TestCertificatesByName: clients are shown the certificate that is for what they ask for, by exact
+// names before wildcards, and by names of the configuration before those in certificates.
 func TestCertificatesByName(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	named := func(name string, names ...string) identity.NamedCertificate {
@@ -76,7 +76,8 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// TestHeaders: who answers stands in each answer, and that browsers shall keep to TLS if that is wanted.
+// TestHeaders: who answers stands in each answer, and that browsers shall keep to TLS if that is
+// wanted.
 func TestHeaders(t *testing.T) {
 	settings := filters.Settings{HSTS: []string{"max-age=7", "preload"}}
 	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{Settings: settings}}})
@@ -95,7 +96,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestGoaway: with the greatest chance one request of fifty has clients connect anew; without one, none.
+// TestGoaway: with the greatest chance one request of fifty has clients connect anew; without one,
+// none.
 func TestGoaway(t *testing.T) {
 	for chance, few := range map[float64]int{0: 0, 0.02: 1} {
 		settings := filters.Settings{GoawayChance: chance}
@@ -143,8 +145,8 @@ func TestSharedPort(t *testing.T) {
 	}
 }
 
-// TestProfilesSocket asks for a profile by the socket, which takes the place of what a killed server has left, but not of one that lives, and ends with
-// the server.
+// TestProfilesSocket asks for a profile by the socket, which takes the place of what a killed
+// server has left, but not of one that lives, and ends with the server.
 func TestProfilesSocket(t *testing.T) {
 	dir, err := os.MkdirTemp("", "s") // the test's own folder may have too long a name for a socket
 	if err != nil {

@@ -49,7 +49,7 @@ func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 			t.Fatal(err)
 		}
 		p := &pipes{connectionstest.NewPipes(), connectionstest.NewPipes(), s}
-		s.listeners.Take(p.secure, p.Pipes)
+		s.listeners.UseListeners(p.secure, p.Pipes)
 		s.listeners.Serve(s.handler)
 		f(t, p)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -221,8 +221,8 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// TestUnreadGivesPlaceBack ends answers that nobody reads: strangers' soon, others with their request, and watches
-// when there is something to be read.
+// TestUnreadGivesPlaceBack ends answers that nobody reads: strangers' soon, others with their
+// request, and watches when there is something to be read.
 func TestUnreadGivesPlaceBack(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
@@ -305,8 +305,8 @@ func TestHugeHeaders(t *testing.T) {
 	})
 }
 
-// TestIdleWatch keeps watches, which have no end but their own, for longer than any answer may take, by HTTP/1 and HTTP/2,
-// whether they have been sent something before or not.
+// TestIdleWatch keeps watches, which have no end but their own, for longer than any answer may
+// take, by HTTP/1 and HTTP/2, whether they have been sent something before or not.
 func TestIdleWatch(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		transport := &http.Transport{

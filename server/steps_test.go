@@ -19,7 +19,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/patch"
 )
 
-// realSpec is the spec of a pod as people write them: two containers with probes, volumes and resources, and one for the start.
+// realSpec is the spec of a pod as people write them: two containers with probes, volumes and
+// resources, and one for the start.
 const realSpec = `{"serviceAccountName":"web","nodeSelector":{"disk":"ssd"},"initContainers":[{"name":"migrate","image":"registry.example.com/shop/web:v1.14.2",` +
 	`"command":["/bin/web","migrate"],"envFrom":[{"secretRef":{"name":"database"}}]}],"containers":[{"name":"web","image":"registry.example.com/shop/web:v1.14.2",` +
 	`"args":["--listen=:8080","--metrics=:9090"],"ports":[{"name":"http","containerPort":8080},{"name":"metrics","containerPort":9090}],` +
@@ -34,8 +35,8 @@ const realSpec = `{"serviceAccountName":"web","nodeSelector":{"disk":"ssd"},"ini
 	`"affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":100,"podAffinityTerm":` +
 	`{"labelSelector":{"matchLabels":{"app":"web"}},"topologyKey":"kubernetes.io/hostname"}}]}}}`
 
-// steps are what a write of an object is made of, apart from the way there and storing, with what each may allocate: what it does
-// now, and a little more.
+// steps are what a write of an object is made of, apart from the way there and storing, with what
+// each may allocate: what it does now, and a little more.
 var steps = []struct {
 	kind   meta.GroupVersionKind
 	body   string

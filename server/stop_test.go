@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestStopsSoon ends a server whose clients keep idle connections: one of HTTP/2, and one by which nothing was asked for. Nobody is
-// waited for.
+// TestStopsSoon ends a server whose clients keep idle connections: one of HTTP/2, and one by which
+// nothing was asked for. Nobody is waited for.
 func TestStopsSoon(t *testing.T) {
 	t.Parallel()
 	var begun time.Time

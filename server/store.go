@@ -126,7 +126,7 @@ func (c *completed) recognize(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	place := standin.Find(waiting, c.Storage.Etcd.Servers, func() {
-		c.Log.Warn("etcd is away", zap.Strings("endpoints", c.Storage.Etcd.Servers),
+		c.Log.Warn("etcd is unreachable", zap.Strings("endpoints", c.Storage.Etcd.Servers),
 			zap.String("reason", "nobody listens"))
 	})
 	c.Storage.InitTimeout = max(patience-time.Since(began), time.Millisecond) // the time that is left for an etcd

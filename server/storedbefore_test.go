@@ -81,7 +81,8 @@ func (o *storedObject) path() string {
 	return base + "/namespaces/ns/" + o.plural
 }
 
-// entry is what is stored of the object under a name. The object with the name "gone" is to be deleted.
+// entry is what is stored of the object under a name. The object with the name "gone" is to be
+// deleted.
 func (o *storedObject) entry(name string, rev storage.Revision) storage.Entry {
 	more := ""
 	if !o.cluster {
@@ -136,7 +137,8 @@ func (k *storedKit) must(method, target, body string, header ...string) string {
 	return answer
 }
 
-// stored is what the store has under a name. untouched wants that to be what it was in the beginning.
+// stored is what the store has under a name. untouched wants that to be what it was in the
+// beginning.
 func (k *storedKit) stored(name string) string {
 	k.t.Helper()
 	e, err := k.store.Get(k.t.Context(), "/registry/"+k.key+name)

@@ -195,7 +195,8 @@ func TestTokenRequests(t *testing.T) {
 	}
 }
 
-// TestTokensInProfile: where there are neither pods nor nodes, a token can be had, and be bound to none.
+// TestTokensInProfile: where there are neither pods nor nodes, a token can be had, and be bound to
+// none.
 func TestTokensInProfile(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly })
 	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
@@ -290,8 +291,8 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// TestTokensInNoLog shows tokens of all kinds, good and bad, and looks for them in the log at its most talkative, in the metrics, and in
-// what they are answered.
+// TestTokensInNoLog shows tokens of all kinds, good and bad, and looks for them in the log at its
+// most talkative, in the metrics, and in what they are answered.
 func TestTokensInNoLog(t *testing.T) {
 	var log lockedBuffer
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewDevelopmentEncoderConfig()), zapcore.AddSync(&log), zapcore.DebugLevel)
@@ -363,7 +364,8 @@ func TestIssuerPaths(t *testing.T) {
 	}
 }
 
-// TestTokenKeyFiles has servers sign with keys of their own, and one of them trust the others' as well.
+// TestTokenKeyFiles has servers sign with keys of their own, and one of them trust the others' as
+// well.
 func TestTokenKeyFiles(t *testing.T) {
 	rs, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

@@ -48,7 +48,8 @@ func tracingFile(t *testing.T, text string) server.ServingConfig {
 	return server.ServingConfig{Debug: inspect.Config{TracingFile: file}}
 }
 
-// TestTracing sends spans of requests: of all, or of those that are sampled by who asks, if that counts for something.
+// TestTracing sends spans of requests: of all, or of those that are sampled by who asks, if that
+// counts for something.
 func TestTracing(t *testing.T) {
 	const trace, path = "0af7651916cd43dd8448eb211c80319c", "/api/v1/namespaces/default/configmaps/a"
 	id, err := hex.DecodeString(trace)

@@ -43,8 +43,9 @@ func masters(t *testing.T) func(*server.Config) {
 
 var asMaster = []string{"Authorization", "Bearer root"}
 
-// TestUnreadableObjects puts garbage into the store of a running server, on each engine: it is named wherever it is in the way,
-// in the log once and in the metrics, stands in nobody else's way, and can be deleted.
+// TestUnreadableObjects puts garbage into the store of a running server, on each engine: it is
+// named wherever it is in the way, in the log once and in the metrics, stands in nobody else's way,
+// and can be deleted.
 func TestUnreadableObjects(t *testing.T) {
 	for engine, open := range map[string]func(dir string) (storage.Store, error){
 		"memory":   func(string) (storage.Store, error) { return memory.New(memory.Config{}), nil },
@@ -112,7 +113,8 @@ func TestUnreadableObjects(t *testing.T) {
 	}
 }
 
-// TestLostKey takes the key that a secret was encrypted with out of the configuration, and puts it back.
+// TestLostKey takes the key that a secret was encrypted with out of the configuration, and puts it
+// back.
 func TestLostKey(t *testing.T) {
 	for _, engine := range []string{server.StorageFile, server.StorageEmbedded} {
 		t.Run(engine, func(t *testing.T) {

@@ -22,7 +22,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestWithoutGarbageCollection deletes an object in ways that leave something to the garbage collector: it is gone at once.
+// TestWithoutGarbageCollection deletes an object in ways that leave something to the garbage
+// collector: it is gone at once.
 func TestWithoutGarbageCollection(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		p := newInProcess(t, func(c *server.Config) { c.API.Without.GarbageCollection = without })
@@ -42,7 +43,8 @@ func TestWithoutGarbageCollection(t *testing.T) {
 	}
 }
 
-// TestWithoutWatchLists refuses watches that are to begin with what there is, in kube-apiserver's words, and lists go on.
+// TestWithoutWatchLists refuses watches that are to begin with what there is, in kube-apiserver's
+// words, and lists go on.
 func TestWithoutWatchLists(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { c.API.Without.WatchLists = true })
 	code, body := p.do("GET", maps+"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "")
@@ -67,7 +69,8 @@ func TestWithoutCompression(t *testing.T) {
 	}
 }
 
-// TestExternalHostname names the server in the document that says where its keys are, and in the one at /api.
+// TestExternalHostname names the server in the document that says where its keys are, and in the
+// one at /api.
 func TestExternalHostname(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { c.Serving.ExternalHostname, c.Serving.SecurePort = "api.example", 7443 })
 	if _, body := p.do("GET", "/.well-known/openid-configuration", ""); !strings.Contains(body, `"jwks_uri":"https://api.example:7443/openid/v1/jwks"`) {

@@ -62,7 +62,7 @@ func fsckCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := untilSignal(cmd.Context())
 			defer stop()
-			var found upkeep.Checked
+			var found upkeep.CheckResult
 			var err error
 			switch stored := cfg.DataDir != "" || len(cfg.Storage.Etcd.Servers) > 0; {
 			case stored && cmd.Flags().Changed("kubeconfig"):

@@ -59,7 +59,7 @@ func TestInterruptedStart(t *testing.T) {
 	var lines []string
 	for p.log.Scan() {
 		lines = append(lines, p.log.Text())
-		if strings.Contains(p.log.Text(), "etcd is away") {
+		if strings.Contains(p.log.Text(), "etcd is unreachable") {
 			if err := p.Process.Signal(os.Interrupt); err != nil {
 				t.Error(err)
 			}

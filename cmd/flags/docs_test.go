@@ -2,6 +2,7 @@ package flags
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -50,7 +51,8 @@ log names them at start. A client that writes an object which only an absent plu
 something is refused if the command line asks for it.
 
 ` + "`coracle kube-apiserver`" + `, or this program under the name ` + "`kube-apiserver`" + `, takes the flags of kube-apiserver %s and has their defaults;
-` + "`coracle serve`" + ` takes the same and works without any. Values are read, and mistakes are worded, as kube-apiserver does. A flag is
+` + "`coracle serve`" + ` takes the same and works without any; some more are for it alone (serve only). Values are read, and mistakes are
+worded, as kube-apiserver does. A flag is
 
 - **honoured**; what follows the word, if anything, says which values are taken, or what they do,
 - or it makes no difference here: the table says why, and so does one line of the log if it is given another value than its default,
@@ -68,11 +70,12 @@ Underscores in names count as dashes. --help and --version are there as well.
 func document() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, introduction, strings.Join(absentByDefault(), ", "), server.KubernetesVersion)
-	serve := Serve()
-	for i, s := range KubeAPIServer().sections {
+	inPlace := KubeAPIServer()
+	for i, s := range Serve().sections {
 		fmt.Fprintf(&b, "\n## %s\n\n| flag | default | here |\n|---|---|---|\n", s.name)
-		s.VisitAll(func(f *pflag.Flag) {
-			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", f.Name, defaultsOf(f, serve.sections[i].Lookup(f.Name)), fate(f))
+		s.VisitAll(func(serve *pflag.Flag) {
+			f := inPlace.sections[i].Lookup(serve.Name)
+			fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", serve.Name, defaultsOf(f, serve), fate(cmp.Or(f, serve)))
 		})
 	}
 	documentPlugins(&b)
@@ -125,10 +128,13 @@ func TestPluginsInDocs(t *testing.T) {
 }
 
 // defaultsOf returns a flag's default in `coracle kube-apiserver`, and in `coracle serve` if it
-// differs.
+// differs. f is nil if `coracle kube-apiserver` does not know the flag.
 func defaultsOf(f, serve *pflag.Flag) string {
-	_, value := helpOf(f)
 	_, other := helpOf(serve)
+	if f == nil {
+		return strings.TrimSpace("serve only " + code(other))
+	}
+	_, value := helpOf(f)
 	text := code(value)
 	if other != value {
 		text += " (serve: " + code(other) + ")"

@@ -152,6 +152,18 @@ var effects = map[string]struct{ value, effect string }{
 	"service-cluster-ip-range":         {"10.1.0.0/16,fd00::/112", "API.Services.ClusterIPRanges=[10.1.0.0/16 fd00::/112]"},
 	"service-node-port-range":          {"1000+5", "API.Services.NodePortRange=1000-1005"},
 
+	"cluster-signing-cert-file":                       {"f --cluster-signing-key-file=k", "Serving.TLS.Signing.All.CertFile=f, Serving.TLS.Signing.All.KeyFile=k"},
+	"cluster-signing-key-file":                        {"k --cluster-signing-cert-file=f", "Serving.TLS.Signing.All.CertFile=f, Serving.TLS.Signing.All.KeyFile=k"},
+	"cluster-signing-duration":                        {"1h", "Serving.TLS.Signing.Longest=1h0m0s"},
+	"cluster-signing-kubelet-serving-cert-file":       {"f", "Serving.TLS.Signing.KubeletServing.CertFile=f"},
+	"cluster-signing-kubelet-serving-key-file":        {"f", "Serving.TLS.Signing.KubeletServing.KeyFile=f"},
+	"cluster-signing-kubelet-client-cert-file":        {"f", "Serving.TLS.Signing.KubeletClient.CertFile=f"},
+	"cluster-signing-kubelet-client-key-file":         {"f", "Serving.TLS.Signing.KubeletClient.KeyFile=f"},
+	"cluster-signing-kube-apiserver-client-cert-file": {"f", "Serving.TLS.Signing.APIServerClient.CertFile=f"},
+	"cluster-signing-kube-apiserver-client-key-file":  {"f", "Serving.TLS.Signing.APIServerClient.KeyFile=f"},
+	"cluster-signing-legacy-unknown-cert-file":        {"f", "Serving.TLS.Signing.LegacyUnknown.CertFile=f"},
+	"cluster-signing-legacy-unknown-key-file":         {"f", "Serving.TLS.Signing.LegacyUnknown.KeyFile=f"},
+
 	"basic-auth-file":      {"f", "Authentication.BasicAuthFile=f"},
 	"controllers":          {"*,-namespace", "Controllers=[* -namespace]"},
 	"data-dir":             {"d", "DataDir=d"},

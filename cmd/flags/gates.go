@@ -73,7 +73,6 @@ var guards = map[string]struct {
 	asked bool
 	why   string
 }{
-	"AllowServiceExternalIPs": {false, "this server has nothing that keeps externalIPs out of Services"},
 	"ConstrainedImpersonation": {false,
 		"this server always has constrained impersonation, so users with rights to it would keep them"},
 	"ManifestBasedAdmissionControlConfig": {true, "this server reads no policies or webhooks from files"},

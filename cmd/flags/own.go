@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/identity"
 )
 
 // own holds the values of Coracle's own flags that do not go into the Config as they are.
@@ -33,6 +35,34 @@ func (o *Options) bindOwn(s *section) {
 		"which built-in resources are served: crd-only for the few that a server of custom resources needs; by default all")
 	s.IntVar(&c.Limits.MaxWatches, "max-watches-inflight", 10_000, "bound on the watches that are served at once; 0 for no bound")
 	s.StringVar(&o.own.logLevel, "log-level", "info", "least severe level that is logged: debug, info, warn or error")
+	if !o.defaults.strict {
+		o.bindSigning(s)
+	}
+}
+
+// bindSigning declares the flags of kube-controller-manager about the authorities that sign
+// requested certificates. kube-apiserver does not know them, because kube-controller-manager signs.
+func (o *Options) bindSigning(s *section) {
+	c := &o.config.Serving.TLS.Signing
+	for _, of := range []struct {
+		part, signer string
+		files        *identity.AuthorityFiles
+	}{
+		{"", "all signers, in place of the server's own; excludes the other --cluster-signing-*-file flags", &c.All},
+		{"kubelet-serving-", certificatesv1.KubeletServingSignerName, &c.KubeletServing},
+		{"kubelet-client-", certificatesv1.KubeAPIServerClientKubeletSignerName, &c.KubeletClient},
+		{"kube-apiserver-client-", certificatesv1.KubeAPIServerClientSignerName, &c.APIServerClient},
+		{"legacy-unknown-", certificatesv1.LegacyUnknownSignerName, &c.LegacyUnknown},
+	} {
+		cert, key := "cluster-signing-"+of.part+"cert-file", "cluster-signing-"+of.part+"key-file"
+		s.StringVar(&of.files.CertFile, cert, "",
+			"PEM file with the certificate of the authority that signs requested certificates for "+of.signer)
+		s.StringVar(&of.files.KeyFile, key, "",
+			"PEM file with the RSA or ECDSA key of the authority that signs requested certificates for "+of.signer)
+		s.explain("as by kube-controller-manager; without any of these the server's own authority signs", cert, key)
+	}
+	s.DurationVar(&c.Longest, "cluster-signing-duration", identity.DefaultSigningLife,
+		"longest life of requested certificates; a request may ask for a shorter one")
 }
 
 // finishOwn writes the values into the Config. In kube-apiserver's place the data folder has no

@@ -12,16 +12,34 @@ import (
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// banFlunder is an admission plugin. It refuses to create a Flunder whose name a Fischer disallows.
-type banFlunder struct{ resources registry.Stores }
+// banFlunder is an admission plugin. It refuses to create a Flunder whose name a Fischer or the
+// plugin's configuration disallows.
+type banFlunder struct {
+	resources registry.Stores
+	config    banConfiguration
+}
+
+// banConfiguration is the plugin's part of the file of --admission-control-config-file.
+type banConfiguration struct {
+	meta.TypeMeta      `json:",inline"`
+	DisallowedFlunders []string `json:"disallowedFlunders,omitempty"`
+}
+
+var banConfigurationKind = v1alpha1.GroupVersion.WithKind("BanFlunderConfiguration")
 
 // banFlunders is the plugin's row in the table of admission plugins. It runs after Kubernetes' own
 // plugins, and before those that call policies and webhooks.
 var banFlunders = plugins.Plugin{Name: "BanFlunder", Make: newBanFlunder}
 
-// newBanFlunder makes the plugin. It has no configuration.
-func newBanFlunder(resources registry.Stores, _ []byte) (admission.Plugin, error) {
-	return &banFlunder{resources}, nil
+// newBanFlunder makes the plugin. configuration is YAML or JSON, nil if the file has none.
+func newBanFlunder(resources registry.Stores, configuration []byte) (admission.Plugin, error) {
+	b := &banFlunder{resources: resources}
+	if configuration != nil {
+		if err := admission.DecodeStrict(configuration, &b.config, banConfigurationKind); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
 }
 
 // Name returns the plugin's name, by which flags turn it on and off.
@@ -45,11 +63,13 @@ func (b *banFlunder) Validate(ctx context.Context, a *admission.Attributes) erro
 	if err != nil {
 		return err
 	}
+	banned := slices.Contains(b.config.DisallowedFlunders, a.Name)
 	for _, f := range list {
-		if slices.Contains(f.DisallowedFlunders, a.Name) {
-			return meta.NewForbidden(flunderResource, a.Name,
-				errors.New("this name may not be used, please change the resource name"))
-		}
+		banned = banned || slices.Contains(f.DisallowedFlunders, a.Name)
 	}
-	return nil
+	if !banned {
+		return nil
+	}
+	return meta.NewForbidden(flunderResource, a.Name,
+		errors.New("this name may not be used, please change the resource name"))
 }

@@ -50,6 +50,8 @@ func main() {
 				return nil
 			})
 	}
+	flag.StringVar(&cfg.Admission.ConfigFile, "admission-control-config-file", "",
+		"file with an AdmissionConfiguration, which may configure BanFlunder")
 	print := flag.Bool("definitions", false, "print the resources as CustomResourceDefinitions and end")
 	flag.Parse()
 	cfg.Authorization.Modes = []string{*mode}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -195,6 +197,36 @@ func TestBanSwitchedOff(t *testing.T) {
 	s := &wardleServer{servertest.Start(t, cfg), t}
 	s.must("POST", alpha+"/fischers", `{"metadata":{"name":"carp"},"disallowedFlunders":["bad"]}`)
 	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("bad", ""))
+}
+
+// TestBanConfigured configures the plugin as docs/extending.md shows. A mistake in the file keeps
+// the server from starting.
+func TestBanConfigured(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/extending.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(doc), "```yaml\n")
+	text, _, _ = strings.Cut(text, "```")
+	cfg := config()
+	cfg.Admission.ConfigFile = filepath.Join(t.TempDir(), "admission.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(cfg.Admission.ConfigFile, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(strings.Replace(text, "disallowedFlunders", "disallowed", 1))
+	want := "BanFlunder: " + cfg.Admission.ConfigFile + `: strict decoding error: unknown field "disallowed"`
+	if _, err := servertest.New(t, cfg); err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("got %v, want %s", err, want)
+	}
+	write(text)
+	s := &wardleServer{servertest.Start(t, cfg), t}
+	if code, at := s.do("POST", beta+"/namespaces/default/flunders", flunderJSON("carp", "")); code != http.StatusForbidden {
+		t.Errorf("a name of the configuration: got %d %v, want 403", code, at("message"))
+	}
+	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("good", ""))
 }
 
 // TestSets checks that the tag list:"set" forbids repeated entries. Kubernetes lets finalizers

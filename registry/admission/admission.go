@@ -3,8 +3,9 @@
 //
 // Words. A try is one run of a write over one state of its object; an update has another try if
 // another writer was faster. A fence is a key of the store that must not change before the try is
-// stored; a write has another try if the key has changed. To settle is to tell a function that took
-// something for a try what became of the try; its fate is Stored, NotStored or InDoubt.
+// stored; a write has another try if the key has changed. The fate of a try is Stored, NotStored or
+// InDoubt. To settle a try is to tell its fate to each function that was returned for something
+// taken.
 //
 // A plugin is a Mutator, a Validator, a Reserver or several of these. The registry runs all
 // mutators in order before it validates the object. It runs all validators after that, right before

@@ -61,7 +61,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestObserved: a chain that is observed does the same, and tells of each plugin that has run, then of all together.
+// TestObserved: a chain that is observed does the same, and tells of each plugin that has run, then
+// of all together.
 func TestObserved(t *testing.T) {
 	var ran, told []string
 	boom := errors.New("boom")

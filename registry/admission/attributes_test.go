@@ -22,7 +22,8 @@ type converts struct {
 	fail error
 }
 
-// newThings makes a kind of v1, the hub, with a default, and v2, whose objects say that they were converted.
+// newThings makes a kind of v1, the hub, with a default, and v2, whose objects say that they were
+// converted.
 func newThings(t *testing.T) (kind.Kind, *converts) {
 	t.Helper()
 	c := &converts{}
@@ -81,7 +82,8 @@ func (p actor) Validate(ctx context.Context, a *admission.Attributes) error {
 	return p.validate(ctx, a)
 }
 
-// TestReplace: what comes from outside is defaulted, converted, and shown to all mutators once more.
+// TestReplace: what comes from outside is defaulted, converted, and shown to all mutators once
+// more.
 func TestReplace(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -126,7 +128,8 @@ func TestReplace(t *testing.T) {
 			if got := strings.Join(seen, " "); got != tt.seen {
 				t.Errorf("the mutators saw %s, want %s", got, tt.seen)
 			}
-			// The next try of the write begins anew, and whoever observes the chain changes nothing.
+			// The next try of the write begins anew, and whoever observes the chain changes
+			// nothing.
 			in := tt.in
 			seen, a.Object, tt.in = nil, thing("v1", 7), -1
 			if err := chain.Mutate(t.Context(), a); err != nil {
@@ -174,8 +177,8 @@ func TestReplaceFails(t *testing.T) {
 	}
 }
 
-// TestViews: objects are converted when somebody asks, once for all validators, and each time for mutators, which may
-// change them in between.
+// TestViews: objects are converted when somebody asks, once for all validators, and each time for
+// mutators, which may change them in between.
 func TestViews(t *testing.T) {
 	k, c := newThings(t)
 	look := func(ctx context.Context, a *admission.Attributes, want int64) error {

@@ -90,19 +90,17 @@ func maySign(
 // certificates of the group system:masters, whose members may do everything.
 type CertificateSubjectRestriction struct{}
 
-// clientSigner is the signer of client certificates that this server accepts.
-const clientSigner = "kubernetes.io/kube-apiserver-client"
-
 // Name is the plugin's name.
 func (CertificateSubjectRestriction) Name() string { return "CertificateSubjectRestriction" }
 
 // Handles is true for creates.
 func (CertificateSubjectRestriction) Handles(op Operation) bool { return op == Create }
 
-// Validate refuses a new request to clientSigner whose subject has the organization system:masters.
+// Validate refuses a new request for a client certificate whose subject has the organization
+// system:masters.
 func (CertificateSubjectRestriction) Validate(_ context.Context, a *Attributes) error {
 	csr, ok := a.Object.(*certificatesv1.CertificateSigningRequest)
-	if !ok || a.Subresource != "" || csr.Spec.SignerName != clientSigner {
+	if !ok || a.Subresource != "" || csr.Spec.SignerName != certificatesv1.KubeAPIServerClientSignerName {
 		return nil
 	}
 	asked, err := certificatesv1.ParseRequest(csr.Spec.Request)
@@ -110,7 +108,8 @@ func (CertificateSubjectRestriction) Validate(_ context.Context, a *Attributes) 
 		return a.Forbidden("failed to parse CSR: %w", err)
 	}
 	if slices.Contains(asked.Subject.Organization, request.GroupMasters) {
-		return a.Forbidden("use of %s signer with system:masters group is not allowed", clientSigner)
+		return a.Forbidden("use of %s signer with system:masters group is not allowed",
+			certificatesv1.KubeAPIServerClientSignerName)
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ import (
 // on the fields that they change. A change of status.allocation or status.reservedFor needs the
 // request's verb on resourceclaims/binding, cluster-wide. A change of status.devices needs a verb
 // on resourceclaims/driver with the driver's name: arbitrary-node:update or, for a user on the node
-// of the devices, associated-node:update (or the same with patch). These subresources exist as
-// rights only.
+// of the devices, associated-node:update; for a patch, the verbs end in patch. No server serves
+// these subresources: they occur only in roles.
 type ClaimStatus struct {
 	may request.Authorizer
 }

@@ -49,7 +49,8 @@ func DecodeLenient[T any](data []byte, to *T, kinds ...meta.GroupVersionKind) er
 // errEmpty is the error for a configuration without content.
 var errEmpty = errors.New("the configuration is empty")
 
-// checkKind checks that the JSON in text states one of kinds. written is what the user wrote.
+// checkKind checks that the JSON in text states one of kinds. written is the text before its
+// conversion to JSON.
 func checkKind(text, written []byte, kinds []meta.GroupVersionKind) error {
 	if len(bytes.TrimSpace(written)) == 0 {
 		return errEmpty

@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// labelled are the namespaces with a value of the label for access to devices as an administrator. Others cannot be found.
+// labelled are the namespaces with a value of the label for access to devices as an administrator.
+// Others cannot be found.
 type labelled map[string]string
 
 func (l labelled) lookUp(_ context.Context, name string, fresh request.Freshness) (admission.Namespace, error) {

@@ -61,7 +61,7 @@ var eventKeys = map[eventLimitType]func(a *Attributes) string{
 	limitSource:    sourceOf,
 }
 
-// defaultBuckets is the number of buckets of a limit that does not say.
+// defaultBuckets is the number of buckets of a limit without cacheSize.
 const defaultBuckets = 4096
 
 // NewEventRateLimit returns the plugin. configuration, as YAML or JSON, is required and has at
@@ -125,7 +125,7 @@ func (p *EventRateLimit) Validate(_ context.Context, a *Attributes) error {
 		if l.take(key) {
 			continue
 		}
-		// Two limits of one type give the same text, which is said once.
+		// Two limits of one type give the same text; the answer has it once.
 		text := fmt.Sprintf("limit reached on type %s for key %s", l.kind, key)
 		if !slices.Contains(reached, text) {
 			reached = append(reached, text)
@@ -139,7 +139,7 @@ func (p *EventRateLimit) Validate(_ context.Context, a *Attributes) error {
 		text = "[" + strings.Join(reached, ", ") + "]"
 	}
 	err := meta.NewTooManyRequests("Too many requests: "+text, 0)
-	err.Status.Details = nil // no time is named after which the client may try again
+	err.Status.Details = nil // the answer does not say when to try again
 	return err
 }
 
@@ -151,7 +151,8 @@ func userOf(a *Attributes) string {
 	return a.User.Name
 }
 
-// sourceOf returns who reports the event, and about which object.
+// sourceOf returns a key of the component that reports the event and of the object that the event
+// is about.
 func sourceOf(a *Attributes) string {
 	e, ok := a.Object.(*corev1.Event)
 	if !ok {
@@ -205,8 +206,8 @@ type bucket struct {
 }
 
 // take takes a token, and reports whether there was one. The computation is the one of
-// golang.org/x/time/rate, so that rounding is the same: what lacks less than a nanosecond's worth
-// is there.
+// golang.org/x/time/rate, so that both round alike: a token that would be complete within a
+// nanosecond counts as complete.
 func (b *bucket) take(now time.Time, qps, burst float64) bool {
 	tokens := b.tokens
 	if passed := now.Sub(b.last); passed > 0 {

@@ -10,8 +10,8 @@ import (
 )
 
 // NodeDeclaredFeatureValidator is the plugin of that name (KEP-5328). A node declares in its status
-// which features its kubelet has. The plugin refuses to change a pod in a way for which the node of
-// the pod lacks a feature.
+// which features its kubelet has. The plugin refuses a change of a pod that needs a feature which
+// the pod's node does not declare.
 type NodeDeclaredFeatureValidator struct {
 	node ReadNode
 }
@@ -22,7 +22,8 @@ func NewNodeDeclaredFeatureValidator(node ReadNode) NodeDeclaredFeatureValidator
 }
 
 // changeFeatures are the features that a change of a pod can need, sorted by name, each with the
-// test whether a change needs it. Nodes declare more features, which only scheduling asks for.
+// test whether a change needs it. The other features that nodes declare matter only to the
+// scheduler.
 var changeFeatures = []struct {
 	name   string
 	needed func(now, old *corev1.PodSpec) bool
@@ -33,7 +34,7 @@ var changeFeatures = []struct {
 	{"InPlacePodVerticalScalingInitContainers", resizesInit},
 }
 
-// resizesInit reports whether the resources of an init container change that is no sidecar. An
+// resizesInit reports whether the resources of an init container change, apart from sidecars. An
 // update neither adds nor removes init containers.
 func resizesInit(now, old *corev1.PodSpec) bool {
 	for i := range old.InitContainers {

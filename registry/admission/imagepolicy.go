@@ -23,8 +23,8 @@ import (
 // remembered, within bounds.
 type ImagePolicyWebhook struct {
 	hook               ImageReviewer
-	allowTTL, denyTTL  time.Duration // for which answers are remembered; 0: not at all
-	allowedWithoutHook bool          // if the webhook fails
+	allowTTL, denyTTL  time.Duration // how long answers are remembered; 0: not at all
+	allowedWithoutHook bool          // pods are allowed when the webhook fails
 
 	mu      sync.Mutex
 	answers recent[[sha256.Size]byte, imageAnswer] // by the hash of the spec
@@ -52,7 +52,8 @@ type imageAnswer struct {
 	until  time.Time
 }
 
-// imageReview is an ImageReview, with which a webhook is asked. The types below are its parts.
+// imageReview is an ImageReview, the question to a webhook and its answer. The types below are its
+// parts.
 type imageReview struct {
 	Kind       string            `json:"kind"`
 	APIVersion string            `json:"apiVersion"`
@@ -149,8 +150,8 @@ func wording(err error) string {
 	return err.Error()
 }
 
-// imageSpecOf returns what the webhook is asked about a pod: its images, and those of its
-// annotations that speak of image policies.
+// imageSpecOf returns the question to the webhook: the images of a pod, and its annotations about
+// image policies.
 func imageSpecOf(a *Attributes, pod *corev1.Pod) *imageReviewSpec {
 	spec := &imageReviewSpec{Namespace: a.Namespace}
 	ask := func(image string) { spec.Containers = append(spec.Containers, imageReviewContainer{image}) }
@@ -191,7 +192,7 @@ func (p *ImagePolicyWebhook) ask(ctx context.Context, spec *imageReviewSpec) (im
 	if err := p.hook.Call(ctx, review, &raw); err != nil {
 		return imageReviewStatus{}, err
 	}
-	// Unlike encoding/json, codec tells upper from lower case in names.
+	// Unlike encoding/json, codec compares the names of fields case-sensitively.
 	var answer imageReview
 	if err := codec.DecodeJSON(raw, &answer); err != nil ||
 		answer.Kind != "" && answer.Kind != imageReviewKind ||
@@ -232,7 +233,7 @@ func (p *ImagePolicyWebhook) remember(key [sha256.Size]byte, status imageReviewS
 }
 
 // imagePolicy is the configuration of ImagePolicyWebhook, which has no kind. A duration is a number
-// in the unit of its field; 0 means the default, and -1 switches off what the duration is for.
+// in the unit of its field; 0 means the default. -1 switches the memory or the pause off.
 type imagePolicy struct {
 	KubeConfigFile string `json:"kubeConfigFile"` // relative to the folder in which the server runs
 	AllowTTL       int64  `json:"allowTTL"`       // seconds; -1: answers are not remembered

@@ -56,7 +56,7 @@ func limited(a *Attributes) (*corev1.Pod, *corev1.PersistentVolumeClaim) {
 }
 
 // Mutate completes the resources of a pod. If several limit ranges give a default, the first one by
-// name counts. The annotation tells what the last range that gave anything has set.
+// name counts. The annotation names only the defaults of the last limit range that gave any.
 func (l LimitRanger) Mutate(ctx context.Context, a *Attributes) error {
 	pod, _ := limited(a)
 	if pod == nil {
@@ -76,8 +76,8 @@ func (l LimitRanger) Mutate(ctx context.Context, a *Attributes) error {
 	return nil
 }
 
-// Validate refuses a pod or claim that is outside of a limit range. The message has all that is
-// wrong by the first such range.
+// Validate refuses a pod or claim that is outside of a limit range. The message lists all mistakes
+// by the first such range.
 func (l LimitRanger) Validate(ctx context.Context, a *Attributes) error {
 	pod, claim := limited(a)
 	if pod == nil && claim == nil {
@@ -104,7 +104,7 @@ func (l LimitRanger) Validate(ctx context.Context, a *Attributes) error {
 }
 
 // of returns the limit ranges of the namespace of a write. If the cache has none, another server
-// may just have created one, so that of asks the store. It need not ask if a plugin has read the
+// may just have created one, so of asks the store. It need not ask if a plugin has read the
 // namespace consistently in this run: the caches of all resources are then as new as that read.
 func (l LimitRanger) of(ctx context.Context, a *Attributes) ([]*corev1.LimitRange, error) {
 	ranges, err := l.ranges(ctx, a.Namespace, request.Cached)
@@ -140,7 +140,7 @@ func completePod(pod *corev1.Pod, item *corev1.LimitRangeItem) {
 }
 
 // completeContainers completes containers from item, and appends to done what it has set. what is
-// how the annotation calls the containers.
+// the annotation's word for the containers.
 func completeContainers(
 	done []string, what string, containers []corev1.Container, item *corev1.LimitRangeItem,
 ) []string {
@@ -174,8 +174,8 @@ func completeList(list *corev1.ResourceList, more corev1.ResourceList) string {
 	return strings.Join(added, ", ")
 }
 
-// breaches collects messages about what breaks the bounds of one limit range, each message once. It
-// stops when it has more than field.MaxErrors.
+// breaches collects messages about amounts outside the bounds of one limit range, each message
+// once. It stops when it has more than field.MaxErrors.
 type breaches struct {
 	texts []string
 	seen  map[string]bool // those in texts
@@ -204,8 +204,8 @@ func (b *breaches) checkPod(item *corev1.LimitRangeItem, spec *corev1.PodSpec) {
 }
 
 // overrideSums replaces the sums of containers by the amounts of the pod as a whole. As in
-// Kubernetes, it does so for CPU and memory alone: limit ranges do not see huge pages of the pod as
-// a whole.
+// Kubernetes, it does so only for CPU and memory: limit ranges ignore huge pages of the pod as a
+// whole.
 func overrideSums(sums, whole corev1.ResourceList) {
 	for _, name := range [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if q, ok := whole[name]; ok {
@@ -293,7 +293,7 @@ func useOf(
 	return u
 }
 
-// belowMin returns what is wrong by the minimum u.bound, "" if nothing is.
+// belowMin returns the message if the use is below the minimum u.bound, else "".
 func (u resourceUse) belowMin() string {
 	switch {
 	case !u.requested:
@@ -306,7 +306,7 @@ func (u resourceUse) belowMin() string {
 	return ""
 }
 
-// aboveMax returns what is wrong by the maximum u.bound, "" if nothing is.
+// aboveMax returns the message if the use is above the maximum u.bound, else "".
 func (u resourceUse) aboveMax() string {
 	switch {
 	case !u.limited:
@@ -330,13 +330,13 @@ func (u resourceUse) requestAboveMax() string {
 	return ""
 }
 
-// says returns the message about a bound that is not kept.
+// says returns the message about a bound that is broken.
 func (u resourceUse) says(bound, why string) string {
 	return fmt.Sprintf("%s %s usage per %s is %s%s", bound, u.name, u.of, u.bound.String(), why)
 }
 
-// aboveRatio returns what is wrong by the maximum ratio u.bound of limit to request, "" if nothing
-// is.
+// aboveRatio returns the message if the ratio of limit to request is above the maximum u.bound,
+// else "".
 func (u resourceUse) aboveRatio() string {
 	why := ""
 	switch ratio := float64(u.limitN) / float64(u.requestN); {

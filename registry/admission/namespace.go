@@ -31,7 +31,9 @@ func (n *Namespaces) Of(ctx context.Context, a *Attributes, fresh request.Freshn
 
 // Named returns the namespace of that name, which is a.Namespace, or another one that is the same
 // at each call for a: the name of the object if a.Namespace is "".
-func (n *Namespaces) Named(ctx context.Context, a *Attributes, name string, fresh request.Freshness) (Namespace, error) {
+func (n *Namespaces) Named(
+	ctx context.Context, a *Attributes, name string, fresh request.Freshness,
+) (Namespace, error) {
 	if a.within.read && a.within.fresh <= fresh {
 		return a.within.Namespace, nil
 	}

@@ -10,8 +10,8 @@ import (
 type Observer func(validates bool, op Operation, took time.Duration, rejected bool)
 
 // WithObserver returns a chain that does what c does and calls observers: by(name) for each call of
-// a plugin, and by("") for each run of all mutators or of all validators and reservers. by("") does
-// not hear of a run of the reservers alone (ReserveAgain).
+// a plugin, and by("") for each run of all mutators or of all validators and reservers. by("") is
+// not called for a run of the reservers alone (ReserveAgain).
 func (c Chain) WithObserver(by func(plugin string) Observer) Chain {
 	all := make(whole, len(c))
 	for i, p := range c {

@@ -41,8 +41,8 @@ func (OwnerReferencesPermissionEnforcement) Handles(op Operation) bool {
 }
 
 // Validate refuses a change of the owners for which the user lacks a right. A new object may have
-// any owners, because its user might as well not have created it. The status of a pod keeps its
-// owners by itself.
+// any owners: when it is deleted with them, only its own creator loses something. An update of a
+// pod's status cannot change the owners, so it is not checked.
 func (p OwnerReferencesPermissionEnforcement) Validate(ctx context.Context, a *Attributes) error {
 	now := a.Meta()
 	if now == nil || a.Subresource == "status" && a.Resource.Group == "" && a.Resource.Resource == "pods" {
@@ -67,8 +67,8 @@ func (p OwnerReferencesPermissionEnforcement) Validate(ctx context.Context, a *A
 	return p.mayBlock(ctx, a, newBlocking(now.OwnerReferences, old))
 }
 
-// mayBlock checks the right to block each of the owners. A user who may update the finalizers of
-// everything is not asked for the single owners, whose kinds need not be known then.
+// mayBlock checks the right to block each of the owners. If the user may update the finalizers of
+// all resources, mayBlock does not check the single owners, whose kinds may then be unknown.
 func (p OwnerReferencesPermissionEnforcement) mayBlock(
 	ctx context.Context, a *Attributes, owners []*meta.OwnerReference,
 ) error {

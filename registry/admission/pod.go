@@ -51,7 +51,7 @@ func containers(spec *corev1.PodSpec) iter.Seq2[place, *corev1.Container] {
 // taints not-ready and unreachable, so that a pod is evicted from a failed node only after a time
 // (300 s by default). Pods that have such tolerations keep theirs.
 type DefaultTolerationSeconds struct {
-	NotReady, Unreachable *int64 // seconds; nil means tolerationSeconds
+	NotReady, Unreachable *int64 // seconds; nil means the constant tolerationSeconds
 }
 
 // tolerationSeconds is the default time that pods stay, in seconds.

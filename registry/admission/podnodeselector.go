@@ -17,10 +17,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// PodNodeSelector is the plugin of that name. It adds the node selector of the namespace, which an
-// annotation of the namespace has, to new pods. A pod that selects other values of the same labels
-// is refused. If the configuration has a whitelist for the namespace, a pod may select only what
-// the whitelist has.
+// PodNodeSelector is the plugin of that name. An annotation of a namespace holds a node selector,
+// which the plugin adds to new pods. It refuses a pod that selects other values of the same labels.
+// If the configuration has a whitelist for the namespace, a pod may select only labels of the
+// whitelist.
 type PodNodeSelector struct {
 	annotations NamespaceAnnotations
 	byDefault   map[string]string            // the selector of namespaces without the annotation
@@ -32,7 +32,7 @@ type PodNodeSelector struct {
 // just created is found. The error is a *meta.StatusError.
 type NamespaceAnnotations func(ctx context.Context, namespace string) (map[string]string, error)
 
-// nodeSelectorAnnotation is the annotation of a namespace that has its node selector.
+// nodeSelectorAnnotation is the annotation of a namespace that holds its node selector.
 const nodeSelectorAnnotation = "scheduler.alpha.kubernetes.io/node-selector"
 
 // defaultNodeSelector is the key in the configuration of the selector for namespaces without the
@@ -103,7 +103,7 @@ func (*PodNodeSelector) Name() string { return "PodNodeSelector" }
 // Handles is true for creates.
 func (*PodNodeSelector) Handles(op Operation) bool { return op == Create }
 
-// Mutate adds the selector of the namespace to the pod's.
+// Mutate adds the selector of the namespace to the selector of the pod.
 func (p *PodNodeSelector) Mutate(ctx context.Context, a *Attributes) error {
 	pod := podOf(a)
 	if pod == nil {

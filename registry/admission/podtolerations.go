@@ -43,7 +43,7 @@ var tolerationRulesKind = meta.GroupVersionKind{
 	Group: "podtolerationrestriction.admission.k8s.io", Version: "v1alpha1", Kind: "Configuration",
 }
 
-// CheckTolerations returns what is wrong with tolerations at p. podspec.Tolerations is one.
+// CheckTolerations returns the mistakes in tolerations at p. podspec.Tolerations is one.
 type CheckTolerations func(p *field.Path, list []corev1.Toleration) field.ErrorList
 
 // NewPodTolerationRestriction returns the plugin. configuration, as YAML or JSON, may be nil.
@@ -148,7 +148,7 @@ func (p *PodTolerationRestriction) listOf(
 		return nil, has, nil
 	}
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		// The text names Go types. Clients know it with Kubernetes' name for the package.
+		// The error names Go types. Kubernetes' error has v1 as the name of their package.
 		return nil, false, meta.NewUnexplained(strings.ReplaceAll(err.Error(), "corev1.", "v1."))
 	}
 	return list, true, nil

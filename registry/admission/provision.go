@@ -47,8 +47,8 @@ func (p NamespaceAutoProvision) Mutate(ctx context.Context, a *Attributes) error
 	return a.Forbidden("%w", err)
 }
 
-// NamespaceExists is the plugin of that name. It refuses writes in namespaces that do not exist,
-// deletions too. NamespaceLifecycle, which is on by default, lets deletions pass.
+// NamespaceExists is the plugin of that name. It refuses writes in namespaces that do not exist.
+// Unlike NamespaceLifecycle, it also refuses deletions there.
 type NamespaceExists struct {
 	namespaces *Namespaces
 }
@@ -80,8 +80,8 @@ func (e NamespaceExists) Validate(ctx context.Context, a *Attributes) error {
 	return nil
 }
 
-// inNamespace reports whether a write is about something in a namespace. A namespace itself is not,
-// although requests for its subresources name it as their namespace.
+// inNamespace reports whether the object of a write is in a namespace. A namespace itself is not,
+// although requests for its subresources have a.Namespace set.
 func inNamespace(a *Attributes) bool {
 	return a.Namespace != "" && (a.Kind.Group != "" || a.Kind.Kind != "Namespace")
 }

@@ -14,15 +14,15 @@ const (
 	NotStored Fate = iota
 	// Stored: the write is stored. Of an action: it has done what the client asked for.
 	Stored
-	// InDoubt: nobody knows whether the write is stored. Things that were taken for it stay taken;
-	// the repair loop of their owner frees them if no object uses them.
+	// InDoubt: nobody knows whether the write is stored. Whatever was taken for it stays taken
+	// until a repair loop finds that no object uses it.
 	InDoubt
 )
 
 // String returns the fate in lower case, for messages.
 func (f Fate) String() string { return [...]string{"not stored", "stored", "in doubt"}[f] }
 
-// Settle is called exactly once with the fate of the try that something was taken for. It cannot
+// Settle is called exactly once, with the fate of the try for which something was taken. It cannot
 // fail. Its ctx does not end with the request.
 type Settle func(ctx context.Context, fate Fate)
 
@@ -37,7 +37,7 @@ type Reserver interface {
 	// that there is nothing to settle.
 	//
 	// Reserve is called for each try of a write. The Settle of a try is called before the next try.
-	// What must not be stored if something in the store has changed since Reserve has seen it asks
+	// If the write must not be stored after a certain key of the store has changed, Reserve asks
 	// for a fence (Attributes.Fence).
 	Reserve(ctx context.Context, a *Attributes) (Settle, error)
 }
@@ -93,9 +93,10 @@ var errTwoFences = errors.New("admission: two reservers want fences at different
 // Reserve. Whoever writes the key afterwards can be sure that this try is not stored later: it has
 // another try, in which the reservers look again.
 //
-// Fence fails if a fence at another key was asked for. If the revision of the same key was another
-// one, the older one counts, so that there is another try. Writes that store nothing (a dry run, an
-// update that changes nothing), deletions and connects ignore the fence, and so do actions.
+// Fence fails if a fence at another key was asked for. If the fence was asked for with another
+// revision of the same key, the older revision counts, so that there is another try. Writes that
+// store nothing (a dry run, an update that changes nothing), deletions and connects ignore the
+// fence, and so do actions.
 func (a *Attributes) Fence(key string, revision uint64) error {
 	switch {
 	case a.fence == nil:

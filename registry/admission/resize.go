@@ -12,8 +12,8 @@ import (
 // ReadNode returns a node, which the caller must not change. The error is a *meta.StatusError.
 type ReadNode func(ctx context.Context, name string) (*corev1.Node, error)
 
-// PodResizeValidator is the plugin of that name. It refuses to resize a pod beyond what its node
-// has for pods, and on nodes of other systems than Linux.
+// PodResizeValidator is the plugin of that name. It refuses to resize a pod beyond the allocatable
+// resources of its node, or on a node that does not run Linux.
 type PodResizeValidator struct {
 	node ReadNode
 }
@@ -27,8 +27,8 @@ func (PodResizeValidator) Name() string { return "PodResizeValidator" }
 // Handles is true for updates.
 func (PodResizeValidator) Handles(op Operation) bool { return op == Update }
 
-// Validate refuses a resize for which the node is no place. The cause in the answer says whether
-// that is because of the node's system or of its capacity.
+// Validate refuses a resize that the node cannot do. The cause in the answer tells the node's
+// operating system from its capacity.
 func (p PodResizeValidator) Validate(ctx context.Context, a *Attributes) error {
 	if a.Subresource != "resize" {
 		return nil
@@ -52,8 +52,8 @@ func (p PodResizeValidator) Validate(ctx context.Context, a *Attributes) error {
 }
 
 // changedOnNode returns the pod of an update, and the old one, if the pod is on a node and its spec
-// has changed, which counts the generation. Otherwise it returns nil. It does not ask for the
-// subresource.
+// has changed, so that its generation is another one. Otherwise it returns nil. The caller checks
+// the subresource.
 func changedOnNode(a *Attributes) (pod, old *corev1.Pod) {
 	pod, _ = a.Object.(*corev1.Pod)
 	old, _ = a.Old.(*corev1.Pod)
@@ -75,13 +75,13 @@ func nodeFor(ctx context.Context, a *Attributes, read ReadNode, name string) (*c
 	return node, nil
 }
 
-// because adds a cause to err, by which clients tell why a resize is refused.
+// because adds a cause to err, which tells clients why a resize is refused.
 func because(err *meta.StatusError, cause meta.CauseType) error {
 	err.Status.Details.Causes = append(err.Status.Details.Causes, meta.StatusCause{Type: cause})
 	return err
 }
 
-// lacking says which of CPU and memory a pod requests more of than a node has, "" if none.
+// lacking names CPU and memory if a pod requests more of them than a node can give; "" if neither.
 func lacking(spec *corev1.PodSpec, allocatable corev1.ResourceList) string {
 	requests := corev1.ContainerRequests(spec)
 	var texts []string

@@ -12,8 +12,8 @@ import (
 )
 
 // RuntimeClass is the plugin of that name. A new pod that names a RuntimeClass gets the overhead,
-// the node selector and the tolerations of the class. A pod may state an overhead only if it is
-// that of its class.
+// the node selector and the tolerations of the class. A pod may state only the overhead of its
+// class.
 type RuntimeClass struct {
 	classes RuntimeClasses
 }
@@ -64,8 +64,8 @@ func (p RuntimeClass) Mutate(ctx context.Context, a *Attributes) error {
 	return nil
 }
 
-// Validate checks that the overhead of a pod is that of its class. Plugins that run after this one
-// may have changed the pod.
+// Validate checks that the overhead of a pod equals the overhead of its class. Plugins that run
+// after this one may have changed the pod.
 func (p RuntimeClass) Validate(ctx context.Context, a *Attributes) error {
 	pod := podOf(a)
 	if pod == nil {
@@ -87,10 +87,10 @@ func (p RuntimeClass) Validate(ctx context.Context, a *Attributes) error {
 	return nil
 }
 
-// otherOverhead says that a pod states an overhead that is not that of its class.
+// otherOverhead is the refusal of a pod whose overhead differs from the overhead of its class.
 const otherOverhead = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 
-// sameOverhead reports whether the overhead of a pod is fixed, by value.
+// sameOverhead reports whether the overhead of a pod has the same values as fixed.
 func sameOverhead(fixed corev1.ResourceList, pod *corev1.Pod) bool {
 	return maps.EqualFunc(fixed, pod.Spec.Overhead, meta.Quantity.Equal)
 }

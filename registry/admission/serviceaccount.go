@@ -55,8 +55,8 @@ const (
 	tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount"
 )
 
-// TokenSeconds is the lifetime in seconds that token volumes ask for. Nobody else asks for it, so
-// the server recognises by it the tokens that this plugin has added to pods.
+// TokenSeconds is the lifetime in seconds that token volumes ask for. No other client asks for this
+// lifetime, so it marks the tokens that this plugin has added to pods.
 const TokenSeconds = 60*60 + 7
 
 // Mutate gives a new pod its account and what comes with it.
@@ -137,8 +137,8 @@ func checkMirror(a *Attributes, pod *corev1.Pod) error {
 	return nil
 }
 
-// patience is how often the plugin looks for the default account, which a controller creates soon
-// after its namespace.
+// patience is the number of times that the plugin looks for the default account. A controller
+// creates that account soon after the namespace.
 const patience = 10
 
 // find returns the account of a pod, or the 403 for the client. It reads from the cache first:
@@ -197,8 +197,8 @@ func mountsToken(account *corev1.ServiceAccount, spec *corev1.PodSpec) bool {
 }
 
 // mountToken mounts the token volume in all containers that have nothing at tokenPath, and adds the
-// volume if a container needs it. A volume with the name of a token volume counts as one, so a
-// second call changes nothing.
+// volume if a container needs it. Any volume whose name begins with tokenVolume counts as the token
+// volume, so a second call changes nothing.
 func (s *ServiceAccount) mountToken(spec *corev1.PodSpec) {
 	mount := corev1.VolumeMount{ReadOnly: true, MountPath: tokenPath}
 	for i := range spec.Volumes {

@@ -7,10 +7,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// This file has the rules of the plugin ServiceAccount about secrets. They bind pods of an account
-// with the annotation kubernetes.io/enforce-mountable-secrets: the pods may name only the secrets
-// in the account's secrets and imagePullSecrets. The annotation is deprecated, because it does not
-// cover all ways to a secret: projected volumes, for example, pass.
+// This file has the rules of the plugin ServiceAccount about secrets. They apply if the account of
+// a pod has the annotation kubernetes.io/enforce-mountable-secrets: then the pod may name only the
+// secrets that the fields secrets and imagePullSecrets of the account list. The annotation is
+// deprecated, because it does not cover all ways to a secret: projected volumes, for example, pass.
 
 const enforceSecretsAnnotation = "kubernetes.io/enforce-mountable-secrets"
 

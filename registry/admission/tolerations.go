@@ -42,8 +42,8 @@ func coveredByOther(t *corev1.Toleration, list []corev1.Toleration) bool {
 }
 
 // covers reports whether wide tolerates every taint that t tolerates, for at least as long. As in
-// Kubernetes, a toleration without operator is covered only by Exists and by its equals, and one
-// with an operator other than Equal and Exists covers only its equals.
+// Kubernetes, a toleration without an operator is covered only by Exists and by equal tolerations.
+// A toleration with an operator other than Equal and Exists covers only equal tolerations.
 func covers(wide, t *corev1.Toleration) bool {
 	switch {
 	case sameToleration(wide, t):

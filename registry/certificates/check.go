@@ -45,12 +45,8 @@ var usages = []certificatesv1.KeyUsage{
 	certificatesv1.UsageSigning, certificatesv1.UsageTimestamping,
 }
 
-const (
-	minSeconds = 600 // least spec.expirationSeconds: 10 minutes
-	// unknownSigner is the signer that v1beta1 set if a client named none and no other signer
-	// fitted. v1 refuses it in new requests.
-	unknownSigner = "kubernetes.io/legacy-unknown"
-)
+// minSeconds is the least spec.expirationSeconds: 10 minutes.
+const minSeconds = 600
 
 // checkRequest validates r. old is the request that r replaces, nil if r is new; through is the
 // door of the write. The certificate is validated if it changes and the old one was valid or
@@ -83,7 +79,7 @@ func checkRequest(r, old *signingRequest, through door) field.ErrorList {
 
 // checkSpec validates the spec. stored says that the request was stored before. The spec of a
 // stored request cannot change. So two rules that are younger than the kind apply to new requests
-// only: each usage must be known and listed once, and the signer must not be unknownSigner.
+// only: each usage must be known and listed once, and the signer must not be the legacy one.
 func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) field.ErrorList {
 	p := field.NewPath("spec")
 	var errs field.ErrorList
@@ -96,7 +92,7 @@ func checkSpec(spec *certificatesv1.CertificateSigningRequestSpec, stored bool) 
 	if !stored {
 		errs = append(errs, checkUsages(p.Child("usages"), spec.Usages)...)
 	}
-	if spec.SignerName == unknownSigner && !stored {
+	if spec.SignerName == certificatesv1.LegacyUnknownSignerName && !stored {
 		errs = append(errs, field.Invalid(p.Child("signerName"), spec.SignerName,
 			"the legacy signerName is not allowed via this API version"))
 	} else {

@@ -24,8 +24,8 @@
 // Resources returns the declaration. The server makes a store from it at its start.
 //
 // Not here: the verbs (registry), the Go types and their defaults (scheme/api/certificatesv1), who
-// may approve or sign (registry/admission), the controllers that approve and sign (outside of the
-// server).
+// may approve or sign (registry/admission), the loops that approve, sign and clean up
+// (server/loops/csr).
 //
 // Reading order: signingrequest.go, check.go, pem.go.
 package certificates

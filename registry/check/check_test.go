@@ -96,7 +96,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestObjectMeta: what kinds check of metadata themselves is the rules of all, and that finalizers are qualified names.
+// TestObjectMeta: what kinds check of metadata themselves is the rules of all, and that finalizers
+// are qualified names.
 func TestObjectMeta(t *testing.T) {
 	bad := &meta.ObjectMeta{Name: "a", Namespace: "n", ResourceVersion: "1", Finalizers: []string{"plain"}, Labels: map[string]string{"a": "b c"}}
 	const labels = `metadata.labels: Invalid value: "b c": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', ` +

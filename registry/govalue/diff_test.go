@@ -104,7 +104,8 @@ func long(name string) []string {
 	return lines
 }
 
-// TestLongDiff: texts up to a length are compared line by line; a longer one is shown as replaced as a whole.
+// TestLongDiff: texts up to a length are compared line by line; a longer one is shown as replaced
+// as a whole.
 func TestLongDiff(t *testing.T) {
 	kept := func(a, b []string) (n int) {
 		for _, e := range diffLines(a, b) {

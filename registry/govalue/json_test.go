@@ -58,7 +58,8 @@ func TestJSON(t *testing.T) {
 		}
 	}
 
-	// The fields of a pod's spec have an order of their own, and some stand in the security context.
+	// The fields of a pod's spec have an order of their own, and some stand in the security
+	// context.
 	for _, tt := range []struct {
 		spec corev1.PodSpec
 		want string

@@ -251,7 +251,8 @@ func TestChangeEnds(t *testing.T) {
 	close(store.begun)
 }
 
-// Two servers, each with many clients, share one store: each port goes to one of them, and none is refused that is free.
+// Two servers, each with many clients, share one store: each port goes to one of them, and none is
+// refused that is free.
 func TestContention(t *testing.T) {
 	const size, clients = 300, 10
 	store := newStore(t)
@@ -316,7 +317,8 @@ func TestStaleGuess(t *testing.T) {
 	}
 }
 
-// When it cannot be known whether a port was taken it is not handed out, and nobody else gets it who asks for any.
+// When it cannot be known whether a port was taken it is not handed out, and nobody else gets it
+// who asks for any.
 func TestInDoubt(t *testing.T) {
 	for _, tt := range []struct {
 		fault storagetest.Fault

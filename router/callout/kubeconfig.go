@@ -104,7 +104,7 @@ func decodeKubeconfig(data []byte) (*kubeconfig, error) {
 	text, _, err := codec.YAMLToJSON(data, false, nil)
 	if err != nil {
 		if !strings.HasPrefix(err.Error(), "yaml: line ") { // other errors may quote the file
-			err = errors.New("the file is no YAML object")
+			err = errors.New("the file is not a YAML object")
 		}
 		return nil, err
 	}

@@ -37,9 +37,9 @@ func TestSpread(t *testing.T) {
 		proto  string
 	}{
 		{"a service", Target{Service: &Service{Namespace: "team", Name: "mine"}}, false, "HTTP/1.1"},
-		{"a host", Target{URL: "https://hook.example.com:" + port }, true, "HTTP/1.1"},
-		{"localhost", Target{URL: "https://localhost:" + port }, true, "HTTP/2.0"},
-		{"an address of this machine", Target{URL: hook.URL }, false, "HTTP/2.0"},
+		{"a host", Target{URL: "https://hook.example.com:" + port}, true, "HTTP/1.1"},
+		{"localhost", Target{URL: "https://localhost:" + port}, true, "HTTP/2.0"},
+		{"an address of this machine", Target{URL: hook.URL}, false, "HTTP/2.0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.target.CABundle = ca.CertPEM

@@ -130,7 +130,8 @@ func (h *history) data() string {
 	return fmt.Sprint(object.Data)
 }
 
-// owners returns the entries, each with manager, operation, hour and what it owns of the data; "data" is that alone.
+// owners returns the entries, each with manager, operation, hour and what it owns of the data;
+// "data" is that alone.
 func (h *history) owners() string {
 	var out []string
 	for _, e := range h.live.Managed {
@@ -589,7 +590,8 @@ func BenchmarkDoor(b *testing.B) {
 	})
 }
 
-// FuzzDoor has clients send any managedFields and apply anything. What they can make of an object can be written again.
+// FuzzDoor has clients send any managedFields and apply anything. What they can make of an object
+// can be written again.
 func FuzzDoor(f *testing.F) {
 	f.Add(`[{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{}}}}]`,
 		twenty("a"), twenty("b"))

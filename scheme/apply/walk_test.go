@@ -204,7 +204,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What clients send is deep, long and wrong. None of it makes a walk panic, and what is said of it is bounded.
+// What clients send is deep, long and wrong. None of it makes a walk panic, and what is said of it
+// is bounded.
 func TestHostileTrees(t *testing.T) {
 	s := widget(t)
 	deep := `{"spec":{"free":` + strings.Repeat(`{"a":`, jsontext.MaxDepth-2) + `"` + strings.Repeat("x", 1<<16) + `"` + strings.Repeat("}", jsontext.MaxDepth)
@@ -227,7 +228,8 @@ func TestHostileTrees(t *testing.T) {
 	}
 }
 
-// A ConfigMap whose 20 entries are compared, merged and named costs less than one allocation for each, twice.
+// A ConfigMap whose 20 entries are compared, merged and named costs less than one allocation for
+// each, twice.
 func TestAllocations(t *testing.T) {
 	s := kindSchema(t, "ConfigMap")
 	live, config := jsontext.RawOf(configMap("a")), eager(t, configMap("b"))
@@ -247,7 +249,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// FuzzWalk walks through what clients may send: nothing panics, and to have looked into it before changes nothing.
+// FuzzWalk walks through what clients may send: nothing panics, and to have looked into it before
+// changes nothing.
 func FuzzWalk(f *testing.F) {
 	for _, spec := range []string{
 		`{"text":"a","labels":{"a":"b","a":"c"},"tags":["a","a","b"]}`, `{"ports":[{"port":80},{"port":80.0,"protocol":"UDP"},{}]}`, `{"free":{"x":[{"y":null}],"inner":{"a":"\u0061"}}}`,

@@ -7,7 +7,7 @@
 //   - The quick decoder reads a document in one pass and gives up at anything unusual. The
 //     careful decoder reads it again, to word the error or to list unknown and repeated fields.
 //   - To peek is to read a few facts out of an encoded object without decoding it (Peek).
-//     Peek.Lacks says that defaulting might change the object.
+//     Peek.MayNeedDefaults says that defaulting might change the object.
 //   - The envelope is the message runtime.Unknown that surrounds each object in protobuf,
 //     behind the prefix k8s\0.
 //   - Strict decoding (fieldValidation=Strict or Warn) lists unknown and repeated fields.

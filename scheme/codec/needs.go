@@ -42,8 +42,8 @@ import (
 //
 // At each object that has a node it opens a frame with no bit set. In the first subject kind sets
 // bit 1, so the clause holds at the closing brace. In the second subject no bit is set: the clause
-// fails, Peek.Lacks is set, and the registry decodes the object and completes it. If the second
-// subject had an apiGroup, the registry would leave the object undecoded.
+// fails, Peek.MayNeedDefaults is set, and the registry decodes the object and completes it. If the
+// second subject had an apiGroup, the registry would leave the object undecoded.
 //
 // A need with a longer path, such as "spec.internalTrafficPolicy | spec.type=ExternalName" of a
 // Service, is about facts of the Service that are found one object further in. While the members of
@@ -51,8 +51,8 @@ import (
 // bit belongs to the frame one level up (needTest.up).
 
 // Needs makes Peekers and ProtoPeekers that also report whether defaulting might change an object
-// (Peek.Lacks). For each struct type it knows what the defaulting functions need to find so that
-// they change nothing; see typeinfo.Need. What a Peeker has to look at is compiled from the
+// (Peek.MayNeedDefaults). For each struct type it knows what the defaulting functions need to find
+// so that they change nothing; see typeinfo.Need. What a Peeker has to look at is compiled from the
 // descriptors when the Peeker is first used, once per type. Needs is safe for concurrent use.
 //
 // The compiled form is a tree of needNodes, one tree for JSON and one for protobuf. While a Peeker

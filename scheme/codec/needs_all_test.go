@@ -55,9 +55,9 @@ func (p *prover) kinds() []meta.GroupVersionKind {
 func (p *prover) lacks(gvk meta.GroupVersionKind, data []byte) bool {
 	var peek codec.Peek
 	if codec.IsProtobuf(data) {
-		return p.proto[gvk].Peek(data, &peek) != nil || peek.Lacks
+		return p.proto[gvk].Peek(data, &peek) != nil || peek.MayNeedDefaults
 	}
-	return p.json[gvk].Peek(data, &peek) != nil || peek.Lacks
+	return p.json[gvk].Peek(data, &peek) != nil || peek.MayNeedDefaults
 }
 
 // check fails the test if data is proven to lack nothing and defaulting changes it nevertheless. It
@@ -335,7 +335,7 @@ func TestProofAllocations(t *testing.T) {
 		data, _ := codec.AppendProto(nil, decoded.Object)
 		var peek codec.Peek
 		if got := testing.AllocsPerRun(100, func() {
-			if p.json[gvk].Peek(text, &peek) != nil || peek.Lacks || p.proto[gvk].Peek(data, &peek) != nil || peek.Lacks {
+			if p.json[gvk].Peek(text, &peek) != nil || peek.MayNeedDefaults || p.proto[gvk].Peek(data, &peek) != nil || peek.MayNeedDefaults {
 				t.Fatal("no proof")
 			}
 		}); got != 0 {

@@ -33,7 +33,7 @@ func BenchmarkPeekNeeds(b *testing.B) {
 			b.SetBytes(int64(len(bb.data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if bb.peek(bb.data, &peek) != nil || peek.Lacks {
+				if bb.peek(bb.data, &peek) != nil || peek.MayNeedDefaults {
 					b.Fatal("no proof")
 				}
 			}

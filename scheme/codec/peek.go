@@ -9,8 +9,8 @@ import (
 
 // Looking into objects encoded as JSON: the metadata that the registry needs of each stored object,
 // and the values at a few paths. The registry calls Peeker.Peek for objects that it loads, instead
-// of decoding them. peekneeds.go finds out Peek.Lacks in the same pass; protopeek.go does all of
-// this for protobuf.
+// of decoding them. peekneeds.go finds out Peek.MayNeedDefaults in the same pass; protopeek.go does
+// all of this for protobuf.
 
 // Peek holds what a Peeker finds in an object encoded as JSON, or a ProtoPeeker in one encoded as
 // protobuf. Its strings refer to the data that was looked at, unless they contain escapes. The
@@ -50,10 +50,10 @@ type Peek struct {
 	// quotes, numbers and booleans as written, "" for everything else and for missing values. The
 	// slice is reused if the Peek is.
 	Fields []string
-	// Lacks says that completing the object with defaults might change it: a value may be missing,
-	// or something is unusual, so that nothing is proven. It is false if the Peeker was not made by
-	// Needs.
-	Lacks bool
+	// MayNeedDefaults says that completing the object with defaults might change it: a value may be
+	// missing, or something is unusual, so that nothing is proven. It is false if the Peeker was
+	// not made by Needs.
+	MayNeedDefaults bool
 }
 
 // Span is the range data[Start:End] of some data.
@@ -157,7 +157,7 @@ func (p *Peeker) Peek(data []byte, out *Peek) error {
 	if l.End() != nil {
 		return errNoObject
 	}
-	out.Lacks = out.Lacks || need.unnamed(out)
+	out.MayNeedDefaults = out.MayNeedDefaults || need.unnamed(out)
 	return nil
 }
 

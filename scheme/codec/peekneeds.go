@@ -7,9 +7,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// How a peeker finds out whether an object in JSON may lack something (Peek.Lacks). top and
-// metadata in peek.go call enter, found and leave for each object they walk. The tree of needNodes
-// says which members matter; needs.go compiles it. protopeekneeds.go does the same for protobuf.
+// How a peeker finds out whether an object in JSON may lack something (Peek.MayNeedDefaults). top
+// and metadata in peek.go call enter, found and leave for each object they walk. The tree of
+// needNodes says which members matter; needs.go compiles it. protopeekneeds.go does the same for
+// protobuf.
 //
 // Each object with needs has a frame, a set of bits. Reading a member sets the bits of the facts
 // that its value proves, in the frame of the object that asked for the fact, which may be several
@@ -32,11 +33,11 @@ type needLook struct {
 
 // enter begins the look at an object. n is nil if the object has no needs.
 func (l *peeker) enter(n *needNode) needLook {
-	if n == nil || l.out.Lacks {
+	if n == nil || l.out.MayNeedDefaults {
 		return needLook{}
 	}
 	if n.lacking || l.inside == len(l.frames) {
-		l.out.Lacks = true
+		l.out.MayNeedDefaults = true
 		return needLook{}
 	}
 	l.frames[l.inside] = 0
@@ -52,7 +53,7 @@ func (l *peeker) leave(look *needLook) {
 	}
 	l.inside--
 	if n.lacks(l.frames[l.inside]) || n.relation.set && !l.related(look) {
-		l.out.Lacks = true
+		l.out.MayNeedDefaults = true
 	}
 }
 
@@ -75,7 +76,7 @@ func (f *needField) node() *needNode {
 // member reads a member that paths lead to, or that has needs below it; f is the field of the
 // member, or nil.
 func (l *peeker) member(paths *pathNode, f *needField, key string) error {
-	if f == nil || f.below == nil || l.out.Lacks {
+	if f == nil || f.below == nil || l.out.MayNeedDefaults {
 		return l.visit(paths, key)
 	}
 	switch c := l.Next(); {
@@ -84,7 +85,7 @@ func (l *peeker) member(paths *pathNode, f *needField, key string) error {
 	case f.kind != typeinfo.List && c == '{':
 		return l.object(paths.below(key), f.below)
 	case c != 'n': // a value of the wrong type
-		l.out.Lacks = true
+		l.out.MayNeedDefaults = true
 	}
 	return l.visit(paths, key)
 }
@@ -161,7 +162,7 @@ func (l *peeker) elements(need *needNode) error {
 		if l.Next() == '{' {
 			err = l.object(&noPaths, need)
 		} else {
-			l.out.Lacks = true
+			l.out.MayNeedDefaults = true
 			err = l.Skip()
 		}
 		if err != nil {
@@ -177,12 +178,12 @@ func (l *peeker) found(look *needLook, f *needField, start int) {
 		return
 	}
 	if look.seen&f.seen != 0 {
-		l.out.Lacks = true // a repeated field: it is not worth knowing which one counts
+		l.out.MayNeedDefaults = true // a repeated field: it is not worth knowing which one counts
 	}
 	look.seen |= f.seen
 	value := l.Data[start:l.Pos]
 	if f.opaque && fullness(value, anyValue) != empty {
-		l.out.Lacks = true
+		l.out.MayNeedDefaults = true
 	}
 	for i := range f.tests {
 		t := &f.tests[i]
@@ -196,7 +197,7 @@ func (l *peeker) found(look *needLook, f *needField, start int) {
 			holds = len(value) == len(t.text)+2 && value[0] == '"' && string(value[1:len(value)-1]) == t.text
 		case testMilli:
 			if !milliText(value) {
-				l.out.Lacks = true
+				l.out.MayNeedDefaults = true
 			}
 		case testOne:
 			look.one = Span{start, l.Pos}

@@ -94,7 +94,7 @@ func (p *ProtoPeeker) Peek(data []byte, out *Peek) error {
 	}
 	if p.needs != nil {
 		need := p.needs()
-		out.Lacks = lacksProto(need, e.raw) || need.unnamed(out)
+		out.MayNeedDefaults = lacksProto(need, e.raw) || need.unnamed(out)
 	}
 	return l.finish()
 }

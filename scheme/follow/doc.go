@@ -28,8 +28,8 @@
 // the name of each object, and with Options.Old also the last state. Map reduces each object to
 // what the caller needs before it is kept or yielded.
 //
-// A caller that needs the changes only now and then can pull them with registry.Store.Since, which
-// keeps a position in the history and no names.
+// A caller that needs the changes only now and then can pull them with registry.Store.ChangesSince,
+// which keeps a position in the history and no names.
 //
 // Not here: stores and indexes of objects (controller.Informer), reads of single objects
 // (registry/read.go), changes of all resources at once (backing.Taps), logs.

@@ -104,11 +104,11 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 	if v.Evolves {
 		made.Settled = func(data []byte) bool {
 			tree, err := jsontext.Decode(data, nil)
-			return err == nil && hasGeneration(tree) && l.use().Settled(tree)
+			return err == nil && hasGeneration(tree) && l.use().PrunedAndDefaulted(tree)
 		}
 		made.Complete = func(obj meta.Typed) bool {
 			u := obj.(*scheme.Unstructured)
-			return u.Generation != 0 && l.use().Settled(u.Content)
+			return u.Generation != 0 && l.use().PrunedAndDefaulted(u.Content)
 		}
 	}
 	return made

@@ -30,7 +30,7 @@ func TestConverters(t *testing.T) {
 			return u, nil
 		}, "Kind=Other"},
 		{"one that returns nothing", func(context.Context, *scheme.Unstructured, string) (*scheme.Unstructured, error) { return nil, nil },
-			"the result is nothing"},
+			"the result is null"},
 		{"one that waits", func(ctx context.Context, _ *scheme.Unstructured, _ string) (*scheme.Unstructured, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()

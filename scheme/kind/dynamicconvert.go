@@ -143,7 +143,7 @@ func (k *dynamic) checkConvertible(u *scheme.Unstructured, to meta.GroupVersionK
 func (k *dynamic) checkConverted(m *meter.Meter, u *scheme.Unstructured, to meta.GroupVersionKind) error {
 	switch {
 	case u == nil:
-		return errors.New("the result is nothing")
+		return errors.New("the result is null")
 	case u.GroupVersionKind() != to:
 		return fmt.Errorf("the result is a %s", u.GroupVersionKind())
 	}

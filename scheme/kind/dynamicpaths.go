@@ -73,7 +73,7 @@ func (k *dynamic) checkPath(path string) error {
 	s := In(k, k.hub).Schema().Target()
 	for i, name := range names {
 		if s.Type != "" && s.Type != schema.Object {
-			return fmt.Errorf("on the path %q, %s is no object but of type %s", path, strings.Join(names[:i], "."),
+			return fmt.Errorf("on the path %q, %s is not an object but of type %s", path, strings.Join(names[:i], "."),
 				s.Type)
 		}
 		if s = s.Child(name); s == nil {

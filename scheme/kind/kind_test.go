@@ -35,7 +35,8 @@ type gadgetStatus struct {
 	Phase string `json:"phase,omitempty" pb:"1"`
 }
 
-// oldGadget is gadget as version v1beta1 shows it: the color is called otherwise, and stands elsewhere.
+// oldGadget is gadget as version v1beta1 shows it: the color is called otherwise, and stands
+// elsewhere.
 type oldGadget struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`

@@ -12,18 +12,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// fit.go checks the result of a strategic merge against the Go type. The PATCH handler calls Fit
-// for the warnings and errors of field validation.
+// fit.go checks the result of a strategic merge against the Go type. The PATCH handler calls
+// CheckStrategicResult for the warnings and errors of field validation.
 
-// Fit checks whether the result of a strategic merge is an object of type t. Kubernetes converts
-// the merged tree to the Go object without encoding it as JSON, so the errors have words of their
-// own. misfit says why that conversion would fail; it is empty if it would succeed. Then unknown
-// lists the fields that t does not have, sorted, at most 100. As in Kubernetes, paths in unknown
-// leave out the keys of maps, so the same message may occur several times. Neither result is
-// complete if the Meter has ended.
+// CheckStrategicResult checks whether the result of a strategic merge is an object of type t.
+// Kubernetes converts the merged tree to the Go object without encoding it as JSON, so the errors
+// have words of their own. misfit says why that conversion would fail; it is empty if it would
+// succeed. Then unknown lists the fields that t does not have, sorted, at most 100. As in
+// Kubernetes, paths in unknown leave out the keys of maps, so the same message may occur several
+// times. Neither result is complete if the Meter has ended.
 //
 // Fields are visited in the order of the type, maps in the order of their keys.
-func Fit(merged []byte, t *typeinfo.Type, m *meter.Meter) (unknown []string, misfit string) {
+func CheckStrategicResult(merged []byte, t *typeinfo.Type, m *meter.Meter) (unknown []string, misfit string) {
 	if m.Step(len(merged)) != nil {
 		return nil, ""
 	}

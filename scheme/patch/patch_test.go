@@ -334,7 +334,7 @@ func TestFit(t *testing.T) {
 		{`{"f":"x"}`, "unrecognized type: float64"},
 		{`{"s":`, "unexpected end of JSON input"},
 	} {
-		if _, got := Fit([]byte(tt.merged), typ, nil); got != tt.want {
+		if _, got := CheckStrategicResult([]byte(tt.merged), typ, nil); got != tt.want {
 			t.Errorf("Fit(%s): got %q, want %q", tt.merged, got, tt.want)
 		}
 	}
@@ -346,7 +346,7 @@ func TestFit(t *testing.T) {
 		{`{"spec":{"containers":[{"ports":[{"protocol":5}]}]}}`, "cannot convert int64 to v1.Protocol"},
 		{`{"metadata":{"uid":5}}`, "cannot convert int64 to types.UID"},
 	} {
-		if _, got := Fit([]byte(tt.merged), pod, nil); got != tt.want {
+		if _, got := CheckStrategicResult([]byte(tt.merged), pod, nil); got != tt.want {
 			t.Errorf("Fit(%s): got %q, want %q", tt.merged, got, tt.want)
 		}
 	}
@@ -370,7 +370,7 @@ func TestFitUnknown(t *testing.T) {
 		{`{"allOf":[{"typo":1},{"properties":{"a":{"allOf":[{"x":1}]}}}]}`, `allOf[0].typo allOf[1].properties.allOf[0].x`},
 		{`{"typo":1,"type":5}`, ``}, // is no object at all
 	} {
-		got, _ := Fit([]byte(tt.merged), typ, nil)
+		got, _ := CheckStrategicResult([]byte(tt.merged), typ, nil)
 		for i := range got {
 			got[i] = strings.TrimSuffix(strings.TrimPrefix(got[i], `unknown field "`), `"`)
 		}
@@ -378,7 +378,7 @@ func TestFitUnknown(t *testing.T) {
 			t.Errorf("Fit(%s): got %q, want %s", tt.merged, got, tt.want)
 		}
 	}
-	if got, _ := Fit([]byte(`{"properties":{`+strings.TrimSuffix(strings.Repeat(`"":{"x":1,"y":2},`, 200), ",")+`}}`), typ, nil); len(got) != 2 {
+	if got, _ := CheckStrategicResult([]byte(`{"properties":{`+strings.TrimSuffix(strings.Repeat(`"":{"x":1,"y":2},`, 200), ",")+`}}`), typ, nil); len(got) != 2 {
 		t.Errorf("of keys that repeat the last counts: got %q", got)
 	}
 }

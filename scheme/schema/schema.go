@@ -13,7 +13,7 @@
 //   - Prune removes fields that the schema does not describe.
 //   - SetDefaults sets missing fields that have a default.
 //   - Validate, ValidateResources and ValidateLists report errors in the words of kube-apiserver.
-//   - Settled reports whether Prune and SetDefaults would change anything.
+//   - PrunedAndDefaulted reports whether Prune and SetDefaults would leave a tree as it is.
 //   - OldElements finds the old element that corresponds to an element of a list.
 //
 // For Go types there are faster walks over Go values: strict decoding in scheme/codec, and
@@ -36,9 +36,10 @@
 // evaluating Rules (scheme/cel/rules).
 //
 // Reading order: schema.go, then how a schema is made: compile.go (of a Go type), parse.go and
-// keywords.go (of JSON); then what is done with it: tree.go, prune.go, default.go, settled.go,
-// validate.go with limits.go, enum.go, junctors.go, formats.go and govalue.go; former.go (old
-// values), listmap.go and resource.go (the checks beside Validate), checkdefault.go.
+// keywords.go (of JSON); then what is done with it: tree.go, prune.go, default.go,
+// prunedanddefaulted.go, validate.go with limits.go, enum.go, junctors.go, formats.go and
+// govalue.go; oldelements.go (old values), listmap.go and resource.go (the checks beside Validate),
+// checkdefault.go.
 package schema
 
 import (

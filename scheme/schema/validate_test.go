@@ -357,7 +357,7 @@ func TestPreserveAllSaysNothingOfValues(t *testing.T) {
 	s := parseSchema(t, text)
 	s.PreserveAll()
 	pruned := parseTree(t, tree)
-	if s.Prune(nil, pruned); !reflect.DeepEqual(pruned, parseTree(t, tree)) || !s.Settled(pruned) {
+	if s.Prune(nil, pruned); !reflect.DeepEqual(pruned, parseTree(t, tree)) || !s.PrunedAndDefaulted(pruned) {
 		t.Errorf("Prune(%s) = %v", tree, pruned)
 	}
 	// A forbidden field and a field of any type are not described, so they count as changed.

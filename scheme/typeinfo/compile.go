@@ -128,7 +128,7 @@ func (c *compiler) compile(t reflect.Type, at string) *Type {
 	}
 	kind := kindOf(t)
 	if kind == 0 {
-		c.fail(at, "Go type %s has no form in the API", t)
+		c.fail(at, "Go type %s is not supported in the API", t)
 		return nil
 	}
 	typ := &Type{Go: t, Kind: kind}
@@ -158,7 +158,7 @@ func (c *compiler) compile(t reflect.Type, at string) *Type {
 func (c *compiler) elements(typ *Type, at string) {
 	if typ.Kind == Map {
 		if typ.Key = typ.Go.Key(); typ.Key.Kind() != reflect.String {
-			c.fail(at, "the keys of %s are no strings", typ.Go)
+			c.fail(at, "the keys of %s are not strings", typ.Go)
 		}
 	}
 	elem := typ.Go.Elem()
@@ -248,7 +248,7 @@ func (c *compiler) structType(typ *Type) {
 		}
 		if f.Number != 0 {
 			if other, taken := numbers[f.Number]; taken {
-				c.fail(at, "protobuf number %d is also that of %s", f.Number, other)
+				c.fail(at, "protobuf number %d is used by %s as well", f.Number, other)
 			}
 			numbers[f.Number] = sf.Name
 		}
@@ -345,7 +345,7 @@ func (c *compiler) field(owner *Type, sf reflect.StructField, at string) *Field 
 		return nil
 	}
 	if f.Pointer && (f.Type.Kind == List || f.Type.Kind == Map || f.Type.Kind == Bytes || f.Type.Kind == Any) {
-		c.fail(at, "a pointer to %s cannot be told from the value", goType)
+		c.fail(at, "a pointer to %s is not supported: nil would have two forms", goType)
 		return nil
 	}
 	c.readTags(f, sf.Tag, at)

@@ -58,7 +58,7 @@ func otherPathsIn(t *Type, prefix string, paths []string) []string {
 func locate(t *Type, path []string) (offset uintptr, f *Field, err error) {
 	for i, name := range path {
 		if t == nil || t.Kind != Struct || i > 0 && f.Pointer {
-			return 0, nil, fmt.Errorf("%s is no struct", strings.Join(path[:i], "."))
+			return 0, nil, fmt.Errorf("%s is not a struct", strings.Join(path[:i], "."))
 		}
 		if f = t.Field(name); f == nil {
 			return 0, nil, fmt.Errorf("there is no field %s", strings.Join(path[:i+1], "."))

@@ -79,13 +79,13 @@ func ParseNeed(t *Type, text string) (Need, error) {
 		}
 	}
 	if placed && at.Kind != Struct {
-		return n, fmt.Errorf("need %q of %s: there is no struct at the place", text, t.Go)
+		return n, fmt.Errorf("need %q of %s: the path before the colon must end at a struct", text, t.Go)
 	}
 	parts := strings.Split(terms, " | ")
 	for _, part := range parts {
 		term, err := parseTerm(at, part)
 		if err == nil && term.Op >= NeedMilli && len(parts) > 1 {
-			err = fmt.Errorf("%q stands alone", part)
+			err = fmt.Errorf("%q cannot be combined with other terms", part)
 		}
 		if err != nil {
 			return n, fmt.Errorf("need %q of %s: %w", text, t.Go, err)
@@ -104,14 +104,14 @@ func parseTerm(t *Type, text string) (Term, error) {
 		}
 		path, end, err := parsePath(t, inside, false)
 		if err == nil && (end.Kind != Map || end.ElemPointer || !isQuantity(end.Elem)) {
-			err = fmt.Errorf("%q is no map of quantities", text)
+			err = fmt.Errorf("%q must name a map of quantities", text)
 		}
 		return Term{Op: NeedMilli, Path: path}, err
 	}
 	if key, ok := strings.CutPrefix(text, "label "); ok {
 		key, ok = strings.CutSuffix(key, " is the name")
 		if f := t.Field("metadata"); !ok || key == "" || f == nil || f.Type.Field("labels") == nil {
-			return Term{}, fmt.Errorf("%q is about no label of an object", text)
+			return Term{}, fmt.Errorf("%q must have the form \"label KEY is the name\", on an object with labels", text)
 		}
 		return Term{Op: NeedNamed, Text: key}, nil
 	}
@@ -122,7 +122,7 @@ func parseTerm(t *Type, text string) (Term, error) {
 		if list, rest, ok := strings.Cut(b, "[0]"); ok {
 			field, dotted := strings.CutPrefix(rest, ".")
 			if dotted == (field == "") {
-				return Term{}, fmt.Errorf("%q is no field of the first element", rest)
+				return Term{}, fmt.Errorf("%q after [0] must be a dot and the name of a field", rest)
 			}
 			return relation(t, Term{Op: NeedFirst, Other: list, Text: field}, a)
 		}
@@ -144,7 +144,7 @@ func parseTerm(t *Type, text string) (Term, error) {
 		return term, err
 	}
 	if term.Op == NeedEqual && end.Kind != String {
-		return term, fmt.Errorf("%s is no string", rest)
+		return term, fmt.Errorf("%s must be a string", rest)
 	}
 	return term, nil
 }
@@ -157,11 +157,11 @@ func relation(t *Type, term Term, a string) (Term, error) {
 	one, other := t.Field(a), t.Field(term.Other)
 	switch {
 	case one == nil || other == nil || one.Pointer || other.Pointer:
-		return term, fmt.Errorf("%s and %s are no such members", a, term.Other)
+		return term, fmt.Errorf("%s and %s must both be members and not pointers", a, term.Other)
 	case term.Op == NeedWithin && (one.Type.Kind != Map || other.Type.Kind != Map),
 		term.Op == NeedSame && (one.Type.Kind != String || other.Type.Kind != String),
 		term.Op == NeedFirst && (one.Type.Kind != String || other.Type.Kind != List || !firstIs(other.Type, term.Text)):
-		return term, fmt.Errorf("%s and %s cannot be compared so", a, term.Other)
+		return term, fmt.Errorf("the types of %s and %s do not fit the comparison", a, term.Other)
 	}
 	term.Path = []Step{{Name: a}}
 	return term, nil
@@ -204,7 +204,7 @@ func parsePath(t *Type, text string, each bool) ([]Step, *Type, error) {
 			return steps, t, nil
 		}
 		if rest[0] != '.' {
-			return nil, nil, fmt.Errorf("no dot before %q", rest)
+			return nil, nil, fmt.Errorf("there must be a dot before %q", rest)
 		}
 		rest = rest[1:]
 	}

@@ -69,7 +69,7 @@ func (c *compiler) readRule(tag reflect.StructTag, at string) []Rule {
 	case rule == Rule{}:
 		return nil
 	case strings.TrimSpace(rule.Rule) == "":
-		c.fail(at, "what is said of a rule, and no rule")
+		c.fail(at, "tags about a rule (message, reason, fieldPath and the like) need the tag rule")
 	case !slices.Contains(ruleReasons, rule.Reason):
 		c.fail(at, "reason %q is unknown", rule.Reason)
 	}
@@ -96,7 +96,7 @@ func (c *compiler) readNumber(f *Field, tag reflect.StructTag, at string) {
 	// The numbers from 19000 to 19999 belong to protobuf itself.
 	n, err := strconv.ParseInt(value, 10, 32)
 	if err != nil || n < 1 || n > 1<<29-1 || n >= 19000 && n <= 19999 {
-		c.fail(at, "%q is no protobuf field number", value)
+		c.fail(at, "%q is not a protobuf field number", value)
 		return
 	}
 	f.Number = int32(n)
@@ -295,9 +295,9 @@ func (c *compiler) checkKeys() {
 		check := func(what, name string) {
 			switch key := elem.Field(name); {
 			case key == nil:
-				c.fail(k.at, "%s key %q is no field of %s", what, name, elem.Go)
+				c.fail(k.at, "%s key %q is not a field of %s", what, name, elem.Go)
 			case !key.Type.scalar():
-				c.fail(k.at, "%s key %q is no scalar", what, name)
+				c.fail(k.at, "%s key %q is not a scalar", what, name)
 			}
 		}
 		for _, name := range k.field.ListKeys {

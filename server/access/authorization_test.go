@@ -132,7 +132,8 @@ func TestWebhookMode(t *testing.T) {
 	}
 }
 
-// TestAuthorizationConfig: a chain out of a file, which changes while the server runs; what is wrong changes nothing.
+// TestAuthorizationConfig: a chain out of a file, which changes while the server runs; what is
+// wrong changes nothing.
 func TestAuthorizationConfig(t *testing.T) {
 	j := newJudge(t)
 	file := filepath.Join(t.TempDir(), "authz.yaml")

@@ -32,7 +32,7 @@ var (
 // that changes take.
 func newNodeGraph(reg prometheus.Registerer) (*authz.NodeGraph, error) {
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "node_authorizer_graph_actions_duration_seconds",
-		Help:    "Time that changes of the graph of the Node authorizer take.",
+		Help:    "Time of a change of the Node authorizer's graph, in seconds, by operation.",
 		Buckets: prometheus.ExponentialBuckets(0.0001, 2, 12)}, []string{"operation"})
 	g := authz.NewNodeGraph()
 	g.Took = func(operation string, d time.Duration) { took.WithLabelValues(operation).Observe(d.Seconds()) }

@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestNodeMode: a kubelet reads what its pods need as soon as the server has seen them, and writes what is its own.
+// TestNodeMode: a kubelet reads what its pods need as soon as the server has seen them, and writes
+// what is its own.
 func TestNodeMode(t *testing.T) {
 	s := servertest.Start(t, server.Config{
 		Controllers:    []string{},

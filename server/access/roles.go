@@ -106,7 +106,7 @@ func (s *roleSource) since(
 	ctx context.Context, at *roleMark, least storage.Revision,
 ) (list []rbac.Change, lost bool, err error) {
 	for kind, store := range s {
-		changes, whole, next, err := store.Since(ctx, at[kind], least)
+		changes, whole, next, err := store.ChangesSince(ctx, at[kind], least)
 		if err != nil {
 			return nil, false, err
 		}

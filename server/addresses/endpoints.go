@@ -114,7 +114,7 @@ func (e *serviceEndpoints) read(ctx context.Context, store *registry.Store) (sli
 	if was == nil {
 		was = new(slicesRead)
 	}
-	changes, whole, position, err := store.Since(ctx, was.position, 0)
+	changes, whole, position, err := store.ChangesSince(ctx, was.position, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -17,14 +17,14 @@ type Peers struct {
 // on two busy cores: 10 ms are too few, 20 ms are enough.)
 const addressHeadStart = 200 * time.Millisecond
 
-// Foreign reports whether a kube-apiserver works on the store: it has renewed its Lease within
-// foreignLife.
-func (p *Peers) Foreign() bool { return p.foreign.Load() }
+// KubeAPIServerLives reports whether a kube-apiserver works on the store: it has renewed its Lease
+// within foreignLife.
+func (p *Peers) KubeAPIServerLives() bool { return p.foreign.Load() }
 
 // HeadStart returns how much earlier than a Service its IPAddresses are to be stored at the moment:
 // 0 unless a kube-apiserver works on the store.
 func (p *Peers) HeadStart() time.Duration {
-	if p.Foreign() {
+	if p.KubeAPIServerLives() {
 		return addressHeadStart
 	}
 	return 0

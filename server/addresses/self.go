@@ -56,7 +56,7 @@ func (s *Self) External() string {
 }
 
 // errNoAddress means that this machine has no address that others could reach.
-var errNoAddress = errors.New("no address is known under which others reach the server")
+var errNoAddress = errors.New("no address is known at which other machines reach this server")
 
 // Advertised returns the IP address that this server publishes: Advertise if it is set; otherwise
 // Bind, unless that is unspecified or a loopback address; otherwise the source address of the

@@ -162,7 +162,7 @@ func (d *description) readAll(body []byte, before *description) error {
 	hash := sha256.Sum256(body)
 	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := codec.DecodeJSON(body, &list); err != nil {
-		return errors.New("/apis: the answer is no list of groups")
+		return errors.New("/apis: the answer is not a list of groups")
 	}
 	for i := range list.Items {
 		g := &list.Items[i]
@@ -214,7 +214,7 @@ func (d *description) readOne(ctx context.Context, r *remote, before *descriptio
 	}
 	var list meta.APIResourceList
 	if err := codec.DecodeJSON(got.body, &list); err != nil {
-		return fmt.Errorf("%s: the answer is no list of resources", path)
+		return fmt.Errorf("%s: the answer is not a list of resources", path)
 	}
 	resources, err := fromList(list.APIResources)
 	if err != nil {
@@ -266,7 +266,7 @@ func fromList(list []meta.APIResource) ([]apidiscoveryv2.APIResourceDiscovery, e
 			})
 		}
 		if resources[at].Scope != scopeOf(r) {
-			return nil, fmt.Errorf("%q and its resource are not of one scope", r.Name)
+			return nil, fmt.Errorf("subresource %q and its resource differ in scope", r.Name)
 		}
 		kind := kindOf(r)
 		if r.Kind == "" {
@@ -304,7 +304,7 @@ func (d *description) index(ctx context.Context, r *remote) error {
 // readIndex returns, by path, the hashes of the documents in an index of OpenAPI v3. It ignores the
 // rest of their addresses, because this server shows the documents at its own addresses.
 func readIndex(body []byte) (map[string]string, error) {
-	errIndex := errors.New("/openapi/v3: the answer is no index")
+	errIndex := errors.New("/openapi/v3: the answer is not an index")
 	members := func(r jsontext.Raw, key string) jsontext.Raw {
 		all, _ := r.Members(0, nil)
 		for _, m := range all {

@@ -18,9 +18,9 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		unavailable: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "aggregator_unavailable_apiservice",
-			Help: "1 for each API service that is not said to be available, 0 for the others."}, []string{"name"}),
+			Help: "1 for each API service whose status does not say that it is available, else 0."}, []string{"name"}),
 		lost: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "aggregator_unavailable_apiservice_total",
-			Help: "How often this server has found that an API service is available no more, by why."},
+			Help: "Number of times that an available API service became unavailable, by API service and reason."},
 			[]string{"name", "reason"}),
 	}
 	return m, errors.Join(reg.Register(m.unavailable), reg.Register(m.lost))

@@ -25,9 +25,9 @@ type Registration struct {
 	Client *client.Client
 	// Definitions are the group versions of custom resources.
 	Definitions Definitions
-	// Yields reports whether a kube-apiserver works on the same store. That kube-apiserver
-	// registers the same versions, so this server then registers none.
-	Yields func() bool
+	// KubeAPIServerLives reports whether a kube-apiserver works on the same store; see
+	// apiservices.APIServiceRegistration.
+	KubeAPIServerLives func() bool
 	// Ready is closed when the server is ready. The stored definitions have been read by then, so
 	// the loop may delete APIServices of versions that it does not find.
 	Ready <-chan struct{}
@@ -54,7 +54,9 @@ func (r *Registration) Hooks() []generic.Hook {
 		return nil
 	}
 	local := &localVersions{table: r.Host.Table(), definitions: r.Definitions}
-	loop := &apiservices.APIServiceRegistration{Client: r.Client, Local: local, Yields: r.Yields, Log: r.Log}
+	loop := &apiservices.APIServiceRegistration{
+		Client: r.Client, Local: local, KubeAPIServerLives: r.KubeAPIServerLives, Log: r.Log,
+	}
 	begun := make(chan struct{})
 	wait := func(ctx context.Context) error {
 		select {

@@ -43,18 +43,19 @@ func newEncryptionMetrics(reg prometheus.Registerer) (*encryptionMetrics, error)
 		Metrics: reload.NewMetrics("encryption"), valueMetrics: values,
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    envelope + "kms_operations_latency_seconds",
-			Help:    "Time that a call of a KMS plugin took, in seconds.",
+			Help:    "Time of a call of a KMS plugin, in seconds, by plugin, method and gRPC code.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 20),
 		}, []string{"provider_name", "method_name", "grpc_status_code"}),
-		used: counter(envelope+"key_id_hash_total", "Values that were read or written by a key of a KMS plugin.",
+		used: counter(envelope+"key_id_hash_total", "Number of values that were decrypted or encrypted with a key of a KMS plugin.",
 			"transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
-		usedAt: gauge(envelope+"key_id_hash_last_timestamp_seconds", "When a value was last read or written by a key of a KMS plugin.", "transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
+		usedAt: gauge(envelope+"key_id_hash_last_timestamp_seconds", "Time at which a value was last decrypted or encrypted with a key of a KMS plugin, in Unix seconds.", "transformation_type", "provider_name", "key_id_hash", "apiserver_id_hash"),
 		named: gauge(envelope+"key_id_hash_status_last_timestamp_seconds",
-			"When a KMS plugin last said that it encrypts with a key.", "provider_name", "key_id_hash",
+			"Time at which a KMS plugin last named a key in its status, in Unix seconds.", "provider_name", "key_id_hash",
 			"apiserver_id_hash"),
 		wrong: counter(envelope+"invalid_key_id_from_status_total",
-			"How often a KMS plugin named a key that cannot be.", "provider_name", "error"),
-		seeds: gauge(envelope+"dek_source_cache_size", "Seeds of a KMS plugin that are known.", "provider_name"),
+			"Number of times that a KMS plugin named an invalid key in its status, by error.", "provider_name", "error"),
+		seeds: gauge(envelope+"dek_source_cache_size",
+			"Number of seeds of data keys in the cache, by KMS plugin.", "provider_name"),
 	}
 	m.usedLabels.forget = func(labels []string) {
 		m.used.DeleteLabelValues(labels...)

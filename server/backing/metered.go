@@ -56,14 +56,14 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	labels := []string{"operation", "group", "resource"}
 	m := &Metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
-			Help: "Time that an operation on the store took, in seconds.",
+			Help: "Time of an operation on the store, in seconds, by operation and resource.",
 			Buckets: []float64{
 				0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 			}}, labels),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
-			Help: "Operations on the store."}, labels),
+			Help: "Number of operations on the store, by operation and resource."}, labels),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
-			Help: "Operations on the store that failed, other than by a precondition or for lack of the key."}, labels),
+			Help: "Number of operations on the store that failed; an absent key or an unmet precondition is no failure."}, labels),
 	}
 	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors))
 }
@@ -114,7 +114,7 @@ func (s *metered) Unwrap() storage.Store { return s.Store }
 // done counts an operation on key that has ended now. Errors that answer the question, such as a
 // missing key or a failed precondition, do not count as failures.
 func (s *metered) done(op int, key string, began time.Time, err error) {
-	r := s.keys.Of(key)
+	r := s.keys.RecordOf(key)
 	if r == nil { // a key of no resource
 		return
 	}

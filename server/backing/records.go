@@ -19,9 +19,9 @@ type Record struct {
 // Keys finds records by keys. Every operation on a store calls it, many at once, so it must be
 // quick and take no lock.
 type Keys interface {
-	// Of returns the record to which a key belongs, nil if there is none. key may also be a prefix
-	// of keys that is at least as long as the record's Prefix.
-	Of(key string) *Record
+	// RecordOf returns the record to which a key belongs, nil if there is none. key may also be a
+	// prefix of keys that is at least as long as the record's Prefix.
+	RecordOf(key string) *Record
 }
 
 // NewRecord returns the record of a resource whose objects b stores.

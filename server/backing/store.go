@@ -62,7 +62,7 @@ func New(cfg Config) *Store {
 	s.Store = s.metered
 	if cfg.Encryption != nil {
 		s.Store = encryption.Wrap(s.Store, func(key string) encryption.Chain {
-			if r := cfg.Keys.Of(key); r != nil {
+			if r := cfg.Keys.RecordOf(key); r != nil {
 				return r.Chain()
 			}
 			return nil

@@ -50,7 +50,7 @@ func (t *Taps) lives(b *Backend, key string) bool {
 	if len(t.of) == 1 {
 		return true
 	}
-	r := t.keys.Of(key)
+	r := t.keys.RecordOf(key)
 	return r == nil || r.Backend == b
 }
 

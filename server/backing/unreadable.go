@@ -34,7 +34,7 @@ const maxTold = 1000
 func NewUnreadables(reg prometheus.Registerer, keys Keys, log *zap.Logger) (*Unreadables, error) {
 	u := &Unreadables{keys: keys, log: log, total: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "apiserver_storage_decode_errors_total",
-		Help: "Stored objects that were to be decoded or decrypted and could not be.",
+		Help: "Number of failed attempts to decode or decrypt a stored object, by resource.",
 	}, []string{"group", "resource"})}
 	u.mu.told = map[string]storage.Revision{}
 	return u, reg.Register(u.total)
@@ -42,7 +42,7 @@ func NewUnreadables(reg prometheus.Registerer, keys Keys, log *zap.Logger) (*Unr
 
 // Found reports an object that a cache or a store could not decode.
 func (u *Unreadables) Found(err *storage.Error) {
-	if r := u.keys.Of(err.Key); r != nil {
+	if r := u.keys.RecordOf(err.Key); r != nil {
 		u.total.WithLabelValues(r.Name.Group, r.Name.Resource).Inc()
 	}
 	u.mu.Lock()

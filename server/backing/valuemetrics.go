@@ -23,20 +23,22 @@ func newValueMetrics(reg prometheus.Registerer) (*valueMetrics, error) {
 	const prefix = "apiserver_storage_"
 	m := &valueMetrics{
 		values: prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "transformation_operations_total",
-			Help: "Values that were encrypted or decrypted, by resource and by what did that."},
+			Help: "Number of values that were encrypted or decrypted, by resource, direction, provider and gRPC code."},
 			[]string{"resource", "transformation_type", "transformer_prefix", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "transformation_duration_seconds",
-			Help: "Time that it took to encrypt or decrypt a value, in seconds.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 25)},
+			Help:    "Time to encrypt or decrypt a value, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(5e-6, 2, 25)},
 			[]string{"transformation_type", "transformer_prefix"}),
 		misses: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: prefix + "envelope_transformation_cache_misses_total",
-			Help: "How often a KMS plugin had to be asked for a seed.",
+			Help: "Number of times that the seed of a data key was not in the cache, so that a KMS plugin decrypted it.",
 		}),
 		made: prometheus.NewHistogram(prometheus.HistogramOpts{Name: prefix + "data_key_generation_duration_seconds",
-			Help: "Time that it took to make a seed for a KMS plugin, in seconds.", Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14)}),
+			Help:    "Time to make the seed of data keys, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(5e-6, 2, 14)}),
 	}
 	unmade := prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + "data_key_generation_failures_total",
-		Help: "How often no seed could be made for a KMS plugin, which does not happen."})
+		Help: "Number of failed attempts to make the seed of data keys; always 0, because making one cannot fail."})
 	return m, errors.Join(reg.Register(m.values), reg.Register(m.seconds), reg.Register(m.misses), reg.Register(m.made),
 		reg.Register(unmade))
 }

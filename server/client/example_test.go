@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// A controller in the smallest: it watches config maps, and marks those that it has seen. Here it runs beside the server,
-// in one process; with a URL and a token it runs anywhere.
+// The smallest controller: it watches config maps and marks those that it has seen. Here it runs in
+// the process of the server; with a URL and a token it runs anywhere.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -18,8 +18,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// play answers requests in the order of a script, of lines "request: answer". A request is "list", with the continue token
-// if there is one, or "watch" with the revision; "wait" as the end of an answer holds it until the client goes.
+// play answers requests in the order of a script, of lines "request: answer". A request is "list",
+// with the continue token if there is one, or "watch" with the revision; "wait" as the end of an
+// answer holds it until the client goes.
 func play(t *testing.T, script string) http.HandlerFunc {
 	lines := strings.Split(strings.TrimSpace(script), "\n")
 	return func(w http.ResponseWriter, r *http.Request) {

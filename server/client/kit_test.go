@@ -30,7 +30,8 @@ func newClient(t testing.TB, cfg client.Config) *client.Client {
 	return c
 }
 
-// onBoth runs a test, without controllers that make objects, with a server of its own for each way to it: the network, and its handler.
+// onBoth runs a test, without controllers that make objects, with a server of its own for each way
+// to it: the network, and its handler.
 func onBoth(t *testing.T, test func(t *testing.T, c *client.Client)) {
 	t.Run("network", func(t *testing.T) {
 		s := servertest.Start(t, server.Config{Controllers: []string{}})

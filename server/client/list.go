@@ -192,7 +192,7 @@ func (r Resource[T]) decode(data []byte, kind meta.GroupVersionKind) (T, error) 
 	}
 	obj, ok := decoded.Object.(T)
 	if !ok {
-		return zero, fmt.Errorf("%s is no %T", decoded.GVK, zero)
+		return zero, fmt.Errorf("%s is not a %T", decoded.GVK, zero)
 	}
 	return obj, nil
 }

@@ -301,7 +301,7 @@ func TestBadAnswers(t *testing.T) {
 		status     bool
 	}{
 		{200, "nonsense", "client: GET /api/v1/configmaps/a: answer: ", false},
-		{200, `{"kind":"Namespace","apiVersion":"v1"}`, "v1, Kind=Namespace is no *corev1.ConfigMap", false},
+		{200, `{"kind":"Namespace","apiVersion":"v1"}`, "v1, Kind=Namespace is not a *corev1.ConfigMap", false},
 		{200, `{"kind":"Widget","apiVersion":"example.com/v1"}`, `no kind "Widget" is registered`, false},
 		{404, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"not there","reason":"NotFound","code":404}`, "not there", true},
 		{504, `{"metadata":{},"status":"Failure","message":"late","reason":"Timeout"}`, "late", true},

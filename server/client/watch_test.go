@@ -109,7 +109,7 @@ func TestWatchBadEvents(t *testing.T) {
 		{`{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}`, "too old"},
 		{`{"type":"ERROR","object":7}`, "client: watch of configmaps: json: "},
 		{`{"type":"ADDED","object":{"kind":"Conf`, "client: watch of configmaps: unexpected EOF"},
-		{`{"type":"ADDED","object":{"kind":"Namespace","apiVersion":"v1"}}`, "is no *corev1.ConfigMap"},
+		{`{"type":"ADDED","object":{"kind":"Namespace","apiVersion":"v1"}}`, "is not a *corev1.ConfigMap"},
 		{`{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1"}}{"type":"ADDED"}` + "\n", "client: watch of configmaps: "},
 		{`{"object":{"kind":"Status","code":410,"reason":"Expired","message":"in another order"},"type":"ERROR"}` + "\n", "in another order"},
 		{`{"type":"REMOVED"}`, `unknown event "REMOVED"`},

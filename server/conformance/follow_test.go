@@ -153,7 +153,7 @@ func (w *written) forget(t testing.TB) {
 // registry.Position from before the write no longer holds, and Since returns the write, even if the
 // caller asks for no revision.
 func (w *written) pullIsFresh(t *testing.T, store *registry.Store) {
-	_, _, place, err := store.Since(t.Context(), registry.Position{}, 0)
+	_, _, place, err := store.ChangesSince(t.Context(), registry.Position{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func (w *written) pullIsFresh(t *testing.T, store *registry.Store) {
 		if store.Holds(place) {
 			t.Fatalf("the place before write %d holds after it", n)
 		}
-		changes, whole, next, err := store.Since(t.Context(), place, 0)
+		changes, whole, next, err := store.ChangesSince(t.Context(), place, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,8 @@ func (w *written) pullIsFresh(t *testing.T, store *registry.Store) {
 	}
 }
 
-// pulled makes a follow.Source of registry.Store.Since, by calling Since again and again.
+// pulled makes a follow.Source of registry.Store.ChangesSince, by calling ChangesSince again and
+// again.
 type pulled struct {
 	store  *registry.Store
 	places sync.Map // the registry.Position of each revision that was returned
@@ -212,7 +213,7 @@ func (s *pulledStream) Next() (b follow.Batch[request.Encoded], err error) {
 			}
 			continue
 		}
-		changes, whole, next, err := s.store.Since(s.ctx, s.place, 0)
+		changes, whole, next, err := s.store.ChangesSince(s.ctx, s.place, 0)
 		switch {
 		case err != nil:
 			return b, err

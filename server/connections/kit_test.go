@@ -43,7 +43,7 @@ func overPipes(t *testing.T, bound int, f func(t *testing.T, p *served)) {
 			t.Fatal(err)
 		}
 		p := &served{connectionstest.NewPipes(), connectionstest.NewPipes(), l.cfg.TLS, l.conns}
-		l.Take(p.secure, p.Pipes)
+		l.UseListeners(p.secure, p.Pipes)
 		l.Serve(http.HandlerFunc(answer))
 		f(t, p)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -92,7 +92,7 @@ func New(cfg Config, reg prometheus.Registerer) (*Listeners, error) {
 	l := &Listeners{
 		cfg: cfg, conns: newConns(cfg.Bound, cfg.Streams, cfg.Bursts, cfg.Log),
 		handshakes: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "apiserver_tls_handshake_errors_total", Help: "Handshakes of TLS that failed."}),
+			Name: "apiserver_tls_handshake_errors_total", Help: "Number of TLS handshakes that failed."}),
 	}
 	return l, reg.Register(l.handshakes)
 }
@@ -109,16 +109,16 @@ func (l *Listeners) Open() error {
 		var err error
 		if ports[i], err = how.Listen(context.Background(), "tcp",
 			net.JoinHostPort(l.cfg.Address, strconv.Itoa(*port))); err != nil {
-			l.Take(ports[0], nil)
+			l.UseListeners(ports[0], nil)
 			return fmt.Errorf("server: %w", err)
 		}
 	}
-	l.Take(ports[0], ports[1])
+	l.UseListeners(ports[0], ports[1])
 	return nil
 }
 
-// Take uses listeners that are open already, in place of Open. Each may be nil.
-func (l *Listeners) Take(secure, plain net.Listener) {
+// UseListeners uses listeners that are open already, in place of Open. Each may be nil.
+func (l *Listeners) UseListeners(secure, plain net.Listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if secure != nil {

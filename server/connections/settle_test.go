@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestCrowdSettles gives memory back to the system when many connections and long-running requests have come and settled,
-// and only then.
+// TestCrowdSettles gives memory back to the system when many connections and long-running requests
+// have come and settled, and only then.
 func TestCrowdSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, cs := connectionstest.NewPipes(), newConns(10*burstSize, MaxStreams, &Bursts{}, zap.NewNop())

@@ -52,7 +52,8 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// TestFramed reads frames in pieces of all lengths: what is read is what was sent, and each stream is counted when it begins.
+// TestFramed reads frames in pieces of all lengths: what is read is what was sent, and each stream
+// is counted when it begins.
 func TestFramed(t *testing.T) {
 	var sent bytes.Buffer
 	sent.WriteString(http2.ClientPreface)

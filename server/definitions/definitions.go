@@ -28,9 +28,9 @@ type Needs struct {
 	// Router and Discovery are shared by all links of the delegation chain.
 	Router    *router.Config
 	Discovery *router.Discovery
-	// Before tells which groups belong to earlier links of the chain. A request for an unknown
-	// resource in one of these groups gets a Status instead of a plain 404.
-	Before Before
+	// ServedEarlier tells which groups the earlier links of the chain serve. A request for an
+	// unknown resource in one of these groups gets a Status instead of a plain 404.
+	ServedEarlier ServedEarlier
 	// Shared says that other servers may use the same store. If so, a request for an unknown
 	// resource may cause a read of the store.
 	Shared bool
@@ -42,10 +42,10 @@ type Needs struct {
 	Metrics prometheus.Registerer
 }
 
-// Before reports whether a link of the delegation chain before this one serves a group.
-// Definitions calls Before only while it serves requests, because the earlier links are made after
+// ServedEarlier reports whether a link of the delegation chain before this one serves a group.
+// Definitions calls it only while it serves requests, because the earlier links are made after
 // Definitions.
-type Before func(group string) bool
+type ServedEarlier func(group string) bool
 
 // Definitions serves definitions and the resources that they define. It is the handler of all
 // requests that no earlier link of the delegation chain serves. All methods may be called at once.
@@ -74,7 +74,7 @@ func New(n Needs) (*Definitions, error) {
 		converters: newConverters(n.Resolve, n.Flawed, metrics),
 		seen:       generic.NewProgress(), declared: newDeclared(),
 	}
-	end := &chainEnd{Definitions: d, before: n.Before}
+	end := &chainEnd{Definitions: d, before: n.ServedEarlier}
 	if n.Shared {
 		end.ask = &pacedQuestion{ask: n.Backend.Cache.Revision, host: n.Host}
 	}

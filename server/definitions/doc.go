@@ -29,6 +29,6 @@
 // (registry/extensions); how a resource comes and goes (server/generic); API services of the
 // versions that are defined (server/loops/apiservices).
 //
-// Read: definitions.go, loop.go, serving.go, statuses.go, emptying.go; then late.go, unread.go,
-// declared.go, converters.go, metrics.go.
+// Read: definitions.go, loop.go, serving.go, statuses.go, instancedeletion.go; then late.go,
+// unread.go, declared.go, converters.go, metrics.go.
 package definitions

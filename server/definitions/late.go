@@ -23,7 +23,7 @@ import (
 // definitions does not serve.
 type chainEnd struct {
 	*Definitions
-	before Before
+	before ServedEarlier
 	again  *router.Director // tries the link of the definitions again; none answers if that fails, too
 	ask    *pacedQuestion   // nil: no other server uses the store
 }

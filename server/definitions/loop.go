@@ -22,7 +22,7 @@ import (
 // The loop follows the definitions. For each new state of a definition it decides which names and
 // conditions the definition gets (extensions.UpdateStatus), serves the resource (serving.go),
 // writes the status (statuses.go), and deletes the instances if the definition is being deleted
-// (emptying.go). Definitions.Start starts the loop.
+// (instancedeletion.go). Definitions.Start starts the loop.
 
 // loop is the state of the loop. Only the goroutine of run reads or writes it.
 type loop struct {
@@ -111,7 +111,7 @@ func (l *loop) observe(ctx context.Context, name string, obj request.Encoded) {
 	next := &definition{CustomResourceDefinition: extensions.WithoutSchemas(def), rev: rev}
 	if prev != nil {
 		next.served, next.fault, next.overlaps = prev.served, prev.fault, prev.overlaps
-		next.emptying, next.release = prev.emptying, prev.release
+		next.deletion, next.release = prev.deletion, prev.release
 	}
 	if prev != nil && prev.Generation == def.Generation {
 		next.source = prev.source

@@ -23,13 +23,13 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	}
 	m := &metrics{
 		definitions: histogram("apiserver_crd_conversion_webhook_duration_seconds",
-			"Time that a conversion of custom resources by their webhook took, in seconds.",
+			"Time of a call of the conversion webhook of a custom resource, in seconds, by definition, versions and success.",
 			prometheus.ExponentialBuckets(0.001, 2, 15), "crd_name", "from_version", "to_version", "succeeded"),
 		seconds: histogram("apiserver_conversion_webhook_duration_seconds",
-			"Time that a conversion by a webhook took, in seconds.",
+			"Time of a call of a conversion webhook, in seconds, by result and type of failure.",
 			[]float64{0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 45, 60}, "result", "failure_type"),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_conversion_webhook_request_total",
-			Help: "Conversions by webhooks, by result and what has failed."}, []string{"result", "failure_type"}),
+			Help: "Number of calls of conversion webhooks, by result and type of failure."}, []string{"result", "failure_type"}),
 	}
 	return m, errors.Join(reg.Register(m.definitions), reg.Register(m.seconds), reg.Register(m.total))
 }

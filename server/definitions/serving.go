@@ -29,11 +29,11 @@ type definition struct {
 	rev    storage.Revision // of the state about which the loop has decided
 	// written gets the revision that the write of the status has made; nil: no write is under way.
 	written  chan storage.Revision
-	served   bool      // the resource is installed
-	fault    error     // why its present state could not be served; an earlier state may be served
-	release  func()    // releases its webhook; nil: nothing to release
-	overlaps bool      // the server has a resource of that name itself, so this is not served
-	emptying *emptying // nil: it is not being deleted
+	served   bool              // the resource is installed
+	fault    error             // why its present state could not be served; an earlier state may be served
+	release  func()            // releases its webhook; nil: nothing to release
+	overlaps bool              // the server has a resource of that name itself, so this is not served
+	deletion *instanceDeletion // nil: it is not being deleted
 }
 
 // source reads the schemas of a definition when they are needed, from the definition in the cache.

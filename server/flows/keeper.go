@@ -93,7 +93,7 @@ func (k *Keeper) Ensure(ctx context.Context) error {
 
 // setLevelSpec sets the spec of level to that of want, and reports whether the spec changed.
 // Administrators may change spec.exempt of the level exempt, so a difference there alone does not
-// count.
+// count. If the spec differs elsewhere, spec.exempt is set, too, as in kube-apiserver.
 func setLevelSpec(level, want *flowcontrolv1.PriorityLevelConfiguration) bool {
 	spec := want.Spec
 	if level.Name == flowcontrolv1.NameExempt && level.Spec.Exempt != nil {

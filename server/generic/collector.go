@@ -19,32 +19,32 @@ type collector struct{ *Resources }
 
 var (
 	objectsDesc = prometheus.NewDesc("apiserver_storage_objects",
-		"Objects stored, of the resources in use.", []string{"resource"}, nil)
+		"Number of stored objects of each resource that has been used since the start.", []string{"resource"}, nil)
 	brokenDesc = prometheus.NewDesc("coracle_storage_unreadable_objects",
-		"Objects of apiserver_storage_objects that cannot be read as they are stored.",
+		"Number of stored objects that cannot be decoded or decrypted; apiserver_storage_objects counts them too.",
 		[]string{"resource"}, nil)
 	filesDesc = prometheus.NewDesc("coracle_storage_unreadable_files",
-		"Files in the folder of the file store that were refused, each named in the log.",
+		"Number of files in the folder of the file store that cannot be used; the log names each.",
 		nil, nil)
 	resourceObjectsDesc = prometheus.NewDesc("apiserver_resource_objects",
-		"Objects stored, of the resources in use.", []string{"group", "resource"}, nil)
+		"Number of stored objects of each resource that has been used since the start.", []string{"group", "resource"}, nil)
 	windowDesc = prometheus.NewDesc("watch_cache_capacity",
-		"Changes that can be watched from memory.", []string{"group", "resource"}, nil)
+		"Number of recent changes for which the cache of a resource has room.", []string{"group", "resource"}, nil)
 	versionDesc = prometheus.NewDesc("apiserver_watch_cache_resource_version",
-		"Revision of the newest change that the cache has seen.", []string{"group", "resource"}, nil)
+		"Revision up to which the cache of a resource is complete.", []string{"group", "resource"}, nil)
 	storeReadsDesc = prometheus.NewDesc("coracle_cache_store_reads_total",
-		"Reads that the store answered instead of the cache, of the resources that had any, by why.",
+		"Number of reads that the store answered instead of the cache, by resource and reason.",
 		[]string{"resource", "reason"}, nil)
 	seenDesc = prometheus.NewDesc("coracle_cache_revision",
-		"Revision of the store up to which the cache has seen everything.",
+		"Revision of the store up to which the caches of all resources are complete.",
 		[]string{"storage_cluster_id"}, nil)
 	sizeDesc = prometheus.NewDesc("apiserver_storage_size_bytes",
 		"Size of the embedded store's database file, in bytes.", []string{"storage_cluster_id"}, nil)
 	usedDesc = prometheus.NewDesc("coracle_storage_size_in_use_bytes",
-		"Bytes in use of the embedded store's database file; `coracle defrag` gives the others back.",
+		"Bytes in use in the embedded store's database file; `coracle defrag` gives the other bytes back to the disk.",
 		[]string{"storage_cluster_id"}, nil)
 	freeDesc = prometheus.NewDesc("coracle_storage_free_bytes",
-		"Bytes free on the disk of the embedded store, which refuses writes before there are none.",
+		"Free bytes on the disk of the embedded store; the store refuses writes before the disk is full.",
 		nil, nil)
 )
 

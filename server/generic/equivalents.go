@@ -49,7 +49,7 @@ func (s *State) equivalentsOf(n named) []matching.Target {
 	if !slices.ContainsFunc(list, func(t matching.Target) bool { return t.Resource == n.resource }) {
 		return list // nobody can ask this often: there is no such resource to write to
 	}
-	// Another goroutine may keep its list at the same time: then one of the two is made again later.
+	// Another goroutine may keep its list at the same time. One of the two is then made again.
 	next := map[named][]matching.Target{}
 	if kept != nil {
 		next = maps.Clone(*kept)
@@ -64,7 +64,7 @@ func (s *State) inOrder(e *Entry) []*Offer {
 	if s.Offers[e.Name] == nil {
 		return nil
 	}
-	offers := s.Of(e)
+	offers := s.OffersOf(e)
 	slices.SortFunc(offers[1:], func(a, b *Offer) int { return cmp.Compare(a.Name.Group, b.Name.Group) })
 	return offers
 }

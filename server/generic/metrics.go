@@ -21,11 +21,11 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	labels := []string{"group", "version", "resource"}
 	m := &Metrics{
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_registered_watchers",
-			Help: "Watches being served."}, labels),
+			Help: "Number of running watches, by resource."}, labels),
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_watch_events_total",
-			Help: "Events sent to watchers."}, labels),
+			Help: "Number of events sent to watchers, by resource."}, labels),
 		deprecated: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_requested_deprecated_apis",
-			Help: "1 for each deprecated API that has been asked for."},
+			Help: "1 for each deprecated API that a client has requested; removed_release is the release without the API."},
 			[]string{"group", "version", "resource", "subresource", "removed_release"}),
 	}
 	return m, errors.Join(reg.Register(m.open), reg.Register(m.events), reg.Register(m.deprecated))

@@ -73,10 +73,10 @@ type Needs struct {
 	// Compatible is the oldest minor release of Kubernetes whose servers can read what this server
 	// stores, from OldestCompatible to NewestCompatible.
 	Compatible int
-	// Forget deletes the metrics of a resource under the name of o. stored says that this is the
-	// first name of a resource with a store: Forget then also deletes the metrics of stored
-	// objects, which have that name as their label.
-	Forget func(o *Offer, stored bool)
+	// ForgetMetrics deletes the metrics of a resource under the name of o. stored says that this is
+	// the first name of a resource with a store: ForgetMetrics then also deletes the metrics of
+	// stored objects, which have that name as their label.
+	ForgetMetrics func(o *Offer, stored bool)
 	// Run runs work in the background until the server stops. Remove uses it to wait for the last
 	// requests.
 	Run func(work func(ctx context.Context))
@@ -164,7 +164,7 @@ func (s *Resources) Replace(res registry.Resource) error {
 	}
 	e := *old.Entry
 	e.Store = store
-	before := now.Of(old.Entry)
+	before := now.OffersOf(old.Entry)
 	after := make([]*Offer, len(before))
 	for i, o := range before {
 		if after[i], err = newOffer(&e, o.Name, o.groupSettings); err != nil {
@@ -205,7 +205,7 @@ func (s *Resources) Remove(gr meta.GroupResource) (gone <-chan struct{}, err err
 	}
 	offers := []*Offer{o}
 	if o.Entry.Name == gr {
-		offers = now.Of(o.Entry)
+		offers = now.OffersOf(o.Entry)
 	}
 	var retired router.Retired
 	for _, o := range offers {
@@ -279,7 +279,7 @@ func (s *Resources) forget(offers []*Offer) {
 		if first {
 			o.Forget()
 		}
-		s.needs.Forget(o, first)
+		s.needs.ForgetMetrics(o, first)
 	}
 	s.table.set(next)
 }

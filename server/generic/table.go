@@ -170,7 +170,7 @@ func (t *Table) OfKey(key string) *Entry {
 }
 
 // Of returns the record of the entry to which a key belongs, or nil. It implements backing.Keys.
-func (t *Table) Of(key string) *backing.Record {
+func (t *Table) RecordOf(key string) *backing.Record {
 	if e := t.OfKey(key); e != nil {
 		return &e.Record
 	}
@@ -186,9 +186,9 @@ func (s *State) Stored(yield func(*Entry) bool) {
 	}
 }
 
-// Of returns all offers of the resource e. The first of them is that under the first name of e,
-// which must be offered.
-func (s *State) Of(e *Entry) []*Offer {
+// OffersOf returns all offers of the resource e. The first of them is that under the first name of
+// e, which must be offered.
+func (s *State) OffersOf(e *Entry) []*Offer {
 	list := []*Offer{s.Offers[e.Name]}
 	for name, o := range s.Offers {
 		if o.Entry == e && name != e.Name {

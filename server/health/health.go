@@ -15,7 +15,7 @@
 //
 // Not here: when a server stops, and in which order its parts end (server).
 //
-// Read: health.go, endpoints.go, hooks.go, reads.go, metrics.go.
+// Read: health.go, endpoints.go, hooks.go, loadhooks.go, metrics.go.
 package health
 
 import (
@@ -52,9 +52,9 @@ type Needs struct {
 	Store *backing.Store
 	// Timeouts bound the checks of the stores. Neither is zero.
 	Timeouts Timeouts
-	// Lenient is the time, from New on, during which the checks of hooks pass on /livez although
-	// the hooks still run. (--livez-grace-period)
-	Lenient time.Duration
+	// LivezGracePeriod is the time, from New on, during which the checks of hooks pass on /livez
+	// although the hooks still run. (--livez-grace-period)
+	LivezGracePeriod time.Duration
 	// Started is the time at which the process began.
 	Started time.Time
 	Log     *zap.Logger
@@ -78,7 +78,7 @@ type Health struct {
 func New(n Needs) (*Health, error) {
 	h := &Health{
 		paths: n.Paths, store: n.Store, within: n.Timeouts,
-		lenient: time.Now().Add(n.Lenient), metrics: newMetrics(n.Started), log: n.Log,
+		lenient: time.Now().Add(n.LivezGracePeriod), metrics: newMetrics(n.Started), log: n.Log,
 	}
 	return h, h.install()
 }

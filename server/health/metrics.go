@@ -21,14 +21,14 @@ type metrics struct {
 func newMetrics(started time.Time) *metrics {
 	m := &metrics{
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_healthcheck",
-			Help: "1 if a check was good when it was made last, by an endpoint, else 0."},
+			Help: "1 if the last run of a health check succeeded, else 0, by check (name) and endpoint (type)."},
 			[]string{"name", "type"}),
 		all: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "kubernetes_healthchecks_total",
-			Help: "Checks that endpoints have made, by what came of them."},
+			Help: "Number of runs of health checks, by check (name), endpoint (type) and status."},
 			[]string{"name", "type", "status"}),
 	}
 	start := prometheus.NewGauge(prometheus.GaugeOpts{Name: "process_start_time_seconds",
-		Help: "When the process began, in seconds of Unix time."})
+		Help: "Time at which the process started, in Unix seconds."})
 	start.Set(float64(started.UnixMilli()) / 1000)
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(m.last, m.all, start) // the registry has nothing else

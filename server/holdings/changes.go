@@ -69,25 +69,73 @@ func (h *Holdings) Removals(ctx context.Context) (ownership.Removals, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Namespaces{tap, h, false}, nil
+	return &removals{tap, h}, nil
 }
 
-// Releases opens a feed of the namespaces in which objects may come to use less of a quota after
-// the call: an object is deleted, a pod ends, or an object whose usage depends on its spec is
-// updated. The caller closes it.
-func (h *Holdings) Releases(ctx context.Context) (*Namespaces, error) {
+// removals is a feed of namespaces from which objects are deleted. It belongs to one caller.
+type removals struct {
+	*backing.Taps
+	of *Holdings
+}
+
+// Next waits for deletions and returns the namespaces of their objects. A namespace may come twice.
+// It implements ownership.Removals.
+func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
+	for len(namespaces) == 0 && err == nil {
+		var events []storage.Event
+		events, err = r.Taps.Next(ctx)
+		for i := range events {
+			if !events[i].Deleted {
+				continue
+			}
+			if ref, ok := r.of.ObjectAt(events[i].Key); ok && ref.Namespace != "" {
+				namespaces = append(namespaces, ref.Namespace)
+			}
+		}
+	}
+	return namespaces, err
+}
+
+// Releases opens a feed of the namespaces in which the usage of objects, as quotas count it, may
+// change by other writes than those that quotas are charged with. The caller closes it.
+func (h *Holdings) Releases(ctx context.Context) (*Releases, error) {
 	tap, err := h.needs.Backends.OpenTaps(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Namespaces{tap, h, true}, nil
+	return &Releases{tap, h}, nil
 }
 
-// Namespaces is a feed of namespaces in which something has happened. It belongs to one caller.
-type Namespaces struct {
+// Releases is a feed of namespaces. It belongs to one caller.
+type Releases struct {
 	*backing.Taps
-	of      *Holdings
-	updates bool // updates that may lower the usage of an object count, and not only deletions
+	of *Holdings
+}
+
+// Next waits for events that count, and returns the namespaces of their objects. In less an object
+// was deleted, a pod ended, or an object was updated whose usage depends on its spec. In changed a
+// pod was updated otherwise: the resources in its status or its deadline may have changed, and few
+// updates of pods change them. A namespace may come twice.
+func (r *Releases) Next(ctx context.Context) (less, changed []string, err error) {
+	for len(less)+len(changed) == 0 && err == nil {
+		var events []storage.Event
+		events, err = r.Taps.Next(ctx)
+		for i := range events {
+			e := &events[i]
+			if e.Created {
+				continue
+			}
+			ref, ok := r.of.ObjectAt(e.Key)
+			switch gr := ref.Resource.GroupResource(); {
+			case !ok || ref.Namespace == "":
+			case e.Deleted || slices.Contains(changing, gr) || gr == pods && ends(e.Value):
+				less = append(less, ref.Namespace)
+			case gr == pods:
+				changed = append(changed, ref.Namespace)
+			}
+		}
+	}
+	return less, changed, err
 }
 
 // changing are the resources whose objects may use less after an update, pods apart.
@@ -96,34 +144,8 @@ var changing = []meta.GroupResource{
 	{Group: "resource.k8s.io", Resource: "resourceclaims"},
 }
 
-// counts reports whether an event counts. A pod that has ended has its phase in its bytes, whatever
-// their format; a pod that has the word elsewhere counts, too.
-func (r *Namespaces) counts(e *storage.Event, ref *ownership.ObjectRef) bool {
-	switch gr := ref.Resource.GroupResource(); {
-	case e.Deleted:
-		return true
-	case gr == pods:
-		return bytes.Contains(e.Value, []byte("Succeeded")) || bytes.Contains(e.Value, []byte("Failed"))
-	default:
-		return slices.Contains(changing, gr)
-	}
-}
-
-// Next waits for events that count, and returns the namespaces of their objects. A namespace may
-// come twice. It implements ownership.Removals.
-func (r *Namespaces) Next(ctx context.Context) (namespaces []string, err error) {
-	for len(namespaces) == 0 && err == nil {
-		var events []storage.Event
-		events, err = r.Taps.Next(ctx)
-		for i := range events {
-			e := &events[i]
-			if !e.Deleted && (!r.updates || e.Created) {
-				continue
-			}
-			if ref, ok := r.of.ObjectAt(e.Key); ok && ref.Namespace != "" && r.counts(e, &ref) {
-				namespaces = append(namespaces, ref.Namespace)
-			}
-		}
-	}
-	return namespaces, err
+// ends reports whether a pod may have ended. Such a pod has its phase in its bytes, whatever their
+// format; ends is true of a pod that has the word elsewhere, too.
+func ends(pod []byte) bool {
+	return bytes.Contains(pod, []byte("Succeeded")) || bytes.Contains(pod, []byte("Failed"))
 }

@@ -21,7 +21,7 @@
 // Not here: the work of the controllers (server/loops/ownership), objects of resources whose
 // definitions cannot be read (server/definitions), how stores show changes (server/backing).
 //
-// Read: holdings.go, changes.go, behind.go.
+// Read: holdings.go, changes.go, serversbehind.go.
 package holdings
 
 import (
@@ -74,7 +74,7 @@ func (h *Holdings) ObjectAt(key string) (ownership.ObjectRef, bool) {
 		return ownership.ObjectRef{}, false
 	}
 	if len(o.Versions) == 0 { // the resource may be served under its other name
-		all := now.Of(e)
+		all := now.OffersOf(e)
 		i := slices.IndexFunc(all, func(o *generic.Offer) bool { return len(o.Versions) > 0 })
 		if i < 0 {
 			return ownership.ObjectRef{}, false
@@ -141,7 +141,7 @@ func (h *Holdings) NamespacedResources() []meta.GroupVersionResource {
 		if !res.Namespaced || res.Verbs != nil && !slices.Contains(res.Verbs, "deletecollection") {
 			continue
 		}
-		for _, o := range now.Of(e) { // a resource may be served under only one of its names
+		for _, o := range now.OffersOf(e) { // a resource may be served under only one of its names
 			if i := slices.IndexFunc(o.Versions, own); i >= 0 {
 				list = append(list, o.Versions[i].WithResource(o.Name.Resource))
 				break

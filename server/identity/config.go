@@ -55,7 +55,7 @@ type Config struct {
 	Authenticators []request.Authenticator
 }
 
-// TLS sets the serving certificate and the parameters of TLS.
+// TLS sets the serving certificate, the parameters of TLS, and who signs certificates for others.
 type TLS struct {
 	// CertFile and KeyFile hold the serving certificate with its chain, and its key, as PEM. They
 	// are read again when they change. "" makes a certificate in CertDir, or under DataDir/pki if
@@ -80,6 +80,8 @@ type TLS struct {
 	// --tls-curve-preferences)
 	CipherSuites []uint16
 	Curves       []tls.CurveID
+	// Signing names the authorities that sign the certificates that clients request.
+	Signing Signing
 }
 
 // NamedCertificate is a certificate with its key, as PEM files, which are read again when they

@@ -74,15 +74,15 @@ func (i *Accounts) Close() {
 func newSignerMetrics(reg prometheus.Registerer) (authn.SignerHooks, error) {
 	const prefix = "apiserver_externaljwt_"
 	fetched := prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_success_timestamp",
-		Help: "When keys were last fetched from the external signer of tokens."})
+		Help: "Time of the last successful fetch of keys from the external signer of tokens, in Unix seconds."})
 	written := prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "fetch_keys_data_timestamp",
-		Help: "Of when the keys are, as the external signer of tokens says."})
+		Help: "Time at which the external signer of tokens says that its keys were last updated, in Unix seconds."})
 	fetches := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "fetch_keys_request_total",
-		Help: "How often keys were to be fetched from the external signer of tokens, by how that went."}, []string{"code"})
+		Help: "Number of attempts to fetch keys from the external signer of tokens, by gRPC code."}, []string{"code"})
 	signed := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "sign_request_total",
-		Help: "How often the external signer was to sign a token, by how that went."}, []string{"code"})
+		Help: "Number of requests to the external signer to sign a token, by gRPC code."}, []string{"code"})
 	calls := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "request_duration_seconds",
-		Help:    "Time that a call of the external signer of tokens took, in seconds.",
+		Help:    "Time of a call of the external signer of tokens, in seconds, by method and gRPC code.",
 		Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}}, []string{"method", "code"})
 	var errs []error
 	for _, c := range []prometheus.Collector{fetched, written, fetches, signed, calls} {

@@ -4,7 +4,7 @@
 // Words: the server's own authority is a certificate authority in the folder pki of the data
 // folder, which signs the serving certificate and client certificates of users; a front proxy is a
 // server that authenticates users itself and names them in headers (request header authentication);
-// an issuer signs tokens.
+// an issuer signs tokens; a signer is the name by which clients request certificates.
 //
 // Laws: private keys and kubeconfigs are readable by their owner alone. If the file of a
 // certificate or key exists, New uses it or fails; it never overwrites a file because the file is
@@ -15,9 +15,10 @@
 // KubeconfigMaker needs no server: commands use it on a data folder.
 //
 // Not here: how one credential is verified (filters/authn), the protocol of issuers
-// (filters/authn/jwt), certificates as such (filters/authn/pki), what users may do (server/access).
+// (filters/authn/jwt), certificates as such (filters/authn/pki), what users may do (server/access),
+// the loop that signs requested certificates (server/loops/csr).
 //
-// Read: config.go, identity.go, authority.go, named.go, credentials.go; accounts.go,
+// Read: config.go, identity.go, authority.go, named.go, credentials.go, signers.go; accounts.go,
 // externalsigner.go, issuers.go, openid.go, authenticators.go; then trust.go, which publishes the
 // CAs for other servers of the cluster, and kubeconfigmaker.go.
 package identity
@@ -73,11 +74,7 @@ type Identity struct {
 	admin      *pki.Pair  // nil without own
 	givenFile  string     // file of the serving certificate; "" if own has signed it
 
-	// proxyPair is the client certificate for servers behind this one, nil for none. proxyCA is the
-	// CA that signed it, if that CA is the server's own.
-	proxyPair *reload.Value[tls.Certificate]
-	proxyCA   *x509.Certificate
-
+	proxyIdentity
 	serving *reload.Value[tls.Certificate]
 	byName  *reload.Value[namedCertificates] // nil if there are none
 	authorities
@@ -85,6 +82,13 @@ type Identity struct {
 	// only in memory. Its user is system:apiserver, a member of system:masters.
 	Loopback string
 	Accounts *Accounts
+	Signers  *Signers
+}
+
+// proxyIdentity is what this server shows to servers behind it.
+type proxyIdentity struct {
+	proxyPair *reload.Value[tls.Certificate] // the client certificate; nil for none
+	proxyCA   *x509.Certificate              // the CA that signed it, if that CA is the server's own
 }
 
 // authorities are the CAs of client certificates and of front proxies. A pool changes as a whole
@@ -116,9 +120,6 @@ func New(ctx context.Context, n Needs) (_ *Identity, err error) {
 	if err := id.openProxyPair(&n); err != nil {
 		return nil, fmt.Errorf("server: certificate for servers behind this one: %w", err)
 	}
-	if !n.Secure {
-		return id, nil
-	}
 	if n.authority() {
 		id.kubeconfig = filepath.Join(n.DataDir, "admin.kubeconfig")
 		if id.own, err = openAuthority(n.path(""), "ca"); err != nil {
@@ -127,6 +128,12 @@ func New(ctx context.Context, n Needs) (_ *Identity, err error) {
 		if id.admin, err = id.own.admin(); err != nil {
 			return nil, fmt.Errorf("server: admin certificate: %w", err)
 		}
+	}
+	if id.Signers, err = newSigners(&n.TLS.Signing, id.own); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	if !n.Secure {
+		return id, nil
 	}
 	if err := id.openServing(&n); err != nil {
 		return nil, fmt.Errorf("server: serving certificate: %w", err)

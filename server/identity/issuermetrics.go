@@ -27,14 +27,14 @@ func newIssuerMetrics() *issuerMetrics {
 	return &issuerMetrics{
 		judged: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "latency_seconds",
 			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
-			Help:    "Time to judge a token that nobody remembers, in seconds, by issuer."}, []string{"result", "jwt_issuer_hash"}),
+			Help:    "Time to verify a token of an issuer, in seconds, by result and issuer."}, []string{"result", "jwt_issuer_hash"}),
 		fetched: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name:        prefix + "jwks_fetch_last_timestamp_seconds",
 			ConstLabels: server,
-			Help:        "When an issuer was asked for its keys last, by how that went.",
+			Help:        "Time of the last attempt to fetch the key set of an issuer, in Unix seconds, by result and issuer.",
 		}, []string{"result", "jwt_issuer_hash"}),
 		info: prometheus.NewDesc(prefix+"jwks_fetch_last_key_set_info",
-			"The keys that an issuer has answered last, by their hash.",
+			"1 for the key set that was last fetched from an issuer; the label hash identifies the key set.",
 			[]string{"jwt_issuer_hash", "hash"}, server),
 		keys: map[string]string{},
 	}

@@ -24,7 +24,7 @@ func newCertificateMetrics(reg prometheus.Registerer) (func(left time.Duration),
 	h := prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "apiserver_client_certificate_expiration_seconds",
 		Buckets: certificateLeft,
-		Help:    "How long the client certificates are still good that requests come with, in seconds.",
+		Help:    "Remaining lifetime of the client certificates of requests, in seconds.",
 	})
 	return func(left time.Duration) { h.Observe(left.Seconds()) }, reg.Register(h)
 }
@@ -43,13 +43,13 @@ func newCacheMetrics(reg prometheus.Registerer) (*cacheMetrics, error) {
 	const prefix = "authentication_token_cache_"
 	status := []string{"status"}
 	asked := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "request_total",
-		Help: "Tokens whose user was asked for, by whether that was remembered."}, status)
+		Help: "Number of look-ups of a token in the cache of authenticated tokens, by status (hit or miss)."}, status)
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: prefix + "request_duration_seconds",
-		Help: "Time until the user of a token was known, in seconds, by whether that was remembered."}, status)
+		Help: "Time to find the user of a token, in seconds, by status of the cache (hit or miss)."}, status)
 	active := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + "active_fetch_count",
-		Help: "Tokens that others are being asked about, and requests that wait for that."}, status)
+		Help: "Number of tokens being authenticated (in_flight), and of requests that wait for one of these (blocked)."}, status)
 	fetched := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + "fetch_total",
-		Help: "Tokens that others were asked about, by how that went."}, status)
+		Help: "Number of tokens that were not in the cache and were authenticated, by status (ok or error)."}, status)
 	return &cacheMetrics{
 		hits: asked.WithLabelValues("hit"), misses: asked.WithLabelValues("miss"),
 		hitTime: took.WithLabelValues("hit"), missTime: took.WithLabelValues("miss"),
@@ -88,12 +88,12 @@ func (m *cacheMetrics) Fetched(ok bool) {
 // tokenUses holds, for each use of a service account token that is counted, the name of the metric
 // in kube-apiserver without its prefix, and the help text.
 var tokenUses = map[authn.TokenUse][2]string{
-	authn.UsedLegacy:      {"legacy_tokens_total", "Tokens of service accounts used that name no audience."},
-	authn.UsedStale:       {"stale_tokens_total", "Tokens of service accounts used that should have been replaced."},
-	authn.UsedExtended:    {"valid_tokens_total", "Tokens of service accounts used that are good for longer than was asked for."},
-	authn.UsedAutomatic:   {"legacy_auto_token_uses_total", "Tokens used of secrets that were made for a service account."},
-	authn.UsedManual:      {"legacy_manual_token_uses_total", "Tokens used of secrets that somebody made for a service account."},
-	authn.UsedInvalidated: {"invalid_legacy_auto_token_uses_total", "Tokens used of secrets that are marked invalid."},
+	authn.UsedLegacy:      {"legacy_tokens_total", "Number of uses of legacy service account tokens."},
+	authn.UsedStale:       {"stale_tokens_total", "Number of uses of bound service account tokens that the client should have replaced by a newer one."},
+	authn.UsedExtended:    {"valid_tokens_total", "Number of uses of bound service account tokens with an extended lifetime that the client need not have replaced yet."},
+	authn.UsedAutomatic:   {"legacy_auto_token_uses_total", "Number of uses of generated legacy tokens."},
+	authn.UsedManual:      {"legacy_manual_token_uses_total", "Number of uses of legacy tokens that users made."},
+	authn.UsedInvalidated: {"invalid_legacy_auto_token_uses_total", "Number of uses of invalidated legacy tokens."},
 }
 
 // newTokenMetrics returns a function that counts a use of a service account token.

@@ -21,7 +21,7 @@ const versionPath = "/version"
 func installVersion(paths *router.PrefixMux, reg prometheus.Registerer, v meta.VersionInfo) error {
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "kubernetes_build_info",
-		Help: "1, for the version of the server.",
+		Help: "Always 1; the labels are the version of the server.",
 		ConstLabels: prometheus.Labels{
 			"major": v.Major, "minor": v.Minor, "git_version": v.GitVersion,
 			"git_commit": v.GitCommit, "git_tree_state": v.GitTreeState,

@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// This file tells users which of Kubernetes' plugins are here, and what does not work without the
-// absent ones. Package server calls TellAbsence at its start; cmd and the docs read Table.
+// This file tells users which of Kubernetes' plugins are here, and how the server behaves without
+// the absent ones. Package server calls TellAbsence at its start; cmd and the docs read Table.
 
 // Entry describes an admission plugin of kube-apiserver 1.36, which may be absent here.
 type Entry struct {
@@ -94,8 +94,8 @@ func (c *Config) TellAbsence(groups []generic.Group, log *zap.Logger) {
 			warn(groups, gr, r.entry().Absence())
 		}
 	}
-	log.Warn("admission plugins that kube-apiserver has by default are not here: what they would refuse is accepted, "+
-		"and what they would change stays as it is", zap.Strings("plugins", names))
+	log.Warn("some of kube-apiserver's default admission plugins are absent", zap.Strings("absent", names),
+		zap.String("effect", "the server accepts writes that an absent plugin would refuse or change"))
 }
 
 // warn makes the strategy of a resource warn clients with text, if a built-in group of groups has

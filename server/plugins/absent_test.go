@@ -34,7 +34,7 @@ func absentAtStart(t *testing.T, change func(*server.Config)) (lines [][]string)
 	}
 	for _, entry := range logs.FilterMessageSnippet("admission plugins").All() {
 		var names []string
-		for _, name := range entry.ContextMap()["plugins"].([]any) {
+		for _, name := range entry.ContextMap()["absent"].([]any) {
 			names = append(names, name.(string))
 		}
 		lines = append(lines, names)

@@ -13,14 +13,14 @@ import (
 // Config says which admission plugins every write passes.
 type Config struct {
 	// Enable and Disable are the names of plugins to switch on and off: names that Table lists, and
-	// names in Plugins. A name in both is on. By default all plugins are on that kube-apiserver has
-	// on by default, and own plugins without Plugin.Off. NodeRestriction is on by default if the
-	// authorization mode Node is on. Validate refuses an absent plugin in Enable. If
+	// names in Plugins. A name in both is on. By default, the plugins are on that kube-apiserver
+	// has on by default; so are own plugins without Plugin.Off. NodeRestriction is on by default if
+	// the authorization mode Node is on. Validate refuses an absent plugin in Enable. If
 	// kube-apiserver has an absent plugin on by default, the log and warnings to clients name it,
 	// unless it is in Disable. (--enable-admission-plugins, --disable-admission-plugins)
 	Enable, Disable []string
 	// ConfigFile is an AdmissionConfiguration (apiserver.config.k8s.io/v1), which has the
-	// configurations of plugins, of own ones too. New reads the file. "" configures none.
+	// configurations of plugins, also of own plugins. New reads the file. "" configures none.
 	// (--admission-control-config-file)
 	ConfigFile string
 	// NotReadySeconds is how long, in seconds, a pod stays on a node that is not ready, and
@@ -93,7 +93,7 @@ func (p *Plugin) index(rows []row) (int, error) {
 	}
 	at := find(rows, next)
 	if at < 0 {
-		return 0, fmt.Errorf("it is placed next to %q, which is neither in the table nor placed itself so far", next)
+		return 0, fmt.Errorf("it is placed next to %q, which is neither in the table nor an earlier own plugin", next)
 	}
 	if p.After != "" {
 		for at++; at < len(rows) && rows[at].after == p.After; at++ {
@@ -117,8 +117,8 @@ func find(rows []row, name string) int {
 	return slices.IndexFunc(rows, func(r row) bool { return r.name == name })
 }
 
-// Validate returns everything that is wrong with the configuration, joined into one error: unknown
-// names, absent plugins that are enabled, and own plugins that cannot be inserted.
+// Validate returns all mistakes in the configuration, joined into one error: unknown names, absent
+// plugins that are enabled, and own plugins that cannot be inserted.
 func (c *Config) Validate() error {
 	rows, err := c.rows()
 	errs := []error{err}

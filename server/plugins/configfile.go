@@ -39,8 +39,8 @@ type configurations struct {
 	list []pluginConfiguration
 }
 
-// bare are the keys of two plugins' configurations that may stand in the file alone, without an
-// AdmissionConfiguration around them, and the plugins.
+// bare has two plugins by the key of their configuration. Each of these configurations may be the
+// whole file, without an AdmissionConfiguration around it.
 var bare = map[string]string{
 	"imagePolicy":                 "ImagePolicyWebhook",
 	"podNodeSelectorPluginConfig": "PodNodeSelector",
@@ -97,8 +97,8 @@ func isBare(data []byte) bool {
 	return false
 }
 
-// of returns the configuration of a plugin as YAML or JSON, nil if it has none, and the file that
-// has it. If the file mentions a plugin several times, the first counts, as in kube-apiserver.
+// of returns the configuration of a plugin as YAML or JSON, nil if there is none, and the name of
+// its file. If the file mentions a plugin several times, the first counts, as in kube-apiserver.
 func (c configurations) of(plugin string) (data []byte, file string, err error) {
 	i := slices.IndexFunc(c.list, func(p pluginConfiguration) bool { return p.Name == plugin })
 	switch {

@@ -23,8 +23,8 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Name: "apiserver_admission_" + of + "_admission_duration_seconds", Help: help, Buckets: buckets}, labels)
 	}
 	m := &metrics{
-		steps: times("step", "Time that all admission plugins together take about a write, in seconds.", labels),
-		plugins: times("controller", "Time that an admission plugin takes about a write, in seconds.",
+		steps: times("step", "Time of all admission plugins together for a write, in seconds, by type of step, operation and rejection.", labels),
+		plugins: times("controller", "Time of one admission plugin for a write, in seconds, by plugin, type of step, operation and rejection.",
 			slices.Concat([]string{"name"}, labels)),
 	}
 	return m, errors.Join(reg.Register(m.steps), reg.Register(m.plugins))

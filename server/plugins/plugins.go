@@ -2,9 +2,9 @@
 // configuration enables, and gives each plugin the stores and rights that it reads.
 //
 // Words: a row is one plugin of the table. A plugin is here if its row can make it, or if it is
-// idle: it has nothing to do, here as in kube-apiserver. Otherwise the plugin is absent. A plugin
-// is on if the chain of a server has it. An own plugin is one that the program that embeds the
-// server adds (Config.Plugins). An Entry is the public part of a row.
+// idle: an idle plugin has nothing to do, neither here nor in kube-apiserver. Otherwise the plugin
+// is absent. A plugin is on if the chain of a server has it. An own plugin is one that the program
+// that embeds the server adds (Config.Plugins). An Entry is the public part of a row.
 //
 // Laws:
 //   - The table has all plugins of kube-apiserver, in its order, and with its defaults. Two more
@@ -49,7 +49,7 @@ import (
 // Authorizer look resources up at each call.
 type Needs struct {
 	Stores     registry.Stores    // the resources that plugins read
-	Authorizer request.Authorizer // answers plugins that ask for a right beyond that to the request itself
+	Authorizer request.Authorizer // decides about rights that plugins demand beyond the right to the request
 	// ResourceOf finds the resource of a kind among all that are served when it is called.
 	ResourceOf admission.ResourceOf
 	Metrics    prometheus.Registerer // gets the metrics of admission
@@ -124,7 +124,8 @@ func (c *Config) on(r *row, kubelets bool) bool {
 	return r.on == byDefault || r.on == withKubelets && kubelets
 }
 
-// needs are the arguments of row.make. All plugins of a chain get the same, but for configuration.
+// needs are the arguments of row.make. All plugins of a chain get the same needs, except for
+// configuration.
 type needs struct {
 	config *Config
 	// configuration is the configuration of the plugin, YAML or JSON; nil if it has none. See

@@ -53,11 +53,11 @@ func newPodSecurityCounts(reg prometheus.Registerer) (*podSecurityCounts, error)
 			prometheus.CounterOpts{Name: "pod_security_" + of + "_total", Help: help}, labels)
 	}
 	c := &podSecurityCounts{
-		evaluations: counter("evaluations", "Pods and templates that were judged by the policy of their namespace.",
+		evaluations: counter("evaluations", "Number of pods and pod templates that were checked against a level of pod security, by decision, level, version and mode.",
 			"decision", "policy_level", "policy_version", "mode", "request_operation", "resource", "subresource"),
-		exemptions: counter("exemptions", "Requests that are exempt from Pod Security.",
+		exemptions: counter("exemptions", "Number of requests that are exempt from pod security.",
 			"request_operation", "resource", "subresource"),
-		errors: counter("errors", "Errors that prevented an evaluation, or made it use the latest restricted level.",
+		errors: counter("errors", "Number of errors that prevented a check of pod security (fatal), or made it use the latest restricted level.",
 			"fatal", "request_operation", "resource", "subresource"),
 		common: map[podguard.Evaluation]prometheus.Counter{},
 	}

@@ -5,8 +5,8 @@ import "fmt"
 // This file has the plugins that Kubernetes has removed. Their names are unknown, but command lines
 // of older clusters still have them. docs/admission.md lists them, too.
 
-// removed are the plugins by name. since is the release of Kubernetes that first lacks the plugin,
-// and instead is what took its place, as the object of a sentence.
+// removed are the plugins by name. since is the first release of Kubernetes without the plugin.
+// instead is its replacement, as the object of a sentence.
 var removed = map[string]struct{ since, instead string }{
 	"SecurityContextDeny":   {"1.30", "PodSecurity with the level restricted"},
 	"PodSecurityPolicy":     {"1.25", "PodSecurity"},

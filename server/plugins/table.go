@@ -31,11 +31,11 @@ const (
 // row is one plugin of the table.
 type row struct {
 	name string
-	on   wanted // as in kube-apiserver, apart from plugins with always, which it does not have
+	on   wanted // as in kube-apiserver; it does not have the plugins with always
 	// make makes the plugin; nil if the plugin is absent or idle.
 	make func(n *needs) (admission.Plugin, error)
-	// idle says why the plugin has nothing to do, here as in kube-apiserver, as a clause. The
-	// plugin is then here without make. See Entry.Idle.
+	// idle says, as a clause, why the plugin has nothing to do, as in kube-apiserver; "" for all
+	// others. The plugin is then here without make. See Entry.Idle.
 	idle string
 	// reads are the resources that the plugin reads for ordinary writes. The server loads them
 	// before it is ready.

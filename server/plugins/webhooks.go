@@ -14,14 +14,14 @@ import (
 // kube-apiserver.
 func (n *needs) dialImageReviewer(kubeconfig string, pause time.Duration) (admission.ImageReviewer, error) {
 	if n.onClose == nil {
-		return nil, errors.New("nobody would end its connections: OnClose is nil")
+		return nil, errors.New("it calls a webhook, so OnClose must not be nil")
 	}
 	target, err := callout.ReadKubeconfig(kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	target.Flawed = n.flawed
-	retry := callout.Retry{Tries: 5, Pause: max(pause, 1)} // 0 would be the default of callout
+	retry := callout.Retry{Tries: 5, Pause: max(pause, 1)} // callout takes 0 as its default
 	client, err := callout.New(callout.Config{
 		Name: "image-policy", Target: target, Retry: retry, MaxAnswer: 1 << 20,
 	})

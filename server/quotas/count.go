@@ -1,10 +1,12 @@
 package quotas
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/coracle-project/coracle/registry"
@@ -15,34 +17,42 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file counts the objects of namespaces at one revision and writes what is used.
+// This file counts the objects of namespaces at one revision and writes the used amounts into the
+// quotas.
 
-// memo has the usage of objects that were decoded, by namespace.
-type memo map[string]measuredNamespace
+// memo has the usage of the objects that the last recount has seen, by namespace.
+type memo map[string]*measuredNamespace
 
-// measuredNamespace has what was measured under the scopes of the quotas that a namespace had.
+// measuredNamespace has the usage of those objects of a namespace that had to be decoded. Objects
+// with the same usage share it: of an object, its name, its revision and a pointer are kept.
 type measuredNamespace struct {
-	scopes  string
-	objects map[object]measured
+	// basis is what the measurements depend on beside the objects: the scopes of the quotas, and
+	// the names that they limit.
+	basis   string
+	objects map[meta.GroupResource]map[string]measured // by name
+	usages  map[string]*usage                          // by their texts
+	pass    uint64                                     // counts the recounts of the namespace
 }
 
-type object struct {
-	resource meta.GroupResource
-	name     string
-}
-
-// measured is an object as quotas see it, at a revision.
+// measured is an object at a revision.
 type measured struct {
-	rev     uint64
+	rev   uint64
+	usage *usage
+	pass  uint64 // the last that saw the object
+}
+
+// usage is the amounts that an object uses of the names that a quota limits.
+type usage struct {
 	amounts quota.Amounts
-	in      []bool // for each quota: whether the object is in its scopes
+	in      []bool // for each quota: whether the objects are in its scopes
+	objects uint64 // how many objects of the present recount use it
 }
 
 // errUnchanged ends an update that would change nothing.
 var errUnchanged = errors.New("nothing has changed")
 
-// recount raises the fence and recounts the quotas of the namespaces. The error is that of the
-// first namespaces that failed; the others are counted.
+// recount raises the fence and recounts the quotas of the namespaces. If a namespace fails, the
+// others are counted all the same, and the error joins all failures.
 func (c *Controller) recount(ctx context.Context, namespaces []string) error {
 	if len(namespaces) == 0 {
 		return nil
@@ -87,6 +97,9 @@ func (c *Controller) recountNamespace(
 		return err
 	}
 	for i, then := range quotas {
+		if settled(then, counted[i]) {
+			continue // charges since then are in the quota already
+		}
 		err := c.books.Update(ctx, namespace, then.Name, fence, func(now *corev1.ResourceQuota) error {
 			return setUsed(now, then, counted[i])
 		})
@@ -97,12 +110,15 @@ func (c *Controller) recountNamespace(
 	return nil
 }
 
-// setUsed writes into the quota now what counted says, and what was charged since the quota was
-// then.
-func setUsed(now, then *corev1.ResourceQuota, counted corev1.ResourceList) error {
-	if now.UID != then.UID || !equal(now.Spec.Hard, then.Spec.Hard) {
-		return errUnchanged // the change of spec makes the namespace due once more
-	}
+// settled reports whether the status of a quota, as it was at the revision of the count, has the
+// counted amounts.
+func settled(then *corev1.ResourceQuota, counted corev1.ResourceList) bool {
+	return equal(then.Status.Hard, then.Spec.Hard) && equal(then.Status.Used, usedNow(then, then, counted))
+}
+
+// usedNow returns the used amounts of the quota now: the counted amounts, and the charges since the
+// state then of the quota.
+func usedNow(now, then *corev1.ResourceQuota, counted corev1.ResourceList) corev1.ResourceList {
 	used := corev1.ResourceList{}
 	for name := range then.Spec.Hard {
 		amount, ok := counted[name]
@@ -115,6 +131,15 @@ func setUsed(now, then *corev1.ResourceQuota, counted corev1.ResourceList) error
 		}
 		used[name] = amount
 	}
+	return used
+}
+
+// setUsed writes into the quota now what is used.
+func setUsed(now, then *corev1.ResourceQuota, counted corev1.ResourceList) error {
+	if now.UID != then.UID || !equal(now.Spec.Hard, then.Spec.Hard) {
+		return errUnchanged // the change of spec makes the namespace due once more
+	}
+	used := usedNow(now, then, counted)
 	if equal(now.Status.Hard, then.Spec.Hard) && equal(now.Status.Used, used) {
 		return errUnchanged
 	}
@@ -127,16 +152,15 @@ func equal(a, b corev1.ResourceList) bool {
 	return maps.EqualFunc(a, b, func(x, y meta.Quantity) bool { return x.Cmp(y) == 0 })
 }
 
-// countAt returns what the objects of a namespace use at a revision, for each quota. A result has
-// the names that the quota limits and that objects of resources of this server can use.
+// countAt returns, for each quota, the usage of the objects of a namespace at a revision. A result
+// has the names that the quota limits, apart from those that no resource of this server uses.
 func (c *Controller) countAt(
 	ctx context.Context, namespace, at string, quotas []*corev1.ResourceQuota,
 ) ([]corev1.ResourceList, error) {
 	n := counter{c: c, namespace: namespace, at: at, quotas: quotas, around: c.books.Surroundings(ctx)}
-	n.now.objects = map[object]measured{}
 	resources := map[meta.GroupResource]bool{}
+	basis := ""
 	for _, q := range quotas {
-		n.now.scopes += fmt.Sprintf("%s %v %v\n", q.UID, q.Spec.Scopes, q.Spec.ScopeSelector)
 		counted := corev1.ResourceList{}
 		for name := range q.Spec.Hard {
 			for _, gr := range quota.Sources(name) {
@@ -147,16 +171,25 @@ func (c *Controller) countAt(
 			}
 		}
 		n.counted = append(n.counted, counted)
+		basis += fmt.Sprintf("%s %v %v %v\n",
+			q.UID, q.Spec.Scopes, q.Spec.ScopeSelector, slices.Sorted(maps.Keys(counted)))
 	}
-	if n.before = c.usage[namespace]; n.before.scopes != n.now.scopes {
-		n.before = measuredNamespace{}
+	if n.memo = c.usage[namespace]; n.memo == nil || n.memo.basis != basis {
+		n.memo = &measuredNamespace{
+			basis: basis, objects: map[meta.GroupResource]map[string]measured{}, usages: map[string]*usage{},
+		}
+		c.usage[namespace] = n.memo
+	}
+	n.memo.pass++
+	for _, u := range n.memo.usages {
+		u.objects = 0 // the last recount may have failed
 	}
 	for gr := range resources {
 		if err := n.count(ctx, gr); err != nil {
 			return nil, err
 		}
 	}
-	c.usage[namespace] = n.now
+	n.sum()
 	return n.counted, nil
 }
 
@@ -167,76 +200,130 @@ type counter struct {
 	quotas        []*corev1.ResourceQuota
 	around        quota.Surroundings
 	counted       []corev1.ResourceList // for each quota
-	before, now   measuredNamespace
+	memo          *measuredNamespace
 }
 
 // count counts the objects of one resource. An object whose revision was measured before is not
 // decoded.
 func (n *counter) count(ctx context.Context, gr meta.GroupResource) error {
-	return n.c.eachAt(ctx, gr, n.namespace, n.at, func(store *registry.Store, enc request.Encoded) error {
+	if quota.CountsOnly(gr) {
+		return n.countNumber(ctx, gr)
+	}
+	known := n.memo.objects[gr]
+	if known == nil {
+		known = map[string]measured{}
+		n.memo.objects[gr] = known
+	}
+	kept := 0
+	err := n.c.eachAt(ctx, gr, n.namespace, n.at, func(store *registry.Store, enc request.Encoded) error {
 		_, name := store.NameOf(enc)
-		key := object{gr, name}
-		m, known := n.before.objects[key]
-		if rev := enc.Revision(); !known || m.rev != rev {
+		m, lasts := known[name]
+		if rev := enc.Revision(); !lasts || m.rev != rev {
 			obj, err := store.Decode(ctx, enc)
 			if err != nil {
 				return err
 			}
-			if m, err = n.measure(gr, obj); err != nil {
+			if m.usage, err = n.measure(gr, obj); err != nil {
 				return err
 			}
-			m.rev, known = rev, obj.GetObjectMeta().DeletionTimestamp == nil
+			// What an object uses that is being deleted depends on the time.
+			m.rev, lasts = rev, quota.Standalone(gr) && obj.GetObjectMeta().DeletionTimestamp == nil
 		}
-		if known { // what an object uses that is being deleted depends on the time
-			n.now.objects[key] = m
-		}
-		for i, in := range m.in {
-			if in {
-				n.add(n.counted[i], m.amounts)
-			}
+		m.usage.objects++
+		if lasts {
+			m.pass = n.memo.pass
+			known[name] = m
+			kept++
 		}
 		return nil
 	})
-}
-
-// measure returns what an object uses and in whose scopes it is.
-func (n *counter) measure(gr meta.GroupResource, obj meta.Object) (m measured, err error) {
-	m.amounts = quota.Usage(gr, obj, n.around)
-	for _, q := range n.quotas {
-		in, err := quota.Selects(q, gr, obj)
-		if err != nil {
-			return m, err
-		}
-		m.in = append(m.in, in)
+	if err == nil && len(known) > kept {
+		maps.DeleteFunc(known, func(_ string, m measured) bool { return m.pass != n.memo.pass })
 	}
-	return m, nil
+	return err
 }
 
-// add adds the amounts whose names are in the list.
-func (*counter) add(list corev1.ResourceList, amounts quota.Amounts) {
-	for _, x := range amounts {
-		if have, ok := list[x.Name]; ok {
-			list[x.Name] = have.Add(x.Quantity)
+// countNumber counts the objects of a resource of which only the number counts. It decodes none, so
+// objects that cannot be read count as well.
+func (n *counter) countNumber(ctx context.Context, gr meta.GroupResource) error {
+	list, _, err := n.c.listAt(meta.WithUnread(ctx), gr, n.namespace, n.at)
+	if err != nil || list == nil || list.Len == 0 {
+		return err
+	}
+	u, err := n.measure(gr, nil)
+	if err == nil {
+		u.objects += uint64(list.Len)
+	}
+	return err
+}
+
+// measure returns the usage of an object, and for each quota whether the object is in its scopes.
+func (n *counter) measure(gr meta.GroupResource, obj meta.Object) (*usage, error) {
+	u := &usage{in: make([]bool, len(n.quotas))}
+	for _, x := range quota.Usage(gr, obj, n.around) {
+		limits := func(counted corev1.ResourceList) bool {
+			_, ok := counted[x.Name]
+			return ok
+		}
+		if slices.ContainsFunc(n.counted, limits) {
+			u.amounts = append(u.amounts, x)
+		}
+	}
+	for i, q := range n.quotas {
+		var err error
+		if u.in[i], err = quota.Selects(q, gr, obj); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(u.amounts, func(a, b quota.Amount) int { return cmp.Compare(a.Name, b.Name) })
+	text := fmt.Sprint(u.amounts, u.in)
+	if same := n.memo.usages[text]; same != nil {
+		return same, nil
+	}
+	n.memo.usages[text] = u
+	return u, nil
+}
+
+// sum adds up the usages, each as often as there are objects, and drops those that no object has.
+// The order is fixed, because the first quantity decides in which format the sum is written.
+func (n *counter) sum() {
+	for _, text := range slices.Sorted(maps.Keys(n.memo.usages)) {
+		u := n.memo.usages[text]
+		if u.objects == 0 {
+			delete(n.memo.usages, text)
+			continue
+		}
+		for _, x := range u.amounts {
+			total := times(x.Quantity, u.objects)
+			for i, counted := range n.counted {
+				if have, ok := counted[x.Name]; ok && u.in[i] {
+					counted[x.Name] = have.Add(total)
+				}
+			}
 		}
 	}
 }
 
-// eachAt calls f with each object that a namespace has of a resource at a revision. A resource in a
-// store of its own has other revisions: its objects are those of this moment.
+// times returns n times q. It doubles q, because a Quantity can only be added.
+func times(q meta.Quantity, n uint64) (total meta.Quantity) {
+	for ; ; q = q.Add(q) {
+		if n&1 == 1 {
+			total = total.Add(q)
+		}
+		if n >>= 1; n == 0 {
+			return total
+		}
+	}
+}
+
+// eachAt calls f with each object of a resource in a namespace at a revision. A resource in a store
+// of its own has other revisions, so eachAt reads its objects as they are now.
 func (c *Controller) eachAt(
 	ctx context.Context, gr meta.GroupResource, namespace, at string,
 	f func(store *registry.Store, enc request.Encoded) error,
 ) error {
-	store := c.Stores.Store(gr)
-	if store == nil {
-		return nil
-	}
-	req := request.ListRequest{Namespace: namespace}
-	if c.books.Fences(gr) {
-		req.ResourceVersion, req.ResourceVersionMatch = at, meta.ResourceVersionMatchExact
-	}
-	list, err := store.List(ctx, &req)
-	if err != nil {
+	list, store, err := c.listAt(ctx, gr, namespace, at)
+	if err != nil || list == nil {
 		return err
 	}
 	for enc := range list.Items {
@@ -245,4 +332,22 @@ func (c *Controller) eachAt(
 		}
 	}
 	return nil
+}
+
+// listAt lists the objects that a namespace has of a resource at a revision; the list is nil if the
+// server does not have the resource. A resource in a store of its own has other revisions: its
+// objects are those of this moment.
+func (c *Controller) listAt(
+	ctx context.Context, gr meta.GroupResource, namespace, at string,
+) (*request.List, *registry.Store, error) {
+	store := c.Stores.Store(gr)
+	if store == nil {
+		return nil, nil, nil
+	}
+	req := request.ListRequest{Namespace: namespace}
+	if c.books.Fences(gr) {
+		req.ResourceVersion, req.ResourceVersionMatch = at, meta.ResourceVersionMatchExact
+	}
+	list, err := store.List(ctx, &req)
+	return list, store, err
 }

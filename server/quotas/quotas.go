@@ -1,23 +1,26 @@
-// Package quotas is the controller resourcequota-controller: it recounts what the ResourceQuotas of
-// a namespace say is used.
+// Package quotas is the controller resourcequota-controller: it recounts the used amounts in the
+// status of ResourceQuotas.
 //
-// Words. The fence is a Lease whose revision a recount raises. A charge is what the admission
-// plugin ResourceQuota has added to the used amounts of a quota before it stores an object. A
+// Words. The fence is a Lease whose revision a recount raises. A charge is the amount that the
+// admission plugin ResourceQuota adds to the used amounts of a quota before an object is stored. A
 // namespace is due if its quotas have to be recounted.
 //
 // Laws:
 //   - A recount raises the fence, which gives the revision R, and counts the objects as they are at
 //     exactly R. A write that was charged before R and is not stored at R is never stored
-//     (registry/admission/resourcequota). So what is used is what was counted, and what has been
-//     charged since R: the used amounts now less those at R.
+//     (registry/admission/resourcequota). So the used amounts are the counted amounts and the
+//     charges since R. The charges since R are the difference between the used amounts now and at
+//     R.
 //   - The result is stored only while the fence has the revision R. If two servers recount at once,
 //     the later fence wins, and the other server begins again.
-//   - A namespace is due when its quotas change, when an object is deleted there or comes to use
-//     less, when resources come or go, and every five minutes. All namespaces that are due at one
-//     moment share one fence. Between two fences there is a pause, so that writers whose fence was
-//     raised succeed at their next try.
-//   - The controller keeps no objects: of an object that must be decoded it keeps the usage, with
-//     the revision of the object.
+//   - A namespace is due when its quotas change, when an object there is deleted or may use less
+//     than before, when resources come or go, and every five minutes. It is due ten seconds after
+//     another update of a pod, because the write of a status is not charged, and most such writes
+//     change no usage. All namespaces that are due at one moment share one fence. Between two
+//     fences there is a pause, so that writers whose fence was raised succeed at their next try.
+//   - The controller keeps no objects. If only the number of a resource's objects counts, it keeps
+//     nothing. Of an object that must be decoded, it keeps the name, the revision and a pointer to
+//     the usage. Objects with the same usage share it.
 //
 // Package server runs the controller on one of the servers that share a store, while no
 // kube-controller-manager runs. One goroutine counts.
@@ -30,6 +33,8 @@ package quotas
 
 import (
 	"context"
+	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -44,15 +49,18 @@ import (
 
 const (
 	resync     = 5 * time.Minute        // between two recounts of all namespaces
+	podPause   = 10 * time.Second       // from an update of a pod to the recount of its namespace
 	fencePause = 200 * time.Millisecond // between two fences
 	retryPause = time.Second            // after a recount that failed
 )
 
-// Changes is a feed of namespaces in which objects may use less than before. A Holdings opens one.
+// Changes is a feed of namespaces in which the usage of objects may have changed by writes that
+// quotas are not charged with. A Holdings opens one.
 type Changes interface {
-	// Next waits for changes and returns their namespaces. An error says that some changes were
-	// missed, or that ctx has ended; no call may follow.
-	Next(ctx context.Context) (namespaces []string, err error)
+	// Next waits for changes and returns their namespaces: less are those where objects may use
+	// less than before, changed are those where a pod was updated, which seldom changes what it
+	// uses. An error says that some changes were missed, or that ctx has ended; no call may follow.
+	Next(ctx context.Context) (less, changed []string, err error)
 	// Close ends the feed.
 	Close()
 }
@@ -77,8 +85,8 @@ type Controller struct {
 	due   due
 }
 
-// quotaView is what the Informer keeps of a quota: whether its status lacks something that spec
-// limits. Such a quota is due.
+// quotaView is the part of a quota that the Informer keeps: whether the limits in the status differ
+// from those in the spec. If they differ, the namespace is due.
 type quotaView struct {
 	Behind bool
 }
@@ -97,7 +105,7 @@ var quotaResource = corev1.GroupVersion.WithResource("resourcequotas")
 // Run recounts until ctx ends.
 func (c *Controller) Run(ctx context.Context) {
 	c.books, c.usage = resourcequota.NewBooks(c.Stores), memo{}
-	c.due.wake = make(chan struct{}, 1)
+	c.due.wake, c.due.updated = make(chan struct{}, 1), make(chan struct{}, 1)
 	quotas := controller.InformerOf(c.Informers, quotaResource, newQuotaView)
 	if quotas.Synced(ctx) != nil {
 		return
@@ -106,7 +114,7 @@ func (c *Controller) Run(ctx context.Context) {
 	defer wg.Wait()
 	wg.Go(func() {
 		behind := quotas.Source(func(name controller.Name, _, now *quotaView) []controller.Name {
-			if now != nil && now.Behind {
+			if now == nil || now.Behind { // without a quota, what was measured is forgotten
 				c.due.add(name.Namespace)
 			}
 			return nil
@@ -114,23 +122,31 @@ func (c *Controller) Run(ctx context.Context) {
 		controller.Loop{Source: behind, Workers: 1, Log: c.Log,
 			Reconcile: func(context.Context, controller.Name) (time.Duration, error) { return 0, nil }}.Run(ctx)
 	})
-	wg.Go(func() { c.follow(ctx, quotas) })
 	all := func() {
 		quotas.All(func(name controller.Name, _ *quotaView) { c.due.add(name.Namespace) })
 	}
-	all()
+	wg.Go(func() { c.follow(ctx, quotas, all) })
 	c.count(ctx, all)
 }
 
-// count recounts the namespaces that are due, one fence after another, until ctx ends. all makes
-// all namespaces due.
+// count recounts the namespaces that are due until ctx ends, with one fence for all that are due at
+// a time. all makes every namespace with quotas due.
 func (c *Controller) count(ctx context.Context, all func()) {
 	tick := time.NewTicker(resync)
 	defer tick.Stop()
+	var podsDue <-chan time.Time // nil while no update of a pod waits
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-c.due.updated:
+			if podsDue == nil {
+				podsDue = time.After(podPause)
+			}
+			continue
+		case <-podsDue:
+			podsDue = nil
+			c.due.addUpdated()
 		case <-tick.C:
 			all()
 		case <-c.ResourcesChanged():
@@ -152,15 +168,22 @@ func (c *Controller) count(ctx context.Context, all func()) {
 	}
 }
 
-// follow makes namespaces with quotas due when one of their objects may use less.
-func (c *Controller) follow(ctx context.Context, quotas *controller.Informer[quotaView]) {
+// follow makes namespaces with quotas due when one of their objects may use less. When a feed has
+// begun, all makes all namespaces due, because nobody saw the changes before it.
+func (c *Controller) follow(ctx context.Context, quotas *controller.Informer[quotaView], all func()) {
 	for ctx.Err() == nil {
 		feed, err := c.Changes(ctx)
+		if err == nil {
+			all()
+		}
 		for err == nil {
-			var namespaces []string
-			namespaces, err = feed.Next(ctx)
-			for _, namespace := range namespaces {
+			var less, changed []string
+			less, changed, err = feed.Next(ctx)
+			for _, namespace := range less {
 				quotas.Each(namespace, func(controller.Name, *quotaView) { c.due.add(namespace) })
+			}
+			for _, namespace := range changed {
+				quotas.Each(namespace, func(controller.Name, *quotaView) { c.due.update(namespace) })
 			}
 		}
 		if feed != nil {
@@ -169,9 +192,7 @@ func (c *Controller) follow(ctx context.Context, quotas *controller.Informer[quo
 		if ctx.Err() != nil {
 			return
 		}
-		// Some changes were missed.
 		c.Log.Warn("the feed of changes was interrupted", zap.Error(err))
-		quotas.All(func(name controller.Name, _ *quotaView) { c.due.add(name.Namespace) })
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryPause):
@@ -179,39 +200,70 @@ func (c *Controller) follow(ctx context.Context, quotas *controller.Informer[quo
 	}
 }
 
-// due is the set of namespaces that are due.
+// due is the set of namespaces that are due, and of those where pods were updated, which will be.
 type due struct {
-	wake chan struct{} // has a token if the set is not empty
-	mu   sync.Mutex
-	set  map[string]bool
+	wake    chan struct{} // has a token if set is not empty
+	updated chan struct{} // has a token if waiting has become non-empty
+	mu      sync.Mutex
+	set     map[string]bool
+	waiting map[string]bool
 }
 
+// add makes namespaces due.
 func (d *due) add(namespaces ...string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, namespace := range namespaces {
+	d.addLocked(slices.Values(namespaces))
+}
+
+func (d *due) addLocked(namespaces iter.Seq[string]) {
+	for namespace := range namespaces {
 		if d.set == nil {
 			d.set = map[string]bool{}
 		}
 		d.set[namespace] = true
 	}
 	if len(d.set) > 0 {
-		select {
-		case d.wake <- struct{}{}:
-		default:
-		}
+		notify(d.wake)
 	}
 }
 
-// take empties the set and returns its namespaces, sorted.
+// update notes that a pod of a namespace was updated.
+func (d *due) update(namespace string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting == nil {
+		d.waiting = map[string]bool{}
+	}
+	if d.waiting[namespace] = true; len(d.waiting) == 1 {
+		notify(d.updated)
+	}
+}
+
+// addUpdated makes the namespaces due where pods were updated.
+func (d *due) addUpdated() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.addLocked(maps.Keys(d.waiting))
+	d.waiting = nil
+}
+
+// take empties the set and returns its namespaces, sorted. Updates of their pods wait no longer.
 func (d *due) take() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var list []string
-	for namespace := range d.set {
-		list = append(list, namespace)
+	list := slices.Sorted(maps.Keys(d.set))
+	for _, namespace := range list {
+		delete(d.waiting, namespace)
 	}
 	d.set = nil
-	slices.Sort(list)
 	return list
+}
+
+// notify leaves a token in a channel that has room for one.
+func notify(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }

@@ -32,15 +32,16 @@ func NewMetrics(what string) *Metrics {
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name:        prefix + "automatic_reloads_total",
 			ConstLabels: server,
-			Help:        "How often the " + what + " configuration was read again, by how that went.",
+			Help:        "Number of reloads of the " + what + " configuration, by status.",
 		}, []string{"status"}),
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name:        prefix + "automatic_reload_last_timestamp_seconds",
 			ConstLabels: server,
-			Help:        "When the " + what + " configuration was read again last, by how that went.",
+			Help:        "Time of the last reload of the " + what + " configuration, in Unix seconds, by status.",
 		}, []string{"status"}),
 		info: prometheus.NewDesc(prefix+"last_config_info",
-			"The "+what+" configuration in force, by its hash.", []string{"hash"}, server),
+			"1 for the "+what+" configuration in force; the label hash identifies its content.",
+			[]string{"hash"}, server),
 	}
 }
 

@@ -187,7 +187,7 @@ func (s *Server) connect() (err error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(s.CAPEM) {
-		return errors.New("the server's authority is no certificate")
+		return errors.New("the server's authority is not a certificate")
 	}
 	s.transport.TLSClientConfig = &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 	if s.Kubeconfig != "" {

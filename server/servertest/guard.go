@@ -38,7 +38,7 @@ func Guarded(t testing.TB, cfg server.Config) server.Config {
 	}
 	cfg, log := guarded(cfg)
 	t.Cleanup(func() {
-		for _, line := range log.Found() {
+		for _, line := range log.CredentialLines() {
 			t.Errorf("servertest: a credential in the server's log: %s", line)
 		}
 	})

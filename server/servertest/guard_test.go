@@ -42,8 +42,8 @@ func TestGuardForms(t *testing.T) {
 	} {
 		g := new(leaks.Log)
 		log := func(fields ...zap.Field) { zap.New(logging(g)).With(zap.String("kept", "x")).Debug("m", fields...) }
-		if log(zap.String("text", text), zap.Error(errors.New(text))); (len(g.Found()) > 0) != want {
-			t.Errorf("%s: got %v, want %v", text, g.Found(), want)
+		if log(zap.String("text", text), zap.Error(errors.New(text))); (len(g.CredentialLines()) > 0) != want {
+			t.Errorf("%s: got %v, want %v", text, g.CredentialLines(), want)
 		}
 	}
 }
@@ -91,11 +91,11 @@ func TestGuardFindsLeaks(t *testing.T) {
 			Sent(r)
 			s.Handler().ServeHTTP(httptest.NewRecorder(), r)
 		}
-		if found := g.Found(); len(found) > 0 {
+		if found := g.CredentialLines(); len(found) > 0 {
 			t.Errorf("%s: found before it leaks: %s", tt.leak, found)
 		}
 		s.Log().Debug("planted", zap.Error(fmt.Errorf("about %s: no", tt.leak)))
-		if len(g.Found()) == 0 {
+		if len(g.CredentialLines()) == 0 {
 			t.Errorf("%s: not found", tt.leak)
 		}
 		if err := s.Close(); err != nil {

@@ -27,18 +27,18 @@ type UnreadableObject struct {
 	Reason  string `json:"reason"` // why it cannot be read, on one line
 }
 
-// Checked is the result of a check.
-type Checked struct {
+// CheckResult is the result of a check.
+type CheckResult struct {
 	Objects    int                `json:"objects"`    // the number of objects that were read
 	Unreadable []UnreadableObject `json:"unreadable"` // never nil, so that JSON has an empty list
 }
 
 // CheckPath is the path at which a running server checks its store. Each GET reads all objects, and
-// is answered with a Checked as JSON.
+// is answered with a CheckResult as JSON.
 const CheckPath = "/debug/unreadable"
 
 // check answers a request for CheckPath.
-func (u *Upkeep) check(_ http.ResponseWriter, r *http.Request) (Checked, error) {
+func (u *Upkeep) check(_ http.ResponseWriter, r *http.Request) (CheckResult, error) {
 	found, err := Check(r.Context(), u.table, u.backends.Main(), u.unread())
 	if err != nil {
 		return found, meta.NewInternalError(err)
@@ -54,8 +54,8 @@ var definitions = meta.GroupResource{Group: "apiextensions.k8s.io", Resource: "c
 // backend that stores them. unread are the names of such definitions that the server has found so
 // far. The server may not have followed all definitions yet, so Check adds those that it finds
 // itself. An error is that of a store.
-func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unread []string) (Checked, error) {
-	c := Checked{Unreadable: []UnreadableObject{}}
+func Check(ctx context.Context, table *generic.Table, main *backing.Backend, unread []string) (CheckResult, error) {
+	c := CheckResult{Unreadable: []UnreadableObject{}}
 	var entries []*generic.Entry
 	for e := range table.Now().Stored {
 		entries = append(entries, e)
@@ -94,7 +94,7 @@ const checkPage = 500
 
 // checkPrefix reads all objects under a prefix at one revision, page by page, and adds those for
 // which check fails to c.Unreadable. An error is that of the store.
-func (c *Checked) checkPrefix(ctx context.Context, b *backing.Backend, prefix string,
+func (c *CheckResult) checkPrefix(ctx context.Context, b *backing.Backend, prefix string,
 	check func(*storage.Entry) (version string, err error)) error {
 	req := storage.RangeRequest{Prefix: prefix, Limit: checkPage, NoCount: true}
 	for {
@@ -126,7 +126,7 @@ func reason(err error) string {
 }
 
 // CheckServer has the server that a kubeconfig names check its store. Command fsck calls it.
-func CheckServer(ctx context.Context, kubeconfig string) (Checked, error) {
-	var c Checked
+func CheckServer(ctx context.Context, kubeconfig string) (CheckResult, error) {
+	var c CheckResult
 	return c, call(ctx, kubeconfig, http.MethodGet, CheckPath, &c)
 }

@@ -64,8 +64,8 @@ type Progress struct {
 	Last string
 }
 
-// Migrated is the result of a Migration.
-type Migrated struct {
+// MigrationResult is the result of a Migration.
+type MigrationResult struct {
 	Progress
 	// StoredVersions is status.storedVersions of the definition after the migration. It is empty if
 	// the resource has no definition or an object cannot be read.
@@ -77,10 +77,10 @@ const migrators = 8
 
 // Run migrates until all objects are stored again or ctx ends. If the spec of the definition
 // changes meanwhile, Run fails, and the migration must be run again.
-func (m Migration) Run(ctx context.Context) (Migrated, error) {
+func (m Migration) Run(ctx context.Context) (MigrationResult, error) {
 	c, closeClient, err := m.client()
 	if err != nil {
-		return Migrated{}, err
+		return MigrationResult{}, err
 	}
 	defer closeClient()
 	definitions := apiextensionsv1.GroupVersion.WithResource("customresourcedefinitions")
@@ -123,39 +123,39 @@ type migration struct {
 }
 
 // run does the steps of a migration, in the order of the comment at the head of this file.
-func (m *migration) run(ctx context.Context) (Migrated, error) {
+func (m *migration) run(ctx context.Context) (MigrationResult, error) {
 	plural, group, _ := strings.Cut(m.Resource, ".")
 	if len(names.IsDNS1035Label(plural)) > 0 || group != "" && len(names.IsDNS1123Subdomain(group)) > 0 {
-		return Migrated{}, m.noResource()
+		return MigrationResult{}, m.noResource()
 	}
 	def, err := m.definition(ctx, group)
 	if err != nil {
-		return Migrated{}, err
+		return MigrationResult{}, err
 	}
 	version, err := m.version(ctx, group, def)
 	if err != nil {
-		return Migrated{}, err
+		return MigrationResult{}, err
 	}
 	gvr := meta.GroupVersionResource{Group: group, Version: version, Resource: plural}
 	if def != nil {
 		if err := m.waitUntilStored(ctx, gvr, def); err != nil {
-			return Migrated{}, err
+			return MigrationResult{}, err
 		}
 	}
 	found, err := m.client.APIResource(ctx, gvr)
 	switch {
 	case meta.IsNotFound(err), err == nil && found.Name == "":
-		return Migrated{}, m.noResource()
+		return MigrationResult{}, m.noResource()
 	case err != nil:
-		return Migrated{}, err
+		return MigrationResult{}, err
 	}
 	m.namespaced = found.Namespaced
 	all := client.For[*meta.PartialObjectMetadata](m.client, gvr)
 	if err := m.objects(ctx, all); err != nil || def == nil || m.done.Unreadable > 0 {
-		return Migrated{Progress: m.done}, err
+		return MigrationResult{Progress: m.done}, err
 	}
 	stored, err := m.shrink(ctx, def)
-	return Migrated{m.done, stored}, err
+	return MigrationResult{m.done, stored}, err
 }
 
 // definition returns the definition of the resource. It is nil if the resource is built in, or if

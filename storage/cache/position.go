@@ -46,12 +46,12 @@ func (r *Resource) Reloads(p Position) bool {
 	return p.epoch != nil && r.epoch.Load() == nil && uint64(p.rev) >= r.answered.Load() && r.warm()
 }
 
-// Since returns the changes after p, in order, and the Position behind them. If whole is true, p is
-// before the window, or of an earlier load, and the result is all objects instead. Objects that
-// cannot be read are included; see Object.Err.
+// ChangesSince returns the changes after p, in order, and the Position behind them. If whole is
+// true, p is before the window, or of an earlier load, and the result is all objects instead.
+// Objects that cannot be read are included; see Object.Err.
 //
 // It waits until this server has seen revision least and every write that it has answered.
-func (r *Resource) Since(
+func (r *Resource) ChangesSince(
 	ctx context.Context, p Position, least storage.Revision,
 ) (changes []Changed, whole bool, next Position, err error) {
 	s, rev, err := r.at(ctx, Want{Match: NotOlderThan, Rev: max(least, storage.Revision(r.answered.Load()))})

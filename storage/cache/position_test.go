@@ -16,7 +16,7 @@ import (
 // since reads what has changed after p, as "key=value" or "-key".
 func since(t *testing.T, r *cache.Resource, p cache.Position) (string, bool, cache.Position) {
 	t.Helper()
-	changes, whole, next, err := r.Since(t.Context(), p, 0)
+	changes, whole, next, err := r.ChangesSince(t.Context(), p, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

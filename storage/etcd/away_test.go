@@ -187,7 +187,7 @@ func TestAway(t *testing.T) {
 			}
 		}
 	}
-	if got := told(logs); len(got) != 1 || got[0] != "warn etcd is away" {
+	if got := told(logs); len(got) != 1 || got[0] != "warn etcd is unreachable" {
 		t.Errorf("while etcd is away the log says %q", got)
 	}
 
@@ -208,7 +208,7 @@ func TestAway(t *testing.T) {
 			}
 		}
 	}
-	if got := told(logs); len(got) != 2 || got[1] != "info etcd is back" {
+	if got := told(logs); len(got) != 2 || got[1] != "info etcd is reachable again" {
 		t.Errorf("the log says %q", got)
 	}
 	for _, e := range logs.FilterMessageSnippet("etcd is").All() {
@@ -294,7 +294,7 @@ func TestHanging(t *testing.T) {
 	if seen["/a/last"] != 1 || seen["/a/new"] > 1 || seen["/a/x"] > 1 {
 		t.Errorf("got events %v", seen)
 	}
-	if got := told(logs); len(got) != 2 || got[0] != "warn etcd is away" || got[1] != "info etcd is back" {
+	if got := told(logs); len(got) != 2 || got[0] != "warn etcd is unreachable" || got[1] != "info etcd is reachable again" {
 		t.Errorf("the log says %q", got)
 	}
 }
@@ -336,7 +336,7 @@ func TestOpenEnds(t *testing.T) {
 		if err := <-ended; !errors.Is(err, enough) && cfg.Username == "" || err == nil {
 			t.Errorf("%v: got %v, want it to say why", cfg.Endpoints, err)
 		}
-		if got := told(logs); cfg.Username == "" && (len(got) != 1 || got[0] != "warn etcd is away") {
+		if got := told(logs); cfg.Username == "" && (len(got) != 1 || got[0] != "warn etcd is unreachable") {
 			t.Errorf("%v: the log says %q", cfg.Endpoints, got)
 		}
 	}

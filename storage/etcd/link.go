@@ -128,12 +128,13 @@ func (l *link) connect(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	l.log.Warn("etcd is away", zap.Strings("endpoints", l.endpoints), zap.String("reason", l.reason(ctx)))
+	l.log.Warn("etcd is unreachable", zap.Strings("endpoints", l.endpoints), zap.String("reason", l.reason(ctx)))
 	l.set(linkState{away: true})
 	if !l.waitFor(ctx, true) {
 		return false
 	}
-	l.log.Info("etcd is back", zap.Strings("endpoints", l.endpoints), zap.Duration("after", time.Since(lost)))
+	l.log.Info("etcd is reachable again",
+		zap.Strings("endpoints", l.endpoints), zap.Duration("after", time.Since(lost)))
 	return true
 }
 

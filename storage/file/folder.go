@@ -30,7 +30,7 @@ var (
 	// These are reasons to refuse a name.
 	errLink     = errors.New("a symbolic link, which is not followed")
 	errNoFile   = errors.New("not a regular file")
-	errNoFolder = errors.New("a file stands in the place of a folder")
+	errNoFolder = errors.New("there is a file where a folder is needed")
 )
 
 // enter opens a folder step by step, so that no step follows a link. With missing it makes the

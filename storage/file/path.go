@@ -91,7 +91,7 @@ func pathKey(path string) (string, error) {
 		return "", err
 	}
 	if want := keyPath(key); want != filepath.FromSlash(path) {
-		return "", fmt.Errorf("not the name of a key; that of %q is %s", key, want)
+		return "", fmt.Errorf("not the file name of a key; the file name of the key %q is %s", key, want)
 	}
 	return key, nil
 }

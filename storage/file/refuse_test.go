@@ -102,7 +102,7 @@ var broken = map[string]struct {
 	"refused":       {"a/refused.yaml", "a bad value", content("a: bad"), content("a: good")},
 	"a link":        {"a/link.yaml", "a symbolic link", link, gone},
 	"a folder link": {"a/folder", "a symbolic link", link, gone},
-	"no key":        {"a/Upper.yaml", "not the name of a key", content("a: 1"), gone},
+	"no key":        {"a/Upper.yaml", "not the file name of a key", content("a: 1"), gone},
 }
 
 func content(text string) func(*testing.T, string) {

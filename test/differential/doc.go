@@ -50,6 +50,8 @@
 //   - TestEndpointControllers: what Coracle's controllers of endpoints and Kubernetes', each on a
 //     server of its own, make of the same random services, pods and Endpoints. TestTopologyHints:
 //     which zones the endpoints of random slices are meant for, on random nodes.
+//   - TestSigners: which random requests for certificates both approvers approve, what both
+//     refuse with which words, and the certificates that both issue.
 //   - TestEvictions, TestBindings: pods and budgets in all sorts of states are acted upon. The
 //     answers, and what pods and budgets are like afterwards.
 //   - TestReviews: random questions about rights, right and wrong ones, with one authorizer whose

@@ -368,7 +368,6 @@ var refusals = map[string]string{
 	"--emulated-version 1.33":                                  "--emulated-version=1.33",
 	"--emulated-version 1.34":                                  "--emulated-version=1.34 --emulation-forward-compatible",
 	"--emulated-version 1.35":                                  "--emulated-version=1.35 --runtime-config-emulation-forward-compatible",
-	"--feature-gates AllowServiceExternalIPs=false":            "--feature-gates=AllowServiceExternalIPs=false",
 	"--feature-gates ConstrainedImpersonation=false":           "--feature-gates=ConstrainedImpersonation=false",
 	"--feature-gates ManifestBasedAdmissionControlConfig=true": "--feature-gates=ManifestBasedAdmissionControlConfig=true",
 }

@@ -322,6 +322,32 @@ func TestMergers(t *testing.T) {
 	}
 }
 
+// TestScalarListMerges compares strategic merge patches that delete from a list of scalars and add
+// to it at once. The lists repeat values. Kubernetes merges into the memory of the list that the
+// deletion has left, and sorts the result by that list.
+func TestScalarListMerges(t *testing.T) {
+	root := typeinfo.For[trunk]()
+	g := grower{random("scalar lists")}
+	value := func() string { return `"` + g.one("a", "b", "c", "d", "e") + `"` }
+	both := 0
+	for range times(20000) {
+		doc := `{"name":"x","prims":` + g.list(8, value) + `}`
+		p := g.object(`"prims":`+g.list(4, value), `"$deleteFromPrimitiveList/prims":`+g.list(2, value),
+			g.one("", `"$setElementOrder/prims":`+g.list(6, value)))
+		ours := ourOutcome(patch.Strategic([]byte(doc), []byte(p), root, nil))
+		if ours.kind == 0 {
+			ours.left = patch.StrategicText([]byte(doc), []byte(p), root, nil)
+			both++
+		}
+		if theirs, same := settleChance(func() mergeOutcome { return theirStrategicPatch([]byte(doc), []byte(p)) }, ours); !same {
+			t.Fatalf("document %s\n  patch %s\n  Kubernetes: %+v\n  Coracle:    %+v", doc, p, theirs, ours)
+		}
+	}
+	if both == 0 {
+		t.Error("no patch was accepted")
+	}
+}
+
 // settleChance asks Kubernetes, whose strategic merge goes through maps, until it says what Coracle
 // does, or for long enough.
 func settleChance(theirs func() mergeOutcome, ours mergeOutcome) (first mergeOutcome, same bool) {

@@ -142,7 +142,7 @@ func ourRegistration(t *testing.T) *registration {
 	front := httptest.NewServer(s.Handler())
 	t.Cleanup(front.Close)
 	local := &madeUpVersions{versions: map[meta.GroupVersion]apiservices.LocalVersion{}, changed: make(chan struct{})}
-	register := &apiservices.APIServiceRegistration{Client: s.Client(), Local: local, Yields: func() bool { return false }, Log: zap.NewNop()}
+	register := &apiservices.APIServiceRegistration{Client: s.Client(), Local: local, KubeAPIServerLives: func() bool { return false }, Log: zap.NewNop()}
 	return &registration{
 		client: aggregator.NewForConfigOrDie(&rest.Config{Host: front.URL, QPS: -1}),
 		want:   local.want,

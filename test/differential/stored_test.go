@@ -57,9 +57,9 @@ var movedKinds = map[schema.GroupKind]schema.GroupKind{
 // storedDifferences are the places at which objects may differ, as kind of the stored version and
 // path.
 const storedDifferences = `` +
-	// Where a version has a pointer, Kubernetes' internal struct has a plain value, so an unset field
-	// becomes 0. Only Deployments that cannot be created leave the field unset: they have the strategy
-	// Recreate and a rollingUpdate.
+	// Where a version has a pointer, Kubernetes' internal struct has a plain value, so an unset
+	// field becomes 0. Only Deployments that cannot be created leave the field unset: they have the
+	// strategy Recreate and a rollingUpdate.
 	`Deployment\.v1(beta[12])?\.apps spec\.strategy\.rollingUpdate\..*|` +
 	// Kubernetes has no defaults in this version. The field is younger than the last server that
 	// stored it.

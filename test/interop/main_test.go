@@ -72,7 +72,7 @@ func runAll(m *testing.M) int {
 	}
 	code := m.Run()
 	shared.kill()
-	for _, line := range logs.Found() {
+	for _, line := range logs.CredentialLines() {
 		log.Printf("a credential in the log of a server: %s", line)
 		code = 1
 	}

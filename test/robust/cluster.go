@@ -26,6 +26,7 @@ type Config struct {
 	Elders  int      // the number of objects that an older server has stored
 
 	Defragments bool // the store is defragmented all the time
+	Linked      bool // the network between each server and the etcd can be cut
 }
 
 // subject is the kind of the objects that clients write.
@@ -69,6 +70,7 @@ type cluster struct {
 	urls    []string
 	etcd    *process // nil if the engine needs none
 	etcdURL string
+	links   []*link // of each server to the etcd, if they can be cut
 }
 
 // newCluster starts all processes, with their files in dir.
@@ -98,6 +100,15 @@ func newCluster(c Config, programs Programs, dir string, trouble func(string, ..
 		name := fmt.Sprintf("server%d", i)
 		args := []string{"serve", "--data-dir", filepath.Join(dir, name), "--secure-port", port, "--token-auth-file", tokens,
 			"--log-level", "debug", "--etcd-compaction-interval", "0", "--advertise-address", fmt.Sprintf("192.0.2.%d", i+1)}
+		if c.Linked {
+			l, err := newLink(strings.TrimPrefix(cl.etcdURL, "http://"))
+			if err != nil {
+				cl.kill()
+				return nil, err
+			}
+			cl.links = append(cl.links, l)
+			storage = []string{"--etcd-servers", l.url()}
+		}
 		url := "https://127.0.0.1:" + port
 		cl.urls = append(cl.urls, url)
 		cl.servers = append(cl.servers, &process{name: name, path: programs.Server, args: slices.Concat(args, storage, c.Args),
@@ -124,8 +135,11 @@ func (cl *cluster) all() []*process {
 	return append([]*process{cl.etcd}, cl.servers...)
 }
 
-// kill kills all processes that run.
+// kill kills all processes that run, and ends all links.
 func (cl *cluster) kill() {
+	for _, l := range cl.links {
+		l.close()
+	}
 	for _, p := range cl.all() {
 		if p.cmd != nil {
 			p.cmd.Process.Kill()
@@ -155,7 +169,7 @@ func readLog(file string, trouble func(string, ...any)) {
 	leaks.Learn(token)
 	var log leaks.Log
 	log.Write(data)
-	for _, line := range log.Found() {
+	for _, line := range log.CredentialLines() {
 		trouble("%s: a credential in the log: %.2000s", file, line)
 	}
 }
@@ -165,13 +179,23 @@ var alarm = regexp.MustCompile(`(?i)panic|data race|fatal error`)
 
 // fault injects one fault into the cluster, and repairs it.
 func (cl *cluster) fault(name string, rng *rand.Rand) error {
+	return cl.faultAt(rng.IntN(len(cl.servers)), name, rng)
+}
+
+// faultAt injects one fault into a server, or into the etcd if the name of the fault says so.
+func (cl *cluster) faultAt(server int, name string, rng *rand.Rand) error {
 	pause := func(most time.Duration) { time.Sleep(time.Duration(rng.Int64N(int64(most)))) }
-	p := cl.servers[rng.IntN(len(cl.servers))]
+	p := cl.servers[server]
 	name, isEtcd := strings.CutSuffix(name, " etcd")
 	if isEtcd {
 		p = cl.etcd
 	}
 	switch name {
+	case "cut", "cut off": // the latter loses what was on its way
+		cl.links[server].cut()
+		pause(3 * time.Second)
+		cl.links[server].mend(name == "cut off")
+		return cl.wait()
 	case "kill":
 		p.kill()
 		pause(500 * time.Millisecond)

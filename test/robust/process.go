@@ -27,6 +27,7 @@ type process struct {
 
 	cmd  *exec.Cmd
 	over chan struct{} // closed at its end
+	from int64         // where the log of the present process begins
 }
 
 // start starts the process without waiting for it.
@@ -36,6 +37,11 @@ func (p *process) start() error {
 		return err
 	}
 	defer log.Close()
+	before, err := log.Stat()
+	if err != nil {
+		return err
+	}
+	p.from = before.Size()
 	cmd, over := exec.Command(p.path, p.args...), make(chan struct{})
 	cmd.Stdout, cmd.Stderr = log, log
 	tether(cmd)

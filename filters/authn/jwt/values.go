@@ -173,7 +173,7 @@ func (i *recordIterator) Next() ref.Val {
 
 // ConvertToNative implements ref.Val.
 func (i *recordIterator) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errors.New("an iterator is no value")
+	return nil, errors.New("an iterator is not a value")
 }
 
 // ConvertToType implements ref.Val.

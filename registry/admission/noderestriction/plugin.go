@@ -275,8 +275,8 @@ func (w *nodeWrite) signingRequest() error {
 	if !ok {
 		return w.unexpected(w.Object)
 	}
-	if name := csr.Spec.SignerName; name != "kubernetes.io/kubelet-serving" &&
-		name != "kubernetes.io/kube-apiserver-client-kubelet" {
+	if name := csr.Spec.SignerName; name != certificatesv1.KubeletServingSignerName &&
+		name != certificatesv1.KubeAPIServerClientKubeletSignerName {
 		return nil
 	}
 	asked, err := certificatesv1.ParseRequest(csr.Spec.Request)

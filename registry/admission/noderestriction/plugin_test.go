@@ -28,7 +28,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// cluster is what kubelets' writes refer to: the nodes n1 and n2, a pod of each, and what mine mounts.
+// cluster is what kubelets' writes refer to: the nodes n1 and n2, a pod of each, and what mine
+// mounts.
 type cluster struct{ t *testing.T }
 
 const mine = `{"metadata":{"name":"mine","namespace":"ns","uid":"u"},"spec":{"nodeName":"n1","volumes":[
@@ -136,8 +137,9 @@ func decoder[T any, P interface {
 	return func(t *testing.T, text string) meta.Object { return checktest.Decode[T, P](t, text) }
 }
 
-// TestNodeRestriction has the kubelet of n1 write. A line is what it writes ("verb resource namespace/name"), what is there before,
-// what it sends, and why it is refused, "" if it is not. test/differential asks Kubernetes' own plugin the same of random writes.
+// TestNodeRestriction has the kubelet of n1 write. A line is what it writes ("verb resource
+// namespace/name"), what is there before, what it sends, and why it is refused, "" if it is not.
+// test/differential asks Kubernetes' own plugin the same of random writes.
 func TestNodeRestriction(t *testing.T) {
 	const (
 		owner  = `{"apiVersion":"v1","kind":"Node","name":"n1","uid":"u1","controller":true}`

@@ -28,8 +28,8 @@ var kinds = []meta.GroupVersionKind{
 	{Group: "pod-security.admission.config.k8s.io", Version: "v1alpha1", Kind: "PodSecurityConfiguration"},
 }
 
-// defaults are the levels and versions of namespaces whose labels do not say. An empty level means
-// privileged, an empty version latest.
+// defaults are the levels and versions that count if a namespace has no label for them. An empty
+// level means privileged, and an empty version means latest.
 type defaults struct {
 	Enforce        string `json:"enforce,omitempty"`
 	EnforceVersion string `json:"enforce-version,omitempty"`
@@ -56,7 +56,7 @@ func (e *exemptions) runtimeClass(class *string) bool {
 	return class != nil && *class != "" && slices.Contains(e.RuntimeClasses, *class)
 }
 
-// readConfiguration decodes and checks a configuration. No data means the defaults.
+// readConfiguration decodes and checks a configuration. Without data, all levels are privileged.
 func readConfiguration(data []byte) (*configuration, error) {
 	c := &configuration{}
 	if len(data) > 0 {

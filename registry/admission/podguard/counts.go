@@ -7,10 +7,10 @@ import (
 	"github.com/coracle-project/coracle/registry/admission/podsecurity"
 )
 
-// This file tells metrics what the plugin does.
+// This file reports evaluations, exemptions and errors for metrics.
 
-// Counts count what the plugin does. The fields of their arguments are the labels of Kubernetes'
-// metrics. All methods may be called at once.
+// Counts count evaluations, exemptions and errors. The fields of their arguments are the labels of
+// Kubernetes' metrics. All methods may be called at once.
 type Counts interface {
 	// Evaluated counts that a pod or template was judged in a mode. Audit and warn count violations
 	// only.
@@ -22,7 +22,8 @@ type Counts interface {
 	Failed(fatal bool, r Request)
 }
 
-// Request is what Counts are told of a request. The values are few: all workloads are one resource.
+// Request is the part of a request that Counts see. It has few values: all workloads count as one
+// resource.
 type Request struct {
 	Operation   string // create or update
 	Resource    string // pod or controller

@@ -20,11 +20,11 @@ import (
 // Bounds of the work for a namespace that gets a stricter level.
 const (
 	maxPods    = 3000        // the pods whose violations are reported
-	maxPodTime = time.Second // or half of the time that the request has left, if that is less
+	maxPodTime = time.Second // at most half of the time that the request has left
 )
 
-// Pods lists the pods of a namespace: their number and the pods, of which one is decoded at a time.
-// The pods must not be changed. After an error the sequence ends.
+// Pods returns the number of pods in a namespace and a sequence of the pods, which decodes one pod
+// at a time. The pods must not be changed. After an error the sequence ends.
 type Pods func(ctx context.Context, namespace string) (int, iter.Seq2[*corev1.Pod, error], error)
 
 // validateNamespace refuses wrong labels. It warns if a namespace that is exempt gets labels, and
@@ -65,15 +65,15 @@ func (p *Plugin) validateNamespace(ctx context.Context, a *admission.Attributes,
 
 func sameError(a, b *field.Error) bool { return *a == *b }
 
-// mayCatchPods reports whether pods that meet the level before may violate now. A change of the
-// version may.
+// mayCatchPods reports whether a pod that meets the level before may violate the level now. With
+// another version, that is always possible.
 func mayCatchPods(now, before podsecurity.LevelVersion) bool {
 	return now != before && now.Level != podsecurity.Privileged &&
 		(now.Version != before.Version || now.Level.StricterThan(before.Level))
 }
 
-// warnOfLabels warns that the labels of an exempt namespace have no effect, unless they demand
-// nothing or what namespaces without labels have to meet.
+// warnOfLabels warns that the labels of an exempt namespace have no effect. It does not warn if the
+// labels demand nothing, or if they demand what namespaces without labels demand.
 func (p *Plugin) warnOfLabels(a *admission.Attributes, namespace *corev1.Namespace, policy *podsecurity.Policy) {
 	if policy.Allows() || policy.Equivalent(&p.defaults) {
 		return
@@ -97,8 +97,9 @@ func (p *Plugin) warnOfLabels(a *admission.Attributes, namespace *corev1.Namespa
 		namespace.Name, strings.Join(set, ", ")))
 }
 
-// judgePods returns warnings about the pods of a namespace that violate a level: how many pods were
-// judged, if not all were, then one warning for all pods with the same violations.
+// judgePods returns warnings about the pods of a namespace that violate a level. If not all pods
+// were judged, the first warning has the number of judged pods. Then comes one warning for each set
+// of violations.
 func (p *Plugin) judgePods(ctx context.Context, namespace string, by podsecurity.LevelVersion) []string {
 	limit := maxPodTime
 	if deadline, ok := ctx.Deadline(); ok {
@@ -123,15 +124,16 @@ func (p *Plugin) judgePods(ctx context.Context, namespace string, by podsecurity
 	return warnings
 }
 
-// survey judges the pods of a namespace in one pass. The first pod of each controller, and pods
-// without one, count before the others, because pods of one controller are alike.
+// survey judges the pods of a namespace in one pass. The first pod of each controller and the pods
+// without a controller take precedence over all other pods, because the pods of one controller are
+// alike.
 type survey struct {
 	plugin *Plugin
 	by     podsecurity.LevelVersion
 
 	total, exempt int
-	firsts        int               // judged pods that count first
-	others        []judged          // judged pods whose controller was known; at most maxPods
+	firsts        int               // judged pods that take precedence
+	others        []judged          // judged pods without precedence; at most maxPods
 	controllers   map[string]bool   // by UID
 	groups        map[string]*group // by violations
 }
@@ -142,9 +144,9 @@ type judged struct {
 	group *group
 }
 
-// group are the pods with the same violations.
+// group stands for the pods with the same violations.
 type group struct {
-	first string // the least of their names
+	first string // the first of their names in alphabetical order
 	pods  int
 }
 
@@ -155,8 +157,8 @@ func (g *group) add(name string) {
 	g.pods++
 }
 
-// take judges pods until maxPods of them count first, or until ctx ends. It fails if pods cannot be
-// listed.
+// take judges pods until maxPods of them have precedence, or until ctx ends. It fails if pods
+// cannot be listed.
 func (s *survey) take(ctx context.Context, namespace string) error {
 	total, pods, err := s.plugin.pods(ctx, namespace)
 	if err != nil {
@@ -176,7 +178,7 @@ func (s *survey) take(ctx context.Context, namespace string) error {
 			s.exempt++
 		}
 		if s.firsts == maxPods && len(s.plugin.exempt.RuntimeClasses) == 0 {
-			break // no pod that follows matters, not even for the number
+			break // the other pods change neither the warnings nor the numbers in them
 		}
 	}
 	for _, pod := range s.others[:min(len(s.others), maxPods-s.firsts)] {

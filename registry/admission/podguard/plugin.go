@@ -42,14 +42,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has the plugin itself, and the rules for pods and workloads. server/plugins makes the
-// plugin.
+// This file has the plugin, and the rules for pods and workloads. server/plugins makes the plugin.
 
 // The keys of audit annotations.
 const (
 	enforcePolicy   = podsecurity.Prefix + "enforce-policy" // the level that a pod had to meet
 	auditViolations = podsecurity.Prefix + "audit-violations"
-	exemption       = podsecurity.Prefix + "exempt" // what is exempt: namespace, user or runtimeClass
+	exemption       = podsecurity.Prefix + "exempt" // the reason: namespace, user or runtimeClass
 	failure         = podsecurity.Prefix + "error"
 )
 
@@ -118,8 +117,8 @@ func templateOf(obj meta.Typed) (template *corev1.PodTemplateSpec, is bool) {
 	return nil, false
 }
 
-// validatePod evaluates a pod. Of the subresources, status cannot change the spec; all others whose
-// object is a pod can.
+// validatePod evaluates a pod. The subresource status cannot change the spec. All other
+// subresources whose object is a pod can.
 func (p *Plugin) validatePod(ctx context.Context, a *admission.Attributes, pod *corev1.Pod) error {
 	if a.Subresource == "status" || p.exempts(a) {
 		return nil
@@ -142,7 +141,7 @@ func (p *Plugin) validatePod(ctx context.Context, a *admission.Attributes, pod *
 	return p.evaluate(a, &evaluation{policy: policy, wrong: wrong, enforces: true}, &pod.ObjectMeta, &pod.Spec)
 }
 
-// warnOfTemplate evaluates the template of a workload; nil if it has none.
+// warnOfTemplate evaluates the template of a workload. template is nil if the workload has none.
 func (p *Plugin) warnOfTemplate(ctx context.Context, a *admission.Attributes, template *corev1.PodTemplateSpec) {
 	if p.exempts(a) {
 		return
@@ -181,7 +180,7 @@ func (p *Plugin) exempted(a *admission.Attributes, why string) {
 	a.Annotate(exemption, why)
 }
 
-// policyOf returns the policy of the namespace of a request, and what is wrong with its labels. A
+// policyOf returns the policy of the namespace of a request, and the mistakes in its labels. A
 // namespace that the cache lacks is looked up in the store.
 func (p *Plugin) policyOf(ctx context.Context, a *admission.Attributes) (podsecurity.Policy, field.ErrorList, error) {
 	namespace, err := p.namespaces.Of(ctx, a, request.Cached)
@@ -195,15 +194,15 @@ func (p *Plugin) policyOf(ctx context.Context, a *admission.Attributes) (podsecu
 	return policy, wrong, nil
 }
 
-// evaluation is what evaluate judges by.
+// evaluation has the policy by which evaluate judges.
 type evaluation struct {
 	policy   podsecurity.Policy
 	wrong    field.ErrorList // the errors of the labels
-	enforces bool            // or else the mode enforce does not count
+	enforces bool            // false: the mode enforce does not count
 }
 
-// found are the violations of a level, which evaluate keeps for the next mode: mostly all modes
-// have the same level.
+// found are the violations of a level. evaluate keeps them for the next mode, because usually all
+// modes have the same level.
 type found struct {
 	by   podsecurity.LevelVersion
 	list podsecurity.Violations
@@ -257,8 +256,8 @@ func violates(verb string, by podsecurity.LevelVersion, v podsecurity.Violations
 	return verb + ` PodSecurity "` + by.String() + `": ` + field.Cut(v.String(), maxViolations)
 }
 
-// evaluatedAgain reports whether an update of a pod is evaluated: if it changes the number of
-// containers or an image. Other fields that matter cannot be changed.
+// evaluatedAgain reports whether an update of a pod is evaluated: it changes an image or the number
+// of containers. No update can change the other fields that the checks read.
 func evaluatedAgain(pod, old *corev1.Pod) bool {
 	if changesImages(pod.Spec.Containers, old.Spec.Containers) ||
 		changesImages(pod.Spec.InitContainers, old.Spec.InitContainers) {

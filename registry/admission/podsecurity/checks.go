@@ -8,13 +8,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has the table of the checks by level and version, Evaluate, and what all checks need:
-// the containers of a pod, and the words of their messages.
+// This file has the table of the checks by level and version, and Evaluate. It also has helpers of
+// all checks: the list of a pod's containers, and the wording of messages.
 
-// Violation is what one check finds wrong with a pod. The zero Violation means that nothing is
-// wrong.
+// Violation is the result of one check of a pod. The zero Violation means that the pod passes the
+// check.
 type Violation struct {
-	Reason string // what is forbidden, such as "hostPort"; the same for all pods
+	Reason string // the forbidden thing, such as "hostPort"; the same for all pods
 	Detail string // where in the pod, and how to mend it
 }
 
@@ -82,13 +82,13 @@ func (p *subject) add(c *corev1.Container) {
 	}
 }
 
-// check is a checkFunc and where it counts.
+// check is a checkFunc with the level and the versions in which it counts.
 type check struct {
 	level Level
 	// The check counts in versions v with from <= v < until.
 	from, until Version
 	// replaced is the first version in which Restricted leaves the check out, because another check
-	// of Restricted demands more. It is of no interest for checks of Restricted.
+	// of Restricted demands more. Checks of Restricted do not use it.
 	replaced Version
 	run      checkFunc
 }
@@ -166,8 +166,8 @@ func (c *check) counts(level Level, v Version) bool {
 	return c.level == Restricted || v < c.replaced
 }
 
-// onHostUsers returns f for pods that use the users of their node. Others have a user namespace of
-// their own, in which root has no rights on the node.
+// onHostUsers returns a check that applies f only to pods that share the user namespace of their
+// node. In a pod with a user namespace of its own, root has no rights on the node.
 func onHostUsers(f checkFunc) checkFunc {
 	return func(p *subject) Violation {
 		if p.spec.HostUsers != nil && !*p.spec.HostUsers {
@@ -177,8 +177,8 @@ func onHostUsers(f checkFunc) checkFunc {
 	}
 }
 
-// exceptWindows returns f for pods that do not say that they need Windows. Windows does not have
-// what f demands, and validation refuses the fields there.
+// exceptWindows returns a check that applies f only to pods whose spec.os is not windows. Windows
+// lacks the features that f demands, and validation refuses their fields in pods for Windows.
 func exceptWindows(f checkFunc) checkFunc {
 	return func(p *subject) Violation {
 		if p.spec.OS != nil && p.spec.OS.Name == corev1.Windows {
@@ -209,7 +209,7 @@ func (s *setters) list() (words []string) {
 
 func (s *setters) String() string { return strings.Join(s.list(), " and ") }
 
-// named returns what is one of names, as in `container "a"` or `containers "a", "b"`.
+// named returns a word and names, as in `container "a"` or `containers "a", "b"`.
 func named(what string, names []string) string {
 	return plural(what, len(names)) + " " + quoted(names)
 }

@@ -11,7 +11,7 @@ import (
 // This file has the checks of fields that only containers have.
 
 // safeCapabilities are the capabilities that Baseline lets a container add: those that container
-// runtimes give by default, but NET_RAW. They are sorted.
+// runtimes give by default, except NET_RAW. They are sorted.
 var safeCapabilities = []corev1.Capability{
 	"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE",
 	"SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
@@ -82,7 +82,7 @@ func droppedCapabilities(p *subject) Violation {
 	return Violation{"unrestricted capabilities", strings.Join(details, "; ")}
 }
 
-// hostPorts forbids ports of the node.
+// hostPorts forbids containers that listen on ports of the node.
 func hostPorts(p *subject) Violation {
 	var bad, ports []string
 	for _, c := range p.containers {

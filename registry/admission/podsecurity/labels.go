@@ -20,13 +20,14 @@ const (
 	WarnVersionLabel    = Prefix + "warn-version"
 )
 
-// PolicyOf returns the policy that the labels of a namespace set. defaults has what they leave out.
-// The policy can be used even if labels are wrong: a wrong level of enforce counts as Restricted,
-// wrong levels of audit and warn count as Privileged, a wrong version counts as Latest.
+// PolicyOf returns the policy that the labels of a namespace set. A level or version without a
+// label comes from defaults. The policy can be used even if labels are wrong: a wrong level of
+// enforce counts as Restricted, wrong levels of audit and warn count as Privileged, a wrong version
+// counts as Latest.
 //
-// If labels set a level of enforce that is stricter than the default level of warn, and no level of
-// warn, the level of enforce is that of warn, too. So clients are warned about workloads whose pods
-// will be refused.
+// If the labels set no level of warn, and a level of enforce that is stricter than the default
+// level of warn, then warn gets the level of enforce. So clients are warned about workloads whose
+// pods will be refused.
 func PolicyOf(labels meta.Lookup, defaults Policy) (Policy, field.ErrorList) {
 	p, read := defaults, reader{labels: labels}
 	_, enforceValid := read.level(EnforceLabel, &p.Enforce.Level, Restricted)
@@ -51,8 +52,8 @@ type reader struct {
 	errs   field.ErrorList
 }
 
-// level reads a level into to, instead if the label is not a level. It reports whether the label is
-// there, and whether it is valid, too.
+// level reads a level into to. If the value of the label is not a level, to gets instead. set says
+// that the label exists, valid that its value is a level.
 func (r *reader) level(label string, to *Level, instead Level) (set, valid bool) {
 	text, ok := r.labels.Get(label)
 	if !ok {

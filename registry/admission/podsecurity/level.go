@@ -112,13 +112,13 @@ type LevelVersion struct {
 // String returns level and version as in "restricted:v1.30".
 func (lv LevelVersion) String() string { return string(lv.Level) + ":" + lv.Version.String() }
 
-// equivalent reports whether a and b have the same checks by their names. Privileged is the same in
-// all versions.
+// equivalent reports whether the names of lv and other alone show that both have the same checks.
+// Privileged is the same in all versions.
 func (lv LevelVersion) equivalent(other LevelVersion) bool {
 	return lv == other || lv.Level == Privileged && other.Level == Privileged
 }
 
-// Policy has what a namespace demands of its pods, by mode.
+// Policy has the level and version that a namespace demands of its pods in each mode.
 type Policy struct {
 	Enforce, Audit, Warn LevelVersion
 }
@@ -128,8 +128,8 @@ func (p *Policy) Allows() bool {
 	return p.Enforce.Level == Privileged && p.Audit.Level == Privileged && p.Warn.Level == Privileged
 }
 
-// Equivalent reports whether two policies demand the same in each mode, by the names of levels and
-// versions.
+// Equivalent reports whether the names of levels and versions show that two policies demand the
+// same in each mode.
 func (p *Policy) Equivalent(other *Policy) bool {
 	return p.Enforce.equivalent(other.Enforce) && p.Audit.equivalent(other.Audit) && p.Warn.equivalent(other.Warn)
 }

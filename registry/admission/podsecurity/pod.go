@@ -26,7 +26,7 @@ func hostNamespaces(p *subject) Violation {
 	return Violation{"host namespaces", strings.Join(shared, ", ")}
 }
 
-// hostPaths forbids files of the node.
+// hostPaths forbids volumes that mount files of the node.
 func hostPaths(p *subject) Violation {
 	var bad []string
 	for i := range p.spec.Volumes {
@@ -40,8 +40,8 @@ func hostPaths(p *subject) Violation {
 	return Violation{"hostPath volumes", named("volume", bad)}
 }
 
-// restrictedVolumes allows only the types of volumes that give access to nothing but objects of the
-// pod's namespace.
+// restrictedVolumes allows only the types of volumes that harmless lists. The other types give
+// access to files of the node or to servers that the user names.
 func restrictedVolumes(p *subject) Violation {
 	var bad, types []string
 	for i := range p.spec.Volumes {
@@ -99,8 +99,8 @@ func volumeType(v *corev1.VolumeSource) string {
 	return "unknown"
 }
 
-// sysctls are the settings of a kernel that Baseline allows, by the version since which it does:
-// each acts on the pod alone.
+// sysctls are the settings of a kernel that Baseline allows, each with the first version that
+// allows it. Each changes only the pod.
 var sysctls = map[string]Version{
 	"kernel.shm_rmid_forced":              0,
 	"net.ipv4.ip_local_port_range":        0,

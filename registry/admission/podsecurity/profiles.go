@@ -21,7 +21,8 @@ const (
 	localProfile   = "localhost/" // and the profile's name
 )
 
-// appArmorProfiles forbids to run without a profile of AppArmor, in fields and annotations.
+// appArmorProfiles forbids pods that ask, in fields or annotations, to run without a profile of
+// AppArmor.
 func appArmorProfiles(p *subject) Violation {
 	var bad setters
 	var values, annotations []string
@@ -89,7 +90,7 @@ type seLinuxFaults struct {
 	user, role bool
 }
 
-// in adds the faults of options to f. It reports whether there are some.
+// in adds the faults of o to f. It reports whether o has any.
 func (f *seLinuxFaults) in(o *corev1.SELinuxOptions, allowed []string) bool {
 	if o == nil {
 		return false
@@ -117,8 +118,8 @@ func (f *seLinuxFaults) String() string {
 	return strings.Join(words, "; ")
 }
 
-// seccompAnnotations forbids to run without a profile of seccomp, in the annotations that set it
-// before 1.19.
+// seccompAnnotations forbids pods that ask to run without a profile of seccomp, in the annotations
+// that set the profile before 1.19.
 func seccompAnnotations(p *subject) Violation {
 	if len(p.meta.Annotations) == 0 {
 		return Violation{}
@@ -142,11 +143,11 @@ func seccompAnnotations(p *subject) Violation {
 		"forbidden " + plural("annotation", len(bad)) + " " + strings.Join(bad, ", ")}
 }
 
-// seccomp is what a pod says about its profiles of seccomp.
+// seccomp has the profiles of seccomp that a pod and its containers name.
 type seccomp struct {
 	bad    setters  // places with forbidden profiles
 	values []string // the types of these
-	silent bool     // the pod names no profile that is allowed, so each container has to
+	silent bool     // the pod names no allowed profile, so each container has to name one
 }
 
 func seccompOf(p *subject) (s seccomp) {
@@ -171,7 +172,7 @@ func seccompOf(p *subject) (s seccomp) {
 	return s
 }
 
-// seccompProfiles forbids to run without a profile of seccomp.
+// seccompProfiles forbids pods that ask, in fields, to run without a profile of seccomp.
 func seccompProfiles(p *subject) Violation {
 	s := seccompOf(p)
 	return s.forbidden()

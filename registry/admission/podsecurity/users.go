@@ -2,13 +2,14 @@ package podsecurity
 
 import "github.com/coracle-project/coracle/scheme/api/corev1"
 
-// This file has the checks of who a container runs as: a user, or a process of a Windows host.
+// This file has the checks of the identity of a container's processes: their user, or a process of
+// a Windows host.
 
 // runAsNonRoot demands that each container, or the pod for it, says that it does not run as root.
 func runAsNonRoot(p *subject) Violation {
 	const reason = "runAsNonRoot != true"
 	var bad setters
-	var silent []string // containers for which nobody says it
+	var silent []string // containers for which neither they nor the pod state it
 	said := false       // by the pod
 	if ctx := p.spec.SecurityContext; ctx != nil && ctx.RunAsNonRoot != nil {
 		said, bad.pod = *ctx.RunAsNonRoot, !*ctx.RunAsNonRoot

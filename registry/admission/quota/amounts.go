@@ -35,8 +35,8 @@ func (a Amounts) AddTo(list corev1.ResourceList) {
 	}
 }
 
-// TakeFrom subtracts the amounts from a list. What would fall below zero becomes zero. It ignores
-// names that the list does not have.
+// TakeFrom subtracts the amounts from a list. An amount that would fall below zero becomes zero. It
+// ignores names that the list does not have.
 func (a Amounts) TakeFrom(list corev1.ResourceList) {
 	for _, x := range a {
 		have, ok := list[x.Name]
@@ -50,7 +50,7 @@ func (a Amounts) TakeFrom(list corev1.ResourceList) {
 	}
 }
 
-// one is what an object adds to a count.
+// one is the amount that an object adds to a count.
 var one = meta.NewQuantity(1, meta.DecimalSI)
 
 func (a Amounts) index(name corev1.ResourceName) int {

@@ -15,15 +15,16 @@ import (
 // storage class.
 type volumeClaimEvaluator struct{}
 
-// handles is true for creates, updates and each change of the status, where a controller says how
-// much it has set aside for the claim, and which class its volume has.
+// handles is true for creates, updates and changes of the status. A controller writes into the
+// status how much storage it has set aside for the claim, and which class the volume has.
 func (volumeClaimEvaluator) handles(a *admission.Attributes) bool {
 	return a.Subresource == "" || a.Subresource == "status" && a.Operation == admission.Update
 }
 
 const (
 	volumeClaimCount corev1.ResourceName = "count/persistentvolumeclaims"
-	// ofStorageClass stands between the name of a storage class and what is limited of it.
+	// ofStorageClass stands between the name of a storage class and the name of the limited
+	// resource.
 	ofStorageClass = ".storageclass.storage.k8s.io/"
 	// classAnnotation is the older place for the class of a claim.
 	classAnnotation = "volume.beta.kubernetes.io/storage-class"
@@ -72,8 +73,8 @@ func storageClass(claim *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-// storageOf returns the storage that a claim uses, in whole bytes: what it requests, or what has
-// been set aside for it if that is more. It reports false if the claim requests none.
+// storageOf returns the storage that a claim uses, in whole bytes: the request, or the amount that
+// has been set aside if that is larger. It reports false if the claim requests none.
 func storageOf(claim *corev1.PersistentVolumeClaim) (meta.Quantity, bool) {
 	request, ok := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	if !ok {
@@ -86,8 +87,8 @@ func storageOf(claim *corev1.PersistentVolumeClaim) (meta.Quantity, bool) {
 	return request, true
 }
 
-// inScope is true in the scope VolumeAttributesClass if one of the classes that the claim has,
-// wants or is being changed to fits.
+// inScope is true in the scope VolumeAttributesClass if one of three classes fits: the current one,
+// the wanted one, or the target of a change that runs.
 func (volumeClaimEvaluator) inScope(r *corev1.ScopedResourceSelectorRequirement, obj meta.Typed) (bool, error) {
 	claim, ok := obj.(*corev1.PersistentVolumeClaim)
 	if !ok || r.ScopeName != corev1.ResourceQuotaScopeVolumeAttributesClass {

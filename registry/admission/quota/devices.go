@@ -26,8 +26,8 @@ const (
 	claimCount corev1.ResourceName = "count/resourceclaims.resource.k8s.io"
 	// ofDeviceClass ends the name of the devices of a class.
 	ofDeviceClass = ".deviceclass.resource.k8s.io/devices"
-	// allDevices is how many devices a request for all of them is charged with: the most that a
-	// claim can get.
+	// allDevices is the number of devices that a request for all devices is charged with: the most
+	// that a claim can get.
 	allDevices = 32
 	// extendedClaimAnnotation is "true" for a claim that was made for extended resources.
 	extendedClaimAnnotation = "resource.kubernetes.io/extended-resource-claim"
@@ -60,7 +60,7 @@ func (deviceEvaluator) tracks(name corev1.ResourceName, classes []*resourcev1.De
 	return false
 }
 
-// mayBeDevices reports whether a name can be tracked, whatever classes there are.
+// mayBeDevices reports whether there can be classes with which tracks is true for a name.
 func mayBeDevices(name corev1.ResourceName) bool {
 	return (deviceEvaluator{}).tracks(name, nil) ||
 		strings.HasPrefix(string(name), requestsPrefix) && isExtendedRequest(name)
@@ -104,8 +104,9 @@ func (d deviceEvaluator) usage(obj meta.Typed, s Surroundings) Amounts {
 	return list
 }
 
-// charge adds what q exceeds the amount that a pod has paid. If several classes name the same
-// extended resource, the largest amount counts; Kubernetes takes any of them.
+// charge adds the part of q beyond the amount that a pod has been charged for, which is in paid. If
+// several classes name the same extended resource, the largest amount counts; Kubernetes takes any
+// of them.
 func (a *Amounts) charge(name corev1.ResourceName, q meta.Quantity, paid Amounts) {
 	if have, ok := paid.Get(name); ok {
 		q = q.Sub(have)
@@ -136,8 +137,8 @@ func addRequest(devices *Amounts, r *resourcev1.DeviceRequest) {
 	}
 }
 
-// number is how many devices a request is charged with. Modes that this version does not know are
-// not charged.
+// number returns the number of devices that a request is charged with, 0 for a mode that this
+// version does not know.
 func number(mode resourcev1.DeviceAllocationMode, count int64) meta.Quantity {
 	switch mode {
 	case resourcev1.DeviceAllocationModeExactCount:
@@ -186,7 +187,7 @@ func controllingPod(claim *resourcev1.ResourceClaim) *meta.OwnerReference {
 	return nil
 }
 
-// created returns when a claim was created, the zero time if it does not say so.
+// created returns the creation time of a claim, or the zero time if it has none.
 func created(claim *resourcev1.ResourceClaim) time.Time {
 	if claim.CreationTimestamp == nil {
 		return time.Time{}
@@ -194,8 +195,8 @@ func created(claim *resourcev1.ResourceClaim) time.Time {
 	return claim.CreationTimestamp.Time
 }
 
-// isFirst reports whether a claim is the oldest one for the extended resources of a pod. The pod
-// has paid for one claim only.
+// isFirst reports whether a claim is the oldest one for the extended resources of a pod. The charge
+// of the pod covers only one claim.
 func isFirst(claim *resourcev1.ResourceClaim, pod meta.UID, s Surroundings) bool {
 	if s.Claims == nil {
 		return true

@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has pods: the names of what they use, their scopes, and what they must say. tally.go
-// adds up their containers.
+// This file has pods: the names that they use, their scopes, and the amounts that they must state.
+// tally.go adds up their containers.
 
 // podEvaluator is the evaluator of pods.
 type podEvaluator struct{}
@@ -35,8 +35,8 @@ func (podEvaluator) handles(a *admission.Attributes) bool {
 	return false
 }
 
-// podCount is the name that counts pods in any phase. The name "pods" counts those that have not
-// ended.
+// podCount is the name of the count of pods in any phase. The name "pods" counts only pods that
+// have not ended.
 const podCount corev1.ResourceName = "count/pods"
 
 const (
@@ -60,7 +60,7 @@ func (podEvaluator) tracks(name corev1.ResourceName, _ []*resourcev1.DeviceClass
 }
 
 // isExtendedRequest reports whether a name that begins with "requests." is about an extended
-// resource, which quotas know under that prefix only.
+// resource. Quotas limit extended resources only under that prefix.
 func isExtendedRequest(name corev1.ResourceName) bool {
 	return !corev1.IsNativeResource(name) || strings.HasPrefix(string(name), requestsPrefix+implicitPrefix)
 }
@@ -148,8 +148,8 @@ func (podEvaluator) inScope(r *corev1.ScopedResourceSelectorRequirement, obj met
 	return false, nil
 }
 
-// isBestEffort reports whether a pod has that class, which is in the status once it is known. The
-// class of another pod follows from the spec as in registry/core/qos.go.
+// isBestEffort reports whether a pod has the class BestEffort. If the status does not have the
+// class, it follows from the spec as in registry/core/qos.go.
 func isBestEffort(pod *corev1.Pod) bool {
 	if pod.Status.QOSClass != "" {
 		return pod.Status.QOSClass == corev1.PodQOSBestEffort
@@ -171,8 +171,8 @@ func isBestEffort(pod *corev1.Pod) bool {
 	return true
 }
 
-// crossesNamespaces reports whether a pod wants to be near to pods of other namespaces, or far from
-// them.
+// crossesNamespaces reports whether the affinity or anti-affinity of a pod is about pods of other
+// namespaces.
 func crossesNamespaces(affinity *corev1.Affinity) bool {
 	if affinity == nil {
 		return false
@@ -201,15 +201,15 @@ func termsCross(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPo
 	return false
 }
 
-// mandatory are the names that each container must give an amount for if a quota limits them. No
-// other resources are added to it: Kubernetes regrets the rule.
+// mandatory are the names for which each container must state an amount if a quota limits them. The
+// list is final: Kubernetes regrets the rule and adds no other resource.
 var mandatory = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
 	corev1.ResourceMemory, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory,
 } // sorted, as the message has them
 
-// lacks returns an error if a container has no amount for a mandatory name. The amounts of a pod as
-// a whole replace those of its containers.
+// lacks returns an error if a container has no amount for a mandatory name. A pod with amounts of
+// its own need not have amounts in its containers.
 func (podEvaluator) lacks(hard corev1.ResourceList, obj meta.Typed) error {
 	pod, ok := obj.(*corev1.Pod)
 	if !ok || hasPodResources(pod.Spec.Resources) {
@@ -239,7 +239,7 @@ func (podEvaluator) lacks(hard corev1.ResourceList, obj meta.Typed) error {
 	return fmt.Errorf("must specify %s", strings.Join(missing, "; "))
 }
 
-// gives reports whether a container has an amount for a mandatory name.
+// gives reports whether a container states an amount for a mandatory name.
 func gives(r *corev1.ResourceRequirements, name corev1.ResourceName) bool {
 	of, limit := strings.CutPrefix(string(name), limitsPrefix)
 	list := r.Limits

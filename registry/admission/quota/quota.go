@@ -9,10 +9,10 @@
 //
 // Laws:
 //   - A new object is charged with its usage, an update with what the object uses beyond the old
-//     one. Nothing is ever charged that is not above zero.
+//     one. Only amounts above zero are charged.
 //   - A write is admitted if each quota that tracks the object has room for the charge. It is
-//     charged to all of them or to none. A write of a status is charged without asking for room:
-//     it reports what has happened already.
+//     charged to all of them or to none. A write of a status is charged even if there is no room:
+//     it reports a fact.
 //   - The usage of an object is that of Kubernetes 1.36 with its default feature gates, and so are
 //     the messages of refusals.
 //
@@ -32,8 +32,8 @@
 // copies that have changed.
 //
 // Not here: where quotas come from, how charges are written, what happens when a write fails
-// (Amounts.TakeFrom gives back), and the recount of used amounts. A recount uses Sources, Tracks,
-// Selects and Usage.
+// (Amounts.TakeFrom gives back), and the recount of used amounts. A recount uses Sources,
+// CountsOnly, Standalone, Selects and Usage.
 //
 // Read: quota.go, request.go, amounts.go, scopes.go; then pod.go with tally.go, service.go,
 // claim.go and devices.go, each for the usage of one kind; configuration.go.
@@ -113,14 +113,22 @@ var reviews = []string{
 	"subjectaccessreviews", "selfsubjectaccessreviews", "localsubjectaccessreviews", "selfsubjectrulesreviews",
 }
 
-// Usage returns what obj, an object of a resource in the hub version, uses. Names with the amount 0
-// may be among the result.
+// Usage returns the usage of obj, an object of a resource in the hub version. The result may have
+// amounts of 0.
 func Usage(resource meta.GroupResource, obj meta.Typed, s Surroundings) Amounts {
 	return evaluatorOf(resource).usage(obj, s)
 }
 
+// CountsOnly reports whether only the number of a resource's objects counts. Usage and Selects then
+// do not look at obj, which may be nil.
+func CountsOnly(resource meta.GroupResource) bool { return special(resource) == nil }
+
+// Standalone reports whether the usage of a resource's objects depends on the object alone, and, of
+// an object that is being deleted, on the time.
+func Standalone(resource meta.GroupResource) bool { return resource != resourceClaims }
+
 // Tracks reports whether objects of a resource can use what is limited under a name. For
-// ResourceClaims that depends on the DeviceClasses, of which classes has all.
+// ResourceClaims that depends on the DeviceClasses; classes has all of these.
 func Tracks(resource meta.GroupResource, name corev1.ResourceName, classes []*resourcev1.DeviceClass) bool {
 	return evaluatorOf(resource).tracks(name, classes)
 }
@@ -140,7 +148,7 @@ func Selects(q *corev1.ResourceQuota, resource meta.GroupResource, obj meta.Type
 
 // Sources returns the resources whose objects can use what is limited under a name: those for which
 // Tracks can be true. The result is empty if nothing is counted under the name. For the name
-// count/x it is x, which need not exist.
+// count/x the result is the resource x, even if there is no such resource.
 func Sources(name corev1.ResourceName) []meta.GroupResource {
 	if object, ok := strings.CutPrefix(string(name), countPrefix); ok {
 		resource, group, _ := strings.Cut(object, ".")
@@ -172,7 +180,7 @@ var (
 	volumeClaims   = meta.GroupResource{Resource: "persistentvolumeclaims"}
 	resourceClaims = meta.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}
 
-	// named are those of which Sources knows by asking each.
+	// named are the resources that Sources asks one after another.
 	named = []meta.GroupResource{
 		services, volumeClaims, {Resource: "configmaps"}, {Resource: "resourcequotas"},
 		{Resource: "replicationcontrollers"}, {Resource: "secrets"},
@@ -189,8 +197,8 @@ type evaluator interface {
 	usage(obj meta.Typed, s Surroundings) Amounts
 	// inScope reports whether an object is in a scope. The error says what is wrong with the scope.
 	inScope(r *corev1.ScopedResourceSelectorRequirement, obj meta.Typed) (bool, error)
-	// lacks returns an error if the object has to say how much it uses of a limited resource, but
-	// does not.
+	// lacks returns an error if the object must state its amount of a limited resource, and does
+	// not.
 	lacks(hard corev1.ResourceList, obj meta.Typed) error
 }
 
@@ -202,8 +210,8 @@ func evaluatorOf(resource meta.GroupResource) evaluator {
 	return counter(resource)
 }
 
-// special returns the evaluator of a resource if more than the number of its objects counts, nil
-// otherwise.
+// special returns the evaluator of a resource whose objects use more than a count; nil for all
+// other resources.
 func special(resource meta.GroupResource) evaluator {
 	switch resource {
 	case pods:
@@ -218,7 +226,7 @@ func special(resource meta.GroupResource) evaluator {
 	return nil
 }
 
-// unscoped is the part of an evaluator of objects that are in no scope and need not say anything.
+// unscoped is the part of an evaluator whose objects are in no scope and need not state any amount.
 type unscoped struct{}
 
 func (unscoped) inScope(*corev1.ScopedResourceSelectorRequirement, meta.Typed) (bool, error) {
@@ -227,7 +235,7 @@ func (unscoped) inScope(*corev1.ScopedResourceSelectorRequirement, meta.Typed) (
 
 func (unscoped) lacks(corev1.ResourceList, meta.Typed) error { return nil }
 
-// counter is the evaluator of a resource of which only the number of objects counts.
+// counter is the evaluator of a resource whose objects use only a count.
 type counter meta.GroupResource
 
 func (counter) handles(a *admission.Attributes) bool {
@@ -283,7 +291,7 @@ func countName(gr meta.GroupResource) corev1.ResourceName {
 	return corev1.ResourceName(countPrefix + gr.Resource + "." + gr.Group)
 }
 
-// isCountOf reports whether name is countName(gr), without making that.
+// isCountOf reports whether name equals countName(gr). It does not allocate.
 func isCountOf(name corev1.ResourceName, gr meta.GroupResource) bool {
 	rest, ok := strings.CutPrefix(string(name), countPrefix)
 	if !ok {

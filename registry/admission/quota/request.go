@@ -19,8 +19,8 @@ type Request struct {
 	a       *admission.Attributes
 	of      evaluator
 	classes []*resourcev1.DeviceClass
-	// usage is what the object uses, and more is what it uses beyond the old object. more is usage
-	// if nothing is known of an old object. Neither has zeros.
+	// usage is the usage of the object, and more is the part of it beyond the usage of the old
+	// object. Without an old object, more equals usage. Neither has amounts of 0.
 	usage, more Amounts
 	// replaces is set if more takes an old object into account.
 	replaces bool
@@ -32,8 +32,8 @@ type Charge struct {
 	Amounts Amounts // all above zero, and limited by the quota; never empty
 }
 
-// Measure returns the request for a write for which Handles is true. It finds the usage of the
-// object, for an update also of the old one, so that Check can be called again with fresh quotas at
+// Measure returns the request for a write for which Handles is true. It computes the usage of the
+// object, and of the old object of an update. So Check can be called again with fresh quotas at
 // little cost.
 func Measure(a *admission.Attributes, s Surroundings) *Request {
 	r := &Request{a: a, of: evaluatorOf(a.Resource.GroupResource())}
@@ -49,10 +49,9 @@ func Measure(a *admission.Attributes, s Surroundings) *Request {
 	return r
 }
 
-// Check decides whether the quotas of the namespace admit the write. It returns what is to be
-// charged to them, or a *meta.StatusError with Kubernetes' message. A write that is admitted
-// without a charge changes no quota. The charges of a dry run are returned as well; the caller
-// drops them.
+// Check decides whether the quotas of the namespace admit the write. It returns the charges, or a
+// *meta.StatusError with Kubernetes' message. Without charges, the write is admitted and changes no
+// quota. The charges of a dry run are returned as well; the caller drops them.
 func (r *Request) Check(quotas []*corev1.ResourceQuota, limited []LimitedResource) ([]Charge, error) {
 	d := decision{Request: r}
 	if !d.limit(limited) {
@@ -73,8 +72,8 @@ func (r *Request) Check(quotas []*corev1.ResourceQuota, limited []LimitedResourc
 type decision struct {
 	*Request
 	tracking []tracking // the quotas that track the object
-	// uncovered are the names that a quota must limit, and scopes the scopes that a quota must
-	// have. Both shrink with each quota.
+	// uncovered are the names that some quota still has to limit, and scopes are the scopes that
+	// some quota still has to have. consider removes those that a quota has.
 	uncovered []corev1.ResourceName
 	scopes    []corev1.ScopedResourceSelectorRequirement
 }
@@ -85,8 +84,8 @@ type tracking struct {
 	more  Amounts
 }
 
-// limit finds what the limited resources demand for the object. It reports false if one of their
-// scopes is malformed: Kubernetes then admits everything.
+// limit sets uncovered and scopes from the limited resources. It reports false if one of their
+// scopes is malformed: as in Kubernetes, the write is then admitted.
 func (d *decision) limit(limited []LimitedResource) bool {
 	for i := range limited {
 		for j := range limited[i].MatchScopes {
@@ -119,7 +118,7 @@ func (d *decision) limitNames(parts []string) {
 }
 
 // consider finds out whether the quota with index i tracks the object. It refuses the write if the
-// object does not say what it has to say under the quota, or if it is unknown what is used.
+// object lacks an amount that it must state, or if the status of the quota lacks a used amount.
 func (d *decision) consider(i int, q *corev1.ResourceQuota) error {
 	in := true
 	err := eachScope(q, func(r *corev1.ScopedResourceSelectorRequirement) error {
@@ -165,7 +164,7 @@ func (d *decision) consider(i int, q *corev1.ResourceQuota) error {
 	return nil
 }
 
-// tracksAny reports whether objects of the kind can use anything that the quota limits.
+// tracksAny reports whether objects of the kind can use any resource that the quota limits.
 func (d *decision) tracksAny(q *corev1.ResourceQuota) bool {
 	for name := range q.Status.Hard {
 		if d.of.tracks(name, d.classes) {
@@ -190,8 +189,8 @@ func (d *decision) tracked(q *corev1.ResourceQuota) string {
 // errNoOld is the refusal of an update without an old object.
 var errNoOld = errors.New("unable to get previous usage since prior version of object was not found")
 
-// judge refuses a write that no quota could admit. It reports true if the write adds nothing, so
-// that it is admitted whatever the quotas say.
+// judge refuses a write that no quota could admit. It reports true if the write adds nothing to any
+// quota: then the write is admitted.
 func (d *decision) judge() (done bool, err error) {
 	var negative []string
 	for _, x := range d.usage {
@@ -228,7 +227,7 @@ func joinNames(names []corev1.ResourceName) string {
 	return strings.Join(list, ",")
 }
 
-// charge returns the charges, or the refusal of the first quota that has no room for its own.
+// charge returns the charges, or the refusal of the first quota that has no room for its charge.
 func (d *decision) charge(quotas []*corev1.ResourceQuota) ([]Charge, error) {
 	var charges []Charge
 	for _, t := range d.tracking {

@@ -39,9 +39,9 @@ var selectorOperators = map[corev1.ScopeSelectorOperator]meta.SelectorOperator{
 	corev1.ScopeSelectorOpDoesNotExist: meta.OpDoesNotExist,
 }
 
-// compare reports whether one of values fits a scope that compares values; no value counts like an
-// absent label. It is wrong with a scope whose values are not values of labels, which nothing
-// prevents in a stored quota.
+// compare reports whether one of values fits a scope that compares values. Without values, the
+// scope sees an absent label. It returns an error if the values of the scope are not valid values
+// of labels; a stored quota may have such a scope.
 func compare(r *corev1.ScopedResourceSelectorRequirement, values ...string) (bool, error) {
 	if r.Operator == corev1.ScopeSelectorOpExists {
 		return len(values) > 0, nil

@@ -27,7 +27,7 @@ func (serviceEvaluator) tracks(name corev1.ResourceName, _ []*resourcev1.DeviceC
 }
 
 // usage counts the node ports that the service will have. Admission runs before they are allocated,
-// so it goes by what the service asks for.
+// so the count follows from the spec.
 func (serviceEvaluator) usage(obj meta.Typed, _ Surroundings) Amounts {
 	s, ok := obj.(*corev1.Service)
 	if !ok {

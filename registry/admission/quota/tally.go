@@ -4,18 +4,18 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// This file adds up what the containers of a pod request, or are limited to. Differently from
-// corev1.ContainerRequests, it counts what a node has set aside for a container, which may be more
-// than the spec says during a resize.
+// This file adds up the requests or the limits of the containers of a pod. Unlike
+// corev1.ContainerRequests, it counts the amounts that a node has set aside for a container, which
+// may be larger than those of the spec during a resize.
 
 // tally adds up the requests of a pod, or its limits.
 type tally struct {
 	pod        *corev1.Pod
 	infeasible bool    // the node can never do the resize that the spec asks for
-	limits     bool    // limits are added up, and not requests
+	limits     bool    // the sums are those of limits, not of requests
 	total      Amounts // of containers and sidecars together
 	sidecars   Amounts // of the sidecars so far
-	peak       Amounts // the largest of the moments in which an init container runs
+	peak       Amounts // the largest amounts at any moment in which an init container runs
 	scratch    Amounts // of one container
 }
 
@@ -47,8 +47,8 @@ func (t *tally) sumLimits() Amounts {
 	return t.total
 }
 
-// run sets total, without the overhead. An init container runs alone, beside the sidecars before
-// it, so of these moments the largest counts.
+// run sets total, without the overhead. While an init container runs, only the sidecars before it
+// run, too. So the pod needs the largest amount of these moments, and not their sum.
 func (t *tally) run() {
 	t.total, t.sidecars, t.peak = t.total[:0], t.sidecars[:0], t.peak[:0]
 	for i := range t.pod.Spec.Containers {
@@ -98,8 +98,8 @@ func (t *tally) replace(list corev1.ResourceList) {
 }
 
 // container sets scratch to the amounts of a container. If the container can be resized, the
-// amounts in its status count as well: the largest of what is wanted, set aside and in force. What
-// is wanted doesn't count if the node cannot give it.
+// amounts in its status count as well: the largest of the wanted, the allocated and the current
+// amount counts. The wanted amount does not count if the node cannot give it.
 func (t *tally) container(c *corev1.Container, resizable bool) {
 	t.scratch = t.scratch[:0]
 	var status *corev1.ContainerStatus
@@ -136,8 +136,9 @@ func (t *tally) side(r *corev1.ResourceRequirements) corev1.ResourceList {
 	return r.Requests
 }
 
-// statusOf returns the status of the container with a name, nil if there is none. If several have
-// the name, the last counts, and those of init containers come last.
+// statusOf returns the status of the container with a name, nil if there is none. If several
+// statuses have the name, the last one counts, and the statuses of init containers come after the
+// others.
 func statusOf(s *corev1.PodStatus, name string) *corev1.ContainerStatus {
 	for _, list := range [...][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
 		for i := len(list) - 1; i >= 0; i-- {

@@ -17,7 +17,7 @@ import (
 
 const (
 	batchTime  = 30 * time.Second // bounds the work on one batch
-	batchSize  = 500              // the most charges of a batch
+	batchSize  = 500              // the largest number of charges in a batch
 	fenceTries = 8                // how often a batch begins again because the fence was raised
 )
 
@@ -31,14 +31,14 @@ var errNothing = errors.New("nothing is to be charged")
 type charge struct {
 	request *quota.Request // nil for a charge that gives back
 	quotas  []string       // the names of the quotas, sorted
-	// amounts are what each quota was charged with, or is to be given back.
+	// amounts has, by quota, what was charged or is to be given back.
 	amounts map[string]quota.Amounts
-	fence   Fence         // to which the charge belongs
+	fence   Fence         // the charge belongs to its revision
 	err     error         // the refusal, or the failure
 	done    chan struct{} // closed when amounts, fence and err are final
 }
 
-// newCharge returns the charge of a write to the quotas that have charges.
+// newCharge returns the charge of a write to the quotas that charges names.
 func newCharge(r *quota.Request, quotas []*corev1.ResourceQuota, charges []quota.Charge) *charge {
 	c := &charge{request: r, done: make(chan struct{})}
 	for _, x := range charges {
@@ -113,8 +113,8 @@ func (p *Plugin) work(ctx context.Context, namespace string, q *queue) {
 	}
 }
 
-// store charges a batch, and sets the result of each charge. If the fence is raised meanwhile, what
-// the batch has charged is void, and all begins again.
+// store charges a batch, and sets the result of each charge. If the fence is raised meanwhile, the
+// charges of the batch are void, and store begins again.
 func (p *Plugin) store(ctx context.Context, namespace string, batch []*charge) {
 	ctx, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
@@ -190,8 +190,8 @@ type result struct {
 	err     error
 }
 
-// change adds the charges of the batch to the quota as far as it admits them, in the order of their
-// arrival, and takes off what is given back.
+// change adds to the quota those charges of the batch that it admits, in the order of their
+// arrival, and subtracts the charges that are given back.
 func (t *tally) change(q *corev1.ResourceQuota) error {
 	t.results = t.results[:0]
 	if q.Status.Used == nil {
@@ -202,7 +202,7 @@ func (t *tally) change(q *corev1.ResourceQuota) error {
 		switch {
 		case c.err != nil || !slices.Contains(c.quotas, t.name):
 		case c.request == nil:
-			// A recount has dropped what belongs to another revision of the fence.
+			// A recount has dropped the charges of any other revision of the fence.
 			if c.fence == t.fence {
 				c.amounts[t.name].TakeFrom(q.Status.Used)
 				changed = true
@@ -224,7 +224,7 @@ func (t *tally) change(q *corev1.ResourceQuota) error {
 	return nil
 }
 
-// keep notes what the stored quota did with each charge.
+// keep records the result of each charge once the quota is stored.
 func (t *tally) keep() {
 	for _, r := range t.results {
 		if r.of.err = r.err; len(r.amounts) > 0 {

@@ -17,8 +17,9 @@ import (
 // This file has Books, the quotas and the fence as the server stores them. The plugin and the
 // recount (server/quotas) use the same Books.
 
-// The fence is a Lease, which says when quotas were recounted. Clients see it, and do no harm when
-// they change or delete it: writes that are under way are then charged once more.
+// The fence is a Lease, which says when quotas were recounted. Clients can see it. If a client
+// changes or deletes it, the writes that are under way are charged once more, and nothing else
+// happens.
 const (
 	FenceNamespace = "kube-system"
 	FenceName      = "resourcequota-recount"
@@ -40,7 +41,7 @@ type Books struct {
 	classes *registry.ListMemo[*resourcev1.DeviceClass]
 }
 
-// NewBooks returns the Books over the resources of a server, which may come later.
+// NewBooks returns the Books over the resources of a server. The resources may be installed later.
 func NewBooks(stores registry.Stores) *Books {
 	return &Books{
 		stores, registry.NewNamespaceMemo[*corev1.ResourceQuota](stores, quotaResource),
@@ -77,8 +78,8 @@ func (b *Books) Update(
 	return err
 }
 
-// Fence implements Ledger. It is the zero Fence, which always holds, on a server without Leases, or
-// whose quotas are in a store of their own.
+// Fence implements Ledger. It is the zero Fence, which always holds, if the server has no Leases or
+// if its quotas are in a store of their own.
 func (b *Books) Fence(ctx context.Context, fresh request.Freshness) (Fence, error) {
 	if !b.Fences(quotaResource) {
 		return Fence{}, nil

@@ -14,8 +14,8 @@
 //     recount then has dropped the charge.
 //   - A quota never admits more than its limit, whatever the number of servers on one store. If
 //     nobody knows whether a write was stored, its charge stays until the next recount. The
-//     exception are resources in stores of their own (--etcd-servers-overrides), for which no fence
-//     holds: a recount may miss their writes that are under way.
+//     exception is a resource in a store of its own (--etcd-servers-overrides): no fence holds for
+//     it, so a recount may miss writes that are under way.
 //   - The charges of a namespace that wait at one moment are stored by one write for each quota, so
 //     that writers who share a quota do not wait for the disk one after another.
 //   - A dry run is checked and never charged.
@@ -50,21 +50,22 @@ type Fence struct {
 	Revision uint64
 }
 
-// Ledger is the quotas in the store.
+// Ledger reads and writes the quotas in the store, and the fence.
 type Ledger interface {
 	// Quotas returns the quotas of a namespace. They are shared and must not be changed. The error
 	// is a *meta.StatusError.
 	Quotas(ctx context.Context, namespace string, fresh request.Freshness) ([]*corev1.ResourceQuota, error)
 	// Update calls change with the current quota, and stores the result if the fence still has its
-	// revision. If another writer was faster, it calls change again. An error of change ends it. If
-	// the fence was raised, errors.Is(err, ErrFenced) reports true, and nothing was stored.
+	// revision. If another writer was faster, it calls change again. If change returns an error,
+	// Update returns that error and stores nothing. If the fence was raised, errors.Is(err,
+	// ErrFenced) reports true, and nothing was stored.
 	Update(ctx context.Context, namespace, name string, fence Fence, change func(q *corev1.ResourceQuota) error) error
 	// Fence returns the fence.
 	Fence(ctx context.Context, fresh request.Freshness) (Fence, error)
 	// Fences reports whether the fence holds for writes of a resource. It does not for a resource
 	// in a store of its own.
 	Fences(resource meta.GroupResource) bool
-	// Surroundings returns what the usage of objects depends on.
+	// Surroundings returns the facts outside an object on which its usage depends.
 	Surroundings(ctx context.Context) quota.Surroundings
 }
 
@@ -105,7 +106,7 @@ func (p *Plugin) Reserve(ctx context.Context, a *admission.Attributes) (admissio
 	r := quota.Measure(a, around)
 	charges, err := r.Check(quotas, p.limited)
 	if err != nil {
-		// The cache may lack what has just been released or counted.
+		// The cache may lack a recent recount, or a charge that was just given back.
 		if quotas, err = p.ledger.Quotas(ctx, a.Namespace, request.Consistent); err != nil {
 			return nil, err
 		}

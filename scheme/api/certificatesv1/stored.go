@@ -60,19 +60,18 @@ func defaultRequestBeta(spec *requestSpecBeta) {
 // signerOf returns the signer that a request needs which names none: that of kubelets'
 // certificates, for clients or for servers, if the request is as a kubelet makes it.
 func signerOf(request []byte, usages []KeyUsage) string {
-	const unknown = "kubernetes.io/legacy-unknown"
 	csr, err := ParseRequest(request)
 	if err != nil || !slices.Equal(csr.Subject.Organization, []string{"system:nodes"}) ||
 		!strings.HasPrefix(csr.Subject.CommonName, "system:node:") || len(csr.EmailAddresses) > 0 || len(csr.URIs) > 0 {
-		return unknown
+		return LegacyUnknownSignerName
 	}
 	switch hosts := len(csr.DNSNames) + len(csr.IPAddresses); {
 	case hosts == 0 && usesAre(usages, UsageClientAuth):
-		return "kubernetes.io/kube-apiserver-client-kubelet"
+		return KubeAPIServerClientKubeletSignerName
 	case hosts > 0 && usesAre(usages, UsageServerAuth):
-		return "kubernetes.io/kubelet-serving"
+		return KubeletServingSignerName
 	}
-	return unknown
+	return LegacyUnknownSignerName
 }
 
 // usesAre reports whether usages are those that a kubelet asks for beside auth. Only RSA keys need

@@ -33,7 +33,7 @@
 // Not here: CEL itself (package cel), all other validation by a schema (package schema), which
 // schemas are allowed (registry/extensions).
 //
-// Read: rules.go, validate.go with former.go, compile.go; shape.go, then value.go, object.go and
+// Read: rules.go, validate.go with oldvalue.go, compile.go; shape.go, then value.go, object.go and
 // list.go; scope.go; gotype.go.
 package rules
 

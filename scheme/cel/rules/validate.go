@@ -109,7 +109,7 @@ func (w *walk) value(n *node, path *field.Path, v, old any, at *position) {
 		if n.item == nil || n.schema.Items == nil {
 			return
 		}
-		was := w.formerList(n, old)
+		was := w.oldElements(n, old)
 		for i, held := range v {
 			if w.over || w.meter.Err() != nil {
 				return

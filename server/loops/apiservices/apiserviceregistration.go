@@ -37,12 +37,12 @@ type APIServiceRegistration struct {
 	Client *client.Client
 	// Local tells which versions this server serves itself.
 	Local LocalVersions
-	// Yields reports whether a kube-apiserver works on the same store. That server registers the
-	// same versions, and deletes the APIService of a version that it does not know yet. So Run
-	// waits for learnTime before it creates the APIService of a version that comes and goes, and
-	// leaves an APIService with onstart whose version this server does not have.
-	Yields func() bool
-	Log    *zap.Logger
+	// KubeAPIServerLives reports whether a kube-apiserver works on the same store. That server
+	// registers the same versions, and deletes the APIService of a version that it does not know
+	// yet. So Run waits for learnTime before it creates the APIService of a version that comes and
+	// goes, and leaves an APIService with onstart whose version this server does not have.
+	KubeAPIServerLives func() bool
+	Log                *zap.Logger
 
 	// The maps are by the name of an APIService. Begin makes them; then they belong to the worker
 	// of Run.
@@ -354,7 +354,7 @@ func (c *APIServiceRegistration) reconcile(ctx context.Context, name string) (ag
 		delete(c.awaited, name)
 	}
 	switch {
-	case local && !v.Permanent && s == nil && c.Yields() && learnTimeLeft(c.awaited, name) > 0:
+	case local && !v.Permanent && s == nil && c.KubeAPIServerLives() && learnTimeLeft(c.awaited, name) > 0:
 		return learnTimeLeft(c.awaited, name), nil
 	case local && !v.Permanent && (s == nil || c.keeps(s)):
 		if s, err = c.register(ctx, gv, v, s); err == nil {
@@ -397,7 +397,7 @@ func isManaged(s *apiregistrationv1.APIService) bool {
 // While a kube-apiserver works on the same store, Run does not treat an APIService as stale,
 // because that server may serve a version that this server does not have.
 func (c *APIServiceRegistration) keeps(s *apiregistrationv1.APIService) bool {
-	return isManaged(s) && (s.Labels[automanagedLabel] == managedAlways || c.stale[s.Name] && !c.Yields())
+	return isManaged(s) && (s.Labels[automanagedLabel] == managedAlways || c.stale[s.Name] && !c.KubeAPIServerLives())
 }
 
 // register creates the APIService of a version, or restores the spec of s, which is the APIService

@@ -76,7 +76,7 @@ func TestMissing(t *testing.T) {
 		down("kept", "onstart")
 		down("others", "")
 		down("left", "mine")
-		c := &apiservices.APIServiceRegistration{Client: w.S.Client(), Local: local, Yields: never, Log: zap.NewNop()}
+		c := &apiservices.APIServiceRegistration{Client: w.S.Client(), Local: local, KubeAPIServerLives: never, Log: zap.NewNop()}
 		want := func(what string) {
 			t.Helper()
 			w.Sleep(time.Second)
@@ -155,7 +155,7 @@ func TestRegisteredByAnother(t *testing.T) {
 		return created
 	}
 	local := &localVersions{all: map[meta.GroupVersion]apiservices.LocalVersion{}, changed: make(chan struct{})}
-	c := &apiservices.APIServiceRegistration{Client: s.Client(), Local: local, Yields: never, Log: zap.NewNop()}
+	c := &apiservices.APIServiceRegistration{Client: s.Client(), Local: local, KubeAPIServerLives: never, Log: zap.NewNop()}
 	c.Begin(t.Context())
 	(&looptest.World{T: t, S: s}).Run(c.Run)
 	begun := time.Now()
@@ -198,7 +198,7 @@ func TestRegisteredBeside(t *testing.T) {
 		register("theirs.example.com", "onstart")
 		register("gone.example.com", "true")
 		local := &localVersions{all: map[meta.GroupVersion]apiservices.LocalVersion{}, changed: make(chan struct{})}
-		c := &apiservices.APIServiceRegistration{Client: w.S.Client(), Local: local, Yields: func() bool { return true }, Log: zap.NewNop()}
+		c := &apiservices.APIServiceRegistration{Client: w.S.Client(), Local: local, KubeAPIServerLives: func() bool { return true }, Log: zap.NewNop()}
 		c.Begin(t.Context())
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})

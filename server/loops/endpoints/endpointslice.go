@@ -30,7 +30,7 @@ import (
 // or by its field trafficDistribution; the annotation wins.
 type EndpointSlices struct {
 	pods     *servicePods
-	nodes    *controller.Informer[pods.Node]
+	nodes    *controller.Informer[pods.NodeView]
 	slices   *managedSlices
 	hints    *zoneHints
 	recorder *controller.Recorder
@@ -47,7 +47,7 @@ const endpointWorkers = 5
 
 // NewEndpointSlices returns the controller for the run that in belongs to.
 func NewEndpointSlices(in *controller.Informers, log *zap.Logger) *EndpointSlices {
-	nodes := pods.NodesOf(in)
+	nodes := pods.NodeInformer(in)
 	return &EndpointSlices{
 		pods: newServicePods(in), nodes: nodes, hints: newZoneHints(nodes),
 		slices:   newManagedSlices(in, "endpointslice-controller.k8s.io"),
@@ -173,7 +173,7 @@ func (c *EndpointSlices) keepHidden(name controller.Name, own []*discoveryv1.End
 // node returns the node of a pod, or nil if there is none. For a hidden node it takes the zone from
 // an endpoint on the same node in the existing slices, so that the zones in slices do not change.
 // If there is no such endpoint, the zone is empty.
-func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *pods.Node {
+func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *pods.NodeView {
 	name := controller.Name{Name: pod.Node}
 	if !c.nodes.Hidden(name) {
 		return c.nodes.Get(name)
@@ -181,11 +181,11 @@ func (c *EndpointSlices) node(pod *selected, own []*discoveryv1.EndpointSlice) *
 	for _, slice := range own {
 		for i := range slice.Endpoints {
 			if e := &slice.Endpoints[i]; e.Zone != nil && scheme.OrZero(e.NodeName) == pod.Node {
-				return &pods.Node{Zone: *e.Zone}
+				return &pods.NodeView{Zone: *e.Zone}
 			}
 		}
 	}
-	return &pods.Node{}
+	return &pods.NodeView{}
 }
 
 // addPod adds a pod's endpoint to each plan for whose address type the pod has an address. It skips
@@ -232,7 +232,7 @@ func (s *serviceView) slicePorts(pod *pods.View) []discoveryv1.EndpointPort {
 // endpoint returns the endpoint of a pod, without addresses. node may be nil. The condition Serving
 // says whether the pod is ready, even while it is being deleted. The condition Ready is false while
 // the pod is being deleted, unless the service publishes addresses that are not ready.
-func (s *serviceView) endpoint(name controller.Name, pod *selected, node *pods.Node) *discoveryv1.Endpoint {
+func (s *serviceView) endpoint(name controller.Name, pod *selected, node *pods.NodeView) *discoveryv1.Endpoint {
 	ready := s.PublishNotReady || pod.Ready && !pod.Deleting
 	e := &discoveryv1.Endpoint{
 		Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &pod.Ready, Terminating: &pod.Deleting},

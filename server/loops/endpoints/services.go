@@ -191,7 +191,7 @@ type servicePods struct {
 }
 
 func newServicePods(in *controller.Informers) *servicePods {
-	return &servicePods{services: servicesOf(in), pods: pods.Of(in)}
+	return &servicePods{services: servicesOf(in), pods: pods.PodInformer(in)}
 }
 
 // source is the Source of services whose endpoints may have changed: managed services that change,

@@ -17,7 +17,7 @@ import (
 // Kubernetes' TopologyCache does. Its methods are safe for concurrent use. For each service, one
 // worker calls begin, and then hint once for each address type.
 type zoneHints struct {
-	nodes *controller.Informer[pods.Node]
+	nodes *controller.Informer[pods.NodeView]
 
 	mu       sync.Mutex
 	shares   topology.Shares
@@ -32,7 +32,7 @@ type hintsByType map[discoveryv1.AddressType]topology.Counts
 // hintEvent is an Event about the hints of a service, with Kubernetes' reason and text.
 type hintEvent struct{ typ, reason, message string }
 
-func newZoneHints(nodes *controller.Informer[pods.Node]) *zoneHints {
+func newZoneHints(nodes *controller.Informer[pods.NodeView]) *zoneHints {
 	return &zoneHints{nodes: nodes, services: map[controller.Name]hintsByType{}}
 }
 
@@ -40,7 +40,7 @@ func newZoneHints(nodes *controller.Informer[pods.Node]) *zoneHints {
 // hints for a zone with the new shares (Shares.Overloads), and, if the new shares are known,
 // services that lack hints for an address type.
 func (z *zoneHints) source() controller.Source {
-	return z.nodes.Source(func(controller.Name, *pods.Node, *pods.Node) []controller.Name {
+	return z.nodes.Source(func(controller.Name, *pods.NodeView, *pods.NodeView) []controller.Name {
 		z.mu.Lock()
 		defer z.mu.Unlock()
 		z.measured = false
@@ -66,7 +66,7 @@ func (z *zoneHints) measure() topology.Shares {
 	if !z.measured {
 		z.shares = topology.Measure(func(yield func(topology.Node) bool) {
 			more := true
-			z.nodes.Each("", func(_ controller.Name, n *pods.Node) {
+			z.nodes.Each("", func(_ controller.Name, n *pods.NodeView) {
 				if more && n.Counted {
 					more = yield(topology.Node{Zone: n.Zone, MilliCPU: n.MilliCPU})
 				}

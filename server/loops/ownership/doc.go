@@ -26,6 +26,6 @@
 // Not here: what a DELETE does with its propagationPolicy (registry), and which servers are behind
 // this one (server/aggregator).
 //
-// Read: namespace.go, waiting.go, namespaceelsewhere.go; garbage.go, garbageitem.go, ownergraph.go,
+// Read: namespace.go, waiting.go, namespaceremote.go; garbage.go, garbageitem.go, ownergraph.go,
 // garbageknown.go, garbageremote.go.
 package ownership

@@ -18,7 +18,7 @@ import (
 )
 
 // This file empties namespaces that are being deleted. The server calls Run; waiting.go wakes a
-// namespace when an object of it is removed, and namespaceelsewhere.go has the part for servers
+// namespace when an object of it is removed, and namespaceremote.go has the part for servers
 // behind this one.
 
 // Namespace empties namespaces that are being deleted: it deletes their objects, resource by

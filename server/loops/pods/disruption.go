@@ -66,7 +66,7 @@ type budgetView struct {
 
 // Run keeps budgets and pods up to date until ctx ends, and returns when all its work has ended.
 func (d *Disruption) Run(ctx context.Context) {
-	d.pods = Of(d.Informers)
+	d.pods = PodInformer(d.Informers)
 	d.budgets = controller.InformerOf(d.Informers, budgetResource, func(b *policyv1.PodDisruptionBudget) *budgetView {
 		// Detach cannot reach into the compiled selector, so the strings are copied before it is
 		// compiled.

@@ -7,9 +7,9 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// Node is the part of a node that the Informer of NodesOf keeps. Heartbeats of kubelets do not
-// change it.
-type Node struct {
+// NodeView is the part of a node that NodeInformer keeps. Heartbeats of kubelets do
+// not change it.
+type NodeView struct {
 	// OutOfService says that the node is not ready and has the taint
 	// node.kubernetes.io/out-of-service, by which an operator states that the machine is off. Pods
 	// of the node may then be deleted without waiting for its kubelet (KEP-2268).
@@ -21,13 +21,13 @@ type Node struct {
 	MilliCPU int64 // allocatable CPU in thousandths
 }
 
-// NodesOf returns the Informer of nodes, which all loops of a run share.
-func NodesOf(in *controller.Informers) *controller.Informer[Node] {
-	return controller.InformerOf(in, corev1.GroupVersion.WithResource("nodes"), func(n *corev1.Node) *Node {
+// NodeInformer returns the Informer of nodes, which all loops of a run share.
+func NodeInformer(in *controller.Informers) *controller.Informer[NodeView] {
+	return controller.InformerOf(in, corev1.GroupVersion.WithResource("nodes"), func(n *corev1.Node) *NodeView {
 		out := !nodeReady(n) && slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool {
 			return t.Key == "node.kubernetes.io/out-of-service"
 		})
-		return &Node{
+		return &NodeView{
 			OutOfService: out, Zone: n.Labels["topology.kubernetes.io/zone"],
 			Counted: nodeReady(n) && !controlPlane(n), MilliCPU: n.Status.Allocatable["cpu"].MilliValue(),
 		}

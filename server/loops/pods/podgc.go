@@ -25,7 +25,7 @@ import (
 // PodGC is the loop that deletes
 //   - pods on a node that has not existed for the time quarantine (orphaned pods);
 //   - pods that are being deleted and have no node, because no kubelet ends them;
-//   - pods that are being deleted on a node that is out of service (Node.OutOfService);
+//   - pods that are being deleted on a node that is out of service (NodeView.OutOfService);
 //   - pods that have ended, if there are more than Ended: evicted pods first, then the oldest.
 type PodGC struct {
 	// Informers are the informers of the run, with the client that the loop uses.
@@ -37,7 +37,7 @@ type PodGC struct {
 	Log *zap.Logger
 
 	pods  *controller.Informer[View]
-	nodes *controller.Informer[Node]
+	nodes *controller.Informer[NodeView]
 	ended atomic.Int64  // the number of ended pods; podChanged counts them
 	full  chan struct{} // has a token when ended has risen above Ended; sweep waits for it
 
@@ -58,7 +58,7 @@ const (
 
 // Run deletes pods until ctx ends, and returns when the work under way has ended.
 func (c *PodGC) Run(ctx context.Context) {
-	c.pods, c.nodes = Of(c.Informers), NodesOf(c.Informers)
+	c.pods, c.nodes = PodInformer(c.Informers), NodeInformer(c.Informers)
 	c.full, c.absent = make(chan struct{}, 1), map[string]time.Time{}
 	var sweeping sync.WaitGroup
 	sweeping.Go(func() { c.sweep(ctx) })
@@ -93,7 +93,7 @@ func (c *PodGC) podChanged(name controller.Name, before, now *View) []controller
 
 // nodeChanged returns the pods on a node that was deleted or is out of service, and none for other
 // changes.
-func (c *PodGC) nodeChanged(name controller.Name, _, now *Node) []controller.Name {
+func (c *PodGC) nodeChanged(name controller.Name, _, now *NodeView) []controller.Name {
 	if now != nil {
 		c.mu.Lock()
 		delete(c.absent, name.Name)

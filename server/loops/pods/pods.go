@@ -9,9 +9,9 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// View is the part of a pod that the Informer of Of keeps. A loop is told of a change of a pod only
-// if the change changes the View, so each field here causes work whenever it changes. Views are
-// shared: nobody modifies one.
+// View is the part of a pod that PodInformer keeps. A loop is told of a change of a
+// pod only if the change changes the View, so each field here causes work whenever it changes.
+// Views are shared: nobody modifies one.
 type View struct {
 	UID        meta.UID
 	Labels     map[string]string
@@ -49,8 +49,8 @@ type podClaims struct {
 	OwnClaims []string // made for its ephemeral volumes
 }
 
-// Of returns the Informer of pods, which all loops of a run share.
-func Of(in *controller.Informers) *controller.Informer[View] {
+// PodInformer returns the Informer of pods, which all loops of a run share.
+func PodInformer(in *controller.Informers) *controller.Informer[View] {
 	return controller.InformerOf(in, corev1.GroupVersion.WithResource("pods"), ViewOf)
 }
 

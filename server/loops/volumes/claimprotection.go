@@ -59,7 +59,7 @@ func claimsOf(in *controller.Informers) *controller.Informer[claimView] {
 
 // Run keeps the finalizers of claims until ctx ends.
 func (c *ClaimProtection) Run(ctx context.Context) {
-	claims, pods := claimsOf(c.Informers), pods.Of(c.Informers)
+	claims, pods := claimsOf(c.Informers), pods.PodInformer(c.Informers)
 	p := &protection[*corev1.PersistentVolumeClaim]{
 		objects:   client.For[*corev1.PersistentVolumeClaim](c.Informers.Client(), claimsResource),
 		finalizer: claimFinalizer, used: c.used,
@@ -98,7 +98,7 @@ func freedClaims(pod controller.Name, before, now *pods.View) []controller.Name 
 // data of that pod would be deleted.
 func (c *ClaimProtection) used(ctx context.Context, claim *corev1.PersistentVolumeClaim) (bool, error) {
 	used := false
-	pods.Of(c.Informers).Each(claim.Namespace, func(_ controller.Name, pod *pods.View) {
+	pods.PodInformer(c.Informers).Each(claim.Namespace, func(_ controller.Name, pod *pods.View) {
 		used = used || uses(pod, claim)
 	})
 	if used {

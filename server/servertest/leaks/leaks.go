@@ -126,9 +126,9 @@ func (l *Log) readLocked() {
 	l.begun = l.begun[:0]
 }
 
-// Found returns up to 5 lines that contain a credential, each with the credential that was found.
-// It also searches the beginning of a line that has not ended.
-func (l *Log) Found() []string {
+// CredentialLines returns up to 5 lines that contain a credential, each with the credential that
+// was found. It also searches the beginning of a line that has not ended.
+func (l *Log) CredentialLines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readLocked()

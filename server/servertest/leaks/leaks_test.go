@@ -29,7 +29,7 @@ func TestLog(t *testing.T) {
 			if _, err := io.Copy(&l, in); err != nil {
 				t.Fatal(err)
 			}
-			if found := l.Found(); len(found) != want {
+			if found := l.CredentialLines(); len(found) != want {
 				t.Errorf("%q: found %q, want %d lines", text, found, want)
 			}
 		}

@@ -2,9 +2,9 @@ package rules
 
 import "github.com/coracle-project/coracle/scheme/schema"
 
-// formerList returns the elements of the old list by which elements find their old values. It is
+// oldElements returns the elements of the old list by which elements find their old values. It is
 // not computed if no rule below n names oldSelf.
-func (w *walk) formerList(n *node, old any) schema.OldElements {
+func (w *walk) oldElements(n *node, old any) schema.OldElements {
 	if !n.oldSelf {
 		return schema.OldElements{}
 	}

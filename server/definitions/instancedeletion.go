@@ -27,8 +27,8 @@ import (
 // nothing but the definition and its instances says how far the work is. The loop starts it
 // (empty), in a goroutine of the host for each definition.
 
-// emptying is the work on one definition that is being deleted.
-type emptying struct {
+// instanceDeletion deletes the instances of one definition that is being deleted.
+type instanceDeletion struct {
 	*statuses
 	home      *backing.Backend // of the instances
 	name      string
@@ -48,25 +48,25 @@ const emptyAgain = 2 * time.Second
 // empty starts the work for f if it has not begun, and gives it the store of the resource as it is
 // served at present. The loop calls empty for each state of a definition that is being deleted.
 func (l *loop) empty(f *definition) {
-	begins := f.emptying == nil
+	begins := f.deletion == nil
 	if begins {
-		f.emptying = &emptying{
+		f.deletion = &instanceDeletion{
 			statuses: l.statuses, home: l.home, name: f.Name, uid: f.UID, resource: f.resource(),
 			inhabited: !f.overlaps && extensions.Served(f.CustomResourceDefinition),
 			overlaps:  f.overlaps, fault: f.fault,
 		}
 	}
 	if f.served {
-		f.emptying.instances.Store(l.host.Store(f.resource()))
+		f.deletion.instances.Store(l.host.Store(f.resource()))
 	}
 	if begins {
-		l.host.Go(f.emptying.run)
+		l.host.Go(f.deletion.run)
 	}
 }
 
 // run works until the definition has lost its finalizer, or is gone, or ctx ends. A definition of
 // the same name with another uid counts as gone.
-func (e *emptying) run(ctx context.Context) {
+func (e *instanceDeletion) run(ctx context.Context) {
 	if !e.status(ctx, extensions.BeginInstanceDeletion) {
 		return
 	}
@@ -98,7 +98,7 @@ func (e *emptying) run(ctx context.Context) {
 // status changes the status of the definition, and reports whether the change was stored. The
 // change is not stored if the definition is gone, has another uid or no longer waits for its
 // instances, or if ctx ends.
-func (e *emptying) status(
+func (e *instanceDeletion) status(
 	ctx context.Context, change func(def *apiextensionsv1.CustomResourceDefinition, now meta.Time),
 ) bool {
 	return e.untilDone(ctx, e.name, func() error {
@@ -120,7 +120,7 @@ const deleters = 16
 // deleteAll deletes all instances, and returns when none is left. If instances have finalizers, it
 // waits, however long, until the owners of the finalizers have removed them. An error
 // that kube-apiserver has, too, has its text, because it gets into the condition Terminating.
-func (e *emptying) deleteAll(ctx context.Context) error {
+func (e *instanceDeletion) deleteAll(ctx context.Context) error {
 	instances := e.instances.Load()
 	if instances == nil {
 		return e.lookForNone(ctx)
@@ -163,7 +163,7 @@ func (e *emptying) deleteAll(ctx context.Context) error {
 // lookForNone returns an error if the store has an instance although this server does not serve the
 // resource, and so cannot delete the instance. Another server may delete it, or this server after
 // somebody has repaired the definition.
-func (e *emptying) lookForNone(ctx context.Context) error {
+func (e *instanceDeletion) lookForNone(ctx context.Context) error {
 	prefix := e.host.Table().PrefixOf(e.resource)
 	res, err := e.home.Range(ctx, storage.RangeRequest{Prefix: prefix, Limit: 1, NoCount: true})
 	if err == nil && len(res.Entries) > 0 {

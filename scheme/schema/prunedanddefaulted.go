@@ -1,21 +1,22 @@
 package schema
 
-// Settled reports whether Prune and SetDefaults would leave a tree as it is. It changes nothing.
+// PrunedAndDefaulted reports whether Prune and SetDefaults would leave a tree as it is. It changes
+// nothing.
 //
 // It is asked about objects that are read from the store. It takes no Meter, because it visits each
 // value of the tree at most once and so takes less time than decoding the tree did.
-func (s *Schema) Settled(tree any) bool { return settled(s, tree, false) }
+func (s *Schema) PrunedAndDefaulted(tree any) bool { return unchanged(s, tree, false) }
 
-// settled walks as Prune does; for keep see pruner.value. It does not count depth: decoding has
-// bounded the depth of the tree.
-func settled(s *Schema, v any, keep bool) bool {
+// unchanged walks as Prune does; for keep see pruner.value. It does not count depth:
+// decoding has bounded the depth of the tree.
+func unchanged(s *Schema, v any, keep bool) bool {
 	if s != nil {
 		s = s.Target()
 		keep = keep || s.KeepsUnknown()
 	}
 	switch v := v.(type) {
 	case map[string]any:
-		return settledObject(s, v, keep)
+		return unchangedObject(s, v, keep)
 	case []any:
 		var items *Schema
 		if s != nil {
@@ -25,7 +26,7 @@ func settled(s *Schema, v any, keep bool) bool {
 			return true
 		}
 		for _, held := range v {
-			if items != nil && items.Default != nil && items.forbidsNull(held) || !settled(items, held, keep) {
+			if items != nil && items.Default != nil && items.forbidsNull(held) || !unchanged(items, held, keep) {
 				return false
 			}
 		}
@@ -33,8 +34,8 @@ func settled(s *Schema, v any, keep bool) bool {
 	return true
 }
 
-// settledObject is settled for an object.
-func settledObject(s *Schema, v map[string]any, keep bool) bool {
+// unchangedObject is unchanged for an object.
+func unchangedObject(s *Schema, v map[string]any, keep bool) bool {
 	if s == nil {
 		return keep || len(v) == 0
 	}
@@ -52,7 +53,7 @@ func settledObject(s *Schema, v map[string]any, keep bool) bool {
 			return false
 		}
 		if s.isResource() && isHead(name) {
-			if name == "metadata" && !settled(objectMeta(), held, false) {
+			if name == "metadata" && !unchanged(objectMeta(), held, false) {
 				return false
 			}
 			continue
@@ -60,7 +61,7 @@ func settledObject(s *Schema, v map[string]any, keep bool) bool {
 		switch {
 		case below == nil && !keep:
 			return false
-		case below != nil && (below.Default != nil && below.forbidsNull(held) || !settled(below, held, false)):
+		case below != nil && (below.Default != nil && below.forbidsNull(held) || !unchanged(below, held, false)):
 			return false
 		}
 	}

@@ -1,0 +1,119 @@
+package csr
+
+import (
+	"context"
+	"crypto/x509"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/controller"
+)
+
+// Approver approves requests for client certificates of kubelets, as Kubernetes'
+// certificatesigningrequest-approving-controller does: a node that joins asks for its first
+// certificate, and a node that has one asks for the next.
+type Approver struct {
+	Informers *controller.Informers
+	// Allowed reports whether the user who made a request, as its spec says, may create a
+	// subresource of certificatesigningrequests.
+	Allowed func(ctx context.Context, spec *certificatesv1.CertificateSigningRequestSpec, subresource string) bool
+	Log     *zap.Logger
+}
+
+// workers is the number of requests on which Approver, or Signer, works at once.
+const workers = 5
+
+// recognition is a kind of request that Approver may approve.
+type recognition struct {
+	recognize   func(r *request, asked *x509.CertificateRequest) bool
+	subresource string // the right to create it is the right to such certificates
+	message     string // of the condition Approved
+}
+
+// recognitions are tried in this order. A node that renews its own certificate is recognized by
+// both.
+var recognitions = []recognition{
+	{
+		recognize: func(r *request, asked *x509.CertificateRequest) bool {
+			return r.Spec.Username == asked.Subject.CommonName && isKubeletClient(r, asked)
+		},
+		subresource: "selfnodeclient",
+		message:     "Auto approving self kubelet client certificate after SubjectAccessReview.",
+	},
+	{
+		recognize:   isKubeletClient,
+		subresource: "nodeclient",
+		message:     "Auto approving kubelet client certificate after SubjectAccessReview.",
+	},
+}
+
+// isKubeletClient reports whether the request is to the signer of kubelets' client certificates,
+// and keeps its rules.
+func isKubeletClient(r *request, asked *x509.CertificateRequest) bool {
+	return r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName &&
+		checkKubeletClient(asked, r.Spec.Usages) == nil
+}
+
+// Run approves requests until ctx ends.
+func (a *Approver) Run(ctx context.Context) {
+	controller.Loop{
+		Source: requestsOf(a.Informers).Source(func(name controller.Name, _, now *view) []controller.Name {
+			if now == nil || !now.Pending || now.Signer != certificatesv1.KubeAPIServerClientKubeletSignerName {
+				return nil
+			}
+			return []controller.Name{name}
+		}),
+		Reconcile: a.reconcile, Workers: workers, Log: a.Log,
+	}.Run(ctx)
+}
+
+// reconcile approves a request if its user has one of the rights that it takes. If the user has
+// none of them, reconcile asks for a later call, because somebody may grant the right.
+func (a *Approver) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
+	if v := requestsOf(a.Informers).Get(name); v == nil || !v.Pending {
+		return 0, nil
+	}
+	requests := requestsBy(a.Informers)
+	r, err := requests.Get(ctx, name.Name, meta.GetOptions{})
+	if err != nil || !newView(r).Pending {
+		return 0, controller.IgnoreNotFound(err)
+	}
+	asked, err := certificatesv1.ParseRequest(r.Spec.Request)
+	if err != nil {
+		return 0, err
+	}
+	refused := false
+	for _, one := range recognitions {
+		switch {
+		case !one.recognize(r, asked):
+		case a.Allowed(ctx, &r.Spec, one.subresource):
+			r.Status.Conditions = append(r.Status.Conditions, condition{
+				Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue,
+				Reason: "AutoApproved", Message: one.message,
+			})
+			_, err := requests.Sub("approval").Update(ctx, r, meta.UpdateOptions{})
+			return 0, controller.IgnoreNotFound(err)
+		default:
+			refused = true
+		}
+	}
+	if refused {
+		return untilNextTry(time.Since(r.CreationTimestamp.Time)), nil
+	}
+	return 0, nil
+}
+
+// The shortest and the longest time between two tries to approve a request whose user lacks the
+// right.
+const (
+	soonestTry = time.Second
+	latestTry  = 1000 * time.Second
+)
+
+// untilNextTry returns the age of the request within these bounds, so that the time between two
+// tries about doubles with each try.
+func untilNextTry(age time.Duration) time.Duration { return min(max(age, soonestTry), latestTry) }

@@ -1,0 +1,271 @@
+package quotas_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/api/resourcev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/holdings"
+	"github.com/coracle-project/coracle/server/quotas"
+	"github.com/coracle-project/coracle/server/servertest/looptest"
+)
+
+// status returns the status of the quota "q".
+func status(w *looptest.World) corev1.ResourceQuotaStatus {
+	w.T.Helper()
+	q, err := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas").Get(w.T.Context(), "q", meta.GetOptions{})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return q.Status
+}
+
+// create creates the quota "q" with limits that nothing reaches.
+func create(w *looptest.World, scopes []corev1.ResourceQuotaScope, names ...corev1.ResourceName) {
+	hard := corev1.ResourceList{}
+	for _, name := range names {
+		hard[name] = meta.NewQuantity(1<<40, meta.DecimalSI)
+	}
+	looptest.Create(w, "resourcequotas", &corev1.ResourceQuota{
+		ObjectMeta: meta.ObjectMeta{Name: "q"}, Spec: corev1.ResourceQuotaSpec{Hard: hard, Scopes: scopes},
+	})
+}
+
+// TestRecountRemembers: a Controller that remembers what it has measured counts as one that has
+// seen nothing, whatever happened between two recounts.
+func TestRecountRemembers(t *testing.T) {
+	for _, scopes := range [][]corev1.ResourceQuotaScope{nil, {corev1.ResourceQuotaScopeNotTerminating}} {
+		w := looptest.Start(t, server.Config{Controllers: []string{}})
+		w.CreateNamespace()
+		names := []corev1.ResourceName{"pods", "count/pods", "requests.cpu", "requests.memory"}
+		if scopes == nil {
+			names = append(names, "count/configmaps", "services.nodeports")
+		}
+		create(w, scopes, names...)
+		remembers := &quotas.Controller{Stores: w.S}
+		random := rand.New(rand.NewPCG(1, 2))
+		for range 60 {
+			for range random.IntN(6) {
+				step(w, random)
+			}
+			if err := remembers.Recount(t.Context(), "n"); err != nil {
+				t.Fatal(err)
+			}
+			got := fmt.Sprint(status(w).Used)
+			if err := (&quotas.Controller{Stores: w.S}).Recount(t.Context(), "n"); err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprint(status(w).Used); got != want {
+				t.Fatalf("got  %s\nwant %s", got, want)
+			}
+		}
+		if used := status(w).Used["pods"]; used.Sign() <= 0 {
+			t.Errorf("%s pods: nothing has happened", used.String())
+		}
+		pods := looptest.Of[*corev1.Pod](w, "pods")
+		list, err := pods.List(t.Context(), meta.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pod := range list.Items {
+			if objects, usages := remembers.Kept(); objects > len(list.Items) || usages > objects+1 {
+				t.Errorf("%d objects and %d usages of %d pods are remembered", objects, usages, len(list.Items))
+			}
+			looptest.Delete(w, pods, pod.Name)
+		}
+		if err := remembers.Recount(t.Context(), "n"); err != nil {
+			t.Fatal(err)
+		}
+		if objects, usages := remembers.Kept(); objects > 0 || usages > 1 { // config maps have a usage
+			t.Errorf("%d objects and %d usages of no pod are remembered", objects, usages)
+		}
+	}
+}
+
+// step creates, changes or deletes an object. Errors do not matter.
+func step(w *looptest.World, random *rand.Rand) {
+	ctx, pods := w.T.Context(), looptest.Of[*corev1.Pod](w, "pods")
+	name := fmt.Sprintf("o-%d", random.IntN(20))
+	switch random.IntN(6) {
+	case 0, 1:
+		cpu := meta.NewQuantity(int64(1+random.IntN(3)), meta.DecimalSI)
+		pod := &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": cpu, "memory": cpu}},
+		}}}}
+		if random.IntN(3) == 0 {
+			deadline := int64(1000)
+			pod.Spec.ActiveDeadlineSeconds = &deadline
+		}
+		_, _ = pods.Create(ctx, pod, meta.CreateOptions{})
+	case 2:
+		if pod, err := pods.Get(ctx, name, meta.GetOptions{}); err == nil {
+			pod.Status.Phase = []corev1.PodPhase{corev1.PodRunning, corev1.PodSucceeded}[random.IntN(2)]
+			_, _ = pods.UpdateStatus(ctx, pod, meta.UpdateOptions{})
+		}
+	case 3:
+		_ = pods.Delete(ctx, name, meta.DeleteOptions{})
+	case 4:
+		_, _ = looptest.Of[*corev1.ConfigMap](w, "configmaps").Create(ctx, configMap(name), meta.CreateOptions{})
+	case 5:
+		_ = looptest.Of[*corev1.ConfigMap](w, "configmaps").Delete(ctx, name, meta.DeleteOptions{})
+	}
+}
+
+// TestRecountOfClaims: what a claim for devices uses changes with the classes of devices, although
+// the claim does not change.
+func TestRecountOfClaims(t *testing.T) {
+	w := looptest.Start(t, server.Config{Controllers: []string{}})
+	w.CreateNamespace()
+	create(w, nil, "requests.example.com/gpu")
+	claims := looptest.InGroup[*resourcev1.ResourceClaim](w, resourcev1.GroupVersion.WithResource("resourceclaims"))
+	claim := &resourcev1.ResourceClaim{ObjectMeta: meta.ObjectMeta{Name: "c"}}
+	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpus"}}}
+	looptest.Make(w, claims, claim, nil)
+	c := &quotas.Controller{Stores: w.S}
+	for _, want := range []string{"0", "1"} {
+		if err := c.Recount(t.Context(), "n"); err != nil {
+			t.Fatal(err)
+		}
+		if used := status(w).Used["requests.example.com/gpu"]; used.String() != want {
+			t.Errorf("got %s, want %s", used.String(), want)
+		}
+		name := "example.com/gpu"
+		class := &resourcev1.DeviceClass{ObjectMeta: meta.ObjectMeta{Name: "gpus"}, Spec: resourcev1.DeviceClassSpec{ExtendedResourceName: &name}}
+		if want == "0" {
+			looptest.Make(w, client.For[*resourcev1.DeviceClass](w.API(), resourcev1.GroupVersion.WithResource("deviceclasses")), class, nil)
+		}
+	}
+}
+
+// brokenFeed is a feed that misses changes at once, or tells nothing until its context ends.
+type brokenFeed struct{ broken bool }
+
+func (f brokenFeed) Next(ctx context.Context) (less, changed []string, err error) {
+	if f.broken {
+		return nil, nil, errors.New("some changes were missed")
+	}
+	<-ctx.Done()
+	return nil, nil, ctx.Err()
+}
+
+func (brokenFeed) Close() {}
+
+// TestForgets: when the last quota of a namespace is gone, nothing is remembered of the namespace.
+func TestForgets(t *testing.T) {
+	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
+		w.CreateNamespace("n")
+		w.Pod("p", "", "")
+		limits := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas")
+		looptest.Create(w, "resourcequotas", &corev1.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "q"},
+			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": meta.NewQuantity(1, meta.DecimalSI)}}})
+		c := &quotas.Controller{
+			Stores: w.S, Log: zap.NewNop(), ResourcesChanged: func() <-chan struct{} { return nil },
+			Changes: func(context.Context) (quotas.Changes, error) { return brokenFeed{}, nil },
+		}
+		w.Run(func(ctx context.Context, in *controller.Informers) {
+			c.Informers = in
+			c.Run(ctx)
+		})
+		w.Sleep(10 * time.Second)
+		before, _ := c.Kept()
+		looptest.Delete(w, limits, "q")
+		w.Sleep(10 * time.Second)
+		if after, _ := c.Kept(); before != 1 || after != 0 {
+			t.Errorf("%d objects are remembered under a quota, and %d without, want 1 and 0", before, after)
+		}
+	})
+}
+
+// TestBetweenFeeds: the deletion of an object between two feeds is noticed when the second feed has
+// begun, and not only by the recount of all namespaces.
+func TestBetweenFeeds(t *testing.T) {
+	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
+		w.CreateNamespace("n")
+		one := meta.NewQuantity(1, meta.DecimalSI)
+		looptest.Create(w, "configmaps", configMap("m"))
+		looptest.Create(w, "resourcequotas", &corev1.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "q"},
+			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": one}}})
+		feeds := 0
+		w.Run(func(ctx context.Context, in *controller.Informers) {
+			(&quotas.Controller{
+				Informers: in, Stores: w.S, Log: zap.NewNop(),
+				ResourcesChanged: func() <-chan struct{} { return nil },
+				Changes: func(ctx context.Context) (quotas.Changes, error) {
+					if feeds++; feeds == 2 {
+						looptest.Delete(w, looptest.Of[*corev1.ConfigMap](w, "configmaps"), "m")
+					}
+					return brokenFeed{feeds == 1}, nil
+				},
+			}).Run(ctx)
+		})
+		w.Sleep(10 * time.Second)
+		q, err := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas").Get(t.Context(), "q", meta.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if feeds != 2 || used(q, "count/configmaps") != "0" {
+			t.Errorf("after %d feeds the quota says that %s is used, want 0", feeds, used(q, "count/configmaps"))
+		}
+	})
+}
+
+// TestPodUpdates: what the status or the deadline of a pod changes is counted after ten seconds.
+func TestPodUpdates(t *testing.T) {
+	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
+		w.CreateNamespace("n")
+		limits := corev1.ResourceList{"requests.cpu": meta.NewQuantity(100, meta.DecimalSI)}
+		looptest.Create(w, "resourcequotas", &corev1.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "q"},
+			Spec: corev1.ResourceQuotaSpec{Hard: limits, Scopes: []corev1.ResourceQuotaScope{corev1.ResourceQuotaScopeNotTerminating}}})
+		held := holdings.New(holdings.Needs{Table: w.S.Table(), Backends: w.S.Backends()})
+		w.Run(func(ctx context.Context, in *controller.Informers) {
+			(&quotas.Controller{
+				Informers: in, Stores: w.S, Log: zap.NewNop(), ResourcesChanged: func() <-chan struct{} { return nil },
+				Changes: func(ctx context.Context) (quotas.Changes, error) { return held.Releases(ctx) },
+			}).Run(ctx)
+		})
+		w.Sleep(time.Second)
+		cpu := func(n int64) corev1.ResourceList { return corev1.ResourceList{"cpu": meta.NewQuantity(n, meta.DecimalSI)} }
+		pod := &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Requests: cpu(2)}}}}}
+		looptest.Make(w, w.Pods(), pod, nil)
+		want := func(when, amount string) {
+			t.Helper()
+			q, err := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas").Get(t.Context(), "q", meta.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := used(q, "requests.cpu"); got != amount {
+				t.Errorf("%s: got %s, want %s", when, got, amount)
+			}
+		}
+		want("created", "2")
+		for _, n := range []int64{5, 3} { // a node gives the container more, and less
+			p, err := w.Pods().Get(t.Context(), "p", meta.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "c", Resources: &corev1.ResourceRequirements{Requests: cpu(n)}}}
+			if _, err := w.Pods().UpdateStatus(t.Context(), p, meta.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			w.Sleep(11 * time.Second)
+			want("resized", fmt.Sprint(n))
+		}
+		looptest.Patch(w, "pods", "", "p", `{"spec":{"activeDeadlineSeconds":1000}}`)
+		w.Sleep(5 * time.Second)
+		want("soon after the pod left the scope", "3")
+		w.Sleep(6 * time.Second)
+		want("after the pod left the scope", "0")
+	})
+}

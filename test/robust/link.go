@@ -1,0 +1,115 @@
+package robust
+
+import (
+	"net"
+	"sync"
+)
+
+// link is the network between one server and its etcd: it hands on bytes in both directions until
+// it is cut. All methods may be called at once.
+type link struct {
+	listener net.Listener
+	to       string // address
+
+	flow sync.RWMutex // held for reading while bytes are handed on, for writing while the link is cut
+
+	mu    sync.Mutex
+	ends  map[net.Conn]bool
+	gone  bool // for ever
+	pipes sync.WaitGroup
+}
+
+// newLink begins to listen on a port, for connections to an address.
+func newLink(to string) (*link, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	l := &link{listener: listener, to: to, ends: map[net.Conn]bool{}}
+	l.pipes.Go(l.accept) // ends with the listener
+	return l, nil
+}
+
+func (l *link) url() string { return "http://" + l.listener.Addr().String() }
+
+func (l *link) accept() {
+	for {
+		near, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		far, err := net.Dial("tcp", l.to)
+		if err != nil || !l.keep(near, far) {
+			near.Close()
+			continue
+		}
+		l.pipes.Go(func() { l.pipe(near, far) })
+		l.pipes.Go(func() { l.pipe(far, near) })
+	}
+}
+
+// keep notes the two ends of a connection. It closes far and returns false if the link is gone.
+func (l *link) keep(near, far net.Conn) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone {
+		far.Close()
+		return false
+	}
+	l.ends[near], l.ends[far] = true, true
+	return true
+}
+
+// pipe hands on bytes until one end is closed, and then closes both.
+func (l *link) pipe(from, to net.Conn) {
+	defer l.drop(from, to)
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		l.flow.RLock()
+		if n > 0 && err == nil {
+			_, err = to.Write(buffer[:n])
+		}
+		l.flow.RUnlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (l *link) drop(ends ...net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, end := range ends {
+		end.Close()
+		delete(l.ends, end)
+	}
+}
+
+// cut stops all bytes until mend. What is on its way arrives after that, or never.
+func (l *link) cut() { l.flow.Lock() }
+
+// mend ends a cut. With lose, the connections of the time before are closed, and what was on its
+// way is lost.
+func (l *link) mend(lose bool) {
+	if lose {
+		l.mu.Lock()
+		for end := range l.ends {
+			end.Close()
+		}
+		l.mu.Unlock()
+	}
+	l.flow.Unlock()
+}
+
+// close ends all connections and waits for their goroutines.
+func (l *link) close() {
+	l.listener.Close()
+	l.mu.Lock()
+	l.gone = true
+	for end := range l.ends {
+		end.Close()
+	}
+	l.mu.Unlock()
+	l.pipes.Wait()
+}
