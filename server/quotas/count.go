@@ -106,6 +106,9 @@ func (c *Controller) recountNamespace(
 		if err != nil && err != errUnchanged && !meta.IsNotFound(err) {
 			return err
 		}
+		if !equal(then.Status.Hard, then.Spec.Hard) {
+			c.due.addLater(namespace) // writes that are under way were not charged for the new limits
+		}
 	}
 	return nil
 }
