@@ -315,3 +315,36 @@ func TestPodUpdates(t *testing.T) {
 		want("after the pod left the scope", "0")
 	})
 }
+
+// TestNewLimits: a write that has seen a quota without its limits is not charged, and not held up by
+// the fence. A second recount counts it.
+func TestNewLimits(t *testing.T) {
+	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
+		w.CreateNamespace("n")
+		late := true
+		stores := hookedStores{w.S, func(gr meta.GroupResource) {
+			if late && gr.Resource == "configmaps" {
+				late = false
+				looptest.Create(w, "configmaps", configMap("late")) // the first recount does not see it
+			}
+		}}
+		w.Run(func(ctx context.Context, in *controller.Informers) {
+			(&quotas.Controller{
+				Informers: in, Stores: stores, Log: zap.NewNop(), ResourcesChanged: func() <-chan struct{} { return nil },
+				Changes: func(context.Context) (quotas.Changes, error) { return brokenFeed{}, nil },
+			}).Run(ctx)
+		})
+		looptest.Create(w, "resourcequotas", &corev1.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "q"},
+			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": meta.NewQuantity(9, meta.DecimalSI)}}})
+		for _, want := range []string{"0", "1"} {
+			w.Sleep(9 * time.Second)
+			q, err := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas").Get(t.Context(), "q", meta.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := used(q, "count/configmaps"); late || got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
+	})
+}

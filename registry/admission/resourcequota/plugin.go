@@ -14,8 +14,8 @@
 //     recount then has dropped the charge.
 //   - A quota never admits more than its limit, whatever the number of servers on one store, from
 //     the moment at which a server has seen it with its status. A write that is under way at that
-//     moment is not charged. If nobody knows whether a write was stored, its charge stays until the
-//     next recount.
+//     moment is not charged; a recount counts it ten seconds later. If nobody knows whether a write
+//     was stored, its charge stays until the next recount.
 //   - No fence holds for a resource in a store of its own (--etcd-servers-overrides), and none for
 //     any resource if quotas or Leases are in a store of their own. A recount may then miss a write
 //     that is under way, or count it twice; the next recount corrects that.
