@@ -56,10 +56,11 @@ type Needs struct {
 	ResourceOf admission.ResourceOf
 	// Equivalents finds the resources that show the same objects as another.
 	Equivalents matching.Equivalents
+	Resolve     callout.Resolver      // finds the address of a Service that a webhook names
 	Metrics     prometheus.Registerer // gets the metrics of admission
 	Flawed      func(callout.Flaw)    // is told of outdated certificates of webhooks; may be nil
 	// OnClose receives functions that end connections to webhooks. The caller must call them after
-	// the last write. OnClose may be nil if no plugin that is on calls a webhook.
+	// the last write.
 	OnClose func(end func() error)
 	// Kubelets says that an authorization mode gives kubelets their rights. NodeRestriction is on
 	// by default then.
@@ -83,12 +84,10 @@ func New(c *Config, n Needs) (admission.Chain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: admission configuration: %w", err)
 	}
-	conditions, err := newConditionMetrics(n.Metrics)
-	if err != nil {
+	given, chain := newNeeds(c, &n), admission.Chain{}
+	if given.hooks, err = newWebhookMetrics(n.Metrics); err != nil {
 		return nil, err
 	}
-	given, chain := newNeeds(c, &n), admission.Chain{}
-	given.conditions = conditions
 	for i := range table {
 		r := &table[i]
 		if r.make == nil || !c.on(r, n.Kubelets) {
@@ -152,15 +151,16 @@ type needs struct {
 	storageClasses *registry.ListMemo[*storagev1.StorageClass]
 	resourceOf     admission.ResourceOf
 	// policies is what admission policies ask about; see policyWorld.
-	policies   *admissionpolicy.World
-	conditions *conditionMetrics
+	policies *admissionpolicy.World
+	resolve  callout.Resolver
+	hooks    *webhookMetrics // of both plugins that ask webhooks
 }
 
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
 	made := &needs{
 		config: c, stores: n.Stores, may: n.Authorizer, resourceOf: n.ResourceOf,
-		flawed: n.Flawed, onClose: n.OnClose, metrics: n.Metrics,
+		flawed: n.Flawed, onClose: n.OnClose, metrics: n.Metrics, resolve: n.Resolve,
 		namespaces: admission.NewNamespaces(reads.namespace), annotations: annotations(n.Stores),
 		nodeLabels:     reads.nodeLabels,
 		storageClasses: registry.NewListMemo[*storagev1.StorageClass](n.Stores, storageClasses),

@@ -165,13 +165,15 @@ var table = []row{
 	{name: "MutatingAdmissionPolicy", on: byDefault, make: newMutatingPolicies, reads: []meta.GroupResource{
 		namespaces, registration(mutatingPolicies), registration(mutatingPolicyBindings),
 	}},
-	{name: "MutatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
-		ignored: []meta.GroupResource{registration("mutatingwebhookconfigurations")}},
+	{name: "MutatingAdmissionWebhook", on: byDefault, make: newMutatingWebhooks, reads: []meta.GroupResource{
+		namespaces, registration(mutatingWebhooks),
+	}},
 	{name: "ValidatingAdmissionPolicy", on: byDefault, make: newValidatingPolicies, reads: []meta.GroupResource{
 		namespaces, registration(validatingPolicies), registration(validatingPolicyBindings),
 	}},
-	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
-		ignored: []meta.GroupResource{registration("validatingwebhookconfigurations")}},
+	{name: "ValidatingAdmissionWebhook", on: byDefault, make: newValidatingWebhooks, reads: []meta.GroupResource{
+		namespaces, registration(validatingWebhooks),
+	}},
 	{name: "ResourceQuota", on: byDefault, reads: []meta.GroupResource{resourceQuotas}, make: newResourceQuota},
 	{name: "AlwaysDeny", make: func(*needs) (admission.Plugin, error) {
 		return admission.AlwaysDeny{}, nil
