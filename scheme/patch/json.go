@@ -15,7 +15,7 @@ import (
 
 // JSON applies a JSON patch, a list of operations, and returns the new document. It accepts what
 // kube-apiserver accepts without field validation; CheckJSON finds what strict validation refuses.
-// The error is that of the Meter, or an *Error of kind Malformed, TooLarge or Inapplicable.
+// The error is that of the Meter, or an *Error of kind Malformed, TooLarge, Inapplicable or Untrue.
 func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
 		return nil, err
@@ -341,7 +341,7 @@ func (e *editor) apply(op *operation) error {
 		return err
 	}
 	if !e.equal(&found, op.value) {
-		return inapplicable("testing value " + op.path.text + " failed")
+		return &Error{Untrue, "testing value " + op.path.text + " failed"}
 	}
 	if found == nil { // set would add a key that may be absent
 		return nil
@@ -353,7 +353,7 @@ func (e *editor) apply(op *operation) error {
 func (e *editor) applyRoot(op *operation) error {
 	switch {
 	case op.op == "test" && !e.equal(&e.root, op.value):
-		return inapplicable("testing value  failed")
+		return &Error{Untrue, "testing value  failed"}
 	case op.op == "replace" && !e.open(&op.value, 0):
 		return inapplicable("replace operation value must be object or array")
 	case op.op == "replace":

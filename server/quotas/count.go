@@ -26,8 +26,8 @@ type memo map[string]*measuredNamespace
 // measuredNamespace has the usage of those objects of a namespace that had to be decoded. Objects
 // with the same usage share it: of an object, its name, its revision and a pointer are kept.
 type measuredNamespace struct {
-	// basis is what the measurements depend on beside the objects: the scopes of the quotas, and the
-	// names that they limit.
+	// basis is what the measurements depend on beside the objects: the scopes of the quotas, and
+	// the names that they limit.
 	basis   string
 	objects map[meta.GroupResource]map[string]measured // by name
 	usages  map[string]*usage                          // by their texts
@@ -171,7 +171,8 @@ func (c *Controller) countAt(
 			}
 		}
 		n.counted = append(n.counted, counted)
-		basis += fmt.Sprintf("%s %v %v %v\n", q.UID, q.Spec.Scopes, q.Spec.ScopeSelector, slices.Sorted(maps.Keys(counted)))
+		basis += fmt.Sprintf("%s %v %v %v\n",
+			q.UID, q.Spec.Scopes, q.Spec.ScopeSelector, slices.Sorted(maps.Keys(counted)))
 	}
 	if n.memo = c.usage[namespace]; n.memo == nil || n.memo.basis != basis {
 		n.memo = &measuredNamespace{

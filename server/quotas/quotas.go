@@ -14,10 +14,13 @@
 //   - The result is stored only while the fence has the revision R. If two servers recount at once,
 //     the later fence wins, and the other server begins again.
 //   - A namespace is due when its quotas change, when an object there is deleted or may use less
-//     than before, when resources come or go, and every five minutes. It is due ten seconds after
-//     another update of a pod, because the write of a status is not charged, and most such writes
-//     change no usage. All namespaces that are due at one moment share one fence. Between two
-//     fences there is a pause, so that writers whose fence was raised succeed at their next try.
+//     than before, when resources come or go, when changes before a feed may have been missed, and
+//     every five minutes. It is due ten seconds after another update of a pod, because the write of
+//     a status is not charged, and most such writes change no usage.
+//   - All namespaces that are due at one moment share one fence. Between two fences there is a
+//     pause, so that writers whose fence was raised succeed at their next try.
+//   - A resource in a store of its own has no fence. Its objects are counted as they are at that
+//     moment.
 //   - The controller keeps no objects. If only the number of a resource's objects counts, it keeps
 //     nothing. Of an object that must be decoded, it keeps the name, the revision and a pointer to
 //     the usage. Objects with the same usage share it.
