@@ -64,7 +64,7 @@ func (s *State) inOrder(e *Entry) []*Offer {
 	if s.Offers[e.Name] == nil {
 		return nil
 	}
-	offers := s.Of(e)
+	offers := s.OffersOf(e)
 	slices.SortFunc(offers[1:], func(a, b *Offer) int { return cmp.Compare(a.Name.Group, b.Name.Group) })
 	return offers
 }
