@@ -14,7 +14,7 @@
 // Not here: which expressions a policy has (registry/admissionregistration), and their evaluation
 // (registry/admission).
 //
-// Read: policies.go, types.go.
+// Read: policies.go, types.go, typing.go.
 package policies
 
 import (
