@@ -34,7 +34,7 @@ type Attributes struct {
 	Kind        meta.GroupVersionKind
 	Subresource string
 	Namespace   string
-	Name        string // empty on create with generateName
+	Name        string // empty on create with generateName, and for the objects of a deleted collection
 	// Object is a meta.Object in the hub; nil on delete. A mutator may set another object. On
 	// connect, Object holds the client's options, such as PodExecOptions, in the version of Kind:
 	// they have no metadata, and are nil if the connect takes no options.
@@ -48,11 +48,12 @@ type Attributes struct {
 	// Type is the kind of Object and Old.
 	Type kind.Kind
 
-	// warn and annotate are functions of the request; if one is nil, its texts are dropped.
-	warn     func(text string)
-	annotate func(key, value string)
-	replaced bool // Object was replaced by one from outside the server
-	final    bool // the validators run, so Object does not change
+	// warn and the annotate functions are those of the request; if one is nil, its texts are dropped.
+	warn                      func(text string)
+	annotate, annotateRequest func(key, value string)
+	again                     bool           // a mutator has asked for a second run of all
+	kept                      map[string]any // by plugin; see Keep
+	final                     bool           // the validators run, so Object does not change
 	// The last results of ObjectIn and OldIn, which are reused only if final is set.
 	objectView, oldView view
 	within              within // the namespace as it was looked up; see Namespaces
@@ -85,6 +86,17 @@ func (a *Attributes) Warn(text string) {
 func (a *Attributes) Annotate(key, value string) {
 	if a.annotate != nil {
 		a.annotate(key, value)
+	}
+}
+
+// ListenRequest sets the function that receives the annotations of AnnotateRequest; it may be nil.
+func (a *Attributes) ListenRequest(annotate func(key, value string)) { a.annotateRequest = annotate }
+
+// AnnotateRequest is Annotate for an annotation that shows a part of the object. Only audit records
+// with the body of the request have it (level Request and above).
+func (a *Attributes) AnnotateRequest(key, value string) {
+	if a.annotateRequest != nil {
+		a.annotateRequest(key, value)
 	}
 }
 
@@ -157,9 +169,27 @@ func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	if err != nil {
 		return err
 	}
-	a.Object, a.replaced = hub, true
+	a.Object = hub
+	a.Reinvoke()
 	return nil
 }
+
+// Reinvoke makes all mutators run once more, with Reinvoked set, after they have all run. A mutator
+// calls it when it has changed Object in a way that plugins before it may react to. In the second
+// run it does nothing.
+func (a *Attributes) Reinvoke() { a.again = true }
+
+// Keep keeps a value of a plugin from the first run of the mutators to the second. Kept returns the
+// value that a plugin has kept in this try, nil if there is none.
+func (a *Attributes) Keep(plugin string, value any) {
+	if a.kept == nil {
+		a.kept = map[string]any{}
+	}
+	a.kept[plugin] = value
+}
+
+// Kept returns what a plugin has kept; see Keep.
+func (a *Attributes) Kept(plugin string) any { return a.kept[plugin] }
 
 // Forbidden returns the 403 of a plugin that refuses a write. It names the object by the name in
 // the request, else by the object's own name or generateName, as kube-apiserver does.

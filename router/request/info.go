@@ -62,6 +62,9 @@ type Info struct {
 	warningState *warningState // the state of Warn; nil until the first warning
 	// Annotations are what admission adds to the audit record of the request.
 	Annotations map[string]string
+	// RequestAnnotations are those that only audit records with the body of the request have (level
+	// Request and above), because they show parts of it.
+	RequestAnnotations map[string]string
 	// Status and Written (bytes) describe the response. Status is set when the response begins;
 	// Written grows with each write.
 	Status  int
@@ -105,14 +108,20 @@ func (u *User) NodeName() (name string, ok bool) {
 
 // Annotate adds an annotation to the audit record. The first value of a key stays; later ones are
 // dropped.
-func (i *Info) Annotate(key, value string) {
-	if _, said := i.Annotations[key]; said {
+func (i *Info) Annotate(key, value string) { annotate(&i.Annotations, key, value) }
+
+// AnnotateRequest does the same for audit records that have the body of the request.
+func (i *Info) AnnotateRequest(key, value string) { annotate(&i.RequestAnnotations, key, value) }
+
+// annotate adds an annotation to a map. The first value of a key stays.
+func annotate(to *map[string]string, key, value string) {
+	if _, said := (*to)[key]; said {
 		return
 	}
-	if i.Annotations == nil {
-		i.Annotations = map[string]string{}
+	if *to == nil {
+		*to = map[string]string{}
 	}
-	i.Annotations[key] = value
+	(*to)[key] = value
 }
 
 // contextKey is the key of the Info in a context.

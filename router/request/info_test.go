@@ -9,14 +9,19 @@ func TestInGroup(t *testing.T) {
 	}
 }
 
-// TestAnnotate: the first value of a key stays.
+// TestAnnotate: the first value of a key stays, for each of the two sorts of annotations.
 func TestAnnotate(t *testing.T) {
 	info := &Info{}
 	info.Annotate("a", "1")
 	info.Annotate("a", "2")
 	info.Annotate("b", "")
 	info.Annotate("b", "3")
+	info.AnnotateRequest("a", "4")
+	info.AnnotateRequest("a", "5")
 	if len(info.Annotations) != 2 || info.Annotations["a"] != "1" || info.Annotations["b"] != "" {
 		t.Errorf("got %q", info.Annotations)
+	}
+	if got := info.RequestAnnotations; len(got) != 1 || got["a"] != "4" {
+		t.Errorf("of level Request: got %q", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // JSON applies a JSON patch, a list of operations, and returns the new document. It accepts what
 // kube-apiserver accepts without field validation; CheckJSON finds what strict validation refuses.
-// The error is that of the Meter, or an *Error of kind Malformed, TooLarge or Inapplicable.
+// The error is that of the Meter, or an *Error of kind Malformed, TooLarge, Inapplicable or Untrue.
 func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
 		return nil, err
@@ -43,6 +43,12 @@ func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	}
 	out := appendTree(make([]byte, 0, len(doc)+len(patch)), e.root)
 	return out, m.Step(len(out))
+}
+
+// Length returns the number of operations of a JSON patch. The error is an *Error of kind Malformed.
+func Length(patch []byte) (int, error) {
+	_, n, err := operations(patch)
+	return n, err
 }
 
 // operation is one operation of a JSON patch.
@@ -341,7 +347,7 @@ func (e *editor) apply(op *operation) error {
 		return err
 	}
 	if !e.equal(&found, op.value) {
-		return inapplicable("testing value " + op.path.text + " failed")
+		return &Error{Untrue, "testing value " + op.path.text + " failed"}
 	}
 	if found == nil { // set would add a key that may be absent
 		return nil
@@ -353,7 +359,7 @@ func (e *editor) apply(op *operation) error {
 func (e *editor) applyRoot(op *operation) error {
 	switch {
 	case op.op == "test" && !e.equal(&e.root, op.value):
-		return inapplicable("testing value  failed")
+		return &Error{Untrue, "testing value  failed"}
 	case op.op == "replace" && !e.open(&op.value, 0):
 		return inapplicable("replace operation value must be object or array")
 	case op.op == "replace":

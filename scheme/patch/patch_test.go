@@ -199,7 +199,7 @@ func TestRefusals(t *testing.T) {
 		{"json: op type", "json", `[{"op":5}]`, Error{Malformed, "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string"}},
 		{"json: operation type", "json", `[5]`, Error{Malformed, "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"}},
 		{"json: number", "json", `[{"value":1e999}]`, Error{Malformed, "error decoding patch: json: cannot unmarshal number 1e999 into Go struct field jsonPatchOp.value of type float64"}},
-		{"json: test", "json", `[{"op":"test","path":"/data/k","value":"w"}]`, Error{Inapplicable, "testing value /data/k failed"}},
+		{"json: test", "json", `[{"op":"test","path":"/data/k","value":"w"}]`, Error{Untrue, "testing value /data/k failed"}},
 		{"json unchecked: syntax", "unchecked json", `[{`, Error{Malformed, "unexpected end of JSON input"}},
 		{"json unchecked: no list", "unchecked json", `{}`, Error{Malformed, "json: cannot unmarshal object into Go value of type jsonpatch.Patch"}},
 		{"json unchecked: no operation", "unchecked json", `[5]`, Error{Malformed, "json: cannot unmarshal number into Go value of type jsonpatch.Operation"}},

@@ -162,20 +162,18 @@ var table = []row{
 	{name: "PodResizeValidator", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewPodResizeValidator(reader{n.stores}.node), nil
 	}},
-	{name: "MutatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies change nothing",
-		ignored: []meta.GroupResource{
-			registration("mutatingadmissionpolicies"),
-			registration("mutatingadmissionpolicybindings"),
-		}},
-	{name: "MutatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
-		ignored: []meta.GroupResource{registration("mutatingwebhookconfigurations")}},
-	{name: "ValidatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies refuse nothing",
-		ignored: []meta.GroupResource{
-			registration("validatingadmissionpolicies"),
-			registration("validatingadmissionpolicybindings"),
-		}},
-	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
-		ignored: []meta.GroupResource{registration("validatingwebhookconfigurations")}},
+	{name: "MutatingAdmissionPolicy", on: byDefault, make: newMutatingPolicies, reads: []meta.GroupResource{
+		namespaces, registration(mutatingPolicies), registration(mutatingPolicyBindings),
+	}},
+	{name: "MutatingAdmissionWebhook", on: byDefault, make: newMutatingWebhooks, reads: []meta.GroupResource{
+		namespaces, registration(mutatingWebhooks),
+	}},
+	{name: "ValidatingAdmissionPolicy", on: byDefault, make: newValidatingPolicies, reads: []meta.GroupResource{
+		namespaces, registration(validatingPolicies), registration(validatingPolicyBindings),
+	}},
+	{name: "ValidatingAdmissionWebhook", on: byDefault, make: newValidatingWebhooks, reads: []meta.GroupResource{
+		namespaces, registration(validatingWebhooks),
+	}},
 	{name: "ResourceQuota", on: byDefault, reads: []meta.GroupResource{resourceQuotas}, make: newResourceQuota},
 	{name: "AlwaysDeny", make: func(*needs) (admission.Plugin, error) {
 		return admission.AlwaysDeny{}, nil

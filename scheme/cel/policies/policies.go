@@ -1,20 +1,37 @@
-// Package policies compiles the CEL expressions that decide about requests: those of admission
-// policies, and the match conditions of webhooks. The variables that they may name, the types that
-// they must have, and the error texts are those of Kubernetes 1.36.
+// Package policies compiles and runs the CEL expressions that decide about requests: those of
+// admission policies, and the match conditions of webhooks. The variables that they may name, the
+// types that they must have, their costs and the error texts are those of Kubernetes 1.36.
 //
-// Words: a Scope holds what the expressions of one policy may name. Uses says which optional
-// variables, types and functions are among these.
+// Words:
+//   - A Scope holds what the expressions of one policy may name. Uses says which optional
+//     variables, types and functions are among these.
+//   - Inputs are what expressions see of one request.
+//   - A Set is a list of expressions that are evaluated together: they share a budget, and the
+//     values of the variables of the policy, each of which is evaluated at most once.
+//   - Conditions are a Set that says whether a policy or webhook is for a request. A Mutation is an
+//     expression that makes an object to apply or a JSON patch.
 //
-// Laws: an Env is made when the first expression needs it. Expressions without variables of a
-// policy share one Env per Uses, for the whole process.
+// Laws:
+//   - An Env is made when the first expression needs it. Expressions without variables of a policy
+//     share one Env per Uses, for the whole process.
+//   - What does not compile is an Expression too: it fails when it runs, as Kubernetes has it.
+//   - Objects are read where they are; nothing is copied or encoded before an expression reads it
+//     (package objects).
+//   - A policy of five expressions takes about 13 KiB when it is compiled, and a long one at most
+//     60 bytes per byte of its text. No policy ends the process: variables that refer to themselves
+//     are errors, and what would exceed the budget anyway is not evaluated.
 //
 // The validation of admission policies and webhook configurations (registry/admissionregistration)
-// makes a Scope per object and checks its expressions in order. A Scope belongs to one goroutine.
+// makes a Scope per object and checks its expressions in order. The admission plugins make a Scope
+// per policy or webhook, compile its expressions once, and run them for each request. A Scope
+// belongs to one goroutine. An Expression, a Set, Conditions and a Mutation are immutable once the
+// Scope is no longer used, and any number of goroutines may run them.
 //
-// Not here: which expressions a policy has (registry/admissionregistration), and their evaluation
-// (registry/admission).
+// Not here: which expressions a policy has (registry/admissionregistration), what happens with
+// their results, and which requests they are for (registry/admission).
 //
-// Read: policies.go, types.go, typing.go.
+// Read: policies.go, types.go, expression.go, run.go with request.go and variables.go, match.go,
+// mutation.go with made.go, typing.go.
 package policies
 
 import (
@@ -39,7 +56,8 @@ type Uses struct {
 // Scope holds what the expressions of one policy may name. It belongs to one goroutine.
 type Scope struct {
 	ctx       context.Context
-	variables cel.Structs // nil if the expressions see no variables of a policy
+	variables cel.Structs // the types of variables; nil if the expressions see no variables of a policy
+	compiled  *variables  // those that Variable has compiled; nil as above
 	envs      map[Uses]*cel.Env
 }
 
@@ -54,7 +72,9 @@ func New(ctx context.Context) *Scope { return &Scope{ctx: ctx} }
 // WithVariables returns a Scope for a policy with variables. Declare adds them one by one, in the
 // order of the policy, so that each expression sees the variables before its own.
 func WithVariables(ctx context.Context) *Scope {
-	return &Scope{ctx: ctx, variables: cel.Structs{variablesType: {}}, envs: map[Uses]*cel.Env{}}
+	return &Scope{
+		ctx: ctx, variables: cel.Structs{variablesType: {}}, compiled: &variables{}, envs: map[Uses]*cel.Env{},
+	}
 }
 
 // Check compiles the expression text, which stands at the path at. results are the types that it
@@ -75,28 +95,48 @@ func (s *Scope) Declare(at *field.Path, name, text string, uses Uses) *field.Err
 
 // compile returns the type of an expression, nil if there is an error.
 func (s *Scope) compile(at *field.Path, text string, uses Uses, results ...*types.Type) (*types.Type, *field.Error) {
+	t, _, err := s.plan(text, uses, results)
+	switch {
+	case err == nil:
+		return t, nil
+	case err.internal:
+		return nil, field.InternalError(at, err.error)
+	}
+	return nil, field.Invalid(at, text, err.Error())
+}
+
+// A mistake says why an expression does not compile. internal says that it is not the fault of who
+// wrote the expression.
+type mistake struct {
+	error
+	internal bool
+}
+
+// plan compiles an expression and returns its type and its program.
+func (s *Scope) plan(text string, uses Uses, results []*types.Type) (*types.Type, *cel.Program, *mistake) {
 	if err := s.ctx.Err(); err != nil {
-		return nil, field.InternalError(at, err)
+		return nil, nil, &mistake{err, true}
 	}
 	env, err := s.env(uses)
 	if err != nil {
-		return nil, field.InternalError(at, err)
+		return nil, nil, &mistake{err, true}
 	}
 	x, err := env.Check(text)
 	if err != nil {
-		return nil, field.Invalid(at, text, err.Error())
+		return nil, nil, &mistake{err, false}
 	}
 	if !isOneOf(x.Type(), results) {
 		want := fmt.Sprint(results[0])
 		if len(results) > 1 {
 			want = fmt.Sprintf("one of %v", results)
 		}
-		return nil, field.Invalid(at, text, fmt.Sprintf("must evaluate to %s but got %v", want, x.Type()))
+		return nil, nil, &mistake{fmt.Errorf("must evaluate to %s but got %v", want, x.Type()), false}
 	}
-	if _, err := x.Program(); err != nil {
-		return nil, field.InternalError(at, err)
+	program, err := x.Program()
+	if err != nil {
+		return nil, nil, &mistake{err, true}
 	}
-	return x.Type(), nil
+	return x.Type(), program, nil
 }
 
 // isOneOf reports whether t is exactly one of several types, or several is empty.

@@ -1,10 +1,12 @@
 package policies
 
 import (
+	"fmt"
 	"strings"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/common/types/ref"
 	"github.com/google/cel-go/common/types/traits"
 
 	"github.com/coracle-project/coracle/scheme/cel"
@@ -91,7 +93,20 @@ func (p patches) FindStructFieldNames(name string) ([]string, bool) {
 func (p patches) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	switch {
 	case isObject(name):
-		return &types.FieldType{Type: types.DynType}, true
+		return &types.FieldType{
+			Type: types.DynType,
+			IsSet: func(target any) bool {
+				fields, _ := target.(map[string]any)
+				_, set := fields[field]
+				return set
+			},
+			GetFrom: func(target any) (any, error) {
+				if fields, ok := target.(map[string]any); ok {
+					return fields[field], nil
+				}
+				return nil, fmt.Errorf("cannot get field %q", field)
+			},
+		}, true
 	case name != JSONPatchType.TypeName():
 		return p.Provider.FindStructFieldType(name, field)
 	}
@@ -102,6 +117,17 @@ func (p patches) FindStructFieldType(name, field string) (*types.FieldType, bool
 		return &types.FieldType{Type: types.DynType}, true
 	}
 	return nil, false
+}
+
+// NewValue implements types.Provider.
+func (p patches) NewValue(name string, fields map[string]ref.Val) ref.Val {
+	switch {
+	case isObject(name):
+		return &made{types.NewObjectType(name), fields}
+	case name == JSONPatchType.TypeName():
+		return newOperation(fields)
+	}
+	return p.Provider.NewValue(name, fields)
 }
 
 // isObject reports whether a type name is Object or Object.<path>.

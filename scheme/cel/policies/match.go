@@ -1,0 +1,113 @@
+package policies
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/common/types"
+
+	"github.com/coracle-project/coracle/scheme/cel"
+)
+
+// Conditions are the match conditions of a policy or of a webhook: expressions that must all be
+// true. They are immutable and safe for concurrent use.
+type Conditions struct {
+	set    *Set
+	names  []string
+	ignore bool
+}
+
+// Condition is one match condition.
+type Condition struct{ Name, Expression string }
+
+// Conditions compiles match conditions. ignore says that the failure policy is Ignore.
+func (s *Scope) Conditions(conditions []Condition, uses Uses, ignore bool) *Conditions {
+	c := &Conditions{ignore: ignore, names: make([]string, len(conditions))}
+	expressions := make([]*Expression, len(conditions))
+	for i, each := range conditions {
+		c.names[i] = each.Name
+		expressions[i] = s.Compile(each.Expression, uses, types.BoolType)
+	}
+	c.set = s.Set(expressions...)
+	return c
+}
+
+// Match is what match conditions say about a request.
+type Match struct {
+	// Matched reports that the request is one for the policy or webhook.
+	Matched bool
+	// Failed is the name of the first condition that is false, "" if none is.
+	Failed string
+	// Err says why it is not known whether the request matches. It is nil with the failure policy
+	// Ignore, by which such a request does not match.
+	Err error
+	// Failures is the number of conditions that had an error, for metrics.
+	Failures int
+}
+
+// Match evaluates the conditions with a budget of their own (cel.MatchBudget). Conditions do not
+// see in.Namespace. A condition that is false decides, whatever error another one has. Nil
+// Conditions match everything.
+func (c *Conditions) Match(ctx context.Context, in *Inputs) (m Match) {
+	if c == nil || len(c.names) == 0 {
+		return Match{Matched: true}
+	}
+	seen := *in
+	seen.Namespace = nil
+	budget := cel.MatchBudget
+	var few [4]Result
+	results := few[:]
+	if len(c.names) > len(few) {
+		results = make([]Result, len(c.names))
+	}
+	if err := c.set.evaluate(ctx, &seen, &budget, results); err != nil {
+		return c.unknown(m, err)
+	}
+	var failures errorList
+	for i := range c.names {
+		if err := results[i].Err; err != nil {
+			failures = append(failures, err)
+			m.Failures++
+		}
+		if results[i].Value == types.False {
+			m.Failed = c.names[i]
+			return m
+		}
+	}
+	if len(failures) > 0 {
+		return c.unknown(m, failures)
+	}
+	m.Matched = true
+	return m
+}
+
+// unknown completes the answer about a request of which the conditions cannot say whether it
+// matches.
+func (c *Conditions) unknown(m Match, err error) Match {
+	if !c.ignore {
+		m.Err = err
+	}
+	return m
+}
+
+// errorList are errors with a text like that of Kubernetes' aggregates.
+type errorList []error
+
+// Error implements error. Equal texts are said once.
+func (l errorList) Error() string {
+	said, texts := map[string]bool{}, []string{}
+	for _, err := range l {
+		if text := err.Error(); !said[text] {
+			said[text] = true
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return fmt.Sprintf("[%s]", strings.Join(texts, ", "))
+}
+
+// Unwrap returns the errors.
+func (l errorList) Unwrap() []error { return l }
