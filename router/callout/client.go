@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -32,9 +33,15 @@ type Config struct {
 	// MaxAnswer is the largest response body in bytes; default 3 MiB, which is also the largest
 	// request body that the server accepts.
 	MaxAnswer int64
-	// TellTimeout adds Timeout to each call as the query parameter timeout, as Kubernetes does for
-	// webhooks.
+	// TellTimeout adds the time limit of each call as the query parameter timeout, in seconds
+	// rounded up, as Kubernetes does for webhooks. The limit is Timeout, or less if the context of
+	// the call ends earlier.
 	TellTimeout bool
+	// Spread makes the Client speak HTTP/1.1, in which calls that run at the same time have a
+	// connection each, so that they reach all backends of a service. By HTTP/2, all of them would
+	// share one connection to one backend. A URL of this machine itself has one backend, so HTTP/2
+	// stays allowed. Kubernetes calls admission and conversion webhooks so.
+	Spread bool
 	// Retry says when a failed call is tried again; by default never.
 	Retry Retry
 	// Hooks are called for each try, for metrics.
@@ -51,6 +58,7 @@ type Hooks struct {
 // Limits on connections.
 const (
 	maxIdle     = 16               // idle connections that are kept
+	maxSpread   = 64               // the same for HTTP/1.1 with Config.Spread
 	idleTime    = 90 * time.Second // after which an idle connection is closed
 	connectTime = 10 * time.Second // for connecting, and again for the TLS handshake
 	pingAfter   = 30 * time.Second // without a byte on an HTTP/2 connection, before it is pinged
@@ -84,14 +92,20 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Target.Service != nil && cfg.Resolve == nil {
 		return fail(errors.New("the target is a service, but there is no resolver"))
 	}
-	if cfg.TellTimeout {
-		address.RawQuery = "timeout=" + cfg.Timeout.String()
-	}
 	c := &Client{cfg: cfg, url: address}
 	if c.transport, err = newTransport(&cfg); err != nil {
 		return fail(err)
 	}
+	if cfg.Spread && (cfg.Target.Service != nil || !isHere(address.Hostname())) {
+		onlyHTTP1(c.transport)
+		c.transport.MaxIdleConns, c.transport.MaxIdleConnsPerHost = maxSpread, maxSpread
+	}
 	return c, nil
+}
+
+// isHere reports whether a host is the machine itself.
+func isHere(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // newTransport returns the transport to cfg's Target. If the Target is a service, it resolves the
@@ -162,10 +176,19 @@ func (c *Client) post(ctx context.Context, body []byte, read func(answer []byte)
 }
 
 // attempt makes one attempt.
-func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) error) *Error {
+func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) error) (failure *Error) {
 	ctx, cancel := context.WithTimeout(parent, c.cfg.Timeout)
 	defer cancel()
-	r := (&http.Request{Method: http.MethodPost, URL: c.url, Header: http.Header{
+	to := c.url
+	if c.cfg.TellTimeout {
+		to = tellTimeout(ctx, to)
+		defer func() {
+			if failure != nil {
+				failure.Address = to.String()
+			}
+		}()
+	}
+	r := (&http.Request{Method: http.MethodPost, URL: to, Header: http.Header{
 		"Content-Type": {codec.JSONType}, "Accept": {codec.JSONType}, "User-Agent": {"coracle"},
 	}}).WithContext(ctx)
 	r.ContentLength = int64(len(body))
@@ -182,7 +205,9 @@ func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) 
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxAnswer+1))
 	if err != nil {
-		return c.failed(ctx, err)
+		failure = c.failed(ctx, err)
+		failure.Cut = true
+		return failure
 	}
 	if int64(len(answer)) > c.cfg.MaxAnswer {
 		err = fmt.Errorf("the response is larger than %d bytes", c.cfg.MaxAnswer)
@@ -193,6 +218,15 @@ func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) 
 		return c.error(Malformed, err)
 	}
 	return nil
+}
+
+// tellTimeout returns a URL with the time that is left in ctx, which has a deadline, as the query
+// parameter timeout.
+func tellTimeout(ctx context.Context, to *url.URL) *url.URL {
+	end, _ := ctx.Deadline()
+	told := *to
+	told.RawQuery = "timeout=" + (time.Until(end) + time.Second - 1).Truncate(time.Second).String()
+	return &told
 }
 
 // RoundTrip implements http.RoundTripper. It sends any request to the Target: it replaces scheme

@@ -12,6 +12,8 @@ func (e *Error) Wording() string {
 		return statusText(e.Status)
 	case e.Kind == Malformed:
 		return e.Err.Error()
+	case e.Cut:
+		return "unexpected error when reading response body. Please retry. Original error: " + e.Err.Error()
 	}
 	return fmt.Sprintf("Post %q: %v", e.Address, e.Err)
 }

@@ -52,9 +52,9 @@ type Plugin struct {
 	Make func(resources registry.Stores, configuration []byte) (admission.Plugin, error)
 }
 
-// webhooks is the first of the plugins that call policies and webhooks. A plugin before it also
+// firstHook is the first of the plugins that call policies and webhooks. A plugin before it also
 // validates before ValidatingAdmissionPolicy.
-const webhooks = "MutatingAdmissionPolicy"
+const firstHook = "MutatingAdmissionPolicy"
 
 // rows returns the table with the own plugins inserted. It leaves out own plugins that cannot be
 // inserted; the error says why, for each of them.
@@ -89,7 +89,7 @@ func (p *Plugin) index(rows []row) (int, error) {
 	}
 	next := p.Before + p.After
 	if next == "" {
-		next = webhooks
+		next = firstHook
 	}
 	at := find(rows, next)
 	if at < 0 {
