@@ -127,20 +127,17 @@ func (g *policyPlay) validatingPolicy(i int) (*theirv1.ValidatingAdmissionPolicy
 	return p, bindings
 }
 
-// mutatingPolicy makes a policy, with a single mutation if alone is set.
-func (g *policyPlay) mutatingPolicy(i int, alone bool) (*theirv1.MutatingAdmissionPolicy, []*theirv1.MutatingAdmissionPolicyBinding) {
-	s := g.policySpec(alone)
+// mutatingPolicy makes a policy. Its rules name no other version than requests do: Kubernetes cannot
+// convert the object back, and refuses the request.
+func (g *policyPlay) mutatingPolicy(i int) (*theirv1.MutatingAdmissionPolicy, []*theirv1.MutatingAdmissionPolicyBinding) {
+	s := g.policySpec(false)
 	p := &theirv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", i)}}
 	p.SetGroupVersionKind(theirv1.SchemeGroupVersion.WithKind("MutatingAdmissionPolicy"))
 	p.Spec = theirv1.MutatingAdmissionPolicySpec{
 		ParamKind: s.params, MatchConstraints: s.match, Variables: s.variables, FailurePolicy: s.failures, MatchConditions: s.conditions,
 		ReinvocationPolicy: oneOf(g.rnd, theirv1.NeverReinvocationPolicy, theirv1.IfNeededReinvocationPolicy),
 	}
-	mutations, bound := 1+g.rnd.IntN(3), min(g.rnd.IntN(4), 2)
-	if alone {
-		mutations, bound, p.Spec.ReinvocationPolicy = 1, 1, theirv1.NeverReinvocationPolicy
-	}
-	for range mutations {
+	for range 1 + g.rnd.IntN(3) {
 		m := theirv1.Mutation{PatchType: theirv1.PatchTypeApplyConfiguration, ApplyConfiguration: &theirv1.ApplyConfiguration{Expression: g.one(madeConfigurations)}}
 		if chance(g.rnd, 2) {
 			m = theirv1.Mutation{PatchType: theirv1.PatchTypeJSONPatch, JSONPatch: &theirv1.JSONPatch{Expression: g.one(madePatches)}}
@@ -149,13 +146,10 @@ func (g *policyPlay) mutatingPolicy(i int, alone bool) (*theirv1.MutatingAdmissi
 	}
 	legacyscheme.Scheme.Default(p)
 	var bindings []*theirv1.MutatingAdmissionPolicyBinding
-	for j := range bound {
+	for j := range min(g.rnd.IntN(4), 2) {
 		b := &theirv1.MutatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("b%d-%d", i, j)}}
 		b.SetGroupVersionKind(theirv1.SchemeGroupVersion.WithKind("MutatingAdmissionPolicyBinding"))
 		b.Spec = theirv1.MutatingAdmissionPolicyBindingSpec{PolicyName: p.Name, ParamRef: g.paramRef(), MatchResources: g.boundTo()}
-		if alone && b.Spec.ParamRef != nil && b.Spec.ParamRef.Selector != nil { // it finds several
-			b.Spec.ParamRef = nil
-		}
 		legacyscheme.Scheme.Default(b)
 		bindings = append(bindings, b)
 	}

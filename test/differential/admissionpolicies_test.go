@@ -113,9 +113,8 @@ func (g *policyPlay) validating() {
 func (g *policyPlay) mutating() {
 	var hooks []mutating.PolicyHook
 	var texts [][]byte
-	alone := chance(g.rnd, 4) // a single mutation, which may see an equivalent resource
 	for i := range 1 + g.rnd.IntN(3) {
-		p, bindings := g.mutatingPolicy(i, alone)
+		p, bindings := g.mutatingPolicy(i)
 		if len(bindings) > 0 { // else the policy is not in force
 			hooks = append(hooks, g.mutatingHook(p, bindings))
 		}
@@ -124,9 +123,6 @@ func (g *policyPlay) mutating() {
 			texts = append(texts, encode(b))
 		}
 		g.policies++
-		if alone {
-			break
-		}
 	}
 	theirs := mutating.NewDispatcher(theirAuthorizer, g.theirs, staticTypes{})
 	ours := g.ourMutating(texts)
