@@ -181,9 +181,6 @@ func (a *assembly) installGroups() error {
 	if err != nil {
 		return err
 	}
-	if a.API.Core && a.API.Profile == "" { // a Profile leaves out what absent plugins concern
-		a.Admission.TellAbsence(groups, a.Log)
-	}
 	for i := range groups {
 		on := a.on.Core
 		switch groups[i].Name {

@@ -98,8 +98,8 @@ type Error struct {
 	Message string
 }
 
-// Error returns the message, in the words of kube-apiserver. Clients never see the message of an
-// Inapplicable error.
+// Error returns the message, in the words of kube-apiserver. Clients see the message of an
+// Inapplicable error only if admission has made the patch.
 func (e *Error) Error() string { return e.Message }
 
 func malformed(message string) error    { return &Error{Malformed, message} }

@@ -61,5 +61,5 @@ func (n *needs) observed(make func(*conditionMetrics) *policyMetrics) (*admissio
 	m := make(n.hooks.conditions)
 	w := *n.policies
 	w.Observe = m
-	return &w, errors.Join(n.metrics.Register(m.checks), n.metrics.Register(m.times))
+	return &w, errors.Join(n.Metrics.Register(m.checks), n.Metrics.Register(m.times))
 }

@@ -26,7 +26,7 @@ func newMutatingWebhooks(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	hooks := registry.NewDerived(n.stores, registration(mutatingWebhooks), c.Mutating)
+	hooks := registry.NewDerived(n.Stores, registration(mutatingWebhooks), c.Mutating)
 	return webhooks.NewMutating(hooks.Now, n.webhookMeans()), nil
 }
 
@@ -35,7 +35,7 @@ func newValidatingWebhooks(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	hooks := registry.NewDerived(n.stores, registration(validatingWebhooks), c.Validating)
+	hooks := registry.NewDerived(n.Stores, registration(validatingWebhooks), c.Validating)
 	return webhooks.NewValidating(hooks.Now, n.webhookMeans()), nil
 }
 
@@ -46,8 +46,8 @@ func (n *needs) webhookCompiler() (*webhooks.Compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool := callout.NewPool(webhooks.PoolConfig(n.resolve, n.flawed), users)
-	n.onClose(func() error { pool.Close(); return nil })
+	pool := callout.NewPool(webhooks.PoolConfig(n.Resolve, n.Flawed), users)
+	n.OnClose(func() error { pool.Close(); return nil })
 	return webhooks.NewCompiler(pool), nil
 }
 
@@ -55,7 +55,7 @@ func (n *needs) webhookMeans() webhooks.Means {
 	return webhooks.Means{
 		World: n.policies.Matching, Observer: n.hooks.observer(),
 		Authorizer: func(ctx context.Context, user *request.User) cel.Authorizer {
-			return admission.NewRights(ctx, n.may, user)
+			return admission.NewRights(ctx, n.Authorizer, user)
 		},
 	}
 }
@@ -67,7 +67,7 @@ func (n *needs) dialImageReviewer(kubeconfig string, pause time.Duration) (admis
 	if err != nil {
 		return nil, err
 	}
-	target.Flawed = n.flawed
+	target.Flawed = n.Flawed
 	retry := callout.Retry{Tries: 5, Pause: max(pause, 1)} // callout takes 0 as its default
 	client, err := callout.New(callout.Config{
 		Name: "image-policy", Target: target, Retry: retry, MaxAnswer: 1 << 20,
@@ -75,6 +75,6 @@ func (n *needs) dialImageReviewer(kubeconfig string, pause time.Duration) (admis
 	if err != nil {
 		return nil, err
 	}
-	n.onClose(func() error { client.Close(); return nil })
+	n.OnClose(func() error { client.Close(); return nil })
 	return client, nil
 }
