@@ -64,7 +64,7 @@ func (s *Store) DeleteCollection(
 			if err := on.Err(); err != nil {
 				return err
 			}
-			if _, err := s.delete(ctx, &one, opts); err != nil && !meta.IsNotFound(err) {
+			if _, err := s.delete(ctx, &one, opts, ""); err != nil && !meta.IsNotFound(err) {
 				return err
 			}
 			return nil

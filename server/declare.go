@@ -95,7 +95,7 @@ func (a *assembly) makeTypes() error {
 func (a *assembly) makePlugins() (err error) {
 	a.plugins, err = plugins.New(&a.Admission, plugins.Needs{
 		Stores: generic.StoresOf(a.table), Authorizer: a.promised, Metrics: a.registry,
-		ResourceOf: a.discovery.ResourceOf, Flawed: a.metrics.flaws.webhooks, OnClose: a.ends.push,
+		ResourceOf: a.discovery.ResourceOf, Equivalents: generic.StoresOf(a.table).Equivalents, Flawed: a.metrics.flaws.webhooks, OnClose: a.ends.push,
 		Kubelets: a.access.Has(access.Node),
 	})
 	return err

@@ -34,7 +34,7 @@ type Attributes struct {
 	Kind        meta.GroupVersionKind
 	Subresource string
 	Namespace   string
-	Name        string // empty on create with generateName
+	Name        string // empty on create with generateName, and for the objects of a deleted collection
 	// Object is a meta.Object in the hub; nil on delete. A mutator may set another object. On
 	// connect, Object holds the client's options, such as PodExecOptions, in the version of Kind:
 	// they have no metadata, and are nil if the connect takes no options.
@@ -48,7 +48,7 @@ type Attributes struct {
 	// Type is the kind of Object and Old.
 	Type kind.Kind
 
-	// warn and annotate are functions of the request; if one is nil, its texts are dropped.
+	// warn and the annotate functions are those of the request; if one is nil, its texts are dropped.
 	warn                      func(text string)
 	annotate, annotateRequest func(key, value string)
 	again                     bool           // a mutator has asked for a second run of all

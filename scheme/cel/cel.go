@@ -31,7 +31,8 @@
 //
 // Not here: which expressions an object has and what happens with their results
 // (registry/extensions, admission plugins). Package rules has the rules of schemas and of the tags
-// of Go types, package policies the variables of admission policies.
+// of Go types, package policies the expressions of admission policies, package objects the objects
+// that they read.
 //
 // Read: cel.go, expression.go with bounds.go, program.go, tally.go with watch.go and price.go,
 // cost.go with estimate.go, guard.go with work.go; value.go, then the libraries, one per file.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/google/cel-go/cel"
@@ -105,7 +106,8 @@ var dispatcher = sync.OnceValue(func() interpreter.Dispatcher {
 // early when ctx ends. If the budget does not cover the cost, the error is ErrBudget, whatever else
 // went wrong.
 func (p *Program) Run(ctx context.Context, vars cel.Activation, budget *Budget) (ref.Val, error) {
-	r := &run{Activation: vars, done: ctx.Done(), tally: tally{top: make([]int32, p.ids)}}
+	r := begin(ctx, vars, p.ids)
+	defer r.end()
 	value, err := p.eval(r)
 	cost := r.cost
 	cancelled, ok := err.(interpreter.EvalCancelledError)
@@ -147,6 +149,33 @@ type run struct {
 	done  <-chan struct{}
 	steps uint   // of loops; see interruptEvery
 	work  uint64 // the work done without cost, at most maxWork
+}
+
+// runs holds runs that have ended, for the memory of their tallies.
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+// mostEntries is the length of the longest tally whose memory is used again. A tally is cleared as
+// a whole.
+const mostEntries = 256
+
+// begin returns a run of a program whose ids are below ids.
+func begin(ctx context.Context, vars cel.Activation, ids int64) *run {
+	r := runs.Get().(*run)
+	r.Activation, r.done = vars, ctx.Done()
+	r.top = slices.Grow(r.top[:0], int(ids))[:ids]
+	return r
+}
+
+// end gives the memory of a run back. No entry of its tally is left.
+func (r *run) end() {
+	if cap(r.top) > mostEntries || cap(r.stack) > mostEntries || cap(r.args) > mostEntries {
+		return
+	}
+	clear(r.top)
+	clear(r.stack[:cap(r.stack)])
+	clear(r.args[:cap(r.args)])
+	*r = run{tally: tally{top: r.top[:0], stack: r.stack[:0], args: r.args[:0]}}
+	runs.Put(r)
 }
 
 // runOf returns the run that variables belong to; loops nest activations of their own around it. It

@@ -28,7 +28,7 @@
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
 // Read: config.go, table.go, plugins.go, configfile.go, objects.go, podsecurity.go, webhooks.go,
-// absent.go, removed.go, metrics.go.
+// policies.go, absent.go, removed.go, metrics.go, policymetrics.go.
 package plugins
 
 import (
@@ -39,6 +39,8 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/admission/admissionpolicy"
+	"github.com/coracle-project/coracle/registry/admission/matching"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
@@ -52,8 +54,10 @@ type Needs struct {
 	Authorizer request.Authorizer // decides about rights that plugins demand beyond the right to the request
 	// ResourceOf finds the resource of a kind among all that are served when it is called.
 	ResourceOf admission.ResourceOf
-	Metrics    prometheus.Registerer // gets the metrics of admission
-	Flawed     func(callout.Flaw)    // is told of outdated certificates of webhooks; may be nil
+	// Equivalents finds the resources that show the same objects as another.
+	Equivalents matching.Equivalents
+	Metrics     prometheus.Registerer // gets the metrics of admission
+	Flawed      func(callout.Flaw)    // is told of outdated certificates of webhooks; may be nil
 	// OnClose receives functions that end connections to webhooks. The caller must call them after
 	// the last write. OnClose may be nil if no plugin that is on calls a webhook.
 	OnClose func(end func() error)
@@ -79,7 +83,12 @@ func New(c *Config, n Needs) (admission.Chain, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: admission configuration: %w", err)
 	}
+	conditions, err := newConditionMetrics(n.Metrics)
+	if err != nil {
+		return nil, err
+	}
 	given, chain := newNeeds(c, &n), admission.Chain{}
+	given.conditions = conditions
 	for i := range table {
 		r := &table[i]
 		if r.make == nil || !c.on(r, n.Kubelets) {
@@ -142,17 +151,22 @@ type needs struct {
 	// storageClasses are read by the plugins for claims, which share the decoded classes.
 	storageClasses *registry.ListMemo[*storagev1.StorageClass]
 	resourceOf     admission.ResourceOf
+	// policies is what admission policies ask about; see policyWorld.
+	policies   *admissionpolicy.World
+	conditions *conditionMetrics
 }
 
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
-	return &needs{
+	made := &needs{
 		config: c, stores: n.Stores, may: n.Authorizer, resourceOf: n.ResourceOf,
 		flawed: n.Flawed, onClose: n.OnClose, metrics: n.Metrics,
 		namespaces: admission.NewNamespaces(reads.namespace), annotations: annotations(n.Stores),
 		nodeLabels:     reads.nodeLabels,
 		storageClasses: registry.NewListMemo[*storagev1.StorageClass](n.Stores, storageClasses),
 	}
+	made.policies = policyWorld(made, n.Equivalents)
+	return made
 }
 
 // ResourcesRead returns the resources that plugins read for ordinary writes. The server loads these

@@ -162,18 +162,14 @@ var table = []row{
 	{name: "PodResizeValidator", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewPodResizeValidator(reader{n.stores}.node), nil
 	}},
-	{name: "MutatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies change nothing",
-		ignored: []meta.GroupResource{
-			registration("mutatingadmissionpolicies"),
-			registration("mutatingadmissionpolicybindings"),
-		}},
+	{name: "MutatingAdmissionPolicy", on: byDefault, make: newMutatingPolicies, reads: []meta.GroupResource{
+		namespaces, registration(mutatingPolicies), registration(mutatingPolicyBindings),
+	}},
 	{name: "MutatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
 		ignored: []meta.GroupResource{registration("mutatingwebhookconfigurations")}},
-	{name: "ValidatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies refuse nothing",
-		ignored: []meta.GroupResource{
-			registration("validatingadmissionpolicies"),
-			registration("validatingadmissionpolicybindings"),
-		}},
+	{name: "ValidatingAdmissionPolicy", on: byDefault, make: newValidatingPolicies, reads: []meta.GroupResource{
+		namespaces, registration(validatingPolicies), registration(validatingPolicyBindings),
+	}},
 	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
 		ignored: []meta.GroupResource{registration("validatingwebhookconfigurations")}},
 	{name: "ResourceQuota", on: byDefault, reads: []meta.GroupResource{resourceQuotas}, make: newResourceQuota},

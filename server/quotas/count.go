@@ -106,6 +106,9 @@ func (c *Controller) recountNamespace(
 		if err != nil && err != errUnchanged && !meta.IsNotFound(err) {
 			return err
 		}
+		if !equal(then.Status.Hard, then.Spec.Hard) {
+			c.due.addLater(namespace) // writes that are under way were not charged for the new limits
+		}
 	}
 	return nil
 }
@@ -276,12 +279,23 @@ func (n *counter) measure(gr meta.GroupResource, obj meta.Object) (*usage, error
 		}
 	}
 	slices.SortFunc(u.amounts, func(a, b quota.Amount) int { return cmp.Compare(a.Name, b.Name) })
-	text := fmt.Sprint(u.amounts, u.in)
-	if same := n.memo.usages[text]; same != nil {
+	text := u.appendText(make([]byte, 0, 200))
+	if same := n.memo.usages[string(text)]; same != nil {
 		return same, nil
 	}
-	n.memo.usages[text] = u
+	n.memo.usages[string(text)] = u
 	return u, nil
+}
+
+// appendText appends the text of a usage, which equal usages share.
+func (u *usage) appendText(b []byte) []byte {
+	for _, x := range u.amounts {
+		b = append(append(append(append(b, x.Name...), '='), x.Quantity.String()...), ' ')
+	}
+	for _, in := range u.in {
+		b = strconv.AppendBool(b, in)
+	}
+	return b
 }
 
 // sum adds up the usages, each as often as there are objects, and drops those that no object has.

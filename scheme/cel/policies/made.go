@@ -79,7 +79,7 @@ func (m *made) ConvertToNative(to reflect.Type) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s, nil
+		return structpb.NewStructValue(s), nil // Kubernetes returns s, and panics for a list of such objects
 	}
 	return nil, fmt.Errorf("unable to convert to %v", to)
 }

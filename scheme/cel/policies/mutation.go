@@ -107,16 +107,25 @@ func (o *operation) append(dst []byte) ([]byte, error) {
 				return nil, err
 			}
 		}
-		const wrong = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: %w"
-		v, err := o.value.ConvertToNative(reflect.TypeFor[*structpb.Value]())
+		text, err := jsonOf(o.value)
 		if err != nil {
-			return nil, fmt.Errorf(wrong, err)
-		}
-		text, err := json.Marshal(v)
-		if err != nil {
-			return nil, fmt.Errorf(wrong, err)
+			return nil, fmt.Errorf("JSONPath valueExpression evaluated to a type that could not marshal to JSON: %w", err)
 		}
 		dst = append(append(dst, `,"value":`...), text...)
 	}
 	return append(dst, '}'), nil
+}
+
+// jsonOf returns the JSON of a value.
+func jsonOf(v ref.Val) (text []byte, err error) {
+	defer func() {
+		if wrong := recover(); wrong != nil { // of a conversion in cel-go
+			err = fmt.Errorf("internal error: %v", wrong)
+		}
+	}()
+	value, err := v.ConvertToNative(reflect.TypeFor[*structpb.Value]())
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
 }

@@ -1,20 +1,37 @@
-// Package policies compiles the CEL expressions that decide about requests: those of admission
-// policies, and the match conditions of webhooks. The variables that they may name, the types that
-// they must have, and the error texts are those of Kubernetes 1.36.
+// Package policies compiles and runs the CEL expressions that decide about requests: those of
+// admission policies, and the match conditions of webhooks. The variables that they may name, the
+// types that they must have, their costs and the error texts are those of Kubernetes 1.36.
 //
-// Words: a Scope holds what the expressions of one policy may name. Uses says which optional
-// variables, types and functions are among these.
+// Words:
+//   - A Scope holds what the expressions of one policy may name. Uses says which optional
+//     variables, types and functions are among these.
+//   - Inputs are what expressions see of one request.
+//   - A Set is a list of expressions that are evaluated together: they share a budget, and the
+//     values of the variables of the policy, each of which is evaluated at most once.
+//   - Conditions are a Set that says whether a policy or webhook is for a request. A Mutation is an
+//     expression that makes an object to apply or a JSON patch.
 //
-// Laws: an Env is made when the first expression needs it. Expressions without variables of a
-// policy share one Env per Uses, for the whole process.
+// Laws:
+//   - An Env is made when the first expression needs it. Expressions without variables of a policy
+//     share one Env per Uses, for the whole process.
+//   - What does not compile is an Expression too: it fails when it runs, as Kubernetes has it.
+//   - Objects are read where they are; nothing is copied or encoded before an expression reads it
+//     (package objects).
+//   - A policy of five expressions takes about 13 KiB when it is compiled, and a long one at most
+//     60 bytes per byte of its text. No policy ends the process: variables that refer to themselves
+//     are errors, and what would exceed the budget anyway is not evaluated.
 //
 // The validation of admission policies and webhook configurations (registry/admissionregistration)
-// makes a Scope per object and checks its expressions in order. A Scope belongs to one goroutine.
+// makes a Scope per object and checks its expressions in order. The admission plugins make a Scope
+// per policy or webhook, compile its expressions once, and run them for each request. A Scope
+// belongs to one goroutine. An Expression, a Set, Conditions and a Mutation are immutable once the
+// Scope is no longer used, and any number of goroutines may run them.
 //
-// Not here: which expressions a policy has (registry/admissionregistration), and their evaluation
-// (registry/admission).
+// Not here: which expressions a policy has (registry/admissionregistration), what happens with
+// their results, and which requests they are for (registry/admission).
 //
-// Read: policies.go, types.go.
+// Read: policies.go, types.go, expression.go, run.go with request.go and variables.go, match.go,
+// mutation.go with made.go.
 package policies
 
 import (
