@@ -124,6 +124,7 @@ func checked(merge merging, check checking) merging {
 // failed.
 func refuses(err error) bool { return kindOf(err) == Inapplicable || kindOf(err) == Untrue }
 
+// kindOf returns the kind of an error of this package, 0 for others.
 func kindOf(err error) Kind {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {

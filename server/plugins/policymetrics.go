@@ -53,36 +53,10 @@ func (m *policyMetrics) Checked(c admissionpolicy.Check) {
 // Conditions implements admissionpolicy.Observer. As in Kubernetes, the type is "validate" for
 // mutating policies, too.
 func (m *policyMetrics) Conditions(policy string, op admission.Operation, took time.Duration, failures int) {
-	m.conditions.observe([]string{policy, "policy", "validate", string(op)}, took, failures)
-}
-
-// conditionMetrics measure the match conditions of policies and webhooks.
-type conditionMetrics struct {
-	failures *prometheus.CounterVec
-	times    *prometheus.HistogramVec
-}
-
-func newConditionMetrics(reg prometheus.Registerer) (*conditionMetrics, error) {
-	labels := []string{"name", "kind", "type", "operation"}
-	m := &conditionMetrics{
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "apiserver_admission_match_condition_evaluation_errors_total",
-			Help: "Match conditions of admission policies and webhooks that failed.",
-		}, labels),
-		times: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "apiserver_admission_match_condition_evaluation_seconds",
-			Help:    "Time of the evaluation of match conditions that excluded a request or failed, in seconds.",
-			Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25},
-		}, labels),
-	}
-	return m, errors.Join(reg.Register(m.failures), reg.Register(m.times))
-}
-
-// observe records an evaluation of all conditions of a policy or webhook.
-func (m *conditionMetrics) observe(labels []string, took time.Duration, failures int) {
-	m.times.WithLabelValues(labels...).Observe(took.Seconds())
+	labels := []string{policy, "policy", "validate", string(op)}
+	m.conditions.times.WithLabelValues(labels...).Observe(took.Seconds())
 	if failures > 0 {
-		m.failures.WithLabelValues(labels...).Add(float64(failures))
+		m.conditions.failures.WithLabelValues(labels...).Add(float64(failures))
 	}
 }
 
