@@ -3,7 +3,6 @@ package differential
 import (
 	"context"
 	"net/url"
-	"regexp"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,7 +112,7 @@ func (r *hookRun) theirs(t *testing.T) (told hookTold) {
 	err := r.runTheirs(ctx, plugin, a, &told)
 	told.calls = r.taken()
 	if err != nil {
-		told.err = unexplained.ReplaceAllString(pluginStatus(responsewriters.ErrorToAPIStatus(err)), "")
+		told.err = r.status(responsewriters.ErrorToAPIStatus(err))
 	} else if r.obj != nil {
 		told.object = string(encode(versioned(t, a.GetObject(), gvk)))
 		told.changed = told.object != string(encode(versioned(t, hub(r.obj), gvk)))
@@ -169,9 +168,6 @@ func (r *hookRun) namespace() string {
 	return "team"
 }
 
-// unexplained are parts of Kubernetes' texts that ours lack: the name of a scheme.
-var unexplained = regexp.MustCompile(` in scheme \\"[^"]*\\"`)
-
 // ours passes the write through our plugin.
 func (r *hookRun) ours(t *testing.T) (told hookTold) {
 	t.Helper()
@@ -214,7 +210,7 @@ func (r *hookRun) ours(t *testing.T) (told hookTold) {
 	err := r.runOurs(t, a, &told)
 	told.calls = r.taken()
 	if err != nil {
-		told.err = pluginStatus(meta.StatusOf(err))
+		told.err = r.status(meta.StatusOf(err))
 	} else if r.obj != nil {
 		before, after := hookText(t, typ, hub(r.obj), gvk.Version), hookText(t, typ, a.Object, gvk.Version)
 		told.object, told.changed = after, after != before

@@ -219,7 +219,7 @@ func TestPatches(t *testing.T) {
 		{"all new", `[{"op":"replace","path":"","value":{"data":{"y":"1"}}}]`, "", `{"y":"1"}`},
 		{"no patch", `{"op":`, `Internal error occurred: failed calling webhook "h.example.com": received undecodable patch in webhook response: `, ""},
 		{"not there", `[{"op":"remove","path":"/data/y"}]`, "Internal error occurred: ", ""},
-		{"a test that fails", `[{"op":"test","path":"/data/x","value":"1"}]`, "Internal error occurred: testing value /data/x failed", ""},
+		{"a test that fails", `[{"op":"test","path":"/data/x","value":"1"}]`, "Internal error occurred: testing value /data/x failed: test failed", ""},
 		{"another type", `[{"op":"add","path":"/data","value":7}]`, "Internal error occurred: json: cannot unmarshal number into Go struct field ConfigMap.data of type map[string]string", ""},
 		{"another kind", `[{"op":"add","path":"/kind","value":"Namespace"}]`, "Internal error occurred: converting (/v1, Kind=Namespace) to (/v1, Kind=ConfigMap): unknown conversion", ""},
 		{"an unknown kind", `[{"op":"add","path":"/kind","value":"Nothing"}]`, `Internal error occurred: no kind "Nothing" is registered for version "v1"`, ""},
