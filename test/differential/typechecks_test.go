@@ -3,9 +3,11 @@ package differential
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	theirv1 "k8s.io/api/admissionregistration/v1"
 	extensionscheme "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/scheme"
@@ -26,14 +28,15 @@ import (
 // server serves: each finds the kinds and their schemas in its own way.
 func TestTypeChecks(t *testing.T) {
 	o := newOurs(t)
+	typedDefinition(t, o)
 	theirs := newTheirChecker(t, o)
 	served, err := typechecks.NewServed(t.Context(), o.server.Client())
 	if err != nil {
 		t.Fatal(err)
 	}
 	rnd := random("type checks")
-	warned, expressions := 0, 0
-	for range times(60) {
+	var warned, custom, expressions int
+	for range times(30) {
 		policy := typedPolicy(rnd)
 		ours := &ourv1.ValidatingAdmissionPolicy{}
 		if err := decode(encode(policy), ours); err != nil {
@@ -44,11 +47,42 @@ func TestTypeChecks(t *testing.T) {
 			t.Fatalf("%s\n got %s\nwant %s", indent(policy.Spec), got, want)
 		}
 		warned += strings.Count(want, ".expression") + strings.Count(want, ".messageExpression")
+		custom += strings.Count(want, "Kind=Ship: ")
 		expressions += len(policy.Spec.Validations)
 	}
-	t.Logf("%d warnings about %d validations", warned, expressions)
+	t.Logf("%d warnings about %d validations, %d paragraphs about custom resources", warned, expressions, custom)
 	if warned == 0 {
 		t.Error("nothing was found")
+	}
+}
+
+// typedSchema is a schema with what only custom resources have.
+const typedSchema = `{"type":"object","properties":{
+	"spec":{"type":"object","required":["size"],"properties":{
+		"size":{"type":"integer","format":"int64"},"ratio":{"type":"number"},"port":{"x-kubernetes-int-or-string":true},
+		"any":{"x-kubernetes-preserve-unknown-fields":true},"open":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"a":{"type":"string"}}},
+		"child":{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true},
+		"children":{"type":"array","items":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{"spec":{"type":"object","properties":{"a":{"type":"string"}}}}}},
+		"when":{"type":"string","format":"date-time"},"day":{"type":"string","format":"date"},"wait":{"type":"string","format":"duration"},"raw":{"type":"string","format":"byte"},
+		"list":{"type":"array","items":{"type":"array","items":{"type":"object","properties":{"b":{"type":"boolean"}}}}},
+		"map":{"type":"object","additionalProperties":{"type":"object","properties":{"c":{"type":"integer"}}}},
+		"blind":{"type":"object","additionalProperties":{"x-kubernetes-preserve-unknown-fields":true}},
+		"namespace":{"type":"string","nullable":true},"a-b":{"type":"string","enum":["x"]},"a__b":{"type":"string"},"$x":{"type":"string"}}},
+	"status":{"type":"object","properties":{"phase":{"type":"string","maxLength":3}}}}}`
+
+// typedDefinition has our server serve a custom resource.
+func typedDefinition(t *testing.T, o *ours) {
+	t.Helper()
+	const url = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+	made := ask(o, http.MethodPost, url, []byte(`{"metadata":{"name":"ships.quay.example.com"},"spec":{"group":"quay.example.com","scope":"Namespaced",
+		"names":{"plural":"ships","kind":"Ship"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":`+typedSchema+`}}]}}`))
+	if !made.accepted() {
+		t.Fatal(indent(made.Body))
+	}
+	for end := time.Now().Add(time.Minute); !ask(o, http.MethodGet, "/openapi/v3/apis/quay.example.com/v1", nil).accepted(); {
+		if time.Now().After(end) {
+			t.Fatal("the custom resource is not served")
+		}
 	}
 }
 
@@ -82,6 +116,9 @@ var typedPaths = []string{
 	"status.conditions[0].lastTransitionTime", "rules[0].verbs[0]", "webhooks[0].clientConfig.caBundle", "spec.versions[0].schema.openAPIV3Schema.properties", "spec.group",
 	"spec.versions[0].schema.openAPIV3Schema.items", "spec.metrics[0].resource.target.averageValue", "provisioner", "parameters.a", "value", "spec.podTemplate.__namespace__", "spec.claimRef.__namespace__",
 	"spec.names.__namespace__", "subjects[0].__namespace__", "spec.x", "other",
+	"spec.size", "spec.ratio", "spec.port", "spec.any", "spec.open", "spec.open.a", "spec.open.b", "spec.child", "spec.child.kind", "spec.child.metadata.name", "spec.child.metadata.labels",
+	"spec.child.spec", "spec.children[0].spec.a", "spec.children[0].metadata.generateName", "spec.when", "spec.day", "spec.wait", "spec.raw", "spec.list", "spec.list[0][0].b", "spec.map", "spec.map.a",
+	"spec.map['a'].c", "spec.blind", "spec.blind.a", "spec.__namespace__", "spec.namespace", "spec.a__dash__b", "spec.a__underscores__b", "spec.a__b", "status.phase", "kind", "apiVersion",
 }
 
 // typedForms are expressions about a value X, and others.
@@ -110,7 +147,7 @@ func typedPolicy(rnd *rand.Rand) *theirv1.ValidatingAdmissionPolicy {
 	}
 	if chance(rnd, 2) {
 		p.Spec.ParamKind = oneOf(rnd, &theirv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"}, &theirv1.ParamKind{APIVersion: "apps/v1", Kind: "Deployment"},
-			&theirv1.ParamKind{APIVersion: "a.io/v1", Kind: "Absent"}, &theirv1.ParamKind{APIVersion: "a/b/c", Kind: "Absent"})
+			&theirv1.ParamKind{APIVersion: "quay.example.com/v1", Kind: "Ship"}, &theirv1.ParamKind{APIVersion: "a.io/v1", Kind: "Absent"}, &theirv1.ParamKind{APIVersion: "a/b/c", Kind: "Absent"})
 	}
 	for _, name := range []string{"a", "b", "c", "d"}[:rnd.IntN(5)] {
 		p.Spec.Variables = append(p.Spec.Variables, theirv1.Variable{Name: name, Expression: expression()})
@@ -131,7 +168,7 @@ func typedRule(rnd *rand.Rand) theirv1.NamedRuleWithOperations {
 	r.Operations = []theirv1.OperationType{theirv1.OperationAll}
 	group, resources, _ := strings.Cut(oneOf(rnd, "apps deployments statefulsets deployment/scale replicasets", " pods configmaps services", " secrets nodes events", " Pod pod PODS",
 		"events.k8s.io events", "rbac.authorization.k8s.io roles rolebindings", "admissionregistration.k8s.io validatingwebhookconfigurations", "apiextensions.k8s.io customresourcedefinitions",
-		"autoscaling horizontalpodautoscalers", "storage.k8s.io storageclasses", "scheduling.k8s.io priorityclasses", " deployments jobs", "* pods", "a.io absent", " persistentvolumes",
+		"autoscaling horizontalpodautoscalers", "storage.k8s.io storageclasses", "scheduling.k8s.io priorityclasses", " deployments jobs", "* pods", "quay.example.com ships ship", "quay.example.com ships", "quay.example.com ships", " ships", "a.io absent", " persistentvolumes",
 		" pods services secrets nodes events configmaps endpoints namespaces limitranges resourcequotas serviceaccounts podtemplates"), " ")
 	r.APIGroups, r.Resources = []string{group}, strings.Fields(resources)
 	rnd.Shuffle(len(r.Resources), func(i, j int) { r.Resources[i], r.Resources[j] = r.Resources[j], r.Resources[i] })

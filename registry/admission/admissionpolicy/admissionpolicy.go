@@ -15,9 +15,8 @@
 //   - A request that no rule names costs an atomic load and a look-up in an index, and allocates
 //     nothing.
 //
-// Kubernetes' answers differ in one case: after a mutation through an equivalent resource it
-// goes on with an object in the version of the request, so that a second ApplyConfiguration fails.
-// Here the object stays in the version that the rules match.
+// Kubernetes' answers differ in one case: there, a mutation of an object that a policy sees in
+// another version than that of the request always fails, because nothing converts the object back.
 //
 // The plugins may be called concurrently.
 //

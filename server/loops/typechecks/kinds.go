@@ -78,7 +78,8 @@ func (s *Served) KindsOf(gvr meta.GroupVersionResource) (kinds []meta.GroupVersi
 	name := strings.ToLower(gvr.Resource)
 	for i := range s.resources {
 		r := &s.resources[i]
-		if r.Version == gvr.Version && (r.Group == gvr.Group || gvr.Group == "") && (r.Resource == name || r.singular == name) {
+		named := r.Resource == name || r.singular == name
+		if named && r.Version == gvr.Version && (r.Group == gvr.Group || gvr.Group == "") {
 			kinds = append(kinds, r.GroupVersion().WithKind(r.kind))
 		}
 	}

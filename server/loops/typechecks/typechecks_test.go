@@ -21,7 +21,8 @@ func policies(w *looptest.Fake) client.Resource[*v1.ValidatingAdmissionPolicy] {
 	return client.For[*v1.ValidatingAdmissionPolicy](w.API(), v1.GroupVersion.WithResource("validatingadmissionpolicies"))
 }
 
-// policy returns a policy with expressions, whose rules name resources such as "apps/v1/deployments".
+// policy returns a policy with expressions, whose rule names resources of a group version such as
+// "apps/v1/deployments".
 func policy(name, resource string, expressions ...string) *v1.ValidatingAdmissionPolicy {
 	part := strings.Split(resource, "/")
 	p := &v1.ValidatingAdmissionPolicy{ObjectMeta: meta.ObjectMeta{Name: name}}
