@@ -238,7 +238,10 @@ const maxRedirects = 10
 // moved returns where a response says that the same request is to be sent, nil if nowhere or to
 // another host. A request that would become a GET is not sent again. resp may be nil.
 func moved(resp *http.Response, from *url.URL) *url.URL {
-	if resp == nil || resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect {
+	if resp == nil {
+		return nil
+	}
+	if s := resp.StatusCode; s != http.StatusTemporaryRedirect && s != http.StatusPermanentRedirect {
 		return nil
 	}
 	to, err := from.Parse(resp.Header.Get("Location"))

@@ -45,7 +45,8 @@ func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	return out, m.Step(len(out))
 }
 
-// Length returns the number of operations of a JSON patch. The error is an *Error of kind Malformed.
+// Length returns the number of operations of a JSON patch. The error is an *Error of kind
+// Malformed.
 func Length(patch []byte) (int, error) {
 	_, n, err := operations(patch)
 	return n, err
