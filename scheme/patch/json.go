@@ -302,9 +302,8 @@ func because(err error, parts ...string) error {
 	return err
 }
 
-// find returns the target that a JSON pointer names. what and quote stand before and after the path in
-// the message if there is none. Like kube-apiserver it ignores text before the
-// first slash.
+// find returns the target that a JSON pointer names. what and quote stand before and after the path
+// in the message if there is none. Like kube-apiserver it ignores text before the first slash.
 func (e *editor) find(what, path, quote string) (at target, err error) {
 	at.in = e.root
 	_, rest, ok := strings.Cut(path, "/")

@@ -37,8 +37,8 @@ func newWebhookMetrics(reg prometheus.Registerer) (*webhookMetrics, error) {
 		failOpen:   count("webhook_fail_open_count", "Writes that pass although a webhook failed.", "name", "type"),
 		conditions: conditions,
 	}
-	return m, errors.Join(err, reg.Register(m.times), reg.Register(m.requests), reg.Register(m.rejections),
-		reg.Register(m.failOpen))
+	return m, errors.Join(err,
+		reg.Register(m.times), reg.Register(m.requests), reg.Register(m.rejections), reg.Register(m.failOpen))
 }
 
 // maxCode is the largest HTTP status that labels have. A webhook chooses the status of a refusal.
