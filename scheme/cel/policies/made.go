@@ -204,6 +204,9 @@ func elements(sum []any) []any {
 
 // goType returns the Go type of a value as Kubernetes knows it.
 func goType(v ref.Val) string {
+	if optional, ok := v.(*types.Optional); ok && optional.HasValue() {
+		return goType(optional.GetValue())
+	}
 	if _, itself := v.Value().(ref.Val); itself {
 		switch v.(type) {
 		case traits.Lister:
