@@ -172,8 +172,14 @@ func native(v ref.Val) any {
 	if tree, ok := objects.Tree(v); ok {
 		return tree
 	}
-	if m, ok := v.(*made); ok {
-		tree, err := m.tree()
+	switch v := v.(type) {
+	case *types.Optional:
+		if !v.HasValue() {
+			return nil
+		}
+		return native(v.GetValue())
+	case *made:
+		tree, err := v.tree()
 		if err != nil {
 			return types.WrapErr(err)
 		}
