@@ -100,7 +100,7 @@ func searched(args []ref.Val) work {
 // but not for the content of the elements.
 func product(a, b ref.Val) work {
 	n := size(a) * size(b)
-	return work{cost: n, free: max(weight(a)*size(b), weight(b)*size(a)) - n}
+	return work{cost: n, free: max(weight(a)*size(b), weight(b)*size(a), n) - n}
 }
 
 // length returns the length of a string in bytes, 0 for other values.
@@ -203,8 +203,12 @@ func weigh(v ref.Val, n *uint64) {
 }
 
 // isMade reports whether an expression may have made the list or map. All others are parts of an
-// object, whose size is bounded; they weigh no more than their length.
+// object, whose size is bounded; they weigh no more than their length. A value of another package
+// says so itself.
 func isMade(v ref.Val) bool {
+	if m, ok := v.(interface{ IsMade() bool }); ok {
+		return m.IsMade()
+	}
 	t := reflect.TypeOf(v)
 	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == reflect.TypeFor[types.Optional]().PkgPath()
 }

@@ -29,8 +29,8 @@ func newMutatingPolicies(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return admissionpolicy.NewMutating(w, objectsOf[*v1.MutatingAdmissionPolicy](n.stores, mutatingPolicies),
-		objectsOf[*v1.MutatingAdmissionPolicyBinding](n.stores, mutatingPolicyBindings)), nil
+	return admissionpolicy.NewMutating(w, objectsOf[*v1.MutatingAdmissionPolicy](n.Stores, mutatingPolicies),
+		objectsOf[*v1.MutatingAdmissionPolicyBinding](n.Stores, mutatingPolicyBindings)), nil
 }
 
 func newValidatingPolicies(n *needs) (admission.Plugin, error) {
@@ -38,8 +38,8 @@ func newValidatingPolicies(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return admissionpolicy.NewValidating(w, objectsOf[*v1.ValidatingAdmissionPolicy](n.stores, validatingPolicies),
-		objectsOf[*v1.ValidatingAdmissionPolicyBinding](n.stores, validatingPolicyBindings)), nil
+	return admissionpolicy.NewValidating(w, objectsOf[*v1.ValidatingAdmissionPolicy](n.Stores, validatingPolicies),
+		objectsOf[*v1.ValidatingAdmissionPolicyBinding](n.Stores, validatingPolicyBindings)), nil
 }
 
 // objectsOf returns the source of all objects of a resource of admissionregistration.k8s.io.
@@ -48,11 +48,11 @@ func objectsOf[T meta.Object](stores registry.Stores, resource string) admission
 }
 
 // policyWorld returns what policies ask about. It observes nothing yet.
-func policyWorld(n *needs, equivalents matching.Equivalents) *admissionpolicy.World {
-	found := &params{stores: n.stores, resourceOf: n.resourceOf, memos: map[meta.GroupResource]*paramMemo{}}
+func policyWorld(n *needs) *admissionpolicy.World {
+	found := &params{stores: n.Stores, resourceOf: n.ResourceOf, memos: map[meta.GroupResource]*paramMemo{}}
 	return &admissionpolicy.World{
-		Matching:  &matching.World{Namespaces: n.namespaces, Equivalents: equivalents},
-		Namespace: wholeNamespace(n.stores), Params: found.of, Authorizer: n.may,
+		Matching:  &matching.World{Namespaces: n.namespaces, Equivalents: n.Equivalents},
+		Namespace: wholeNamespace(n.Stores), Params: found.of, Authorizer: n.Authorizer,
 	}
 }
 

@@ -53,17 +53,13 @@ func (m *policyMetrics) Checked(c admissionpolicy.Check) {
 // Conditions implements admissionpolicy.Observer. As in Kubernetes, the type is "validate" for
 // mutating policies, too.
 func (m *policyMetrics) Conditions(policy string, op admission.Operation, took time.Duration, failures int) {
-	labels := []string{policy, "policy", "validate", string(op)}
-	m.conditions.times.WithLabelValues(labels...).Observe(took.Seconds())
-	if failures > 0 {
-		m.conditions.failures.WithLabelValues(labels...).Add(float64(failures))
-	}
+	m.conditions.observe([]string{policy, "policy", "validate", string(op)}, took, failures)
 }
 
 // observed returns the world of policies with the metrics that make makes.
 func (n *needs) observed(make func(*conditionMetrics) *policyMetrics) (*admissionpolicy.World, error) {
-	m := make(n.conditions)
+	m := make(n.hooks.conditions)
 	w := *n.policies
 	w.Observe = m
-	return &w, errors.Join(n.metrics.Register(m.checks), n.metrics.Register(m.times))
+	return &w, errors.Join(n.Metrics.Register(m.checks), n.Metrics.Register(m.times))
 }

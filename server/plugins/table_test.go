@@ -78,7 +78,7 @@ func run(t *testing.T, c *Config) {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	chain, err := New(c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), Kubelets: true})
+	chain, err := New(c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), OnClose: func(func() error) {}, Kubelets: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	c := Config{Plugins: []Plugin{{Name: "Own", Make: func(registry.Stores, []byte) (admission.Plugin, error) { return &witness{name: "Other"}, nil }}}}
-	_, err := New(&c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry()})
+	_, err := New(&c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), OnClose: func(func() error) {}})
 	if want := "server: the admission plugin Own calls itself Other"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

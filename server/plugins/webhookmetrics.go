@@ -16,32 +16,11 @@ type webhookMetrics struct {
 	conditions                     *conditionMetrics
 }
 
-// conditionMetrics measure match conditions, of webhooks and of policies.
-type conditionMetrics struct {
-	times                *prometheus.HistogramVec
-	failures, exclusions *prometheus.CounterVec
-}
-
 // admissionMetric returns the name of a metric of admission.
 func admissionMetric(name string) string { return "apiserver_admission_" + name }
 
-func newConditionMetrics(reg prometheus.Registerer) (*conditionMetrics, error) {
-	labels := []string{"name", "kind", "type", "operation"}
-	count := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionMetric(name), Help: help}, labels)
-	}
-	m := &conditionMetrics{
-		times: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: admissionMetric("match_condition_evaluation_seconds"), Help: "Time that match conditions take, in seconds.",
-			Buckets: []float64{0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25},
-		}, labels),
-		failures:   count("match_condition_evaluation_errors_total", "Match conditions that had an error."),
-		exclusions: count("match_condition_exclusions_total", "Requests that match conditions have excluded."),
-	}
-	return m, errors.Join(reg.Register(m.times), reg.Register(m.failures), reg.Register(m.exclusions))
-}
-
-func newWebhookMetrics(reg prometheus.Registerer, conditions *conditionMetrics) (*webhookMetrics, error) {
+func newWebhookMetrics(reg prometheus.Registerer) (*webhookMetrics, error) {
+	conditions, err := newConditionMetrics(reg)
 	count := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: admissionMetric(name), Help: help}, labels)
 	}
@@ -57,7 +36,7 @@ func newWebhookMetrics(reg prometheus.Registerer, conditions *conditionMetrics) 
 		failOpen:   count("webhook_fail_open_count", "Writes that pass although a webhook failed.", "name", "type"),
 		conditions: conditions,
 	}
-	return m, errors.Join(reg.Register(m.times), reg.Register(m.requests), reg.Register(m.rejections), reg.Register(m.failOpen))
+	return m, errors.Join(err, reg.Register(m.times), reg.Register(m.requests), reg.Register(m.rejections), reg.Register(m.failOpen))
 }
 
 // maxCode is the largest HTTP status that labels have. A webhook chooses the status of a refusal.
@@ -94,14 +73,13 @@ func (m *webhookMetrics) called(c webhooks.Call) {
 	m.rejections.WithLabelValues(c.Webhook, step, op, why, code).Inc()
 }
 
-// judged records an evaluation of the match conditions of a webhook. Kubernetes calls the validating
-// phase by another name where it counts exclusions.
+// judged records an evaluation of the match conditions of a webhook, unless all of them matched.
+// Kubernetes calls the validating phase by another name where it counts exclusions.
 func (m *webhookMetrics) judged(j webhooks.Judgement) {
 	const kind = "webhook"
-	step, op := phase(j.Validates, "validating"), string(j.Operation)
-	m.conditions.times.WithLabelValues(j.Webhook, kind, step, op).Observe(j.Took.Seconds())
-	if j.Failures > 0 {
-		m.conditions.failures.WithLabelValues(j.Webhook, kind, step, op).Add(float64(j.Failures))
+	op := string(j.Operation)
+	if j.Failures > 0 || j.Excluded {
+		m.conditions.observe([]string{j.Webhook, kind, phase(j.Validates, "validating"), op}, j.Took, j.Failures)
 	}
 	if j.Excluded {
 		m.conditions.exclusions.WithLabelValues(j.Webhook, kind, phase(j.Validates, "validate"), op).Inc()

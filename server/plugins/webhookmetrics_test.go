@@ -14,11 +14,7 @@ import (
 // TestWebhookMetrics records one call of each outcome and looks at the counters.
 func TestWebhookMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
-	conditions, err := newConditionMetrics(reg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := newWebhookMetrics(reg, conditions)
+	m, err := newWebhookMetrics(reg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -397,7 +397,7 @@ func (w *matchWorld) request(rnd *rand.Rand) (theiradmission.Attributes, *admiss
 	}
 	switch {
 	case op == theiradmission.Connect && chance(rnd, 2):
-		object, a.Object = &corev1.PodExecOptions{}, &ourcore.PodExecOptions{}
+		object, a.Object = &corev1.PodExecOptions{}, &meta.CreateOptions{} // neither has metadata
 	case op == theiradmission.Create || op == theiradmission.Update:
 		object, a.Object = random()
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// What is behind the views with keys (mapping.go): structs, maps of Go, and objects without a Go
-// type.
+// What is behind the views with keys (mapping.go): structs, maps of Go, objects without a Go type, and
+// fields that an expression has made.
 
 // A keyed has keys.
 type keyed interface {
@@ -182,3 +182,31 @@ func (u unstructured) size() (n int) {
 	}
 	return n + len(u.of.Content)
 }
+
+// converted are fields that are converted when they are read.
+type converted struct {
+	fields map[string]ref.Val
+	to     func(ref.Val) ref.Val
+}
+
+// Converted returns a map of fields. A value is converted each time that an expression reads it.
+func Converted(fields map[string]ref.Val, to func(ref.Val) ref.Val) ref.Val {
+	return &mapping[converted]{converted{fields, to}}
+}
+
+func (c converted) find(key string) ref.Val {
+	if v, ok := c.fields[key]; ok {
+		return c.to(v)
+	}
+	return nil
+}
+
+func (c converted) keys(yield func(string) bool) {
+	for key := range c.fields {
+		if !yield(key) {
+			return
+		}
+	}
+}
+
+func (c converted) size() int { return len(c.fields) }

@@ -88,6 +88,13 @@ func (m *mapping[K]) Equal(other ref.Val) ref.Val {
 	return types.True
 }
 
+// IsMade reports whether an expression has made the value, which may then hold another one many
+// times. Package cel asks.
+func (m *mapping[K]) IsMade() bool {
+	_, ok := any(m.of).(converted)
+	return ok
+}
+
 // Type implements ref.Val.
 func (m *mapping[K]) Type() ref.Type { return types.MapType }
 

@@ -12,6 +12,12 @@ import (
 // treeable is implemented by views.
 type treeable interface{ tree() any }
 
+// IsView reports whether a value is a view.
+func IsView(v ref.Val) bool {
+	_, ok := v.(treeable)
+	return ok
+}
+
 // Tree returns the tree of JSON that a view shows. It reports false for a value that is no view.
 func Tree(v ref.Val) (any, bool) {
 	if view, ok := v.(treeable); ok {

@@ -31,23 +31,38 @@ func (m *made) Type() ref.Type { return m.typ }
 // same way: the number 1 is not the number 1.0.
 func (m *made) Equal(other ref.Val) ref.Val {
 	with, ok := other.(*made)
-	if !ok || m.typ.TypeName() != with.typ.TypeName() || len(m.fields) != len(with.fields) {
-		return types.False
-	}
-	for name, v := range m.fields {
-		if theirs, found := with.fields[name]; !found || !reflect.DeepEqual(plain(v), plain(theirs)) {
-			return types.False
-		}
-	}
-	return types.True
+	return types.Bool(ok && m.same(with, map[[2]*made]bool{}))
 }
 
-// plain returns the value as DeepEqual can compare it: views of equal objects are not equal.
-func plain(v ref.Val) any {
-	if tree, ok := objects.Tree(v); ok {
-		return tree
+// same implements Equal. seen are the pairs that were compared already: an object may hold another
+// one many times.
+func (m *made) same(with *made, seen map[[2]*made]bool) bool {
+	pair := [2]*made{m, with}
+	if m == with || seen[pair] {
+		return true
 	}
-	return v
+	seen[pair] = true
+	if m.typ.TypeName() != with.typ.TypeName() || len(m.fields) != len(with.fields) {
+		return false
+	}
+	for name, v := range m.fields {
+		theirs, found := with.fields[name]
+		if !found || !sameMember(v, theirs, seen) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameMember(v, theirs ref.Val, seen map[[2]*made]bool) bool {
+	if inner, ok := v.(*made); ok {
+		with, ok := theirs.(*made)
+		return ok && inner.same(with, seen)
+	}
+	if objects.IsView(v) {
+		return objects.IsView(theirs) && types.Equal(v, theirs) == types.True
+	}
+	return reflect.DeepEqual(v, theirs)
 }
 
 // ConvertToType implements ref.Val.
@@ -63,6 +78,22 @@ func (m *made) ConvertToType(to ref.Type) ref.Val {
 
 // ConvertToNative implements ref.Val.
 func (m *made) ConvertToNative(to reflect.Type) (any, error) {
+	if to != reflect.TypeFor[*structpb.Value]() {
+		return nil, fmt.Errorf("unable to convert to %v", to)
+	}
+	tree, err := m.tree()
+	if err != nil {
+		return nil, err
+	}
+	s, err := structpb.NewStruct(tree)
+	if err != nil {
+		return nil, err
+	}
+	return structpb.NewStructValue(s), nil // Kubernetes returns s, and panics for a list of such objects
+}
+
+// tree returns the object as a tree.
+func (m *made) tree() (map[string]any, error) {
 	tree := make(map[string]any, len(m.fields))
 	for name, v := range m.fields {
 		held, err := member(v)
@@ -71,26 +102,38 @@ func (m *made) ConvertToNative(to reflect.Type) (any, error) {
 		}
 		tree[name] = held
 	}
-	switch to {
-	case reflect.TypeFor[map[string]any]():
-		return tree, nil
-	case reflect.TypeFor[*structpb.Value]():
-		s, err := structpb.NewStruct(tree)
-		if err != nil {
-			return nil, err
-		}
-		return structpb.NewStructValue(s), nil // Kubernetes returns s, and panics for a list of such objects
-	}
-	return nil, fmt.Errorf("unable to convert to %v", to)
+	return tree, nil
 }
 
-// Value implements ref.Val. It is a map[string]any, or an error value.
-func (m *made) Value() any {
-	tree, err := m.ConvertToNative(reflect.TypeFor[map[string]any]())
-	if err != nil {
-		return types.WrapErr(err)
+// Value implements ref.Val. It is the object itself, because a tree may be much larger.
+func (m *made) Value() any { return m }
+
+// isSet implements has(Object{...}.name).
+func isSet(target any, name string) bool {
+	m, ok := target.(*made)
+	return ok && m.fields[name] != nil
+}
+
+// fieldOf implements Object{...}.name. Kubernetes converts the object to a map before that, so that
+// an object in a field is a map.
+func fieldOf(target any, name string) (any, error) {
+	m, ok := target.(*made)
+	if !ok {
+		return nil, fmt.Errorf("cannot get field %q", name)
 	}
-	return tree
+	v := m.fields[name]
+	if v == nil {
+		return nil, nil
+	}
+	return asMap(v), nil
+}
+
+// asMap returns an object as a map, and any other value as it is.
+func asMap(v ref.Val) ref.Val {
+	if m, ok := v.(*made); ok {
+		return objects.Converted(m.fields, asMap)
+	}
+	return v
 }
 
 // member returns the value of a field as part of a tree.
@@ -116,15 +159,86 @@ func member(v ref.Val) (any, error) {
 	return native(v), nil
 }
 
-// native returns the Go value of v.
+// native returns the Go value of v. null, which an expression gives itself, is a structpb.NullValue,
+// that is not in a tree of JSON: Kubernetes refuses such objects when it merges them.
 func native(v ref.Val) any {
 	if tree, ok := objects.Tree(v); ok {
 		return tree
 	}
-	if v == types.NullValue {
-		return nil
+	if m, ok := v.(*made); ok {
+		tree, err := m.tree()
+		if err != nil {
+			return types.WrapErr(err)
+		}
+		return tree
 	}
 	return v.Value()
+}
+
+// goType returns the Go type of a value as Kubernetes knows it.
+func goType(v ref.Val) string {
+	if _, itself := v.Value().(ref.Val); itself {
+		switch v.(type) {
+		case traits.Lister:
+			return "[]interface {}"
+		case traits.Mapper, *made:
+			return "map[string]interface {}"
+		}
+	}
+	return fmt.Sprintf("%T", v.Value())
+}
+
+// maxMade bounds the values that leave expressions, in elements. An expression can put a list into a
+// list twice, that list into another one twice, and so on.
+const maxMade = 1 << 20
+
+var errTooLarge = errors.New("the value of the expression is too large")
+
+// fits returns errTooLarge for a value that has more than maxMade elements when it is written out.
+func fits(v ref.Val) error {
+	left := maxMade
+	if count(v, &left); left < 0 {
+		return errTooLarge
+	}
+	return nil
+}
+
+// count subtracts the number of elements of v from left. It ends soon after left is negative. 16
+// bytes of a string count as an element.
+func count(v ref.Val, left *int) {
+	if *left--; *left < 0 {
+		return
+	}
+	switch v := v.(type) {
+	case types.String:
+		*left -= len(v) / 16
+	case *types.Optional:
+		if v.HasValue() {
+			count(v.GetValue(), left)
+		}
+	case *made:
+		for name, f := range v.fields {
+			*left -= len(name) / 16
+			count(f, left)
+		}
+	case *operation:
+		*left -= (len(v.op) + len(v.path) + len(v.from)) / 16
+		if v.value != nil {
+			count(v.value, left)
+		}
+	case traits.Lister:
+		for it := v.Iterator(); *left >= 0 && it.HasNext() == types.True; {
+			count(it.Next(), left)
+		}
+	case traits.Mapper:
+		for it := v.Iterator(); *left >= 0 && it.HasNext() == types.True; {
+			key := it.Next()
+			count(key, left)
+			if held, found := v.Find(key); found {
+				count(held, left)
+			}
+		}
+	}
 }
 
 // checkNames returns an error for each object inside v whose type is not named after its place, as
@@ -177,7 +291,7 @@ func newOperation(fields map[string]ref.Val) ref.Val {
 		}
 		text, ok := v.Value().(string)
 		if !ok {
-			return types.NewErr("unexpected type %T for JSONPatchType '%s' field", v.Value(), name)
+			return types.NewErr("unexpected type %s for JSONPatchType '%s' field", goType(v), name)
 		}
 		*o.text(name) = text
 	}

@@ -42,7 +42,11 @@ func (m *Mutation) evaluate(ctx context.Context, in *Inputs) (ref.Val, error) {
 	if err := m.set.evaluate(ctx, in, &budget, result[:]); err != nil {
 		return nil, err
 	}
-	return result[0].Value, result[0].Err
+	v, err := result[0].Value, result[0].Err
+	if err == nil {
+		err = fits(v)
+	}
+	return v, err
 }
 
 // Apply runs an expression of ApplyConfiguration. It returns the object to apply as a tree of JSON,
@@ -60,8 +64,8 @@ func (m *Mutation) Apply(ctx context.Context, in *Inputs) (map[string]any, error
 	if err := object.misnamed(); err != nil {
 		return nil, err
 	}
-	tree, ok := object.Value().(map[string]any)
-	if !ok {
+	tree, err := object.tree()
+	if err != nil {
 		return nil, fmt.Errorf("invalid return type: %T", v)
 	}
 	return tree, nil

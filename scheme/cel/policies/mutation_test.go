@@ -1,9 +1,12 @@
 package policies_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/coracle-project/coracle/scheme/cel/policies"
 )
@@ -18,13 +21,12 @@ func TestApply(t *testing.T) {
 		{text: "Object{}", want: map[string]any{}},
 		{
 			text: "Object{metadata: Object.metadata{labels: {'a': object.metadata.name}}, spec: Object.spec{" +
-				"containers: [Object.spec.containers{name: 'b', n: 1}], more: object.spec.containers, none: null, ?left: optional.none()}}",
+				"containers: [Object.spec.containers{name: 'b', n: 1}], more: object.spec.containers, ?left: optional.none()}}",
 			want: map[string]any{
 				"metadata": map[string]any{"labels": map[string]any{"a": "web"}},
 				"spec": map[string]any{
 					"containers": []any{map[string]any{"name": "b", "n": int64(1)}},
 					"more":       []any{map[string]any{"name": "main", "image": "example.com/web:1", "resources": map[string]any{}}},
-					"none":       nil,
 				},
 			},
 		},
@@ -35,6 +37,8 @@ func TestApply(t *testing.T) {
 			err: `type mismatch: unexpected type name "Object.status", expected "Object.spec", which matches field name path from root Object type`},
 		{text: "Object{spec: [Object{}]}", err: `type mismatch: unexpected type name "Object", expected "Object.spec"`},
 		{text: "Object{spec: {1: 2}}", err: "invalid return type: *policies.made"},
+		{text: "Object{a: null}", want: map[string]any{"a": structpb.NullValue_NULL_VALUE}},
+		{text: "Object{a: Object.a{b: Object.a.b{c: 1}}}.a == {'b': {'c': 1}} ? Object{} : Object{a: 1}", want: map[string]any{}},
 		{text: "Object.spec{}", err: "must evaluate to Object but got Object.spec"},
 		{text: "Object{spec: object.nothing}", err: "expression 'Object{spec: object.nothing}' resulted in error: no such key: nothing"},
 	} {
@@ -90,5 +94,34 @@ func checkText(t *testing.T, err error, want string) {
 	t.Helper()
 	if (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got error %v, want %q", err, want)
+	}
+}
+
+// TestHostileMutations: objects that hold the same object many times are refused, and soon. Each
+// variable holds the one before twice.
+func TestHostileMutations(t *testing.T) {
+	s := policies.WithVariables(t.Context())
+	uses := policies.Uses{Patches: true}
+	s.Variable("o0", "Object.a{a: object, b: object}", uses)
+	s.Variable("l0", "dyn([object])", uses)
+	for i := range 60 {
+		s.Variable(fmt.Sprint("o", i+1), fmt.Sprintf("Object.a{a: variables.o%d, b: variables.o%[1]d}", i), uses)
+		s.Variable(fmt.Sprint("l", i+1), fmt.Sprintf("dyn([variables.l%d, variables.l%[1]d])", i), uses)
+	}
+	for _, text := range []string{"variables.o60", "[variables.o60]", "variables.l60", "{'a': variables.l60}"} {
+		_, err := s.ApplyConfiguration("Object{a: "+text+"}", uses).Apply(t.Context(), inputs())
+		checkText(t, err, "the value of the expression is too large")
+		_, err = s.JSONPatch("[JSONPatch{op: 'add', path: '/a', value: "+text+"}]", uses).Patch(t.Context(), inputs())
+		checkText(t, err, "the value of the expression is too large")
+	}
+	for _, text := range []string{
+		"Object{?a: Object{a: variables.o60}.a == Object{a: variables.o59}.a ? optional.of(1) : optional.none()}",
+		"Object{a: variables.o60} == Object{a: Object.a{a: variables.o59, b: variables.o59}} ? Object{} : Object{a: 1}",
+		"Object{a: variables.o60}.a == Object{a: variables.o60}.a ? Object{} : Object{a: 1}",
+		"has(Object{a: variables.o60}.a) ? Object{} : Object{a: 1}",
+	} {
+		if _, err := s.ApplyConfiguration(text, uses).Apply(t.Context(), inputs()); err != nil && !strings.Contains(err.Error(), "cost limit") {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }

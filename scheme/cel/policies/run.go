@@ -123,7 +123,7 @@ type activation struct {
 	spent cel.Budget
 	// depth is the number of variables that are being evaluated, each for the one before.
 	depth int
-	view objects.View
+	view  objects.View
 	// namespace is the value of namespaceObject, once it has been read.
 	namespace *corev1.Namespace
 }

@@ -1,7 +1,6 @@
 package policies
 
 import (
-	"fmt"
 	"strings"
 
 	celgo "github.com/google/cel-go/cel"
@@ -94,18 +93,9 @@ func (p patches) FindStructFieldType(name, field string) (*types.FieldType, bool
 	switch {
 	case isObject(name):
 		return &types.FieldType{
-			Type: types.DynType,
-			IsSet: func(target any) bool {
-				fields, _ := target.(map[string]any)
-				_, set := fields[field]
-				return set
-			},
-			GetFrom: func(target any) (any, error) {
-				if fields, ok := target.(map[string]any); ok {
-					return fields[field], nil
-				}
-				return nil, fmt.Errorf("cannot get field %q", field)
-			},
+			Type:    types.DynType,
+			IsSet:   func(target any) bool { return isSet(target, field) },
+			GetFrom: func(target any) (any, error) { return fieldOf(target, field) },
 		}, true
 	case name != JSONPatchType.TypeName():
 		return p.Provider.FindStructFieldType(name, field)

@@ -16,8 +16,8 @@ import (
 // This file finds kinds in discovery, and their schemas in the OpenAPI documents of version 3, as
 // any client can: so it also finds those of servers behind this one.
 
-// served are the kinds that a server serves at one moment. It belongs to one call of Reconcile.
-type served struct {
+// Served are the kinds that a server serves at one moment. It belongs to one goroutine.
+type Served struct {
 	ctx       context.Context
 	c         *client.Client
 	resources []resource
@@ -35,9 +35,10 @@ type resource struct {
 // discoveryType asks for all resources in one document.
 const discoveryType = codec.JSONType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// newServed reads what the server serves.
-func newServed(ctx context.Context, c *client.Client) (*served, error) {
-	s := &served{ctx: ctx, c: c, documents: map[meta.GroupVersion]*document{}}
+// NewServed returns what the server of a client serves now. Schemas are read when they are needed,
+// until ctx ends.
+func NewServed(ctx context.Context, c *client.Client) (*Served, error) {
+	s := &Served{ctx: ctx, c: c, documents: map[meta.GroupVersion]*document{}}
 	for _, path := range []string{"/api", "/apis"} {
 		data, err := c.Document(ctx, path, discoveryType)
 		if err != nil {
@@ -55,7 +56,7 @@ func newServed(ctx context.Context, c *client.Client) (*served, error) {
 }
 
 // add adds the resources of a group.
-func (s *served) add(g *apidiscoveryv2.APIGroupDiscovery) {
+func (s *Served) add(g *apidiscoveryv2.APIGroupDiscovery) {
 	for _, v := range g.Versions {
 		gv := meta.GroupVersion{Group: g.Name, Version: v.Version}
 		for _, r := range v.Resources {
@@ -73,11 +74,12 @@ func (s *served) add(g *apidiscoveryv2.APIGroupDiscovery) {
 
 // KindsOf returns the kinds of a resource. As in Kubernetes' controller, the name may be singular
 // and in capital letters, and the group "" stands for every group.
-func (s *served) KindsOf(gvr meta.GroupVersionResource) (kinds []meta.GroupVersionKind) {
+func (s *Served) KindsOf(gvr meta.GroupVersionResource) (kinds []meta.GroupVersionKind) {
 	name := strings.ToLower(gvr.Resource)
 	for i := range s.resources {
 		r := &s.resources[i]
-		if r.Version == gvr.Version && (r.Group == gvr.Group || gvr.Group == "") && (r.Resource == name || r.singular == name) {
+		named := r.Resource == name || r.singular == name
+		if named && r.Version == gvr.Version && (r.Group == gvr.Group || gvr.Group == "") {
 			kinds = append(kinds, r.GroupVersion().WithKind(r.kind))
 		}
 	}
@@ -85,7 +87,7 @@ func (s *served) KindsOf(gvr meta.GroupVersionResource) (kinds []meta.GroupVersi
 }
 
 // Schema returns the schema of a kind from the document of its group version.
-func (s *served) Schema(gvk meta.GroupVersionKind) (*schema.Schema, bool) {
+func (s *Served) Schema(gvk meta.GroupVersionKind) (*schema.Schema, bool) {
 	gv := gvk.GroupVersion()
 	d, read := s.documents[gv]
 	if !read {
@@ -100,7 +102,7 @@ func (s *served) Schema(gvk meta.GroupVersionKind) (*schema.Schema, bool) {
 
 // document reads the document of a group version. It returns nil if there is none. If there is no
 // answer, it sets s.err.
-func (s *served) document(gv meta.GroupVersion) *document {
+func (s *Served) document(gv meta.GroupVersion) *document {
 	path := "/openapi/v3/apis/" + gv.String()
 	if gv.Group == "" {
 		path = "/openapi/v3/api/" + gv.Version

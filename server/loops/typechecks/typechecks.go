@@ -62,7 +62,7 @@ func (l *Loop) reconcile(ctx context.Context, name controller.Name) (time.Durati
 	if err != nil || policy.Generation <= policy.Status.ObservedGeneration {
 		return 0, controller.IgnoreNotFound(err)
 	}
-	kinds, err := newServed(ctx, l.Client)
+	kinds, err := NewServed(ctx, l.Client)
 	if err != nil {
 		return 0, err
 	}
