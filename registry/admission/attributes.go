@@ -48,7 +48,8 @@ type Attributes struct {
 	// Type is the kind of Object and Old.
 	Type kind.Kind
 
-	// warn and the annotate functions are those of the request; if one is nil, its texts are dropped.
+	// warn and the annotate functions are those of the request; if one is nil, its texts are
+	// dropped.
 	warn                      func(text string)
 	annotate, annotateRequest func(key, value string)
 	again                     bool           // a mutator has asked for a second run of all

@@ -45,7 +45,8 @@ func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	return out, m.Step(len(out))
 }
 
-// Length returns the number of operations of a JSON patch. The error is an *Error of kind Malformed.
+// Length returns the number of operations of a JSON patch. The error is an *Error of kind
+// Malformed.
 func Length(patch []byte) (int, error) {
 	_, n, err := operations(patch)
 	return n, err
@@ -293,9 +294,8 @@ func because(err error, parts ...string) error {
 	return err
 }
 
-// find returns the target that a JSON pointer names. what and quote stand before and after the path in
-// the message if there is none. Like kube-apiserver it ignores text before the
-// first slash.
+// find returns the target that a JSON pointer names. what and quote stand before and after the path
+// in the message if there is none. Like kube-apiserver it ignores text before the first slash.
 func (e *editor) find(what, path, quote string) (at target, err error) {
 	at.in = e.root
 	_, rest, ok := strings.Cut(path, "/")

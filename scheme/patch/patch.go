@@ -74,8 +74,8 @@ const (
 	// Unmergeable: a strategic merge failed on the contents of the patch. 422 with the message
 	// (kube-apiserver: 500).
 	Unmergeable
-	// Untrue: a test operation of a JSON patch found another value. A client gets the same answer as
-	// for Inapplicable.
+	// Untrue: a test operation of a JSON patch found another value. A client gets the same answer
+	// as for Inapplicable.
 	Untrue
 )
 

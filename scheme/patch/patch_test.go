@@ -120,8 +120,8 @@ func checked(merge merging, check checking) merging {
 	}
 }
 
-// refuses reports whether err says that a patch does not fit an object, or that a test operation has
-// failed.
+// refuses reports whether err says that a patch does not fit an object, or that a test operation
+// has failed.
 func refuses(err error) bool { return kindOf(err) == Inapplicable || kindOf(err) == Untrue }
 
 // kindOf returns the kind of an error of this package, 0 for others.

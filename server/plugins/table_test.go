@@ -202,7 +202,6 @@ func TestMistakes(t *testing.T) {
 		`admission plugin "Own": Make is nil`:                                                                          {Plugins: []Plugin{{Name: "Own"}}},
 		`admission plugin "Own": it is placed before a plugin and after another`:                                       {Plugins: own("Own", "Priority", "Priority")},
 		`admission plugin "Own": it is placed next to "Nope", which is neither in the table nor an earlier own plugin`: {Plugins: own("Own", "Nope", "")},
-		`the admission plugin ValidatingAdmissionWebhook cannot be enabled: it is not here`:                            {Enable: []string{"ValidatingAdmissionWebhook"}},
 	} {
 		if err := c.Validate(); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

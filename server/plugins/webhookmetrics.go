@@ -26,7 +26,8 @@ func newWebhookMetrics(reg prometheus.Registerer) (*webhookMetrics, error) {
 	}
 	m := &webhookMetrics{
 		times: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: admissionMetric("webhook_admission_duration_seconds"), Help: "Time that a webhook takes about a write, in seconds.",
+			Name:    admissionMetric("webhook_admission_duration_seconds"),
+			Help:    "Time that a webhook takes about a write, in seconds.",
 			Buckets: []float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25},
 		}, []string{"name", "type", "operation", "rejected"}),
 		requests: count("webhook_request_total", "Calls of a webhook, by the HTTP status of the outcome.",
@@ -36,7 +37,8 @@ func newWebhookMetrics(reg prometheus.Registerer) (*webhookMetrics, error) {
 		failOpen:   count("webhook_fail_open_count", "Writes that pass although a webhook failed.", "name", "type"),
 		conditions: conditions,
 	}
-	return m, errors.Join(err, reg.Register(m.times), reg.Register(m.requests), reg.Register(m.rejections), reg.Register(m.failOpen))
+	return m, errors.Join(err,
+		reg.Register(m.times), reg.Register(m.requests), reg.Register(m.rejections), reg.Register(m.failOpen))
 }
 
 // maxCode is the largest HTTP status that labels have. A webhook chooses the status of a refusal.

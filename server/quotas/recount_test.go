@@ -316,8 +316,8 @@ func TestPodUpdates(t *testing.T) {
 	})
 }
 
-// TestNewLimits: a write that has seen a quota without its limits is not charged, and not held up by
-// the fence. A second recount counts it.
+// TestNewLimits: a write that has seen a quota without its limits is not charged, and not held up
+// by the fence. A second recount counts it.
 func TestNewLimits(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")

@@ -3,8 +3,8 @@
 //
 // Words. A policy has expressions, and says which requests it is for. It has no effect without a
 // binding, which may restrict it to fewer requests and names its params: objects that the
-// expressions can read. A hook is a policy with its bindings. A decision is what one validation of a
-// policy says about a request.
+// expressions can read. A hook is a policy with its bindings. A decision is what one validation of
+// a policy says about a request.
 //
 // Laws:
 //   - Decisions, messages, reasons, annotations and mutations are those of kube-apiserver 1.36.

@@ -82,7 +82,8 @@ func newRule[R any](
 	name string, failures *v1.FailurePolicyType, params *v1.ParamKind, match *v1.MatchResources, compile func() R,
 ) *rule[R] {
 	r := &rule[R]{
-		name: name, ignore: ignores(failures), params: params, matcher: matcherOf(match), compiled: sync.OnceValue(compile),
+		name: name, ignore: ignores(failures), params: params, matcher: matcherOf(match),
+		compiled: sync.OnceValue(compile),
 	}
 	if params != nil {
 		gv, _ := meta.ParseGroupVersion(params.APIVersion) // a malformed one is that of no resource

@@ -225,7 +225,9 @@ func (m *mutating) dispatch(ctx context.Context) error {
 
 // call evaluates a policy. It reports whether the policy was for the request. The error refuses the
 // request whatever the failure policies say.
-func (m *mutating) call(ctx context.Context, c *call, state *state, namespace *corev1.Namespace) (called bool, err error) {
+func (m *mutating) call(
+	ctx context.Context, c *call, state *state, namespace *corev1.Namespace,
+) (called bool, err error) {
 	policy := c.rule.compiled()
 	in := m.inputs(c.view, c.param, namespace)
 	match := m.conditions(ctx, c.rule.name, policy.conditions, c.view, in)

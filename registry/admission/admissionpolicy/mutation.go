@@ -28,7 +28,8 @@ type mutations struct {
 	reinvoked  bool // its reinvocationPolicy is IfNeeded
 }
 
-// mutation is a compiled mutation: apply is set for an ApplyConfiguration, and patch for a JSONPatch.
+// mutation is a compiled mutation: apply is set for an ApplyConfiguration, and patch for a
+// JSONPatch.
 type mutation struct{ apply, patch *policies.Mutation }
 
 // compileMutations compiles a policy.

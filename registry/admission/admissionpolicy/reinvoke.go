@@ -37,7 +37,8 @@ func stateOf(a *admission.Attributes) *state {
 		s = &state{}
 		a.Keep(mutatingName, s)
 	}
-	if a.Reinvoked && len(s.called) > 0 && (a.Object == nil || s.output == nil || !scheme.EqualObjects(s.output, a.Object)) {
+	if a.Reinvoked && len(s.called) > 0 &&
+		(a.Object == nil || s.output == nil || !scheme.EqualObjects(s.output, a.Object)) {
 		s.changed() // by a plugin after this one
 	}
 	return s

@@ -189,7 +189,8 @@ func (v *validating) binding(
 // evaluate evaluates a policy with each of its params, and does what the binding says about the
 // decisions.
 func (v *validating) evaluate(
-	ctx context.Context, h *hook[*validation], b *binding, shown *view, params []meta.Typed, namespace *corev1.Namespace,
+	ctx context.Context, h *hook[*validation], b *binding, shown *view, params []meta.Typed,
+	namespace *corev1.Namespace,
 	found *annotations,
 ) {
 	for _, param := range params {
@@ -230,7 +231,9 @@ func (v *validating) act(policy string, b *binding, index int, d *decision) {
 
 func (v *validating) checked(policy string, b *binding, action Action, d *decision) {
 	if v.Observe != nil {
-		v.Observe.Checked(Check{Policy: policy, Binding: b.name, Action: action, Failure: failureOf(d.message), Took: d.took})
+		v.Observe.Checked(Check{
+			Policy: policy, Binding: b.name, Action: action, Failure: failureOf(d.message), Took: d.took,
+		})
 	}
 }
 

@@ -168,7 +168,9 @@ func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 			h.timeout = time.Duration(*s.timeout) * time.Second
 		}
 		if len(s.conditions) > 0 {
-			h.conditions = sync.OnceValue(func() *policies.Conditions { return compileConditions(s.conditions, h.failsOpen) })
+			h.conditions = sync.OnceValue(func() *policies.Conditions {
+				return compileConditions(s.conditions, h.failsOpen)
+			})
 		}
 		var release func()
 		h.client, release, h.clientErr = c.clients.Open(webhookOf(s.client))

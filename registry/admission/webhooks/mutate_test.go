@@ -76,8 +76,8 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// TestOrder: mutating hooks run by configuration and place, each sees what the hooks before it made,
-// and annotations tell of them.
+// TestOrder: mutating hooks run by configuration and place, each sees what the hooks before it
+// made, and annotations tell of them.
 func TestOrder(t *testing.T) {
 	k := newKit(t)
 	for _, name := range []string{"one", "two", "three"} {
@@ -128,8 +128,8 @@ func (f doing) Mutate(_ context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// TestReinvocation: hooks that want it run a second time if the object changes after them, by a hook
-// or by another plugin.
+// TestReinvocation: hooks that want it run a second time if the object changes after them, by a
+// hook or by another plugin.
 func TestReinvocation(t *testing.T) {
 	set := func(letter string) admission.Mutator {
 		return doing(func(a *admission.Attributes) { a.Object.(*corev1.ConfigMap).Data["other"] = letter })

@@ -42,7 +42,8 @@ func (m *mutation) patch(ctx context.Context, h place, answer *AdmissionResponse
 		return false, internalOrEnd(ctx, err)
 	}
 	if decoded.GVK.GroupKind() != m.view.gvk.GroupKind() {
-		return false, meta.NewInternalError(fmt.Errorf("converting (%v) to (%v): unknown conversion", decoded.GVK, m.view.gvk))
+		err := fmt.Errorf("converting (%v) to (%v): unknown conversion", decoded.GVK, m.view.gvk)
+		return false, meta.NewInternalError(err)
 	}
 	changed = !scheme.EqualObjects(m.view.obj, decoded.Object)
 	m.annotatePatch(h, answer.Patch)

@@ -22,7 +22,8 @@ const (
 	reviewBeta  = "v1beta1" // the same fields, but of the answer less is checked
 )
 
-// reviewVersion returns the first version of AdmissionReview in a list that the server knows, or "".
+// reviewVersion returns the first version of AdmissionReview in a list that the server knows, or
+// "".
 func reviewVersion(list []string) string {
 	if i := slices.IndexFunc(list, func(v string) bool { return v == reviewV1 || v == reviewBeta }); i >= 0 {
 		return list[i]

@@ -23,8 +23,8 @@ func NewValidating(source Source, means Means) *Validating {
 // Name is the plugin's name.
 func (*Validating) Name() string { return "ValidatingAdmissionWebhook" }
 
-// validatingAnnotation is the prefix of audit annotations about hooks that failed. The rest of a key
-// is round_0_index_M: the place of the hook among those that were called, from 0.
+// validatingAnnotation is the prefix of audit annotations about hooks that failed. The rest of a
+// key is round_0_index_M: the place of the hook among those that were called, from 0.
 const validatingAnnotation = openAnnotation + "validating.webhook.admission.k8s.io/"
 
 // Validate asks all hooks that want the write, at the same time. If several refuse the write, the

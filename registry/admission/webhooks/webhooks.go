@@ -1,6 +1,6 @@
-// Package webhooks has the plugins MutatingAdmissionWebhook and ValidatingAdmissionWebhook. They ask
-// other programs, the webhooks of operators, whether a write may pass, and let mutating webhooks
-// change its object.
+// Package webhooks has the plugins MutatingAdmissionWebhook and ValidatingAdmissionWebhook. They
+// ask other programs, the webhooks of operators, whether a write may pass, and let mutating
+// webhooks change its object.
 //
 // Words. A configuration is an object with a list of webhooks. A hook is one of these webhooks,
 // compiled. A review is the AdmissionReview that a hook gets, and its answer is the one that it
@@ -12,8 +12,8 @@
 //   - Which hooks are called in which order, the reviews, the effects of answers and all texts of
 //     errors are those of kube-apiserver 1.36. Mutating hooks run one after the other, by the names
 //     of their configurations and by their places in them. Validating hooks run at the same time.
-//   - A hook is not trusted. Its answer is bounded in size and comes in time or not at all, its patch
-//     is bounded in work, and no answer makes this package panic.
+//   - A hook is not trusted. Its answer is bounded in size and comes in time or not at all, its
+//     patch is bounded in work, and no answer makes this package panic.
 //   - A write that no hook wants allocates nothing here.
 //   - Hooks with equal client configurations share a client. Its connections close when no
 //     configuration names it any longer.
