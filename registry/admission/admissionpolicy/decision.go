@@ -136,7 +136,8 @@ func (v *validation) decide(
 ) []decision {
 	var messages []policies.Result
 	var err error
-	if budget < v.messagesCost || slices.ContainsFunc(results, func(r policies.Result) bool { return r.Value == types.False }) {
+	isFalse := func(r policies.Result) bool { return r.Value == types.False }
+	if budget < v.messagesCost || slices.ContainsFunc(results, isFalse) {
 		messages, err = v.messages.Evaluate(ctx, in, &budget)
 	}
 	decisions := make([]decision, len(results))
