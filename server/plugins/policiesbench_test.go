@@ -23,8 +23,8 @@ const (
 		`"Object{metadata: Object.metadata{labels: {'team': 'a'}}}"}}]`
 )
 
-// policyOf returns a policy of a sort ("Validating") for a resource of a group.
-func policyOf(sort, name, group, resource, spec string) string {
+// policyOf returns a policy for a resource of a group. spec are its other fields.
+func policyOf(name, group, resource, spec string) string {
 	return fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[%q],"apiVersions":["v1"],`+
 		`"operations":["CREATE"],"resources":[%q]}]},%s}}`, name, group, resource, spec)
 }
@@ -39,11 +39,11 @@ func bindingOf(name, more string) string {
 func BenchmarkPolicies(b *testing.B) {
 	const registration = "/apis/admissionregistration.k8s.io/v1/"
 	validating := func(p *inProcess, name, group, resource string) {
-		p.must("POST", registration+"validatingadmissionpolicies", policyOf("Validating", name, group, resource, benchValidations))
+		p.must("POST", registration+"validatingadmissionpolicies", policyOf(name, group, resource, benchValidations))
 		p.must("POST", registration+"validatingadmissionpolicybindings", bindingOf(name, `,"validationActions":["Deny"]`))
 	}
 	mutating := func(p *inProcess, name, group, resource string) {
-		p.must("POST", registration+"mutatingadmissionpolicies", policyOf("Mutating", name, group, resource, benchMutations))
+		p.must("POST", registration+"mutatingadmissionpolicies", policyOf(name, group, resource, benchMutations))
 		p.must("POST", registration+"mutatingadmissionpolicybindings", bindingOf(name, ""))
 	}
 	for _, bm := range []struct {
