@@ -60,8 +60,8 @@ type Info struct {
 	// Warnings are sent as Warning headers, in this order. Only Warn adds to them.
 	Warnings     []string
 	warningState *warningState // the state of Warn; nil until the first warning
-	// Annotations are added to the audit record of the request. Only Annotate and AnnotateRequest add
-	// to them.
+	// Annotations are added to the audit record of the request. Only Annotate and AnnotateRequest
+	// add to them.
 	Annotations map[string]Annotation
 	// Status and Written (bytes) describe the response. Status is set when the response begins;
 	// Written grows with each write.
