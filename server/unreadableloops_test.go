@@ -130,7 +130,9 @@ func (d *damaged) resources() map[string]string {
 }
 
 // TestEveryKindUnreadable starts a server on a store that has an object of each resource which
-// cannot be read. It gets ready, its controllers work on the other objects, and the log names each
+// cannot be read. It gets ready. While policies and configurations of webhooks are among these
+// objects, it refuses writes, because it does not know what they would refuse; the objects
+// themselves can be deleted. Then controllers work on the other objects, and the log names each
 // object once.
 func TestEveryKindUnreadable(t *testing.T) {
 	t.Parallel()
@@ -149,6 +151,13 @@ func TestEveryKindUnreadable(t *testing.T) {
 	}
 	d = startOn(t, store) // it returns when the server is ready
 	d.want("GET", "/readyz", "", 200, "")
+	d.want("POST", "/api/v1/namespaces", `{"metadata":{"name":"bystander"}}`, 500, "admissionregistration.k8s.io")
+	for _, resource := range []string{
+		"mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingwebhookconfigurations",
+		"validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations",
+	} {
+		d.want("DELETE", "/apis/admissionregistration.k8s.io/v1/"+resource+"/bad"+unread, "", 200, "")
+	}
 	for _, name := range []string{"bystander", "doomed"} {
 		d.want("POST", "/api/v1/namespaces", `{"metadata":{"name":"`+name+`"}}`, 201, "")
 	}
