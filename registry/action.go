@@ -258,6 +258,7 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 		Object: hub, Options: req.Options, DryRun: req.DryRun, User: req.User,
 	}
 	a.Listen(req.Warn, req.Annotate)
+	a.ListenRequest(req.AnnotateRequest)
 	act := &Action{Namespace: req.Namespace, Name: req.Name, User: req.User, DryRun: req.DryRun, attrs: a}
 	act.Options, _ = req.Options.(*meta.CreateOptions)
 	fate := admission.NotStored

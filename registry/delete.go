@@ -56,7 +56,7 @@ func (s *Store) Delete(
 		}
 	}
 	s.warnOfOrphans(req, opts)
-	return s.delete(ctx, req, opts)
+	return s.delete(ctx, req, opts, req.Name)
 }
 
 // warnOfOrphans sends the strategy's OrphanWarning to a client that sent no propagation policy.
@@ -68,23 +68,25 @@ func (s *Store) warnOfOrphans(req *request.Write, opts *meta.DeleteOptions) {
 }
 
 // delete is Delete without the checks of Permanent and the warning, which a collection does not get
-// for each object.
+// for each object. asked is the name that the client sent, "" for a collection: admission sees it.
 func (s *Store) delete(
-	ctx context.Context, req *request.Write, opts *meta.DeleteOptions,
+	ctx context.Context, req *request.Write, opts *meta.DeleteOptions, asked string,
 ) (*request.DeleteResult, error) {
 	key, err := s.key(req.Namespace, req.Name)
 	if err != nil {
 		return nil, err
 	}
-	res, err := s.deleteKey(ctx, key, req, opts)
+	res, err := s.deleteKey(ctx, key, req, opts, asked)
 	return res, s.apiError(err, req.Name)
 }
 
-// deleteKey deletes the object at key. Its errors are those of the store.
+// deleteKey deletes the object at key. Its errors are those of the store. asked is the name that
+// admission sees.
 func (s *Store) deleteKey(
-	ctx context.Context, key string, req *request.Write, opts *meta.DeleteOptions,
+	ctx context.Context, key string, req *request.Write, opts *meta.DeleteOptions, asked string,
 ) (*request.DeleteResult, error) {
 	d := &deletion{write: s.newWrite(req, admission.Delete), ctx: ctx, name: req.Name, key: key, asked: opts}
+	d.attrs.Name = asked
 	defer d.settle(ctx)
 	for {
 		res, err := d.run()

@@ -34,11 +34,13 @@ func (s *Store) DeleteCollection(
 			req.Warn(text)
 		}
 	}
-	if req.Annotate != nil {
-		each.Annotate = func(key, value string) {
-			telling.Lock()
-			defer telling.Unlock()
-			req.Annotate(key, value)
+	for _, annotate := range []*func(key, value string){&each.Annotate, &each.AnnotateRequest} {
+		if tell := *annotate; tell != nil {
+			*annotate = func(key, value string) {
+				telling.Lock()
+				defer telling.Unlock()
+				tell(key, value)
+			}
 		}
 	}
 	// on ends with the first error and is only asked before a deletion begins: deletions that run
@@ -62,7 +64,7 @@ func (s *Store) DeleteCollection(
 			if err := on.Err(); err != nil {
 				return err
 			}
-			if _, err := s.delete(ctx, &one, opts); err != nil && !meta.IsNotFound(err) {
+			if _, err := s.delete(ctx, &one, opts, ""); err != nil && !meta.IsNotFound(err) {
 				return err
 			}
 			return nil

@@ -67,7 +67,9 @@ func TestDeleteWorkers(t *testing.T) {
 			}
 		}
 		<-full
-		a.Warn("about " + a.Name)
+		if a.Operation == admission.Delete {
+			a.Warn("about " + a.Old.GetObjectMeta().Name)
+		}
 		return nil
 	}
 	warned := map[string]bool{}
@@ -116,7 +118,7 @@ func TestDeleteWorkersEnd(t *testing.T) {
 		k.create(named("b"))
 		refused, begun := errors.New("no"), make(chan struct{})
 		p.validate = func(ctx context.Context, a *admission.Attributes) error {
-			if a.Name == "a" {
+			if a.Old.GetObjectMeta().Name == "a" {
 				<-begun
 				return refused
 			}

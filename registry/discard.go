@@ -38,7 +38,7 @@ func (s *Store) discard(
 		if err != nil || rev == 0 {
 			return nil, s.notCorrupt(req.Name, err)
 		}
-		res, err := s.deleteKey(ctx, key, req, opts)
+		res, err := s.deleteKey(ctx, key, req, opts, req.Name)
 		if !errors.Is(err, storage.Corrupt) {
 			return res, s.apiError(err, req.Name)
 		}

@@ -93,7 +93,7 @@ type looker struct {
 	version    *kind.Version
 	apiVersion string
 	written    peekers // for objects that are complete
-	loaded     peekers // for objects that may lack defaults; they report that in Peek.Lacks
+	loaded     peekers // for objects that may lack defaults; they report that in Peek.MayNeedDefaults
 	suspect    bool    // any loaded object may be incomplete, because Complete runs and has no needs
 	jsonForm   uint32  // as stored
 	shownForm  uint32  // as shown; differs if stored objects may need defaults first (Version.Settled)

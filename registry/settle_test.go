@@ -74,7 +74,11 @@ func (l lender) Reserve(_ context.Context, a *admission.Attributes) (admission.S
 			return nil, err
 		}
 	}
-	return l.take(l.name, a.Name)
+	name := a.Name
+	if old, ok := a.Old.(*widget); ok {
+		name = old.Name // a collection is deleted without names
+	}
+	return l.take(l.name, name)
 }
 
 // broken is a store that can panic, or have something happen, before it writes.

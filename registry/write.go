@@ -94,6 +94,7 @@ func (s *Store) attributes(req *request.Write, op admission.Operation) admission
 		Options: req.Options, DryRun: req.DryRun, User: req.User,
 	}
 	a.Listen(req.Warn, req.Annotate)
+	a.ListenRequest(req.AnnotateRequest)
 	return a
 }
 

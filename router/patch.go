@@ -356,7 +356,7 @@ func patchError(err error) error {
 		return meta.NewBadRequest(e.Message)
 	case patch.TooLarge:
 		return meta.NewRequestEntityTooLarge(e.Message)
-	case patch.Inapplicable:
+	case patch.Inapplicable, patch.Untrue:
 		return &meta.StatusError{Status: meta.Status{
 			Status: meta.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: meta.StatusReasonInvalid,
 			Message: "the server rejected our request due to an error in our request", Details: &meta.StatusDetails{},

@@ -16,8 +16,8 @@ import (
 func (e *endpoint) write(r *http.Request, info *request.Info, options meta.Typed) *request.Write {
 	return &request.Write{
 		Namespace: info.Namespace, Name: info.Name, Version: e.gv.Version, User: info.User,
-		Manager: cmp.Or(managerOf(r), unknownManager), Options: options, Warn: info.Warn, Annotate: info.Annotate,
-		Rights: info.Rights,
+		Manager: cmp.Or(managerOf(r), unknownManager), Options: options, Rights: info.Rights,
+		Warn: info.Warn, Annotate: info.Annotate, AnnotateRequest: info.AnnotateRequest,
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/coracle-project/coracle/server/loops/ownership"
 	podloops "github.com/coracle-project/coracle/server/loops/pods"
 	serviceloops "github.com/coracle-project/coracle/server/loops/services"
+	"github.com/coracle-project/coracle/server/loops/typechecks"
 	volumeloops "github.com/coracle-project/coracle/server/loops/volumes"
 	"github.com/coracle-project/coracle/server/quotas"
 )
@@ -125,6 +126,11 @@ var controllerSet = []controllerEntry{
 		yields: true,
 		needs:  []meta.GroupResource{signingRequests},
 		make:   func(e controllerEnv) runner { return &csr.Cleaner{Informers: e.in, Log: e.log} },
+	},
+	{
+		name: "validatingadmissionpolicy-status-controller", yields: true,
+		needs: []meta.GroupResource{{Group: "admissionregistration.k8s.io", Resource: "validatingadmissionpolicies"}},
+		make:  func(e controllerEnv) runner { return &typechecks.Loop{Client: e.client, Log: e.log} },
 	},
 	{
 		name: "resourcequota-controller", short: "resourcequota", yields: true,

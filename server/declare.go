@@ -90,12 +90,15 @@ func (a *assembly) makeTypes() error {
 	return a.kinds.CheckRules()
 }
 
-// makePlugins makes the chain of admission plugins. The plugins ask the promise for authorization,
-// because authorizers are made later.
+// makePlugins makes the resolver of services, which all that call webhooks share, and the chain of
+// admission plugins. The plugins ask the promise for authorization, because authorizers are made
+// later.
 func (a *assembly) makePlugins() (err error) {
+	stores := generic.StoresOf(a.table)
+	a.resolve = addresses.NewResolver(stores, a.API.Aggregation.ByEndpoints)
 	a.plugins, err = plugins.New(&a.Admission, plugins.Needs{
-		Stores: generic.StoresOf(a.table), Authorizer: a.promised, Metrics: a.registry,
-		ResourceOf: a.discovery.ResourceOf, Flawed: a.metrics.flaws.webhooks, OnClose: a.ends.push,
+		Stores: stores, Authorizer: a.promised, ResourceOf: a.discovery.ResourceOf, Equivalents: stores.Equivalents,
+		Resolve: a.resolve, Flawed: a.metrics.flaws.webhooks, OnClose: a.ends.push, Metrics: a.registry,
 		Kubelets: a.access.Has(access.Node),
 	})
 	return err
@@ -122,7 +125,6 @@ func (a *assembly) makeResources() error {
 		a.resources.Backends().CloseCaches()
 		return nil
 	})
-	a.resolve = addresses.NewResolver(a.resources.Stores, a.API.Aggregation.ByEndpoints)
 	return a.registry.Register(a.resources.Collector())
 }
 
@@ -178,9 +180,6 @@ func (a *assembly) installGroups() error {
 	groups, err := choice.Apply(choice.Config{Profile: a.API.Profile, Runtime: a.API.Runtime}, a.offered, a.scheme)
 	if err != nil {
 		return err
-	}
-	if a.API.Core && a.API.Profile == "" { // a Profile leaves out what absent plugins concern
-		a.Admission.TellAbsence(groups, a.Log)
 	}
 	for i := range groups {
 		on := a.on.Core

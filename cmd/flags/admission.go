@@ -44,9 +44,9 @@ func (o *Options) finishAdmission() error {
 		return err
 	}
 	p, c := &o.admission, &o.config.Admission
-	flag, enable, disable := "enable-admission-plugins", p.enable, p.disable
+	enable, disable := p.enable, p.disable
 	if o.given("admission-control") {
-		flag, enable, disable = "admission-control", p.only, nil
+		enable, disable = p.only, nil
 		for _, plugin := range plugins.Table() {
 			if (plugin.Default || plugin.Name == "NodeRestriction") && !slices.Contains(p.only, plugin.Name) {
 				disable = append(disable, plugin.Name)
@@ -57,11 +57,7 @@ func (o *Options) finishAdmission() error {
 		if name == "AlwaysAdmit" || name == "AlwaysDeny" {
 			o.warn("admission plugin is deprecated", zap.String("plugin", name))
 		}
-		if byName[name].Here {
-			c.Enable = append(c.Enable, name)
-		} else {
-			o.reportAbsent(flag, byName[name])
-		}
+		c.Enable = append(c.Enable, name)
 	}
 	c.Disable = append(c.Disable, disable...) // applyGates may have disabled plugins before
 	c.NotReadySeconds, c.UnreachableSeconds = &p.notReady, &p.unreachable
@@ -97,15 +93,4 @@ func (o *Options) checkPlugins(byName map[string]plugins.Entry) error {
 		m.add("%v in enable-admission-plugins and disable-admission-plugins overlapped", both)
 	}
 	return m.err()
-}
-
-// reportAbsent handles a plugin that a flag enables and this server does not have. It refuses a
-// plugin that guards something. For any other it adds a line for the log.
-func (o *Options) reportAbsent(flag string, p plugins.Entry) {
-	if p.Guards {
-		o.refusals = append(o.refusals,
-			fmt.Errorf("--%s: %s is refused: this server does not have the plugin, so %s", flag, p.Name, p.Consequence))
-		return
-	}
-	o.warn("admission plugin is absent", zap.String("plugin", p.Name), zap.String("consequence", p.Consequence))
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/spf13/pflag"
 
@@ -43,13 +42,6 @@ const introduction = `# Flags
 
 This file is written by ` + "`go test ./cmd/flags -run TestDocs -update`" + ` and held against the code by the same test.
 
-**Admission plugins that are not here fail open.** These are on by default in kube-apiserver and absent here:
-%s.
-What they would refuse is accepted, and what they would change stays as it is, also under the name ` + "`kube-apiserver`" + `. One line of the
-log names them at start. A client that writes an object which only an absent plugin would obey gets a Warning header;
-[the table](#admission-plugins) has the resources. Both end for a plugin that --disable-admission-plugins names. A plugin that guards
-something is refused if the command line asks for it.
-
 ` + "`coracle kube-apiserver`" + `, or this program under the name ` + "`kube-apiserver`" + `, takes the flags of kube-apiserver %s and has their defaults;
 ` + "`coracle serve`" + ` takes the same and works without any; some more are for it alone (serve only). Values are read, and mistakes are
 worded, as kube-apiserver does. A flag is
@@ -69,7 +61,7 @@ Underscores in names count as dashes. --help and --version are there as well.
 // document returns the text of docs/flags.md.
 func document() []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, introduction, strings.Join(absentByDefault(), ", "), server.KubernetesVersion)
+	fmt.Fprintf(&b, introduction, server.KubernetesVersion)
 	inPlace := KubeAPIServer()
 	for i, s := range Serve().sections {
 		fmt.Fprintf(&b, "\n## %s\n\n| flag | default | here |\n|---|---|---|\n", s.name)
@@ -81,50 +73,6 @@ func document() []byte {
 	documentPlugins(&b)
 	documentGates(&b)
 	return b.Bytes()
-}
-
-// absentByDefault returns the admission plugins that are on by default in kube-apiserver and absent
-// here.
-func absentByDefault() (names []string) {
-	for _, p := range plugins.Table() {
-		if p.Default && !p.Here {
-			names = append(names, p.Name)
-		}
-	}
-	return names
-}
-
-// TestPluginsInDocs checks the pages that name admission plugins: lists of absent plugins are
-// complete and name no other plugin. No plugin that is here is said to have no effect.
-func TestPluginsInDocs(t *testing.T) {
-	absent := absentByDefault()
-	for _, tt := range []struct {
-		path, begin, end string
-		all, of          []string // the plugins to be named, and those that may be
-	}{
-		{"README.md", "**Some admission plugins are absent", "\n\n", absent, absent},
-		{"README.md", "These are stored and checked, and have no effect:\n\n", "\n\n", nil, absent},
-		{"README.md", "\n| admission |", "\n", absent, absent},
-		{"docs/migrating.md", "- **Admission.**", "\n- ", absent, absent},
-	} {
-		data, err := os.ReadFile("../../" + tt.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, text, found := strings.Cut(string(data), tt.begin)
-		if text, _, _ = strings.Cut(text, tt.end); !found {
-			t.Errorf("%s does not say %q", tt.path, tt.begin)
-		}
-		words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
-		for _, p := range plugins.Table() {
-			switch named := slices.Contains(words, p.Name); {
-			case named && !slices.Contains(tt.of, p.Name):
-				t.Errorf("%s: %q names %s", tt.path, tt.begin, p.Name)
-			case !named && slices.Contains(tt.all, p.Name):
-				t.Errorf("%s: %q does not name %s", tt.path, tt.begin, p.Name)
-			}
-		}
-	}
 }
 
 // defaultsOf returns a flag's default in `coracle kube-apiserver`, and in `coracle serve` if it
@@ -169,14 +117,12 @@ func documentPlugins(b *bytes.Buffer) {
 	b.WriteString(`
 ## Admission plugins
 
-Names for --enable-admission-plugins, --disable-admission-plugins and --admission-control, in the order in which plugins run. All that are
-here are on by default if they are in kube-apiserver. NodeRestriction is also on where --authorization-mode has Node.
+Names for --enable-admission-plugins, --disable-admission-plugins and --admission-control, in the order in which plugins run, and which are
+on by default, as in kube-apiserver. NodeRestriction is also on where --authorization-mode has Node.
 [admission.md](admission.md) says what each plugin does.
 
-A client that writes an object of a resource in the last column is warned that the object has no effect.
-
-| plugin | by default in kube-apiserver | here | warned of |
-|---|---|---|---|
+| plugin | by default | here |
+|---|---|---|
 `)
 	for _, p := range plugins.Table() {
 		byDefault, here := "", "yes"
@@ -186,20 +132,7 @@ A client that writes an object of a resource in the last column is warned that t
 		if p.Idle != "" {
 			here = "yes, and with nothing to do: " + p.Idle
 		}
-		if !p.Here {
-			here = "no"
-			if p.Guards {
-				here = "no, and refused if asked for"
-			}
-			if p.Consequence != "" {
-				here += ": " + p.Consequence
-			}
-		}
-		var ignored []string
-		for _, gr := range p.IgnoredResources {
-			ignored = append(ignored, gr.Resource)
-		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", p.Name, byDefault, here, strings.Join(ignored, ", "))
+		fmt.Fprintf(b, "| %s | %s | %s |\n", p.Name, byDefault, here)
 	}
 }
 

@@ -111,7 +111,7 @@ func TestValueLines(t *testing.T) {
 		{"--enable-admission-plugins=NodeRestriction,Priority", "", ""},
 		{"--enable-admission-plugins=RuntimeClass", "", ""},
 		{"--enable-admission-plugins=PodSecurity,ResourceQuota", "", ""},
-		{"--admission-control=ValidatingAdmissionWebhook", "", "--admission-control: ValidatingAdmissionWebhook is refused: this server does not have the plugin, so webhooks are not asked"},
+		{"--admission-control=ValidatingAdmissionWebhook", "", ""},
 		{"--enable-admission-plugins=AlwaysAdmit", "admission plugin is deprecated plugin=AlwaysAdmit", ""},
 		{"--disable-admission-plugins=PodSecurity,ServiceAccount", "", ""},
 		{"--feature-gates=CBORServingAndStorage=true,OpenAPIEnums=false", "feature gates have no effect gates=[CBORServingAndStorage=true OpenAPIEnums=false]", ""},

@@ -199,8 +199,8 @@ func TestBanSwitchedOff(t *testing.T) {
 	s.must("POST", beta+"/namespaces/default/flunders", flunderJSON("bad", ""))
 }
 
-// TestBanConfigured configures the plugin as docs/extending.md shows. A mistake in the file keeps the
-// server from starting.
+// TestBanConfigured configures the plugin as docs/extending.md shows. A mistake in the file keeps
+// the server from starting.
 func TestBanConfigured(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/extending.md")
 	if err != nil {

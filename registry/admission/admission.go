@@ -11,9 +11,9 @@
 // mutators in order before it validates the object. It runs all validators after that, right before
 // the write, and then all reservers. All run again for each try of an update, with the old object
 // that the try replaces. If a create is not stored because of its fence, only the reservers run
-// again. A mutator may change the object in place, or replace it. If the replacement came from
-// outside the server, all mutators run once more on it (Attributes.Replace). No plugin here does
-// that; a plugin of a program that embeds the server may, for example if it calls a webhook.
+// again. A mutator may change the object in place, or replace it. If a mutator asks for it
+// (Attributes.Reinvoke), all mutators run once more; Attributes.Replace, for objects from outside
+// the server, asks for it.
 //
 // Requests call a plugin concurrently. A plugin must not keep the objects that it sees, and must
 // not change Old. The server's own writes through a registry.View pass no plugin.
@@ -57,12 +57,12 @@ type Validator interface {
 // Chain is an ordered list of plugins. The zero Chain admits everything.
 type Chain []Plugin
 
-// Mutate runs the mutators in order and stops at the first error. If a mutator has replaced the
-// object by one from outside the server, all run a second time, so that the mutators before it see
-// the object that will be stored.
+// Mutate runs the mutators in order and stops at the first error. If a mutator has called
+// Attributes.Reinvoke, all run a second time, so that the mutators before it see the object that
+// will be stored.
 func (c Chain) Mutate(ctx context.Context, a *Attributes) error {
-	a.Reinvoked, a.replaced, a.final, a.within = false, false, false, within{}
-	if err := c.mutate(ctx, a); err != nil || !a.replaced {
+	a.Reinvoked, a.again, a.kept, a.final, a.within = false, false, nil, false, within{}
+	if err := c.mutate(ctx, a); err != nil || !a.again {
 		return err
 	}
 	a.Reinvoked = true

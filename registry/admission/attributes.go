@@ -34,7 +34,7 @@ type Attributes struct {
 	Kind        meta.GroupVersionKind
 	Subresource string
 	Namespace   string
-	Name        string // empty on create with generateName
+	Name        string // empty on create with generateName, and for the objects of a deleted collection
 	// Object is a meta.Object in the hub; nil on delete. A mutator may set another object. On
 	// connect, Object holds the client's options, such as PodExecOptions, in the version of Kind:
 	// they have no metadata, and are nil if the connect takes no options.
@@ -48,11 +48,13 @@ type Attributes struct {
 	// Type is the kind of Object and Old.
 	Type kind.Kind
 
-	// warn and annotate are functions of the request; if one is nil, its texts are dropped.
-	warn     func(text string)
-	annotate func(key, value string)
-	replaced bool // Object was replaced by one from outside the server
-	final    bool // the validators run, so Object does not change
+	// warn and the annotate functions are those of the request; if one is nil, its texts are
+	// dropped.
+	warn                      func(text string)
+	annotate, annotateRequest func(key, value string)
+	again                     bool           // a mutator has asked for a second run of all
+	kept                      map[string]any // by plugin; see Keep
+	final                     bool           // the validators run, so Object does not change
 	// The last results of ObjectIn and OldIn, which are reused only if final is set.
 	objectView, oldView view
 	within              within // the namespace as it was looked up; see Namespaces
@@ -60,9 +62,10 @@ type Attributes struct {
 	fence               *fence // of the present try; nil: none; see Fence
 }
 
-// view is an object in a version.
+// view is an object in a version of a kind.
 type view struct {
 	of      meta.Typed
+	typ     kind.Kind
 	version string
 	obj     meta.Typed
 }
@@ -87,6 +90,17 @@ func (a *Attributes) Annotate(key, value string) {
 	}
 }
 
+// ListenRequest sets the function that receives the annotations of AnnotateRequest; it may be nil.
+func (a *Attributes) ListenRequest(annotate func(key, value string)) { a.annotateRequest = annotate }
+
+// AnnotateRequest is Annotate for an annotation that shows a part of the object. Only audit records
+// with the body of the request have it (level Request and above).
+func (a *Attributes) AnnotateRequest(key, value string) {
+	if a.annotateRequest != nil {
+		a.annotateRequest(key, value)
+	}
+}
+
 // Meta returns the metadata of Object; nil if there is no object, or if it has no metadata.
 func (a *Attributes) Meta() *meta.ObjectMeta {
 	if obj, ok := a.Object.(meta.Object); ok {
@@ -99,30 +113,43 @@ func (a *Attributes) Meta() *meta.ObjectMeta {
 // be changed, and is valid until the plugin returns. ctx bounds a conversion that a webhook does.
 // The object of a connect is in the version of Kind, whatever version is asked for.
 func (a *Attributes) ObjectIn(ctx context.Context, version string) (meta.Typed, error) {
+	return a.ObjectAs(ctx, a.Type, version)
+}
+
+// ObjectAs is ObjectIn for a version of typ, which is Type or the kind of an equivalent resource in
+// another group: a kind with the same hub.
+func (a *Attributes) ObjectAs(ctx context.Context, typ kind.Kind, version string) (meta.Typed, error) {
 	if a.Operation == Connect {
 		return a.Object, nil
 	}
-	return a.in(ctx, &a.objectView, a.Object, version)
+	return a.as(ctx, &a.objectView, a.Object, typ, version)
 }
 
 // OldIn returns Old in a version of its kind, nil if there is no old object. The result must not be
 // changed, and is valid until the plugin returns.
 func (a *Attributes) OldIn(ctx context.Context, version string) (meta.Typed, error) {
-	return a.in(ctx, &a.oldView, a.Old, version)
+	return a.OldAs(ctx, a.Type, version)
 }
 
-func (a *Attributes) in(ctx context.Context, kept *view, obj meta.Typed, version string) (meta.Typed, error) {
+// OldAs is OldIn for a version of typ, as in ObjectAs.
+func (a *Attributes) OldAs(ctx context.Context, typ kind.Kind, version string) (meta.Typed, error) {
+	return a.as(ctx, &a.oldView, a.Old, typ, version)
+}
+
+func (a *Attributes) as(
+	ctx context.Context, kept *view, obj meta.Typed, typ kind.Kind, version string,
+) (meta.Typed, error) {
 	if obj == nil {
 		return nil, nil
 	}
-	if a.final && kept.of == obj && kept.version == version {
+	if a.final && kept.of == obj && kept.typ == typ && kept.version == version {
 		return kept.obj, nil
 	}
-	out, err := a.Type.Convert(ctx, obj, version)
+	out, err := typ.Convert(ctx, obj, version)
 	if err != nil {
 		return nil, err
 	}
-	*kept = view{obj, version, out}
+	*kept = view{obj, typ, version, out}
 	return out, nil
 }
 
@@ -130,8 +157,8 @@ func (a *Attributes) in(ctx context.Context, kept *view, obj meta.Typed, version
 var errNoObject = errors.New("admission: there is no object to replace")
 
 // Replace replaces Object by an object from outside the server, such as the answer of a webhook.
-// obj may be in any version of the kind. Replace takes ownership of obj and completes it with
-// defaults. The mutators then run once more.
+// obj may be in any version of the kind, or of a kind with the same hub. Replace takes ownership of
+// obj and completes it with defaults. The mutators then run once more.
 func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	if a.Object == nil || a.Operation == Connect {
 		return errNoObject
@@ -143,9 +170,27 @@ func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 	if err != nil {
 		return err
 	}
-	a.Object, a.replaced = hub, true
+	a.Object = hub
+	a.Reinvoke()
 	return nil
 }
+
+// Reinvoke makes all mutators run once more, with Reinvoked set, after they have all run. A mutator
+// calls it when it has changed Object in a way that plugins before it may react to. In the second
+// run it does nothing.
+func (a *Attributes) Reinvoke() { a.again = true }
+
+// Keep keeps a value of a plugin from the first run of the mutators to the second. Kept returns the
+// value that a plugin has kept in this try, nil if there is none.
+func (a *Attributes) Keep(plugin string, value any) {
+	if a.kept == nil {
+		a.kept = map[string]any{}
+	}
+	a.kept[plugin] = value
+}
+
+// Kept returns what a plugin has kept; see Keep.
+func (a *Attributes) Kept(plugin string) any { return a.kept[plugin] }
 
 // Forbidden returns the 403 of a plugin that refuses a write. It names the object by the name in
 // the request, else by the object's own name or generateName, as kube-apiserver does.

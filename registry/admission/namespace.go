@@ -26,10 +26,18 @@ func NewNamespaces(f LookUp) *Namespaces { return &Namespaces{f} }
 // Of returns the namespace a.Namespace, which must not be "". The result may come from an earlier
 // call of the same run if that was at least as fresh.
 func (n *Namespaces) Of(ctx context.Context, a *Attributes, fresh request.Freshness) (Namespace, error) {
+	return n.Named(ctx, a, a.Namespace, fresh)
+}
+
+// Named returns the namespace of that name, which is a.Namespace, or another one that is the same
+// at each call for a: the name of the object if a.Namespace is "".
+func (n *Namespaces) Named(
+	ctx context.Context, a *Attributes, name string, fresh request.Freshness,
+) (Namespace, error) {
 	if a.within.read && a.within.fresh <= fresh {
 		return a.within.Namespace, nil
 	}
-	found, err := n.lookUp(ctx, a.Namespace, fresh)
+	found, err := n.lookUp(ctx, name, fresh)
 	if err != nil {
 		return Namespace{}, err
 	}

@@ -20,8 +20,8 @@
 //
 // Not here: the verbs (registry), the Go types and their defaults
 // (scheme/api/admissionregistrationv1), the compilation of expressions (scheme/cel/policies).
-// Nothing acts on the stored objects: the server calls no admission webhooks and applies no
-// policies (server/plugins/table.go lists the plugins that are absent).
+// What the objects do to writes is in registry/admission/webhooks and
+// registry/admission/admissionpolicy.
 //
 // Reading order: webhook.go and webhookcheck.go, then validatingpolicy.go and policy.go, then
 // mutatingpolicy.go; match.go is common to all.

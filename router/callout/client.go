@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/coracle-project/coracle/scheme/codec"
@@ -32,9 +33,15 @@ type Config struct {
 	// MaxAnswer is the largest response body in bytes; default 3 MiB, which is also the largest
 	// request body that the server accepts.
 	MaxAnswer int64
-	// TellTimeout adds Timeout to each call as the query parameter timeout, as Kubernetes does for
-	// webhooks.
+	// TellTimeout adds the time limit of each call as the query parameter timeout, in seconds
+	// rounded up, as Kubernetes does for webhooks. The limit is Timeout, or less if the context of
+	// the call ends earlier.
 	TellTimeout bool
+	// Spread makes the Client speak HTTP/1.1, in which calls that run at the same time have a
+	// connection each, so that they reach all backends of a service. By HTTP/2, all of them would
+	// share one connection to one backend. A URL of this machine itself has one backend, so HTTP/2
+	// stays allowed. Kubernetes calls admission and conversion webhooks so.
+	Spread bool
 	// Retry says when a failed call is tried again; by default never.
 	Retry Retry
 	// Hooks are called for each try, for metrics.
@@ -51,6 +58,7 @@ type Hooks struct {
 // Limits on connections.
 const (
 	maxIdle     = 16               // idle connections that are kept
+	maxSpread   = 64               // the same for HTTP/1.1 with Config.Spread
 	idleTime    = 90 * time.Second // after which an idle connection is closed
 	connectTime = 10 * time.Second // for connecting, and again for the TLS handshake
 	pingAfter   = 30 * time.Second // without a byte on an HTTP/2 connection, before it is pinged
@@ -84,14 +92,20 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Target.Service != nil && cfg.Resolve == nil {
 		return fail(errors.New("the target is a service, but there is no resolver"))
 	}
-	if cfg.TellTimeout {
-		address.RawQuery = "timeout=" + cfg.Timeout.String()
-	}
 	c := &Client{cfg: cfg, url: address}
 	if c.transport, err = newTransport(&cfg); err != nil {
 		return fail(err)
 	}
+	if cfg.Spread && (cfg.Target.Service != nil || !isHere(address.Hostname())) {
+		onlyHTTP1(c.transport)
+		c.transport.MaxIdleConns, c.transport.MaxIdleConnsPerHost = maxSpread, maxSpread
+	}
 	return c, nil
+}
+
+// isHere reports whether a host is the machine itself.
+func isHere(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // newTransport returns the transport to cfg's Target. If the Target is a service, it resolves the
@@ -162,16 +176,26 @@ func (c *Client) post(ctx context.Context, body []byte, read func(answer []byte)
 }
 
 // attempt makes one attempt.
-func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) error) *Error {
+func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) error) (failure *Error) {
 	ctx, cancel := context.WithTimeout(parent, c.cfg.Timeout)
 	defer cancel()
-	r := (&http.Request{Method: http.MethodPost, URL: c.url, Header: http.Header{
-		"Content-Type": {codec.JSONType}, "Accept": {codec.JSONType}, "User-Agent": {"coracle"},
-	}}).WithContext(ctx)
-	r.ContentLength = int64(len(body))
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	r.Body, _ = r.GetBody()
-	resp, err := c.RoundTrip(r)
+	to := c.url
+	if c.cfg.TellTimeout {
+		to = tellTimeout(ctx, to)
+		defer func() {
+			if failure != nil {
+				failure.Address = to.String()
+			}
+		}()
+	}
+	resp, err := c.exchange(ctx, to, body)
+	for range maxRedirects {
+		if next := moved(resp, to); next != nil {
+			io.CopyN(io.Discard, resp.Body, maxDrain)
+			resp.Body.Close()
+			resp, err = c.exchange(ctx, next, body)
+		}
+	}
 	if err != nil {
 		return c.failed(ctx, err)
 	}
@@ -182,7 +206,9 @@ func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) 
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, c.cfg.MaxAnswer+1))
 	if err != nil {
-		return c.failed(ctx, err)
+		failure = c.failed(ctx, err)
+		failure.Cut = true
+		return failure
 	}
 	if int64(len(answer)) > c.cfg.MaxAnswer {
 		err = fmt.Errorf("the response is larger than %d bytes", c.cfg.MaxAnswer)
@@ -195,6 +221,45 @@ func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) 
 	return nil
 }
 
+// exchange posts body once.
+func (c *Client) exchange(ctx context.Context, to *url.URL, body []byte) (*http.Response, error) {
+	r := (&http.Request{Method: http.MethodPost, URL: to, Header: http.Header{
+		"Content-Type": {codec.JSONType}, "Accept": {codec.JSONType}, "User-Agent": {"coracle"},
+	}}).WithContext(ctx)
+	r.ContentLength = int64(len(body))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.Body, _ = r.GetBody()
+	return c.send(r)
+}
+
+// maxRedirects is how many redirects a call follows, as in net/http.
+const maxRedirects = 10
+
+// moved returns where a response says that the same request is to be sent, nil if nowhere or to
+// another host. A request that would become a GET is not sent again. resp may be nil.
+func moved(resp *http.Response, from *url.URL) *url.URL {
+	if resp == nil {
+		return nil
+	}
+	if s := resp.StatusCode; s != http.StatusTemporaryRedirect && s != http.StatusPermanentRedirect {
+		return nil
+	}
+	to, err := from.Parse(resp.Header.Get("Location"))
+	if err != nil || to.Scheme != from.Scheme || to.Host != from.Host || to.User != nil {
+		return nil
+	}
+	return to
+}
+
+// tellTimeout returns a URL with the time that is left in ctx, which has a deadline, as the query
+// parameter timeout.
+func tellTimeout(ctx context.Context, to *url.URL) *url.URL {
+	end, _ := ctx.Deadline()
+	told := *to
+	told.RawQuery = "timeout=" + (time.Until(end) + time.Second - 1).Truncate(time.Second).String()
+	return &told
+}
+
 // RoundTrip implements http.RoundTripper. It sends any request to the Target: it replaces scheme
 // and host, adds credentials, and leaves the rest, including path and query. Timeout, MaxAnswer,
 // Retry and Hooks do not apply, because the caller streams. Errors are those of net/http.
@@ -204,15 +269,21 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	if to.Header == nil {
 		to.Header = http.Header{}
 	}
+	return c.send(to)
+}
+
+// send sends a request to the URL in it, which is one of the Target. It adds credentials to the
+// header of the request.
+func (c *Client) send(r *http.Request) (*http.Response, error) {
 	if authorize := c.cfg.Target.Authorize; authorize != nil {
-		if err := authorize(to.Header); err != nil {
+		if err := authorize(r.Header); err != nil {
 			if r.Body != nil {
 				r.Body.Close() // a RoundTripper closes the body even if it fails
 			}
 			return nil, err
 		}
 	}
-	resp, err := c.transport.RoundTrip(to)
+	resp, err := c.transport.RoundTrip(r)
 	reportFlaws(resp, err, c.cfg.Target.Flawed)
 	return resp, err
 }

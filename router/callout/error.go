@@ -39,6 +39,7 @@ type Error struct {
 	Kind       Kind
 	Status     int           // the HTTP status of a Refused call, else 0
 	RetryAfter time.Duration // the pause that a Refused response asks for, 0 if none
+	Cut        bool          // a response with status 2xx came, but its body did not come completely
 	Err        error         // the cause; nil if Refused
 }
 

@@ -40,14 +40,21 @@ func NewForwarder(to Target) (*Forwarder, error) {
 		return nil, err
 	}
 	upgrades, err := to.transport()
-	upgrades.ForceAttemptHTTP2, upgrades.Protocols = false, new(http.Protocols)
-	upgrades.Protocols.SetHTTP1(true)
+	if err == nil {
+		onlyHTTP1(upgrades)
+	}
 	f := &Forwarder{usual: usual, upgrades: upgrades, flawed: to.Flawed}
 	if err == nil {
 		usual.DialContext, upgrades.DialContext = f.links.counting(usual.DialContext),
 			f.links.counting(upgrades.DialContext)
 	}
 	return f, err
+}
+
+// onlyHTTP1 makes a transport speak HTTP/1.1 alone.
+func onlyHTTP1(t *http.Transport) {
+	t.ForceAttemptHTTP2, t.Protocols = false, new(http.Protocols)
+	t.Protocols.SetHTTP1(true)
 }
 
 // RoundTrip implements http.RoundTripper.

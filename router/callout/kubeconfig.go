@@ -82,31 +82,51 @@ func ReadKubeconfig(path string) (Target, error) {
 // parseKubeconfig returns the Target of a kubeconfig. Its errors do not quote the file, which has
 // secrets.
 func parseKubeconfig(data []byte, folder string) (Target, error) {
-	text, _, err := codec.YAMLToJSON(data, false, nil)
+	k, err := decodeKubeconfig(data)
 	if err != nil {
-		if !strings.HasPrefix(err.Error(), "yaml: line ") { // other errors may quote the file
-			err = errors.New("the file is not a YAML object")
-		}
-		return Target{}, err
-	}
-	var k kubeconfig
-	if err := json.Unmarshal(text, &k); err != nil {
 		return Target{}, err
 	}
 	cluster, user, err := k.current()
 	if err != nil {
 		return Target{}, err
 	}
-	for _, file := range []*string{&cluster.CAFile, &user.CertFile, &user.KeyFile, &user.TokenFile} {
-		if *file != "" && !filepath.IsAbs(*file) {
-			*file = filepath.Join(folder, *file)
-		}
-	}
+	resolve(&cluster.CAFile, folder)
+	user.resolve(folder)
 	t := Target{plain: true}
 	if err := errors.Join(cluster.fill(&t), user.fill(&t)); err != nil {
 		return Target{}, err
 	}
 	return t, nil
+}
+
+// decodeKubeconfig decodes a kubeconfig.
+func decodeKubeconfig(data []byte) (*kubeconfig, error) {
+	text, _, err := codec.YAMLToJSON(data, false, nil)
+	if err != nil {
+		if !strings.HasPrefix(err.Error(), "yaml: line ") { // other errors may quote the file
+			err = errors.New("the file is not a YAML object")
+		}
+		return nil, err
+	}
+	var k kubeconfig
+	if err := json.Unmarshal(text, &k); err != nil {
+		return nil, err
+	}
+	return &k, nil
+}
+
+// resolve makes the name of a file absolute, if there is one.
+func resolve(file *string, folder string) {
+	if *file != "" && !filepath.IsAbs(*file) {
+		*file = filepath.Join(folder, *file)
+	}
+}
+
+// resolve makes the names of the user's files absolute.
+func (u *user) resolve(folder string) {
+	for _, file := range []*string{&u.CertFile, &u.KeyFile, &u.TokenFile} {
+		resolve(file, folder)
+	}
 }
 
 // current returns cluster and user of the current context. A context without a user has no

@@ -20,6 +20,9 @@ type Retry struct {
 	// back together. If a response asks for a longer pause (Retry-After), the pause is as long as
 	// the response asks.
 	Pause time.Duration
+	// Asked tries again only if the response asks for it, by its status and by Retry-After, and
+	// after exactly the time that it asks for. Kubernetes calls admission webhooks so.
+	Asked bool
 }
 
 const (
@@ -43,6 +46,11 @@ func (e *Error) temporary() bool {
 	return false
 }
 
+// again reports whether a failed call is tried again.
+func (r Retry) again(err *Error) bool {
+	return err.temporary() && (!r.Asked || err.RetryAfter > 0)
+}
+
 // repeat calls try until it succeeds, fails for good, or has used up the tries or ctx. The error is
 // that of the last try.
 func (r Retry) repeat(ctx context.Context, try func() *Error) error {
@@ -55,10 +63,13 @@ func (r Retry) repeat(ctx context.Context, try func() *Error) error {
 		if err == nil {
 			return nil // a nil *Error would be a non-nil error
 		}
-		if n >= r.Tries || !err.temporary() {
+		if n >= r.Tries || !r.again(err) {
 			return err
 		}
-		wait := max(time.Duration(pause*(1+pauseJitter*rand.Float64())), err.RetryAfter)
+		wait := err.RetryAfter
+		if !r.Asked {
+			wait = max(wait, time.Duration(pause*(1+pauseJitter*rand.Float64())))
+		}
 		if !waitOrEnd(ctx, wait) {
 			return err
 		}

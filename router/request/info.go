@@ -60,8 +60,9 @@ type Info struct {
 	// Warnings are sent as Warning headers, in this order. Only Warn adds to them.
 	Warnings     []string
 	warningState *warningState // the state of Warn; nil until the first warning
-	// Annotations are what admission adds to the audit record of the request.
-	Annotations map[string]string
+	// Annotations are added to the audit record of the request. Only Annotate and AnnotateRequest add
+	// to them.
+	Annotations map[string]Annotation
 	// Status and Written (bytes) describe the response. Status is set when the response begins;
 	// Written grows with each write.
 	Status  int
@@ -103,16 +104,28 @@ func (u *User) NodeName() (name string, ok bool) {
 	return name, true
 }
 
-// Annotate adds an annotation to the audit record. The first value of a key stays; later ones are
+// Annotation is a text for the audit record of a request. A text with Body set shows parts of the
+// body of the request, so only records with that body have it (level Request and above).
+type Annotation struct {
+	Text string
+	Body bool
+}
+
+// Annotate adds an annotation to the audit record. The first one of a key stays; later ones are
 // dropped.
-func (i *Info) Annotate(key, value string) {
+func (i *Info) Annotate(key, text string) { i.annotate(key, Annotation{Text: text}) }
+
+// AnnotateRequest adds an annotation that shows parts of the body of the request.
+func (i *Info) AnnotateRequest(key, text string) { i.annotate(key, Annotation{Text: text, Body: true}) }
+
+func (i *Info) annotate(key string, a Annotation) {
 	if _, said := i.Annotations[key]; said {
 		return
 	}
 	if i.Annotations == nil {
-		i.Annotations = map[string]string{}
+		i.Annotations = map[string]Annotation{}
 	}
-	i.Annotations[key] = value
+	i.Annotations[key] = a
 }
 
 // contextKey is the key of the Info in a context.

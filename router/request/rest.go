@@ -160,9 +160,10 @@ type Write struct {
 	// and is not asked again.
 	Admitted bool
 	// Warn sends a warning to the client, also if the write succeeds. Annotate adds to the audit
-	// record of the request. Both are nil if nobody receives them.
-	Warn     func(text string)
-	Annotate func(key, value string)
+	// record of the request. AnnotateRequest does so if the record has the request's body. Each is
+	// nil if nobody receives what it says.
+	Warn                      func(text string)
+	Annotate, AnnotateRequest func(key, value string)
 }
 
 // DeleteResult is the outcome of a deletion.

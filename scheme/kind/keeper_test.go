@@ -102,7 +102,7 @@ func TestDynamicKeeperRefuses(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"": "content", "metadata": "content", "metadata.finalizers": "content", "kind": "content",
-		"spec.color.shade": "spec.color is not an object", "spec.list.name": "spec.list is no object",
+		"spec.color.shade": "spec.color is not an object", "spec.list.name": "spec.list is not an object",
 		"spec.color": "", "spec.list": "", "free.at.will": "", "status.unknown": "",
 	} {
 		for _, others := range []bool{false, true} {

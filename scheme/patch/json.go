@@ -15,7 +15,7 @@ import (
 
 // JSON applies a JSON patch, a list of operations, and returns the new document. It accepts what
 // kube-apiserver accepts without field validation; CheckJSON finds what strict validation refuses.
-// The error is that of the Meter, or an *Error of kind Malformed, TooLarge or Inapplicable.
+// The error is that of the Meter, or an *Error of kind Malformed, TooLarge, Inapplicable or Untrue.
 func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	if err := m.Step(len(doc) + len(patch)); err != nil {
 		return nil, err
@@ -45,12 +45,22 @@ func JSON(doc, patch []byte, m *meter.Meter) ([]byte, error) {
 	return out, m.Step(len(out))
 }
 
+// Length returns the number of operations of a JSON patch. The error is an *Error of kind
+// Malformed.
+func Length(patch []byte) (int, error) {
+	_, n, err := operations(patch)
+	return n, err
+}
+
 // operation is one operation of a JSON patch.
 type operation struct {
-	op         string
+	op         string // unknownOp if it is absent or is not a string
 	path, from pointer
 	value      any // raw; nil if it is null or absent
 }
+
+// unknownOp is how messages call an operation that does not say which it is.
+const unknownOp = "unknown"
 
 // pointer is a JSON pointer; set is false if it is absent or null.
 type pointer struct {
@@ -74,6 +84,9 @@ func operations(patch []byte) (ops []operation, n int, err error) {
 	}
 	ops = make([]operation, min(len(items), maxOperations))
 	var space [inline]member
+	for i := range ops {
+		ops[i].op = unknownOp
+	}
 	for i, item := range items {
 		if item.IsNull() {
 			continue
@@ -99,7 +112,9 @@ func (op *operation) read(ms []member) {
 		}
 		switch m.Key {
 		case "op":
-			op.op = text.text
+			if op.op = unknownOp; text.set {
+				op.op = text.text
+			}
 		case "path":
 			op.path = text
 		case "from":
@@ -115,13 +130,14 @@ func (op *operation) read(ms []member) {
 func index(key string, size int) (int, error) {
 	i, err := strconv.Atoi(key)
 	if err != nil {
-		return 0, inapplicable(fmt.Sprintf("value was not a proper array index: '%s'", key))
+		return 0, inapplicable(err.Error())
 	}
+	asked := i
 	if i < 0 {
 		i += size
 	}
 	if i < 0 || i >= size {
-		return 0, inapplicable(fmt.Sprintf("Unable to access invalid index: %s", key))
+		return 0, inapplicable(fmt.Sprintf("Unable to access invalid index: %d: invalid index referenced", asked))
 	}
 	return i, nil
 }
@@ -201,6 +217,9 @@ func (e *editor) add(p *target, v any) error {
 	if p.key != "-" {
 		var err error
 		if i, err = index(p.key, len(l)+1); err != nil {
+			if _, malformed := strconv.Atoi(p.key); malformed != nil {
+				return because(err, "value was not a proper array index: '", p.key, "'")
+			}
 			return err
 		}
 	}
@@ -211,7 +230,7 @@ func (e *editor) add(p *target, v any) error {
 func (e *editor) remove(p *target) error {
 	if o, ok := p.in.(object); ok {
 		if _, ok := o[p.key]; !ok {
-			return inapplicable("Unable to remove nonexistent key: " + p.key)
+			return inapplicable("Unable to remove nonexistent key: " + p.key + ": missing value")
 		}
 		delete(o, p.key)
 		return nil
@@ -274,9 +293,18 @@ func (e *editor) equal(a *any, b any) bool {
 
 var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
 
-// find returns the target that a JSON pointer names. what is the name of the operation, for
-// messages. Like kube-apiserver it ignores text before the first slash.
-func (e *editor) find(what, path string) (at target, err error) {
+// because returns err with the parts of a text before its message. It returns other errors than
+// inapplicable ones as they are.
+func because(err error, parts ...string) error {
+	if e, ok := err.(*Error); ok {
+		return inapplicable(strings.Join(parts, "") + ": " + e.Message)
+	}
+	return err
+}
+
+// find returns the target that a JSON pointer names. what and quote stand before and after the path
+// in the message if there is none. Like kube-apiserver it ignores text before the first slash.
+func (e *editor) find(what, path, quote string) (at target, err error) {
 	at.in = e.root
 	_, rest, ok := strings.Cut(path, "/")
 	for ok {
@@ -300,7 +328,7 @@ func (e *editor) find(what, path string) (at target, err error) {
 		}
 		at = target{in: child, holder: at.in, holderKey: at.key}
 	}
-	return at, inapplicable(fmt.Sprintf("%s operation does not apply: doc is missing path: %s", what, path))
+	return at, inapplicable(what + path + quote + ": missing value")
 }
 
 // apply carries out one operation. The order of its checks decides which message a client gets, and
@@ -310,13 +338,17 @@ func (e *editor) apply(op *operation) error {
 	case "add", "remove", "replace", "test":
 	case "move", "copy":
 		if !op.from.set {
-			return inapplicable(op.op + " operation, missing from field")
+			return inapplicable(op.op + " operation failed to decode from: operation, missing from field: missing value")
 		}
 	default:
 		return inapplicable("Unexpected kind: " + op.op)
 	}
 	if !op.path.set {
-		return inapplicable(op.op + " operation missing path field")
+		why := "operation missing path field: missing value"
+		if op.op == "add" || op.op == "remove" || op.op == "copy" {
+			why = "missing value"
+		}
+		return inapplicable(op.op + " operation failed to decode path: " + why)
 	}
 	if op.path.text == "" && (op.op == "replace" || op.op == "test") {
 		return e.applyRoot(op)
@@ -324,24 +356,45 @@ func (e *editor) apply(op *operation) error {
 	if op.op == "move" || op.op == "copy" {
 		return e.transfer(op)
 	}
-	at, err := e.find(op.op, op.path.text)
-	if err != nil {
-		return err
-	}
+	path := op.path.text
 	switch op.op {
 	case "add":
-		return e.add(&at, op.value)
+		at, err := e.find(`add operation does not apply: doc is missing path: "`, path, `"`)
+		if err != nil {
+			return err
+		}
+		return because(e.add(&at, op.value), "error in add for path: '", path, "'")
 	case "remove":
-		return e.remove(&at)
+		at, err := e.find(`remove operation does not apply: doc is missing path: "`, path, `"`)
+		if err != nil {
+			return err
+		}
+		return because(e.remove(&at), "error in remove for path: '", path, "'")
 	case "replace":
-		return at.set(op.value)
+		at, err := e.find("replace operation does not apply: doc is missing path: ", path, "")
+		if err != nil {
+			return err
+		}
+		if err := at.set(op.value); err != nil {
+			return inapplicable("replace operation does not apply: doc is missing key: " + path + ": missing value")
+		}
+		return nil
+	}
+	return e.test(op)
+}
+
+// test compares the value at a path with that of the operation.
+func (e *editor) test(op *operation) error {
+	at, err := e.find("test operation does not apply: is missing path: ", op.path.text, "")
+	if err != nil {
+		return err
 	}
 	found, err := at.get()
 	if err != nil {
-		return err
+		return because(err, "error in test for path: '", op.path.text, "'")
 	}
 	if !e.equal(&found, op.value) {
-		return inapplicable("testing value " + op.path.text + " failed")
+		return &Error{Untrue, "testing value " + op.path.text + " failed: test failed"}
 	}
 	if found == nil { // set would add a key that may be absent
 		return nil
@@ -353,7 +406,7 @@ func (e *editor) apply(op *operation) error {
 func (e *editor) applyRoot(op *operation) error {
 	switch {
 	case op.op == "test" && !e.equal(&e.root, op.value):
-		return inapplicable("testing value  failed")
+		return &Error{Untrue, "testing value  failed: test failed"}
 	case op.op == "replace" && !e.open(&op.value, 0):
 		return inapplicable("replace operation value must be object or array")
 	case op.op == "replace":
@@ -365,24 +418,31 @@ func (e *editor) applyRoot(op *operation) error {
 // transfer moves or copies a value. A copy is made from the encoded form, so that the two values
 // never share an object or a list.
 func (e *editor) transfer(op *operation) error {
-	from, err := e.find(op.op, op.from.text)
+	moves := op.op == "move"
+	missing := " operation does not apply: doc is missing "
+	from, err := e.find(op.op+missing+"from path: ", op.from.text, "")
 	if err != nil {
 		return err
 	}
 	value, err := from.get()
-	if err != nil {
-		return err
-	}
-	if op.op == "move" {
+	switch {
+	case err != nil && moves:
+		return because(err, "error in move for path: '", from.key, "'")
+	case err != nil:
+		return because(err, "error in copy for from: '", op.from.text, "'")
+	case moves:
 		if err := e.remove(&from); err != nil {
-			return err
+			return because(err, "error in move for path: '", from.key, "'")
 		}
 	}
-	to, err := e.find(op.op, op.path.text)
+	to, err := e.find(op.op+missing+"destination path: ", op.path.text, "")
 	if err != nil {
 		return err
 	}
-	if op.op == "copy" && value != nil {
+	if moves {
+		return because(e.add(&to, value), "error in move for path: '", op.path.text, "'")
+	}
+	if value != nil {
 		// The way to the other target may lead through the value; then find has decoded it.
 		if value, err = from.get(); err != nil {
 			return err
@@ -398,5 +458,5 @@ func (e *editor) transfer(op *operation) error {
 		}
 		value = jsontext.RawOf(text)
 	}
-	return e.add(&to, value)
+	return because(e.add(&to, value), "error while adding value during copy")
 }

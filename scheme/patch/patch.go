@@ -74,6 +74,9 @@ const (
 	// Unmergeable: a strategic merge failed on the contents of the patch. 422 with the message
 	// (kube-apiserver: 500).
 	Unmergeable
+	// Untrue: a test operation of a JSON patch found another value. A client gets the same answer
+	// as for Inapplicable.
+	Untrue
 )
 
 // Code returns the HTTP status code of the kind.
@@ -95,8 +98,8 @@ type Error struct {
 	Message string
 }
 
-// Error returns the message, in the words of kube-apiserver. Clients never see the message of an
-// Inapplicable error.
+// Error returns the message, in the words of kube-apiserver. Clients see the message of an
+// Inapplicable error only if admission has made the patch.
 func (e *Error) Error() string { return e.Message }
 
 func malformed(message string) error    { return &Error{Malformed, message} }

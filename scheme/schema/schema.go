@@ -13,7 +13,7 @@
 //   - Prune removes fields that the schema does not describe.
 //   - SetDefaults sets missing fields that have a default.
 //   - Validate, ValidateResources and ValidateLists report errors in the words of kube-apiserver.
-//   - Settled reports whether Prune and SetDefaults would change anything.
+//   - PrunedAndDefaulted reports whether Prune and SetDefaults would leave a tree as it is.
 //   - OldElements finds the old element that corresponds to an element of a list.
 //
 // For Go types there are faster walks over Go values: strict decoding in scheme/codec, and

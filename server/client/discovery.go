@@ -49,3 +49,13 @@ func (c *Client) APIResource(ctx context.Context, gvr meta.GroupVersionResource)
 	}
 	return meta.APIResource{}, err
 }
+
+// Document returns the answer to a GET of a path that is no resource, such as /openapi/v3. accept
+// is the media type of the document.
+func (c *Client) Document(ctx context.Context, path, accept string) (data []byte, err error) {
+	err = c.do(ctx, &call{method: http.MethodGet, path: path, accept: accept}, func(body []byte) error {
+		data = body
+		return nil
+	})
+	return data, err
+}

@@ -17,7 +17,6 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server"
-	"github.com/coracle-project/coracle/server/plugins"
 	"github.com/coracle-project/coracle/server/servertest"
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
@@ -64,9 +63,7 @@ var engines = []engine{
 }
 
 // start runs a server that resembles the recorded one: no controllers, so no service accounts in
-// new namespaces and no plugin ServiceAccount, a user alice without rights of her own, and no
-// warnings about absent admission plugins. (Scenarios that need those plugins are in
-// waiting_test.go.)
+// new namespaces and no plugin ServiceAccount, and a user alice without rights of her own.
 func start(t *testing.T, cfg server.Config) *target {
 	t.Helper()
 	tokens, err := authn.ReadTokens(strings.NewReader("alice-token,alice,alice,dev\n"))
@@ -75,11 +72,6 @@ func start(t *testing.T, cfg server.Config) *target {
 	}
 	cfg.Controllers = []string{}
 	cfg.Admission.Disable = []string{"ServiceAccount"}
-	for _, p := range plugins.Table() {
-		if p.Default && !p.Here {
-			cfg.Admission.Disable = append(cfg.Admission.Disable, p.Name)
-		}
-	}
 	cfg.Authentication.Authenticators = []request.Authenticator{authn.Bearer(tokens)}
 	cfg.Authentication.ServiceAccounts.Issuers = []string{"https://kubernetes.default.svc"}
 	s := servertest.Start(t, cfg)

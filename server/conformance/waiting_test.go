@@ -10,7 +10,6 @@ type wait struct {
 
 // The features that are not served yet.
 const (
-	policies = "admission policies"
 	kubelets = "the ways to kubelets, and through the server to pods and services: attach, exec, log, portforward, proxy"
 	wording  = "descriptions in Kubernetes's own words; ours are our own"
 )
@@ -18,15 +17,10 @@ const (
 // waiting are the scenarios that cannot pass yet. They are played all the same. A scenario or step
 // that agrees fails the test until it is removed here, so the table can only shrink.
 var waiting = map[string]wait{
-	"admission-policy/conditions-and-variables": {policies, nil},
-	"admission-policy/deny":                     {policies, nil},
-	"admission-policy/mutating":                 {policies, nil},
-	"admission-policy/params":                   {policies, nil},
-	"admission-policy/warn-and-audit":           {policies, nil},
-	"discovery/aggregated-apis":                 {kubelets, []int{1}},
-	"discovery/core-v1":                         {kubelets, []int{0}},
-	"openapi/v2":                                {wording, []int{0}},
-	"openapi/v3":                                {wording, []int{1}},
-	"table/batch-and-others":                    {wording, []int{1, 3, 5, 7}},
-	"table/workloads":                           {wording, []int{2}},
+	"discovery/aggregated-apis": {kubelets, []int{1}},
+	"discovery/core-v1":         {kubelets, []int{0}},
+	"openapi/v2":                {wording, []int{0}},
+	"openapi/v3":                {wording, []int{1}},
+	"table/batch-and-others":    {wording, []int{1, 3, 5, 7}},
+	"table/workloads":           {wording, []int{2}},
 }

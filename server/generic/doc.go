@@ -25,7 +25,7 @@
 //
 // Not here: which groups are served (server), and the operations on their objects (registry).
 //
-// Read: server.go, group.go, routes.go, table.go, resources.go, records.go, storedversions.go; then
-// host.go, progress.go and work.go, which parts of a server use, acceptor.go, metrics.go,
-// collector.go.
+// Read: server.go, group.go, routes.go, table.go, resources.go, records.go, storedversions.go,
+// equivalents.go; then host.go, progress.go and work.go, which parts of a server use, acceptor.go,
+// metrics.go, collector.go.
 package generic

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/registry/admission/matching"
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -42,6 +43,8 @@ type State struct {
 	// entries has the entries by the prefix of their keys. The entry of a removed resource stays
 	// until its last requests have ended: the entry says how their writes are encrypted.
 	entries map[string]*Entry
+	// equivalents keeps results of Stores.Equivalents. nil: none yet.
+	equivalents atomic.Pointer[map[named][]matching.Target]
 
 	Replaced chan struct{} // closed when the Table has a newer State
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// This file shows the stored objects and their changes to the garbage collector (Stream) and the
-// namespace controller (Removals). It uses Taps and not follow.Changes, because a follower keeps
-// the name of each object of each resource in memory. A Tap keeps no name, loads no resource, and
-// shows the changes of all resources in one order, which the graph of owners needs.
+// This file shows the stored objects and their changes to the garbage collector (Stream), the
+// namespace controller (Removals) and the recount of quotas (Releases). It uses Taps and not
+// follow.Changes, because a follower keeps the name of each object of each resource in memory. A
+// Tap keeps no name, loads no resource, and shows the changes of all resources in one order, which
+// the graph of owners needs.
 
 // Stream yields all stored objects of the server, then one Change that is Synced, and then each
 // later change. It leaves out objects that cannot be decrypted. It begins when the server is ready,

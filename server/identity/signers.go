@@ -21,7 +21,10 @@ const DefaultSigningLife = certLife
 
 // Signing names the authorities that sign requested certificates. If it names none, the server's
 // own authority signs for all signers; a server without an authority of its own then signs for
-// none. A comment gives in brackets the flags of kube-controller-manager that set the same thing.
+// none. Of several servers on one store one signs, so all of them should name the same authorities:
+// each server accepts client certificates of its own authority and of Config.ClientCAFile, and of
+// no other. A comment gives in brackets the flags of kube-controller-manager that set the same
+// thing.
 type Signing struct {
 	// All signs for all signers. It excludes the other fields.
 	// (--cluster-signing-cert-file, --cluster-signing-key-file)

@@ -15,9 +15,7 @@ type Config struct {
 	// Enable and Disable are the names of plugins to switch on and off: names that Table lists, and
 	// names in Plugins. A name in both is on. By default, the plugins are on that kube-apiserver
 	// has on by default; so are own plugins without Plugin.Off. NodeRestriction is on by default if
-	// the authorization mode Node is on. Validate refuses an absent plugin in Enable. If
-	// kube-apiserver has an absent plugin on by default, the log and warnings to clients name it,
-	// unless it is in Disable. (--enable-admission-plugins, --disable-admission-plugins)
+	// the authorization mode Node is on. (--enable-admission-plugins, --disable-admission-plugins)
 	Enable, Disable []string
 	// ConfigFile is an AdmissionConfiguration (apiserver.config.k8s.io/v1), which has the
 	// configurations of plugins, also of own plugins. New reads the file. "" configures none.
@@ -52,9 +50,9 @@ type Plugin struct {
 	Make func(resources registry.Stores, configuration []byte) (admission.Plugin, error)
 }
 
-// webhooks is the first of the plugins that call policies and webhooks. A plugin before it also
+// firstHook is the first of the plugins that call policies and webhooks. A plugin before it also
 // validates before ValidatingAdmissionPolicy.
-const webhooks = "MutatingAdmissionPolicy"
+const firstHook = "MutatingAdmissionPolicy"
 
 // rows returns the table with the own plugins inserted. It leaves out own plugins that cannot be
 // inserted; the error says why, for each of them.
@@ -89,7 +87,7 @@ func (p *Plugin) index(rows []row) (int, error) {
 	}
 	next := p.Before + p.After
 	if next == "" {
-		next = webhooks
+		next = firstHook
 	}
 	at := find(rows, next)
 	if at < 0 {
@@ -105,7 +103,7 @@ func (p *Plugin) index(rows []row) (int, error) {
 // row returns the row of p.
 func (p *Plugin) row() row {
 	r := row{name: p.Name, on: byDefault, after: p.After}
-	r.make = func(n *needs) (admission.Plugin, error) { return p.Make(n.stores, n.configuration) }
+	r.make = func(n *needs) (admission.Plugin, error) { return p.Make(n.Stores, n.configuration) }
 	if p.Off {
 		r.on = ifAsked
 	}
@@ -117,27 +115,22 @@ func find(rows []row, name string) int {
 	return slices.IndexFunc(rows, func(r row) bool { return r.name == name })
 }
 
-// Validate returns all mistakes in the configuration, joined into one error: unknown names, absent
-// plugins that are enabled, and own plugins that cannot be inserted.
+// Validate returns all mistakes in the configuration, joined into one error: unknown names,
+// and own plugins that cannot be inserted.
 func (c *Config) Validate() error {
 	rows, err := c.rows()
 	errs := []error{err}
 	for _, name := range slices.Concat(c.Enable, c.Disable) {
-		i := find(rows, name)
-		switch {
-		case i < 0 || rows[i].on == always:
+		if i := find(rows, name); i < 0 || rows[i].on == always {
 			errs = append(errs, fmt.Errorf("unknown admission plugin %q: there are %s",
 				name, strings.Join(names(rows), ", ")))
-		case !rows[i].here() && slices.Contains(c.Enable, name):
-			errs = append(errs, fmt.Errorf("the admission plugin %s cannot be enabled: it is not here", name))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Names returns the names of all plugins of kube-apiserver, here or absent, in the order of the
-// table. Config.Disable may have these names and those of Config.Plugins; Config.Enable may not
-// have those of absent plugins.
+// Names returns the names of all plugins of kube-apiserver, in the order of the table.
+// Config.Enable and Config.Disable may have these names and those of Config.Plugins.
 func Names() []string { return names(table) }
 
 // names returns the names of the rows that a configuration can switch.

@@ -70,7 +70,7 @@ func TestConfigFile(t *testing.T) {
 				}
 				return &got, admission.DecodeStrict(configuration, &got, meta.GroupVersionKind{Group: "sea.io", Version: "v1", Kind: "Soundings"})
 			}}}}
-			_, err := New(&c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry()})
+			_, err := New(&c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), OnClose: func(func() error) {}})
 			if want := strings.ReplaceAll(tt.err, "FILE", file); want != "" {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("got %v, want %s", err, want)
@@ -82,7 +82,7 @@ func TestConfigFile(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New(&Config{ConfigFile: "nowhere"}, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry()}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := New(&Config{ConfigFile: "nowhere"}, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), OnClose: func(func() error) {}}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that does not exist: got %v", err)
 	}
 }

@@ -134,5 +134,5 @@ func newResourceQuota(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return resourcequota.New(resourcequota.NewBooks(n.stores), limited), nil
+	return resourcequota.New(resourcequota.NewBooks(n.Stores), limited), nil
 }

@@ -1,10 +1,9 @@
 // Package plugins is the ordered table of all admission plugins. It makes the plugins that a
 // configuration enables, and gives each plugin the stores and rights that it reads.
 //
-// Words: a row is one plugin of the table. A plugin is here if its row can make it, or if it is
-// idle: an idle plugin has nothing to do, neither here nor in kube-apiserver. Otherwise the plugin
-// is absent. A plugin is on if the chain of a server has it. An own plugin is one that the program
-// that embeds the server adds (Config.Plugins). An Entry is the public part of a row.
+// Words: a row is one plugin of the table. An idle plugin has nothing to do, neither here nor in
+// kube-apiserver. A plugin is on if the chain of a server has it. An own plugin is one that the
+// program that embeds the server adds (Config.Plugins). An Entry is the public part of a row.
 //
 // Laws:
 //   - The table has all plugins of kube-apiserver, in its order, and with its defaults. Two more
@@ -14,21 +13,18 @@
 //     before all validators, and all validators before all reservers: see registry/admission.
 //   - An own plugin is a row, too. Its name is unique, and the configuration can switch it by that
 //     name. By default it stands before the plugins that call policies and webhooks.
-//   - A configuration that enables an absent plugin is refused. If kube-apiserver has the absent
-//     plugin by default, the log names it at start, and clients that write an object which would
-//     configure it are warned.
 //
-// Config.Validate checks a configuration. A server calls New once to make its chain, and
-// Config.TellAbsence once before it installs its resources. The chain is safe for concurrent use.
+// Config.Validate checks a configuration. A server calls New once to make its chain, which is safe
+// for concurrent use.
 //
-// To add a plugin of Kubernetes, write it in registry/admission, and set make in its row; the row
-// then loses consequence, guards and ignored. If the plugin needs something that no other plugin
-// needs, add a field to needs.
+// To add a plugin of Kubernetes, write it in registry/admission, and set make in its row. If the
+// plugin needs something that no other plugin needs, add a field to needs.
 //
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
 // Read: config.go, table.go, plugins.go, configfile.go, objects.go, podsecurity.go, webhooks.go,
-// absent.go, removed.go, metrics.go.
+// policies.go, entry.go, removed.go, metrics.go, conditionmetrics.go, policymetrics.go,
+// webhookmetrics.go.
 package plugins
 
 import (
@@ -39,6 +35,8 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/admission/admissionpolicy"
+	"github.com/coracle-project/coracle/registry/admission/matching"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/storagev1"
@@ -52,10 +50,13 @@ type Needs struct {
 	Authorizer request.Authorizer // decides about rights that plugins demand beyond the right to the request
 	// ResourceOf finds the resource of a kind among all that are served when it is called.
 	ResourceOf admission.ResourceOf
-	Metrics    prometheus.Registerer // gets the metrics of admission
-	Flawed     func(callout.Flaw)    // is told of outdated certificates of webhooks; may be nil
+	// Equivalents finds the resources that show the same objects as another.
+	Equivalents matching.Equivalents
+	Resolve     callout.Resolver      // finds the address of a Service that a webhook names
+	Metrics     prometheus.Registerer // gets the metrics of admission
+	Flawed      func(callout.Flaw)    // is told of outdated certificates of webhooks; may be nil
 	// OnClose receives functions that end connections to webhooks. The caller must call them after
-	// the last write. OnClose may be nil if no plugin that is on calls a webhook.
+	// the last write.
 	OnClose func(end func() error)
 	// Kubelets says that an authorization mode gives kubelets their rights. NodeRestriction is on
 	// by default then.
@@ -80,6 +81,9 @@ func New(c *Config, n Needs) (admission.Chain, error) {
 		return nil, fmt.Errorf("server: admission configuration: %w", err)
 	}
 	given, chain := newNeeds(c, &n), admission.Chain{}
+	if given.hooks, err = newWebhookMetrics(n.Metrics); err != nil {
+		return nil, err
+	}
 	for i := range table {
 		r := &table[i]
 		if r.make == nil || !c.on(r, n.Kubelets) {
@@ -127,32 +131,30 @@ func (c *Config) on(r *row, kubelets bool) bool {
 // needs are the arguments of row.make. All plugins of a chain get the same needs, except for
 // configuration.
 type needs struct {
+	*Needs
 	config *Config
 	// configuration is the configuration of the plugin, YAML or JSON; nil if it has none. See
 	// admission.DecodeStrict and DecodeLenient.
 	configuration []byte
-	stores        registry.Stores
-	may           request.Authorizer
-	flawed        func(callout.Flaw)
-	onClose       func(end func() error)
 	namespaces    *admission.Namespaces // looks up the namespace of a write, once for all plugins
 	annotations   admission.NamespaceAnnotations
 	nodeLabels    admission.NodeLabels
-	metrics       prometheus.Registerer // for plugins with metrics of their own
 	// storageClasses are read by the plugins for claims, which share the decoded classes.
 	storageClasses *registry.ListMemo[*storagev1.StorageClass]
-	resourceOf     admission.ResourceOf
+	policies       *admissionpolicy.World // what admission policies ask about; see policyWorld
+	hooks          *webhookMetrics        // of both plugins that ask webhooks
 }
 
 func newNeeds(c *Config, n *Needs) *needs {
 	reads := reader{n.Stores}
-	return &needs{
-		config: c, stores: n.Stores, may: n.Authorizer, resourceOf: n.ResourceOf,
-		flawed: n.Flawed, onClose: n.OnClose, metrics: n.Metrics,
+	made := &needs{
+		Needs: n, config: c,
 		namespaces: admission.NewNamespaces(reads.namespace), annotations: annotations(n.Stores),
 		nodeLabels:     reads.nodeLabels,
 		storageClasses: registry.NewListMemo[*storagev1.StorageClass](n.Stores, storageClasses),
 	}
+	made.policies = policyWorld(made)
+	return made
 }
 
 // ResourcesRead returns the resources that plugins read for ordinary writes. The server loads these

@@ -18,11 +18,11 @@ import (
 
 // newPodSecurity is row.make of PodSecurity.
 func newPodSecurity(n *needs) (admission.Plugin, error) {
-	counts, err := newPodSecurityCounts(n.metrics)
+	counts, err := newPodSecurityCounts(n.Metrics)
 	if err != nil {
 		return nil, err
 	}
-	return podguard.New(n.configuration, n.namespaces, reader{n.stores}.pods, counts)
+	return podguard.New(n.configuration, n.namespaces, reader{n.Stores}.pods, counts)
 }
 
 // pods implements podguard.Pods, with consistent reads.

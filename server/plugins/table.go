@@ -14,8 +14,7 @@ import (
 )
 
 // This file is the table of admission plugins, and the names of the resources that they read. New,
-// Config and Table read the table. cmd/flags makes the list of absent plugins in docs/flags.md from
-// the texts in consequence. The package comment says how to add a plugin.
+// Config and Table read the table. The package comment says how to add a plugin.
 
 // wanted says when a plugin is on.
 type wanted uint8
@@ -32,20 +31,14 @@ const (
 type row struct {
 	name string
 	on   wanted // as in kube-apiserver; it does not have the plugins with always
-	// make makes the plugin; nil if the plugin is absent or idle.
+	// make makes the plugin; nil if the plugin is idle.
 	make func(n *needs) (admission.Plugin, error)
 	// idle says, as a clause, why the plugin has nothing to do, as in kube-apiserver; "" for all
-	// others. The plugin is then here without make. See Entry.Idle.
+	// others. See Entry.Idle.
 	idle string
 	// reads are the resources that the plugin reads for ordinary writes. The server loads them
 	// before it is ready.
 	reads []meta.GroupResource
-
-	// The next three fields are for absent plugins: see Entry.Consequence, Guards and
-	// IgnoredResources.
-	consequence string
-	guards      bool
-	ignored     []meta.GroupResource // built-in resources only
 
 	// after is Plugin.After of an own plugin, "" for all others.
 	after string
@@ -59,7 +52,7 @@ var table = []row{
 		return admission.AlwaysAdmit{}, nil
 	}},
 	{name: "NamespaceAutoProvision", make: func(n *needs) (admission.Plugin, error) {
-		return admission.NewNamespaceAutoProvision(n.namespaces, reader{n.stores}.createNamespace), nil
+		return admission.NewNamespaceAutoProvision(n.namespaces, reader{n.Stores}.createNamespace), nil
 	}},
 	{name: "NamespaceLifecycle", on: byDefault, reads: []meta.GroupResource{namespaces},
 		make: func(n *needs) (admission.Plugin, error) {
@@ -73,15 +66,15 @@ var table = []row{
 	}},
 	{name: "LimitRanger", on: byDefault, reads: []meta.GroupResource{limitRanges},
 		make: func(n *needs) (admission.Plugin, error) {
-			ranges := registry.NewNamespaceMemo[*corev1.LimitRange](n.stores, limitRanges)
+			ranges := registry.NewNamespaceMemo[*corev1.LimitRange](n.Stores, limitRanges)
 			return admission.NewLimitRanger(ranges.List), nil
 		}},
 	{name: "ServiceAccount", on: byDefault, reads: []meta.GroupResource{serviceAccounts},
 		make: func(n *needs) (admission.Plugin, error) {
-			return admission.NewServiceAccount(accounts(n.stores), registry.GenerateName), nil
+			return admission.NewServiceAccount(accounts(n.Stores), registry.GenerateName), nil
 		}},
 	{name: "NodeRestriction", on: withKubelets, make: func(n *needs) (admission.Plugin, error) {
-		return noderestriction.New(nodeObjects{n.stores}, n.may), nil
+		return noderestriction.New(nodeObjects{n.Stores}, n.Authorizer), nil
 	}},
 	{name: "TaintNodesByCondition", on: byDefault, make: func(*needs) (admission.Plugin, error) {
 		return admission.TaintNodesByCondition{}, nil
@@ -99,7 +92,7 @@ var table = []row{
 	{name: "Priority", on: byDefault, reads: []meta.GroupResource{priorityClasses},
 		make: func(n *needs) (admission.Plugin, error) {
 			return admission.NewPriority(
-				registry.NewListMemo[*schedulingv1.PriorityClass](n.stores, priorityClasses)), nil
+				registry.NewListMemo[*schedulingv1.PriorityClass](n.Stores, priorityClasses)), nil
 		}},
 	{name: "DefaultTolerationSeconds", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.DefaultTolerationSeconds{
@@ -124,20 +117,20 @@ var table = []row{
 	}},
 	{name: "PodGroupProtection", on: byDefault, idle: "its gate is off and pod groups are not served"},
 	{name: "OwnerReferencesPermissionEnforcement", make: func(n *needs) (admission.Plugin, error) {
-		return admission.NewOwnerReferencesPermissionEnforcement(n.may, n.resourceOf), nil
+		return admission.NewOwnerReferencesPermissionEnforcement(n.Authorizer, n.ResourceOf), nil
 	}},
 	{name: "PersistentVolumeClaimResize", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
 		return admission.NewPersistentVolumeClaimResize(n.storageClasses), nil
 	}},
 	{name: "RuntimeClass", on: byDefault, reads: []meta.GroupResource{runtimeClasses},
 		make: func(n *needs) (admission.Plugin, error) {
-			return admission.NewRuntimeClass(registry.NewListMemo[*nodev1.RuntimeClass](n.stores, runtimeClasses)), nil
+			return admission.NewRuntimeClass(registry.NewListMemo[*nodev1.RuntimeClass](n.Stores, runtimeClasses)), nil
 		}},
 	{name: "CertificateApproval", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
-		return admission.NewCertificateApproval(n.may), nil
+		return admission.NewCertificateApproval(n.Authorizer), nil
 	}},
 	{name: "CertificateSigning", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
-		return admission.NewCertificateSigning(n.may), nil
+		return admission.NewCertificateSigning(n.Authorizer), nil
 	}},
 	{name: "ClusterTrustBundleAttest", on: byDefault, idle: "cluster trust bundles are not served"},
 	{name: "CertificateSubjectRestriction", on: byDefault, make: func(*needs) (admission.Plugin, error) {
@@ -146,7 +139,7 @@ var table = []row{
 	{name: "DefaultIngressClass", on: byDefault, reads: []meta.GroupResource{ingressClasses},
 		make: func(n *needs) (admission.Plugin, error) {
 			return admission.NewDefaultIngressClass(
-				registry.NewListMemo[*networkingv1.IngressClass](n.stores, ingressClasses)), nil
+				registry.NewListMemo[*networkingv1.IngressClass](n.Stores, ingressClasses)), nil
 		}},
 	{name: "DenyServiceExternalIPs", make: func(*needs) (admission.Plugin, error) {
 		return admission.DenyServiceExternalIPs{}, nil
@@ -156,26 +149,24 @@ var table = []row{
 	}},
 	{name: "PodGroupWorkloadExists", on: byDefault, idle: "its gate is off and pod groups are not served"},
 	{name: "NodeDeclaredFeatureValidator", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
-		return admission.NewNodeDeclaredFeatureValidator(reader{n.stores}.node), nil
+		return admission.NewNodeDeclaredFeatureValidator(reader{n.Stores}.node), nil
 	}},
 	{name: "JobValidation", on: byDefault, idle: "its gate is off"},
 	{name: "PodResizeValidator", on: byDefault, make: func(n *needs) (admission.Plugin, error) {
-		return admission.NewPodResizeValidator(reader{n.stores}.node), nil
+		return admission.NewPodResizeValidator(reader{n.Stores}.node), nil
 	}},
-	{name: "MutatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies change nothing",
-		ignored: []meta.GroupResource{
-			registration("mutatingadmissionpolicies"),
-			registration("mutatingadmissionpolicybindings"),
-		}},
-	{name: "MutatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
-		ignored: []meta.GroupResource{registration("mutatingwebhookconfigurations")}},
-	{name: "ValidatingAdmissionPolicy", on: byDefault, guards: true, consequence: "policies refuse nothing",
-		ignored: []meta.GroupResource{
-			registration("validatingadmissionpolicies"),
-			registration("validatingadmissionpolicybindings"),
-		}},
-	{name: "ValidatingAdmissionWebhook", on: byDefault, guards: true, consequence: "webhooks are not asked",
-		ignored: []meta.GroupResource{registration("validatingwebhookconfigurations")}},
+	{name: "MutatingAdmissionPolicy", on: byDefault, make: newMutatingPolicies, reads: []meta.GroupResource{
+		namespaces, registration(mutatingPolicies), registration(mutatingPolicyBindings),
+	}},
+	{name: "MutatingAdmissionWebhook", on: byDefault, make: newMutatingWebhooks, reads: []meta.GroupResource{
+		namespaces, registration(mutatingWebhooks),
+	}},
+	{name: "ValidatingAdmissionPolicy", on: byDefault, make: newValidatingPolicies, reads: []meta.GroupResource{
+		namespaces, registration(validatingPolicies), registration(validatingPolicyBindings),
+	}},
+	{name: "ValidatingAdmissionWebhook", on: byDefault, make: newValidatingWebhooks, reads: []meta.GroupResource{
+		namespaces, registration(validatingWebhooks),
+	}},
 	{name: "ResourceQuota", on: byDefault, reads: []meta.GroupResource{resourceQuotas}, make: newResourceQuota},
 	{name: "AlwaysDeny", make: func(*needs) (admission.Plugin, error) {
 		return admission.AlwaysDeny{}, nil
@@ -184,7 +175,7 @@ var table = []row{
 		return admission.NewDeviceAdminAccess(n.namespaces), nil
 	}},
 	{name: "ResourceClaimStatus", on: always, make: func(n *needs) (admission.Plugin, error) {
-		return admission.NewClaimStatus(n.may), nil
+		return admission.NewClaimStatus(n.Authorizer), nil
 	}},
 }
 

@@ -78,7 +78,7 @@ func run(t *testing.T, c *Config) {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	chain, err := New(c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), Kubelets: true})
+	chain, err := New(c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), OnClose: func(func() error) {}, Kubelets: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,22 +194,21 @@ func TestMistakes(t *testing.T) {
 		return []Plugin{(&witness{name: name}).plugin(before, after)}
 	}
 	for want, c := range map[string]Config{
-		`admission plugin "Priority": there is another plugin of this name`:                                           {Plugins: own("Priority", "", "")},
-		`admission plugin "MutatingAdmissionWebhook": there is another plugin of this name`:                           {Plugins: own("MutatingAdmissionWebhook", "", "")},
-		`admission plugin "ResourceClaimStatus": there is another plugin of this name`:                                {Plugins: own("ResourceClaimStatus", "", "")},
-		`admission plugin "Own": there is another plugin of this name`:                                                {Plugins: append(own("Own", "", ""), own("Own", "", "")...)},
-		`admission plugin "": it has no name`:                                                                         {Plugins: own("", "", "")},
-		`admission plugin "Own": Make is nil`:                                                                         {Plugins: []Plugin{{Name: "Own"}}},
-		`admission plugin "Own": it is placed before a plugin and after another`:                                      {Plugins: own("Own", "Priority", "Priority")},
+		`admission plugin "Priority": there is another plugin of this name`:                                            {Plugins: own("Priority", "", "")},
+		`admission plugin "MutatingAdmissionWebhook": there is another plugin of this name`:                            {Plugins: own("MutatingAdmissionWebhook", "", "")},
+		`admission plugin "ResourceClaimStatus": there is another plugin of this name`:                                 {Plugins: own("ResourceClaimStatus", "", "")},
+		`admission plugin "Own": there is another plugin of this name`:                                                 {Plugins: append(own("Own", "", ""), own("Own", "", "")...)},
+		`admission plugin "": it has no name`:                                                                          {Plugins: own("", "", "")},
+		`admission plugin "Own": Make is nil`:                                                                          {Plugins: []Plugin{{Name: "Own"}}},
+		`admission plugin "Own": it is placed before a plugin and after another`:                                       {Plugins: own("Own", "Priority", "Priority")},
 		`admission plugin "Own": it is placed next to "Nope", which is neither in the table nor an earlier own plugin`: {Plugins: own("Own", "Nope", "")},
-		`the admission plugin ValidatingAdmissionWebhook cannot be enabled: it is not here`:                           {Enable: []string{"ValidatingAdmissionWebhook"}},
 	} {
 		if err := c.Validate(); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 	c := Config{Plugins: []Plugin{{Name: "Own", Make: func(registry.Stores, []byte) (admission.Plugin, error) { return &witness{name: "Other"}, nil }}}}
-	_, err := New(&c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry()})
+	_, err := New(&c, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), OnClose: func(func() error) {}})
 	if want := "server: the admission plugin Own calls itself Other"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -26,8 +26,8 @@ type memo map[string]*measuredNamespace
 // measuredNamespace has the usage of those objects of a namespace that had to be decoded. Objects
 // with the same usage share it: of an object, its name, its revision and a pointer are kept.
 type measuredNamespace struct {
-	// basis is what the measurements depend on beside the objects: the scopes of the quotas, and the
-	// names that they limit.
+	// basis is what the measurements depend on beside the objects: the scopes of the quotas, and
+	// the names that they limit.
 	basis   string
 	objects map[meta.GroupResource]map[string]measured // by name
 	usages  map[string]*usage                          // by their texts
@@ -106,6 +106,9 @@ func (c *Controller) recountNamespace(
 		if err != nil && err != errUnchanged && !meta.IsNotFound(err) {
 			return err
 		}
+		if !equal(then.Status.Hard, then.Spec.Hard) {
+			c.due.addLater(namespace) // writes that are under way were not charged for the new limits
+		}
 	}
 	return nil
 }
@@ -171,7 +174,8 @@ func (c *Controller) countAt(
 			}
 		}
 		n.counted = append(n.counted, counted)
-		basis += fmt.Sprintf("%s %v %v %v\n", q.UID, q.Spec.Scopes, q.Spec.ScopeSelector, slices.Sorted(maps.Keys(counted)))
+		basis += fmt.Sprintf("%s %v %v %v\n",
+			q.UID, q.Spec.Scopes, q.Spec.ScopeSelector, slices.Sorted(maps.Keys(counted)))
 	}
 	if n.memo = c.usage[namespace]; n.memo == nil || n.memo.basis != basis {
 		n.memo = &measuredNamespace{
@@ -275,12 +279,23 @@ func (n *counter) measure(gr meta.GroupResource, obj meta.Object) (*usage, error
 		}
 	}
 	slices.SortFunc(u.amounts, func(a, b quota.Amount) int { return cmp.Compare(a.Name, b.Name) })
-	text := fmt.Sprint(u.amounts, u.in)
-	if same := n.memo.usages[text]; same != nil {
+	text := u.appendText(make([]byte, 0, 200))
+	if same := n.memo.usages[string(text)]; same != nil {
 		return same, nil
 	}
-	n.memo.usages[text] = u
+	n.memo.usages[string(text)] = u
 	return u, nil
+}
+
+// appendText appends the text of a usage, which equal usages share.
+func (u *usage) appendText(b []byte) []byte {
+	for _, x := range u.amounts {
+		b = append(append(append(append(b, x.Name...), '='), x.Quantity.String()...), ' ')
+	}
+	for _, in := range u.in {
+		b = strconv.AppendBool(b, in)
+	}
+	return b
 }
 
 // sum adds up the usages, each as often as there are objects, and drops those that no object has.

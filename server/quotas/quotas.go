@@ -14,10 +14,14 @@
 //   - The result is stored only while the fence has the revision R. If two servers recount at once,
 //     the later fence wins, and the other server begins again.
 //   - A namespace is due when its quotas change, when an object there is deleted or may use less
-//     than before, when resources come or go, and every five minutes. It is due ten seconds after
-//     another update of a pod, because the write of a status is not charged, and most such writes
-//     change no usage. All namespaces that are due at one moment share one fence. Between two
-//     fences there is a pause, so that writers whose fence was raised succeed at their next try.
+//     than before, when resources come or go, when changes before a feed may have been missed, and
+//     every five minutes. It is due ten seconds after another update of a pod, because the write of
+//     a status is not charged, and most such writes change no usage. It is also due ten seconds
+//     after a quota got new limits, because writes that were under way were not charged for them.
+//   - All namespaces that are due at one moment share one fence. Between two fences there is a
+//     pause, so that writers whose fence was raised succeed at their next try.
+//   - A resource in a store of its own has no fence. Its objects are counted as they are at that
+//     moment.
 //   - The controller keeps no objects. If only the number of a resource's objects counts, it keeps
 //     nothing. Of an object that must be decoded, it keeps the name, the revision and a pointer to
 //     the usage. Objects with the same usage share it.
@@ -49,7 +53,7 @@ import (
 
 const (
 	resync     = 5 * time.Minute        // between two recounts of all namespaces
-	podPause   = 10 * time.Second       // from an update of a pod to the recount of its namespace
+	laterPause = 10 * time.Second       // from an update of a pod, or new limits, to a recount
 	fencePause = 200 * time.Millisecond // between two fences
 	retryPause = time.Second            // after a recount that failed
 )
@@ -105,7 +109,7 @@ var quotaResource = corev1.GroupVersion.WithResource("resourcequotas")
 // Run recounts until ctx ends.
 func (c *Controller) Run(ctx context.Context) {
 	c.books, c.usage = resourcequota.NewBooks(c.Stores), memo{}
-	c.due.wake, c.due.updated = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.due.wake, c.due.later = make(chan struct{}, 1), make(chan struct{}, 1)
 	quotas := controller.InformerOf(c.Informers, quotaResource, newQuotaView)
 	if quotas.Synced(ctx) != nil {
 		return
@@ -134,19 +138,19 @@ func (c *Controller) Run(ctx context.Context) {
 func (c *Controller) count(ctx context.Context, all func()) {
 	tick := time.NewTicker(resync)
 	defer tick.Stop()
-	var podsDue <-chan time.Time // nil while no update of a pod waits
+	var later <-chan time.Time // nil while no namespace waits
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.due.updated:
-			if podsDue == nil {
-				podsDue = time.After(podPause)
+		case <-c.due.later:
+			if later == nil {
+				later = time.After(laterPause)
 			}
 			continue
-		case <-podsDue:
-			podsDue = nil
-			c.due.addUpdated()
+		case <-later:
+			later = nil
+			c.due.addWaiting()
 		case <-tick.C:
 			all()
 		case <-c.ResourcesChanged():
@@ -183,7 +187,7 @@ func (c *Controller) follow(ctx context.Context, quotas *controller.Informer[quo
 				quotas.Each(namespace, func(controller.Name, *quotaView) { c.due.add(namespace) })
 			}
 			for _, namespace := range changed {
-				quotas.Each(namespace, func(controller.Name, *quotaView) { c.due.update(namespace) })
+				quotas.Each(namespace, func(controller.Name, *quotaView) { c.due.addLater(namespace) })
 			}
 		}
 		if feed != nil {
@@ -200,10 +204,10 @@ func (c *Controller) follow(ctx context.Context, quotas *controller.Informer[quo
 	}
 }
 
-// due is the set of namespaces that are due, and of those where pods were updated, which will be.
+// due is the set of namespaces that are due, and of those that will be due after laterPause.
 type due struct {
 	wake    chan struct{} // has a token if set is not empty
-	updated chan struct{} // has a token if waiting has become non-empty
+	later   chan struct{} // has a token if waiting has become non-empty
 	mu      sync.Mutex
 	set     map[string]bool
 	waiting map[string]bool
@@ -228,27 +232,27 @@ func (d *due) addLocked(namespaces iter.Seq[string]) {
 	}
 }
 
-// update notes that a pod of a namespace was updated.
-func (d *due) update(namespace string) {
+// addLater lets a namespace wait.
+func (d *due) addLater(namespace string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.waiting == nil {
 		d.waiting = map[string]bool{}
 	}
 	if d.waiting[namespace] = true; len(d.waiting) == 1 {
-		notify(d.updated)
+		notify(d.later)
 	}
 }
 
-// addUpdated makes the namespaces due where pods were updated.
-func (d *due) addUpdated() {
+// addWaiting makes the namespaces due that wait.
+func (d *due) addWaiting() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.addLocked(maps.Keys(d.waiting))
 	d.waiting = nil
 }
 
-// take empties the set and returns its namespaces, sorted. Updates of their pods wait no longer.
+// take empties the set and returns its namespaces, sorted. They wait no longer.
 func (d *due) take() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/api/resourcev1"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -119,6 +120,49 @@ func step(w *looptest.World, random *rand.Rand) {
 		_, _ = looptest.Of[*corev1.ConfigMap](w, "configmaps").Create(ctx, configMap(name), meta.CreateOptions{})
 	case 5:
 		_ = looptest.Of[*corev1.ConfigMap](w, "configmaps").Delete(ctx, name, meta.DeleteOptions{})
+	}
+}
+
+// hookedStores calls a function when a resource is asked for.
+type hookedStores struct {
+	registry.Stores
+	asked func(gr meta.GroupResource)
+}
+
+func (s hookedStores) Store(gr meta.GroupResource) *registry.Store {
+	s.asked(gr)
+	return s.Stores.Store(gr)
+}
+
+// TestRecountAtTheFence: an object that is charged and stored after the recount has raised the
+// fence, and before the recount has counted, is used once.
+func TestRecountAtTheFence(t *testing.T) {
+	w := looptest.Start(t, server.Config{Controllers: []string{}})
+	w.CreateNamespace()
+	create(w, nil, "count/configmaps", "requests.storage", "persistentvolumeclaims")
+	late := false // the recount is to be overtaken
+	c := &quotas.Controller{Stores: hookedStores{w.S, func(gr meta.GroupResource) {
+		if !late || gr.Resource != "configmaps" {
+			return
+		}
+		late = false
+		looptest.Create(w, "configmaps", configMap("late"))
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: meta.ObjectMeta{Name: "late"}}
+		claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+		claim.Spec.Resources.Requests = corev1.ResourceList{"storage": meta.NewQuantity(5, meta.DecimalSI)}
+		looptest.Create(w, "persistentvolumeclaims", claim)
+	}}}
+	if err := c.Recount(t.Context(), "n"); err != nil { // writes the status for the first time
+		t.Fatal(err)
+	}
+	looptest.Create(w, "configmaps", configMap("early"))
+	looptest.Delete(w, looptest.Of[*corev1.ConfigMap](w, "configmaps"), "early") // the quota is behind
+	late = true
+	if err := c.Recount(t.Context(), "n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(status(w).Used); late || got != "map[count/configmaps:1 persistentvolumeclaims:1 requests.storage:5]" {
+		t.Errorf("got %s, want what is late, once", got)
 	}
 }
 
@@ -235,7 +279,9 @@ func TestPodUpdates(t *testing.T) {
 			}).Run(ctx)
 		})
 		w.Sleep(time.Second)
-		cpu := func(n int64) corev1.ResourceList { return corev1.ResourceList{"cpu": meta.NewQuantity(n, meta.DecimalSI)} }
+		cpu := func(n int64) corev1.ResourceList {
+			return corev1.ResourceList{"cpu": meta.NewQuantity(n, meta.DecimalSI)}
+		}
 		pod := &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: "p"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
 			Name: "c", Image: "i", Resources: corev1.ResourceRequirements{Requests: cpu(2)}}}}}
 		looptest.Make(w, w.Pods(), pod, nil)
@@ -267,5 +313,38 @@ func TestPodUpdates(t *testing.T) {
 		want("soon after the pod left the scope", "3")
 		w.Sleep(6 * time.Second)
 		want("after the pod left the scope", "0")
+	})
+}
+
+// TestNewLimits: a write that has seen a quota without its limits is not charged, and not held up
+// by the fence. A second recount counts it.
+func TestNewLimits(t *testing.T) {
+	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
+		w.CreateNamespace("n")
+		late := true
+		stores := hookedStores{w.S, func(gr meta.GroupResource) {
+			if late && gr.Resource == "configmaps" {
+				late = false
+				looptest.Create(w, "configmaps", configMap("late")) // the first recount does not see it
+			}
+		}}
+		w.Run(func(ctx context.Context, in *controller.Informers) {
+			(&quotas.Controller{
+				Informers: in, Stores: stores, Log: zap.NewNop(), ResourcesChanged: func() <-chan struct{} { return nil },
+				Changes: func(context.Context) (quotas.Changes, error) { return brokenFeed{}, nil },
+			}).Run(ctx)
+		})
+		looptest.Create(w, "resourcequotas", &corev1.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "q"},
+			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/configmaps": meta.NewQuantity(9, meta.DecimalSI)}}})
+		for _, want := range []string{"0", "1"} {
+			w.Sleep(9 * time.Second)
+			q, err := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas").Get(t.Context(), "q", meta.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := used(q, "count/configmaps"); late || got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		}
 	})
 }

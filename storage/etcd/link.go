@@ -133,7 +133,8 @@ func (l *link) connect(ctx context.Context) bool {
 	if !l.waitFor(ctx, true) {
 		return false
 	}
-	l.log.Info("etcd is reachable again", zap.Strings("endpoints", l.endpoints), zap.Duration("after", time.Since(lost)))
+	l.log.Info("etcd is reachable again",
+		zap.Strings("endpoints", l.endpoints), zap.Duration("after", time.Since(lost)))
 	return true
 }
 

@@ -36,22 +36,24 @@ import (
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// here and absent choose among the admission plugins that kube-apiserver has by default, by
-// Coracle's own table: a plugin that Coracle gets is judged from then on.
-func here(p plugins.Entry) bool   { return p.Default && p.Here }
-func absent(p plugins.Entry) bool { return p.Default && !p.Here }
+// byDefault chooses the admission plugins that are on by default.
+func byDefault(p plugins.Entry) bool { return p.Default }
 
 // judgedAlone are plugins that tests of all kinds leave out, because they look for objects that
-// only one side has: accounts, and nodes, which tests store. They have tests of their own.
-var judgedAlone = []string{accountPlugin, "NodeDeclaredFeatureValidator", "PodResizeValidator"}
+// only one side has: accounts, nodes, which tests store, policies and webhooks. They have tests of
+// their own.
+var judgedAlone = []string{
+	accountPlugin, "NodeDeclaredFeatureValidator", "PodResizeValidator",
+	"MutatingAdmissionPolicy", "MutatingAdmissionWebhook", "ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
+}
 
-// judgedTogether is here, but for those that are judged alone.
-func judgedTogether(p plugins.Entry) bool { return here(p) && !slices.Contains(judgedAlone, p.Name) }
+// judgedTogether chooses the plugins by default that are not judged alone.
+func judgedTogether(p plugins.Entry) bool { return p.Default && !slices.Contains(judgedAlone, p.Name) }
 
-// busy chooses among the plugins that are here those that requests of TestVerdicts must set to
+// busy chooses among the plugins those that requests of TestVerdicts must set to
 // work. The two about pods that are resized on their nodes have tests of their own.
 func busy(p plugins.Entry) bool {
-	return here(p) && p.Idle == "" && p.Name != "PodResizeValidator" && p.Name != "NodeDeclaredFeatureValidator"
+	return p.Default && p.Idle == "" && p.Name != "PodResizeValidator" && p.Name != "NodeDeclaredFeatureValidator"
 }
 
 // pluginNames returns the names of the plugins that are chosen.

@@ -91,6 +91,9 @@
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by
 //     scheme/cel and by Kubernetes' environment of version 1.36: messages, types, estimates,
 //     costs and values.
+//   - TestAdmissionPolicies: random policies with bindings and params go through the dispatchers of
+//     Kubernetes' plugins and through ours: answers, warnings, annotations, objects after
+//     mutations, and which mutations are made again after others.
 //   - TestStoredDefinitions: definitions of custom resources as kube-apiserver stores them, in
 //     v1beta1, whole and with less, are read. TestStoredDefinitionsServed: the same stored
 //     definitions and objects are served by a whole kube-apiserver and by Coracle.

@@ -74,7 +74,6 @@ func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
 		"--token-auth-file=" + write("users.csv", []byte(kubeToken+`,admin,admin,"system:masters"`+"\n")),
 		"--service-account-key-file=" + signer, "--service-account-signing-key-file=" + signer, "--service-account-issuer=https://issuer.example.com",
 		"--service-cluster-ip-range=" + serviceRanges[0], "--endpoint-reconciler-type=none", "--enable-priority-and-fairness=false",
-		"--disable-admission-plugins=" + strings.Join(pluginNames(absent), ","),
 	}, more...)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), kubeArgs+"="+strings.Join(args, "\n"))

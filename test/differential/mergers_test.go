@@ -374,8 +374,11 @@ func ourOutcome(out []byte, err error) mergeOutcome {
 	return refusal(e.Kind, e.Message)
 }
 
-// refusal leaves out the message that no client sees.
+// refusal leaves out what no client sees: the message, and whether a test operation has failed.
 func refusal(kind patch.Kind, message string) mergeOutcome {
+	if kind == patch.Untrue {
+		kind = patch.Inapplicable
+	}
 	if kind == patch.Inapplicable {
 		message = ""
 	}

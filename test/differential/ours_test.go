@@ -41,7 +41,7 @@ func newOurs(t *testing.T) *ours { return startOurs(t, nil, server.StorageConfig
 // Kubernetes' plugins do not know, into the namespace of all other objects; TestLimitRanger,
 // TestVerdicts and TestQuota are about them.
 func newUntended(t *testing.T) *ours {
-	return runUntended(t, plugins.Config{Disable: slices.Concat(pluginNames(absent), judgedAlone, []string{"LimitRanger", "ResourceQuota"})})
+	return runUntended(t, plugins.Config{Disable: append(slices.Clone(judgedAlone), "LimitRanger", "ResourceQuota")})
 }
 
 func runUntended(t *testing.T, admission plugins.Config) *ours {
@@ -60,7 +60,7 @@ func runUntended(t *testing.T, admission plugins.Config) *ours {
 
 // startOurs starts a server on a store of its own, in which it stores objects as storage says.
 func startOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig) *ours {
-	return runOurs(t, runtime, storage, plugins.Config{Disable: slices.Concat(pluginNames(absent), judgedAlone)})
+	return runOurs(t, runtime, storage, plugins.Config{Disable: judgedAlone})
 }
 
 func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig, admission plugins.Config) *ours {

@@ -1,16 +1,8 @@
 package envtest
 
-// The reasons in waiting.
-const webhooks = "admission webhooks, which are stored and not asked"
-
 // waiting are the tests that cannot pass yet, with the feature that they wait for. TestSuites fails
 // if one of them passes, so that it is removed from the list.
-var waiting = map[string]string{
-	"pkg/envtest: Test Webhook should reject create request for webhook that rejects all requests":                                               webhooks,
-	"pkg/webhook: Webhook when running a webhook server with a manager should reject create request for webhook that rejects all requests":       webhooks,
-	"pkg/webhook: Webhook when running a webhook server with a manager should reject create request for multi-webhook that rejects all requests": webhooks,
-	"pkg/webhook: Webhook when running a webhook server without a manager should reject create request for webhook that rejects all requests":    webhooks,
-}
+var waiting = map[string]string{}
 
 // races are the tests that fail at times with any server, by patterns of their names, with the
 // reason.

@@ -27,7 +27,7 @@ type process struct {
 
 // leaked returns an error if the log of a stopped server has credentials in it.
 func (p *process) leaked() error {
-	if found := p.log.Found(); len(found) > 0 {
+	if found := p.log.CredentialLines(); len(found) > 0 {
 		return fmt.Errorf("credentials in the server's log: %.300q", found)
 	}
 	return nil

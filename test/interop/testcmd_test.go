@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
 // testCmdFlags are the flags with which hack/make-rules/test-cmd.sh of Kubernetes 1.36 starts
@@ -46,7 +48,7 @@ const testCmdFlags = `--bind-address=127.0.0.1
 // the user of the script's token file.
 func startTestCmd(t *testing.T) *kubernetes.Clientset {
 	t.Helper()
-	port, err := freePort()
+	port, err := ports.Free("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -196,6 +196,12 @@ func (cl *cluster) faultAt(server int, name string, rng *rand.Rand) error {
 		pause(3 * time.Second)
 		cl.links[server].mend(name == "cut off")
 		return cl.wait()
+	case "reset": // again and again, so that answers of some writes are lost
+		for range 10 {
+			cl.links[server].reset()
+			pause(200 * time.Millisecond)
+		}
+		return cl.wait()
 	case "kill":
 		p.kill()
 		pause(500 * time.Millisecond)

@@ -4,10 +4,10 @@
 // Run makes a Record; Check is a function of the Record alone, so a saved record can be checked
 // again.
 //
-// RunServices and RunEvictions do the same for writes that change something outside of the object:
-// addresses and ports, and disruption budgets. RunDefinitions does it for custom resource
-// definitions, and TestGarbage for the dependents of deleted owners.
+// RunServices, RunEvictions and RunQuotas do the same for writes that change something outside of
+// the object: addresses and ports, disruption budgets, and what quotas say is used. RunDefinitions
+// does it for custom resource definitions, and TestGarbage for the dependents of deleted owners.
 //
 // Read: record.go, run.go, client.go, watcher.go, cluster.go; then check.go, history.go, linear.go.
-// Beside that: call.go, then service*.go, eviction*.go and definition*.go.
+// Beside that: call.go, then service*.go, eviction*.go, quota*.go with link.go, and definition*.go.
 package robust

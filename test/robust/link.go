@@ -93,13 +93,18 @@ func (l *link) cut() { l.flow.Lock() }
 // way is lost.
 func (l *link) mend(lose bool) {
 	if lose {
-		l.mu.Lock()
-		for end := range l.ends {
-			end.Close()
-		}
-		l.mu.Unlock()
+		l.reset()
 	}
 	l.flow.Unlock()
+}
+
+// reset closes all connections. What was on its way is lost, and new connections work at once.
+func (l *link) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for end := range l.ends {
+		end.Close()
+	}
 }
 
 // close ends all connections and waits for their goroutines.
@@ -107,9 +112,7 @@ func (l *link) close() {
 	l.listener.Close()
 	l.mu.Lock()
 	l.gone = true
-	for end := range l.ends {
-		end.Close()
-	}
 	l.mu.Unlock()
+	l.reset()
 	l.pipes.Wait()
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -39,7 +40,7 @@ func QuotaConfigs() []QuotaConfig {
 	return []QuotaConfig{
 		{
 			Cluster: Config{Name: "pair", Storage: "etcd", Servers: 2, Args: args, Linked: true, Faults: []string{
-				"kill", "kill again", "kill stopped", "stop", "cut", "cut off", "cut off", "kill etcd", "stop etcd"}},
+				"kill", "kill again", "kill stopped", "stop", "cut", "cut off", "reset", "reset", "kill etcd", "stop etcd"}},
 			Lasts: []string{"kill", "cut off", "kill etcd", "stop", "terminate"},
 		},
 		{
@@ -139,10 +140,14 @@ func (r *quotaRun) prepare(c *caller) error {
 			return err
 		}
 	}
-	return within(patience, "the quotas do not know what is used", func() (bool, error) {
+	err = within(patience, "the quotas do not know what is used", func() (bool, error) {
 		_, _, ok, err := r.right(c)
 		return ok, err
 	})
+	if err == nil && r.Cluster.Servers > 1 && r.cluster.leader() < 0 {
+		return errors.New("quotas were counted, and no log says which server leads")
+	}
+	return err
 }
 
 // load has the clients work while faults are injected, and then the last one.

@@ -12,10 +12,13 @@
 //     either stored, and the recount counts it, or it is never stored.
 //   - A charge whose write is not stored is given back, unless the fence has been raised since: the
 //     recount then has dropped the charge.
-//   - A quota never admits more than its limit, whatever the number of servers on one store. If
-//     nobody knows whether a write was stored, its charge stays until the next recount. The
-//     exception is a resource in a store of its own (--etcd-servers-overrides): no fence holds for
-//     it, so a recount may miss writes that are under way.
+//   - A quota never admits more than its limit, whatever the number of servers on one store, from
+//     the moment at which a server has seen it with its status. A write that is under way at that
+//     moment is not charged; a recount counts it ten seconds later. If nobody knows whether a write
+//     was stored, its charge stays until the next recount.
+//   - No fence holds for a resource in a store of its own (--etcd-servers-overrides), and none for
+//     any resource if quotas or Leases are in a store of their own. A recount may then miss a write
+//     that is under way, or count it twice; the next recount corrects that.
 //   - The charges of a namespace that wait at one moment are stored by one write for each quota, so
 //     that writers who share a quota do not wait for the disk one after another.
 //   - A dry run is checked and never charged.

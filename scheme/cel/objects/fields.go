@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// What is behind the views with keys (mapping.go): structs, maps of Go, objects without a Go type, and
-// fields that an expression has made.
+// What is behind the views with keys (mapping.go): structs, maps of Go, objects without a Go type,
+// and fields that an expression has made.
 
 // A keyed has keys.
 type keyed interface {

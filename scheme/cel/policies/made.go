@@ -166,8 +166,9 @@ func member(v ref.Val) (any, error) {
 	return native(v), nil
 }
 
-// native returns the Go value of v. null, which an expression gives itself, is a structpb.NullValue,
-// that is not in a tree of JSON: Kubernetes refuses such objects when it merges them.
+// native returns the Go value of v. null, which an expression gives itself, is a
+// structpb.NullValue, that is not in a tree of JSON: Kubernetes refuses such objects when it merges
+// them.
 func native(v ref.Val) any {
 	if tree, ok := objects.Tree(v); ok {
 		return tree
@@ -224,8 +225,8 @@ func goType(v ref.Val) string {
 	return fmt.Sprintf("%T", v.Value())
 }
 
-// maxMade bounds the values that leave expressions, in elements. An expression can put a list into a
-// list twice, that list into another one twice, and so on.
+// maxMade bounds the values that leave expressions, in elements. An expression can put a list into
+// a list twice, that list into another one twice, and so on.
 const maxMade = 1 << 20
 
 var errTooLarge = errors.New("the value of the expression is too large")

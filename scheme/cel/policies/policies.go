@@ -31,7 +31,7 @@
 // their results, and which requests they are for (registry/admission).
 //
 // Read: policies.go, types.go, expression.go, run.go with request.go and variables.go, match.go,
-// mutation.go with made.go.
+// mutation.go with made.go, typing.go.
 package policies
 
 import (

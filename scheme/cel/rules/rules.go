@@ -16,6 +16,7 @@
 //     validated.
 //   - In walks a schema that is being defined. Scope.Check reports which of its rules are wrong
 //     or could cost too much.
+//   - Declare returns the types of objects for expressions that are no rules (admission policies).
 //
 // Laws:
 //   - Texts and order of errors are those of kube-apiserver, except that fields of an object
@@ -34,7 +35,7 @@
 // schemas are allowed (registry/extensions).
 //
 // Read: rules.go, validate.go with oldvalue.go, compile.go; shape.go, then value.go, object.go and
-// list.go; scope.go; gotype.go.
+// list.go; scope.go; gotype.go; declare.go.
 package rules
 
 import (

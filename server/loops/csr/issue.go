@@ -32,7 +32,7 @@ func issue(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage, lif
 	if err := asked.CheckSignature(); err != nil {
 		return nil, err
 	}
-	template, err := template(asked, usages)
+	c, err := template(asked, usages)
 	if err != nil {
 		return nil, err
 	}
@@ -40,11 +40,11 @@ func issue(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage, lif
 	if !now.Before(by.NotAfter) {
 		return nil, fmt.Errorf("the authority has expired, at %v", by.NotAfter)
 	}
-	template.NotBefore, template.NotAfter = validity(now, life, by.NotAfter)
-	if template.SerialNumber, err = rand.Int(rand.Reader, serialLimit); err != nil {
+	c.NotBefore, c.NotAfter = validity(now, life, by.NotAfter)
+	if c.SerialNumber, err = rand.Int(rand.Reader, serialLimit); err != nil {
 		return nil, err
 	}
-	return x509.CreateCertificate(rand.Reader, template, by, asked.PublicKey, key)
+	return x509.CreateCertificate(rand.Reader, c, by, asked.PublicKey, key)
 }
 
 // template returns a certificate with the subject and the names of a request, for usages. It has no

@@ -84,7 +84,8 @@ func checkKubeletServing(asked *x509.CertificateRequest, usages []certificatesv1
 // The mistakes that both kinds of kubelets' certificates can have.
 var (
 	errNotOfNodes = errors.New("subject organization is not system:nodes")
-	errNotNode    = errors.New("subject common name does not begin with system:node:")
+	//lint:ignore ST1005 these are kube-controller-manager's words
+	errNotNode = errors.New("subject common name does not begin with system:node:")
 	//lint:ignore ST1005 these are kube-controller-manager's words
 	errEmail = errors.New("Email subjectAltNames are not allowed")
 	errURI   = errors.New("URI subjectAltNames are not allowed")

@@ -1,0 +1,173 @@
+package admissionpolicy
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/coracle-project/coracle/registry/admission/matching"
+	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// This file joins policies with their bindings, whenever one of them has changed.
+
+// Objects are all objects of a resource at one time. Nobody changes them. As long as nothing has
+// changed it is the same pointer, and an object that has not changed is the same pointer, too.
+type Objects[T any] struct{ Items []T }
+
+// NewObjects returns Objects of items, which the caller does not change afterwards.
+func NewObjects[T any](items []T) *Objects[T] { return &Objects[T]{items} }
+
+// Source returns the objects of a resource as they are now. The error is a *meta.StatusError.
+type Source[T any] func(ctx context.Context) (*Objects[T], error)
+
+// object is a policy or a binding.
+type object interface {
+	comparable
+	meta.Object
+}
+
+// book knows the hooks that result from policies of type P and bindings of type B. R is a compiled
+// policy.
+type book[P, B object, R any] struct {
+	policies Source[P]
+	bindings Source[B]
+	rule     func(P) *rule[R]
+	bind     func(B) *binding
+
+	mu   sync.Mutex // held while joined is replaced
+	last atomic.Pointer[joined[P, B, R]]
+}
+
+// joined are the hooks that result from some policies and bindings.
+type joined[P, B object, R any] struct {
+	policies *Objects[P]
+	bindings *Objects[B]
+	rules    map[P]*rule[R]
+	bound    map[B]*binding
+	hooks    *matching.Index[*hook[R]]
+}
+
+// rule is a policy.
+type rule[R any] struct {
+	name     string
+	ignore   bool          // what fails
+	params   *v1.ParamKind // nil: none
+	kind     meta.GroupVersionKind
+	matcher  *matching.Matcher
+	compiled func() R // compiles the policy at the first call
+}
+
+// binding is the binding of a policy.
+type binding struct {
+	name, policy string
+	matcher      *matching.Matcher // nil: every request of the policy
+	params       *v1.ParamRef
+	selected     meta.LabelRequirements // by params.Selector
+	selectErr    error
+	actions      []v1.ValidationAction // of a validating policy
+}
+
+// hook is a policy with its bindings.
+type hook[R any] struct {
+	*rule[R]
+	bindings []*binding
+}
+
+// newRule returns the rule of a policy.
+func newRule[R any](
+	name string, failures *v1.FailurePolicyType, params *v1.ParamKind, match *v1.MatchResources, compile func() R,
+) *rule[R] {
+	r := &rule[R]{
+		name: name, ignore: ignores(failures), params: params, matcher: matcherOf(match),
+		compiled: sync.OnceValue(compile),
+	}
+	if params != nil {
+		gv, _ := meta.ParseGroupVersion(params.APIVersion) // a malformed one is that of no resource
+		r.kind = gv.WithKind(params.Kind)
+	}
+	return r
+}
+
+// matcherOf returns the matcher of match, which is valid; nil matches nothing.
+func matcherOf(match *v1.MatchResources) *matching.Matcher {
+	if match == nil {
+		return matching.Compile(matching.Criteria{})
+	}
+	return matching.Compile(matching.OfResources(match))
+}
+
+// newBinding returns a binding.
+func newBinding(
+	name, policy string, match *v1.MatchResources, params *v1.ParamRef, actions []v1.ValidationAction,
+) *binding {
+	b := &binding{name: name, policy: policy, params: params, actions: actions}
+	if match != nil {
+		b.matcher = matcherOf(match)
+	}
+	if params != nil && params.Selector != nil {
+		b.selected, b.selectErr = meta.SelectorFrom(params.Selector)
+	}
+	return b
+}
+
+// now returns the hooks that result from the policies and bindings as they are now.
+func (b *book[P, B, R]) now(ctx context.Context) (*matching.Index[*hook[R]], error) {
+	bindings, err := b.bindings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	policies, err := b.policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if j := b.last.Load(); j != nil && j.policies == policies && j.bindings == bindings {
+		return j.hooks, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	j := b.last.Load()
+	if j == nil || j.policies != policies || j.bindings != bindings {
+		j = b.join(policies, bindings, j)
+		b.last.Store(j)
+	}
+	return j.hooks, nil
+}
+
+// join joins policies with bindings. What has not changed comes from last, which may be nil.
+func (b *book[P, B, R]) join(policies *Objects[P], bindings *Objects[B], last *joined[P, B, R]) *joined[P, B, R] {
+	if last == nil {
+		last = &joined[P, B, R]{}
+	}
+	j := &joined[P, B, R]{
+		policies: policies, bindings: bindings,
+		rules: make(map[P]*rule[R], len(policies.Items)), bound: make(map[B]*binding, len(bindings.Items)),
+	}
+	of := map[string][]*binding{} // by policy
+	for _, object := range bindings.Items {
+		bound := last.bound[object]
+		if bound == nil {
+			bound = b.bind(object)
+		}
+		j.bound[object] = bound
+		of[bound.policy] = append(of[bound.policy], bound)
+	}
+	var hooks []*hook[R]
+	for _, object := range policies.Items {
+		r := last.rules[object]
+		if r == nil {
+			r = b.rule(object)
+		}
+		j.rules[object] = r
+		if bound := of[r.name]; len(bound) > 0 {
+			slices.SortFunc(bound, func(a, b *binding) int { return cmp.Compare(a.name, b.name) })
+			hooks = append(hooks, &hook[R]{r, bound})
+		}
+	}
+	slices.SortFunc(hooks, func(a, b *hook[R]) int { return cmp.Compare(a.name, b.name) })
+	j.hooks = matching.NewIndex(hooks, func(h *hook[R]) *matching.Matcher { return h.matcher })
+	return j
+}

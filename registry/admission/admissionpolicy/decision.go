@@ -1,0 +1,205 @@
+package admissionpolicy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/cel-go/common/types"
+
+	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/cel"
+	"github.com/coracle-project/coracle/scheme/cel/policies"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// This file evaluates a validating policy for one object of params.
+
+// validation is a compiled validating policy.
+type validation struct {
+	conditions *policies.Conditions // nil: none
+	checks     []v1.Validation
+	keys       []v1.AuditAnnotation
+	// The expressions of checks, their messageExpressions, and the expressions of keys.
+	expressions, messages, values *policies.Set
+	// messagesCost is more than all messages and the variables that they read can cost.
+	messagesCost cel.Budget
+}
+
+// compileValidation compiles a policy. Messages and annotations see no authorizer: those of
+// messages do not compile with one.
+func compileValidation(spec *v1.ValidatingAdmissionPolicySpec) *validation {
+	scope := policies.WithVariables(context.Background())
+	uses := policies.Uses{Params: spec.ParamKind != nil, Authorizer: true}
+	for _, each := range spec.Variables {
+		scope.Variable(each.Name, each.Expression, uses)
+	}
+	v := &validation{
+		checks: spec.Validations, keys: spec.AuditAnnotations,
+		conditions: compileConditions(scope, spec.MatchConditions, uses, ignores(spec.FailurePolicy)),
+	}
+	expressions := make([]*policies.Expression, len(v.checks))
+	messages := make([]*policies.Expression, len(v.checks))
+	plain := policies.Uses{Params: uses.Params}
+	for i := range v.checks {
+		expressions[i] = scope.Compile(v.checks[i].Expression, uses, types.BoolType)
+		if text := v.checks[i].MessageExpression; text != "" {
+			messages[i] = scope.Compile(text, plain, types.StringType)
+			v.messagesCost += 2 * cel.CallLimit // a run may exceed the limit by its last step
+		}
+	}
+	if v.messagesCost > 0 {
+		v.messagesCost += cel.Budget(len(spec.Variables)) * 2 * cel.CallLimit
+	}
+	values := make([]*policies.Expression, len(v.keys))
+	for i := range v.keys {
+		values[i] = scope.Compile(v.keys[i].ValueExpression, uses, types.StringType, types.NullType)
+	}
+	v.expressions, v.messages, v.values = scope.Set(expressions...), scope.Set(messages...), scope.Set(values...)
+	return v
+}
+
+// compileConditions compiles the match conditions of a policy, nil if there are none.
+func compileConditions(
+	scope *policies.Scope, list []v1.MatchCondition, uses policies.Uses, ignore bool,
+) *policies.Conditions {
+	if len(list) == 0 {
+		return nil
+	}
+	conditions := make([]policies.Condition, len(list))
+	for i := range list {
+		conditions[i] = policies.Condition{Name: list[i].Name, Expression: list[i].Expression}
+	}
+	return scope.Conditions(conditions, uses, ignore)
+}
+
+// judgement is what a policy says about a request with one object of params.
+type judgement struct {
+	decisions   []decision // one for each validation, or a single one about a failure of the policy
+	annotations []note
+}
+
+// decision is what one validation says.
+type decision struct {
+	deny    bool
+	failed  bool // the expression failed, so that failurePolicy has decided
+	message string
+	reason  meta.StatusReason
+	took    time.Duration
+}
+
+// note is an audit annotation, or the failure of its expression.
+type note struct {
+	key, value string
+	failure    string // "" if there is none
+	took       time.Duration
+}
+
+// judge evaluates the policy. The budget of the messages is what the validations leave; the
+// annotations have one of their own. judge may change in.
+func (v *validation) judge(
+	ctx context.Context, f *facts, r *rule[*validation], shown *view, in *policies.Inputs,
+) judgement {
+	match := f.conditions(ctx, r.name, v.conditions, shown, *in)
+	if match.Err != nil {
+		return failed(r, match.Err)
+	}
+	if !match.Matched {
+		return judgement{}
+	}
+	budget := cel.ObjectBudget
+	results, err := v.expressions.Evaluate(ctx, in, &budget)
+	if err != nil {
+		return failed(r, err)
+	}
+	in.Authorizer = nil
+	j := judgement{decisions: v.decide(ctx, r, in, results, budget)}
+	if len(v.keys) == 0 {
+		return j
+	}
+	budget = cel.ObjectBudget
+	values, err := v.values.Evaluate(ctx, in, &budget)
+	if err != nil {
+		return failed(r, err)
+	}
+	j.annotations = v.notes(r, values)
+	return j
+}
+
+// decide returns the decisions that follow from the results of the validations. budget is that of
+// the messages. Messages that exceed it make every validation fail, even if all of them are true.
+// So messages are evaluated if one of the validations is false, or if they might exceed the budget.
+func (v *validation) decide(
+	ctx context.Context, r *rule[*validation], in *policies.Inputs, results []policies.Result, budget cel.Budget,
+) []decision {
+	var messages []policies.Result
+	var err error
+	isFalse := func(r policies.Result) bool { return r.Value == types.False }
+	if budget < v.messagesCost || slices.ContainsFunc(results, isFalse) {
+		messages, err = v.messages.Evaluate(ctx, in, &budget)
+	}
+	decisions := make([]decision, len(results))
+	for i := range results {
+		d := &decisions[i]
+		d.took = results[i].Took
+		switch {
+		case results[i].Err != nil:
+			d.deny, d.failed, d.message = !r.ignore, true, results[i].Err.Error()
+		case err != nil:
+			d.deny, d.failed, d.message = !r.ignore, true, fmt.Sprintf("failed messageExpression: %s", err)
+		case results[i].Value != types.True:
+			d.deny, d.reason, d.message = true, meta.StatusReasonInvalid, messageOf(&v.checks[i], &messages[i])
+			if reason := v.checks[i].Reason; reason != nil {
+				d.reason = *reason
+			}
+		}
+	}
+	return decisions
+}
+
+// failed is the judgement of a policy that cannot be evaluated.
+func failed(r *rule[*validation], err error) judgement {
+	return judgement{decisions: []decision{{deny: !r.ignore, failed: true, message: err.Error()}}}
+}
+
+// maxMessage bounds the result of a messageExpression, in bytes.
+const maxMessage = 5 << 10
+
+// messageOf returns the message of a validation that is false. A result of messageExpression that
+// is blank, too long or of several lines does not count, and neither does one that failed.
+func messageOf(check *v1.Validation, result *policies.Result) string {
+	if result.Err == nil && result.Value != nil {
+		if text, ok := result.Value.Value().(string); ok {
+			text = strings.TrimSpace(text)
+			if text != "" && len(text) <= maxMessage && !strings.Contains(text, "\n") {
+				return text
+			}
+		}
+	}
+	if text := strings.TrimSpace(check.Message); text != "" {
+		return text
+	}
+	return "failed expression: " + strings.TrimSpace(check.Expression)
+}
+
+// notes returns the annotations that are to be published, and those that failed.
+func (v *validation) notes(r *rule[*validation], values []policies.Result) (list []note) {
+	for i := range values {
+		n := note{key: v.keys[i].Key, took: values[i].Took}
+		switch err := values[i].Err; {
+		case err != nil && r.ignore:
+			continue
+		case err != nil:
+			n.failure = err.Error()
+		default:
+			text, _ := values[i].Value.Value().(string) // null, the only other type, publishes nothing
+			if n.value = strings.TrimSpace(text); n.value == "" {
+				continue
+			}
+		}
+		list = append(list, n)
+	}
+	return list
+}

@@ -1,0 +1,275 @@
+package admissionpolicy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/admission/matching"
+	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// This file has the plugin MutatingAdmissionPolicy: which policies a request meets, and in which
+// order they change the object. mutation.go has one policy, reinvoke.go the second run.
+
+// Mutating is the plugin MutatingAdmissionPolicy.
+type Mutating struct {
+	*World
+	book book[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding, *mutations]
+}
+
+// NewMutating returns the plugin.
+func NewMutating(
+	w *World, policies Source[*v1.MutatingAdmissionPolicy], bindings Source[*v1.MutatingAdmissionPolicyBinding],
+) *Mutating {
+	p := &Mutating{World: w}
+	p.book.policies, p.book.bindings = policies, bindings
+	p.book.rule = func(policy *v1.MutatingAdmissionPolicy) *rule[*mutations] {
+		s := &policy.Spec
+		return newRule(policy.Name, s.FailurePolicy, s.ParamKind, s.MatchConstraints, func() *mutations {
+			return compileMutations(s)
+		})
+	}
+	p.book.bind = func(b *v1.MutatingAdmissionPolicyBinding) *binding {
+		return newBinding(b.Name, b.Spec.PolicyName, b.Spec.MatchResources, b.Spec.ParamRef, nil)
+	}
+	return p
+}
+
+// mutatingName is the plugin's name.
+const mutatingName = "MutatingAdmissionPolicy"
+
+// Name is the plugin's name.
+func (*Mutating) Name() string { return mutatingName }
+
+// Handles is true for all operations that have an object.
+func (*Mutating) Handles(op admission.Operation) bool { return op != admission.Delete }
+
+// Mutate changes the object as policies say. It refuses the request if a policy fails, unless the
+// policy ignores failures.
+func (p *Mutating) Mutate(ctx context.Context, a *admission.Attributes) error {
+	if matching.ExemptFromPolicies(a) {
+		return nil
+	}
+	hooks, err := p.book.now(ctx)
+	if err != nil || hooks.Len() == 0 {
+		return err
+	}
+	var run *mutating
+	for h := range hooks.Candidates(a, p.Matching) {
+		target, matched, err := h.matcher.Match(ctx, a, p.Matching)
+		if !matched && err == nil {
+			continue
+		}
+		if run == nil {
+			run = &mutating{facts: newFacts(ctx, p.World, a)}
+		}
+		if err != nil {
+			run.misconfigured(h.rule, nil, err)
+		} else {
+			run.hook(ctx, h, &target)
+		}
+	}
+	if run == nil {
+		return nil
+	}
+	if len(run.calls) > 0 {
+		if err := run.dispatch(ctx); err != nil {
+			return err
+		}
+	}
+	return run.refusal()
+}
+
+// mutating is one run of the plugin.
+type mutating struct {
+	*facts
+	views    []*view // one for each kind as which policies see the object
+	calls    []call
+	failures []failure // of policies that do not ignore failures
+}
+
+// call is the evaluation of a policy by one binding with one object of params.
+type call struct {
+	rule    *rule[*mutations]
+	binding *binding
+	view    *view
+	param   meta.Typed
+}
+
+// failure is a reason to refuse a request.
+type failure struct {
+	text   string
+	reason meta.StatusReason // "": Forbidden
+}
+
+// hook notes the calls of a policy that matches the request.
+func (m *mutating) hook(ctx context.Context, h *hook[*mutations], t *matching.Target) {
+	from, err := h.source(m.World)
+	if err != nil {
+		m.misconfigured(h.rule, nil, err)
+		return
+	}
+	for _, b := range h.bindings {
+		if b.matcher != nil {
+			_, matched, err := b.matcher.Match(ctx, m.a, m.Matching)
+			if err != nil {
+				m.misconfigured(h.rule, b, err)
+			}
+			if !matched {
+				continue
+			}
+		}
+		shown, err := m.viewOf(ctx, t)
+		if err != nil {
+			m.misconfigured(h.rule, nil, err)
+			continue
+		}
+		params, err := b.find(ctx, from, m.request.Namespace)
+		if err != nil {
+			m.misconfigured(h.rule, b, err)
+			continue
+		}
+		for _, param := range params {
+			m.calls = append(m.calls, call{h.rule, b, shown, param})
+		}
+	}
+}
+
+// viewOf returns the view of the request for a target. Policies that see the object as the same
+// kind share it, and so see what the policies before them have changed.
+func (m *mutating) viewOf(ctx context.Context, t *matching.Target) (*view, error) {
+	for _, v := range m.views {
+		if v.target.Kind == t.Kind && v.target.Resource == t.Resource {
+			return v, nil
+		}
+	}
+	v, err := m.view(ctx, t)
+	if err == nil {
+		m.views = append(m.views, v)
+	}
+	return v, err
+}
+
+// misconfigured notes that a policy or binding cannot be used. b is nil if the policy itself
+// cannot.
+func (m *mutating) misconfigured(r *rule[*mutations], b *binding, err error) {
+	what := "binding"
+	if b == nil {
+		what = "policy"
+	}
+	m.fail(r, b, "", fmt.Errorf("failed to configure %s: %w", what, err))
+}
+
+// fail notes a reason to refuse the request, unless the policy ignores failures.
+func (m *mutating) fail(r *rule[*mutations], b *binding, reason meta.StatusReason, err error) {
+	switch {
+	case r.ignore:
+	case b == nil:
+		m.failures = append(m.failures, failure{fmt.Sprintf("policy %q denied request: %s", r.name, err), reason})
+	default:
+		text := fmt.Sprintf("policy '%s' with binding '%s' denied request: %s", r.name, b.name, err)
+		m.failures = append(m.failures, failure{text, reason})
+	}
+}
+
+// refusal returns the answer to a request for which policies have failed, nil if none has.
+func (m *mutating) refusal() error {
+	if len(m.failures) == 0 {
+		return nil
+	}
+	e := m.a.Forbidden("admission request denied by policy")
+	first := m.failures[0]
+	e.Status.Message = first.text
+	if first.reason != "" {
+		e.Status.Reason = first.reason
+	}
+	for _, f := range m.failures {
+		e.Status.Details.Causes = append(e.Status.Details.Causes, meta.StatusCause{Message: f.text})
+	}
+	return e
+}
+
+// dispatch makes the calls, and gives the request the object that the last of them has left. The
+// error refuses the request whatever the failure policies say.
+func (m *mutating) dispatch(ctx context.Context) error {
+	state := stateOf(m.a)
+	defer state.ended(m.a)
+	namespace, err := m.within(ctx)
+	if err != nil {
+		return err
+	}
+	var last *view
+	for i := range m.calls {
+		called, err := m.call(ctx, &m.calls[i], state, namespace)
+		if err != nil {
+			return err
+		}
+		if called {
+			last = m.calls[i].view
+		}
+	}
+	if last == nil || !last.dirty {
+		return nil
+	}
+	state.changed()
+	err = last.target.Type.Prune(ctx, last.object)
+	if err == nil {
+		err = m.a.Replace(ctx, last.object)
+	}
+	if err != nil {
+		return meta.NewInternalError(fmt.Errorf("failed to convert object: %w", err))
+	}
+	return nil
+}
+
+// call evaluates a policy. It reports whether the policy was for the request. The error refuses the
+// request whatever the failure policies say.
+func (m *mutating) call(
+	ctx context.Context, c *call, state *state, namespace *corev1.Namespace,
+) (called bool, err error) {
+	policy := c.rule.compiled()
+	in := m.inputs(c.view, c.param, namespace)
+	match := m.conditions(ctx, c.rule.name, policy.conditions, c.view, in)
+	if match.Err != nil {
+		m.fail(c.rule, c.binding, meta.StatusReasonInvalid, match.Err)
+		return false, nil
+	}
+	if !match.Matched || m.a.Reinvoked && !state.again[c.key()] {
+		return false, nil
+	}
+	for i := range policy.list {
+		if c.view.object == nil { // there is nothing to change
+			continue
+		}
+		began := time.Now()
+		in.Object = c.view.object
+		err := m.mutate(ctx, &policy.list[i], c.view, &in)
+		m.checked(c, time.Since(began), err)
+		if _, ok := errors.AsType[*meta.StatusError](err); ok {
+			return true, err
+		}
+		if err != nil {
+			m.fail(c.rule, c.binding, meta.StatusReasonInvalid, err)
+		}
+	}
+	if policy.reinvoked {
+		state.add(c.key())
+	}
+	return true, nil
+}
+
+func (m *mutating) checked(c *call, took time.Duration, err error) {
+	if m.Observe == nil {
+		return
+	}
+	check := Check{Policy: c.rule.name, Binding: c.binding.name, Mutates: true, Failure: NoFailure, Took: took}
+	if err != nil {
+		check.Failure = failureOf(err.Error())
+	}
+	m.Observe.Checked(check)
+}

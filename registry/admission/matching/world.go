@@ -1,0 +1,81 @@
+package matching
+
+import (
+	"context"
+	"errors"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/router/request"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// This file has what a Matcher asks about: namespaces and equivalent resources.
+
+// World answers what a Matcher cannot know from the request.
+type World struct {
+	// Namespaces finds the labels of the namespace of a request.
+	Namespaces *admission.Namespaces
+	// Equivalents returns the targets that are equivalent to a resource or subresource, in the
+	// order in which rules are tried on them. The resource itself may be among them. All have the
+	// plural name of the resource. The result is read-only. A call must be cheap and allocate
+	// nothing, because every write makes one. nil says that no resource has an equivalent.
+	Equivalents Equivalents
+}
+
+// Equivalents is World.Equivalents.
+type Equivalents func(resource meta.GroupVersionResource, subresource string) []Target
+
+func (w *World) equivalents(a *admission.Attributes) []Target {
+	if w.Equivalents == nil {
+		return nil
+	}
+	return w.Equivalents(a.Resource, a.Subresource)
+}
+
+// NamespaceOf returns the namespace of a request as hooks see it: that of the object, or the name
+// of a namespace that the request is about. It is "" for other cluster-scoped objects.
+func NamespaceOf(a *admission.Attributes) string {
+	if a.Namespace == "" && a.Resource.Resource == "namespaces" &&
+		(a.Resource.Group == "" || a.Operation != admission.Create) {
+		return a.Name // kube-apiserver takes the segment after "namespaces" for a namespace in every group
+	}
+	return a.Namespace
+}
+
+// errNoNamespace is the cause of the error for an object that is in no namespace, but whose
+// resource is called namespaces.
+var errNoNamespace = errors.New("resource name may not be empty")
+
+// namespaceLabels returns the labels of the namespace of a request. Those of a namespace that is
+// being written come from the request, as far as the request sets them.
+func (w *World) namespaceLabels(ctx context.Context, a *admission.Attributes) (meta.Lookup, error) {
+	isNamespace := a.Resource.Resource == "namespaces" && a.Namespace == ""
+	switch {
+	case a.Resource.Resource == "namespaces" && a.Subresource == "" &&
+		(a.Operation == admission.Create || a.Operation == admission.Update):
+		return labelsOf(a.Object)
+	case isNamespace && a.Resource.Group == "" && a.Old != nil:
+		return labelsOf(a.Old)
+	case NamespaceOf(a) == "":
+		return nil, meta.NewInternalError(errNoNamespace)
+	}
+	found, err := w.Namespaces.Named(ctx, a, NamespaceOf(a), request.ReadYourWrites)
+	switch {
+	case meta.IsNotFound(err):
+		return nil, err
+	case err != nil:
+		return nil, meta.NewInternalError(err)
+	}
+	return found.Labels, nil
+}
+
+// errNoMetadata is the cause of the error for an object without metadata.
+var errNoMetadata = errors.New("object does not implement the Object interfaces")
+
+func labelsOf(obj meta.Typed) (meta.Lookup, error) {
+	labelled, ok := obj.(meta.Object)
+	if !ok {
+		return nil, meta.NewInternalError(errNoMetadata)
+	}
+	return meta.Set(labelled.GetObjectMeta().Labels), nil
+}

@@ -1,0 +1,208 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/coracle-project/coracle/registry/admission/matching"
+	"github.com/coracle-project/coracle/router/callout"
+	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
+	"github.com/coracle-project/coracle/scheme/cel/policies"
+)
+
+// Hooks are the webhooks of all configurations of one kind, in the order in which mutating ones
+// run. They never change.
+type Hooks struct{ index *matching.Index[place] }
+
+// place is a hook at its place among all hooks.
+type place struct {
+	*hook
+	at int
+}
+
+// hook is one webhook of a configuration. It never changes.
+type hook struct {
+	name, configuration string
+	id                  string // tells the hook from all others of the same Hooks
+	matcher             *matching.Matcher
+	conditions          func() *policies.Conditions // compiles them when it is called first; nil: there are none
+	client              *callout.Client
+	clientErr           error         // why there is no client
+	review              string        // the version of AdmissionReview; "": the hook knows none that the server knows
+	timeout             time.Duration // 0: only the client's
+	failsOpen           bool
+	sideEffects         *v1.SideEffectClass
+	again               bool // it may run in the second run of the mutators
+}
+
+// spec has the fields of both kinds of webhooks.
+type spec struct {
+	name         string
+	client       *v1.WebhookClientConfig
+	criteria     matching.Criteria
+	failure      *v1.FailurePolicyType
+	sideEffects  *v1.SideEffectClass
+	timeout      *int32
+	reviews      []string
+	conditions   []v1.MatchCondition
+	reinvocation *v1.ReinvocationPolicyType
+}
+
+// Compiler makes Hooks of configurations. It reuses the hooks of configurations that have not
+// changed. One Compiler serves one kind of configurations.
+type Compiler struct {
+	clients *callout.Pool
+
+	mu    sync.Mutex
+	known map[any]*compiled // by the pointer to the configuration
+}
+
+// compiled is a configuration with its hooks.
+type compiled struct {
+	hooks   []*hook
+	release []func()
+}
+
+// NewCompiler returns a Compiler that takes the clients of hooks from a pool. The owner closes the
+// pool after the last write.
+func NewCompiler(clients *callout.Pool) *Compiler {
+	return &Compiler{clients: clients, known: map[any]*compiled{}}
+}
+
+// PoolConfig is the configuration of the Pool for the clients of hooks.
+func PoolConfig(resolve callout.Resolver, flawed func(callout.Flaw)) callout.Config {
+	return callout.Config{
+		Name: "admission", Target: callout.Target{Flawed: flawed}, Resolve: resolve,
+		MaxAnswer: maxAnswer, TellTimeout: true, Spread: true,
+		Retry: callout.Retry{Tries: maxTries, Asked: true},
+	}
+}
+
+const (
+	// maxAnswer is the largest answer of a hook, in bytes. It has room for a patch, in base64, that
+	// replaces the largest object.
+	maxAnswer = 6 << 20
+	// maxTries is how often a hook is called if it asks to be called again (Retry-After).
+	maxTries = 11
+)
+
+// Mutating compiles all configurations of mutating webhooks, which are sorted by name. A
+// configuration with the same pointer as in an earlier call must not have changed.
+func (c *Compiler) Mutating(all []*v1.MutatingWebhookConfiguration) *Hooks {
+	return compile(c, all, func(cfg *v1.MutatingWebhookConfiguration) (string, []spec) {
+		specs := make([]spec, len(cfg.Webhooks))
+		for i := range cfg.Webhooks {
+			w := &cfg.Webhooks[i]
+			specs[i] = spec{
+				w.Name, &w.ClientConfig,
+				matching.OfWebhook(w.Rules, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector), w.FailurePolicy,
+				w.SideEffects, w.TimeoutSeconds, w.AdmissionReviewVersions, w.MatchConditions, w.ReinvocationPolicy,
+			}
+		}
+		return cfg.Name, specs
+	})
+}
+
+// Validating does the same for validating webhooks.
+func (c *Compiler) Validating(all []*v1.ValidatingWebhookConfiguration) *Hooks {
+	return compile(c, all, func(cfg *v1.ValidatingWebhookConfiguration) (string, []spec) {
+		specs := make([]spec, len(cfg.Webhooks))
+		for i := range cfg.Webhooks {
+			w := &cfg.Webhooks[i]
+			specs[i] = spec{
+				w.Name, &w.ClientConfig,
+				matching.OfWebhook(w.Rules, w.MatchPolicy, w.NamespaceSelector, w.ObjectSelector), w.FailurePolicy,
+				w.SideEffects, w.TimeoutSeconds, w.AdmissionReviewVersions, w.MatchConditions, nil,
+			}
+		}
+		return cfg.Name, specs
+	})
+}
+
+// compile makes the Hooks of configurations. Clients that only earlier configurations used are
+// released at the end, so that a changed configuration keeps its connections.
+func compile[T comparable](c *Compiler, all []T, specs func(T) (name string, list []spec)) *Hooks {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := make(map[any]*compiled, len(all))
+	var places []place
+	for _, cfg := range all {
+		made := c.known[cfg]
+		if made == nil {
+			made = c.compile(specs(cfg))
+		}
+		now[cfg] = made
+		for _, h := range made.hooks {
+			places = append(places, place{h, len(places)})
+		}
+	}
+	for cfg, made := range c.known {
+		if now[cfg] == nil {
+			for _, release := range made.release {
+				release()
+			}
+		}
+	}
+	c.known = now
+	return &Hooks{matching.NewIndex(places, func(p place) *matching.Matcher { return p.matcher })}
+}
+
+// compile compiles the webhooks of one configuration. Names of webhooks may repeat in
+// configurations of older servers.
+func (c *Compiler) compile(configuration string, specs []spec) *compiled {
+	made := &compiled{}
+	seen := map[string]int{}
+	for i := range specs {
+		s := &specs[i]
+		h := &hook{
+			name: s.name, configuration: configuration,
+			id:      fmt.Sprintf("%s/%s/%d", configuration, s.name, seen[s.name]),
+			matcher: matching.Compile(s.criteria), failsOpen: s.failure != nil && *s.failure == v1.Ignore,
+			sideEffects: s.sideEffects, review: reviewVersion(s.reviews),
+			again: s.reinvocation != nil && *s.reinvocation == v1.IfNeededReinvocationPolicy,
+		}
+		seen[s.name]++
+		if s.timeout != nil {
+			h.timeout = time.Duration(*s.timeout) * time.Second
+		}
+		if len(s.conditions) > 0 {
+			h.conditions = sync.OnceValue(func() *policies.Conditions {
+				return compileConditions(s.conditions, h.failsOpen)
+			})
+		}
+		var release func()
+		h.client, release, h.clientErr = c.clients.Open(webhookOf(s.client))
+		made.release = append(made.release, release)
+		made.hooks = append(made.hooks, h)
+	}
+	return made
+}
+
+// compileConditions compiles match conditions. The validation of configurations has bounded their
+// size.
+func compileConditions(list []v1.MatchCondition, failsOpen bool) *policies.Conditions {
+	conditions := make([]policies.Condition, len(list))
+	for i := range list {
+		conditions[i] = policies.Condition{Name: list[i].Name, Expression: list[i].Expression}
+	}
+	return policies.New(context.Background()).Conditions(conditions, policies.Uses{Authorizer: true}, failsOpen)
+}
+
+// webhookOf translates where a configuration says that a webhook is.
+func webhookOf(config *v1.WebhookClientConfig) callout.Webhook {
+	w := callout.Webhook{CABundle: config.CABundle}
+	if s := config.Service; s != nil {
+		w.Service = &callout.Service{Namespace: s.Namespace, Name: s.Name}
+		if s.Port != nil {
+			w.Service.Port = int(*s.Port)
+		}
+		if s.Path != nil {
+			w.Service.Path = *s.Path
+		}
+	} else if config.URL != nil {
+		w.URL = *config.URL
+	}
+	return w
+}

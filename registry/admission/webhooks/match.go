@@ -1,0 +1,125 @@
+package webhooks
+
+import (
+	"context"
+	"time"
+
+	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/admission/matching"
+	"github.com/coracle-project/coracle/scheme/cel/policies"
+	"github.com/coracle-project/coracle/scheme/codec"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+)
+
+// This file decides whether a hook is called, and makes the views of a write.
+
+// form is the version in which a view is.
+type form struct {
+	typ kind.Kind
+	gvk meta.GroupVersionKind
+}
+
+// view is the object and the old object of a write in one version. Either may be nil. json and
+// oldJSON are their encodings; they are nil until encode has made them.
+type view struct {
+	form
+	obj, old      meta.Typed
+	json, oldJSON []byte
+}
+
+// newView returns the view of a write for a target.
+func newView(ctx context.Context, a *admission.Attributes, t *matching.Target) (*view, error) {
+	v := &view{form: form{t.Type, t.Kind}}
+	var err error
+	if v.old, err = t.Old(ctx, a); err != nil {
+		return nil, err
+	}
+	if v.obj, err = t.Object(ctx, a); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// encode encodes the objects that have not been encoded yet.
+func (v *view) encode() (err error) {
+	if v.json == nil {
+		if v.json, err = v.append(v.obj); err != nil {
+			return err
+		}
+	}
+	if v.oldJSON == nil {
+		v.oldJSON, err = v.append(v.old)
+	}
+	return err
+}
+
+// append returns the encoding of an object of the view.
+func (v *view) append(obj meta.Typed) ([]byte, error) {
+	switch {
+	case obj == nil:
+		return []byte("null"), nil
+	case obj.GetTypeMeta().GroupVersionKind() == v.gvk:
+		return v.typ.Append(nil, obj, codec.Media{})
+	}
+	return appendAs(obj, v.gvk) // the options of a connect do not say their kind
+}
+
+// caller has what both plugins share.
+type caller struct {
+	source    Source
+	means     *Means
+	validates bool
+}
+
+// Handles is true for all operations.
+func (*caller) Handles(admission.Operation) bool { return true }
+
+// wants reports whether a hook is to be called for a write, and as which target the hook sees the
+// write. viewOf returns the view for a target.
+func (c *caller) wants(
+	ctx context.Context, a *admission.Attributes, h *hook, viewOf func(*matching.Target) (*view, error),
+) (matching.Target, bool, error) {
+	t, matched, err := h.matcher.Match(ctx, a, c.means.World)
+	if err != nil || !matched || h.conditions == nil {
+		return t, matched, err
+	}
+	v, err := viewOf(&t)
+	if err != nil {
+		return t, false, meta.NewInternalError(err)
+	}
+	conditions, began := h.conditions(), time.Now()
+	m := conditions.Match(ctx, c.inputs(ctx, a, v))
+	if judged := c.means.Observer.Judged; judged != nil {
+		judged(Judgement{
+			Webhook: h.name, Validates: c.validates, Operation: a.Operation, Took: time.Since(began),
+			Failures: m.Failures, Excluded: !m.Matched && m.Err == nil,
+		})
+	}
+	if m.Err != nil {
+		return t, false, meta.NewForbidden(a.Resource.GroupResource(), a.Name, m.Err)
+	}
+	return t, m.Matched, nil
+}
+
+// inputs returns what match conditions see. The resource is that of the request, even if a rule
+// names an equivalent one.
+func (c *caller) inputs(ctx context.Context, a *admission.Attributes, v *view) *policies.Inputs {
+	r := &policies.Request{
+		Kind: policies.KindOf(v.gvk), RequestKind: policies.KindOf(a.Kind),
+		Resource: policies.ResourceOf(a.Resource), RequestResource: policies.ResourceOf(a.Resource),
+		SubResource: a.Subresource, RequestSubResource: a.Subresource,
+		Name: a.Name, Namespace: matching.NamespaceOf(a), Operation: string(a.Operation), DryRun: a.DryRun,
+	}
+	if a.Options != nil {
+		r.Options = a.Options
+	}
+	if u := a.User; u != nil {
+		r.UserInfo = policies.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra}
+	}
+	in := &policies.Inputs{Object: v.obj, OldObject: v.old, Request: r}
+	if c.means.Authorizer != nil {
+		in.Authorizer = c.means.Authorizer(ctx, a.User)
+	}
+	return in
+}
