@@ -327,11 +327,17 @@ func (s *policySides) ours(p *policyText) string {
 	return goTypes.Replace(o.b.String())
 }
 
-// goTypes are the Go types of our values, of which some messages of cel-go speak.
+// goTypes are the Go types of our values, of which some messages of cel-go speak, and those of
+// Kubernetes' values.
 var goTypes = func() *strings.Replacer {
-	const objects = "github.com/coracle-project/coracle/scheme/cel/objects"
-	return strings.NewReplacer("*objects.mapping["+objects+".object]", "*types.baseMap", "*objects.mapping["+objects+".entries]", "*types.baseMap",
-		"*objects.mapping["+objects+".unstructured]", "*types.baseMap", "*objects.list", "*types.baseList")
+	const pkg = "github.com/coracle-project/coracle/scheme/cel"
+	var pairs []string
+	for _, of := range []string{"object", "entries", "unstructured", "converted"} {
+		pairs = append(pairs, "*objects.mapping["+pkg+"/objects."+of+"]", "*types.baseMap")
+	}
+	return strings.NewReplacer(append(pairs, "*objects.list", "*types.baseList", "cel.ipValue", "cel.IP", "cel.cidrValue", "cel.CIDR",
+		"*cel.value["+pkg+".quantity]", "cel.Quantity", "*cel.value[*net/url.URL]", "cel.URL",
+		"*cel.value[github.com/blang/semver/v4.Version]", "cel.Semver")...)
 }()
 
 // addResult adds the outcome of one expression.

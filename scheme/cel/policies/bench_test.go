@@ -63,7 +63,7 @@ func TestMemory(t *testing.T) {
 // TestMuchText: the memory of a policy is bounded by the length of its text, which is at most 3
 // MiB, the length of a request.
 func TestMuchText(t *testing.T) {
-	const size, most = 1 << 17, 60 // bytes; bytes per byte
+	const size, most = 1 << 16, 60 // bytes; bytes per byte
 	s := policies.WithVariables(t.Context())
 	var expressions []*policies.Expression
 	before := heap()
