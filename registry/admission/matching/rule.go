@@ -82,8 +82,8 @@ func compileRules(rules []v1.NamedRuleWithOperations) []rule {
 	return compiled
 }
 
-// isAbout reports whether the rule names the operation, the resource, the subresource and the object
-// of a request, whatever the group and version of the resource.
+// isAbout reports whether the rule names the operation, the resource, the subresource and the
+// object of a request, whatever the group and version of the resource.
 func (r *rule) isAbout(a *admission.Attributes) bool {
 	return r.operations&bit(a.Operation) != 0 &&
 		r.matchesResource(a.Resource.Resource, a.Subresource) &&

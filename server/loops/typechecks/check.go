@@ -34,8 +34,8 @@ const maxKinds = 10
 const maxText = 256 << 10
 
 // Check returns the warnings about the expressions of a policy: what would fail for objects of the
-// kinds that its rules name. The texts are Kubernetes'. Wildcards and subresources name no kind. The
-// warnings are not complete if ctx has ended.
+// kinds that its rules name. The texts are Kubernetes'. Wildcards and subresources name no kind.
+// The warnings are not complete if ctx has ended.
 func Check(ctx context.Context, policy *admissionregistrationv1.ValidatingAdmissionPolicy, known Kinds) (
 	warnings []admissionregistrationv1.ExpressionWarning,
 ) {
