@@ -188,13 +188,14 @@ func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) 
 			}
 		}()
 	}
-	r := (&http.Request{Method: http.MethodPost, URL: to, Header: http.Header{
-		"Content-Type": {codec.JSONType}, "Accept": {codec.JSONType}, "User-Agent": {"coracle"},
-	}}).WithContext(ctx)
-	r.ContentLength = int64(len(body))
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	r.Body, _ = r.GetBody()
-	resp, err := c.RoundTrip(r)
+	resp, err := c.exchange(ctx, to, body)
+	for range maxRedirects {
+		if next := moved(resp, to); next != nil {
+			io.CopyN(io.Discard, resp.Body, maxDrain)
+			resp.Body.Close()
+			resp, err = c.exchange(ctx, next, body)
+		}
+	}
 	if err != nil {
 		return c.failed(ctx, err)
 	}
@@ -220,6 +221,36 @@ func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) 
 	return nil
 }
 
+// exchange posts body once.
+func (c *Client) exchange(ctx context.Context, to *url.URL, body []byte) (*http.Response, error) {
+	r := (&http.Request{Method: http.MethodPost, URL: to, Header: http.Header{
+		"Content-Type": {codec.JSONType}, "Accept": {codec.JSONType}, "User-Agent": {"coracle"},
+	}}).WithContext(ctx)
+	r.ContentLength = int64(len(body))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.Body, _ = r.GetBody()
+	return c.send(r)
+}
+
+// maxRedirects is how many redirects a call follows, as in net/http.
+const maxRedirects = 10
+
+// moved returns where a response says that the same request is to be sent, nil if nowhere or to
+// another host. A request that would become a GET is not sent again. resp may be nil.
+func moved(resp *http.Response, from *url.URL) *url.URL {
+	if resp == nil {
+		return nil
+	}
+	if s := resp.StatusCode; s != http.StatusTemporaryRedirect && s != http.StatusPermanentRedirect {
+		return nil
+	}
+	to, err := from.Parse(resp.Header.Get("Location"))
+	if err != nil || to.Scheme != from.Scheme || to.Host != from.Host || to.User != nil {
+		return nil
+	}
+	return to
+}
+
 // tellTimeout returns a URL with the time that is left in ctx, which has a deadline, as the query
 // parameter timeout.
 func tellTimeout(ctx context.Context, to *url.URL) *url.URL {
@@ -238,15 +269,21 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	if to.Header == nil {
 		to.Header = http.Header{}
 	}
+	return c.send(to)
+}
+
+// send sends a request to the URL in it, which is one of the Target. It adds credentials to the
+// header of the request.
+func (c *Client) send(r *http.Request) (*http.Response, error) {
 	if authorize := c.cfg.Target.Authorize; authorize != nil {
-		if err := authorize(to.Header); err != nil {
+		if err := authorize(r.Header); err != nil {
 			if r.Body != nil {
 				r.Body.Close() // a RoundTripper closes the body even if it fails
 			}
 			return nil, err
 		}
 	}
-	resp, err := c.transport.RoundTrip(to)
+	resp, err := c.transport.RoundTrip(r)
 	reportFlaws(resp, err, c.cfg.Target.Flawed)
 	return resp, err
 }

@@ -13,8 +13,8 @@
 // The other end is another program that may be wrong or hostile. So a Client keeps these laws:
 //
 //   - A call ends: each try has a time limit, and the caller's context bounds all of them.
-//   - A response costs at most MaxAnswer bytes, and comes only from the host that was called: a
-//     redirect is an error.
+//   - A response costs at most MaxAnswer bytes, and comes only from the host that was called. A
+//     redirect of a POST to another host, or into a GET, is an error.
 //   - The Kind of an Error says what went wrong, above all whether no response came or a bad one.
 //   - An error contains no credentials, and no part of a response that could not be understood.
 //     Users see these errors, and may have chosen the address.

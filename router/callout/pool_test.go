@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -187,6 +188,38 @@ func TestRetryAsked(t *testing.T) {
 		}
 		if got := hook.calls.Load() - before; got != want {
 			t.Errorf("%s: got %d calls, want %d", path, got, want)
+		}
+	}
+}
+
+// TestMoved: a call follows redirects on the same host, which keep the body, and no others.
+func TestMoved(t *testing.T) {
+	ca := pkitest.NewAuthority(t, "ca")
+	hook := serve(t, ca, false, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/moved":
+			http.Redirect(w, r, "/there?timeout=1s", http.StatusPermanentRedirect)
+		case "/get":
+			http.Redirect(w, r, "/there", http.StatusFound)
+		case "/round":
+			http.Redirect(w, r, "/round", http.StatusTemporaryRedirect)
+		case "/elsewhere":
+			http.Redirect(w, r, "https://localhost/there", http.StatusTemporaryRedirect)
+		default:
+			body, _ := io.ReadAll(r.Body)
+			fmt.Fprint(w, r.Method, r.URL, string(body))
+		}
+	})
+	for path, want := range map[string]string{
+		"/moved": "POST/there?timeout=1s{}<nil>", "/get": "302", "/round": "307", "/elsewhere": "307",
+	} {
+		before := hook.calls.Load()
+		answer, err := client(t, Config{Target: Target{URL: hook.URL + path, CABundle: ca.CertPEM}}).Post(t.Context(), []byte("{}"))
+		if got := fmt.Sprint(string(answer), err); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+		if calls := hook.calls.Load() - before; path == "/round" && calls != 1+maxRedirects {
+			t.Errorf("%s: got %d calls", path, calls)
 		}
 	}
 }

@@ -31,8 +31,14 @@ func statusText(status int) string {
 		return "the server could not find the requested resource"
 	case http.StatusMethodNotAllowed:
 		return "the server does not allow this method on the requested resource"
+	case http.StatusNotAcceptable:
+		return "the server was unable to respond with a content type that the client supports"
 	case http.StatusConflict:
 		return "the server reported a conflict"
+	case http.StatusUnsupportedMediaType:
+		return "unknown"
+	case http.StatusUnprocessableEntity:
+		return "the server rejected our request due to an error in our request"
 	case http.StatusTooManyRequests:
 		return "the server has received too many requests and has asked us to try again later"
 	case http.StatusServiceUnavailable:

@@ -54,10 +54,13 @@ func Length(patch []byte) (int, error) {
 
 // operation is one operation of a JSON patch.
 type operation struct {
-	op         string
+	op         string // unknownOp if it is absent or is not a string
 	path, from pointer
 	value      any // raw; nil if it is null or absent
 }
+
+// unknownOp is how messages call an operation that does not say which it is.
+const unknownOp = "unknown"
 
 // pointer is a JSON pointer; set is false if it is absent or null.
 type pointer struct {
@@ -81,6 +84,9 @@ func operations(patch []byte) (ops []operation, n int, err error) {
 	}
 	ops = make([]operation, min(len(items), maxOperations))
 	var space [inline]member
+	for i := range ops {
+		ops[i].op = unknownOp
+	}
 	for i, item := range items {
 		if item.IsNull() {
 			continue
@@ -106,7 +112,9 @@ func (op *operation) read(ms []member) {
 		}
 		switch m.Key {
 		case "op":
-			op.op = text.text
+			if op.op = unknownOp; text.set {
+				op.op = text.text
+			}
 		case "path":
 			op.path = text
 		case "from":
@@ -330,13 +338,17 @@ func (e *editor) apply(op *operation) error {
 	case "add", "remove", "replace", "test":
 	case "move", "copy":
 		if !op.from.set {
-			return inapplicable(op.op + " operation, missing from field")
+			return inapplicable(op.op + " operation failed to decode from: operation, missing from field: missing value")
 		}
 	default:
 		return inapplicable("Unexpected kind: " + op.op)
 	}
 	if !op.path.set {
-		return inapplicable(op.op + " operation missing path field")
+		why := "operation missing path field: missing value"
+		if op.op == "add" || op.op == "remove" || op.op == "copy" {
+			why = "missing value"
+		}
+		return inapplicable(op.op + " operation failed to decode path: " + why)
 	}
 	if op.path.text == "" && (op.op == "replace" || op.op == "test") {
 		return e.applyRoot(op)
@@ -382,7 +394,7 @@ func (e *editor) test(op *operation) error {
 		return because(err, "error in test for path: '", op.path.text, "'")
 	}
 	if !e.equal(&found, op.value) {
-		return &Error{Untrue, "testing value " + op.path.text + " failed"}
+		return &Error{Untrue, "testing value " + op.path.text + " failed: test failed"}
 	}
 	if found == nil { // set would add a key that may be absent
 		return nil
@@ -394,7 +406,7 @@ func (e *editor) test(op *operation) error {
 func (e *editor) applyRoot(op *operation) error {
 	switch {
 	case op.op == "test" && !e.equal(&e.root, op.value):
-		return &Error{Untrue, "testing value  failed"}
+		return &Error{Untrue, "testing value  failed: test failed"}
 	case op.op == "replace" && !e.open(&op.value, 0):
 		return inapplicable("replace operation value must be object or array")
 	case op.op == "replace":

@@ -98,9 +98,9 @@ func TestOperations(t *testing.T) {
 		{`{"op":"add","path":{}}`, fmt.Sprintf(intoString, "object", "path")},
 		{`{"op":"add","from":[]}`, fmt.Sprintf(intoString, "array", "from")},
 		{`{"op":true}`, fmt.Sprintf(intoString, "bool", "op")},
-		{`{"op":null,"path":"/a"}`, "Unexpected kind: "},
-		{`{"op":"add","path":"/a","path":null}`, "add operation missing path field"},
-		{`{"op":"move","from":"/a","from":null,"path":"/b"}`, "move operation, missing from field"},
+		{`{"op":null,"path":"/a"}`, "Unexpected kind: unknown"},
+		{`{"op":"add","path":"/a","path":null}`, "add operation failed to decode path: missing value"},
+		{`{"op":"move","from":"/a","from":null,"path":"/b"}`, "move operation failed to decode from: operation, missing from field: missing value"},
 		{`{"op":"add","path":null,"path":"/a","other":5,"value":1}`, ""},
 		{`{"op":"add","path":"/a","value":[1],"value":{"b":1e-400}}`, ""},
 	} {

@@ -55,6 +55,8 @@ func decodeAnswer(data []byte, version string) (*AdmissionReview, error) {
 	case got.Group == reviewGroup && got.Kind == reviewKind && (got.Version == reviewV1 || got.Version == reviewBeta):
 		return nil, fmt.Errorf("converting (%s.AdmissionReview) to (%s.AdmissionReview): unknown conversion",
 			got.Version, version)
+	case got == meta.GroupVersionKind{Version: "v1", Kind: "Status"}: // a kind that every group has
+		return nil, fmt.Errorf("converting (v1.Status) to (%s.AdmissionReview): unknown conversion", version)
 	default:
 		return nil, fmt.Errorf("no kind %q is registered for version %q", meta.Excerpt(got.Kind),
 			meta.Excerpt(got.GroupVersion().String()))

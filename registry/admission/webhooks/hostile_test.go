@@ -26,8 +26,8 @@ func body(text string) hook {
 
 // status is a hook that answers with an HTTP status.
 func status(code int) hook {
-	return func(w http.ResponseWriter, r *http.Request, _ *asked) {
-		w.Header().Set("Location", "https://"+r.Host+"/elsewhere")
+	return func(w http.ResponseWriter, _ *http.Request, _ *asked) {
+		w.Header().Set("Location", "https://elsewhere.example.com/")
 		w.WriteHeader(code)
 		io.WriteString(w, "the secret of the house")
 	}
@@ -76,7 +76,7 @@ var failures = []struct {
 	}, "failed to call webhook: unexpected error when reading response body. Please retry. Original error: stream error", 503},
 	{"an error", status(500), `failed to call webhook: an error on the server ("unknown") has prevented the request from succeeding`, 500},
 	{"not found", status(404), "failed to call webhook: the server could not find the requested resource", 404},
-	{"a redirect", status(307), "failed to call webhook: the server responded with the status code 307 but did not return more information", 307},
+	{"a redirect to another host", status(307), "failed to call webhook: the server responded with the status code 307 but did not return more information", 307},
 	{"an empty body", body(""), "failed to call webhook: 0-length response with status code: 200 and content type: application/json", 503},
 	{"no JSON", body("{x"), "failed to call webhook: couldn't get version/kind; json parse error: invalid character 'x' looking for beginning of object key string", 503},
 	{"another kind", body(`{"kind":"Pod","apiVersion":"v1"}`), `failed to call webhook: no kind "Pod" is registered for version "v1"`, 503},
@@ -219,7 +219,7 @@ func TestPatches(t *testing.T) {
 		{"all new", `[{"op":"replace","path":"","value":{"data":{"y":"1"}}}]`, "", `{"y":"1"}`},
 		{"no patch", `{"op":`, `Internal error occurred: failed calling webhook "h.example.com": received undecodable patch in webhook response: `, ""},
 		{"not there", `[{"op":"remove","path":"/data/y"}]`, "Internal error occurred: ", ""},
-		{"a test that fails", `[{"op":"test","path":"/data/x","value":"1"}]`, "Internal error occurred: testing value /data/x failed", ""},
+		{"a test that fails", `[{"op":"test","path":"/data/x","value":"1"}]`, "Internal error occurred: testing value /data/x failed: test failed", ""},
 		{"another type", `[{"op":"add","path":"/data","value":7}]`, "Internal error occurred: json: cannot unmarshal number into Go struct field ConfigMap.data of type map[string]string", ""},
 		{"another kind", `[{"op":"add","path":"/kind","value":"Namespace"}]`, "Internal error occurred: converting (/v1, Kind=Namespace) to (/v1, Kind=ConfigMap): unknown conversion", ""},
 		{"an unknown kind", `[{"op":"add","path":"/kind","value":"Nothing"}]`, `Internal error occurred: no kind "Nothing" is registered for version "v1"`, ""},

@@ -165,11 +165,7 @@ func TestNobodyWants(t *testing.T) {
 		k.configure("m", k.mutates("h", apps))
 		k.configureChecks("v", k.validates("h", apps))
 	}
-	mutating, validating := k.compilers[0].Mutating(k.mutating), k.compilers[1].Validating(k.validating)
-	chain := admission.Chain{
-		webhooks.NewMutating(func(context.Context) (*webhooks.Hooks, error) { return mutating, nil }, webhooks.Means{World: k.world}),
-		webhooks.NewValidating(func(context.Context) (*webhooks.Hooks, error) { return validating, nil }, webhooks.Means{World: k.world}),
-	}
+	chain := k.fixed(k.compilers[0].Mutating(k.mutating), k.compilers[1].Validating(k.validating))
 	a := k.write(admission.Create, configMap(), nil)
 	if allocs := testing.AllocsPerRun(100, func() {
 		if chain.Mutate(t.Context(), a) != nil || chain.Validate(t.Context(), a) != nil {
