@@ -95,7 +95,7 @@ func TestConnectKnowsWho(t *testing.T) {
 	}
 	l.req.Warn("careful")
 	l.req.Annotate("p/a", "b")
-	if fmt.Sprint(info.Warnings, info.Annotations) != "[careful] map[p/a:b]" {
+	if fmt.Sprint(info.Warnings, info.Annotations) != "[careful] map[p/a:{b false}]" {
 		t.Errorf("got %v %v", info.Warnings, info.Annotations)
 	}
 }

@@ -58,7 +58,7 @@ func TestWhatWritesCarry(t *testing.T) {
 				}
 				req.Warn("careful")
 				req.Annotate("p/a", "b")
-				if info.Warnings[len(info.Warnings)-1] != "careful" || info.Annotations["p/a"] != "b" {
+				if info.Warnings[len(info.Warnings)-1] != "careful" || info.Annotations["p/a"].Text != "b" {
 					t.Errorf("what the registry says does not reach the request: %v %v", info.Warnings, info.Annotations)
 				}
 			})

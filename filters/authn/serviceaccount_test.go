@@ -409,7 +409,7 @@ func TestLegacyTokens(t *testing.T) {
 				if warned := len(info.Warnings) > 0; warned != (tt.note == UsedAutomatic) {
 					t.Errorf("got warnings %q", info.Warnings)
 				}
-				if info.Annotations["authentication.k8s.io/legacy-token"] != "system:serviceaccount:n:bot" {
+				if info.Annotations["authentication.k8s.io/legacy-token"].Text != "system:serviceaccount:n:bot" {
 					t.Errorf("got annotations %v", info.Annotations)
 				}
 			}
@@ -475,7 +475,7 @@ func TestStaleTokens(t *testing.T) {
 			t.Errorf("got %v, want %v", w.notes, want)
 		}
 		stale := "subject: system:serviceaccount:n:bot, seconds after warning threshold: 3600"
-		if got := info.Annotations["authentication.k8s.io/stale-token"]; want == UsedStale && got != stale {
+		if got := info.Annotations["authentication.k8s.io/stale-token"].Text; want == UsedStale && got != stale {
 			t.Errorf("got %q, want %q", got, stale)
 		}
 		w.now = w.now.Add(2 * time.Hour)

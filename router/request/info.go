@@ -60,11 +60,9 @@ type Info struct {
 	// Warnings are sent as Warning headers, in this order. Only Warn adds to them.
 	Warnings     []string
 	warningState *warningState // the state of Warn; nil until the first warning
-	// Annotations are what admission adds to the audit record of the request.
-	Annotations map[string]string
-	// RequestAnnotations are those that only audit records with the body of the request have (level
-	// Request and above), because they show parts of it.
-	RequestAnnotations map[string]string
+	// Annotations are added to the audit record of the request. Only Annotate and AnnotateRequest add
+	// to them.
+	Annotations map[string]Annotation
 	// Status and Written (bytes) describe the response. Status is set when the response begins;
 	// Written grows with each write.
 	Status  int
@@ -106,22 +104,28 @@ func (u *User) NodeName() (name string, ok bool) {
 	return name, true
 }
 
-// Annotate adds an annotation to the audit record. The first value of a key stays; later ones are
+// Annotation is a text for the audit record of a request. A text with Body set shows parts of the
+// body of the request, so only records with that body have it (level Request and above).
+type Annotation struct {
+	Text string
+	Body bool
+}
+
+// Annotate adds an annotation to the audit record. The first one of a key stays; later ones are
 // dropped.
-func (i *Info) Annotate(key, value string) { annotate(&i.Annotations, key, value) }
+func (i *Info) Annotate(key, text string) { i.annotate(key, Annotation{Text: text}) }
 
-// AnnotateRequest does the same for audit records that have the body of the request.
-func (i *Info) AnnotateRequest(key, value string) { annotate(&i.RequestAnnotations, key, value) }
+// AnnotateRequest adds an annotation that shows parts of the body of the request.
+func (i *Info) AnnotateRequest(key, text string) { i.annotate(key, Annotation{Text: text, Body: true}) }
 
-// annotate adds an annotation to a map. The first value of a key stays.
-func annotate(to *map[string]string, key, value string) {
-	if _, said := (*to)[key]; said {
+func (i *Info) annotate(key string, a Annotation) {
+	if _, said := i.Annotations[key]; said {
 		return
 	}
-	if *to == nil {
-		*to = map[string]string{}
+	if i.Annotations == nil {
+		i.Annotations = map[string]Annotation{}
 	}
-	(*to)[key] = value
+	i.Annotations[key] = a
 }
 
 // contextKey is the key of the Info in a context.

@@ -1,6 +1,9 @@
 package request
 
-import "testing"
+import (
+	"maps"
+	"testing"
+)
 
 func TestInGroup(t *testing.T) {
 	u := &User{Name: "u", Groups: []string{"a", GroupMasters}}
@@ -9,19 +12,17 @@ func TestInGroup(t *testing.T) {
 	}
 }
 
-// TestAnnotate: the first value of a key stays, for each of the two sorts of annotations.
+// TestAnnotate adds annotations of both sorts. The first one of a key stays.
 func TestAnnotate(t *testing.T) {
 	info := &Info{}
 	info.Annotate("a", "1")
 	info.Annotate("a", "2")
 	info.Annotate("b", "")
-	info.Annotate("b", "3")
-	info.AnnotateRequest("a", "4")
-	info.AnnotateRequest("a", "5")
-	if len(info.Annotations) != 2 || info.Annotations["a"] != "1" || info.Annotations["b"] != "" {
-		t.Errorf("got %q", info.Annotations)
-	}
-	if got := info.RequestAnnotations; len(got) != 1 || got["a"] != "4" {
-		t.Errorf("of level Request: got %q", got)
+	info.AnnotateRequest("b", "3")
+	info.AnnotateRequest("c", "4")
+	info.Annotate("c", "5")
+	want := map[string]Annotation{"a": {Text: "1"}, "b": {}, "c": {Text: "4", Body: true}}
+	if !maps.Equal(info.Annotations, want) {
+		t.Errorf("got %+v, want %+v", info.Annotations, want)
 	}
 }

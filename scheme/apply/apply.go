@@ -74,7 +74,7 @@
 //
 // Reading order: set.go and element.go, builder.go, fieldsv1.go, recent.go; shape.go (what a schema
 // means for ownership), part.go, walker.go and list.go (how trees are read); fields.go, compare.go,
-// merge.go and order.go, remove.go, reconcile.go, check.go (operations on one tree or two);
-// managed.go (entries), door.go (updates and applications), write.go, prune.go, conflict.go,
+// merge.go and order.go, remove.go, reconcile.go, check.go, atomics.go (operations on one tree or
+// two); managed.go (entries), door.go (updates and applications), write.go, prune.go, conflict.go,
 // lastapplied.go and scale.go.
 package apply

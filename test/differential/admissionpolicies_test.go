@@ -41,7 +41,7 @@ func TestAdmissionPolicies(t *testing.T) {
 	for _, mutates := range []bool{false, true} {
 		t.Run(fmt.Sprintf("mutates=%t", mutates), func(t *testing.T) {
 			g := &policyPlay{policyWorld: w, t: t, rnd: random("admissionpolicies", mutates)}
-			for range times(625) {
+			for range times(150) {
 				if mutates {
 					g.mutating()
 				} else {

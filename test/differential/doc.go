@@ -47,6 +47,10 @@
 //     in their metadata, are embedded in custom resources at several places by each form of write.
 //     TestTendedSessions: graphs of owners are cut beside Kubernetes' garbage collector and
 //     namespace controller, and beside Coracle's, until both servers have the same.
+//   - TestPoliciesRun: random policies of variables, match conditions, validations, messages, audit
+//     annotations and mutations over fuzzed objects of built-in kinds and made-up custom resources,
+//     run by the compilers of kube-apiserver's plugins and by scheme/cel/policies: results, error
+//     texts, the budget that is left, the objects to apply and the JSON patches.
 //   - TestEndpointControllers: what Coracle's controllers of endpoints and Kubernetes', each on a
 //     server of its own, make of the same random services, pods and Endpoints. TestTopologyHints:
 //     which zones the endpoints of random slices are meant for, on random nodes.
@@ -87,6 +91,9 @@
 //   - TestCEL: made-up expressions of every function, checked, estimated, planned and run by
 //     scheme/cel and by Kubernetes' environment of version 1.36: messages, types, estimates,
 //     costs and values.
+//   - TestAdmissionPolicies: random policies with bindings and params go through the dispatchers of
+//     Kubernetes' plugins and through ours: answers, warnings, annotations, objects after
+//     mutations, and which mutations are made again after others.
 //   - TestStoredDefinitions: definitions of custom resources as kube-apiserver stores them, in
 //     v1beta1, whole and with less, are read. TestStoredDefinitionsServed: the same stored
 //     definitions and objects are served by a whole kube-apiserver and by Coracle.

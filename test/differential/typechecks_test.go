@@ -42,7 +42,7 @@ func TestTypeChecks(t *testing.T) {
 		if err := decode(encode(policy), ours); err != nil {
 			t.Fatal(err)
 		}
-		want, got := typeWarnings(theirs.Check(policy)), typeWarnings(typechecks.Check(ours, served))
+		want, got := typeWarnings(theirs.Check(policy)), typeWarnings(typechecks.Check(t.Context(), ours, served))
 		if got != want {
 			t.Fatalf("%s\n got %s\nwant %s", indent(policy.Spec), got, want)
 		}

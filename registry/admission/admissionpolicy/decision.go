@@ -3,6 +3,7 @@ package admissionpolicy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,8 @@ type validation struct {
 	keys       []v1.AuditAnnotation
 	// The expressions of checks, their messageExpressions, and the expressions of keys.
 	expressions, messages, values *policies.Set
+	// messagesCost is more than all messages and the variables that they read can cost.
+	messagesCost cel.Budget
 }
 
 // compileValidation compiles a policy. Messages and annotations see no authorizer: those of
@@ -44,7 +47,11 @@ func compileValidation(spec *v1.ValidatingAdmissionPolicySpec) *validation {
 		expressions[i] = scope.Compile(v.checks[i].Expression, uses, types.BoolType)
 		if text := v.checks[i].MessageExpression; text != "" {
 			messages[i] = scope.Compile(text, plain, types.StringType)
+			v.messagesCost += 2 * cel.CallLimit // a run may exceed the limit by its last step
 		}
+	}
+	if v.messagesCost > 0 {
+		v.messagesCost += cel.Budget(len(spec.Variables)) * 2 * cel.CallLimit
 	}
 	values := make([]*policies.Expression, len(v.keys))
 	for i := range v.keys {
@@ -91,11 +98,11 @@ type note struct {
 }
 
 // judge evaluates the policy. The budget of the messages is what the validations leave; the
-// annotations have one of their own.
+// annotations have one of their own. judge may change in.
 func (v *validation) judge(
-	ctx context.Context, f *facts, r *rule[*validation], shown *view, in policies.Inputs,
+	ctx context.Context, f *facts, r *rule[*validation], shown *view, in *policies.Inputs,
 ) judgement {
-	match := f.conditions(ctx, r.name, v.conditions, shown, in)
+	match := f.conditions(ctx, r.name, v.conditions, shown, *in)
 	if match.Err != nil {
 		return failed(r, match.Err)
 	}
@@ -103,21 +110,45 @@ func (v *validation) judge(
 		return judgement{}
 	}
 	budget := cel.ObjectBudget
-	results, err := v.expressions.Evaluate(ctx, &in, &budget)
+	results, err := v.expressions.Evaluate(ctx, in, &budget)
 	if err != nil {
 		return failed(r, err)
 	}
 	in.Authorizer = nil
-	messages, messagesErr := v.messages.Evaluate(ctx, &in, &budget)
-	j := judgement{decisions: make([]decision, len(results))}
+	j := judgement{decisions: v.decide(ctx, r, in, results, budget)}
+	if len(v.keys) == 0 {
+		return j
+	}
+	budget = cel.ObjectBudget
+	values, err := v.values.Evaluate(ctx, in, &budget)
+	if err != nil {
+		return failed(r, err)
+	}
+	j.annotations = v.notes(r, values)
+	return j
+}
+
+// decide returns the decisions that follow from the results of the validations. budget is that of
+// the messages. Messages that exceed it make every validation fail, even if all of them are true.
+// So messages are evaluated if one of the validations is false, or if they might exceed the budget.
+func (v *validation) decide(
+	ctx context.Context, r *rule[*validation], in *policies.Inputs, results []policies.Result, budget cel.Budget,
+) []decision {
+	var messages []policies.Result
+	var err error
+	isFalse := func(r policies.Result) bool { return r.Value == types.False }
+	if budget < v.messagesCost || slices.ContainsFunc(results, isFalse) {
+		messages, err = v.messages.Evaluate(ctx, in, &budget)
+	}
+	decisions := make([]decision, len(results))
 	for i := range results {
-		d := &j.decisions[i]
+		d := &decisions[i]
 		d.took = results[i].Took
-		switch err := results[i].Err; {
+		switch {
+		case results[i].Err != nil:
+			d.deny, d.failed, d.message = !r.ignore, true, results[i].Err.Error()
 		case err != nil:
-			d.deny, d.failed, d.message = !r.ignore, true, err.Error()
-		case messagesErr != nil:
-			d.deny, d.failed, d.message = !r.ignore, true, fmt.Sprintf("failed messageExpression: %s", messagesErr)
+			d.deny, d.failed, d.message = !r.ignore, true, fmt.Sprintf("failed messageExpression: %s", err)
 		case results[i].Value != types.True:
 			d.deny, d.reason, d.message = true, meta.StatusReasonInvalid, messageOf(&v.checks[i], &messages[i])
 			if reason := v.checks[i].Reason; reason != nil {
@@ -125,13 +156,7 @@ func (v *validation) judge(
 			}
 		}
 	}
-	budget = cel.ObjectBudget
-	values, err := v.values.Evaluate(ctx, &in, &budget)
-	if err != nil {
-		return failed(r, err)
-	}
-	j.annotations = v.notes(r, values)
-	return j
+	return decisions
 }
 
 // failed is the judgement of a policy that cannot be evaluated.

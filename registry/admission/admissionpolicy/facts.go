@@ -18,7 +18,7 @@ type facts struct {
 	*World
 	a         *admission.Attributes
 	rights    *admission.Rights
-	request   policies.Request // with kind and resource as the client sent them
+	request   *policies.Request // with kind and resource as the client sent them
 	namespace *corev1.Namespace
 	known     bool // namespace has been read
 }
@@ -26,7 +26,7 @@ type facts struct {
 // newFacts returns the facts of a request.
 func newFacts(ctx context.Context, w *World, a *admission.Attributes) *facts {
 	f := &facts{World: w, a: a, rights: admission.NewRights(ctx, w.Authorizer, a.User)}
-	f.request = *a.Reviewed(a.Kind, a.Resource)
+	f.request = a.Reviewed(a.Kind, a.Resource)
 	f.request.Namespace = matching.NamespaceOf(a)
 	return f
 }
@@ -57,7 +57,7 @@ type view struct {
 
 // view returns the request as a target shows it.
 func (f *facts) view(ctx context.Context, t *matching.Target) (*view, error) {
-	v := &view{target: *t, request: &f.request, forConditions: &f.request}
+	v := &view{target: *t, request: f.request, forConditions: f.request}
 	var err error
 	if v.old, err = t.Old(ctx, f.a); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (f *facts) view(ctx context.Context, t *matching.Target) (*view, error) {
 		return nil, err
 	}
 	if t.Kind != f.a.Kind || t.Resource != f.a.Resource {
-		conditions := f.request
+		conditions := *f.request
 		conditions.Kind = policies.KindOf(t.Kind)
 		whole := conditions
 		whole.Resource = policies.ResourceOf(t.Resource)

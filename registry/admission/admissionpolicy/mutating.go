@@ -217,7 +217,11 @@ func (m *mutating) dispatch(ctx context.Context) error {
 		return nil
 	}
 	state.changed()
-	if err := m.a.Replace(ctx, last.object); err != nil {
+	err = last.target.Type.Prune(ctx, last.object)
+	if err == nil {
+		err = m.a.Replace(ctx, last.object)
+	}
+	if err != nil {
 		return meta.NewInternalError(fmt.Errorf("failed to convert object: %w", err))
 	}
 	return nil

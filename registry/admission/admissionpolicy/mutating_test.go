@@ -9,7 +9,13 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/field"
+	"github.com/coracle-project/coracle/scheme/jsontext"
+	"github.com/coracle-project/coracle/scheme/kind"
+	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 // applies and patches are the specs of policies with one mutation.
@@ -61,6 +67,54 @@ func TestMutate(t *testing.T) {
 			wantRefusal(t, err, "", tt.refused, 403)
 			if got := dataOf(a); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestMutateCustom changes a custom resource, by the schema of its definition.
+func TestMutateCustom(t *testing.T) {
+	s, errs := schema.Parse(field.NewPath("schema"), []byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{`+
+		`"size":{"type":"integer","default":7},"tags":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"},`+
+		`"args":{"type":"array","items":{"type":"string"}}}}}}`))
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	widgets, err := kind.Dynamic{
+		GroupKind: meta.GroupKind{Group: "x.io", Kind: "Widget"}, Versions: []kind.DynamicVersion{{Name: "v1", Schema: s}}, Hubless: true,
+	}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const about = `policy 'p' with binding 'b' denied request: `
+	for _, tt := range []struct{ name, policy, want, refused string }{
+		{"a configuration", applies("Object{spec: Object.spec{tags: ['b', 'a'], size: object.spec.size + 1}}"), `{"size":2,"tags":["b","a"]}`, ""},
+		{"an atomic list", applies("Object{spec: Object.spec{args: ['b']}}"), "",
+			about + "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: .spec.args"},
+		{"an unknown field", applies("Object{spec: Object.spec{nope: 1}}"), "",
+			about + "error applying patch: failed to convert patch object to typed object: .spec.nope: field not declared in schema"},
+		{"a patch with an unknown field", patches("[JSONPatch{op: 'add', path: '/spec/nope', value: 1}]"), `{"size":1,"tags":["a"]}`, ""},
+		{"a patch, and a default", patches("[JSONPatch{op: 'remove', path: '/spec/size'}]"), `{"size":7,"tags":["a"]}`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.set("kind: MutatingAdmissionPolicy\nmetadata: {name: p}\nspec:\n"+
+				"  matchConstraints: {resourceRules: [{apiGroups: [x.io], apiVersions: [v1], operations: ['*'], resources: [widgets]}]}"+tt.policy,
+				mutatingBinding("b", "p", ""))
+			u := &scheme.Unstructured{Content: map[string]any{"spec": map[string]any{"size": int64(1), "tags": []any{"a"}}}}
+			u.APIVersion, u.Kind, u.Name, u.Namespace = "x.io/v1", "Widget", "w", "ns"
+			a := &admission.Attributes{
+				Operation: admission.Create, Resource: meta.GroupVersionResource{Group: "x.io", Version: "v1", Resource: "widgets"},
+				Kind: u.GroupVersionKind(), Namespace: "ns", Name: "w", Object: u, Type: widgets,
+			}
+			err := w.mutator.Mutate(t.Context(), a)
+			wantRefusal(t, err, "", tt.refused, 403)
+			if err != nil {
+				return
+			}
+			got, err := jsontext.AppendTree(nil, a.Object.(*scheme.Unstructured).Content["spec"], jsontext.Plain)
+			if err != nil || string(got) != tt.want {
+				t.Errorf("got %s, %v, want %s", got, err, tt.want)
 			}
 		})
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/meter"
 	"github.com/coracle-project/coracle/scheme/patch"
-	"github.com/coracle-project/coracle/scheme/schema"
 )
 
 // This file changes an object as one expression of a mutating policy says. The texts of the errors
@@ -66,7 +65,7 @@ func (m *mutating) mutate(ctx context.Context, each *mutation, v *view, in *poli
 	var made meta.Typed
 	var err error
 	if each.apply != nil {
-		made, err = v.merge(ctx, each.apply, version.Schema(), in)
+		made, err = v.merge(ctx, each.apply, version, in)
 	} else {
 		made, err = v.patch(ctx, each.patch, in)
 	}
@@ -86,7 +85,7 @@ func (v *view) encode() ([]byte, error) { return v.target.Type.Append(nil, v.obj
 // merge merges the configuration that an expression returns into the object, as server-side apply
 // does, but without owners.
 func (v *view) merge(
-	ctx context.Context, expression *policies.Mutation, s *schema.Schema, in *policies.Inputs,
+	ctx context.Context, expression *policies.Mutation, version *kind.Version, in *policies.Inputs,
 ) (meta.Typed, error) {
 	config, err := expression.Apply(ctx, in)
 	if err != nil {
@@ -97,7 +96,7 @@ func (v *view) merge(
 	if err != nil {
 		return nil, err
 	}
-	merged, err := mergeTrees(meter.New(ctx), jsontext.RawOf(data), config, s)
+	merged, err := mergeTrees(meter.New(ctx), jsontext.RawOf(data), config, version)
 	if err != nil {
 		return nil, fmt.Errorf("error applying patch: %w", err)
 	}
@@ -111,8 +110,9 @@ func (v *view) merge(
 }
 
 // mergeTrees merges config into live. A configuration with an atomic value is refused, because that
-// would remove what it does not list.
-func mergeTrees(m *meter.Meter, live, config any, s *schema.Schema) (any, error) {
+// would remove what it does not list. A live object of a Go type fits its schema without a check.
+func mergeTrees(m *meter.Meter, live, config any, version *kind.Version) (any, error) {
+	s := version.Schema()
 	if err := apply.Check(m, config, s, false); err != nil {
 		return nil, fmt.Errorf("failed to convert patch object to typed object: %w", err)
 	}
@@ -124,8 +124,10 @@ func mergeTrees(m *meter.Meter, live, config any, s *schema.Schema) (any, error)
 		return nil, fmt.Errorf("invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: %s",
 			strings.Join(atomics, ", "))
 	}
-	if err := apply.Check(m, live, s, true); err != nil {
-		return nil, fmt.Errorf("failed to convert original object to typed object: %w", err)
+	if version.Type == nil {
+		if err := apply.Check(m, live, s, true); err != nil {
+			return nil, fmt.Errorf("failed to convert original object to typed object: %w", err)
+		}
 	}
 	merged, err := apply.Merge(m, live, config, s)
 	if err != nil {

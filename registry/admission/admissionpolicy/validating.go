@@ -186,23 +186,21 @@ func (v *validating) binding(
 	return nil
 }
 
-// evaluate evaluates a policy with each of its params, and then does what the binding says about
-// the decisions.
+// evaluate evaluates a policy with each of its params, and does what the binding says about the
+// decisions.
 func (v *validating) evaluate(
 	ctx context.Context, h *hook[*validation], b *binding, shown *view, params []meta.Typed,
 	namespace *corev1.Namespace,
 	found *annotations,
 ) {
-	results := make([]judgement, len(params))
-	for i, param := range params {
-		results[i] = h.compiled().judge(ctx, v.facts, h.rule, shown, v.inputs(shown, param, namespace))
-	}
-	for i := range results {
-		for j := range results[i].decisions {
-			v.act(h.name, b, j, &results[i].decisions[j])
+	for _, param := range params {
+		in := v.inputs(shown, param, namespace)
+		j := h.compiled().judge(ctx, v.facts, h.rule, shown, &in)
+		for i := range j.decisions {
+			v.act(h.name, b, i, &j.decisions[i])
 		}
-		for j := range results[i].annotations {
-			v.note(h.name, b, &results[i].annotations[j], found)
+		for i := range j.annotations {
+			v.note(h.name, b, &j.annotations[i], found)
 		}
 	}
 }

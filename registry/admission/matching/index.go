@@ -2,7 +2,7 @@ package matching
 
 import (
 	"iter"
-	"slices"
+	"math/bits"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -13,7 +13,7 @@ import (
 // Index finds hooks by operation, group and resource. T is a hook.
 type Index[T any] struct {
 	hooks []T
-	by    [len(bits)]lists
+	by    [4]lists // by the number of the operation's bit
 }
 
 // lists are the hooks for one operation, by the group and the resource that their rules name. Each
@@ -37,7 +37,7 @@ func NewIndex[T any](hooks []T, matcher func(T) *Matcher) *Index[T] {
 	for i := range hooks {
 		m := matcher(hooks[i])
 		if m.anyResource {
-			x.add(int32(i), 1<<len(bits)-1, wildcard, wildcard)
+			x.add(int32(i), everyOperation, wildcard, wildcard)
 		}
 		for j := range m.rules {
 			r := &m.rules[j]
@@ -103,11 +103,11 @@ func (x *Index[T]) Candidates(a *admission.Attributes, w *World) iter.Seq[T] {
 
 // lists appends the lists with the candidates for a request.
 func (x *Index[T]) lists(to [][]int32, a *admission.Attributes, w *World) [][]int32 {
-	i := slices.Index(bits[:], a.Operation)
-	if i < 0 {
+	op := bit(a.Operation)
+	if op == 0 {
 		return to
 	}
-	l := &x.by[i]
+	l := &x.by[bits.TrailingZeros8(uint8(op))]
 	if len(l.any) > 0 {
 		to = append(to, l.any)
 	}

@@ -154,15 +154,22 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkCandidates measures a request among 200 hooks: one that no rule names, and one that all
-// name but in another version.
+// BenchmarkCandidates measures a request among 200 hooks: one that no rule names, one for a
+// resource of which all rules name only a subresource, and one that all rules name in another
+// version.
 func BenchmarkCandidates(b *testing.B) {
 	x, a, w := unwanted(b)
-	rules := slices.Repeat([]string{"CREATE,UPDATE core v2 configmaps"}, 200)
+	all := func(rule string) *matching.Index[hook] {
+		return matching.NewIndex(hooksOf(b, slices.Repeat([]string{rule}, 200)...), hook.matcher)
+	}
 	for _, bm := range []struct {
 		name  string
 		index *matching.Index[hook]
-	}{{"named=0", x}, {"named=200", matching.NewIndex(hooksOf(b, rules...), hook.matcher)}} {
+	}{
+		{"named=0", x},
+		{"subresources=200", all("CREATE,UPDATE core v1 configmaps/status")},
+		{"versions=200", all("CREATE,UPDATE core v2 configmaps")},
+	} {
 		b.Run(bm.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -167,19 +167,25 @@ func own(a *admission.Attributes) Target {
 // find returns the target that the first matching rule names. A rule that names the resource of the
 // request wins over earlier rules that name an equivalent one.
 func (m *Matcher) find(rules []rule, a *admission.Attributes, namespace string, w *World) (Target, bool) {
+	about := false
 	for i := range rules {
-		if rules[i].matches(a, &a.Resource, namespace) {
-			return own(a), true
+		if r := &rules[i]; r.isAbout(a) {
+			if about = true; r.covers(&a.Resource, namespace) {
+				return own(a), true
+			}
 		}
 	}
-	if !m.equivalent || len(rules) == 0 {
+	if !about || !m.equivalent { // equivalent resources have the same name, so that none matches either
 		return Target{}, false
 	}
 	equivalents := w.equivalents(a)
 	for i := range rules {
+		r := &rules[i]
+		if !r.isAbout(a) {
+			continue
+		}
 		for j := range equivalents {
-			t := &equivalents[j]
-			if t.Resource != a.Resource && rules[i].matches(a, &t.Resource, namespace) {
+			if t := &equivalents[j]; t.Resource != a.Resource && r.covers(&t.Resource, namespace) {
 				return *t, true
 			}
 		}

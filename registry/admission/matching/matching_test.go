@@ -232,6 +232,9 @@ func TestSelectors(t *testing.T) {
 		{"status of a namespace", "UPDATE core/v1/namespaces/status /x", "n=4", "n=3", selecting("n=3"), everything, nil, true, 0, 0},
 		{"namespaces of another group", "DELETE e.io/v1/namespaces /ns", "", "-", selecting("n=1"), everything, nil, true, 0, 1},
 		{"namespaces of another group, named otherwise", "DELETE e.io/v1/namespaces /x", "", "-", selecting("n=1"), everything, nil, false, 404, 1},
+		{"new namespace whose name the server makes", "CREATE core/v1/namespaces /", "n=3", "", selecting("n=4"), everything, nil, false, 0, 0},
+		{"new object of a resource of that name", "CREATE e.io/v1/namespaces /", "n=3", "", selecting("n=4"), everything, nil, false, 0, 0},
+		{"collection of a resource of that name", "DELETE e.io/v1/namespaces /", "", "-", selecting("n=1"), everything, nil, false, 500, 0},
 		{"a namespace without object", "CREATE core/v1/namespaces /x", "", "", selecting("n=1"), everything, nil, false, 500, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -28,13 +28,26 @@ type rule struct {
 // operations is a set of operations.
 type operations uint8
 
-// bits has the bit of each operation in a set.
-var bits = [...]admission.Operation{admission.Create, admission.Update, admission.Delete, admission.Connect}
+const (
+	creates operations = 1 << iota
+	updates
+	deletes
+	connects
+
+	everyOperation = creates | updates | deletes | connects
+)
 
 // bit returns the set of one operation; the empty set for an unknown one.
 func bit(op admission.Operation) operations {
-	if i := slices.Index(bits[:], op); i >= 0 {
-		return 1 << i
+	switch op {
+	case admission.Create:
+		return creates
+	case admission.Update:
+		return updates
+	case admission.Delete:
+		return deletes
+	case admission.Connect:
+		return connects
 	}
 	return 0
 }
@@ -57,7 +70,7 @@ func compileRules(rules []v1.NamedRuleWithOperations) []rule {
 		}
 		for _, op := range r.Operations {
 			if op == v1.OperationAll {
-				c.operations = 1<<len(bits) - 1
+				c.operations = everyOperation
 			}
 			c.operations |= bit(admission.Operation(op))
 		}
@@ -69,15 +82,18 @@ func compileRules(rules []v1.NamedRuleWithOperations) []rule {
 	return compiled
 }
 
-// matches reports whether the rule matches a request as a request for res. namespace is
-// NamespaceOf(a).
-func (r *rule) matches(a *admission.Attributes, res *meta.GroupVersionResource, namespace string) bool {
+// isAbout reports whether the rule names the operation, the resource, the subresource and the object
+// of a request, whatever the group and version of the resource.
+func (r *rule) isAbout(a *admission.Attributes) bool {
 	return r.operations&bit(a.Operation) != 0 &&
-		has(r.groups, res.Group) &&
-		r.matchesResource(res.Resource, a.Subresource) &&
-		has(r.versions, res.Version) &&
-		r.matchesScope(res, namespace) &&
+		r.matchesResource(a.Resource.Resource, a.Subresource) &&
 		(len(r.names) == 0 || slices.Contains(r.names, a.Name))
+}
+
+// covers reports whether the rule names the group and version of a resource, and has the scope of
+// its objects. namespace is NamespaceOf the request.
+func (r *rule) covers(res *meta.GroupVersionResource, namespace string) bool {
+	return has(r.groups, res.Group) && has(r.versions, res.Version) && r.matchesScope(res, namespace)
 }
 
 // has reports whether items has the item or the wildcard.

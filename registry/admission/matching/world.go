@@ -16,9 +16,9 @@ type World struct {
 	// Namespaces finds the labels of the namespace of a request.
 	Namespaces *admission.Namespaces
 	// Equivalents returns the targets that are equivalent to a resource or subresource, in the
-	// order in which rules are tried on them. The resource itself may be among them. The result is
-	// read-only. A call must be cheap and allocate nothing, because every write makes one. nil says
-	// that no resource has an equivalent.
+	// order in which rules are tried on them. The resource itself may be among them. All have the
+	// plural name of the resource. The result is read-only. A call must be cheap and allocate
+	// nothing, because every write makes one. nil says that no resource has an equivalent.
 	Equivalents Equivalents
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/common/types/ref"
@@ -138,6 +139,12 @@ func asMap(v ref.Val) ref.Val {
 
 // member returns the value of a field as part of a tree.
 func member(v ref.Val) (any, error) {
+	if optional, ok := v.(*types.Optional); ok {
+		if !optional.HasValue() {
+			return nil, nil
+		}
+		return member(optional.GetValue())
+	}
 	switch held := v.Value().(type) {
 	case []ref.Val:
 		var tree []any
@@ -166,18 +173,47 @@ func native(v ref.Val) any {
 	if tree, ok := objects.Tree(v); ok {
 		return tree
 	}
-	if m, ok := v.(*made); ok {
-		tree, err := m.tree()
+	switch v := v.(type) {
+	case *types.Optional:
+		if !v.HasValue() {
+			return nil
+		}
+		return native(v.GetValue())
+	case *made:
+		tree, err := v.tree()
 		if err != nil {
 			return types.WrapErr(err)
 		}
 		return tree
 	}
+	if sum, ok := v.Value().([]any); ok {
+		return elements(sum)
+	}
 	return v.Value()
+}
+
+// elements returns the elements of a list that is the sum of others. These may be values of CEL.
+func elements(sum []any) []any {
+	if !slices.ContainsFunc(sum, func(e any) bool { _, ok := e.(ref.Val); return ok }) {
+		return sum
+	}
+	tree := make([]any, len(sum))
+	for i, e := range sum {
+		if tree[i] = e; e == nil {
+			continue
+		}
+		if v, ok := e.(ref.Val); ok {
+			tree[i] = native(v)
+		}
+	}
+	return tree
 }
 
 // goType returns the Go type of a value as Kubernetes knows it.
 func goType(v ref.Val) string {
+	if optional, ok := v.(*types.Optional); ok && optional.HasValue() {
+		return goType(optional.GetValue())
+	}
 	if _, itself := v.Value().(ref.Val); itself {
 		switch v.(type) {
 		case traits.Lister:

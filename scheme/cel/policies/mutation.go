@@ -66,7 +66,7 @@ func (m *Mutation) Apply(ctx context.Context, in *Inputs) (map[string]any, error
 	}
 	tree, err := object.tree()
 	if err != nil {
-		return nil, fmt.Errorf("invalid return type: %T", v)
+		return nil, errors.New("invalid return type: *dynamic.ObjectVal") // the type in Kubernetes
 	}
 	return tree, nil
 }

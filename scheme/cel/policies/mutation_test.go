@@ -36,7 +36,14 @@ func TestApply(t *testing.T) {
 		{text: "Object{spec: Object.status{}}",
 			err: `type mismatch: unexpected type name "Object.status", expected "Object.spec", which matches field name path from root Object type`},
 		{text: "Object{spec: [Object{}]}", err: `type mismatch: unexpected type name "Object", expected "Object.spec"`},
-		{text: "Object{spec: {1: 2}}", err: "invalid return type: *policies.made"},
+		{text: "Object{spec: {1: 2}}", err: "invalid return type: *dynamic.ObjectVal"},
+		{
+			text: "Object{a: object.spec.containers + [Object.a{b: 1}], b: object.?metadata.labels, c: [1] + [2]}",
+			want: map[string]any{
+				"a": []any{map[string]any{"name": "main", "image": "example.com/web:1", "resources": map[string]any{}}, map[string]any{"b": int64(1)}},
+				"b": map[string]any{"app": "web"}, "c": []any{int64(1), int64(2)},
+			},
+		},
 		{text: "Object{a: null}", want: map[string]any{"a": structpb.NullValue_NULL_VALUE}},
 		{text: "Object{a: Object.a{b: Object.a.b{c: 1}}}.a == {'b': {'c': 1}} ? Object{} : Object{a: 1}", want: map[string]any{}},
 		{text: "Object.spec{}", err: "must evaluate to Object but got Object.spec"},

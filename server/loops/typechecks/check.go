@@ -2,12 +2,14 @@ package typechecks
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/cel/policies"
+	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
@@ -26,14 +28,25 @@ type Kinds interface {
 // maxKinds bounds the kinds of one rule that are looked at.
 const maxKinds = 10
 
+// maxText bounds the warnings about one policy, in bytes, because the policy has to be stored
+// together with them. The warning that exceeds the bound is cut, and later expressions are not
+// checked.
+const maxText = 256 << 10
+
 // Check returns the warnings about the expressions of a policy: what would fail for objects of the
-// kinds that its rules name. The texts are Kubernetes'. Wildcards and subresources name no kind.
-func Check(policy *admissionregistrationv1.ValidatingAdmissionPolicy, known Kinds) (
+// kinds that its rules name. The texts are Kubernetes'. Wildcards and subresources name no kind. The
+// warnings are not complete if ctx has ended.
+func Check(ctx context.Context, policy *admissionregistrationv1.ValidatingAdmissionPolicy, known Kinds) (
 	warnings []admissionregistrationv1.ExpressionWarning,
 ) {
-	typings := typingsOf(&policy.Spec, known)
+	typings, size := typingsOf(&policy.Spec, known), 0
 	warn := func(fieldRef, expression string) {
+		if size >= maxText || ctx.Err() != nil {
+			return
+		}
 		if text := typings.check(expression); text != "" {
+			text = field.Cut(text, maxText-size)
+			size += len(text)
 			warnings = append(warnings, admissionregistrationv1.ExpressionWarning{FieldRef: fieldRef, Warning: text})
 		}
 	}

@@ -22,6 +22,7 @@
 package typechecks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -66,9 +67,9 @@ func (l *Loop) reconcile(ctx context.Context, name controller.Name) (time.Durati
 	if err != nil {
 		return 0, err
 	}
-	warnings := Check(policy, kinds)
-	if kinds.err != nil {
-		return 0, kinds.err
+	warnings := Check(ctx, policy, kinds)
+	if err := cmp.Or(kinds.err, ctx.Err()); err != nil {
+		return 0, err
 	}
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": admissionregistrationv1.GroupVersion.String(), "kind": "ValidatingAdmissionPolicy",

@@ -3,6 +3,7 @@ package typechecks_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,22 @@ func TestEveryGeneration(t *testing.T) {
 		}
 		if !scheme.Equal(&now.Status, &labelled.Status) || !strings.Contains(fmt.Sprint(now.ManagedFields), "validatingadmissionpolicy-status") {
 			t.Errorf("got %+v", now)
+		}
+	})
+}
+
+// TestLongWarnings: of a policy whose warnings would be too long to be stored, only the first
+// expressions are checked.
+func TestLongWarnings(t *testing.T) {
+	withLoop(t, func(t *testing.T, w *looptest.Fake) {
+		expressions := slices.Repeat([]string{"'" + strings.Repeat("x", 400) + "' == object.a"}, 400)
+		looptest.Make(w, policies(w), policy("p", "apps/v1/deployments,statefulsets", expressions...), nil)
+		found, size := checked(w, "p"), 0
+		for _, f := range found {
+			size += len(f.Warning)
+		}
+		if len(found) < 100 || len(found) > 300 || size < 250<<10 || size > 260<<10 {
+			t.Errorf("got %d warnings, %d bytes", len(found), size)
 		}
 	})
 }
