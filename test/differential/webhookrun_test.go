@@ -92,11 +92,13 @@ func (r *hookRun) theirs(t *testing.T) (told hookTold) {
 		must(p.ValidateInitialization())
 		plugin = p
 	}
-	stop := make(chan struct{})
-	factory.Start(stop)
-	factory.WaitForCacheSync(stop)
+	// The plugin looks only every 100 ms whether it is ready. It is as soon as the informers have synced.
+	plugin.(interface{ SetReadyFunc(theiradmission.ReadyFunc) }).SetReadyFunc(func() bool { return true })
+	running, stop := context.WithCancel(t.Context())
+	factory.StartWithContext(running)
+	factory.WaitForCacheSyncWithContext(running)
 	defer factory.Shutdown()
-	defer close(stop)
+	defer stop()
 	hub := func(obj map[string]any) runtime.Object {
 		if obj == nil {
 			return nil
