@@ -212,7 +212,7 @@ func TestAdmissionOfAction(t *testing.T) {
 	if err != nil || !strings.Contains(body(enc), `"strength":5`) {
 		t.Errorf("got %v, %v, want what the plugin put in its place", enc, err)
 	}
-	if k.info.Annotations["p/seen"] != "1" || len(k.info.Warnings) != 1 || len(p.seen) != 2 {
+	if k.info.Annotations["p/seen"].Text != "1" || len(k.info.Warnings) != 1 || len(p.seen) != 2 {
 		t.Errorf("annotations %v, warnings %q, %d calls", k.info.Annotations, k.info.Warnings, len(p.seen))
 	}
 	force = 101

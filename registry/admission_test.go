@@ -129,7 +129,7 @@ func TestAnnotations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, want := range map[string]string{"p/create": "a", "p/update": "a", "p/delete": "a"} {
-		if got := k.info.Annotations[key]; got != want {
+		if got := k.info.Annotations[key].Text; got != want {
 			t.Errorf("%s: got %q, want %q", key, got, want)
 		}
 	}
