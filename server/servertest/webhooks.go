@@ -44,7 +44,7 @@ func (w Webhooks) complete(dir string) (*Webhooks, error) {
 	var err error
 	if w.Port == 0 {
 		if w.Port, err = ports.Free(w.Host); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("a port for webhooks: %w", err)
 		}
 	}
 	w.CertDir = dir

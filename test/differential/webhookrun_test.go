@@ -93,7 +93,9 @@ func (r *hookRun) theirs(t *testing.T) (told hookTold) {
 		plugin = p
 	}
 	// The plugin looks only every 100 ms whether it is ready. It is as soon as the informers have synced.
-	plugin.(interface{ SetReadyFunc(theiradmission.ReadyFunc) }).SetReadyFunc(func() bool { return true })
+	plugin.(interface {
+		SetReadyFunc(theiradmission.ReadyFunc)
+	}).SetReadyFunc(func() bool { return true })
 	running, stop := context.WithCancel(t.Context())
 	factory.StartWithContext(running)
 	factory.WaitForCacheSyncWithContext(running)
