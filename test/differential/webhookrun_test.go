@@ -161,8 +161,10 @@ func hookObjects() theiradmission.ObjectInterfaces {
 		}
 	}
 	s := legacyscheme.Scheme
-	return &theiradmission.RuntimeObjectInterfaces{runtime.ObjectCreater(s), runtime.ObjectTyper(s), runtime.ObjectDefaulter(s),
-		runtime.UnsafeObjectConvertor(s), registry}
+	return &theiradmission.RuntimeObjectInterfaces{
+		ObjectCreater: s, ObjectTyper: s, ObjectDefaulter: s, ObjectConvertor: runtime.UnsafeObjectConvertor(s),
+		EquivalentResourceMapper: registry,
+	}
 }
 
 func (r *hookRun) namespace() string {
