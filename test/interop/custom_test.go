@@ -218,7 +218,8 @@ func manageLanterns(t *testing.T, config *rest.Config, types *runtime.Scheme, ns
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ctrl.NewWebhookManagedBy(mgr, &lanternV2{}).Complete(); err != nil {
+	hooks := ctrl.NewWebhookManagedBy(mgr, &lanternV2{}).WithDefaulter(lanternHooks{}).WithValidator(lanternHooks{})
+	if err := hooks.Complete(); err != nil {
 		t.Fatal(err)
 	}
 	if err := ctrl.NewControllerManagedBy(mgr).For(&lanternV2{}).Owns(&corev1.ConfigMap{}).Complete(&lighter{mgr.GetClient()}); err != nil {

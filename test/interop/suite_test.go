@@ -57,12 +57,14 @@ func TestSuite(t *testing.T) {
 	types, dir := lanternScheme(t, group), t.TempDir()
 	def := lanterns(group)
 	def.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
-	text, err := yaml.Marshal(def)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "lanterns.yaml"), text, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
+	for i, obj := range append(lanternConfigurations(group), def) {
+		text, err := yaml.Marshal(obj)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, fmt.Sprint(i, ".yaml")), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	env := servertest.Environment{
 		Paths: []string{dir}, Definitions: []any{lanterns("more." + group)}, Webhooks: &servertest.Webhooks{Converts: converts(types)},
@@ -86,6 +88,7 @@ func TestSuite(t *testing.T) {
 	manageLanterns(t, configOf(s.Admin), types, metav1.NamespaceDefault, webhook.Options{
 		Host: s.Webhooks.Host, Port: s.Webhooks.Port, CertDir: s.Webhooks.CertDir,
 	})
+	checkLanternHooks(t, configOf(s.Admin), types, metav1.NamespaceDefault)
 
 	// A user may do what roles say, and is known by a kubeconfig as well.
 	me, err := s.AddUser("me", "keepers")
