@@ -372,19 +372,6 @@ var refusals = map[string]string{
 	"--feature-gates ManifestBasedAdmissionControlConfig=true": "--feature-gates=ManifestBasedAdmissionControlConfig=true",
 }
 
-// refusedPlugins are the admission plugins among the refusals.
-var refusedPlugins = []string{
-	"MutatingAdmissionPolicy", "MutatingAdmissionWebhook",
-	"ValidatingAdmissionPolicy", "ValidatingAdmissionWebhook",
-}
-
-func init() {
-	for _, name := range refusedPlugins {
-		refusals["--enable-admission-plugins: "+name] = "--enable-admission-plugins=" + name
-		refusals["--admission-control: "+name] = "--admission-control=" + name
-	}
-}
-
 // refused reports whether all that Coracle says is refusals of the list.
 func refused(ours string) bool {
 	for line := range strings.SplitSeq(ours, "\n") {
