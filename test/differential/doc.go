@@ -24,11 +24,9 @@
 //     of mutated stored objects: columns but for their descriptions, and cells.
 //     Admission plugins are those that both have.
 //   - TestVerdicts: the same mutations as dry runs by users with several roles, in namespaces that
-//     quotas, limit ranges, labels of pod security, dead webhooks and policies guard. Kubernetes
-//     has all plugins that it has by default. Whether a request is refused, and with which code;
-//     each difference is counted for the absent plugin that made it, and one that no absent
-//     plugin made fails, as does a plugin of both that nothing has had act. TestPluginTable: the
-//     list of the plugins.
+//     quotas, limit ranges, labels of pod security, dead webhooks and policies guard. Both have all
+//     plugins by default. Whether a request is refused, and with which code; a plugin that nothing
+//     has had act fails. TestPluginTable: the list of the plugins.
 //   - TestPatches: JSON, merge and strategic merge patches and applications to stored objects
 //     through each door: what makes a random mutation of an object, what does more or other than
 //     that, such as nulls, and what is no patch, with all sorts of options and media types.

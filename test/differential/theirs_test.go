@@ -66,7 +66,7 @@ func theirHandlers(t *testing.T, rows []Row, objects *shelf, admit admission.Int
 		err := apierrors.NewGenericServerResponse(e.Code, "", schema.GroupResource{}, "", e.Message, 0, false)
 		responsewriters.ErrorNegotiated(err, legacyscheme.Codecs, schema.GroupVersion{}, w, r.Request)
 	})
-	equivalents := runtime.NewEquivalentResourceRegistry()
+	equivalents := runtime.NewEquivalentResourceRegistryWithIdentity(storageOf)
 	for gv, storages := range versions {
 		meta1 := metav1.SchemeGroupVersion
 		v1 := schema.GroupVersion{Version: "v1"}
@@ -148,3 +148,12 @@ var theirDocuments = sync.OnceValue(func() map[string]*spec.Schema {
 	}
 	return must1(builder3.BuildOpenAPIDefinitionsForResources(config, names...))
 })
+
+// storageOf says which resources are stored at the same place, as kube-apiserver finds out: the
+// events of both groups are. "" stands for a place of its own.
+func storageOf(gr schema.GroupResource) string {
+	if gr.Resource == "events" {
+		return gr.Resource
+	}
+	return ""
+}

@@ -149,12 +149,7 @@ func late(obj interface{ SetGenerateName(string) }) { obj.SetGenerateName("late"
 
 // hookObjects tells Kubernetes of hookResources.
 func hookObjects() theiradmission.ObjectInterfaces {
-	registry := runtime.NewEquivalentResourceRegistryWithIdentity(func(gr schema.GroupResource) string {
-		if gr.Resource == "events" {
-			return "events"
-		}
-		return ""
-	})
+	registry := runtime.NewEquivalentResourceRegistryWithIdentity(storageOf)
 	for _, r := range hookResources {
 		for _, gv := range append([]schema.GroupVersion{r.gv()}, r.others...) {
 			registry.RegisterKindFor(gv.WithResource(r.plural), "", gv.WithKind(r.kind))
