@@ -57,8 +57,8 @@ func TestOwnedFields(t *testing.T) {
 	}
 }
 
-// TestRefusedChangesAreNotCounted: what a door takes back has not changed, whatever a strategy
-// makes of changes.
+// TestRefusedChangesAreNotCounted updates a field that only a subresource may change. The update
+// leaves the field as it is, so nothing is stored and the generation stays.
 func TestRefusedChangesAreNotCounted(t *testing.T) {
 	k := newKit(t, options{resource: owned})
 	w := k.create(named("a"))

@@ -183,7 +183,8 @@ func underLoad(t *testing.T, servers ...*looptest.World) {
 	})
 }
 
-// watchCount follows the objects until ctx ends, and fails if more than most exist at one revision.
+// watchCount follows the config maps until ctx ends. It fails the test if there are more of them
+// than the limit most at any revision.
 func watchCount(t *testing.T, ctx context.Context, maps client.Resource[*corev1.ConfigMap], most int) {
 	watch, err := maps.Watch(ctx, meta.ListOptions{ResourceVersion: "1"})
 	if err != nil {

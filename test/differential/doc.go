@@ -56,9 +56,9 @@
 //     refuse with which words, and the certificates that both issue.
 //   - TestEvictions, TestBindings: pods and budgets in all sorts of states are acted upon. The
 //     answers, and what pods and budgets are like afterwards.
-//   - TestWebhooks: random configurations of webhooks, which run on the loopback and do all sorts of
-//     things, and random writes. The calls in their order, the reviews, errors, objects, warnings
-//     and audit annotations.
+//   - TestWebhooks: random configurations of webhooks, which run on the loopback and do all sorts
+//     of things, and random writes. The calls in their order, the reviews, errors, objects,
+//     warnings and audit annotations.
 //   - TestReviews: random questions about rights, right and wrong ones, with one authorizer whose
 //     reasons show what it is asked. TestImpersonation: who is served as whom, by which right,
 //     for random users and headers, with one authorizer.

@@ -363,8 +363,8 @@ func matchRule(rnd *rand.Rand) theirv1.NamedRuleWithOperations {
 	return r
 }
 
-// request makes a random request, as Kubernetes and as we describe it. Requests for a namespace have
-// it as their namespace only there.
+// request makes a random request, as Kubernetes and as we describe it. Requests for a namespace
+// have it as their namespace only there.
 func (w *matchWorld) request(rnd *rand.Rand) (theiradmission.Attributes, *admission.Attributes) {
 	r := &matchResources[rnd.IntN(len(matchResources))]
 	op := oneOf(rnd, theiradmission.Create, theiradmission.Update, theiradmission.Delete)

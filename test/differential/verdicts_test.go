@@ -108,7 +108,8 @@ func (v *verdicts) world(t *testing.T) (list []runtime.Object) {
 			})
 		}
 	}
-	// Namespaces are there first, and webhooks and policies last, because they would refuse the rest.
+	// Namespaces are there first, and webhooks and policies last, because they would refuse the
+	// rest.
 	slices.SortStableFunc(bodies, func(a, b map[string]any) int { return cmp.Compare(worldRank(a), worldRank(b)) })
 	for _, body := range bodies {
 		obj, _, err := legacyscheme.Codecs.UniversalDeserializer().Decode(encode(body), nil, nil)

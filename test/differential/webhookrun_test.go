@@ -92,7 +92,8 @@ func (r *hookRun) theirs(t *testing.T) (told hookTold) {
 		must(p.ValidateInitialization())
 		plugin = p
 	}
-	// The plugin looks only every 100 ms whether it is ready. It is as soon as the informers have synced.
+	// The plugin looks only every 100 ms whether it is ready. It is as soon as the informers have
+	// synced.
 	plugin.(interface {
 		SetReadyFunc(theiradmission.ReadyFunc)
 	}).SetReadyFunc(func() bool { return true })

@@ -383,8 +383,8 @@ func hookDoing(rnd *rand.Rand, path string, validates, harmless bool, bad *bool)
 	}
 }
 
-// hookPatches are patches of all sorts. None leaves out the kind: Kubernetes then shows the object to
-// the next hook without its kind.
+// hookPatches are patches of all sorts. None leaves out the kind: Kubernetes then shows the object
+// to the next hook without its kind.
 var hookPatches = []string{
 	"", "[]", "null", "{}", "[", `"x"`, `[{}]`, `[null]`, `[{"op":"add"}]`, `[{"op":"nothing","path":"/kind"}]`,
 	`[{"op":"add","path":"/metadata/labels","value":{"l":"1"}}]`, `[{"op":"remove","path":"/metadata/labels"}]`,

@@ -63,9 +63,9 @@ var countedKinds = map[string][]string{
 // resources are what a container or a claim asks for.
 type resources struct{ Requests, Limits map[string]string }
 
-// decodeCounted reads an object of a resource. A pod that is being deleted uses nothing: no pod here
-// has a node, so none has a grace period, and a server that is killed in the middle of a deletion
-// leaves such a pod behind. The status of pods does not matter, because nobody writes one.
+// decodeCounted reads an object of a resource. A pod that is being deleted uses nothing: no pod
+// here has a node, so none has a grace period, and a server that is killed in the middle of a
+// deletion leaves such a pod behind. The status of pods does not matter, because nobody writes one.
 func decodeCounted(kind string, data []byte) (*Counted, error) {
 	var o struct {
 		Metadata struct {

@@ -75,6 +75,19 @@ type caller struct {
 // Handles is true for all operations.
 func (*caller) Handles(admission.Operation) bool { return true }
 
+// hooksFor returns the hooks of today's configurations. It returns nil if there are none, and for
+// writes that no hook sees.
+func (c *caller) hooksFor(ctx context.Context, a *admission.Attributes) (*Hooks, error) {
+	if matching.ExemptFromWebhooks(a) {
+		return nil, nil
+	}
+	hooks, err := c.source(ctx)
+	if err != nil || hooks.index.Len() == 0 {
+		return nil, err
+	}
+	return hooks, nil
+}
+
 // wants reports whether a hook is to be called for a write, and as which target the hook sees the
 // write. viewOf returns the view for a target.
 func (c *caller) wants(

@@ -36,15 +36,9 @@ const (
 
 // Mutate asks the hooks that want the write, one after the other.
 func (p *Mutating) Mutate(ctx context.Context, a *admission.Attributes) error {
-	if matching.ExemptFromWebhooks(a) {
-		return nil
-	}
-	hooks, err := p.source(ctx)
-	if err != nil {
+	hooks, err := p.hooksFor(ctx, a)
+	if hooks == nil {
 		return err
-	}
-	if hooks.index.Len() == 0 {
-		return nil
 	}
 	var m *mutation // made for the first candidate
 	for at := range hooks.index.Candidates(a, p.means.World) {

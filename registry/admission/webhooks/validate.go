@@ -30,15 +30,9 @@ const validatingAnnotation = openAnnotation + "validating.webhook.admission.k8s.
 // Validate asks all hooks that want the write, at the same time. If several refuse the write, the
 // error is that of the first in order.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
-	if matching.ExemptFromWebhooks(a) {
-		return nil
-	}
-	hooks, err := p.source(ctx)
-	if err != nil {
+	hooks, err := p.hooksFor(ctx, a)
+	if hooks == nil {
 		return err
-	}
-	if hooks.index.Len() == 0 {
-		return nil
 	}
 	var v *validation // made for the first candidate
 	for at := range hooks.index.Candidates(a, p.means.World) {

@@ -41,7 +41,8 @@ const (
 	KubeAPIServerClientSignerName        = "kubernetes.io/kube-apiserver-client"         // certificates for clients of the API
 	KubeAPIServerClientKubeletSignerName = "kubernetes.io/kube-apiserver-client-kubelet" // the same, for kubelets
 	KubeletServingSignerName             = "kubernetes.io/kubelet-serving"               // certificates for the ports of kubelets
-	// LegacyUnknownSignerName is the signer that v1beta1 set if a client named none and no other signer fitted.
+	// LegacyUnknownSignerName is the signer that v1beta1 set if a client named none and no other
+	// signer fitted.
 	LegacyUnknownSignerName = "kubernetes.io/legacy-unknown"
 )
 
