@@ -44,6 +44,7 @@ func Example() {
 	namespaces := controller.InformerOf(informers, corev1.GroupVersion.WithResource("namespaces"), func(ns *corev1.Namespace) *namespace {
 		return &namespace{Going: ns.DeletionTimestamp != nil}
 	})
+	made := make(chan string, 1)
 	loop := controller.Loop{
 		Source: controller.Join(
 			namespaces.Source(func(name controller.Name, _, _ *namespace) []controller.Name {
@@ -61,7 +62,7 @@ func Example() {
 			}
 			_, err = maps.In(name.Namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: name.Name}}, meta.CreateOptions{})
 			if err == nil {
-				fmt.Println("made", name.Namespace+"/"+name.Name)
+				made <- name.Namespace + "/" + name.Name
 			}
 			return 0, controller.IgnoreLostRace(err)
 		},
@@ -75,6 +76,7 @@ func Example() {
 	if _, err := client.For[*corev1.Namespace](s.Client(), corev1.GroupVersion.WithResource("namespaces")).Create(ctx, team, meta.CreateOptions{}); err != nil {
 		log.Fatal(err)
 	}
+	fmt.Println("made", <-made)
 	welcome := maps.In("team").Source(meta.ListOptions{FieldSelector: "metadata.name=welcome"})
 	for batch := range follow.Changes(ctx, welcome, follow.Options{}) {
 		if len(batch.Changes) > 0 {
@@ -86,7 +88,7 @@ func Example() {
 	<-ended
 	informers.Wait()
 
-	// Unordered output:
+	// Output:
 	// made team/welcome
 	// seen welcome
 }
