@@ -4,9 +4,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// This file adds up the requests or the limits of the containers of a pod. Unlike
-// corev1.ContainerRequests, it counts the amounts that a node has set aside for a container, which
-// may be larger than those of the spec during a resize.
+// This file adds up the requests or the limits of the containers of a pod, for podEvaluator.usage.
+// Unlike corev1.ContainerRequests, it counts the amounts that a node has allocated to a container,
+// which may be larger than those of the spec during a resize.
 
 // tally adds up the requests of a pod, or its limits.
 type tally struct {
