@@ -8,7 +8,8 @@ import (
 // This file compares and merges tolerations for the plugins that add or restrict them.
 
 // mergeTolerations returns the tolerations of two lists without those that another one covers. If
-// two are equal, the first stays. The result shares no memory with the lists that can change.
+// two are equal, the first stays. The result is a new list, which shares only the pointers
+// TolerationSeconds with the two lists.
 func mergeTolerations(first, second []corev1.Toleration) []corev1.Toleration {
 	all := make([]corev1.Toleration, 0, len(first)+len(second))
 	all = append(append(all, first...), second...)
