@@ -88,8 +88,8 @@ func (m *mapping[K]) Equal(other ref.Val) ref.Val {
 	return types.True
 }
 
-// IsMade reports whether an expression has made the value, which may then hold another one many
-// times. Package cel asks.
+// IsMade reports whether an expression has made the value. Such a value may hold another one many
+// times, so package cel, which counts the work of an expression, calls IsMade.
 func (m *mapping[K]) IsMade() bool {
 	_, ok := any(m.of).(converted)
 	return ok
