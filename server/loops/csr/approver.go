@@ -17,6 +17,8 @@ import (
 // certificatesigningrequest-approving-controller does: a node that joins asks for its first
 // certificate, and a node that has one asks for the next.
 type Approver struct {
+	// Informers are the Informers of the run, which the three loops share. Approver also writes
+	// through their client.
 	Informers *controller.Informers
 	// Allowed reports whether the user who made a request, as its spec says, may create a
 	// subresource of certificatesigningrequests.

@@ -14,6 +14,8 @@ import (
 // certificatesigningrequest-cleaner-controller. Kubernetes looks at all requests once an hour; this
 // loop deletes a request at its deadline.
 type Cleaner struct {
+	// Informers are the Informers of the run, which the three loops share. Cleaner also deletes
+	// through their client.
 	Informers *controller.Informers
 	Log       *zap.Logger
 }

@@ -20,6 +20,8 @@ import (
 // Kubernetes' certificatesigningrequest-signing-controller does. A request that breaks a rule of
 // its signer gets the condition Failed.
 type Signer struct {
+	// Informers are the Informers of the run, which the three loops share. Signer also writes
+	// through their client.
 	Informers *controller.Informers
 	// Authority returns the authority that signs for a signer at this moment. If the certificate is
 	// nil, nobody signs for this signer here. Signer calls it for each request.
