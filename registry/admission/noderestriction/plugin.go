@@ -149,7 +149,8 @@ func (w *nodeWrite) name() string {
 // unexpected returns the 403 for an object of a type that the resource does not have.
 func (w *nodeWrite) unexpected(obj meta.Typed) error { return w.Forbidden("unexpected type %T", obj) }
 
-// unfound returns the answer for an error of Objects: a 404 passes, any other error becomes a 403.
+// unfound returns the answer for an error of Objects: a 404 stays a 404, and any other error
+// becomes a 403.
 func (w *nodeWrite) unfound(err error) error {
 	if meta.IsNotFound(err) {
 		return err

@@ -61,8 +61,8 @@ type Result struct {
 // ErrBudget is the error of an evaluation that cost more than its budget had left.
 var ErrBudget = cel.ErrBudget
 
-// Evaluate runs the expressions in order, and subtracts their costs and those of the variables that
-// they read from budget. A variable is evaluated when an expression reads it first, once for the
+// Evaluate runs the expressions in order. It subtracts from budget their costs and those of the
+// variables that they read. A variable is evaluated when an expression reads it first, once for the
 // whole evaluation. There is one Result per expression. If the budget does not suffice, there are
 // none, and the error is ErrBudget.
 func (s *Set) Evaluate(ctx context.Context, in *Inputs, budget *cel.Budget) ([]Result, error) {

@@ -116,7 +116,7 @@ func paramsOf(k *admissionregistrationv1.ParamKind, known Kinds) *policies.Typed
 	return &policies.Typed{Name: k.Kind + "2", Schema: s}
 }
 
-// kindsOf returns the kinds that rules name, in order.
+// kindsOf returns the kinds that the rules of match name, sorted by group, version and kind.
 func kindsOf(match *admissionregistrationv1.MatchResources, known Kinds) []meta.GroupVersionKind {
 	if match == nil {
 		return nil
