@@ -16,7 +16,8 @@ import (
 )
 
 // This file has the plugin EventRateLimit: its configuration, the limits, and their token buckets.
-// The chain calls Validate for each write of an event. recent.go has the map of buckets.
+// The chain calls Validate, which acts on creates and updates of events. recent.go has the map of
+// buckets.
 
 // EventRateLimit is the plugin of that name. It refuses events of the core group with a 429 if
 // there are more than its configuration allows: on the whole server, in a namespace, of a user, or

@@ -19,7 +19,7 @@ import (
 )
 
 // This file has the plugin ImagePolicyWebhook: the call of the webhook, the remembered answers, and
-// the configuration. The chain calls Validate for each write of a pod.
+// the configuration. The chain calls Validate, which acts on creates and updates of pods.
 
 // ImagePolicyWebhook is the plugin of that name. It asks a webhook whether a pod may use its
 // images, at each create and update of a pod or of its ephemeral containers. Answers are

@@ -18,7 +18,7 @@ import (
 )
 
 // This file has the plugin PodNodeSelector and its configuration. The chain calls Mutate and
-// Validate for each new pod.
+// Validate, which act on new pods.
 
 // PodNodeSelector is the plugin of that name. An annotation of a namespace holds a node selector,
 // which the plugin adds to new pods. It refuses a pod that selects other values of the same labels.

@@ -13,7 +13,8 @@ import (
 )
 
 // This file has the plugin PodTolerationRestriction and its configuration. The chain calls Mutate
-// and Validate for each create and update of a pod. tolerations.go merges and compares tolerations.
+// and Validate, which act on creates and updates of pods. tolerations.go merges and compares
+// tolerations.
 
 // PodTolerationRestriction is the plugin of that name. It adds the default tolerations of the
 // namespace to new pods, and a toleration for memory pressure to pods that are not BestEffort. Then

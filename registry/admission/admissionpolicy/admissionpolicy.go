@@ -54,7 +54,7 @@ type World struct {
 	Params func(kind meta.GroupVersionKind) *Params
 	// Authorizer answers the checks that expressions make with the variable authorizer.
 	Authorizer request.Authorizer
-	// Observe is called when expressions have been evaluated, for metrics. It may be nil.
+	// Observe is told of evaluated expressions, for metrics. It may be nil.
 	Observe Observer
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // This file has the rules for namespaces: their labels, and warnings about the pods in them.
-// Plugin.Validate calls validateNamespace for each write of a namespace.
+// Plugin.Validate calls validateNamespace for each create and update of a namespace.
 
 // Bounds of the work for a namespace that gets a stricter level.
 const (

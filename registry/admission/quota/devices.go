@@ -26,7 +26,7 @@ func (deviceEvaluator) handles(a *admission.Attributes) bool { return a.Subresou
 
 const (
 	claimCount corev1.ResourceName = "count/resourceclaims.resource.k8s.io"
-	// ofDeviceClass ends the name of the devices of a class.
+	// ofDeviceClass is the end of the resource name for the devices of a class.
 	ofDeviceClass = ".deviceclass.resource.k8s.io/devices"
 	// allDevices is the number of devices that a request for all devices is charged with: the most
 	// that a claim can get.

@@ -49,7 +49,7 @@ func NewBooks(stores registry.Stores) *Books {
 	}
 }
 
-// Quotas implements Ledger. It decodes a quota once for each version that is stored.
+// Quotas implements Ledger. It decodes quotas again only when they have changed.
 func (b *Books) Quotas(
 	ctx context.Context, namespace string, fresh request.Freshness,
 ) ([]*corev1.ResourceQuota, error) {
