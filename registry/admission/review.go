@@ -10,8 +10,8 @@ import (
 )
 
 // This file has what expressions and reviews see of a write beside its objects: the variable
-// request, the options, and the rights of the user. The packages admissionpolicy and webhooks use
-// it.
+// request, the options, and the rights of the user. Package admissionpolicy uses all of it; the
+// match conditions of webhooks use Rights.
 
 // Reviewed returns the variable request of expressions. kind is the kind of the object as the
 // expressions see it. resource is the resource that a rule of the policy has matched, or a.Resource
@@ -92,7 +92,6 @@ func (r *Rights) Authorize(access cel.Access) (allowed bool, reason string, err 
 	return known.allowed, known.reason, known.err
 }
 
-// ask asks the authorizer.
 func (r *Rights) ask(access cel.Access) (known answer) {
 	about := request.Attributes{User: r.user, Verb: access.Verb, Path: access.Path}
 	if access.Resource != "" {

@@ -68,7 +68,6 @@ func covers(wide, t *corev1.Toleration) bool {
 	return false
 }
 
-// sameToleration reports whether two tolerations are equal.
 func sameToleration(a, b *corev1.Toleration) bool {
 	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect &&
 		(a.TolerationSeconds == nil) == (b.TolerationSeconds == nil) &&

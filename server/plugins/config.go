@@ -101,7 +101,6 @@ func (p *Plugin) index(rows []row) (int, error) {
 	return at, nil
 }
 
-// row returns the row of p.
 func (p *Plugin) row() row {
 	r := row{name: p.Name, on: byDefault, after: p.After}
 	r.make = func(n *needs) (admission.Plugin, error) { return p.Make(n.Stores, n.configuration) }

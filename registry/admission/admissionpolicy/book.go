@@ -81,7 +81,6 @@ type hook[R any] struct {
 	bindings []*binding
 }
 
-// newRule returns the rule of a policy.
 func newRule[R any](
 	name string, failures *v1.FailurePolicyType, params *v1.ParamKind, match *v1.MatchResources, compile func() R,
 ) *rule[R] {
@@ -104,7 +103,6 @@ func matcherOf(match *v1.MatchResources) *matching.Matcher {
 	return matching.Compile(matching.OfResources(match))
 }
 
-// newBinding returns a binding.
 func newBinding(
 	name, policy string, match *v1.MatchResources, params *v1.ParamRef, actions []v1.ValidationAction,
 ) *binding {

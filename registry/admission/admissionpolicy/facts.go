@@ -23,7 +23,6 @@ type facts struct {
 	known     bool // namespace has been read
 }
 
-// newFacts returns the facts of a request.
 func newFacts(ctx context.Context, w *World, a *admission.Attributes) *facts {
 	f := &facts{World: w, a: a, rights: admission.NewRights(ctx, w.Authorizer, a.User)}
 	f.request = a.Reviewed(a.Kind, a.Resource)

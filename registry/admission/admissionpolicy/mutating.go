@@ -41,7 +41,7 @@ func NewMutating(
 	return p
 }
 
-// mutatingName is the plugin's name.
+// mutatingName is the name of the plugin, under which Attributes keep its state.
 const mutatingName = "MutatingAdmissionPolicy"
 
 // Name is the plugin's name.

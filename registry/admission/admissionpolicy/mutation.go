@@ -32,7 +32,6 @@ type mutations struct {
 // JSONPatch.
 type mutation struct{ apply, patch *policies.Mutation }
 
-// compileMutations compiles a policy.
 func compileMutations(spec *v1.MutatingAdmissionPolicySpec) *mutations {
 	scope := policies.WithVariables(context.Background())
 	uses := policies.Uses{Params: spec.ParamKind != nil, Authorizer: true}

@@ -17,10 +17,9 @@ type state struct {
 	output meta.Typed       // a copy of the object as the run left it; nil if called is empty
 }
 
-// callKey identifies a call.
+// callKey identifies a call in both runs: by its policy, its binding and its object of params.
 type callKey struct{ policy, binding, namespace, name string }
 
-// key returns the key of a call.
 func (c *call) key() callKey {
 	k := callKey{policy: c.rule.name, binding: c.binding.name}
 	if param, ok := c.param.(meta.Object); ok {

@@ -190,7 +190,6 @@ func (s *survey) take(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// judge judges one pod.
 func (s *survey) judge(pod *corev1.Pod) {
 	if s.plugin.exempt.runtimeClass(pod.Spec.RuntimeClassName) {
 		s.exempt++

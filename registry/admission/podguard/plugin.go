@@ -251,7 +251,6 @@ func (p *Plugin) evaluate(a *admission.Attributes, e *evaluation, m *meta.Object
 // containers. kube-apiserver has no bound.
 const maxViolations = 64 << 10
 
-// violates returns the text about violations.
 func violates(verb string, by podsecurity.LevelVersion, v podsecurity.Violations) string {
 	return verb + ` PodSecurity "` + by.String() + `": ` + field.Cut(v.String(), maxViolations)
 }

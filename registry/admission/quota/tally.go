@@ -68,7 +68,8 @@ func (t *tally) run() {
 	}
 }
 
-// initContainer adds an init container.
+// initContainer adds an init container to the sums. A sidecar counts in all of them, any other init
+// container only in peak.
 func (t *tally) initContainer(c *corev1.Container) {
 	sidecar := corev1.IsSidecar(c)
 	t.container(c, sidecar)

@@ -24,7 +24,7 @@ type keyed interface {
 	size() int
 }
 
-// object is a struct.
+// object shows a struct as a value whose keys are the JSON names of its fields.
 type object struct {
 	view *View
 	t    *typeinfo.Type
@@ -89,7 +89,7 @@ func (o object) size() (n int) {
 	return n
 }
 
-// entries is a Go map with strings as keys.
+// entries shows a Go map whose keys are strings.
 type entries struct {
 	view *View
 	t    *typeinfo.Type
@@ -124,7 +124,7 @@ func (e entries) keys(yield func(string) bool) {
 
 func (e entries) size() int { return e.p.Value(e.t.Go).Len() }
 
-// unstructured is an object without a Go type.
+// unstructured shows an object without a Go type, which has a tree of JSON.
 type unstructured struct {
 	view *View
 	of   *scheme.Unstructured

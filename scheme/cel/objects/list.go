@@ -83,7 +83,6 @@ func (l *list) Add(other ref.Val) ref.Val {
 // Iterator implements traits.Iterable.
 func (l *list) Iterator() traits.Iterator { return &listIterator{list: l} }
 
-// listIterator iterates over a list.
 type listIterator struct {
 	nothing
 	list *list

@@ -57,7 +57,6 @@ func (m *mapping[K]) Iterator() traits.Iterator {
 	return it
 }
 
-// keyIterator iterates over keys.
 type keyIterator struct {
 	nothing
 	keys []string

@@ -99,7 +99,6 @@ func (m *made) ConvertToNative(to reflect.Type) (any, error) {
 	return structpb.NewStructValue(s), nil // Kubernetes returns s, and panics for a list of such objects
 }
 
-// tree returns the object as a tree.
 func (m *made) tree() (map[string]any, error) {
 	tree := make(map[string]any, len(m.fields))
 	for name, v := range m.fields {

@@ -35,7 +35,6 @@ func requestsOf(in *controller.Informers) *controller.Informer[view] {
 	return controller.InformerOf(in, requestsResource, newView)
 }
 
-// requestsBy returns a client of requests.
 func requestsBy(in *controller.Informers) client.Resource[*request] {
 	return client.For[*request](in.Client(), requestsResource)
 }
