@@ -24,14 +24,14 @@ const (
 	sails    = "/apis/loft.example.com/v1/namespaces/default/sails"
 )
 
-// loft is a server with a definition whose storage version changes.
-type loft struct {
+// callServer is a running server to which a test sends requests.
+type callServer struct {
 	*servertest.Server
 	t *testing.T
 }
 
 // call sends a request and returns the answer, whose status must be code.
-func (l *loft) call(code int, method, path, contentType, body string) string {
+func (l *callServer) call(code int, method, path, contentType, body string) string {
 	l.t.Helper()
 	r, err := http.NewRequestWithContext(l.t.Context(), method, l.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -65,7 +65,7 @@ func versions(stored string, names ...string) string {
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	const objects, page = 600, 500
-	l := &loft{servertest.Start(t), t}
+	l := &callServer{servertest.Start(t), t}
 	const json, merge = "application/json", "application/merge-patch+json"
 	l.call(201, "POST", strings.TrimSuffix(sailsDef, "/sails.loft.example.com"), json, fmt.Sprintf(`{"metadata":{"name":"sails.loft.example.com"},"spec":{
 		"group":"loft.example.com","scope":"Namespaced","names":{"plural":"sails","kind":"Sail"},"versions":[%s]}}`, versions("v1", "v1", "v2")))
@@ -130,13 +130,14 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrateUnreadable migrates resources with objects that cannot be read: it tells of each, and
-// stores the others again. The definition changes when they are gone.
+// TestMigrateUnreadable migrates resources with objects that cannot be read. The command names each
+// of them and stores all other objects again. The definition keeps its old stored version until the
+// unreadable objects are gone.
 func TestMigrateUnreadable(t *testing.T) {
 	t.Parallel()
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	l := &loft{servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: shared{store}}}), t}
+	l := &callServer{servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: shared{store}}}), t}
 	const json, merge = "application/json", "application/merge-patch+json"
 	l.call(201, "POST", strings.TrimSuffix(sailsDef, "/sails.loft.example.com"), json, fmt.Sprintf(`{"metadata":{"name":"sails.loft.example.com"},"spec":{
 		"group":"loft.example.com","scope":"Namespaced","names":{"plural":"sails","kind":"Sail"},"versions":[%s]}}`, versions("v1", "v1", "v2")))
@@ -192,7 +193,7 @@ func TestMigrateUnreadable(t *testing.T) {
 		}
 	}
 	if def := l.call(200, "GET", sailsDef, "", ""); !strings.Contains(def, `"storedVersions":["v1","v2"]`) {
-		t.Errorf("there are objects of which nobody knows the version, and the definition is %s", def)
+		t.Errorf("some objects cannot be read, so v1 must stay a stored version: got the definition %s", def)
 	}
 	for _, name := range bad {
 		if _, err := store.Delete(t.Context(), key+name, storage.Pre{}); err != nil {
