@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authz"
 )
 
-// head is how a request with a body begins.
+// head returns the head of a request with a body.
 func head(token, more string) string {
 	text := "POST /api/v1/namespaces/n/pods HTTP/1.1\r\nHost: x\r\n"
 	if token != "" {
@@ -26,8 +26,8 @@ func head(token, more string) string {
 	return text + more + "\r\n\r\n"
 }
 
-// TestBodyLeft: a response waits for the unread rest of the body only as long as that is of use,
-// and the connection then serves the next request.
+// TestBodyLeft: if the unread rest of the body is short and arrives soon, the response waits for
+// it, and the connection serves the next request.
 func TestBodyLeft(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }
 	read := func(n int64) http.HandlerFunc {
@@ -113,7 +113,7 @@ func TestBodyAskedFor(t *testing.T) {
 func TestBodyEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name, token string
-		answerFirst bool // which reads the rest of the body
+		answerFirst bool // the handler responds at once, and net/http reads the rest of the body
 		lasts       time.Duration
 	}{
 		{"a stranger's", "", false, 3 * strangerTime},
@@ -228,7 +228,7 @@ func TestBodyReadElsewhere(t *testing.T) {
 		time.Sleep(time.Millisecond) // by now it most likely reads; the test holds in either case
 		w.WriteHeader(http.StatusConflict)
 		<-done
-		if err := r.Context().Err(); err != nil && r.Header["X-Comes"] != nil { // else net/http takes the client for gone
+		if err := r.Context().Err(); err != nil && r.Header["X-Comes"] != nil { // if the body does not come, net/http thinks that the client has left
 			t.Errorf("the request has ended: %v", err)
 		}
 	}), testConfig(t).Steps()...))

@@ -14,7 +14,7 @@ import (
 
 var _ = addExits([]exit{
 	{step: "seat", name: "no seat", config: noSeat(Short), token: "alice-token", request: exitGet, code: 429},
-	{step: "seat", name: "no seat for a stranger, and no place to refuse",
+	{step: "seat", name: "no seat for a stranger, and too many refusals",
 		config: func(c *Config) { noRefusal(c); noSeat(Short)(c) }, request: exitGet},
 })
 
@@ -29,7 +29,7 @@ func noSeat(phase Phase) func(*Config) {
 type journal struct {
 	name    string
 	log     *[]string
-	refuses func(Phase) bool // nil: nobody
+	refuses func(Phase) bool // nil: none
 }
 
 func (j *journal) note(what string) { *j.log = append(*j.log, j.name+what) }
@@ -53,7 +53,7 @@ type noted func()
 
 func (leave noted) Leave() { leave() }
 
-// TestSeats: which seats a request takes, and when it gives them back.
+// TestSeats checks which seats a request takes, and when it gives them back.
 func TestSeats(t *testing.T) {
 	const list, watch = "/api/v1/pods", "/api/v1/pods?watch=1"
 	for _, tt := range []struct {

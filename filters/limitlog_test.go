@@ -25,8 +25,8 @@ func jsonLog() (*zap.Logger, *bytes.Buffer) {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(&text), zapcore.DebugLevel)), &text
 }
 
-// TestLogOfStrangers bounds what requests can write into the log, whatever they contain, while time
-// stands still.
+// TestLogOfStrangers bounds what requests can write into the log at one moment, whatever they
+// contain.
 func TestLogOfStrangers(t *testing.T) {
 	huge := strings.Repeat("\x01<é", 10_000) // more than any text is cut at
 	internal := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
@@ -68,7 +68,7 @@ func TestLogOfStrangers(t *testing.T) {
 			for i := range 1000 {
 				token, method, path := tt.target(i)
 				r := anyRequest(token, method, path)
-				r.URL.Path += strings.Repeat("/", 10) // nothing but length
+				r.URL.Path += strings.Repeat("/", 10) // makes only the path longer
 				r.Header["User-Agent"], r.Header["Audit-Id"] = []string{huge}, []string{huge}
 				r.RemoteAddr = huge
 				h.ServeHTTP(&sink{header: http.Header{}}, r)

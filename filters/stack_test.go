@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// here is where on its stack the caller is.
+// here returns an address on the caller's stack.
 //
 //go:noinline
 func here() uintptr {
@@ -52,7 +52,7 @@ func TestStackOfWrites(t *testing.T) {
 		moved = here() != before
 	}), benchConfig(t).Steps()...)
 	done := make(chan bool)
-	go func() { // as net/http does for each
+	go func() { // as net/http does for each request
 		defer close(done)
 		r := get()
 		r.Header["Authorization"] = credentials

@@ -112,7 +112,8 @@ func (f contextFunc) AuthenticateToken(ctx context.Context, _ string, _ []string
 	return user, nil, err
 }
 
-// TestCachedPanics: requests that wait for one that panics do not wait for ever.
+// TestCachedPanics: if the request that asks the authenticator panics, the requests that wait for
+// its answer go on.
 func TestCachedPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Cached(contextFunc(func(context.Context) (*request.User, error) {

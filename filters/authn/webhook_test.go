@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// hookFunc answers with JSON what it is asked in JSON.
+// hookFunc is a webhook as a function of the request's JSON, which returns the response's JSON.
 type hookFunc func(ask string) (string, error)
 
 func (f hookFunc) Call(_ context.Context, in, out any) error {

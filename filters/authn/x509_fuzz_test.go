@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// oddString is a text in one of the ways that ASN.1 has to write it.
+// oddString encodes a text as the ASN.1 string type tag.
 func oddString(tag int, text string) asn1.RawValue {
 	data := []byte(text)
 	if tag == asn1.TagBMPString {
@@ -25,7 +25,8 @@ func oddString(tag int, text string) asn1.RawValue {
 	return asn1.RawValue{Tag: tag, Bytes: data}
 }
 
-// subject is a subject with attributes, each a relative name of its own, as DER.
+// subject returns the DER of a subject with attributes, each as a relative distinguished name of
+// its own.
 func subject(f *testing.F, attributes ...pkix.AttributeTypeAndValue) []byte {
 	f.Helper()
 	var names pkix.RDNSequence

@@ -28,7 +28,7 @@ func TestTokens(t *testing.T) {
 	for _, tt := range []struct {
 		name, token string
 		of          *Authenticators
-		fails       string // "" with no user: of somebody else
+		fails       string // part of the error; "" and no user: the token is not for this authenticator
 		user        *request.User
 	}{
 		{"good", good, a, "", &request.User{Name: "alice", Groups: []string{authenticated}}},
@@ -176,7 +176,8 @@ func TestDiscoveryURL(t *testing.T) {
 	}
 }
 
-// TestDistributedClaims: groups that another server knows are fetched there.
+// TestDistributedClaims: if a token names a server that has the claim groups, the groups come from
+// that server.
 func TestDistributedClaims(t *testing.T) {
 	p, other := newProvider(t), newProvider(t)
 	// One authority signs for both.
@@ -217,7 +218,7 @@ func TestDistributedClaims(t *testing.T) {
 	other.groups = strings.Replace(other.groups, "x", "y", 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	for ctx.Err() == nil { // keys of others are asked for no more often than the issuer's own
+	for ctx.Err() == nil { // another server's keys are fetched no more often than the issuer's own
 		_, _, err := a.AuthenticateToken(ctx, p.token(map[string]any{
 			"_claim_names": map[string]string{"groups": "s"}, "_claim_sources": map[string]any{"s": map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}},
 		}), nil)

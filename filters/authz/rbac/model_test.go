@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The model looks at every binding for every question, in the words of RBAC's definition.
+// The model looks at every binding for every request, as the definition of RBAC says.
 
 func modelAllows(s *objects, q *request.Attributes) bool {
 	for k, obj := range s.all {
@@ -81,7 +81,7 @@ func modelRule(r *rbacv1.PolicyRule, q *request.Attributes) bool {
 	return either(r.APIGroups, "*", q.Group) && either(r.Resources, what...) && (len(r.ResourceNames) == 0 || either(r.ResourceNames, q.Name))
 }
 
-// dice makes policies and questions from a small vocabulary, so that they often match.
+// dice makes random policies and requests from a small vocabulary, so that they often match.
 type dice struct{ *rand.Rand }
 
 func (d dice) one(words ...string) string { return words[d.IntN(len(words))] }
@@ -188,7 +188,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// many is a cluster of 1,000 roles and 5,000 bindings.
+// many returns a cluster of 1,000 roles and 5,000 bindings.
 func many() *objects {
 	s := newObjects(
 		clusterRoleOf("basic", ruleOf(list("create"), list("authorization.k8s.io"), list("selfsubjectaccessreviews", "selfsubjectrulesreviews"))),
@@ -215,7 +215,8 @@ func many() *objects {
 	return s
 }
 
-// usual returns typical questions: some are allowed early, some late, some not at all.
+// usual returns typical requests: an early rule allows some of them, a late one allows others, and
+// no rule allows the rest.
 func usual() map[string]request.Attributes {
 	who := func(i int) *request.User {
 		return &request.User{Name: fmt.Sprint("user-", i), Groups: list("system:authenticated", fmt.Sprint("group-", i+1), "dev")}
