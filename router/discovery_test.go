@@ -27,7 +27,7 @@ func things(group, version string, groupPriority, versionPriority int) GroupVers
 	}
 }
 
-// groups are what the tests of discovery serve.
+// groups returns the groups that the tests of discovery serve.
 func groups(tb testing.TB) *Discovery {
 	tb.Helper()
 	d := NewDiscovery(testConfig(tb).Codecs)
@@ -204,10 +204,10 @@ func TestAggregatedDiscoveryForms(t *testing.T) {
 	as := func(typ string) string { return typ + ";" + params }
 	const plain, none = "application/json", ""
 	for _, tt := range []struct {
-		accept, apis, api string // Content-Type at both; none: it is refused
+		accept, apis, api string // Content-Type of the answers; none: 406
 	}{
 		{aggregatedJSON, aggregatedJSON, aggregatedJSON},
-		{"application/json," + aggregatedJSON, aggregatedJSON, aggregatedJSON}, // also if it is liked less
+		{"application/json," + aggregatedJSON, aggregatedJSON, aggregatedJSON}, // also as the second choice
 		{"application/json," + aggregatedJSON + ";q=0.1", aggregatedJSON, aggregatedJSON},
 		{"text/html," + aggregatedJSON, aggregatedJSON, aggregatedJSON},
 		{aggregatedJSON + ";profile=nopeer", aggregatedJSON, aggregatedJSON},
@@ -440,7 +440,7 @@ func TestAggregatedParts(t *testing.T) {
 	}
 }
 
-// BenchmarkDiscovery measures the documents of everything after one group version has changed.
+// BenchmarkDiscovery measures /apis after one group version has changed.
 func BenchmarkDiscovery(b *testing.B) {
 	for _, n := range []int{10, 600} {
 		for name, header := range map[string]string{"plain": "application/json", "aggregated": aggregatedJSON} {

@@ -109,8 +109,8 @@ func TestRemoteDocuments(t *testing.T) {
 	}
 }
 
-// TestRemoteKeeps: unchanged versions keep their documents, and without remote versions nothing is
-// made.
+// TestRemoteKeeps: unchanged versions keep their documents. Without remote versions, SetRemote
+// makes no new picture.
 func TestRemoteKeeps(t *testing.T) {
 	d := groups(t)
 	before := d.now.Load()
@@ -173,7 +173,7 @@ func TestRemoteSchemas(t *testing.T) {
 			t.Errorf("the index lacks %s: %s", url, index)
 		}
 	}
-	for _, path := range []string{"apis/a.io/v1", "apis/a.io", "apis"} { // those of this server are as they were
+	for _, path := range []string{"apis/a.io/v1", "apis/a.io", "apis"} { // this server's entries stay as they were
 		at := strings.Index(without, `"`+path+`"`)
 		entry := without[at : at+strings.IndexByte(without[at:], '}')]
 		if strings.Count(index, entry) != 1 || strings.Count(index, `"`+path+`"`) != 1 {

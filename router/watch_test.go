@@ -129,8 +129,9 @@ func TestWatchFrames(t *testing.T) {
 	}
 }
 
-// TestBookmarkRows: in a Table, a bookmark is the row of an empty object, with as much of the
-// object as rows have. The bookmark that ends the initial events always has metadata.
+// TestBookmarkRows: in a Table, a bookmark is the row of an empty object, with the part of the
+// object that the request wants in rows. The bookmark that ends the initial events always has
+// metadata.
 func TestBookmarkRows(t *testing.T) {
 	const whole, part = `{"kind":"ConfigMap","apiVersion":"v1",`, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%s",`
 	const end, later = `"metadata":{"resourceVersion":"8","annotations":{"k8s.io/initial-events-end":"true"}}}`, `"metadata":{"resourceVersion":"9"}}`

@@ -17,7 +17,8 @@ var proxyHeaders = Headers{
 	ExtraPrefixes: []string{"X-Remote-Extra-", "x-more-"},
 }
 
-// proxyRequest returns a request with a certificate and headers: a name, its value, the next name.
+// proxyRequest returns a request with a certificate and headers. A name and its value take turns in
+// headers.
 func proxyRequest(c *x509.Certificate, headers ...string) *http.Request {
 	r := with(c)
 	for i := 0; i+1 < len(headers); i += 2 {

@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// oddString encodes a text as the ASN.1 string type tag.
+// oddString encodes a text as an ASN.1 string of the type that tag names.
 func oddString(tag int, text string) asn1.RawValue {
 	data := []byte(text)
 	if tag == asn1.TagBMPString {

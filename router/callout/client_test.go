@@ -293,7 +293,7 @@ func TestHooks(t *testing.T) {
 	})
 	var mu sync.Mutex
 	var got []string
-	fails := 2 // times that credentials cannot be had
+	fails := 2 // tries for which Authorize fails
 	c := client(t, Config{
 		Name: "flaky",
 		Target: Target{URL: hook.URL, CABundle: ca.CertPEM, Authorize: func(h http.Header) error {
