@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// widgetSchema has one of everything.
+// widgetSchema has a field of each kind.
 const widgetSchema = `{"type":"object","properties":{"spec":{"type":"object","properties":{
 	"text":{"type":"string"},"count":{"type":"integer"},"port":{"x-kubernetes-int-or-string":true},
 	"labels":{"type":"object","additionalProperties":{"type":"string"}},
@@ -29,7 +29,7 @@ func widget(t testing.TB, changes ...string) *schema.Schema {
 	return s
 }
 
-// bothWays calls f with a tree as nobody has looked into it yet, and with one that is not lazy.
+// bothWays calls f with a lazy tree that is not decoded yet, and with a decoded tree.
 func bothWays(t *testing.T, text string, f func(tree any)) {
 	t.Helper()
 	f(jsontext.Raw(text))
@@ -87,7 +87,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What is the same text is not looked into: nothing in there is found to be wrong.
+// TestCompareLeavesTextAlone: two parts with the same text are equal without being decoded, so
+// mistakes in them are not found.
 func TestCompareLeavesTextAlone(t *testing.T) {
 	const wrong = `{"spec":{"tags":[null]}`
 	c, err := Compare(nil, jsontext.Raw(wrong+`,"status":1}`), jsontext.Raw(wrong+`,"status":2}`), widget(t, `"spec":{`, `"status":{"type":"integer"},"spec":{`))
@@ -204,8 +205,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What clients send is deep, long and wrong. None of it makes a walk panic, and what is said of it
-// is bounded.
+// TestHostileTrees: deep, long and invalid trees make no walk panic, and errors about them are
+// short.
 func TestHostileTrees(t *testing.T) {
 	s := widget(t)
 	deep := `{"spec":{"free":` + strings.Repeat(`{"a":`, jsontext.MaxDepth-2) + `"` + strings.Repeat("x", 1<<16) + `"` + strings.Repeat("}", jsontext.MaxDepth)
@@ -228,8 +229,8 @@ func TestHostileTrees(t *testing.T) {
 	}
 }
 
-// A ConfigMap whose 20 entries are compared, merged and named costs less than one allocation for
-// each, twice.
+// TestAllocations: comparing, merging or listing the 20 entries of a ConfigMap takes less than an
+// allocation for each.
 func TestAllocations(t *testing.T) {
 	s := kindSchema(t, "ConfigMap")
 	live, config := jsontext.RawOf(configMap("a")), eager(t, configMap("b"))
@@ -249,8 +250,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// FuzzWalk walks through what clients may send: nothing panics, and to have looked into it before
-// changes nothing.
+// FuzzWalk walks random trees: nothing panics, and lazy trees give the same results as decoded
+// ones.
 func FuzzWalk(f *testing.F) {
 	for _, spec := range []string{
 		`{"text":"a","labels":{"a":"b","a":"c"},"tags":["a","a","b"]}`, `{"ports":[{"port":80},{"port":80.0,"protocol":"UDP"},{}]}`, `{"free":{"x":[{"y":null}],"inner":{"a":"\u0061"}}}`,
@@ -272,7 +273,7 @@ func FuzzWalk(f *testing.F) {
 	})
 }
 
-// walked words what can be done with two trees.
+// walked returns the results of all walks over two trees, as text.
 func walked(s *schema.Schema, live, config any) string {
 	words := func(parts ...any) string {
 		var b strings.Builder

@@ -107,7 +107,7 @@ func TestLimits(t *testing.T) {
 	}
 
 	line, budget := plan(t, "self.all(a, a == 0)"), cel.Budget(10)
-	for _, self := range []any{long, []int{0}} { // a budget that was overdrawn pays for nothing more
+	for _, self := range []any{long, []int{0}} { // after an overdraft, no further run is allowed
 		if _, err := line.Run(t.Context(), vars(t, self), &budget); !errors.Is(err, cel.ErrBudget) {
 			t.Errorf("got %v, want %v", err, cel.ErrBudget)
 		}

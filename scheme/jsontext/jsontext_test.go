@@ -201,11 +201,11 @@ func checkString(t *testing.T, s string) {
 	}
 }
 
-// nearly has one of everything; the tests cut it and spoil it everywhere.
+// nearly has one value of each kind. The tests cut it, or change a byte of it, at every place.
 const nearly = `{"a\u00e9\n":[true,false,null,-10.25e+3,0E-1,""], "b" :{"":"\uAbcF\u0fa0\ud83d\ude00"},"ab":{"0":9}}`
 
-// TestNearly: a text that ends too early, or has one wrong byte, is malformed to every reader here
-// if and only if it is malformed to encoding/json.
+// TestNearly: a text that ends too early, or has one wrong byte, is malformed for every reader here
+// if and only if it is malformed for encoding/json.
 func TestNearly(t *testing.T) {
 	for i := range len(nearly) {
 		checkDecode(t, []byte(nearly[:i]))
@@ -239,7 +239,7 @@ func TestStringsAtEachPlace(t *testing.T) {
 	}
 }
 
-// After an escape, others are first looked for byte by byte, so a special byte is tested at each
+// After an escape, the scan goes byte by byte for a while, so a special byte is tested at each
 // distance from an escape.
 func TestEscapesAtEachDistance(t *testing.T) {
 	const filler = "abcdefghijk"

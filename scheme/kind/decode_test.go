@@ -76,6 +76,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestDecodeOfAnotherKind: the error or the GVK says that the object has another kind.
 func TestDecodeOfAnotherKind(t *testing.T) {
 	each(t, func(t *testing.T, k kind.Kind) {
 		want := v1.GroupVersion().WithKind("Other")
@@ -91,6 +92,8 @@ func TestDecodeOfAnotherKind(t *testing.T) {
 	})
 }
 
+// TestDecodeAs decodes an object as a kind, whatever kind the object names, as strategic merge
+// patches need it.
 func TestDecodeAs(t *testing.T) {
 	each(t, func(t *testing.T, k kind.Kind) {
 		out, err := k.Decode(codec.DecodeRequest{Data: []byte(`{"apiVersion":"x/v7","kind":"Other","spec":{"size":1}}`), As: v1})
@@ -104,6 +107,7 @@ func TestDecodeAs(t *testing.T) {
 	})
 }
 
+// TestDecodedOwnsItself: the decoded object does not share the bytes of the request.
 func TestDecodedOwnsItself(t *testing.T) {
 	each(t, func(t *testing.T, k kind.Kind) {
 		data := []byte(red)
