@@ -22,7 +22,7 @@ func TestAccessMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Authenticator = authn.Bearer(tokens) // nobody is anonymous
+	c.Authenticator = authn.Bearer(tokens) // no request is anonymous
 	c.Authorizer = authz.Func(func(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 		switch a.User.Name {
 		case "deny":

@@ -56,13 +56,13 @@ func TestBodyLeft(t *testing.T) {
 		{"as much as is read is left", length(maxRest + 9), []string{strings.Repeat("x", maxRest+9)}, read(9), 0, true},
 		{"more than is read", length(maxRest + 1), nil, refuse, 0, false},
 		{"chunked, more than is read", "Transfer-Encoding: chunked", []string{"fffff\r\n" + strings.Repeat("x", 1<<20)}, refuse, 0, false},
-		{"nothing comes", length(5), nil, refuse, restTime, false},
-		{"not all comes", length(5), []string{"0"}, refuse, restTime, false},
-		{"not all comes, chunked", "Transfer-Encoding: chunked", []string{"5\r\nab"}, refuse, restTime, false},
-		{"not all comes, some read", length(5), []string{"0"}, read(1), restTime, false},
+		{"no byte arrives", length(5), nil, refuse, restTime, false},
+		{"a part arrives", length(5), []string{"0"}, refuse, restTime, false},
+		{"a part arrives, chunked", "Transfer-Encoding: chunked", []string{"5\r\nab"}, refuse, restTime, false},
+		{"a part arrives, some is read", length(5), []string{"0"}, read(1), restTime, false},
 		{"waits to be asked", expect + length(5), nil, refuse, 0, false},
-		{"was asked, not all comes", expect + length(5), []string{"0"}, read(1), restTime, false},
-		{"was asked, all comes", expect + length(5), []string{"01234"}, read(1), 0, true},
+		{"was asked, a part arrives", expect + length(5), []string{"0"}, read(1), restTime, false},
+		{"was asked, all arrives", expect + length(5), []string{"01234"}, read(1), 0, true},
 		{"silent handler", length(5), nil, func(http.ResponseWriter, *http.Request) {}, restTime, false},
 	} {
 		runStill(t, tt.name, func(t *testing.T) {
@@ -212,8 +212,8 @@ func TestBodyOverHTTP2(t *testing.T) {
 }
 
 // TestBodyReadElsewhere: if another goroutine is reading the body when the response begins, neither
-// waits long, and the connection goes on if the body is complete. The test takes real time, because
-// fake time stands still while somebody waits for a lock.
+// the reader nor the response waits long, and the connection goes on if the body is complete. The
+// test takes real time, because fake time stands still while a goroutine waits for a lock.
 func TestBodyReadElsewhere(t *testing.T) {
 	t.Parallel()
 	reading := make(chan struct{})

@@ -186,7 +186,7 @@ func (e *exit) serve(t *testing.T) (s *httptest.Server, running *atomic.Int64) {
 	}
 	h := e.h
 	if h == nil {
-		h = func(http.ResponseWriter, *http.Request) { t.Error("the request comes to the handler") }
+		h = func(http.ResponseWriter, *http.Request) { t.Error("the request reaches the handler") }
 	}
 	chain := Chain(h, c.Steps()...)
 	running = new(atomic.Int64)
@@ -271,7 +271,7 @@ func (e *exit) by2(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.ProtoMajor != 2 {
-			t.Errorf("the answer comes by %s", resp.Proto)
+			t.Errorf("the answer is in %s", resp.Proto)
 		}
 	}
 	if ctx.Err() != nil {

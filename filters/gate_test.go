@@ -69,7 +69,7 @@ func TestSeats(t *testing.T) {
 		{name: "short, no seat", target: list, refuses: func(Phase) bool { return true }, code: 429, want: []string{"no short"}},
 		{name: "short, denied", target: list, denied: true, code: 403, want: []string{"short", "left short"}},
 		{name: "short, panics", target: list, panics: true, code: 500, want: []string{"short", "handler", "left short"}},
-		{name: "short, apart", target: list, apart: true, code: 200,
+		{name: "short, to another server", target: list, apart: true, code: 200,
 			want: []string{"short", "apart: short", "left short", "handler", "answer", "apart: left short"}},
 		{name: "watch", target: watch, code: 200,
 			want: []string{"beginning", "lasting", "handler", "left beginning", "answer", "left lasting"}},
@@ -80,7 +80,7 @@ func TestSeats(t *testing.T) {
 			want: []string{"beginning", "no lasting", "left beginning"}},
 		{name: "watch, panics", target: watch, panics: true, code: 500,
 			want: []string{"beginning", "lasting", "handler", "left beginning", "left lasting"}},
-		{name: "watch, apart", target: watch, apart: true, code: 200,
+		{name: "watch, to another server", target: watch, apart: true, code: 200,
 			want: []string{"beginning", "lasting", "apart: lasting", "left beginning", "left lasting", "handler", "answer", "apart: left lasting"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -96,7 +96,7 @@ func TestImpersonate(t *testing.T) {
 		constraint string
 	}{
 		{"nobody", bob, nil, nil, `bob  ["dev"] map[a:[b]]`, ""},
-		{"nobody by an empty name", bob, nil, []string{"Impersonate-User", ""}, `bob  ["dev"] map[a:[b]]`, ""},
+		{"an empty name", bob, nil, []string{"Impersonate-User", ""}, `bob  ["dev"] map[a:[b]]`, ""},
 		{"a user", bob, rights{"bob impersonate users.//jane"}, []string{"Impersonate-User", "jane"},
 			`jane  ["system:authenticated"] map[]`, ""},
 		{"another user", bob, rights{"bob impersonate users.//jane"}, []string{"Impersonate-User", "joe"},
@@ -174,7 +174,8 @@ func TestImpersonate(t *testing.T) {
 	}
 }
 
-// TestImpersonateHeadersGo: no header that begins like those of impersonation reaches a handler.
+// TestImpersonateHeadersGo: no header whose name begins with Impersonate-, in any letter case,
+// reaches a handler.
 func TestImpersonateHeadersGo(t *testing.T) {
 	own := Impersonate(authz.AlwaysAllow(), nil, fail)
 	r := httptest.NewRequest("GET", pods, nil)
@@ -267,8 +268,8 @@ func TestImpersonationLogged(t *testing.T) {
 	}
 }
 
-// TestImpersonateAllocs: a request without such headers costs a look at each header's name and no
-// allocation.
+// TestImpersonateAllocs: a request without impersonation headers costs a look at each header's name
+// and no allocation.
 func TestImpersonateAllocs(t *testing.T) {
 	r := get()
 	for i := range 1000 {

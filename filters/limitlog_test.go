@@ -116,7 +116,7 @@ func TestLimitLog(t *testing.T) {
 		log.Warn("request", zap.Int("status", 500))
 		got := lines.TakeAll()
 		if len(got) != 2 || got[0].ContextMap()["suppressed"] != int64(100-linesPerPause) || got[1].ContextMap()["suppressed"] != nil {
-			t.Errorf("afterwards: got %v, want two lines, the first of which tells of %d", got, 100-linesPerPause)
+			t.Errorf("afterwards: got %v, want two lines, the first of which counts %d", got, 100-linesPerPause)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func TestCausesApart(t *testing.T) {
 		}
 		log.Error("panic")
 		if got := lines.FilterLevelExact(zapcore.DebugLevel).Len(); got != (logCauses+1)*linesPerPause {
-			t.Errorf("got %d lines, want those of one more cause than can be known apart", got)
+			t.Errorf("got %d lines, want one for each cause that has a counter, and one more", got)
 		}
 		if lines.FilterMessage("panic").Len() != 1 {
 			t.Error("an error is hidden by what was logged for debugging")

@@ -53,7 +53,7 @@ func TestMetricsForget(t *testing.T) {
 	}
 	for _, f := range families {
 		if strings.Contains(f.String(), "deployments") {
-			t.Errorf("%s still tells the resource apart", f.GetName())
+			t.Errorf("%s still has a series for the resource", f.GetName())
 		}
 	}
 	exists = true
@@ -228,8 +228,8 @@ func TestRegistryTwice(t *testing.T) {
 	register(reg, prometheus.NewCounterVec(opts, []string{"code"}))
 }
 
-// TestMetricsOfStrangers bounds the number of series, whatever requests contain: forbidden ones,
-// preflights, those that find nothing, and those with invented names.
+// TestMetricsOfStrangers bounds the number of series for forbidden requests, for preflights, for
+// requests that find nothing, and for requests with invented names.
 func TestMetricsOfStrangers(t *testing.T) {
 	c, reg := metricsConfig(t)
 	c.Metrics.Exists = func(gvr meta.GroupVersionResource, subresource string) bool {

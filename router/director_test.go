@@ -59,7 +59,7 @@ func TestPrefixMux(t *testing.T) {
 		t.Errorf("after Remove: got %q, want the next longest prefix", got)
 	}
 	if err := m.Handle("/hidden", text("")); err != nil || !slices.Contains(m.Paths(), "/hidden") {
-		t.Errorf("a path that was hidden and comes again is not listed: %v", err)
+		t.Errorf("a path that was hidden and is visible again is not listed: %v", err)
 	}
 }
 

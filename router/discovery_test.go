@@ -94,7 +94,7 @@ func TestDiscoveryDocuments(t *testing.T) {
 	}
 }
 
-// TestResourceOf looks resources up by kind, those of aggregated servers too.
+// TestResourceOf looks resources up by kind, also resources of servers behind this one.
 func TestResourceOf(t *testing.T) {
 	d := groups(t)
 	far := meta.GroupVersion{Group: "far.io", Version: "v1"}
@@ -275,7 +275,7 @@ func TestDiscoveryOrder(t *testing.T) {
 		{"stated order of versions", []gv{{"g", "v2", 0, 1}, {"g", "v1", 0, 2}, {"g", "v3", 0, 0}}, "g: v1 v2 v3"},
 		{"groups by priority, then by name", []gv{{"b", "v1", 1, 0}, {"c", "v1", 2, 0}, {"a", "v1", 1, 0}}, "c: v1, a: v1, b: v1"},
 		{"the highest priority of a group's versions", []gv{{"a", "v1", 1, 0}, {"b", "v1", 0, 0}, {"b", "v2", 2, 0}}, "b: v2 v1, a: v1"},
-		{"a resource that comes again with another order", []gv{{"g", "v2", 2, 2}, {"g", "v3", 0, 0}, {"g", "v2", 0, 0}, {"f", "v1", 1, 0}}, "f: v1, g: v3 v2"},
+		{"a resource that is installed again with another order", []gv{{"g", "v2", 2, 2}, {"g", "v3", 0, 0}, {"g", "v2", 0, 0}, {"f", "v1", 1, 0}}, "f: v1, g: v3 v2"},
 	} {
 		d := NewDiscovery(testConfig(t).Codecs)
 		for _, in := range tt.in {

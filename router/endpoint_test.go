@@ -236,7 +236,7 @@ func TestCreateAndUpdateBodies(t *testing.T) {
 		{"patch type", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "application/json"}, 415, ""},
 		{"apply as CBOR", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "application/apply-patch+cbor"}, 415, "415: Unsupported Media Type"},
 		{"several patch types", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "text/plain, " + mergePatch}, 415, patchTypes},
-		{"space behind a patch type", "PATCH", maps + "/a", `{}`, []string{"Content-Type", mergePatch + " ; charset=utf-8"}, 415, patchTypes},
+		{"a space after a patch type", "PATCH", maps + "/a", `{}`, []string{"Content-Type", mergePatch + " ; charset=utf-8"}, 415, patchTypes},
 		{"parameters of a patch type", "PATCH", maps + "/a", `{"data":{"x":"y"}}`, []string{"Content-Type", mergePatch + ";;charset"}, 200, ""},
 		{"patch without type", "PATCH", maps + "/a", `{}`, nil, 415, ""},
 		{"no patch", "PATCH", maps + "/a", `[1`, []string{"Content-Type", jsonPatch}, 400, ""},
@@ -417,7 +417,7 @@ func TestBodies(t *testing.T) {
 		{"shorter than announced", strings.NewReader("abc"), 10, 0, 400},
 		{"too slow", &failingBody{strings.NewReader("abc"), os.ErrDeadlineExceeded}, 10, 0, 504},
 		{"too slow, unknown", &failingBody{strings.NewReader("abc"), os.ErrDeadlineExceeded}, -1, 0, 504},
-		{"over a limit of somebody else", &failingBody{strings.NewReader("abc"), &http.MaxBytesError{Limit: 7}}, -1, 0, 413},
+		{"over the limit of another reader", &failingBody{strings.NewReader("abc"), &http.MaxBytesError{Limit: 7}}, -1, 0, 413},
 	} {
 		r := &http.Request{ContentLength: tt.length}
 		if tt.body != nil {

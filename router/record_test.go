@@ -81,7 +81,7 @@ func TestRecord(t *testing.T) {
 			media: codec.JSONType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"},
 		{name: "OpenAPI", method: "GET", path: "/openapi/v3/api/v1", status: 200, media: codec.JSONType},
 		{name: "OpenAPI that moved", method: "GET", path: "/openapi/v3/api/v1?hash=old", status: 301, media: codec.JSONType},
-		{name: "OpenAPI that nobody accepts", method: "GET", path: "/openapi/v2", header: []string{"Accept", "x/y"}, status: 406},
+		{name: "OpenAPI in no accepted type", method: "GET", path: "/openapi/v2", header: []string{"Accept", "x/y"}, status: 406},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fake{objects: []request.Encoded{configMap("a", "v")}, applied: meta.ObjectMeta{Name: "a", Namespace: "ns"}}

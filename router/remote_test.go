@@ -256,7 +256,7 @@ func TestRemoteV2(t *testing.T) {
 	}
 	others = nil
 	if got := get(); got != without {
-		t.Error("when others are gone, the document is not what it was")
+		t.Error("without the remote versions, the document is not what it was")
 	}
 }
 
@@ -320,7 +320,7 @@ func TestRemoteNoV3(t *testing.T) {
 	stale.Stale = true
 	d.SetRemote([]*RemoteVersion{&stale})
 	if w := get(path); w.Code != 200 || made != before {
-		t.Errorf("%d: of what has not changed a document was made again", w.Code)
+		t.Errorf("%d: the document of an unchanged version was made again", w.Code)
 	}
 	d.SetRemote([]*RemoteVersion{silent})
 	if w := get(path); w.Code != 200 {

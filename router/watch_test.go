@@ -232,7 +232,7 @@ func TestWatchErrors(t *testing.T) {
 		return serve(t, core(t, &fake{err: err}), "GET", maps+"?watch=1", "")
 	}
 	if w := get(meta.NewResourceExpired("too old")); w.Code != 200 || frames(t, w.Body.String())[0].Object.Code != 410 {
-		t.Errorf("a revision that is gone: got %d %s, want 200 and an event", w.Code, w.Body)
+		t.Errorf("a compacted revision: got %d %s, want 200 and an event", w.Code, w.Body)
 	}
 	if w := get(meta.NewBadRequest("no")); w.Code != 400 {
 		t.Errorf("another error: got %d %s, want 400", w.Code, w.Body)

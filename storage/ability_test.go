@@ -69,7 +69,7 @@ func TestAs(t *testing.T) {
 				t.Errorf("wrapped: got %+v, want %+v", got, tt.want)
 			}
 			if got := abilitiesOf(encryption.Wrap(hiding{tt.store}, nil)); got != (abilities{}) {
-				t.Errorf("behind a wrapper that hides: got %+v, want none", got)
+				t.Errorf("behind a wrapper without Unwrap: got %+v, want none", got)
 			}
 			if got, ok := storage.As[*storagetest.Faulty](wrapped); !ok || got != wrapped {
 				t.Errorf("got %p, %v; want the outermost wrapper, %p", got, ok, wrapped)

@@ -108,7 +108,7 @@ func TestPipedFile(t *testing.T) {
 	err := run(ctx, io.Discard, "serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--storage=memory",
 		"--secure-port", anyPort, "--authorization-config="+path)
 	if err == nil || !strings.Contains(err.Error(), "nonsense") {
-		t.Errorf("got %v, want an error about what came", err)
+		t.Errorf("got %v, want an error about the content of the pipe", err)
 	}
 	if err := <-written; err != nil {
 		t.Error(err)

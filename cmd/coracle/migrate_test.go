@@ -122,7 +122,7 @@ func TestMigrate(t *testing.T) {
 	for _, resource := range []string{"sails", "sails.example.com", "deploy.apps", "", "../x.y"} {
 		err := run(t.Context(), io.Discard, "migrate", "--kubeconfig", l.Kubeconfig, resource)
 		if err == nil || !strings.Contains(err.Error(), "the server has no resource "+resource) {
-			t.Errorf("%q: got %v, want to be told that there is none", resource, err)
+			t.Errorf("%q: got %v, want an error that there is none", resource, err)
 		}
 	}
 	if err := run(t.Context(), io.Discard, "migrate", "sails.loft.example.com", "--kubeconfig", "/nowhere"); err == nil {
@@ -176,11 +176,11 @@ func TestMigrateUnreadable(t *testing.T) {
 	}
 	out, told := migrate(exitUnreadable, "sails.loft.example.com")
 	if out != "sails.loft.example.com: 19 objects, 19 stored again\n" || strings.Count(told, " cannot be read: ") != len(bad) {
-		t.Errorf("got %q and told\n%s", out, told)
+		t.Errorf("got %q and the errors\n%s", out, told)
 	}
 	for _, name := range bad {
 		if want := "sails.loft.example.com: default/" + name + " cannot be read: "; !strings.Contains(told, want) {
-			t.Errorf("told\n%swant %s", told, want)
+			t.Errorf("got the errors\n%swant %s", told, want)
 		}
 	}
 	kept, err := store.Range(t.Context(), storage.RangeRequest{Prefix: key})
@@ -201,14 +201,14 @@ func TestMigrateUnreadable(t *testing.T) {
 		}
 	}
 	if out, told := migrate(0, "sails.loft.example.com"); out != "sails.loft.example.com: 19 objects, 0 stored again; all are stored as v2\n" {
-		t.Errorf("after they have gone: got %q and told\n%s", out, told)
+		t.Errorf("after their deletion: got %q and the errors\n%s", out, told)
 	}
 
 	put("/registry/configmaps/default/typed", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"typed","namespace":"default"},"data":5}`)
 	put("/registry/namespaces/strange", `{"kind":"Namespace","apiVersion":"v99","metadata":{"name":"strange"}}`)
 	for resource, want := range map[string]string{"configmaps": "configmaps: default/typed cannot be read: ", "namespaces": "namespaces: strange cannot be read: "} {
 		if _, told := migrate(exitUnreadable, resource); strings.Count(told, want) != 1 || strings.Count(told, " cannot be read: ") != 1 {
-			t.Errorf("told\n%swant one %s", told, want)
+			t.Errorf("got the errors\n%swant one %s", told, want)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func FuzzCertificateNames(f *testing.F) {
 			}
 		case user == nil:
 			if name != "" {
-				t.Errorf("%q is nobody", name)
+				t.Errorf("%q has no user", name)
 			}
 		case user.Name != name || name == "" || !slices.Equal(user.Groups, append(groups, request.GroupAuthenticated)):
 			t.Errorf("got %q in %q, want %q in %q", user.Name, user.Groups, name, groups)

@@ -109,7 +109,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%d and %d answers, want %d", len(c.byKey), c.recent.Len(), maxAnswers)
 	}
 	if _, ok := c.get(key(0), now); !ok {
-		t.Error("what is used is gone")
+		t.Error("an answer in use has been evicted")
 	}
 	if _, ok := c.get(key(1), now); ok {
 		t.Error("what is not used is still there")

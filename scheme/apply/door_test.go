@@ -184,8 +184,8 @@ func TestManagedOfClients(t *testing.T) {
 	}{
 		{"none", nil, "first/Update@1 {.,fa}"},
 		{"entries", []meta.ManagedFieldsEntry{entry}, "m/Update@- {fa}"},
-		{"what cannot be decoded", []meta.ManagedFieldsEntry{entry, wrong}, "first/Update@1 {.,fa}"},
-		{"a version that is gone", []meta.ManagedFieldsEntry{gone, entry}, "m/Update@- {fa}"},
+		{"an entry that cannot be decoded", []meta.ManagedFieldsEntry{entry, wrong}, "first/Update@1 {.,fa}"},
+		{"an unknown version", []meta.ManagedFieldsEntry{gone, entry}, "m/Update@- {fa}"},
 		{"an empty list", []meta.ManagedFieldsEntry{}, ""},
 		{"an empty entry", []meta.ManagedFieldsEntry{{}}, ""},
 	} {
@@ -432,7 +432,7 @@ func TestVersions(t *testing.T) {
 	}
 	text, err := jsontext.AppendTree(nil, applied.Tree, jsontext.Plain)
 	if want := `"text":{"b":"2","c":"1"}`; err != nil || !strings.Contains(string(text), want) {
-		t.Errorf("got %s, %v, want %s: what m does not list any more goes", text, err, want)
+		t.Errorf("got %s, %v, want %s: the field that m no longer applies is removed", text, err, want)
 	}
 	h.live.Managed = applied.Managed
 	if got, want := h.owners(), `m/Apply@4 {ftext{fc}; updater/Update@2 {fb}`; got != want {
@@ -441,10 +441,10 @@ func TestVersions(t *testing.T) {
 
 	live.Tree = lazy(body("v2", `"a":"inconvertible"`))
 	if entries, err := v2.Update(t.Context(), live, live, h.writer("m")); err == nil || entries != nil {
-		t.Errorf("Update of what does not convert: got %v, %v, want an error", entries, err)
+		t.Errorf("Update of an object that does not convert: got %v, %v, want an error", entries, err)
 	}
 	if _, err := v2.Apply(t.Context(), live, eager(t, body("v2", ``)), h.writer("m"), false); err == nil || err.Error() != "webhook says no" {
-		t.Errorf("Apply to what does not convert: got %v, want its error", err)
+		t.Errorf("Apply to an object that does not convert: got %v, want its error", err)
 	}
 }
 
@@ -497,11 +497,11 @@ func TestKubectl(t *testing.T) {
 	live.Managed = entries
 
 	if _, err := h.door.Apply(t.Context(), live, eager(t, body("v1", `"a":"2"`)), h.writer("other"), false); err == nil {
-		t.Error("another manager applies what kubectl has noted")
+		t.Error("another manager applies the fields of kubectl's annotation without a conflict")
 	}
 	_, err = h.door.Apply(t.Context(), live, eager(t, body("v1", `"a":"2","b":"2"`)), h.writer("kubectl"), false)
 	if want := `Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using v1: .data.b`; err == nil || err.Error() != want {
-		t.Errorf("kubectl applies more than it has noted: got %v, want %s", err, want)
+		t.Errorf("kubectl applies more than its annotation has: got %v, want %s", err, want)
 	}
 	out, err := h.door.Apply(t.Context(), live, eager(t, body("v1", `"a":"2"`)), h.writer("kubectl"), false)
 	if err != nil {

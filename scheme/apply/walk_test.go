@@ -100,14 +100,14 @@ func TestCompareLeavesTextAlone(t *testing.T) {
 func TestMerge(t *testing.T) {
 	for _, tt := range []struct{ name, live, config, want string }{
 		{"fields of both", `{"text":"a","labels":{"a":"1","b":"2"}}`, `{"count":1,"labels":{"b":"3"}}`, `{"count":1,"labels":{"a":"1","b":"3"},"text":"a"}`},
-		{"what is atomic", `{"selector":{"a":"1"},"args":["a"]}`, `{"selector":{"b":"1"},"args":[]}`, `{"args":[],"selector":{"b":"1"}}`},
+		{"atomic values", `{"selector":{"a":"1"},"args":["a"]}`, `{"selector":{"b":"1"},"args":[]}`, `{"args":[],"selector":{"b":"1"}}`},
 		{"empty onto full", `{"labels":{"a":"1"}}`, `{"labels":{}}`, `{"labels":{"a":"1"}}`},
 		{"null onto full and onto nothing", `{"labels":{"a":"1"},"text":"a"}`, `{"labels":null,"text":null,"selector":null}`, `{"labels":{"a":"1"},"selector":null,"text":null}`},
 		{"order of elements", `{"tags":["x","a","y","b","z","c"]}`, `{"tags":["c","a","n"]}`, `{"tags":["x","y","b","z","c","a","n"]}`},
 		{"elements by keys", `{"ports":[{"port":1,"name":"a"},{"port":2}]}`, `{"ports":[{"port":2,"protocol":"TCP","name":"b"},{"port":2,"protocol":"UDP"}]}`,
 			`{"ports":[{"name":"a","port":1},{"name":"b","port":2,"protocol":"TCP"},{"port":2,"protocol":"UDP"}]}`},
 		{"elements that are repeated", `{"ports":[{"port":1,"name":"a"},{"port":1,"name":"b"},{"port":2}]}`, `{"ports":[{"port":1}]}`, `{"ports":[{"port":1},{"port":2}]}`},
-		{"repeated elements that nobody mentions", `{"tags":["a","a"]}`, `{"tags":["b"]}`, `{"tags":["a","a","b"]}`},
+		{"repeated elements that the configuration lacks", `{"tags":["a","a"]}`, `{"tags":["b"]}`, `{"tags":["a","a","b"]}`},
 		{"another type", `{"port":"http"}`, `{"port":80}`, `{"port":80}`},
 	} {
 		bothWays(t, `{"spec":`+tt.live+`}`, func(live any) {
@@ -136,7 +136,7 @@ func TestRemoveAndExtract(t *testing.T) {
 			`{"labels":{"b":"2"},"ports":[{"port":80},{"port":81}],"selector":{"a":"b"},"tags":["y"],"text":"a"}`, `{"labels":{"a":"1"},"ports":[{"name":"a"}],"tags":["x"]}`},
 		{"all parts", `"f:labels":{"f:a":{},"f:b":{}},"f:tags":{"v:\"x\"":{},"v:\"y\"":{}}`,
 			`{"labels":null,"ports":[{"name":"a","port":80},{"port":81}],"selector":{"a":"b"},"tags":null,"text":"a"}`, `{"labels":{"a":"1","b":"2"},"tags":["x","y"]}`},
-		{"part of what is atomic", `"f:selector":{"f:a":{}}`, `{"labels":{"a":"1","b":"2"},"ports":[{"name":"a","port":80},{"port":81}],"selector":null,"tags":["x","y"],"text":"a"}`, `{"selector":{"a":"b"}}`},
+		{"part of an atomic value", `"f:selector":{"f:a":{}}`, `{"labels":{"a":"1","b":"2"},"ports":[{"name":"a","port":80},{"port":81}],"selector":null,"tags":["x","y"],"text":"a"}`, `{"selector":{"a":"b"}}`},
 	} {
 		fields := set(t, `{"f:spec":{`+tt.fields+`}}`)
 		bothWays(t, tree, func(tree any) {

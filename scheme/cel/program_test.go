@@ -201,7 +201,7 @@ func BenchmarkRule(b *testing.B) {
 	}
 }
 
-// TestRunCosts checks the cost of calls: of those that cel-go's libraries count, and of those that
+// TestRunCosts checks the costs of calls that cel-go's libraries count, and of calls that
 // Kubernetes' libraries count by the length of strings and lists. The alternative of an optional
 // costs nothing if it is not used.
 func TestRunCosts(t *testing.T) {

@@ -134,7 +134,8 @@ func checkAccept(t *testing.T, accept string, offer Offer) {
 }
 
 // TestNegotiateAsKubernetes compares Negotiate with its plain twin on random headers, including
-// those for which the comparison of clauses is no order, and repeated parameters.
+// headers with repeated parameters, and headers for which the comparison of clauses is not
+// transitive.
 func TestNegotiateAsKubernetes(t *testing.T) {
 	types := []string{"application/json", "*/*", "application/yaml;q=0.5", "a/b;q=0.9", "application/*;q=0.7", "*", "application/vnd.kubernetes.protobuf;q=0.5"}
 	for i := range 1 << 14 {

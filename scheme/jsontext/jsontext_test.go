@@ -344,7 +344,7 @@ func TestDecodeCountsBytes(t *testing.T) {
 	}
 }
 
-// journal is an Observer that records its calls and returns the errors it is told to.
+// journal is an Observer that records its calls, and returns the errors that a test sets.
 type journal struct {
 	notes            []string
 	repeated, beyond error

@@ -82,7 +82,7 @@ func TestDecodeOfAnotherKind(t *testing.T) {
 		want := v1.GroupVersion().WithKind("Other")
 		out, err := k.Decode(codec.DecodeRequest{Data: []byte(`{"apiVersion":"test.example.com/v1","kind":"Other"}`), Default: v1})
 		if out.GVK != want || err != nil && !scheme.IsNotRegistered(err) {
-			t.Fatalf("got %v, %v, want %v, or that it is not known", out.GVK, err, want)
+			t.Fatalf("got %v, %v, want %v, or an error that it is not registered", out.GVK, err, want)
 		}
 		if err == nil {
 			if _, err = kind.ToHub(t.Context(), k, out.Object); err == nil {

@@ -363,7 +363,7 @@ func TestAppend(t *testing.T) {
 		obj := decode(t, k, red)
 		plain, err := k.Append([]byte("before"), obj, codec.Media{})
 		if err != nil || !strings.HasPrefix(string(plain), "before{") || strings.HasSuffix(string(plain), "\n") {
-			t.Errorf("JSON: got %q, %v, want it behind what is there, without a newline", plain, err)
+			t.Errorf("JSON: got %q, %v, want it appended, without a newline", plain, err)
 		}
 		pretty, err := k.Append(nil, obj, codec.Media{Pretty: true})
 		if err != nil || !strings.Contains(string(pretty), "\n  \"spec\": {") {

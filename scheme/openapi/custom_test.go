@@ -152,7 +152,8 @@ func TestHeadDescriptions(t *testing.T) {
 	}
 }
 
-// Version 2 cannot express all of it, and kubectl would misread some of it.
+// TestCustomV2: the schema in version 2 lacks what this version cannot express, and what kubectl
+// would misread.
 func TestCustomV2(t *testing.T) {
 	doc := customDocument(t, van)
 	spec := definitions(t, V2JSON(Info{}, []Document{doc}), "definitions", "com.example.stable.v1.Van", "properties", "spec")

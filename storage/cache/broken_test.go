@@ -78,7 +78,7 @@ func TestListNamesTheBroken(t *testing.T) {
 			}
 			none := func(*cache.Object) bool { return false }
 			if got := fmt.Sprint(list(cache.ListOptions{Prefix: "ns/", Limit: 9, Match: none})); got != "[ns/bad0 ns/bad1 ns/bad2 ns/bad3 ns/bad4]" {
-				t.Errorf("of a selection: got %s, want all, as they may belong to it", got)
+				t.Errorf("of a selection: got %s, want all, because each of them may match", got)
 			}
 			if got := list(cache.ListOptions{Prefix: "many/", Limit: 3 * cache.MaxCorrupt}); len(got) != cache.MaxCorrupt+1 || got[100] != "many/100" {
 				t.Errorf("of many: got %d, want the first %d and one more", len(got), cache.MaxCorrupt)
@@ -116,7 +116,7 @@ func TestBrokenIsTold(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if fmt.Sprint(told) != fmt.Sprint(want) {
-		t.Errorf("the hook was told of %q, want %q", told, want)
+		t.Errorf("the hook got %q, want %q", told, want)
 	}
 	if st := r.Stats(); st.Broken != 1 || st.Objects != 1 {
 		t.Errorf("got %d broken of %d, want 1 of 1", st.Broken, st.Objects)
@@ -147,7 +147,7 @@ func TestBrokenGoes(t *testing.T) {
 	for i, w := range []*cache.Watcher{all, key, red.Watcher, ns.Watcher} {
 		var e *storage.Error
 		if events, err := w.Next(t.Context()); !errors.As(err, &e) || e.Kind != storage.Corrupt || e.Op != "delete" || e.Key != things+"ns/bad" {
-			t.Errorf("Next of watcher %d: got %v, %v, want that an unreadable object is gone", i, events, err)
+			t.Errorf("Next of watcher %d: got %v, %v, want an error that an unreadable object was deleted", i, events, err)
 		}
 	}
 	idle(t, other.Watcher)

@@ -375,8 +375,8 @@ func TestLoadOvertaken(t *testing.T) {
 	}
 }
 
-// TestProgress: the store is asked for its progress as long as somebody waits for a revision, and
-// no longer.
+// TestProgress: the cache asks the store for its progress while a read waits for a revision, and no
+// longer.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &hookedStore{Store: memory.New(memory.Config{})}
@@ -394,7 +394,7 @@ func TestProgress(t *testing.T) {
 		n := asked.Load()
 		time.Sleep(time.Minute)
 		if later := asked.Load(); n < 10 || later > n+1 {
-			t.Errorf("the store was asked %d times by one who waits and %d times afterwards, want many and one at most", n, later-n)
+			t.Errorf("the store was asked %d times during the wait and %d times afterwards, want at least 10 and at most 1", n, later-n)
 		}
 	})
 }

@@ -173,7 +173,7 @@ func TestGroupLeft(t *testing.T) {
 				synctest.Wait()
 				rev := put(t, store, things+"ns/a", "1", color("red"))
 				if events := <-got; len(events) != 1 || events[0].Rev != rev {
-					t.Errorf("%+v after %+v had gone: got %v, want the change at %d", stays, goes, events, rev)
+					t.Errorf("%+v after %+v was closed: got %v, want the change at %d", stays, goes, events, rev)
 				}
 			})
 		}

@@ -169,10 +169,10 @@ func TestSetDecode(t *testing.T) {
 	}, nil)
 	put(t, store, things+"ns/b", "1", nil)
 	if _, form := next().Stored(); form != 2 {
-		t.Errorf("form of what came later: got %d, want 2", form)
+		t.Errorf("form of a later object: got %d, want 2", form)
 	}
 	if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil || o != before {
-		t.Errorf("Get of what was there: got %v, %v, want %v", o, err, before)
+		t.Errorf("Get of an earlier object: got %v, %v, want %v", o, err, before)
 	}
 }
 

@@ -136,31 +136,31 @@ func TestStoreBehind(t *testing.T) {
 		read   func(t *testing.T, r *cache.Resource) error
 		want   storage.Kind // 0: no error
 	}{
-		{"update without a change of what was created",
+		{"update without a change of a created object",
 			func(t *testing.T, s storage.Store) { put(t, s, key, "1", nil) },
 			func(t *testing.T, r *cache.Resource) error {
 				_, err := r.Update(t.Context(), key, cache.UpdateOptions{}, same)
 				return err
 			}, 0},
-		{"dry run of an update of what was created",
+		{"dry run of an update of a created object",
 			func(t *testing.T, s storage.Store) { put(t, s, key, "1", nil) },
 			func(t *testing.T, r *cache.Resource) error {
 				_, err := r.Update(t.Context(), key, cache.UpdateOptions{DryRun: true}, same)
 				return err
 			}, 0},
-		{"deletion of what was created, refused at first",
+		{"deletion of a created object, refused at first",
 			func(t *testing.T, s storage.Store) { put(t, s, key, "1", nil) },
 			func(t *testing.T, r *cache.Resource) error {
 				_, err := r.Delete(t.Context(), key, cache.DeleteOptions{Rev: 1}, nil)
 				return err
 			}, storage.Conflict},
-		{"update of what was deleted",
+		{"update of a deleted object",
 			func(t *testing.T, s storage.Store) { put(t, s, key, "1", nil); remove(t, s, key) },
 			func(t *testing.T, r *cache.Resource) error {
 				_, err := r.Update(t.Context(), key, cache.UpdateOptions{}, same)
 				return err
 			}, storage.NotFound},
-		{"creation over what was deleted",
+		{"creation of an object that was deleted",
 			func(t *testing.T, s storage.Store) { remove(t, s, other) },
 			func(t *testing.T, r *cache.Resource) error {
 				_, err := r.Update(t.Context(), other, cache.UpdateOptions{AllowCreate: true, DryRun: true}, create)

@@ -160,7 +160,7 @@ func TestVerifyFinds(t *testing.T) {
 	r, _, _ := openOn(t, u, cache.Config{})
 	settle(t, r)
 	if err := r.Verify(t.Context()); err != nil {
-		t.Errorf("of what is equal: %v", err)
+		t.Errorf("without a difference: %v", err)
 	}
 	for _, tt := range []struct {
 		name, want string

@@ -119,7 +119,7 @@ func TestTapLosesItsPlace(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := other.Next(t.Context()); err != nil {
-				t.Fatalf("who reads, at %d: %v", i, err)
+				t.Fatalf("the Tap that reads, at %d: %v", i, err)
 			}
 		}
 		lost(t, tap, storage.Compacted)

@@ -73,7 +73,7 @@ func TestHistoryTurns(t *testing.T) {
 				(*asked)[i] -= before
 			}
 			if !slices.Equal(*asked, tt.want) {
-				t.Errorf("after %v, given up %t: the history was opened after %v, want %v", tt.waits, tt.cancel, *asked, tt.want)
+				t.Errorf("wait %v, given up %t: the history was opened after %v, want %v", tt.waits, tt.cancel, *asked, tt.want)
 			}
 		})
 	}

@@ -195,7 +195,7 @@ func TestFailedLog(t *testing.T) {
 		f.reads()
 		for w := range writers {
 			if e, err := f.store.Get(t.Context(), doubt(w)); !errors.Is(err, storage.NotFound) {
-				t.Errorf("Get of what was not written: got %+v, %v", e, err)
+				t.Errorf("Get of a key that was not written: got %+v, %v", e, err)
 			}
 		}
 		f.reopen()

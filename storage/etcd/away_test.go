@@ -142,7 +142,7 @@ func eventually(t *testing.T, f func() error) {
 	}
 }
 
-// watched writes /a/x and returns it, with a cursor behind it.
+// watched writes /a/x and returns it, with a cursor that begins after the write.
 func watched(t *testing.T, s *Store) (first storage.Entry, c storage.Cursor) {
 	t.Helper()
 	first, err := s.Put(t.Context(), "/a/x", []byte("1"), storage.Pre{}, 0)
@@ -302,7 +302,7 @@ func TestHanging(t *testing.T) {
 // TestOpenEnds: Open of a store whose etcd does not answer ends with its context, with the
 // context's cause.
 func TestOpenEnds(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts no connection
 	if err != nil {
 		t.Fatal(err)
 	}

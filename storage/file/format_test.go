@@ -121,8 +121,8 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// TestReadable checks that what the API writes is stored as YAML, and not as a scalar that nobody
-// can read.
+// TestReadable checks that what the API writes is stored as YAML, and not as a scalar that people
+// cannot read.
 func TestReadable(t *testing.T) {
 	for _, value := range []string{
 		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},"data":{"run":"a \u0026\u0026 b\n","\u003c":"é\u2028"}}`,

@@ -298,7 +298,7 @@ func TestBirth(t *testing.T) {
 	seen(t, s)
 	if e, err := s.Get(t.Context(), key); err != nil || !strings.HasPrefix(string(e.Value), `{"n":4,"id":"settings-`) ||
 		strings.Contains(string(e.Value), `"settings-1"`) {
-		t.Errorf("made anew: got %s, %v, want another birth", e.Value, err)
+		t.Errorf("made again: got %s, %v, want another birth", e.Value, err)
 	}
 }
 

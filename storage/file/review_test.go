@@ -56,16 +56,16 @@ func TestReview(t *testing.T) {
 			}
 		}
 		if e, err := s.Get(t.Context(), "/a/plain"); err != nil || e.Rev != plain.Rev {
-			t.Errorf("%s: what is as it was has revision %d, %v, want %d", when, e.Rev, err, plain.Rev)
+			t.Errorf("%s: the unchanged object has revision %d, %v, want %d", when, e.Rev, err, plain.Rev)
 		}
 		if _, err := s.Put(t.Context(), "/a/bad", []byte(`{"v":1}`), storage.Pre{}, 0); storage.KindOf(err) != storage.Unavailable {
-			t.Errorf("%s: over what is refused a write gets %v, want that it cannot be", when, err)
+			t.Errorf("%s: a write to a refused file: got %v, want Unavailable", when, err)
 		}
 		if got := told.of("a/bad.yaml"); len(got) != 1 || got[0] != "a bad value" {
-			t.Errorf("%s: told of the refused file: %q, want once that it is bad", when, got)
+			t.Errorf("%s: reports about the refused file: got %q, want one", when, got)
 		}
 		if got := told.of("a/later.yaml"); len(got) != 2 || got[1] != "all right" {
-			t.Errorf("%s: told of the file that came in: %q", when, got)
+			t.Errorf("%s: reports about the accepted file: got %q", when, got)
 		}
 		save(t, dir+"/a/bad.yaml", "v: good\n")
 		seen(t, s)

@@ -81,7 +81,7 @@ func TestAnswers(t *testing.T) {
 	}
 	first.Close()
 	if err := place.Check(t.Context(), first.URL); err == nil {
-		t.Error("nobody: got no error")
+		t.Error("no server: got no error")
 	}
 }
 
@@ -113,7 +113,7 @@ func TestClient(t *testing.T) {
 		s.Close()
 	}
 	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "this is no etcd: it stands in for one") {
-		t.Errorf("got %v, want to be told at once", err)
+		t.Errorf("got %v, want an error at once", err)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestFindWaits(t *testing.T) {
 	go func() { found <- standin.Find(t.Context(), []string{"http://" + address}, func() {}) }()
 	select {
 	case p := <-found:
-		t.Fatalf("found %v where nobody listens", p)
+		t.Fatalf("found %v where no server listens", p)
 	case <-time.After(50 * time.Millisecond):
 	}
 	if l, err = net.Listen("tcp", address); err != nil {

@@ -68,7 +68,7 @@ func TestTokens(t *testing.T) {
 					t.Errorf("got %v, %v, want an error with %q", user, err, tt.fails)
 				}
 				if err != nil && (strings.Contains(err.Error(), tt.token) || strings.Contains(err.Error(), "alice")) {
-					t.Errorf("the error tells of the token: %v", err)
+					t.Errorf("the error quotes the token: %v", err)
 				}
 			case err != nil || !reflect.DeepEqual(user, tt.user):
 				t.Errorf("got %+v, %v, want %+v", user, err, tt.user)
@@ -110,7 +110,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestAway: an unreachable issuer is discovered later, and nobody waits for it meanwhile.
+// TestAway: an unreachable issuer is discovered later, and no request waits for that.
 func TestAway(t *testing.T) {
 	p := newProvider(t)
 	p.away.Store(true)
@@ -248,7 +248,7 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 func (endless) Close() error               { return nil }
 
-// TestTold: the hooks are told about tokens and keys.
+// TestTold: the hooks get the result of each token of the issuer, and the fetched keys.
 func TestTold(t *testing.T) {
 	p := newProvider(t)
 	var mu sync.Mutex
@@ -262,7 +262,7 @@ func TestTold(t *testing.T) {
 		Observe: func(issuer string, _ time.Duration, err error) { tell("judged", issuer, err) },
 		Keys: func(issuer string, keys []byte, err error) {
 			if err == nil && !bytes.Contains(keys, []byte(`"kty"`)) {
-				t.Errorf("told of the keys %s", keys)
+				t.Errorf("Keys was called with %s", keys)
 			}
 			tell("keys", issuer, err)
 		},

@@ -74,7 +74,7 @@ func TestVariablesCost(t *testing.T) {
 		t.Errorf("the variable costs %d, the first expression %d, and the second %d", alone, once, reads)
 	}
 	if unread := cost(variables, "true"); unread != 0 {
-		t.Errorf("a variable that nobody reads costs %d", unread)
+		t.Errorf("a variable that no expression reads costs %d", unread)
 	}
 }
 

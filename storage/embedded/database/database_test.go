@@ -221,7 +221,7 @@ func TestHooks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if now := commits(); now == before {
-			t.Errorf("%s commits are known of, as before the switch", now)
+			t.Errorf("%s commits are counted, as before the switch", now)
 		}
 		d.BatchTx().LockInsideApply()
 		d.BatchTx().Unlock()
@@ -229,12 +229,12 @@ func TestHooks(t *testing.T) {
 			t.Errorf("the hook inside of transactions was called %d times, want once", inside)
 		}
 	}()
-	before = commits() // makeCopy has committed
+	before = commits() // the steps of the copy must not change it
 	for range 3 {
 		step(t, c, false)
 	}
 	if now := commits(); now != before {
-		t.Errorf("%s commits are known of, before the copy had taken anything it was %s", now, before)
+		t.Errorf("%s commits are counted, want %s, as before the first step of the copy", now, before)
 	}
 }
 
