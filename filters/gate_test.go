@@ -21,20 +21,20 @@ var _ = addExits([]exit{
 // noSeat is a configuration whose gate refuses all requests in a phase.
 func noSeat(phase Phase) func(*Config) {
 	return func(c *Config) {
-		c.Gate = &journal{log: new([]string), refuses: func(p Phase) bool { return p == phase }}
+		c.Gate = &recordingGate{log: new([]string), refuses: func(p Phase) bool { return p == phase }}
 	}
 }
 
-// journal is a Gate that records which seats are taken and left.
-type journal struct {
+// recordingGate is a Gate that records which seats are taken and left.
+type recordingGate struct {
 	name    string
 	log     *[]string
 	refuses func(Phase) bool // nil: none
 }
 
-func (j *journal) note(what string) { *j.log = append(*j.log, j.name+what) }
+func (j *recordingGate) note(what string) { *j.log = append(*j.log, j.name+what) }
 
-func (j *journal) Seat(ctx context.Context, info *request.Info, phase Phase) (Seat, error) {
+func (j *recordingGate) Seat(ctx context.Context, info *request.Info, phase Phase) (Seat, error) {
 	what := [...]string{Short: "short", Beginning: "beginning", Lasting: "lasting"}[phase]
 	if request.From(ctx) != info || info.User == nil || info.Resource != "pods" {
 		return nil, fmt.Errorf("the context or the request is not known: %+v", info.Attributes)
@@ -47,7 +47,9 @@ func (j *journal) Seat(ctx context.Context, info *request.Info, phase Phase) (Se
 	return noted(func() { j.note("left " + what) }), nil
 }
 
-func (j *journal) Separate() Gate { return &journal{name: "apart: ", log: j.log, refuses: j.refuses} }
+func (j *recordingGate) Separate() Gate {
+	return &recordingGate{name: "apart: ", log: j.log, refuses: j.refuses}
+}
 
 type noted func()
 
@@ -86,7 +88,7 @@ func TestSeats(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var log []string
 			c := testConfig(t)
-			c.Gate, c.Authorizer = &journal{log: &log, refuses: tt.refuses}, authz.AlwaysAllow()
+			c.Gate, c.Authorizer = &recordingGate{log: &log, refuses: tt.refuses}, authz.AlwaysAllow()
 			if tt.denied {
 				c.Authorizer = authz.AlwaysDeny()
 			}

@@ -124,8 +124,8 @@ func TestIdleWatcher(t *testing.T) {
 	})
 }
 
-// TestBatchBeyondWindow: a change that comes in a batch larger than the window ends the watchers
-// that it concerns.
+// TestBatchBeyondWindow: a change that enters and leaves the window within one batch ends the
+// watchers that it concerns.
 func TestBatchBeyondWindow(t *testing.T) {
 	u, broken := breakableStore()
 	r, store, _ := openOn(t, u, cache.Config{WindowEvents: 20})
