@@ -55,7 +55,6 @@ func newPKI(t *testing.T) *clusterPKI {
 	return p
 }
 
-// path returns the path of a file in the folder.
 func (p *clusterPKI) path(name string) string { return filepath.Join(p.dir, name) }
 
 func (p *clusterPKI) write(name string, text []byte) {

@@ -141,7 +141,6 @@ func TestValueLines(t *testing.T) {
 	}
 }
 
-// text returns the text of an error, "" for nil.
 func text(err error) string {
 	if err == nil {
 		return ""

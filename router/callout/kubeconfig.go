@@ -99,7 +99,7 @@ func parseKubeconfig(data []byte, folder string) (Target, error) {
 	return t, nil
 }
 
-// decodeKubeconfig decodes a kubeconfig.
+// decodeKubeconfig decodes a kubeconfig. Its errors do not quote the file.
 func decodeKubeconfig(data []byte) (*kubeconfig, error) {
 	text, _, err := codec.YAMLToJSON(data, false, nil)
 	if err != nil {

@@ -27,7 +27,6 @@ func openBench(b *testing.B) *embedded.Store {
 	return s
 }
 
-// cpu returns the processor time of the process.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)

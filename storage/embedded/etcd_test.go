@@ -54,7 +54,6 @@ func openEtcd(t testing.TB, dir string) *etcdServer {
 	return &etcdServer{s, t}
 }
 
-// put writes a key and returns its revision.
 func (e *etcdServer) put(key, value string) storage.Revision {
 	e.t.Helper()
 	r, err := e.Put(context.Background(), &pb.PutRequest{Key: []byte(key), Value: []byte(value)})
