@@ -109,7 +109,7 @@ func TestGenerateName(t *testing.T) {
 	}
 }
 
-// refusing lets a number of creates fail as if the name were taken.
+// refusing is a store that lets a number of creates fail as if the key existed.
 type refusing struct {
 	storage.Store
 	mu   sync.Mutex
@@ -192,9 +192,9 @@ func TestLostLease(t *testing.T) {
 	wantReason(t, "Create without any lease to be had", err, meta.StatusReasonServerTimeout)
 }
 
-// plugin records what it is asked, and may reject.
+// plugin is a plugin of two functions. It records the attributes that it sees.
 type plugin struct {
-	mu       sync.Mutex // guards seen, where writes run beside each other
+	mu       sync.Mutex // guards seen against parallel writes
 	name     string
 	seen     []admission.Attributes
 	mutate   func(a *admission.Attributes) error
@@ -258,8 +258,8 @@ func TestAdmissionOfCreate(t *testing.T) {
 	}
 }
 
-// TestMetadataChecks: of some kinds, finalizers are qualified names; a client is told as often as
-// it is checked.
+// TestMetadataChecks: some kinds require that finalizers are qualified names. The same error comes
+// once for each time that a kind checks its metadata.
 func TestMetadataChecks(t *testing.T) {
 	for _, tt := range []struct {
 		metadata       registry.MetaChecks

@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// holder has some rights, written as "verb subresource namespace/name", and notes what is asked.
+// holder is an authorizer. It allows its rights, written as "verb subresource namespace/name", and
+// notes each question.
 type holder struct {
 	rights []string
 	asked  []string
@@ -29,7 +30,8 @@ func (h *holder) Authorize(_ context.Context, a *request.Attributes) (request.De
 	return request.NoOpinion, "no role", errors.New("a role is missing")
 }
 
-// TestClaimStatus has parts of the status of a claim written with some of the rights to do so.
+// TestClaimStatus writes parts of the status of a claim as users who have some of the rights that
+// this needs.
 func TestClaimStatus(t *testing.T) {
 	claim := func(status string) *resourcev1.ResourceClaim {
 		return checktest.Decode[resourcev1.ResourceClaim](t, `{"status":{`+status+`}}`)

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// rangeBook are limit ranges as the cache and the store have them, and the reads so far.
+// rangeBook lists limit ranges, from a cache or from the store, and notes with which freshness each
+// read was.
 type rangeBook struct {
 	cached, stored       []*corev1.LimitRange
 	cacheFails, askFails error
@@ -32,7 +33,8 @@ func (b *rangeBook) list(_ context.Context, _ string, fresh request.Freshness) (
 	return b.stored, b.askFails
 }
 
-// limitRanges makes limit ranges, each from the JSON of its items without the brackets around them.
+// limitRanges returns limit ranges, each from the JSON of its items without the brackets around
+// them.
 func limitRanges(t testing.TB, items ...string) (list []*corev1.LimitRange) {
 	t.Helper()
 	for i, text := range items {
@@ -139,7 +141,7 @@ func TestLimitRangerDefaults(t *testing.T) {
 	}
 }
 
-// TestLimitRangerBounds compares the messages about pods that are outside of a range.
+// TestLimitRangerBounds compares the messages for pods that violate a limit range.
 func TestLimitRangerBounds(t *testing.T) {
 	const (
 		ratio = "cpu max limit to request ratio per Container is 2, but "
@@ -232,7 +234,8 @@ func TestLimitRangerClaims(t *testing.T) {
 	}
 }
 
-// TestLimitRangerReads checks when the store is asked, and what is said if a read fails.
+// TestLimitRangerReads checks when the plugin reads from the store, and its message if a read
+// fails.
 func TestLimitRangerReads(t *testing.T) {
 	const text = `{"type":"Container","min":{"cpu":"1"}}`
 	const broken = `pods "p" is forbidden: minimum cpu usage per Container is 1.  No request is specified`
@@ -275,7 +278,7 @@ func TestLimitRangerReads(t *testing.T) {
 	}
 }
 
-// TestLimitRangerManyMistakes: the message about a pod of many containers is bounded.
+// TestLimitRangerManyMistakes: the message for a pod with many containers has a bounded length.
 func TestLimitRangerManyMistakes(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: "p"}}
 	for i := range 1000 {
@@ -291,7 +294,8 @@ func TestLimitRangerManyMistakes(t *testing.T) {
 	}
 }
 
-// TestLimitRangerCost: writes without limit ranges cost a read of the memo and no allocation.
+// TestLimitRangerCost: a write in a namespace without limit ranges costs one read of the cache and
+// no allocation.
 func TestLimitRangerCost(t *testing.T) {
 	plugin := admission.NewLimitRanger(func(context.Context, string, request.Freshness) ([]*corev1.LimitRange, error) { return nil, nil })
 	configMap := &admission.Attributes{Operation: admission.Create, Resource: corev1.GroupVersion.WithResource("configmaps"), Object: &corev1.ConfigMap{}}

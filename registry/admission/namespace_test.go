@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestNamespaceLookedUpOnce: plugins share what was looked up for a try, if it is new enough for
-// them.
+// TestNamespaceLookedUpOnce: the plugins of a try share one look-up of the namespace, if it is
+// fresh enough for each of them.
 func TestNamespaceLookedUpOnce(t *testing.T) {
 	f := &fakeNamespaces{cached: map[string]string{"ns": "Active"}, stored: map[string]string{"ns": "Terminating"}}
 	namespaces := admission.NewNamespaces(f.lookUp)

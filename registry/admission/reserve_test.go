@@ -12,13 +12,13 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 )
 
-// taker is a reserver that notes what happens to it.
+// taker is a reserver that notes its calls and those of its settle function.
 type taker struct {
 	name  string
 	notes *[]string
 	err   error
 	none  bool   // it takes nothing
-	broke string // its settle panics with this
+	broke string // its settle function panics with this
 }
 
 func (p *taker) Name() string                        { return p.name }
@@ -42,8 +42,8 @@ func (p *taker) Reserve(context.Context, *admission.Attributes) (admission.Settl
 	}, nil
 }
 
-// TestReservers: reservers come after all validators, wherever they stand, and each that has taken
-// something is settled once, the last first.
+// TestReservers: reservers run after all validators, wherever they stand in the chain. Each one
+// that has reserved something is settled once, the last one first.
 func TestReservers(t *testing.T) {
 	failed := errors.New("no")
 	for _, tt := range []struct {
@@ -98,7 +98,7 @@ func TestReservers(t *testing.T) {
 	}
 }
 
-// fencer is a taker that asks for fences: keys and revisions in turn.
+// fencer is a taker that asks for a fence at its key. The revision grows with each call.
 type fencer struct {
 	taker
 	key string
@@ -113,8 +113,8 @@ func (p *fencer) Reserve(ctx context.Context, a *admission.Attributes) (admissio
 	return p.taker.Reserve(ctx, a)
 }
 
-// TestFence: reservers ask for the fence of a try, which ends with the try, and only they run again
-// if it did not hold. What others took stays taken.
+// TestFence: reservers set the fence of a try, which ends with the try. If the fence did not hold,
+// ReserveAgain runs only the reservers again, and keeps what others took.
 func TestFence(t *testing.T) {
 	for _, observed := range []bool{false, true} {
 		var notes []string
@@ -164,7 +164,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestTwoFences: a write carries one fence.
+// TestTwoFences: two reservers cannot set fences at different keys, because a write carries only
+// one.
 func TestTwoFences(t *testing.T) {
 	var notes []string
 	a := &admission.Attributes{Operation: admission.Create}
@@ -178,7 +179,8 @@ func TestTwoFences(t *testing.T) {
 	}
 }
 
-// TestSettleAfterPanic: who panics is not settled again, and the others are.
+// TestSettleAfterPanic: a second Settle does not settle the reserver that panicked, but settles the
+// others.
 func TestSettleAfterPanic(t *testing.T) {
 	var notes []string
 	a := &admission.Attributes{Operation: admission.Create}
@@ -200,7 +202,7 @@ func TestSettleAfterPanic(t *testing.T) {
 	}
 }
 
-// TestConnectShowsOptions: the object of a connect is what the client asks for.
+// TestConnectShowsOptions: plugins see the options of a connect as its object.
 func TestConnectShowsOptions(t *testing.T) {
 	options := thing("v1", 1)
 	a := &admission.Attributes{Operation: admission.Connect, Object: options}

@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// asked is an authorizer that counts questions. It allows ann to get, and fails on paths.
+// asked is an authorizer that notes its questions. It allows ann to get, and fails for paths.
 type asked struct{ questions []request.Attributes }
 
 // Authorize implements request.Authorizer.
@@ -28,7 +28,8 @@ func (a *asked) Authorize(_ context.Context, of *request.Attributes) (request.De
 	return request.Deny, "no", nil
 }
 
-// TestReviewed: expressions see the request, and the rights of the user and of service accounts.
+// TestReviewed: expressions can read the request and ask for the rights of the user and of service
+// accounts.
 func TestReviewed(t *testing.T) {
 	a := &Attributes{
 		Operation: Update, Name: "web", Namespace: "shop", Subresource: "status", DryRun: true,

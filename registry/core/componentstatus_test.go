@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// answering is a store that can only say its revision, or fail to.
+// answering is a store with only one method: its revision, which may fail.
 type answering struct {
 	storage.Store
 	err error
