@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// demanding is an admission plugin that refuses config maps while there is no resource of a name.
+// demanding is an admission plugin that refuses config maps until a certain resource exists.
 type demanding struct {
 	resources registry.Stores
 	name      meta.GroupResource
@@ -29,8 +29,8 @@ func (d *demanding) Validate(_ context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// TestPluginsSeeResourcesComeAndGo has a plugin, which is made before there is any resource, look
-// for one that comes and goes later.
+// TestPluginsSeeResourcesComeAndGo: a plugin that was made before any resource existed finds one
+// that is added and removed later.
 func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	p := newInProcess(t, withKinds(1), func(c *server.Config) {
 		c.Admission.Plugins = []plugins.Plugin{{Name: "Demanding", Make: func(resources registry.Stores, _ []byte) (admission.Plugin, error) {
@@ -50,8 +50,8 @@ func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	create("after", http.StatusForbidden)
 }
 
-// TestSignersHaveRights: who may write requests for certificates may not for that approve and sign
-// them.
+// TestSignersHaveRights: a user who may create requests for certificates may not therefore approve
+// or sign them.
 func TestSignersHaveRights(t *testing.T) {
 	p := newByRoles(t)
 	const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// judge is an authorization webhook over TLS that decides by the attributes of a request.
+// judge is an authorization webhook over TLS that decides by the attributes of a request, and notes
+// what it is asked.
 type judge struct {
 	*httptest.Server
 	kubeconfig string
@@ -90,7 +91,7 @@ func authorizing(t *testing.T, c access.Config) (*servertest.Server, func(token,
 	}
 }
 
-// TestWebhookMode: the webhook is asked, and its answers are remembered for their time.
+// TestWebhookMode: the webhook is asked, and its answers are remembered for their TTLs.
 func TestWebhookMode(t *testing.T) {
 	j := newJudge(t)
 	_, get := authorizing(t, access.Config{
@@ -132,8 +133,8 @@ func TestWebhookMode(t *testing.T) {
 	}
 }
 
-// TestAuthorizationConfig: a chain out of a file, which changes while the server runs; what is
-// wrong changes nothing.
+// TestAuthorizationConfig: the chain of authorizers comes from a file, which is read again when it
+// changes. An invalid file changes nothing.
 func TestAuthorizationConfig(t *testing.T) {
 	j := newJudge(t)
 	file := filepath.Join(t.TempDir(), "authz.yaml")
@@ -185,7 +186,7 @@ authorizers:
 	}
 	_, metrics := get(s.Token, "/metrics")
 	metrics = anywhere(metrics)
-	write(t, file, config("NoOpinion", "request.user != 'bob'", "")) // what is still in force
+	write(t, file, config("NoOpinion", "request.user != 'bob'", "")) // the configuration in force, to compute its hash
 	for _, want := range []string{
 		`apiserver_authorization_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:X",status="success"} 1`,
 		`apiserver_authorization_config_controller_last_config_info{apiserver_id_hash="sha256:X",hash="` + fileHash(t, file) + `"} 1`,
@@ -200,7 +201,7 @@ authorizers:
 	}
 }
 
-// TestAuthorizationMistakes: a wrong configuration is an error before anything starts.
+// TestAuthorizationMistakes: an invalid configuration is an error before the server starts.
 func TestAuthorizationMistakes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	write(t, file, `{"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthorizationConfiguration"}`)
