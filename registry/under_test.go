@@ -33,7 +33,7 @@ var (
 func addAlso(s *scheme.Scheme) {
 	s.AddKnownType(also.WithKind("Widget"), &alsoWidget{})
 	s.AddHub(meta.GroupKind{Group: also.Group, Kind: "Widget"}, &widget{})
-	s.AddKnownType(also.WithKind("Gadget"), &meter{}) // has another hub
+	s.AddKnownType(also.WithKind("Gadget"), &meter{}) // has a hub of its own
 	scheme.AddConversion(s, func(in *alsoWidget, out *widget) error {
 		out.Spec.Color, out.Spec.Size = in.Hue, in.Size
 		return scheme.ConvertFields(s, in, out)
