@@ -13,15 +13,16 @@ import (
 	"testing"
 )
 
-// speaker is a server behind another one: what it says, by path, and what it was asked.
+// speaker is a server behind. It has an answer for each path, and records the requests that it
+// gets.
 type speaker struct {
 	*httptest.Server
 	mu    sync.Mutex
 	says  map[string]said
-	asked []string // path, user, groups, and the ETag that is known
+	asked []string // path, user, groups, and the ETag of the request
 }
 
-// said is an answer; the zero one is 404.
+// said is an answer. The zero value is a 404.
 type said struct {
 	code            int
 	typ, etag, body string
@@ -71,14 +72,14 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, a.body)
 }
 
-// say changes an answer.
+// say sets the answer of a path.
 func (s *speaker) say(path string, a said) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.says[path] = a
 }
 
-// was returns how often the server was asked something.
+// was returns how often the server got a request.
 func (s *speaker) was(question string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,7 +91,7 @@ func (s *speaker) was(question string) (n int) {
 	return n
 }
 
-// aggregates puts s behind a server, for a group version.
+// aggregates creates an APIService that puts s behind a server, for a group version.
 func (s *speaker) aggregates(p *inProcess, version, group string, priority int) {
 	p.TB.Helper()
 	const services = "/api/v1/namespaces/ns/services"
@@ -102,7 +103,7 @@ func (s *speaker) aggregates(p *inProcess, version, group string, priority int) 
 		version+"."+group, group, version, priority, s.Listener.Addr().(*net.TCPAddr).Port))
 }
 
-// available says whether the server of a version can be reached.
+// available sets the condition Available of an APIService.
 func available(p *inProcess, version, group string, status string) {
 	p.TB.Helper()
 	p.mustDo("PATCH", "/apis/apiregistration.k8s.io/v1/apiservices/"+version+"."+group+"/status",
@@ -114,8 +115,8 @@ const (
 	asAggregator   = "system:kube-aggregator system:masters"
 )
 
-// discovered is what aggregated discovery shows of a group: versions, whether they are stale, and
-// resources.
+// discovered returns what aggregated discovery shows of a group: its versions, whether each is
+// stale, and its resources.
 func discovered(p *inProcess, group string) string {
 	p.TB.Helper()
 	_, body := p.do("GET", "/apis", "", "Accept", aggregatedList)
@@ -153,14 +154,14 @@ func discovered(p *inProcess, group string) string {
 	return strings.Join(all, "; ")
 }
 
-// boatsList is what a server says of boats.example.com, in aggregated discovery.
+// boatsList is the aggregated discovery of a server behind, for boats.example.com.
 const boatsList = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[{"metadata":{"name":"boats.example.com"},"versions":[
 	{"version":"v1","freshness":"Current","resources":[{"resource":"boats","scope":"Namespaced","singularResource":"boat","verbs":["get","list"],
 		"responseKind":{"group":"","version":"","kind":"Boat"},"subresources":[{"subresource":"status","verbs":["get"]}]}]},
 	{"version":"v2","freshness":"Current","resources":[{"resource":"ships","scope":"Cluster","singularResource":"","verbs":["get"]}]}]}]}`
 
-// TestRemoteDiscovery shows what a server behind says, in both its ways, as it changes, fails,
-// comes back and goes.
+// TestRemoteDiscovery: discovery shows the resources of a server behind, from aggregated discovery
+// or from the list of each version, while the server changes, fails, recovers and is removed.
 func TestRemoteDiscovery(t *testing.T) {
 	p := newInProcess(t)
 	_, before := p.do("GET", "/apis", "", "Accept", aggregatedList)
@@ -196,7 +197,7 @@ func TestRemoteDiscovery(t *testing.T) {
 	if _, body := p.do("GET", "/apis", ""); !strings.Contains(body, `"name":"boats.example.com"`) {
 		t.Errorf("/apis: %s", body)
 	}
-	s.say("/apis", said{typ: "application/json", body: `{"kind":"APIGroupList"}`}) // asked again by itself
+	s.say("/apis", said{typ: "application/json", body: `{"kind":"APIGroupList"}`}) // the server reads it again without being told
 	s.say("/apis/boats.example.com/v1", said{typ: "application/json", body: `{"resources":[{"name":"boats","namespaced":true,"kind":"Boat","verbs":["get"]},
 		{"name":"boats/sail","namespaced":true,"kind":"Sail","verbs":["update"]}]}`})
 	sees("a server that knows no aggregated discovery is asked for each version", "v3 Stale; v2 Stale; v1 Current boats/sail")
@@ -212,8 +213,8 @@ func TestRemoteDiscovery(t *testing.T) {
 	})
 }
 
-// TestRemoteDiscoveryRefuses what is no discovery: the version is stale, and all others are as they
-// were.
+// TestRemoteDiscoveryRefuses: if the answer of a server behind is no discovery document, its
+// version is stale, and all other versions stay as they are.
 func TestRemoteDiscoveryRefuses(t *testing.T) {
 	p := newInProcess(t)
 	s := newSpeaker(t, map[string]said{})
@@ -243,8 +244,9 @@ const (
 		"/api/v1/evil":{"get":{"responses":{}}}},"definitions":{"Boat":{"type":"object"}}}`
 )
 
-// TestRemoteOpenAPI: version 3 is the server's own, but for the index, and version 2 has what it
-// says of its versions.
+// TestRemoteOpenAPI: clients get the OpenAPI v3 document of the server behind itself; this server
+// only adds the document to its index. The OpenAPI v2 document contains the parts of the remote one
+// that are about the versions of that server.
 func TestRemoteOpenAPI(t *testing.T) {
 	p := newInProcess(t)
 	_, v2 := p.do("GET", "/openapi/v2", "")
@@ -309,7 +311,7 @@ func TestRemoteOpenAPIv2Only(t *testing.T) {
 	_, v3 := p.do("GET", "/openapi/v3", "")
 	s := newSpeaker(t, map[string]said{"/apis": {typ: aggregatedList, body: boatsList}, "/openapi/v2": {body: boatsSwagger, etag: `"s"`}})
 	s.aggregates(p, "v1", "boats.example.com", 100)
-	s.aggregates(p, "v2", "boats.example.com", 100) // of which it says nothing
+	s.aggregates(p, "v2", "boats.example.com", 100) // the v2 document does not mention this version
 	available(p, "v1", "boats.example.com", "True")
 	const path, entry = "/openapi/v3/apis/boats.example.com/v1", `"apis/boats.example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/boats.example.com/v1?hash=`
 	index := func() string {

@@ -38,7 +38,7 @@ func TestBootstrapRoles(t *testing.T) {
 			return strings.Contains(fmt.Sprint(r.Rules), "ships")
 		}
 		appears(t, roles, "view", hasShips)
-		appears(t, roles, "admin", hasShips) // by way of edit
+		appears(t, roles, "admin", hasShips) // admin aggregates edit, which aggregates the role
 		if err := roles.Delete(ctx, "ships", meta.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}

@@ -20,12 +20,12 @@ import (
 // token authenticates a request over pipes.
 const token = "secret"
 
-// served are listeners that serve over pipes.
+// served has two listeners that serve over pipes.
 type served struct {
 	*connectionstest.Pipes
-	secure *connectionstest.Pipes // which speaks TLS
+	secure *connectionstest.Pipes // serves TLS
 	tls    *tls.Config
-	all    *conns // of both
+	all    *conns // the connections of both
 }
 
 // overPipes serves in fake time, with room for bound connections.
