@@ -21,8 +21,8 @@ import (
 	"github.com/coracle-project/coracle/server/access"
 )
 
-// TestFlawedCertificates: outdated certificates are counted, of servers behind and of webhooks
-// separately, also if the request fails because of them.
+// TestFlawedCertificates: certificates with outdated properties are counted, separately for servers
+// behind and for webhooks, even if the request fails because of them.
 func TestFlawedCertificates(t *testing.T) {
 	t.Parallel()
 	nameless := pkitest.NewAuthority(t, "some").Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "localhost"}})
