@@ -20,7 +20,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// moody is a store that does not say its revision while it sulks.
+// moody is a store whose Revision does not return while sulks is set.
 type moody struct {
 	storage.Store
 	sulks atomic.Bool
@@ -34,13 +34,13 @@ func (m *moody) Revision(ctx context.Context) (storage.Revision, error) {
 	return m.Store.Revision(ctx)
 }
 
-// TestStorageOverrides keeps config maps and events in one store, and secrets, encrypted, in
-// another.
+// TestStorageOverrides stores config maps and events in one store, and secrets, which are
+// encrypted, in another one.
 func TestStorageOverrides(t *testing.T) {
 	t.Parallel()
 	main, maps, secret := memory.New(memory.Config{}), &moody{Store: memory.New(memory.Config{})}, memory.New(memory.Config{})
 	const mapKey = "/registry/configmaps/default/"
-	// What was there before config maps moved counts no more, for nobody.
+	// A config map that was left in the main store is ignored, also by the garbage collector.
 	left := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"left","namespace":"default","uid":"l",` +
 		`"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"none","uid":"n"}]}}`
 	if _, err := main.Put(t.Context(), mapKey+"left", []byte(left), storage.Pre{}, 0); err != nil {
@@ -52,7 +52,7 @@ func TestStorageOverrides(t *testing.T) {
 		Store: main, EncryptionConfigFile: file, Timeouts: health.Timeouts{HealthTimeout: 50 * time.Millisecond, ReadyTimeout: time.Hour},
 		Overrides: []server.StorageOverride{
 			{Resource: meta.GroupResource{Resource: "configmaps"}, Store: maps},
-			{Resource: meta.GroupResource{Resource: "secrets"}, Store: maps}, // of two the last counts
+			{Resource: meta.GroupResource{Resource: "secrets"}, Store: maps}, // the last override of a resource applies
 			{Resource: meta.GroupResource{Resource: "secrets"}, Store: secret},
 			{Resource: meta.GroupResource{Resource: "events"}, Store: maps},
 			{Resource: meta.GroupResource{Group: "none", Resource: "none"}, Store: maps},
@@ -75,7 +75,7 @@ func TestStorageOverrides(t *testing.T) {
 		return e, err == nil
 	}
 	const core = "/api/v1/namespaces/default"
-	for range 50 { // the clock of the one goes on, that of the other does not
+	for range 50 { // the revisions of one store grow, those of the other do not
 		must("PATCH", core, fmt.Sprintf(`{"metadata":{"labels":{"a":"%d"}}}`, time.Now().UnixNano()), 200)
 	}
 	answer := must("POST", core+"/configmaps", `{"metadata":{"name":"x"},"data":{"a":"b"}}`, 201)
@@ -111,7 +111,8 @@ func TestStorageOverrides(t *testing.T) {
 		t.Errorf("the watch: %s", events)
 	}
 
-	// Owners and dependents may be in different stores, and namespaces go with what is in any.
+	// Owners and dependents may be in different stores. The deletion of a namespace deletes objects
+	// in all stores.
 	var owner struct{ Metadata struct{ UID string } }
 	if err := json.Unmarshal([]byte(must("POST", core+"/serviceaccounts", `{"metadata":{"name":"owner"}}`, 201)), &owner); err != nil {
 		t.Fatal(err)
