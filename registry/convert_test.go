@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// unwilling returns a kind of gizmos whose converter fails for objects with the name bad.
-func unwilling(t *testing.T) kind.Kind {
+// failingConverter returns a kind of gizmos whose converter fails for objects with the name bad.
+func failingConverter(t *testing.T) kind.Kind {
 	return gizmoKind(t, func(d *kind.Dynamic) {
 		d.Convert = kind.Each(func(ctx context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
 			if strings.HasPrefix(u.Name, "bad") {
@@ -30,7 +30,7 @@ func unwilling(t *testing.T) kind.Kind {
 // TestObjectThatCannotBeConverted: if an object cannot be converted, requests for it in the other
 // version fail and name it. No other request fails.
 func TestObjectThatCannotBeConverted(t *testing.T) {
-	k := newKit(t, options{instead: gizmos(unwilling(t))})
+	k := newKit(t, options{instead: gizmos(failingConverter(t))})
 	watching := func(version, fields string) request.EventCursor {
 		t.Helper()
 		req := selectors(t, "ns", "", fields)
@@ -110,7 +110,7 @@ func TestObjectThatCannotBeConverted(t *testing.T) {
 // hub, the object can still be listed and shown in that version. A request that needs the hub fails
 // and names the object.
 func TestStoredObjectThatCannotBeConverted(t *testing.T) {
-	k := newKit(t, options{instead: gizmos(unwilling(t)), entries: []storage.Entry{{
+	k := newKit(t, options{instead: gizmos(failingConverter(t)), entries: []storage.Entry{{
 		Key: "/registry/run.example.com/gizmos/ns/bad", Rev: 5,
 		Value: []byte(`{"apiVersion":"run.example.com/v1beta1","kind":"Gizmo","metadata":{"name":"bad","namespace":"ns"},"colour":"red"}`),
 	}}})

@@ -109,8 +109,8 @@ func TestGenerateName(t *testing.T) {
 	}
 }
 
-// refusing is a store that lets a number of creates fail as if the key existed.
-type refusing struct {
+// failingCreates is a store that lets a number of creates fail as if the key existed.
+type failingCreates struct {
 	storage.Store
 	mu   sync.Mutex
 	left int
@@ -118,7 +118,7 @@ type refusing struct {
 	puts int
 }
 
-func (r *refusing) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (r *failingCreates) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	r.mu.Lock()
 	r.puts++
 	refuse := r.left > 0
@@ -133,7 +133,7 @@ func (r *refusing) Put(ctx context.Context, key string, value []byte, pre storag
 }
 
 func TestGenerateNameTriesAgain(t *testing.T) {
-	store := &refusing{kind: storage.Exists}
+	store := &failingCreates{kind: storage.Exists}
 	k := newKit(t, options{
 		wrap: func(s storage.Store) storage.Store { store.Store = s; return store },
 		resource: func(r *registry.ResourceOf[*widget]) {
@@ -176,7 +176,7 @@ func TestTimeToLive(t *testing.T) {
 }
 
 func TestLostLease(t *testing.T) {
-	store := &refusing{kind: storage.NoLease}
+	store := &failingCreates{kind: storage.NoLease}
 	k := newKit(t, options{wrap: func(s storage.Store) storage.Store { store.Store = s; return store }})
 	store.left = 1
 	k.create(named("a", func(w *widget) { w.Spec.Seconds = 60 }))

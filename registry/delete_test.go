@@ -111,13 +111,13 @@ func TestDeleteShortensGrace(t *testing.T) {
 	}
 }
 
-// failing is a store whose deletions fail while fail is set.
-type failing struct {
+// failingDeletes is a store whose deletions fail while fail is set.
+type failingDeletes struct {
 	storage.Store
 	fail bool
 }
 
-func (f *failing) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+func (f *failingDeletes) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
 	if f.fail {
 		return 0, &storage.Error{Op: "delete", Key: key, Kind: storage.Unavailable}
 	}
@@ -127,7 +127,7 @@ func (f *failing) Delete(ctx context.Context, key string, pre storage.Pre) (stor
 // TestInterruptedDeletion: a deletion with a grace period of zero breaks off after it has marked
 // the object and before it removes it. The next deletion removes the object.
 func TestInterruptedDeletion(t *testing.T) {
-	store := &failing{fail: true}
+	store := &failingDeletes{fail: true}
 	k := newKit(t, options{wrap: func(s storage.Store) storage.Store { store.Store = s; return store }})
 	k.create(named("a", graceful(30)))
 	zero := int64(0)

@@ -97,13 +97,13 @@ func TestDeleteWorkers(t *testing.T) {
 	}
 }
 
-// patient is a plugin whose validation waits for the end of the request.
-type patient struct {
+// waitingPlugin is a plugin whose validation waits for the end of the request.
+type waitingPlugin struct {
 	*plugin
 	validate func(ctx context.Context, a *admission.Attributes) error
 }
 
-func (p *patient) Validate(ctx context.Context, a *admission.Attributes) error {
+func (p *waitingPlugin) Validate(ctx context.Context, a *admission.Attributes) error {
 	return p.validate(ctx, a)
 }
 
@@ -111,7 +111,7 @@ func (p *patient) Validate(ctx context.Context, a *admission.Attributes) error {
 // running deletion is completed.
 func TestDeleteWorkersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &patient{plugin: &plugin{}, validate: func(context.Context, *admission.Attributes) error { return nil }}
+		p := &waitingPlugin{plugin: &plugin{}, validate: func(context.Context, *admission.Attributes) error { return nil }}
 		k := newKit(t, options{chain: admission.Chain{p}})
 		k.cfg.DeleteWorkers = 2
 		k.create(named("a"))

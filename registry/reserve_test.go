@@ -137,7 +137,7 @@ var errStale = fmt.Errorf("all are taken")
 
 // TestReserveForGeneratedNames: each generated name is a try with a reservation of its own.
 func TestReserveForGeneratedNames(t *testing.T) {
-	store := &refusing{kind: storage.Exists}
+	store := &failingCreates{kind: storage.Exists}
 	k, l := reserving(t, options{wrap: func(s storage.Store) storage.Store { store.Store = s; return store }})
 	store.left = 2
 	w := k.create(named("", colored("red"), func(w *widget) { w.GenerateName = "g-" }))

@@ -21,29 +21,29 @@ import (
 // These tests hold the law of admission.Settle: whichever step of a write fails, each thing that
 // was taken for the write is settled exactly once, with the right fate.
 
-// loan is one thing that was taken for a try of a write.
-type loan struct {
+// reservation is one thing that was taken for a try of a write.
+type reservation struct {
 	who, object string
 	fates       []admission.Fate
 }
 
-// bank records everything that is taken for writes, and its fates.
-type bank struct {
+// reservations records everything that is taken for writes, and its fates.
+type reservations struct {
 	t     *testing.T
-	loans []*loan
+	list  []*reservation
 	harm  map[string]func() error // by who takes: a function that fails or panics, called first
 	guard func() uint64           // the revision of the fence, if reservers ask for it
 }
 
-// take records a loan. All reservers, the kind and the action take through it.
-func (b *bank) take(who, object string) (admission.Settle, error) {
+// take records a reservation. All reservers, the kind and the action take through it.
+func (b *reservations) take(who, object string) (admission.Settle, error) {
 	if fail := b.harm[who]; fail != nil {
 		if err := fail(); err != nil {
 			return nil, err
 		}
 	}
-	l := &loan{who: who, object: object}
-	b.loans = append(b.loans, l)
+	l := &reservation{who: who, object: object}
+	b.list = append(b.list, l)
 	return func(ctx context.Context, fate admission.Fate) {
 		if ctx.Err() != nil {
 			b.t.Errorf("%s is settled with a context that has ended", who)
@@ -52,23 +52,24 @@ func (b *bank) take(who, object string) (admission.Settle, error) {
 	}, nil
 }
 
-// lender is a plugin: a validator that may refuse, and a reserver that takes from the bank.
-type lender struct {
-	*bank
+// reservingPlugin is a plugin: a validator that may refuse, and a reserver that records what it
+// reserves.
+type reservingPlugin struct {
+	*reservations
 	name string
 }
 
-func (l lender) Name() string                      { return l.name }
-func (lender) Handles(op admission.Operation) bool { return true }
+func (l reservingPlugin) Name() string                      { return l.name }
+func (reservingPlugin) Handles(op admission.Operation) bool { return true }
 
-func (l lender) Validate(context.Context, *admission.Attributes) error {
+func (l reservingPlugin) Validate(context.Context, *admission.Attributes) error {
 	if fail := l.harm["validator "+l.name]; fail != nil {
 		return fail()
 	}
 	return nil
 }
 
-func (l lender) Reserve(_ context.Context, a *admission.Attributes) (admission.Settle, error) {
+func (l reservingPlugin) Reserve(_ context.Context, a *admission.Attributes) (admission.Settle, error) {
 	if l.guard != nil {
 		if err := a.Fence(fenceKey, l.guard()); err != nil {
 			return nil, err
@@ -107,10 +108,10 @@ func (b *broken) do() {
 	}
 }
 
-// settling is a kit whose writes take from a bank.
+// settling is a kit whose writes reserve.
 type settling struct {
 	*kit
-	*bank
+	*reservations
 	faulty *storagetest.Faulty
 	store  *broken
 	actor  *registry.Actor
@@ -119,7 +120,7 @@ type settling struct {
 
 func newSettling(t *testing.T) *settling {
 	t.Helper()
-	s := &settling{bank: &bank{t: t, harm: map[string]func() error{}}}
+	s := &settling{reservations: &reservations{t: t, harm: map[string]func() error{}}}
 	var widgets registry.View[*widget]
 	s.kit = newKit(t, options{
 		types: addPokes, chain: admission.Chain{
@@ -129,7 +130,7 @@ func newSettling(t *testing.T) *settling {
 				}
 				return nil
 			}},
-			lender{s.bank, "first"}, lender{s.bank, "second"},
+			reservingPlugin{s.reservations, "first"}, reservingPlugin{s.reservations, "second"},
 		},
 		wrap: func(store storage.Store) storage.Store {
 			s.faulty = storagetest.NewFaulty(store)
@@ -169,7 +170,7 @@ func newSettling(t *testing.T) *settling {
 		t.Fatal(err)
 	}
 	s.settle()
-	s.loans = nil
+	s.list = nil
 	s.ctx, s.cancel = context.WithCancel(s.ctx)
 	t.Cleanup(s.cancel)
 	return s
@@ -416,10 +417,10 @@ func TestSettleLaw(t *testing.T) {
 				if isAction {
 					want = failure.action
 				}
-				s.judge(write.name, want, write.dry, err)
+				s.checkFates(write.name, want, write.dry, err)
 				if failure.name == "nothing" {
 					takes := map[string]bool{}
-					for _, l := range s.loans {
+					for _, l := range s.list {
 						takes[l.who] = true
 					}
 					if got := slices.Sorted(maps.Keys(takes)); err != nil || !slices.Equal(got, slices.Sorted(slices.Values(write.takes))) {
@@ -431,9 +432,9 @@ func TestSettleLaw(t *testing.T) {
 	}
 }
 
-// judge compares the fates of all loans with the law. A write that the failure did not concern has
-// succeeded.
-func (s *settling) judge(write string, want admission.Fate, dry bool, err error) {
+// checkFates compares the fates of all reservations with the law. A write that the failure did not
+// concern has succeeded.
+func (s *settling) checkFates(write string, want admission.Fate, dry bool, err error) {
 	s.t.Helper()
 	if err == nil {
 		want = admission.Stored
@@ -441,11 +442,11 @@ func (s *settling) judge(write string, want admission.Fate, dry bool, err error)
 	if dry {
 		want = admission.NotStored
 	}
-	last := map[string]*loan{}
-	for _, l := range s.loans {
+	last := map[string]*reservation{}
+	for _, l := range s.list {
 		last[l.who+" of "+l.object] = l
 	}
-	for _, l := range s.loans {
+	for _, l := range s.list {
 		fate := admission.NotStored // an overtaken try
 		if last[l.who+" of "+l.object] == l {
 			fate = want

@@ -293,13 +293,13 @@ func TestView(t *testing.T) {
 	}
 }
 
-// silent is a store whose Revision fails once now is set.
-type silent struct {
+// silentStore is a store whose Revision fails once now is set.
+type silentStore struct {
 	storage.Store
 	now atomic.Bool
 }
 
-func (s *silent) Revision(ctx context.Context) (storage.Revision, error) {
+func (s *silentStore) Revision(ctx context.Context) (storage.Revision, error) {
 	if s.now.Load() {
 		return 0, errors.New("silent")
 	}
@@ -308,7 +308,7 @@ func (s *silent) Revision(ctx context.Context) (storage.Revision, error) {
 
 // TestReadYourWrites reads from the cache while the store does not answer.
 func TestReadYourWrites(t *testing.T) {
-	store := &silent{Store: memory.New(memory.Config{})}
+	store := &silentStore{Store: memory.New(memory.Config{})}
 	s, err := New(newConfigOver(t, store), Typed(ResourceOf[*Gadget]{
 		GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"}, Kind: "Gadget", Namespaced: true,
 	}))

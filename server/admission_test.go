@@ -13,16 +13,16 @@ import (
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// demanding is an admission plugin that refuses config maps until a certain resource exists.
-type demanding struct {
+// refusingPlugin is an admission plugin that refuses config maps until a certain resource exists.
+type refusingPlugin struct {
 	resources registry.Stores
 	name      meta.GroupResource
 }
 
-func (*demanding) Name() string                        { return "Demanding" }
-func (*demanding) Handles(op admission.Operation) bool { return op == admission.Create }
+func (*refusingPlugin) Name() string                        { return "Demanding" }
+func (*refusingPlugin) Handles(op admission.Operation) bool { return op == admission.Create }
 
-func (d *demanding) Validate(_ context.Context, a *admission.Attributes) error {
+func (d *refusingPlugin) Validate(_ context.Context, a *admission.Attributes) error {
 	if a.Resource.Resource == "configmaps" && d.resources.Store(d.name) == nil {
 		return a.Forbidden("there are no %s", d.name)
 	}
@@ -34,7 +34,7 @@ func (d *demanding) Validate(_ context.Context, a *admission.Attributes) error {
 func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	p := newInProcess(t, withKinds(1), func(c *server.Config) {
 		c.Admission.Plugins = []plugins.Plugin{{Name: "Demanding", Make: func(resources registry.Stores, _ []byte) (admission.Plugin, error) {
-			return &demanding{resources, widgetsName}, nil
+			return &refusingPlugin{resources, widgetsName}, nil
 		}}}
 	})
 	create := func(name string, want int) {

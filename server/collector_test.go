@@ -19,15 +19,15 @@ import (
 // gives no answer about their owner.
 func TestRemoteOwners(t *testing.T) {
 	const boats = "/apis/boats.example.com/v1/namespaces/ns/boats/"
-	here := func(name string) said {
-		return said{typ: "application/json", body: fmt.Sprintf(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",
+	here := func(name string) scriptedAnswer {
+		return scriptedAnswer{typ: "application/json", body: fmt.Sprintf(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",
 			"metadata":{"name":%q,"namespace":"ns","uid":"of-%s","resourceVersion":"1"}}`, name, name)}
 	}
-	gone := func(name string) said {
-		return said{code: 404, typ: "application/json", body: fmt.Sprintf(
+	gone := func(name string) scriptedAnswer {
+		return scriptedAnswer{code: 404, typ: "application/json", body: fmt.Sprintf(
 			`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":%q,"group":"boats.example.com","kind":"boats"}}`, name)}
 	}
-	s := newSpeaker(t, map[string]said{
+	s := newScriptedServer(t, map[string]scriptedAnswer{
 		"/apis": {typ: aggregatedList, body: boatsList}, boats + "here": here("here"), boats + "other": here("there"), boats + "gone": gone("gone"),
 		boats + "silent": {code: http.StatusServiceUnavailable}, boats + "lost": {code: 404, typ: "text/plain", body: "404 page not found"},
 	})
@@ -88,7 +88,7 @@ func TestRemoteDependents(t *testing.T) {
 	server.NoAvailability(front.Server)
 	p := &inProcess{&handled{Server: front.Server, TB: t}}
 	p.mustDo("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`)
-	(&speaker{Server: ext}).aggregates(p, "v1", "boats.example.com", 100)
+	(&scriptedServer{Server: ext}).aggregates(p, "v1", "boats.example.com", 100)
 	available(p, "v1", "boats.example.com", "True")
 	eventually(t, "boats are shown", func() bool { return strings.HasPrefix(discovered(p, "boats.example.com"), "v1 Current boats") })
 

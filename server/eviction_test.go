@@ -21,16 +21,17 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// lent is a store that several servers share. None of them closes it.
-type lent struct {
+// hookedStore is a store that several servers share. None of them closes it. It can call a function
+// after a write.
+type hookedStore struct {
 	storage.Store
 	// charged, if set, is called once, when a budget has been written.
 	charged atomic.Pointer[func()]
 }
 
-func (*lent) Close() error { return nil }
+func (*hookedStore) Close() error { return nil }
 
-func (l *lent) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (l *hookedStore) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	e, err := l.Store.Put(ctx, key, value, pre, lease)
 	if err == nil && pre.Rev != 0 && strings.Contains(key, "/poddisruptionbudgets/") {
 		if charged := l.charged.Swap(nil); charged != nil {
@@ -130,7 +131,7 @@ func (e *evictor) send(name string, eviction any) error {
 func TestOldEviction(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	e := newEvictor(t, &lent{Store: store})
+	e := newEvictor(t, &hookedStore{Store: store})
 	e.run("p")
 	body := func(apiVersion, kind string) map[string]any {
 		return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": "p"}}
@@ -150,7 +151,7 @@ func TestOldEviction(t *testing.T) {
 func TestEvictionDryRun(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	e := newEvictor(t, &lent{Store: store})
+	e := newEvictor(t, &hookedStore{Store: store})
 	pod := e.run("p")
 	e.allow(5)
 	if err := e.evict("p", &meta.DeleteOptions{DryRun: []string{meta.DryRunAll}}); err != nil {
@@ -172,7 +173,7 @@ func TestTwoEvictors(t *testing.T) {
 	const allowed, pods, workers = 100, 120, 4
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	servers := []*evictor{newEvictor(t, &lent{Store: store}), newEvictor(t, &lent{Store: store})}
+	servers := []*evictor{newEvictor(t, &hookedStore{Store: store}), newEvictor(t, &hookedStore{Store: store})}
 	for i := range pods {
 		servers[0].run(fmt.Sprintf("p%d", i))
 	}
@@ -208,7 +209,7 @@ func TestTwoEvictors(t *testing.T) {
 // refused. The charge is refunded, unless the budget has changed since.
 func TestChargeIsGivenBack(t *testing.T) {
 	for _, touched := range []bool{false, true} {
-		store := &lent{Store: memory.New(memory.Config{})}
+		store := &hookedStore{Store: memory.New(memory.Config{})}
 		e := newEvictor(t, store)
 		pod := e.run("p")
 		e.allow(5)

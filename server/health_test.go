@@ -14,13 +14,13 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// ailing is a store whose Revision fails while err is set.
-type ailing struct {
+// failingStore is a store whose Revision fails while err is set.
+type failingStore struct {
 	storage.Store
 	err atomic.Pointer[error]
 }
 
-func (s *ailing) Revision(ctx context.Context) (storage.Revision, error) {
+func (s *failingStore) Revision(ctx context.Context) (storage.Revision, error) {
 	if err := s.err.Load(); err != nil {
 		return 0, *err
 	}
@@ -65,7 +65,7 @@ func TestHealthChecks(t *testing.T) {
 // TestReadHooks: the check for something that is read at the start fails until it has been read.
 func TestReadHooks(t *testing.T) {
 	t.Parallel()
-	store := &ailing{Store: memory.New(memory.Config{})}
+	store := &failingStore{Store: memory.New(memory.Config{})}
 	cfg := config(t)
 	cfg.Storage.Store = store
 	cfg.Authorization.Modes = []string{access.AlwaysAllow, access.RBAC} // RBAC reads roles, but AlwaysAllow decides without them

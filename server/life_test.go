@@ -48,13 +48,13 @@ func (j *journal) String() string {
 	return strings.Join(j.list, ", ")
 }
 
-// noted is a store that records its Close in a journal.
-type noted struct {
+// notedStore is a store that records its Close in a journal.
+type notedStore struct {
 	storage.Store
 	j *journal
 }
 
-func (n *noted) Close() error { n.j.note("store closed"); return n.Store.Close() }
+func (n *notedStore) Close() error { n.j.note("store closed"); return n.Store.Close() }
 
 // config returns the configuration of a server without TLS on a free port.
 func config(t *testing.T) server.Config {
@@ -88,7 +88,7 @@ func TestOrderOfTheEnd(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	j := &journal{}
 	cfg := config(t)
-	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
+	cfg.Storage.Store = &notedStore{memory.New(memory.Config{}), j}
 	inHook, goOn := make(chan struct{}), make(chan struct{})
 	begun, finish := make(chan struct{}), make(chan struct{})
 	cfg.Setup = func(s *server.Server) error {
@@ -353,7 +353,7 @@ func TestListenFails(t *testing.T) {
 	cfg := config(t)
 	cfg.Serving.SecurePort = server.AnyPort
 	cfg.Serving.HTTPPort = l.Addr().(*net.TCPAddr).Port
-	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
+	cfg.Storage.Store = &notedStore{memory.New(memory.Config{}), j}
 	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -375,7 +375,7 @@ func TestListenFails(t *testing.T) {
 func TestCloseWithoutRun(t *testing.T) {
 	j := &journal{}
 	cfg := config(t)
-	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
+	cfg.Storage.Store = &notedStore{memory.New(memory.Config{}), j}
 	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -397,7 +397,7 @@ func TestNewReportsEverything(t *testing.T) {
 	j := &journal{}
 	_, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), Controllers: []string{"*", "-bogus"},
-		Storage:       server.StorageConfig{Engine: "tape", Store: &noted{memory.New(memory.Config{}), j}},
+		Storage:       server.StorageConfig{Engine: "tape", Store: &notedStore{memory.New(memory.Config{}), j}},
 		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: identity.TLS{CertFile: "cert"}, CORSOrigins: []string{"("}},
 		Authorization: access.Config{Modes: []string{"Maybe"}}, Limits: server.LimitsConfig{RequestTimeout: -1},
 	})

@@ -53,16 +53,16 @@ func debugLog() (*zap.Logger, *buffer) {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(b), zap.DebugLevel)), b
 }
 
-// witness is an admission plugin that records who creates config maps with the name "a".
-type witness struct {
+// recordingPlugin is an admission plugin that records who creates config maps with the name "a".
+type recordingPlugin struct {
 	mu    sync.Mutex
 	users []request.User
 }
 
-func (*witness) Name() string                        { return "Witness" }
-func (*witness) Handles(op admission.Operation) bool { return op == admission.Create }
+func (*recordingPlugin) Name() string                        { return "Witness" }
+func (*recordingPlugin) Handles(op admission.Operation) bool { return op == admission.Create }
 
-func (p *witness) Validate(_ context.Context, a *admission.Attributes) error {
+func (p *recordingPlugin) Validate(_ context.Context, a *admission.Attributes) error {
 	if a.Resource.Resource == "configmaps" && a.Name == "a" {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *witness) Validate(_ context.Context, a *admission.Attributes) error {
 func TestClientIdentity(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()
-	who := &witness{}
+	who := &recordingPlugin{}
 	cfg.Log, cfg.Authorization.Modes, cfg.Authentication.Anonymous = log, []string{access.AlwaysDeny}, new(bool)
 	cfg.Limits = server.LimitsConfig{MaxReads: 1, MaxWrites: 1, MaxWatches: 1}
 	cfg.Admission.Plugins = []plugins.Plugin{{Name: who.Name(), Make: func(registry.Stores, []byte) (admission.Plugin, error) { return who, nil }}}

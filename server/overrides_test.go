@@ -20,14 +20,14 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// moody is a store whose Revision does not return while sulks is set.
-type moody struct {
+// silentStore is a store whose Revision does not return while silent is set.
+type silentStore struct {
 	storage.Store
-	sulks atomic.Bool
+	silent atomic.Bool
 }
 
-func (m *moody) Revision(ctx context.Context) (storage.Revision, error) {
-	if m.sulks.Load() {
+func (m *silentStore) Revision(ctx context.Context) (storage.Revision, error) {
+	if m.silent.Load() {
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
@@ -38,7 +38,7 @@ func (m *moody) Revision(ctx context.Context) (storage.Revision, error) {
 // encrypted, in another one.
 func TestStorageOverrides(t *testing.T) {
 	t.Parallel()
-	main, maps, secret := memory.New(memory.Config{}), &moody{Store: memory.New(memory.Config{})}, memory.New(memory.Config{})
+	main, maps, secret := memory.New(memory.Config{}), &silentStore{Store: memory.New(memory.Config{})}, memory.New(memory.Config{})
 	const mapKey = "/registry/configmaps/default/"
 	// A config map that was left in the main store is ignored, also by the garbage collector.
 	left := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"left","namespace":"default","uid":"l",` +
@@ -139,14 +139,14 @@ func TestStorageOverrides(t *testing.T) {
 	if report := must("GET", "/readyz?verbose", "", 200); !strings.Contains(report, "[+]etcd ok\n[+]etcd-override-0 ok\n[+]etcd-override-1 ok\n[+]etcd-readiness ok\n[+]etcd-override-readiness-0 ok") {
 		t.Errorf("readiness says %s", report)
 	}
-	maps.sulks.Store(true)
+	maps.silent.Store(true)
 	began := time.Now()
 	must("GET", "/livez/etcd-override-0", "", 500)
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("the check took %v", took)
 	}
 	must("GET", "/healthz/etcd", "", 200)
-	maps.sulks.Store(false)
+	maps.silent.Store(false)
 }
 
 func TestStorageOverridesRefused(t *testing.T) {

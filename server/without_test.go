@@ -86,13 +86,13 @@ func TestExternalHostname(t *testing.T) {
 	}
 }
 
-// leasing is a store that counts the leases it grants.
-type leasing struct {
+// countingStore is a store that counts the leases it grants.
+type countingStore struct {
 	storage.Store
 	asked atomic.Int64
 }
 
-func (l *leasing) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {
+func (l *countingStore) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {
 	l.asked.Add(1)
 	return l.Store.Lease(ctx, ttl)
 }
@@ -100,7 +100,7 @@ func (l *leasing) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID
 // TestEventsForEver: events that never expire are stored without a lease.
 func TestEventsForEver(t *testing.T) {
 	for ttl, want := range map[time.Duration]int64{0: 1, -1: 0} {
-		store := &leasing{Store: memory.New(memory.Config{})}
+		store := &countingStore{Store: memory.New(memory.Config{})}
 		p := newInProcess(t, func(c *server.Config) { c.API.EventTTL, c.Storage = ttl, server.StorageConfig{Store: store} })
 		p.must("POST", "/api/v1/namespaces/ns/events", `{"metadata":{"name":"e"},"involvedObject":{"namespace":"ns"}}`)
 		if got := store.asked.Load(); got != want {

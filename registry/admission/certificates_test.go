@@ -61,7 +61,7 @@ func TestSigners(t *testing.T) {
 		// The signer of the stored request counts: a user who changes the signer still needs the
 		// right for the old one.
 		a := signs(admission.Update, tt.door, csr(t, "x.y/z", tt.status), csr(t, "a.b/c", tt.was))
-		h := &holder{rights: []string{tt.rights}}
+		h := &rightsAuthorizer{rights: []string{tt.rights}}
 		chain := admission.Chain{admission.NewCertificateApproval(h), admission.NewCertificateSigning(h)}
 		want := tt.refused
 		if want != "" {

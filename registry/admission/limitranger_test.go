@@ -17,15 +17,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// rangeBook lists limit ranges, from a cache or from the store, and notes with which freshness each
-// read was.
-type rangeBook struct {
+// limitRangeLister lists limit ranges, from a cache or from the store, and notes with which
+// freshness each read was.
+type limitRangeLister struct {
 	cached, stored       []*corev1.LimitRange
 	cacheFails, askFails error
 	reads                []request.Freshness
 }
 
-func (b *rangeBook) list(_ context.Context, _ string, fresh request.Freshness) ([]*corev1.LimitRange, error) {
+func (b *limitRangeLister) list(_ context.Context, _ string, fresh request.Freshness) ([]*corev1.LimitRange, error) {
 	b.reads = append(b.reads, fresh)
 	if fresh == request.Cached {
 		return b.cached, b.cacheFails
@@ -116,7 +116,7 @@ func TestLimitRangerDefaults(t *testing.T) {
 			if tt.change != nil {
 				tt.change(a)
 			}
-			book := &rangeBook{cached: limitRanges(t, strings.Split(tt.ranges, "|")...)}
+			book := &limitRangeLister{cached: limitRanges(t, strings.Split(tt.ranges, "|")...)}
 			before := scheme.DeepCopy(book.cached[0].Spec)
 			for range 2 { // the second call changes nothing
 				if err := admission.NewLimitRanger(book.list).Mutate(t.Context(), a); err != nil {
@@ -177,7 +177,7 @@ func TestLimitRangerBounds(t *testing.T) {
 		{"of claims", container(""), `{"type":"PersistentVolumeClaim","min":{"cpu":"1"}}`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			plugin := admission.NewLimitRanger((&rangeBook{cached: limitRanges(t, strings.Split(tt.ranges, "|")...)}).list)
+			plugin := admission.NewLimitRanger((&limitRangeLister{cached: limitRanges(t, strings.Split(tt.ranges, "|")...)}).list)
 			pod := limitedPod(t, tt.spec)
 			want := tt.want
 			if want != "" {
@@ -207,7 +207,7 @@ func TestLimitRangerClaims(t *testing.T) {
 	} {
 		claim, old := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaim{}
 		parseLimits(t, tt.resources, &claim.Spec.Resources)
-		plugin := admission.NewLimitRanger((&rangeBook{cached: limitRanges(t, bounds)}).list)
+		plugin := admission.NewLimitRanger((&limitRangeLister{cached: limitRanges(t, bounds)}).list)
 		write := func(op admission.Operation, sub string) string {
 			a := &admission.Attributes{Operation: op, Subresource: sub, Namespace: "ns", Name: "c", Object: claim,
 				Resource: corev1.GroupVersion.WithResource("persistentvolumeclaims")}
@@ -243,18 +243,18 @@ func TestLimitRangerReads(t *testing.T) {
 	cached, asked := []request.Freshness{request.Cached}, []request.Freshness{request.Cached, request.Consistent}
 	for _, tt := range []struct {
 		name  string
-		book  rangeBook
+		book  limitRangeLister
 		op    admission.Operation
 		reads []request.Freshness
 		want  string
 	}{
-		{"in the cache", rangeBook{cached: limitRanges(t, text)}, admission.Update, cached, broken},
-		{"in the store only", rangeBook{stored: limitRanges(t, text)}, admission.Update, asked, broken},
-		{"nowhere", rangeBook{}, admission.Update, asked, ""},
-		{"not in a cache that is as new as the namespace", rangeBook{stored: limitRanges(t, text)}, admission.Create, cached, ""},
-		{"unreadable", rangeBook{cacheFails: boom}, admission.Update, cached,
+		{"in the cache", limitRangeLister{cached: limitRanges(t, text)}, admission.Update, cached, broken},
+		{"in the store only", limitRangeLister{stored: limitRanges(t, text)}, admission.Update, asked, broken},
+		{"nowhere", limitRangeLister{}, admission.Update, asked, ""},
+		{"not in a cache that is as new as the namespace", limitRangeLister{stored: limitRanges(t, text)}, admission.Create, cached, ""},
+		{"unreadable", limitRangeLister{cacheFails: boom}, admission.Update, cached,
 			`pods "p" is forbidden: unable to UPDATE /v1, Resource=pods at this time because there was an error enforcing limit ranges`},
-		{"no answer", rangeBook{askFails: boom}, admission.Update, asked, `pods "p" is forbidden: boom`},
+		{"no answer", limitRangeLister{askFails: boom}, admission.Update, asked, `pods "p" is forbidden: boom`},
 	} {
 		pod := limitedPod(t, `{"containers":[{"name":"c"}]}`)
 		a := podWrite(pod, nil)
@@ -287,7 +287,7 @@ func TestLimitRangerManyMistakes(t *testing.T) {
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": q}},
 		})
 	}
-	plugin := admission.NewLimitRanger((&rangeBook{cached: limitRanges(t, `{"type":"Container","min":{"cpu":"2"}}`)}).list)
+	plugin := admission.NewLimitRanger((&limitRangeLister{cached: limitRanges(t, `{"type":"Container","min":{"cpu":"2"}}`)}).list)
 	got := said(plugin.Validate(t.Context(), podWrite(pod, nil)))
 	if n := strings.Count(got, "usage"); n != field.MaxErrors || !strings.HasSuffix(got, ", and at least 1 more]") {
 		t.Errorf("got %d mistakes: %s", n, got)
@@ -317,7 +317,7 @@ func BenchmarkLimitRanger(b *testing.B) {
 		`{"name":"d","resources":{"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"1","memory":"1Gi"}}}]}`)
 	const one = `{"type":"Container","default":{"cpu":"1"},"defaultRequest":{"cpu":"1"},"min":{"cpu":"1","memory":"1Gi"},"max":{"cpu":"2"}},{"type":"Pod","max":{"memory":"3Gi"}}`
 	for _, n := range []int{0, 1, 3} {
-		book := &rangeBook{cached: limitRanges(b, slices.Repeat([]string{one}, n)...)}
+		book := &limitRangeLister{cached: limitRanges(b, slices.Repeat([]string{one}, n)...)}
 		plugin := admission.NewLimitRanger(func(context.Context, string, request.Freshness) ([]*corev1.LimitRange, error) {
 			return book.cached, nil
 		})

@@ -17,9 +17,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// judge is an authorization webhook over TLS that decides by the attributes of a request, and notes
+// authorizationWebhook is a webhook over TLS that decides by the attributes of a request, and notes
 // what it is asked.
-type judge struct {
+type authorizationWebhook struct {
 	*httptest.Server
 	kubeconfig string
 
@@ -29,8 +29,8 @@ type judge struct {
 	fails bool
 }
 
-func newJudge(t *testing.T) *judge {
-	j := new(judge)
+func newAuthorizationWebhook(t *testing.T) *authorizationWebhook {
+	j := new(authorizationWebhook)
 	j.Server = httptest.NewTLSServer(http.HandlerFunc(j.serve))
 	t.Cleanup(j.Close)
 	folder := t.TempDir()
@@ -42,7 +42,7 @@ func newJudge(t *testing.T) *judge {
 	return j
 }
 
-func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
+func (j *authorizationWebhook) serve(w http.ResponseWriter, r *http.Request) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var review map[string]any
@@ -63,7 +63,7 @@ func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(review)
 }
 
-func (j *judge) take() []string {
+func (j *authorizationWebhook) take() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	asked := j.asked
@@ -71,7 +71,7 @@ func (j *judge) take() []string {
 	return asked
 }
 
-func (j *judge) fail(yes bool) {
+func (j *authorizationWebhook) fail(yes bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.fails = yes
@@ -93,7 +93,7 @@ func authorizing(t *testing.T, c access.Config) (*servertest.Server, func(token,
 
 // TestWebhookMode: the webhook is asked, and its answers are remembered for their TTLs.
 func TestWebhookMode(t *testing.T) {
-	j := newJudge(t)
+	j := newAuthorizationWebhook(t)
 	_, get := authorizing(t, access.Config{
 		Modes:   []string{access.RBAC, access.Webhook},
 		Webhook: access.WebhookConfig{ConfigFile: j.kubeconfig, UnauthorizedTTL: -1},
@@ -136,7 +136,7 @@ func TestWebhookMode(t *testing.T) {
 // TestAuthorizationConfig: the chain of authorizers comes from a file, which is read again when it
 // changes. An invalid file changes nothing.
 func TestAuthorizationConfig(t *testing.T) {
-	j := newJudge(t)
+	j := newAuthorizationWebhook(t)
 	file := filepath.Join(t.TempDir(), "authz.yaml")
 	config := func(policy, condition, more string) string {
 		return `apiVersion: apiserver.config.k8s.io/v1
@@ -215,7 +215,7 @@ func TestAuthorizationMistakes(t *testing.T) {
 		`cannot specify --authorization-webhook-config-file without mode Webhook`:   {Webhook: access.WebhookConfig{ConfigFile: file}},
 		`--authorization-config can not be specified when --authorization-mode or`:  {ConfigFile: file, Modes: []string{"Node"}},
 		`authorizers: Required value: at least one authorization mode must be defi`: {ConfigFile: file},
-		`unsupported webhook authorizer version "v2", supported versions are`:       {Modes: []string{"Webhook"}, Webhook: access.WebhookConfig{ConfigFile: newJudge(t).kubeconfig, Version: "v2"}},
+		`unsupported webhook authorizer version "v2", supported versions are`:       {Modes: []string{"Webhook"}, Webhook: access.WebhookConfig{ConfigFile: newAuthorizationWebhook(t).kubeconfig, Version: "v2"}},
 	} {
 		s, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Authorization: c})
 		if err == nil {

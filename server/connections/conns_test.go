@@ -191,10 +191,10 @@ func TestCloseWithoutRoom(t *testing.T) {
 	})
 }
 
-// failing is a listener whose Accept fails because the process has no descriptors left.
-type failing struct{ net.Listener }
+// failingListener is a listener whose Accept fails because the process has no descriptors left.
+type failingListener struct{ net.Listener }
 
-func (failing) Accept() (net.Conn, error) {
+func (failingListener) Accept() (net.Conn, error) {
 	return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
 }
 
@@ -205,7 +205,7 @@ func TestNoDescriptors(t *testing.T) {
 	client, end := net.Pipe()
 	defer client.Close()
 	c := &conn{Conn: end, all: cs}
-	l := &bounded{Listener: failing{}, all: cs}
+	l := &bounded{Listener: failingListener{}, all: cs}
 	if !l.admit(c) {
 		t.Fatal("not admitted")
 	}

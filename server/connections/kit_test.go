@@ -54,10 +54,10 @@ func overPipes(t *testing.T, bound int, f func(t *testing.T, p *served)) {
 	})
 }
 
-// known is an authenticator that accepts token.
-type known struct{}
+// tokenAuthenticator is an authenticator that accepts token.
+type tokenAuthenticator struct{}
 
-func (known) Authenticate(r *http.Request) (*request.User, error) {
+func (tokenAuthenticator) Authenticate(r *http.Request) (*request.User, error) {
 	if r.Header.Get("Authorization") == "Bearer "+token {
 		return &request.User{Name: "admin"}, nil
 	}
@@ -66,7 +66,7 @@ func (known) Authenticate(r *http.Request) (*request.User, error) {
 
 // answer answers a watch when its client leaves, and everything else at once.
 func answer(w http.ResponseWriter, r *http.Request) {
-	if _, err := MarkAuthenticated(known{}).Authenticate(r); err != nil {
+	if _, err := MarkAuthenticated(tokenAuthenticator{}).Authenticate(r); err != nil {
 		panic(err)
 	}
 	if r.URL.Query().Get("watch") == "" {

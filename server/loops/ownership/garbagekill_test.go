@@ -48,10 +48,10 @@ func boats(t testing.TB) server.Group {
 	})}}
 }
 
-// lasting is a store whose Close does nothing, because several servers use it in turn.
-type lasting struct{ storage.Store }
+// reusedStore is a store whose Close does nothing, because several servers use it in turn.
+type reusedStore struct{ storage.Store }
 
-func (lasting) Close() error { return nil }
+func (reusedStore) Close() error { return nil }
 
 // modelRun has a store with random graphs. One server after the other works on it and is killed.
 type modelRun struct {
@@ -82,7 +82,7 @@ const leaseKey = "/registry/leases/kube-system/coracle-controllers"
 func (m *modelRun) live(controllers ...string) *life {
 	m.t.Helper()
 	_, _ = m.store.Delete(m.t.Context(), leaseKey, storage.Pre{}) // there may be none
-	l := &life{store: storagetest.NewFaulty(lasting{m.store})}
+	l := &life{store: storagetest.NewFaulty(reusedStore{m.store})}
 	s, err := servertest.New(m.t, server.Config{
 		DataDir: m.t.TempDir(), Controllers: controllers, Storage: server.StorageConfig{Store: l.store},
 		Serving:  server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},

@@ -212,13 +212,13 @@ func TestPodsGoFirst(t *testing.T) {
 	w.await("the end", gone)
 }
 
-// stubborn is a plugin that rejects the deletion of config maps while on is set.
-type stubborn struct{ on atomic.Bool }
+// refusingPlugin is a plugin that rejects the deletion of config maps while on is set.
+type refusingPlugin struct{ on atomic.Bool }
 
-func (*stubborn) Name() string                        { return "Stubborn" }
-func (*stubborn) Handles(op admission.Operation) bool { return op == admission.Delete }
+func (*refusingPlugin) Name() string                        { return "Stubborn" }
+func (*refusingPlugin) Handles(op admission.Operation) bool { return op == admission.Delete }
 
-func (s *stubborn) Validate(_ context.Context, a *admission.Attributes) error {
+func (s *refusingPlugin) Validate(_ context.Context, a *admission.Attributes) error {
 	if s.on.Load() && a.Resource.Resource == "configmaps" {
 		return a.Forbidden("not now")
 	}
@@ -228,7 +228,7 @@ func (s *stubborn) Validate(_ context.Context, a *admission.Attributes) error {
 // TestFailureShows: the status of a namespace shows the failure that keeps it, and the controller
 // tries again.
 func TestFailureShows(t *testing.T) {
-	p := &stubborn{}
+	p := &refusingPlugin{}
 	p.on.Store(true)
 	w := start(t, server.Config{Admission: plugins.Config{
 		Plugins: []plugins.Plugin{{Name: p.Name(), Make: func(registry.Stores, []byte) (admission.Plugin, error) { return p, nil }}},
@@ -244,18 +244,18 @@ func TestFailureShows(t *testing.T) {
 	w.await("the end", gone)
 }
 
-// together is a plugin that blocks deletions of config maps until one has begun in each of several
-// namespaces.
-type together struct {
+// blockingPlugin is a plugin that blocks deletions of config maps until one has begun in each of
+// several namespaces.
+type blockingPlugin struct {
 	mu      sync.Mutex
 	missing map[string]bool // namespaces
 	all     chan struct{}   // closed when none is missing
 }
 
-func (*together) Name() string                        { return "Together" }
-func (*together) Handles(op admission.Operation) bool { return op == admission.Delete }
+func (*blockingPlugin) Name() string                        { return "Together" }
+func (*blockingPlugin) Handles(op admission.Operation) bool { return op == admission.Delete }
 
-func (p *together) Validate(ctx context.Context, a *admission.Attributes) error {
+func (p *blockingPlugin) Validate(ctx context.Context, a *admission.Attributes) error {
 	if a.Resource.Resource != "configmaps" {
 		return nil
 	}
@@ -277,7 +277,7 @@ func (p *together) Validate(ctx context.Context, a *admission.Attributes) error 
 // TestNamespacesGoTogether: several namespaces are emptied in parallel.
 func TestNamespacesGoTogether(t *testing.T) {
 	names := []string{"n", "m", "o"}
-	p := &together{missing: map[string]bool{"n": true, "m": true, "o": true}, all: make(chan struct{})}
+	p := &blockingPlugin{missing: map[string]bool{"n": true, "m": true, "o": true}, all: make(chan struct{})}
 	w := start(t, server.Config{Admission: plugins.Config{
 		Plugins: []plugins.Plugin{{Name: p.Name(), Make: func(registry.Stores, []byte) (admission.Plugin, error) { return p, nil }}},
 	}})

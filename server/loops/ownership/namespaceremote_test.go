@@ -20,15 +20,15 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// elsewhere is the source of the resources of servers behind, and of the versions whose resources
-// are unknown.
-type elsewhere struct {
+// remoteResources is the source of the resources of servers behind, and of the versions whose
+// resources are unknown.
+type remoteResources struct {
 	mu  sync.Mutex
 	now ownership.RemoteResources
 	own chan struct{} // closed when the resources change
 }
 
-func (e *elsewhere) get() ownership.RemoteResources {
+func (e *remoteResources) get() ownership.RemoteResources {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.own == nil {
@@ -38,7 +38,7 @@ func (e *elsewhere) get() ownership.RemoteResources {
 	return e.now
 }
 
-func (e *elsewhere) set(unknown ...meta.GroupVersion) {
+func (e *remoteResources) set(unknown ...meta.GroupVersion) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.now.Unknown = unknown
@@ -60,7 +60,7 @@ func TestNamespaceWaitsForOthers(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")
 		boats := meta.GroupVersion{Group: "boats.example.com", Version: "v1"}
-		var others elsewhere
+		var others remoteResources
 		others.set(boats, meta.GroupVersion{Group: "trains.example.com", Version: "v1"})
 		c := &ownership.Namespace{
 			Client: w.S.Client(), NamespacedResources: func() []meta.GroupVersionResource { return nil }, RemoteResources: others.get,
@@ -101,7 +101,7 @@ func TestNamespaceWaitsForOthers(t *testing.T) {
 func TestStuckNamespacesRest(t *testing.T) {
 	const stuck = 5
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
-		var others elsewhere
+		var others remoteResources
 		boats := meta.GroupVersion{Group: "boats.example.com", Version: "v1"}
 		others.set(boats)
 		var mu sync.Mutex
