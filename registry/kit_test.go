@@ -61,7 +61,7 @@ var (
 	now     = time.Date(2030, 5, 6, 7, 8, 9, 0, time.UTC)
 )
 
-// newScheme returns a scheme with widgets and what the functions more add.
+// newScheme returns a scheme with widgets and the types that the functions more add.
 func newScheme(tb testing.TB, more ...func(*scheme.Scheme)) *scheme.Scheme {
 	tb.Helper()
 	s := scheme.New()

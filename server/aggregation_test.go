@@ -446,7 +446,7 @@ func TestHandedOnWatch(t *testing.T) {
 		}
 	})
 	var ends []func()
-	t.Run("", func(t *testing.T) { // which ends the server
+	t.Run("", func(t *testing.T) { // the end of the subtest ends the server
 		s := b.front(t)
 		for len(b.done) > 0 {
 			<-b.done
@@ -522,7 +522,7 @@ func TestHandedOnUpgrade(t *testing.T) {
 		}
 	})
 	var open *tls.Conn
-	t.Run("", func(t *testing.T) { // which ends the server
+	t.Run("", func(t *testing.T) { // the end of the subtest ends the server
 		s := b.front(t)
 		dial := func(path, token, protocol string) (*tls.Conn, *bufio.Reader, *http.Response) {
 			conn, err := tls.Dial("tcp", s.URL[len("https://"):], &tls.Config{RootCAs: pool(t, s.CAPEM)})

@@ -30,7 +30,8 @@ const (
 	asBinary = "application/vnd.kubernetes.protobuf"
 )
 
-// masters makes requests with the header asMaster those of a member of system:masters.
+// masters makes a server authenticate requests with the header asMaster as a member of
+// system:masters.
 func masters(t *testing.T) func(*server.Config) {
 	tokens, err := authn.ReadTokens(strings.NewReader("root,root,root,system:masters\n"))
 	if err != nil {

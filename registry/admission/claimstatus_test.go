@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// rightsAuthorizer allows its rights, written as "verb subresource namespace/name", and
-// notes each question.
+// rightsAuthorizer allows its rights, written as "verb subresource namespace/name", and notes each
+// question.
 type rightsAuthorizer struct {
 	rights []string
 	asked  []string

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// runtimeClasses lists runtime classes. Only a consistent read finds the class "late", and
-// the class "hidden" cannot be read.
+// runtimeClasses lists runtime classes. Only a consistent read finds the class "late", and the
+// class "hidden" cannot be read.
 type runtimeClasses []*nodev1.RuntimeClass
 
 func (c runtimeClasses) List(_ context.Context, fresh request.Freshness) ([]*nodev1.RuntimeClass, error) {

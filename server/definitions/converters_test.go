@@ -244,8 +244,8 @@ func TestConversionBeforeSelection(t *testing.T) {
 	q.Want(200, "GET", bargesV1, "", map[string]any{"items.0.metadata.name": "b1", "items.4": nil})
 }
 
-// TestConversionOnce has many readers want one object at once: they share one call. If the reader
-// whose request made the call goes away, another reader makes it.
+// TestConversionOnce: many readers that request one object at the same time share one call. If the
+// reader whose request made the call goes away, another reader makes it.
 func TestConversionOnce(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -282,7 +282,7 @@ func TestConversionOnce(t *testing.T) {
 	q.Want(200, "PATCH", bargesV1+"/b", `{"spec":{"length":2}}`, map[string]any{"spec.length": 2}, "Content-Type", quaytest.MergePatch)
 	for e := events(); quaytest.Value(e, "object.spec.length") != float64(2); e = events() {
 	}
-	<-w.asked // the lists want b as well, in either state
+	<-w.asked // the lists need b, too, in either state
 	cancel()
 	if err := <-first; err == nil {
 		t.Error("the first reader was answered")

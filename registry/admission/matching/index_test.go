@@ -119,7 +119,7 @@ func TestNobodyIsMissed(t *testing.T) {
 	}
 }
 
-// unwanted returns 200 hooks, a request that none of them wants, and a world.
+// unwanted returns 200 hooks, a request that matches none of them, and a World.
 func unwanted(t testing.TB) (*matching.Index[hook], *admission.Attributes, *matching.World) {
 	t.Helper()
 	var rules []string

@@ -120,7 +120,7 @@ func heapBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkGraph measures what a change costs the graph.
+// BenchmarkGraph measures the cost of a change of the graph.
 func BenchmarkGraph(b *testing.B) {
 	for _, owner := range []string{"", "owner"} {
 		b.Run(fmt.Sprintf("owner=%t", owner != ""), func(b *testing.B) {
