@@ -51,7 +51,7 @@ func TestHandmade(t *testing.T) {
 		})
 	}
 	if value, added, err := k.AcceptValue(handmadeKey, complete, nil, born); err != nil || string(value) != string(complete) || added != (registry.Identity{}) {
-		t.Errorf("a complete one: got %s, %v, %v, want it as it was", value, added, err)
+		t.Errorf("a complete value: got %s, %v, %v, want it unchanged", value, added, err)
 	}
 	if value, _, err := k.AcceptValue(handmadeKey, handmade(``), nil, registry.Identity{}); err != nil || k.parse(value).UID == "" {
 		t.Errorf("without a birth: got %s, %v, want a uid", value, err)

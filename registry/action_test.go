@@ -398,7 +398,7 @@ func TestConnect(t *testing.T) {
 			}})
 	}})
 	if k.Subresource("log") != nil {
-		t.Error("what is connected to is no door")
+		t.Error("a connecter has a door")
 	}
 	connecter := k.Connecter(&k.Resource().Subresources[1])
 	h, err := connecter.Connect(k.ctx, k.sent("ns", "a", nil), "tail/5")

@@ -227,6 +227,6 @@ func TestKeepMeta(t *testing.T) {
 	want := old.ObjectMeta
 	want.Name, want.ResourceVersion = "a", "7"
 	if got := sent.ObjectMeta; !scheme.Equal(&got, &want) {
-		t.Errorf("got %+v, want the name, the version and else what was there: %+v", got, want)
+		t.Errorf("got %+v, want the new name and version, and the old rest: %+v", got, want)
 	}
 }

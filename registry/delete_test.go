@@ -444,6 +444,6 @@ func TestTimesOfTheTry(t *testing.T) {
 	})
 	w, created, err := k.put(k.Store, named("a", colored("red")))
 	if err != nil || !created || !w.CreationTimestamp.Time.Equal(later) {
-		t.Errorf("PUT of what was deleted meanwhile: %s, created %v, %v, want it created at %v", text(w), created, err, later)
+		t.Errorf("PUT of a deleted object: %s, created %v, %v, want it created at %v", text(w), created, err, later)
 	}
 }

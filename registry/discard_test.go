@@ -142,7 +142,7 @@ func TestDiscard(t *testing.T) {
 			_, err := k.delete("x", unsafe)
 			want := `widgets.test.example.com "x" is forbidden: not permitted to do "unsafe-delete-ignore-read-errors", reason: `
 			if !meta.IsForbidden(err) || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("by somebody: got %v, want %q", err, want)
+				t.Errorf("by an ordinary user: got %v, want %q", err, want)
 			}
 			k.master()
 			cursor, err := k.Watch(k.ctx, &request.ListRequest{Namespace: "ns", ResourceVersion: "5"})
@@ -187,7 +187,7 @@ func TestDiscard(t *testing.T) {
 		}
 	}
 	if k.get("good") == nil {
-		t.Error("what can be read was deleted")
+		t.Error("a readable object was deleted")
 	}
 }
 

@@ -201,7 +201,7 @@ func TestTooLargeForOwners(t *testing.T) {
 	wantOwners(t, "created with a name that is made", k.createBy("a", &widget{ObjectMeta: meta.ObjectMeta{GenerateName: "w-",
 		Annotations: map[string]string{"long": long}}}))
 	if w := k.createBy("a", named("small", label("x"))); len(w.ManagedFields) != 1 {
-		t.Errorf("what has room: got %d entries", len(w.ManagedFields))
+		t.Errorf("a small object: got %d entries", len(w.ManagedFields))
 	}
 	req := k.write("small", func(_ context.Context, cur request.Current) (meta.Typed, error) {
 		obj, err := cur.Object()

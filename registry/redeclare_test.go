@@ -99,7 +99,7 @@ func TestRedeclare(t *testing.T) {
 	_, stored := enc.Stored()
 	for _, version := range []string{"v1", "v1beta1"} {
 		if form := s.FormOf(version, codec.Media{}); form == stored || form == oldForm {
-			t.Errorf("%s: the new store takes what the old one read, or made, for its own", version)
+			t.Errorf("%s: the new store uses forms of the old one", version)
 		}
 	}
 	const old = `{"apiVersion":"run.example.com/v1","kind":"Gizmo","metadata":{"generation":1,"name":"a"},"spec":{"color":"red"}}`

@@ -602,7 +602,7 @@ func TestHandedOnInTime(t *testing.T) {
 	begun := time.Now()
 	code, body = do(t, s, "GET", skiffs, "")
 	if took := time.Since(begun); code != 503 || body != "error trying to reach service: context deadline exceeded\n" || took < 4*time.Second || took > 30*time.Second {
-		t.Errorf("what there is: %d %s after %v", code, body, took)
+		t.Errorf("discovery from a server that hangs: %d %s after %v", code, body, took)
 	}
 }
 

@@ -158,7 +158,7 @@ func TestAvailabilityIsShown(t *testing.T) {
 	s := servertest.Start(t, server.Config{})
 	const gauge = "aggregator_unavailable_apiservice{name="
 	if series(t, s, gauge+`"v1.apps"} 0`) != 1 || series(t, s, gauge+`"v1."} 0`) != 1 {
-		t.Error("what is local is not shown as available")
+		t.Error("a local APIService is not shown as available")
 	}
 	made, err := apiServices(s).Create(t.Context(), &apiregistrationv1.APIService{
 		ObjectMeta: meta.ObjectMeta{Name: "v1.skiffs.example.com"},
@@ -187,7 +187,7 @@ func TestAvailabilityCostsNothing(t *testing.T) {
 		return strings.Contains(string(buf[:runtime.Stack(buf, true)]), "APIServiceAvailability")
 	}
 	if working() {
-		t.Error("somebody works")
+		t.Error("a goroutine of the checks runs without servers behind")
 	}
 	for range 3 {
 		made, err := apiServices(s).Create(t.Context(), newBehind(t, hello).service(), meta.CreateOptions{})
@@ -196,7 +196,7 @@ func TestAvailabilityCostsNothing(t *testing.T) {
 		}
 		says(t, s, made.Name, "False ServiceNotFound")
 		if !working() {
-			t.Error("nobody works")
+			t.Error("no goroutine of the checks runs for a server behind")
 		}
 		if err := apiServices(s).Delete(t.Context(), made.Name, meta.DeleteOptions{}); err != nil {
 			t.Fatal(err)

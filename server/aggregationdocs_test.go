@@ -173,7 +173,7 @@ func TestRemoteDiscovery(t *testing.T) {
 	s.aggregates(p, "v1", "boats.example.com", 30000-20001)
 	sees("a version is shown", "v1 Current boats/status")
 	if s.was("/apis "+asAggregator) == 0 {
-		t.Error("the server was asked by somebody else")
+		t.Error("the server got requests of another user")
 	}
 	s.aggregates(p, "v2", "boats.example.com", 100)
 	s.aggregates(p, "v3", "boats.example.com", 100)
@@ -202,7 +202,7 @@ func TestRemoteDiscovery(t *testing.T) {
 		{"name":"boats/sail","namespaced":true,"kind":"Sail","verbs":["update"]}]}`})
 	sees("a server that knows no aggregated discovery is asked for each version", "v3 Stale; v2 Stale; v1 Current boats/sail")
 	if s.was("/apis/boats.example.com/v1 system:kube-aggregator") == 0 {
-		t.Error("the server was asked for a version by somebody else")
+		t.Error("the server got requests of another user for a version")
 	}
 	for _, v := range []string{"v1", "v2", "v3"} {
 		p.mustDo("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/"+v+".boats.example.com", "")

@@ -71,7 +71,7 @@ func TestNeedsOfBuiltInResources(t *testing.T) {
 			stored = kind.StoredIn(k, meta.GroupVersion{Group: res.GroupResource.Group, Version: res.StorageVersion}.String())
 		}
 		if res.Complete != nil && len(res.CompleteNeeds) == 0 {
-			t.Errorf("%s: nobody says what its completion needs, so each object that is loaded is decoded", res.GroupResource)
+			t.Errorf("%s: its completion has no needs, so that each object is decoded when it is loaded", res.GroupResource)
 		}
 		for _, text := range res.CompleteNeeds {
 			found++
@@ -134,14 +134,14 @@ func TestUnusedResources(t *testing.T) {
 	heap1, goroutines1, series1 := measure(1) // the difference is what a second server adds
 	heap2, goroutines2, series2 := measure(1 + many)
 	per := ((heap2 - heap1) - (heap1 - heap0)) / many
-	t.Logf("a resource that nobody uses takes %d bytes", per)
+	t.Logf("an unused resource takes %d bytes", per)
 	if per > maxUnused {
-		t.Errorf("a resource that nobody uses takes %d bytes, want at most %d", per, maxUnused)
+		t.Errorf("an unused resource takes %d bytes, want at most %d", per, maxUnused)
 	}
 	if more := (goroutines2 - goroutines1) - (goroutines1 - goroutines0); more > 0 {
-		t.Errorf("%d resources that nobody uses have %d goroutines", many, more)
+		t.Errorf("%d unused resources have %d goroutines", many, more)
 	}
 	if series2 > series1 || series1 != series0 {
-		t.Errorf("%d resources that nobody uses have %d metrics, those of a server with one have %d", many, series2, series1)
+		t.Errorf("%d unused resources have %d metrics, those of a server with one have %d", many, series2, series1)
 	}
 }

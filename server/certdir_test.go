@@ -188,7 +188,7 @@ func TestClientCAs(t *testing.T) {
 		return code
 	}
 	if code := get(); code != http.StatusUnauthorized {
-		t.Errorf("somebody with another's certificate: got %d, want 401", code)
+		t.Errorf("a client with a certificate of another CA: got %d, want 401", code)
 	}
 	pkitest.Write(t, clients.File, later.CertPEM)
 	if err := os.Chtimes(clients.File, time.Now(), time.Now().Add(time.Hour)); err != nil {
@@ -208,7 +208,7 @@ func TestNoClientCAs(t *testing.T) {
 		t.Errorf("clients are asked for certificates of %q", asked)
 	}
 	if code, body := ask(t, s, "/api/v1/secrets", []tls.Certificate{pkitest.NewAuthority(t, "any").Client("root", "system:masters").TLS()}); code != http.StatusForbidden {
-		t.Errorf("got %d %s, want 403, as for whoever is anonymous", code, body)
+		t.Errorf("got %d %s, want 403, as for anonymous clients", code, body)
 	}
 	if code, body := do(t, s, "GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication", ""); code != http.StatusNotFound {
 		t.Errorf("got %d %s, want nothing published", code, body)

@@ -169,7 +169,7 @@ func TestRemoteDependents(t *testing.T) {
 	remove(maps, "owner", "Foreground")
 	time.Sleep(time.Second)
 	if !is(maps, "kept", "") || !is(maps, "owner", "foregroundDeletion") {
-		t.Error("something has gone while nobody knew what its owner or its dependents are")
+		t.Error("an object was deleted while its owner or its dependents were unknown")
 	}
 	available(p, "v1", "boats.example.com", "True")
 	gone(boats, "unreachable")

@@ -124,7 +124,7 @@ func TestEncryptionReload(t *testing.T) {
 	}
 	e.rewrite("x")
 	if !e.stored("x", "k8s:enc:aesgcm:v1:b:") {
-		t.Error("x is not written anew with the key b")
+		t.Error("x is not stored with the key b")
 	}
 	failures := func() int { return logged.FilterMessageSnippet("the configuration before stays in force").Len() }
 	for i, bad := range []string{"identity: {}, aesgcm: {}", "kms: {name: old, endpoint: 'unix:///x'}", "aesgcm: {keys: [{name: c, secret: YWJj}]}"} {
@@ -206,7 +206,7 @@ func TestKMS(t *testing.T) {
 		t.Errorf("readiness without the plugin: %d", code)
 	}
 	if code, body := do(t, e.Server, "GET", secretsPath+"/x", ""); code != 200 {
-		t.Errorf("what is known: %d %s", code, body)
+		t.Errorf("a secret that the server can read: %d %s", code, body)
 	}
 	plugin.set("two", "ok")
 	plugin.serve(t, first)
@@ -230,7 +230,7 @@ func TestKMS(t *testing.T) {
 		return strings.Contains(metrics, `apiserver_envelope_encryption_kms_operations_latency_seconds_count{grpc_status_code="OK",method_name="/v2.KeyManagementService/Status",provider_name="second"}`)
 	})
 	if late.create("y"); !late.stored("y", "k8s:enc:kms:v2:first:") {
-		t.Error("a plugin that is not well is in use")
+		t.Error("a plugin that is not healthy is in use")
 	}
 	replacement.set("three", "ok")
 	n := 0

@@ -172,7 +172,7 @@ func TestExternalSigner(t *testing.T) {
 	plugin.rotate(t, "third")
 	plugin.set(func() { delete(plugin.keys, "first") })
 	if next(); !holds(second) || holds(first) {
-		t.Error("the first key has gone, not the second")
+		t.Error("want tokens of the second key valid, and of the removed first key not")
 	}
 	fetches := plugin.fetched()
 	for range 3 {

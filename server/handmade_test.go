@@ -176,7 +176,7 @@ func TestWrongFiles(t *testing.T) {
 				t.Errorf("the table shows %q, want the mended one, too", got)
 			}
 			if got := f.said("configmaps/ns/type"); len(got) != 2 || !strings.HasPrefix(got[1], "info ") {
-				t.Errorf("the log says %q, want that it is all right", got)
+				t.Errorf("the log says %q, want that the file is valid", got)
 			}
 			f.save("configmaps/ns/type", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: type\ndata:\n  k: []\n")
 			f.await("the broken file", "/metrics", f.refused(len(wrong)+1))

@@ -106,7 +106,7 @@ func wantDropped(t *testing.T, what, with, without string) {
 		t.Fatalf("%s: %v in %s", what, err, without)
 	}
 	if !disowned(a) {
-		t.Errorf("%s: got %s, want managedFields where nobody has asked for none", what, with)
+		t.Errorf("%s: got %s, want managedFields, because the request does not drop them", what, with)
 	}
 	if strings.Contains(without, "managedFields") || !reflect.DeepEqual(a, b) {
 		t.Errorf("%s without managedFields: got %s, want the same of %s", what, without, with)
@@ -153,7 +153,7 @@ func TestDropManagedFields(t *testing.T) {
 		}
 		for i := range all.Items {
 			if m := &all.Items[i].ObjectMeta; (m.ManagedFields == nil) != strings.HasSuffix(m.Name, "-none") {
-				t.Errorf("protobuf: got %+v, want managedFields where nobody has asked for none", m)
+				t.Errorf("protobuf: got %+v, want managedFields, because the request does not drop them", m)
 			} else {
 				m.ManagedFields = nil
 			}

@@ -126,7 +126,7 @@ func TestStorageOverrides(t *testing.T) {
 	must("PATCH", "/api/v1/namespaces/team/configmaps/x", `{"metadata":{"finalizers":null}}`, 200)
 	eventually(t, "the namespace is gone", func() bool { code, _ := do(t, s, "GET", "/api/v1/namespaces/team", ""); return code == 404 })
 	if _, ok := in(main, mapKey+"left"); !ok {
-		t.Error("what was left has been collected")
+		t.Error("the object left in the main store was collected")
 	}
 
 	shown := must("GET", "/metrics", "", 200)

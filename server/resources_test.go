@@ -129,7 +129,7 @@ func TestResourcesComeAndGo(t *testing.T) {
 	}
 	if _, err := store.Objects().Create(t.Context(), "/registry/test0.io/widgets/ns/b",
 		[]byte(`{"kind":"ConfigMap","apiVersion":"test0.io/v2","metadata":{"name":"b","namespace":"ns"}}`), 0); err == nil {
-		t.Error("a store that was kept writes, and nobody knows how to encrypt that")
+		t.Error("a removed store still writes, and its values cannot be encrypted")
 	}
 
 	p.install(widgets("test0.io", "widgets"))
@@ -160,14 +160,14 @@ func TestInstallErrors(t *testing.T) {
 	}
 	none := meta.GroupResource{Group: "test0.io", Resource: "none"}
 	if _, err := p.Remove(none); err == nil {
-		t.Error("Remove of what is not there: no error")
+		t.Error("Remove of a resource that does not exist: no error")
 	}
 	if err := p.Replace(widgets("test0.io", "none")); err == nil {
-		t.Error("Replace of what is not there: no error")
+		t.Error("Replace of a resource that does not exist: no error")
 	}
 	p.check("/apis/test0.io/v1", 200, `"resources":[{"name":"widgets"`)
 	if _, body := p.do("GET", "/apis", ""); strings.Contains(body, "test1.io") {
-		t.Errorf("what was refused is shown: %s", body)
+		t.Errorf("a refused resource is shown: %s", body)
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestRemoveWhileWriting(t *testing.T) {
 	p.check(v1Widgets+"/a", 404, "")
 	select {
 	case <-gone:
-		t.Error("it is gone while somebody writes")
+		t.Error("the removal was complete during a write")
 	default:
 	}
 	close(goOn)
@@ -338,7 +338,7 @@ func TestRemoveAfterReplace(t *testing.T) {
 	p.check("/metrics", 200, "") // takes longer than a removal that does not wait
 	select {
 	case <-gone:
-		t.Error("it is gone while somebody writes")
+		t.Error("the removal was complete during a write")
 	default:
 	}
 	close(goOn)

@@ -107,7 +107,7 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 			}
 			for _, r := range [][2]string{{"GET", "/api"}, {"GET", "/api/v1/namespaces"}, {"POST", "/api/v1/namespaces"}, {"GET", "/api/v1/namespaces?watch=1&timeoutSeconds=1"}} {
 				if got := fetch(t, stranger, r[0], s.URL+r[1], "Bearer alice-token"); got/100 != 2 {
-					t.Errorf("%s %s for somebody who is known: got %d", r[0], r[1], got)
+					t.Errorf("%s %s for an authenticated user: got %d", r[0], r[1], got)
 				}
 			}
 		})

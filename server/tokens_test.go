@@ -103,17 +103,17 @@ func TestTokenEnds(t *testing.T) {
 		}
 		p.must("DELETE", tt.path, "")
 		if p.known(token) {
-			t.Errorf("%s: is known after it has gone", tt.kind)
+			t.Errorf("%s: the token is valid after its deletion", tt.kind)
 		}
 	}
 	token, _, _ := p.askFor("bot", `{}`)
 	p.must("DELETE", accountsPath+"/bot", "")
 	if p.known(token) {
-		t.Error("is known after the account has gone")
+		t.Error("the token is valid after the deletion of the account")
 	}
 	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
 	if p.known(token) {
-		t.Error("is known as another account of the name")
+		t.Error("the token is valid for a new account with the same name")
 	}
 }
 
@@ -226,7 +226,7 @@ func TestSecretTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.known(token) {
-		t.Error("is known before it stands in the secret")
+		t.Error("the token is valid before it is in the secret")
 	}
 	p.must("PATCH", "/api/v1/namespaces/ns/secrets/s", `{"stringData":{"token":"`+token+`"}}`)
 	for range 2 {
@@ -242,7 +242,7 @@ func TestSecretTokens(t *testing.T) {
 	}
 	p.must("PATCH", "/api/v1/namespaces/ns/secrets/s", `{"metadata":{"labels":{"kubernetes.io/legacy-token-invalid-since":"2026-01-01"}}}`)
 	if p.known(token) {
-		t.Error("is known though it is invalid")
+		t.Error("the token is valid although it is marked as invalid")
 	}
 	p.must("PATCH", "/api/v1/namespaces/ns/secrets/s", `{"metadata":{"labels":{"kubernetes.io/legacy-token-invalid-since":null}}}`)
 	if !p.known(token) {
@@ -250,7 +250,7 @@ func TestSecretTokens(t *testing.T) {
 	}
 	p.must("DELETE", "/api/v1/namespaces/ns/secrets/s", "")
 	if p.known(token) {
-		t.Error("is known after the secret has gone")
+		t.Error("the token is valid after the deletion of the secret")
 	}
 }
 
@@ -272,7 +272,7 @@ func TestTokensOutliveServers(t *testing.T) {
 		t.Error("is not known after a restart")
 	}
 	if open(t.TempDir()).known(token) {
-		t.Error("is known to another server")
+		t.Error("another server accepts the token")
 	}
 }
 
@@ -320,7 +320,7 @@ func TestTokensInNoLog(t *testing.T) {
 		_, metrics := p.do("GET", "/metrics", "")
 		for _, part := range strings.Split(token, ".") {
 			if where := log.String() + seen.String() + metrics; len(part) > 6 && strings.Contains(where, part) {
-				t.Errorf("%.20s... stands in the log, the metrics or an answer", token)
+				t.Errorf("%.20s... is in the log, the metrics or an answer", token)
 			}
 		}
 	}
@@ -343,7 +343,7 @@ func TestBootstrapTokens(t *testing.T) {
 			t.Errorf("on=%v: got %v", on, got)
 		}
 		if p.known("abcdef.0123456789abcdee") || p.known("abcdee.0123456789abcdef") {
-			t.Error("a wrong token is known")
+			t.Error("a wrong token is valid")
 		}
 	}
 }

@@ -213,7 +213,7 @@ func TestViews(t *testing.T) {
 		return look(ctx, a, want)
 	}}
 	if err := (admission.Chain{grow, grow}).Mutate(t.Context(), a); err != nil || c.n != 0 {
-		t.Fatalf("got %v and %d conversions that nobody asked for", err, c.n)
+		t.Fatalf("got %v and %d conversions before any was requested", err, c.n)
 	}
 	a.Object = thing("v1", 7)
 	if err := (admission.Chain{watcher, grow, watcher, grow}).Mutate(t.Context(), a); err != nil {

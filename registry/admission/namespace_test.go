@@ -55,6 +55,6 @@ func TestNamespaceLookedUpOnce(t *testing.T) {
 		t.Errorf("an error was kept: %v", err)
 	}
 	if n := testing.AllocsPerRun(100, func() { _, _ = namespaces.Of(t.Context(), a, request.Consistent) }); n > 0 {
-		t.Errorf("a look at what is at hand allocates %v times", n)
+		t.Errorf("a look-up in the attributes allocates %v times", n)
 	}
 }

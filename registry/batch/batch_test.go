@@ -218,7 +218,7 @@ func TestJobWarnings(t *testing.T) {
 	}
 	next := *many
 	if got := r.Strategy.Warnings(&next, many); len(got) > 0 {
-		t.Errorf("of what has not changed: got %q", got)
+		t.Errorf("of an unchanged template: got %q", got)
 	}
 	next.Generation++
 	if got := r.Strategy.Warnings(&next, many); !slices.Equal(got, []string{want}) {

@@ -60,7 +60,7 @@ func TestConditions(t *testing.T) {
 				t.Errorf("got %q, new: %v, want %q", got, changed, tt.want)
 			}
 			if again, changed := conditions(d, meta.Time{Time: at.Add(time.Hour)}); changed || !slices.Equal(again, got) {
-				t.Errorf("judged once more: got %q, new: %v", again, changed)
+				t.Errorf("a second update: got %q, new: %v", again, changed)
 			}
 		})
 	}

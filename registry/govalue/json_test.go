@@ -88,7 +88,7 @@ func TestLongValues(t *testing.T) {
 	}
 	for _, pair := range [][2]any{{over, "a"}, {"a", over}} {
 		if got := Diff(pair[0], pair[1]); got != "" {
-			t.Errorf("the difference of what is too long: got %d bytes, want none", len(got))
+			t.Errorf("the diff of long values: got %d bytes, want none", len(got))
 		}
 	}
 	if got, want := Diff([]string{"a"}, []string{"b"}), "@@ -1,3 +1,3 @@\n [\n- \"a\"\n+ \"b\"\n ]\n"; got != want {

@@ -296,7 +296,7 @@ func TestContention(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := slices.Collect(s.All()); len(got) != len(owner) {
-		t.Errorf("%d ports are taken, and %d are somebody's", len(got), len(owner))
+		t.Errorf("%d ports are taken in the record, and %d by clients", len(got), len(owner))
 	}
 }
 

@@ -19,7 +19,7 @@ func TestBootstrap(t *testing.T) {
 	check := func(kind string, obj meta.Object) {
 		m := obj.GetObjectMeta()
 		if key := kind + "/" + m.Namespace + "/" + m.Name; seen[key] {
-			t.Errorf("%s is there twice", key)
+			t.Errorf("%s appears twice", key)
 		} else {
 			seen[key] = true
 		}

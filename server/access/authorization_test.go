@@ -104,7 +104,7 @@ func TestWebhookMode(t *testing.T) {
 		}
 	}
 	if asked := j.take(); len(asked) != 1 || asked[0] != "alice list pods" {
-		t.Errorf("asked about what is allowed: %q, want it once", asked)
+		t.Errorf("requests to the webhook for an allowed action: %q, want one", asked)
 	}
 	want := `{"apiVersion":"authorization.k8s.io/v1beta1","kind":"SubjectAccessReview","metadata":{},"spec":{"group":["dev","system:authenticated"],` +
 		`"resourceAttributes":{"fieldSelector":{"requirements":[{"key":"spec.nodeName","operator":"NotIn","values":["x"]}]},` +
@@ -122,7 +122,7 @@ func TestWebhookMode(t *testing.T) {
 		}
 	}
 	if asked := j.take(); len(asked) != 2 {
-		t.Errorf("asked about what is not allowed: %q, want it twice", asked)
+		t.Errorf("requests to the webhook for a denied action: %q, want two", asked)
 	}
 	j.fail(true)
 	if code, body := get("bob", "/api/v1/services"); code != http.StatusInternalServerError {
@@ -182,7 +182,7 @@ authorizers:
 	write(t, file, config("NoOpinion", "request.nobody", ""))
 	eventually(t, "a wrong file was not told of", failures)
 	if code, _ := get("alice", "/api/v1/services"); code != http.StatusOK {
-		t.Errorf("after a wrong file: got %d, want what was before", code)
+		t.Errorf("after an invalid file: got %d, want the old configuration", code)
 	}
 	_, metrics := get(s.Token, "/metrics")
 	metrics = anywhere(metrics)

@@ -84,7 +84,7 @@ func TestIdentityLease(t *testing.T) {
 	}
 	alone := runOn(t, nil, "192.0.2.3")
 	if got := alone.identities(); got != nil {
-		t.Errorf("got %v on a store that nobody shares, want none", got)
+		t.Errorf("got %v on a store of its own, want none", got)
 	}
 }
 

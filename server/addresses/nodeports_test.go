@@ -331,7 +331,7 @@ func TestNodePortRepair(t *testing.T) {
 	p.repair()
 	p.wantTaken(30001, 30002)
 	if n := p.logs.FilterMessage("released node ports that nobody had").Len(); n != 1 {
-		t.Errorf("the log speaks of it %d times, want once", n)
+		t.Errorf("the log has %d lines about released ports, want one", n)
 	}
 	p.wantEvents("PortNotAllocated: Port 30001 is not allocated; repairing")
 

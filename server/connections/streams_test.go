@@ -145,7 +145,7 @@ func TestRapidResets(t *testing.T) {
 				f.Answers(1)
 			}
 			if took := time.Since(asked); took > 0 {
-				t.Errorf("somebody known waited for %v", took)
+				t.Errorf("an authenticated client waited for %v", took)
 			}
 		}
 		for range floods {

@@ -227,7 +227,7 @@ func TestLoopWorkers(t *testing.T) {
 			synctest.Wait()
 			c.mu.Lock()
 			if len(c.owed) > 0 {
-				t.Errorf("seed %d: nobody has seen the changes %v", seed, c.owed)
+				t.Errorf("seed %d: no call has begun after the changes %v", seed, c.owed)
 			}
 			if c.most != workers {
 				t.Errorf("seed %d: %d names were in work at once, want %d", seed, c.most, workers)

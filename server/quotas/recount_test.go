@@ -162,7 +162,7 @@ func TestRecountAtTheFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(status(w).Used); late || got != "map[count/configmaps:1 persistentvolumeclaims:1 requests.storage:5]" {
-		t.Errorf("got %s, want what is late, once", got)
+		t.Errorf("got %s, want the late objects counted once", got)
 	}
 }
 

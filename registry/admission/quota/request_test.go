@@ -162,7 +162,7 @@ func TestCheckInTurn(t *testing.T) {
 	q.Status.Used[corev1.ResourcePods] = meta.MustParse("0") // a recount has lowered the usage
 	charges[1].Amounts.TakeFrom(q.Status.Used)
 	if got := q.Status.Used; len(got) != 1 || got[corev1.ResourcePods].Sign() != 0 {
-		t.Errorf("gave back what was not there: %v", got)
+		t.Errorf("refunded more than was used: %v", got)
 	}
 }
 

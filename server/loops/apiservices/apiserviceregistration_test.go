@@ -166,7 +166,7 @@ func TestRegisteredByAnother(t *testing.T) {
 		if _, err := services.Get(t.Context(), never.Name, meta.GetOptions{}); meta.IsNotFound(err) {
 			break
 		} else if err != nil || time.Now().After(end) {
-			t.Fatalf("what no server has: %v", err)
+			t.Fatalf("a version that no server has: %v", err)
 		}
 	}
 	if time.Since(begun) < time.Second {

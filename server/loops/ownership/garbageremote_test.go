@@ -216,7 +216,7 @@ func TestRemoteWatchIsNotTrusted(t *testing.T) {
 		a.unsay(owner)
 		time.Sleep(2 * time.Second)
 		if a.was(dependent) == 0 {
-			t.Error("the watch has shown that the owner is gone, and the dependent is there")
+			t.Error("the owner is gone, and the dependent still exists")
 		}
 	})
 }
@@ -234,7 +234,7 @@ func TestRemoteDependentsUnavailable(t *testing.T) {
 				t.Errorf("a server that is away was asked %d times in ten minutes", got)
 			}
 			if a.was("DELETE "+dependent) > 0 {
-				t.Error("a boat that nobody has seen was deleted")
+				t.Error("a boat was deleted that no list has returned")
 			}
 			a.say("WATCH "+list, "")
 			a.say("GET "+list, listOf(owned))

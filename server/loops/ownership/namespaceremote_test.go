@@ -90,7 +90,7 @@ func TestNamespaceWaitsForOthers(t *testing.T) {
 		others.set()
 		w.Sleep(time.Second)
 		if _, err := namespaces.Get(t.Context(), "n", meta.GetOptions{}); !meta.IsNotFound(err) {
-			t.Errorf("got %v when it is known what others have, want it gone", err)
+			t.Errorf("got %v when the remote resources are known, want not found", err)
 		}
 	})
 }
@@ -160,7 +160,7 @@ func TestStuckNamespacesRest(t *testing.T) {
 		}
 		for _, ns := range list.Items {
 			if ns.Status.Phase == corev1.NamespaceTerminating {
-				t.Errorf("%s is still there when it is known what others have", ns.Name)
+				t.Errorf("%s still exists when the remote resources are known", ns.Name)
 			}
 		}
 	})

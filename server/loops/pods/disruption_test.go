@@ -185,7 +185,7 @@ func TestStaleDisruptionTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := kept.Status.Condition(corev1.DisruptionTarget); c.Status != corev1.ConditionTrue {
-		t.Errorf("what a kubelet has announced is %+v, want it as it was", c)
+		t.Errorf("the condition that a kubelet set is %+v, want it unchanged", c)
 	}
 }
 
