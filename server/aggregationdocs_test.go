@@ -197,7 +197,7 @@ func TestRemoteDiscovery(t *testing.T) {
 	if _, body := p.do("GET", "/apis", ""); !strings.Contains(body, `"name":"boats.example.com"`) {
 		t.Errorf("/apis: %s", body)
 	}
-	s.say("/apis", scriptedAnswer{typ: "application/json", body: `{"kind":"APIGroupList"}`}) // the server reads it again without being told
+	s.say("/apis", scriptedAnswer{typ: "application/json", body: `{"kind":"APIGroupList"}`}) // is read again by itself
 	s.say("/apis/boats.example.com/v1", scriptedAnswer{typ: "application/json", body: `{"resources":[{"name":"boats","namespaced":true,"kind":"Boat","verbs":["get"]},
 		{"name":"boats/sail","namespaced":true,"kind":"Sail","verbs":["update"]}]}`})
 	sees("a server that knows no aggregated discovery is asked for each version", "v3 Stale; v2 Stale; v1 Current boats/sail")

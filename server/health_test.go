@@ -68,7 +68,7 @@ func TestReadHooks(t *testing.T) {
 	store := &failingStore{Store: memory.New(memory.Config{})}
 	cfg := config(t)
 	cfg.Storage.Store = store
-	cfg.Authorization.Modes = []string{access.AlwaysAllow, access.RBAC} // RBAC reads roles, but AlwaysAllow decides without them
+	cfg.Authorization.Modes = []string{access.AlwaysAllow, access.RBAC} // roles are read, but AlwaysAllow decides
 	away := error(&storage.Error{Op: "revision", Kind: storage.Unavailable})
 	store.err.Store(&away)
 	s, url, end := runEarly(t, cfg)

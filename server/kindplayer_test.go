@@ -110,7 +110,7 @@ func (k *player) readAndWriteBack() {
 				k.TB.Errorf("%s: got %d, %v", what, code, err)
 				continue
 			}
-			k.Scheme.Default(decoded.Object) // objects inside of others, such as claim templates, have no kind in protobuf
+			k.Scheme.Default(decoded.Object) // objects inside of others, such as claim templates, have no kind
 			again, err := codec.AppendJSON(nil, decoded.Object)
 			if err != nil || !reflect.DeepEqual(treeOf(k.TB, again), treeOf(k.TB, []byte(plain))) {
 				k.TB.Errorf("%s: got %s, %v\nwant %s", what, again, err, plain)
@@ -165,7 +165,7 @@ func (k *player) table() {
 		typ, fits := at(columns[i], "type"), false
 		switch cell.(type) {
 		case string:
-			fits = typ == "string" || typ == "date" || typ == "boolean" && (cell == "True" || cell == "False") // cron jobs have booleans as text
+			fits = typ == "string" || typ == "date" || typ == "boolean" && (cell == "True" || cell == "False") // as in cron jobs
 		case float64, bool:
 			fits = typ != "date" // Kubernetes also has numbers in columns of strings
 		}

@@ -84,7 +84,7 @@ func TestClientIdentity(t *testing.T) {
 	early := make(chan error, 1)
 	var token string
 	cfg.Authentication.Authenticators = []request.Authenticator{authenticatorFunc(func(r *http.Request) (*request.User, error) {
-		token = r.Header.Get("Authorization") // only requests that no other authenticator knows get here, so never the server's own
+		token = r.Header.Get("Authorization") // asked only if no other authenticator knows the token
 		return nil, nil
 	})}
 	cfg.Setup = func(s *server.Server) error {

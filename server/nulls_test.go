@@ -33,7 +33,7 @@ func TestNulls(t *testing.T) {
 	q.want(201, "POST", at, object("a", `{"text":null,"list":null,"object":null,"map":null,`+kept+`}`), left)
 	apply(201, "b", `{`+kept+`}`, left)
 	q.want(200, "GET", at+"/b", "", left)
-	apply(200, "b", `{`+kept+`}`, map[string]any{"metadata.generation": 2}) // the stored object lacks any, so that the apply adds null and changes it
+	apply(200, "b", `{`+kept+`}`, map[string]any{"metadata.generation": 2}) // the apply adds any, which the object lacks
 	for field, spec := range map[string]string{
 		"spec.text": `{"text":null}`, "spec.list": `{"list":null}`, "spec.object": `{"object":null}`, "spec.object.a": `{"object":{"a":null}}`,
 		"spec.map": `{"map":null}`, "spec.map.k": `{"map":{"k":null}}`, "spec.list[0]": `{"list":[null]}`, "spec.open.known": `{"open":{"known":null}}`,

@@ -77,7 +77,7 @@ func TestSlowHeaders(t *testing.T) {
 			}
 			c.Close()
 		}
-		for _, protocol := range []string{"none", "http/1.1", "h2"} { // nothing is sent after the handshake of this protocol
+		for _, protocol := range []string{"none", "http/1.1", "h2"} { // after this handshake, nothing is sent
 			c := p.secure.Dial("")
 			if protocol != "none" {
 				s := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}})

@@ -36,7 +36,7 @@ func dialFrames(tb testing.TB, address string, window uint32) *connectionstest.F
 // other clients are served.
 func TestStrangersTakeNoPlace(t *testing.T) {
 	const conns, streams = 16, 120
-	const most = 1024 + 256 // refusals that may wait: the number of goroutines from which on refusals are limited, and the seats for them
+	const most = 1024 + 256 // refusals that may wait: before they are limited, and their seats
 	refused := 0
 	for _, tt := range []struct {
 		name   string

@@ -67,7 +67,7 @@ func TestAddressRepair(t *testing.T) {
 	address("10.0.0.51", "", to("fine"))
 	address("10.0.0.52", "", `"resource":"gateways","group":"example.com","name":"g"`)
 	address("10.0.0.54", "", `"resource":"services","name":"fine"`)
-	address("10.0.0.53", `"a":"b"`, `"resource":"gateways","group":"example.com","name":"g"`) // not managed by the server
+	address("10.0.0.53", `"a":"b"`, `"resource":"gateways","group":"example.com","name":"g"`) // not the server's
 
 	young, old := []string{
 		`IPAddress/10.0.0.52 IPAddressNotAllocated IPAddressAllocation: IPAddress 10.0.0.52 appears to have been modified, not referencing a Service &ParentReference{Group:example.com,Resource:gateways,Namespace:,Name:g,}: cleaning up`,

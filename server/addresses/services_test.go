@@ -123,7 +123,7 @@ func TestClusterIPsOfTypes(t *testing.T) {
 		t.Errorf("a dry deletion, and one that begins: got %v, want %v", got, before)
 	}
 	p.do("DELETE", servicesPath+"/made", "")
-	p.do("PATCH", servicesPath+"/finalized/status", `{"metadata":{"finalizers":null}}`) // removing the last finalizer through a door deletes the object, too
+	p.do("PATCH", servicesPath+"/finalized/status", `{"metadata":{"finalizers":null}}`) // deletes it
 	p.wantHeld("deleted", nil)
 	if code, answer := p.do("PUT", servicesPath+"/put", serviceJSON("put", `{}`)); code != http.StatusCreated {
 		t.Fatalf("%d %s", code, answer)

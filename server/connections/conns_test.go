@@ -65,7 +65,7 @@ func (c *peer) watch() { c.t.Helper(); c.ask("/api/v1/pods?watch=1", "") }
 func (c *peer) is(open bool, who string) {
 	c.t.Helper()
 	synctest.Wait()
-	c.SetReadDeadline(time.Now().Add(time.Nanosecond)) // the reads of Peek then fail with the deadline, if the connection is open
+	c.SetReadDeadline(time.Now().Add(time.Nanosecond)) // an open connection then fails with it
 	_, err := c.answers.Peek(1)
 	if got := errors.Is(err, os.ErrDeadlineExceeded); got != open {
 		c.t.Errorf("%s: open is %v, want %v (%v)", who, got, open, err)

@@ -122,7 +122,7 @@ func TestRules(t *testing.T) {
 		{"* * * * Cluster", "UPDATE core/v1/namespaces /a", true},
 		{"* * * * Namespaced", "UPDATE core/v1/namespaces /a", false},
 		{"* * * * Namespaced", "CREATE e.io/v1/namespaces /a", false},
-		{"* * * * Namespaced", "UPDATE e.io/v1/namespaces /a", true}, // a is also the namespace of this request, because the path is /namespaces/a
+		{"* * * * Namespaced", "UPDATE e.io/v1/namespaces /a", true}, // its path is /namespaces/a, so that a is its namespace
 		{"* * * * * a,b", "UPDATE core/v1/nodes /b", true},
 		{"* * * * * a,b", "UPDATE core/v1/nodes /c", false},
 		{"* * * * * a,b", "CREATE core/v1/nodes /", false},

@@ -144,7 +144,7 @@ func TestReinvocation(t *testing.T) {
 	again := doing(func(a *admission.Attributes) { a.Reinvoke() })
 	for _, tt := range []struct {
 		name              string
-		hooks             string // each hook by its letter; with "!": reinvoked if needed; with "+": changes the object each time
+		hooks             string // hooks by letter; "!": reinvoked if needed; "+": changes the object each time
 		before, afterward admission.Mutator
 		want              string
 	}{

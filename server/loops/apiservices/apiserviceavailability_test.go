@@ -31,8 +31,8 @@ type remotes struct {
 	writes atomic.Int32 // number of the controller's writes
 
 	mu     sync.Mutex
-	answer func(ctx context.Context, s *apiregistrationv1.APIService) error // the result of a check; nil stands for success
-	checks []time.Duration                                                  // the times of the checks since the last call of checked
+	answer func(ctx context.Context, s *apiregistrationv1.APIService) error // the result of a check; nil: success
+	checks []time.Duration                                                  // their times since the last call of checked
 	since  time.Time
 	lost   []string
 }
@@ -221,7 +221,7 @@ func TestAvailabilityFollows(t *testing.T) {
 		r.set(func(s *apiregistrationv1.APIService) { s.Spec.Service.Name = "front" })
 		r.available(`False ServiceNotFound: service/front in "n" is not present`)
 		r.set(func(s *apiregistrationv1.APIService) { s.Spec.Service = nil })
-		r.available(`False ServiceNotFound: service/front in "n" is not present`) // another controller writes the status of a local APIService
+		r.available(`False ServiceNotFound: service/front in "n" is not present`) // another controller writes it
 		r.set(func(s *apiregistrationv1.APIService) {
 			s.Spec.Service = &apiregistrationv1.ServiceReference{Namespace: "n", Name: "back"}
 		})
