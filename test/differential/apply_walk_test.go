@@ -28,7 +28,7 @@ type bothTypes struct {
 }
 
 // TestApplyWalk makes up schemas of custom resources and objects, and has both sides check, compare
-// and merge these, and so on. Their schema comes from the same text by the way that it takes in
+// and merge the objects, and so on. Kubernetes' schema is made from the same text, in the way of
 // kube-apiserver.
 func TestApplyWalk(t *testing.T) {
 	for i := range times(applySchemas) {
@@ -133,8 +133,8 @@ func walkBoth(t *testing.T, r *rand.Rand, b, changed bothTypes) {
 	}
 }
 
-// sameError compares what is wrong by both sides. In which order they look at fields, and so which
-// unknown one is found, is chance with Kubernetes.
+// sameError compares the errors of both sides. Kubernetes looks at fields in random order, so
+// chance decides which unknown field it reports.
 func sameError(t *testing.T, what string, of any, theirs, ours error) {
 	t.Helper()
 	if (theirs == nil) != (ours == nil) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBindings binds pods in all states, by both ways. Both sides must say the same, and make the
-// same of the pod.
+// TestBindings binds pods in all states, through pods/binding and through bindings. Both sides must
+// give the same answer and change the pod in the same way.
 func TestBindings(t *testing.T) {
 	s := newStage(t)
 	m := &mutator{rand: random("bindings")}

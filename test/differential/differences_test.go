@@ -15,21 +15,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// decision is a difference that is meant, or that has its time later.
+// decision is an intended difference, or one that is left for later.
 type decision struct {
-	// kinds and what are regular expressions for the kind, and for the line that reports the
-	// difference; both as a whole. The verb that the line begins with ("create: ") is not part of
-	// what.
+	// kinds and what are regular expressions that match the whole kind and the whole line that
+	// reports the difference. The line begins with a verb ("create: "), which what does not match.
 	kinds, what string
-	// when, if set, looks at the trial, too.
+	// when, if set, must also hold for the trial.
 	when   func(tr trial) bool
 	reason string
 
 	seen atomic.Int64
 }
 
-// decisions are all differences that are listed. What no run meets any more is to be taken off:
-// each run logs it.
+// decisions are all listed differences. Each run logs the decisions that it did not need; a
+// decision that no run needs is to be deleted.
 var decisions = []*decision{
 	{
 		kinds: ".*", what: `object differs at metadata\.managedFields.*`, when: ownersOfEmpty,
@@ -279,7 +278,7 @@ var decisions = []*decision{
 			"A merge patch of nulls alone, or of a directive alone, leaves one.",
 	},
 	{
-		kinds: ".*", what: `null for what is empty at .*`, when: func(tr trial) bool { // not of kinds that are stored as JSON
+		kinds: ".*", what: `null for what is empty at .*`, when: func(tr trial) bool { // not for kinds that are stored as JSON
 			return !strings.Contains(tr.url, "/customresourcedefinitions") && !strings.Contains(tr.url, "/apiservices")
 		},
 		reason: "An empty list or map is null when it is read back from the store, and so it is in the answers of a whole kube-apiserver. " +
@@ -293,13 +292,13 @@ var decisions = []*decision{
 	},
 }
 
-// hugeAmount is an amount of which an int64 cannot hold the thousandths.
+// hugeAmount finds an amount whose thousandths an int64 cannot hold.
 var hugeAmount = regexp.MustCompile(`Ei"|[0-9]{17}`)
 
-// outOfRange is what Coracle says about numbers that a field cannot hold.
+// outOfRange is Coracle's message about a number that a field cannot hold.
 var outOfRange = regexp.MustCompile(`json: cannot unmarshal number -?[0-9]+ into |: cannot convert float64 to int(32|64)$`)
 
-// sameFault reports whether two messages about what was applied name the same step and object.
+// sameFault reports whether two messages about an applied object name the same step and object.
 func sameFault(theirs, ours string) bool {
 	for _, before := range []string{"): ", ") to proper version: "} {
 		step, _, ok := strings.Cut(theirs, before)
@@ -311,16 +310,16 @@ func sameFault(theirs, ours string) bool {
 	return theirs == ours
 }
 
-// cutInQuotes is sameButCut for what stands in quotes. Of a uid that is cut, the beginning is left
-// out: whole ones are called UID by then.
+// cutInQuotes is sameButCut for texts in quotes. It removes the beginning of a cut uid, because
+// whole uids are replaced by UID before.
 func cutInQuotes(theirs, ours string) bool {
 	return sameButCut(theirs, cutUID.ReplaceAllString(ours, `..."`), `..."`)
 }
 
 var cutUID = regexp.MustCompile(`[0-9a-f-]{0,35}\.\.\."`)
 
-// sameButCut reports whether two texts are the same but for what the second one shows the beginning
-// of, before each mark.
+// sameButCut reports whether two texts are equal, except that ours has the mark in place of the end
+// of some parts.
 func sameButCut(theirs, ours, mark string) bool {
 	parts := strings.Split(ours, mark)
 	rest, same := strings.CutPrefix(theirs, parts[0])
@@ -335,19 +334,20 @@ func sameButCut(theirs, ours, mark string) bool {
 	return false
 }
 
-// emptyValue is an empty list or map in a network policy.
+// emptyValue finds an empty list or map in a network policy.
 var emptyValue = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)\\?": ?(\[\]|\{\})`)
 
-// emptyAdded is a JSON patch that puts an empty list or map where one may be left out.
+// emptyAdded finds an operation of a JSON patch that adds an empty list or map in an optional
+// field.
 var emptyAdded = regexp.MustCompile(`"path":"[^"]*/(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)","value":(\[\]|\{\})`)
 
-// leavesEmpty is a map of nulls, a map of one directive, or a list of one element with a directive,
-// in a merge patch of a network policy.
+// leavesEmpty finds a map of nulls, a map of one directive, or a list of one element with a
+// directive in a merge patch of a network policy.
 var leavesEmpty = regexp.MustCompile(`"(ingress|egress|from|to|ports|except|matchLabels|matchExpressions|values)":` +
 	`(\{("[^"]*":null,?)+\}|\{"\$[^"]*":[^{}\[\],]*\}|\[\{"\$[^{}\[\]]*\}\])`)
 
-// ownersOfEmpty reports whether the fields that are owned on one side only are such that what was
-// sent has an empty list or map in them.
+// ownersOfEmpty reports whether each field that is owned on one side only has an empty list or map
+// in the request.
 func ownersOfEmpty(tr trial) bool {
 	theirs, ours := ownedPaths(tr.theirs.Body), ownedPaths(tr.ours.Body)
 	var differ []string
@@ -376,15 +376,15 @@ func ownersOfEmpty(tr trial) bool {
 			}
 			at = inner[name]
 		}
-		if sent != nil { // else it is a list of operations, or no JSON
+		if sent != nil { // otherwise the body is a list of operations, or no JSON
 			text = string(encode(at))
 		}
 		return !strings.Contains(text, "[]") && !strings.Contains(text, "{}")
 	})
 }
 
-// ownedPaths are the fields in an object's managedFields, with who owns them: as far as they are
-// reached by names alone.
+// ownedPaths are the fields in an object's managedFields with their owners. A path ends at the
+// first list, because it has only names of fields.
 func ownedPaths(obj map[string]any) map[string]bool {
 	paths := map[string]bool{}
 	meta, _ := obj["metadata"].(map[string]any)
@@ -415,7 +415,8 @@ var notServed = regexp.MustCompile(`"(nodeAllocatableResourceMappings|bools|ints
 
 var notServedPath = regexp.MustCompile(`/(nodeAllocatableResourceMappings|bools|ints|strings|versions)\b`)
 
-// inAnyOrder are causes as they are, whatever the order of the volumes that they are about.
+// inAnyOrder returns causes without the indexes of volumes, sorted, so that the order of volumes
+// does not matter.
 func inAnyOrder(causes []string) []string {
 	list := make([]string, len(causes))
 	for i, c := range causes {
@@ -427,8 +428,7 @@ func inAnyOrder(causes []string) []string {
 
 var volumeIndex = regexp.MustCompile(`\.volumes\[[0-9]+\]`)
 
-// portTaken reports whether a service got as far as the allocation of its node ports, and no
-// further.
+// portTaken reports whether the allocation of node ports refused a service.
 func portTaken(a answer) bool {
 	return strings.HasSuffix(fmt.Sprint(a.Body["message"]), "provided port is already allocated") ||
 		slices.ContainsFunc(a.causes(), func(c string) bool { return strings.HasSuffix(c, ": provided port is already allocated") })
@@ -449,8 +449,8 @@ func matches(pattern, s string) bool {
 	return regexp.MustCompile("^(?:" + pattern + ")$").MatchString(s)
 }
 
-// logUnseen names the decisions that a whole run did not need. It may be chance: run with other
-// seeds before taking one off.
+// logUnseen logs the decisions that a whole run did not need. This can be chance: run with other
+// seeds before you delete one.
 func logUnseen(t *testing.T) {
 	for _, d := range decisions {
 		if d.seen.Load() == 0 {
@@ -459,9 +459,9 @@ func logUnseen(t *testing.T) {
 	}
 }
 
-// withNetHunks shows, of the lines that tell in messages how two objects differ, how often each is
-// added or removed on the whole: that does not depend on which way from one to the other is shown.
-// Unless the lines are all there, they are left out.
+// withNetHunks replaces the diff in a cause by how often each line is added, less how often it is
+// removed. That is equal for every diff of the same two objects. If whole is false, some lines are
+// cut, and it drops the diff.
 func withNetHunks(causes []string, whole bool) []string {
 	var list []string
 	for _, c := range causes {
@@ -475,7 +475,7 @@ func withNetHunks(causes []string, whole bool) []string {
 			continue
 		}
 		net := map[string]int{}
-		for _, line := range strings.Split(hunks, "\n")[1:] { // behind the head of the first
+		for _, line := range strings.Split(hunks, "\n")[1:] { // after the head of the first hunk
 			if rest, ok := strings.CutPrefix(line, "+"); ok {
 				net[emptyAsNone.Replace(rest)]++
 			} else if rest, ok := strings.CutPrefix(line, "-"); ok {
@@ -493,10 +493,10 @@ func withNetHunks(causes []string, whole bool) []string {
 	return list
 }
 
-// emptyAsNone shows an empty list or map of such a line like one that is not there.
+// emptyAsNone replaces an empty list or map in such a line by null.
 var emptyAsNone = strings.NewReplacer(`": {}`, `": null`, `": []`, `": null`)
 
-// sameBeginnings reports whether causes are the same ones but that some of ours are cut.
+// sameBeginnings reports whether causes are equal, except that some of ours are cut.
 func sameBeginnings(theirs, ours []string) bool {
 	return slices.EqualFunc(theirs, ours, func(all, shown string) bool {
 		beginning, cut := strings.CutSuffix(shown, "...")
