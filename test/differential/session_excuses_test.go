@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// sessionExcuse is a difference between the servers' answers in a session that is meant.
+// sessionExcuse is an intended difference between the answers of the servers in a session.
 type sessionExcuse struct {
-	// what is a regular expression for the place in the answer, as a whole.
+	// what is a regular expression that matches the whole path in the answer.
 	what   string
 	when   func(st step, their, our reply, theirs, ours any) bool
 	reason string
-	// ends: the servers do not have the same any more, so that the session cannot go on.
+	// ends is set if the servers differ afterwards, so that the session cannot go on.
 	ends bool
 	seen int
 }
@@ -94,7 +94,7 @@ var sessionExcuses = []*sessionExcuse{
 			return their.Code == 201 && st.Query["dryRun"] == "All" && ours == nil && textAt(st.Body, "metadata.resourceVersion") != ""
 		},
 		reason: "The answer to a dry write that would create shows the resourceVersion that was sent there.",
-		ends:   true, // it has been counted as one
+		ends:   true, // references to resourceVersions count it
 	},
 	{
 		what: "items.*|metadata.*",
@@ -211,13 +211,13 @@ var sessionExcuses = []*sessionExcuse{
 	},
 }
 
-// unreadable finds the value of metadata in a message that says why it cannot be read.
+// unreadable finds the value of metadata in a message about metadata that cannot be decoded.
 var unreadable = regexp.MustCompile(`(metadata: Invalid value: ).*(: json: cannot unmarshal )`)
 
-// embeddedType is a cause that is about the type of an embedded resource.
+// embeddedType finds a cause about the apiVersion or kind of an embedded resource.
 var embeddedType = regexp.MustCompile(`^spec\..*\.(apiVersion|kind): `)
 
-// withoutVersions is what an answer says but for resourceVersions.
+// withoutVersions is the body of an answer without resourceVersions.
 func withoutVersions(r reply) []byte {
 	v := tree(r.Body)
 	var walk func(v any)
@@ -238,13 +238,14 @@ func withoutVersions(r reply) []byte {
 	return encode(v)
 }
 
-// ofNothing reports whether an object, or the only row of a table, is of no name and no uid.
+// ofNothing reports whether an object, or the object in the only row of a table, has no name and no
+// uid.
 func ofNothing(body any) bool {
 	obj, _ := body.(map[string]any)
 	if rows, _ := obj["rows"].([]any); len(rows) == 1 {
 		obj, _ = rows[0].(map[string]any)["object"].(map[string]any)
 	}
-	meta, _ := obj["metadata"].(map[string]any) // custom resources have none then
+	meta, _ := obj["metadata"].(map[string]any) // a custom resource then has no metadata
 	return meta["name"] == nil && meta["uid"] == nil && obj["kind"] != "Status"
 }
 
@@ -259,7 +260,7 @@ func sessionExcused(st step, what string, their, our reply, theirs, ours any) *s
 	return nil
 }
 
-// causes are those of a Status, in order.
+// causes are the causes of a Status, in order.
 func (r reply) causes() []string {
 	body, _ := r.Body.(map[string]any)
 	return answer{Body: body}.causes()
