@@ -19,13 +19,13 @@
 //     up, or without some of the fields that defaults set, as JSON and protobuf. Both sides read
 //     the bytes; what they show in each served version is compared.
 //   - TestWrites: random mutations of valid examples, one to three at once, as dry runs of a create
-//     and of an update through each door (the resource, status and others). Compared are code,
+//     and of an update through each door (the resource, status and others). It compares code,
 //     reason, message, causes in order, warnings, and the object of an accepted write. Then tables
 //     of mutated stored objects: columns without descriptions, and cells. Both sides have the
 //     default admission plugins without those that need objects of their own.
 //   - TestVerdicts: the same mutations as dry runs by users with several roles, in namespaces that
 //     quotas, limit ranges, labels of pod security, dead webhooks and policies guard. Both sides
-//     have all default plugins. Compared is whether a request is refused, and with which code. The
+//     have all default plugins. It compares whether a request is refused, and with which code. The
 //     test fails if a plugin never acts. TestPluginTable: the list of the plugins.
 //   - TestPatches: JSON, merge and strategic merge patches and applications to stored objects
 //     through each door: patches that turn an object into a random mutation of it, spoiled patches,
@@ -34,8 +34,8 @@
 //     themselves, over made-up documents with all directives.
 //   - TestStoredObjects: the same bytes lie in the stores of a whole kube-apiserver, in a process
 //     of its own, and of Coracle: objects of every kind in every version that Kubernetes decodes,
-//     JSON and protobuf, with any subset of their defaults left out. Reads in each served
-//     version, lists, selectors, watches, tables, and writes through each door.
+//     JSON and protobuf, with any subset of their defaults left out. It compares reads in each
+//     served version, lists, selectors, watches, tables, and writes through each door.
 //   - TestSessions: the same sessions of 50 to 200 requests go to a whole kube-apiserver and to
 //     Coracle, on stores of their own: writes that are kept, through each door and in each form of
 //     patch, deletions with all options, lists in pages and at revisions, watches, deletions of
@@ -54,11 +54,11 @@
 //     Endpoints. TestTopologyHints: the zones in the hints of random slices, on random nodes.
 //   - TestSigners: which random certificate requests both approvers approve, the messages with
 //     which both refuse requests, and the certificates that both issue.
-//   - TestEvictions, TestBindings: actions on pods with budgets in all sorts of states. Compared
-//     are the answers, and the pods and budgets afterwards.
+//   - TestEvictions, TestBindings: actions on pods with budgets in all sorts of states. They
+//     compare the answers, and the pods and budgets afterwards.
 //   - TestWebhooks: random configurations of webhooks, which run on the loopback and do all sorts
-//     of things, and random writes. The calls in their order, the reviews, errors, objects,
-//     warnings and audit annotations.
+//     of things, and random writes. It compares the calls in their order, the reviews, errors,
+//     objects, warnings and audit annotations.
 //   - TestReviews: random reviews, right and wrong ones, with one authorizer that repeats each
 //     question in its reason. TestImpersonation: as whom random users with random headers are
 //     served, and by which right, with one authorizer.
@@ -73,11 +73,11 @@
 //     the built-in kinds.
 //   - TestManagers: kube-apiserver's field manager and Coracle keep managedFields of the same
 //     objects through the same made-up writes: creates, puts with any managedFields, applications,
-//     subresources, versions and schemas that change. Compared are object, entries and errors after
+//     subresources, versions and schemas that change. It compares object, entries and errors after
 //     every step. TestScaleOwners: entries taken to scales and back. TestResetFields: the fields
 //     that nobody can own, by kind and door.
 //   - TestTokens: made-up tokens of service accounts, signed by known and unknown keys, whole and
-//     cut up, and bound to made-up objects. Compared are users, audiences and the messages of
+//     cut up, and bound to made-up objects. It compares users, audiences and the messages of
 //     refusals.
 //   - TestNodeAuthorizer, TestNodeRestriction: what kubelets may do with random pods, volumes,
 //     attachments and slices, and what they may write. TestClaimStatusRights: which rights a write
@@ -120,7 +120,7 @@
 //     both sides write and read values. TestKMSValues, TestKMSOverSocket: each side reads values
 //     that the other has encrypted with a KMS plugin, and judges garbled values.
 //   - TestAggregatorProxy: made-up requests to a server behind both pass kube-aggregator's proxy,
-//     inside of kube-apiserver's filters, and Coracle. Compared are the requests that the server
+//     inside of kube-apiserver's filters, and Coracle. It compares the requests that the server
 //     gets, and its made-up answers as clients get them.
 //   - TestExternalSigner: Kubernetes' mock of an external signer of tokens, with right and wrong
 //     answers.

@@ -301,7 +301,7 @@ var documentDecisions = []*documentDecision{
 	documented(`^/info/version: `, "The copy was made by a build without a version."),
 	documented(`^/io\.k8s\.(api\.networking\.v1\.IngressRule/properties/http|apiextensions-apiserver\.pkg\.apis\.apiextensions\.v1\.JSONSchemaProps`+
 		`/properties/(additionalItems|additionalProperties|example|externalDocs|items|not))/(\$ref: missing|allOf: extra): `,
-		"Where Kubernetes has no description, Coracle has one, and nothing can stand beside a reference."),
+		"Coracle has a description where Kubernetes has none, and nothing can stand beside a reference."),
 	documented(`(\bv[0-9]+(alpha|beta)[0-9]+|apis/(internal\.apiserver|storagemigration)|meta\.v1\.GroupResource)\b.*: missing: `,
 		"The copy was made with all APIs on; these are off by default."),
 	documented(`^/paths//api/v1/namespaces/\{namespace\}/pods/\{name\}/(attach|exec|log|portforward): missing: |/\{name\}/proxy(/\{path\})?: missing: `,

@@ -466,4 +466,3 @@ func TestQuotaConfiguration(t *testing.T) {
 	}
 	t.Logf("%d accepted", accepted)
 }
-
