@@ -10,7 +10,7 @@ var races = map[string]string{
 	`^pkg/cache: .*\b(be cancelled|context is cancelled)$`: "they want a cache to notice that it is not to wait before it has synced, which it may have until it looks",
 }
 
-// apart are the tests that are not run, as patterns for go test -skip, with the reason.
+// apart are the tests that do not run, as patterns for go test -skip, with the reason.
 var apart = map[string]string{
 	"^TestLazyRestMapperProvider$/^aggregatedDiscovery=false$": "it fetches the programs of Kubernetes 1.28 from the Internet, and tests these",
 	"^TestApiMachinery$/^aggregatedDiscovery=false$":           "the same",
