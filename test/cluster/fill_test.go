@@ -18,7 +18,7 @@ const examples = "../../server/testdata/kinds/*.yaml"
 
 // notFilled are the examples that a kube-apiserver refuses, or that would stop its controllers.
 var notFilled = map[string]string{
-	"apiservices.apiregistration.k8s.io.yaml": "nobody serves that version, and so nothing could be deleted with its namespace",
+	"apiservices.apiregistration.k8s.io.yaml": "no server serves that version, so no namespace could be deleted",
 }
 
 // fill creates an object of every kind that the server has, and the objects on which the

@@ -86,13 +86,13 @@ const own = `/leases/apiserver-|/namespaces/default/endpoints/kubernetes$|/endpo
 // whenTaken are the differences that are allowed between kube-apiserver's answers and then
 // Coracle's on the same etcd.
 var whenTaken = []excuse{
-	{own, ``, "each server writes its own life there"},
+	{own, ``, "each server records there that it runs"},
 }
 
 // whenGiven are the differences that are allowed between Coracle's answers and then
 // kube-apiserver's on the same etcd.
 var whenGiven = []excuse{
-	{own, ``, "each server writes its own life there"},
+	{own, ``, "each server records there that it runs"},
 }
 
 // revisions returns the revision of each collection, from which watches go on.

@@ -100,7 +100,7 @@ func theirAdmission(t *testing.T, choose func(plugins.Entry) bool, world []runti
 	known.Start(ctx.Done())
 	for kind, synced := range known.WaitForCacheSync(ctx.Done()) {
 		if !synced {
-			t.Fatalf("Kubernetes' plugins do not know %s", kind)
+			t.Fatalf("Kubernetes' informer of %s has not synced", kind)
 		}
 	}
 	return chain

@@ -74,7 +74,7 @@ func testAvailability(t *testing.T, byEndpoints bool) {
 	t.Logf("reasons: %v", reasons)
 	for _, reason := range []string{"ServiceNotFound", "ServicePortError", "EndpointsNotFound", "MissingEndpoints", "FailedDiscoveryCheck", "Passed"} {
 		if reasons[reason] == 0 && count >= 1 {
-			t.Errorf("none has the reason %s: what is tried is too little", reason)
+			t.Errorf("none has the reason %s: the test tries too little", reason)
 		}
 	}
 }
@@ -413,7 +413,7 @@ func whatIsFound(t *testing.T, scenes []backing, get func(name string) *apiregis
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("nothing is said of %s", s.service.Name)
+				t.Fatalf("%s has no condition", s.service.Name)
 			}
 			time.Sleep(5 * time.Millisecond)
 		}

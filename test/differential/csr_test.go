@@ -380,7 +380,7 @@ func compareAnswers(t *testing.T, names []string, theirs, ours *signingSide) {
 		"DNS subjectAltNames", "Email", "IP subject", "URI", "common name", "invalid usage", "missing required"} {
 		found := slices.ContainsFunc(names, func(name string) bool { return strings.Contains(answerTo(a[name]), want) })
 		if !found && count >= 1 {
-			t.Errorf("no request has the verdict %q: what is tried is too little", want)
+			t.Errorf("no request has the verdict %q: the test tries too little", want)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestDisruptionStatus(t *testing.T) {
 	t.Logf("reasons: %v", reasons)
 	for _, reason := range []string{"SufficientPods", "InsufficientPods", "SyncFailed"} {
 		if reasons[reason] == 0 && count >= 1 {
-			t.Errorf("no budget has the reason %s: what is tried is too little", reason)
+			t.Errorf("no budget has the reason %s: the test tries too little", reason)
 		}
 	}
 }

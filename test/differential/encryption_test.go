@@ -263,6 +263,6 @@ func TestKMSOverSocket(t *testing.T) {
 	read("with another key", second, true)
 	put(second, "later")
 	if code, body := do("GET", path+"/later", ""); code != http.StatusOK || !strings.Contains(body, "dGhlaXJz") {
-		t.Errorf("we read with a key that we have not heard of %d %s", code, body)
+		t.Errorf("we read with an unknown key: %d %s", code, body)
 	}
 }

@@ -58,7 +58,7 @@ func TestEvictions(t *testing.T) {
 	t.Logf("answers: %v", codes)
 	for _, code := range []int{201, 400, 403, 409, 422, 429, 500} {
 		if codes[code] == 0 && count >= 1 {
-			t.Errorf("no answer was %d: what is tried is too little", code)
+			t.Errorf("no answer was %d: the test tries too little", code)
 		}
 	}
 }

@@ -293,7 +293,7 @@ func TestCommandLines(t *testing.T) {
 		}
 		wrong[reason]++
 	}
-	t.Logf("%d command lines; meant to differ: %v", tried, wrong)
+	t.Logf("%d command lines; intended differences: %v", tried, wrong)
 }
 
 // TestFlags compares every flag that kube-apiserver declares, also hidden ones, with Coracle's:

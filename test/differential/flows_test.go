@@ -274,7 +274,7 @@ func TestFlowsBeside(t *testing.T) {
 					break
 				}
 				if time.Now().After(end) {
-					t.Fatalf("there are %d objects, and the status of %d schemas is told: want 19 and 11", len(before), told)
+					t.Fatalf("there are %d objects, and %d schemas with a status: want 19 and 11", len(before), told)
 				}
 			}
 			start[1](t, etcd)

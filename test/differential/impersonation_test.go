@@ -139,7 +139,7 @@ func TestImpersonation(t *testing.T) {
 	for _, want := range []string{"200", "400", "403", "200:impersonate:user-info", "200:impersonate:serviceaccount", "200:impersonate:arbitrary-node",
 		"200:impersonate:associated-node", "200:legacy"} {
 		if answers[want] == 0 && count >= 1 {
-			t.Errorf("no answer was %s: what is tried is too little", want)
+			t.Errorf("no answer was %s: the test tries too little", want)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestReviews(t *testing.T) {
 	t.Logf("answers: %v", codes)
 	for _, code := range []int{201, 400, 422} {
 		if codes[code] == 0 && count >= 1 {
-			t.Errorf("no answer was %d: what is tried is too little", code)
+			t.Errorf("no answer was %d: the test tries too little", code)
 		}
 	}
 }

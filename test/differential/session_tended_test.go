@@ -231,7 +231,7 @@ func (s *party) await(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("the namespace does not go: %s", data)
+			t.Fatalf("the namespace is still terminating: %s", data)
 		}
 	}
 }

@@ -316,7 +316,7 @@ func (s *party) clean(t *testing.T) {
 				break
 			}
 			if time.Now().After(end) {
-				t.Fatalf("%s do not go: %s", k.resource, encode(items))
+				t.Fatalf("%s are not deleted: %s", k.resource, encode(items))
 			}
 			for _, item := range items {
 				path := k.collection(textAt(item, "metadata.namespace")) + "/" + textAt(item, "metadata.name")

@@ -189,7 +189,7 @@ func (c *court) store(t *testing.T, row Row, example, more map[string]any) map[s
 	t.Helper()
 	a := ask(c.theirs, http.MethodPost, row.collection()+"?dryRun=All", encode(example))
 	if !a.accepted() {
-		t.Fatalf("Kubernetes does not accept the example %q any more:\n%s", nameOf(example), indent(a.Body))
+		t.Fatalf("Kubernetes refuses the example %q:\n%s", nameOf(example), indent(a.Body))
 	}
 	obj := a.Body
 	if status := example["status"]; status != nil {

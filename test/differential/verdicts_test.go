@@ -64,7 +64,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	for _, name := range pluginNames(busy) {
 		if c.acted[name] == 0 {
-			t.Errorf("no request has had %s do anything", name)
+			t.Errorf("no request made %s act", name)
 		}
 	}
 	t.Logf("%d requests, %d of them refused by Kubernetes", c.asked, c.refused)

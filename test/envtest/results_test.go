@@ -162,7 +162,7 @@ func (r results) judge(t *testing.T, complete bool) {
 		}
 		for name := range p.passed {
 			if what := waiting[path+": "+name]; what != "" {
-				t.Errorf("%s: %s passes: it waits for %s no more", path, name, what)
+				t.Errorf("%s: %s passes, so it does not wait for %s: remove it from the list", path, name, what)
 			}
 		}
 		if p.ended && len(p.failed) == 0 {

@@ -281,7 +281,7 @@ func manageLanterns(t *testing.T, config *rest.Config, types *runtime.Scheme, ns
 		}
 		_, err := c.CoreV1().ConfigMaps(ns).Get(ctx, "l0", metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) {
-			return fmt.Errorf("the light of a lantern that is gone: %v", err)
+			return fmt.Errorf("the config map of a deleted lantern: %v", err)
 		}
 		return nil
 	})

@@ -101,7 +101,7 @@ func TestEnvtest(t *testing.T) {
 	lantern.SetNamespace("default")
 	lantern.SetName("one")
 	if err := c.Create(t.Context(), lantern); err != nil {
-		t.Errorf("an instance of what was installed: %v", err)
+		t.Errorf("an instance of the installed definition: %v", err)
 	}
 	// Other users have the rights of their roles.
 	user, err := env.AddUser(envtest.User{Name: "kim", Groups: []string{"crew"}}, nil)
@@ -270,7 +270,7 @@ func BenchmarkEnvtest(b *testing.B) {
 		for _, address := range []string{env.ControlPlane.APIServer.SecureServing.HostPort(), env.ControlPlane.Etcd.URL.Host} {
 			if conn, err := net.Dial("tcp", address); err == nil {
 				conn.Close()
-				b.Errorf("somebody still listens at %s", address)
+				b.Errorf("a process still listens at %s", address)
 			}
 		}
 	}

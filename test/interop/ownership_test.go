@@ -54,7 +54,7 @@ func TestOperatorApplies(t *testing.T) {
 	given := desired(1, map[string]string{"b": "2"}) // removes the annotation a
 	given.Spec.Replicas = nil
 	if err := c.Apply(ctx, given); err != nil {
-		t.Fatalf("Apply of what nobody else has: %v", err)
+		t.Fatalf("Apply of the other fields: %v", err)
 	}
 	var got appsv1.Deployment
 	if err := c.Get(ctx, key, &got); err != nil || *got.Spec.Replicas != 5 || got.Annotations["a"] != "" || got.Annotations["b"] != "2" {

@@ -165,12 +165,12 @@ func TestPairRevokes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := g.reads(t.Context(), t, pair[0], metav1.GetOptions{}); !r.is(err) {
-				t.Errorf("%s: where it is said, the guest gets %v", r.name, err)
+				t.Errorf("%s: at the server that made the change: got %v, want a refusal", r.name, err)
 			}
 			if round%2 == 0 {
 				seen(t, there)
 				if err := g.reads(t.Context(), t, pair[1], metav1.GetOptions{}); !r.is(err) {
-					t.Errorf("%s: at a server that has seen it, the guest gets %v", r.name, err)
+					t.Errorf("%s: at the server that has seen the change: got %v, want a refusal", r.name, err)
 				}
 				continue
 			}
@@ -220,10 +220,10 @@ func TestPairRevokesBehindBack(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
 			if err := guests[i].reads(ctx, t, cut, metav1.GetOptions{}); err == nil {
-				t.Errorf("%s: a server that hears nothing of its store answers a read as if it did", r.name)
+				t.Errorf("%s: a server that is cut off from its store answers a consistent read", r.name)
 			}
 			if err := guests[i].reads(t.Context(), t, cut, metav1.GetOptions{ResourceVersion: "0"}); err != nil {
-				t.Errorf("%s: of what the server knows, the guest gets %v", r.name, err)
+				t.Errorf("%s: a read from the cache: got %v", r.name, err)
 			}
 		})
 	}
@@ -235,7 +235,7 @@ func TestPairRevokesBehindBack(t *testing.T) {
 	})
 	for i, r := range revocations {
 		if err := guests[i].reads(t.Context(), t, cut, metav1.GetOptions{ResourceVersion: "0"}); !r.is(err) {
-			t.Errorf("%s: at a server that hears again, the guest gets %v", r.name, err)
+			t.Errorf("%s: at the server that is connected again: got %v, want a refusal", r.name, err)
 		}
 	}
 }

@@ -78,22 +78,22 @@ func testRotation(t *testing.T, use func(config *rest.Config, file string)) {
 		return !apierrors.IsUnauthorized(err)
 	}
 	if !known() {
-		t.Fatal("is not known by the first token")
+		t.Fatal("the client is not authenticated by the first token")
 	}
 	rotate("second")
 	if !known() {
-		t.Error("is not known by the first token while both hold")
+		t.Error("the client is not authenticated by the first token while both are valid")
 	}
 	if err := admin.CoreV1().Secrets(ns).Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if known() {
-		t.Error("is known by a token that has ended")
+		t.Error("the client is authenticated by a token that has ended")
 	}
 	// client-go asks a program again at once, and reads a file again within a minute.
 	eventually(t, 70*time.Second, func() error {
 		if !known() {
-			return errors.New("is not known by the second token")
+			return errors.New("the client is not authenticated by the second token")
 		}
 		return nil
 	})

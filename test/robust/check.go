@@ -119,7 +119,7 @@ func (c *checker) op(op *Op) {
 	known := c.hist.known(op.Call)
 	switch {
 	case op.Result == refused:
-		c.reportOp("answers", op, op.Key, known, "an answer that nothing here can get")
+		c.reportOp("answers", op, op.Key, known, "an answer that is not possible here")
 	case op.Result == expired && (c.rec.Lasting || op.Match != "Exact" && op.Limit == 0):
 		c.reportOp("answers", op, op.Key, known, "history is gone that has to be there")
 	}

@@ -94,7 +94,7 @@ func (c *definitionChecker) answer(op *DefinitionOp) {
 	switch {
 	case c.gone(op.Call, op.Of): // the definition may be deleted
 	case op.odd(), op.Result == invalid, op.Result == conflict, op.Result == exists && op.Instance != "":
-		c.report("answers", "an answer that nothing here can get: %v", op)
+		c.report("answers", "an answer that is not possible here: %v", op)
 	case op.Result == notFound && op.Instance != "" && op.Verb == create:
 		c.report("served", "an established definition is not served: %v", op)
 	}

@@ -29,7 +29,7 @@ func (r *Round) check(outages []Outage) (found []Violation) {
 		switch {
 		case op.odd() && op.Code != http.StatusTooManyRequests, op.Other && op.Result == acked, op.Result == conflict && !op.Other,
 			op.Result == exists, op.Result == invalid:
-			report("answers", "an answer that nothing here can get: %v", op)
+			report("answers", "an answer that is not possible here: %v", op)
 		case op.DryRun || op.Other:
 		case op.Result == acked:
 			answered[op.Pod], asked[op.Pod] = true, true

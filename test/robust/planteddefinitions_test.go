@@ -51,7 +51,7 @@ var plantedDefinitions = []fault[*DefinitionRecord]{
 	{"definition that is not established", "established", func(rec *DefinitionRecord, at func() bool) {
 		rec.left(at, anyDefinition, func(v *DefinitionView, plural string) { v.Definitions[plural].Established = false })
 	}},
-	{"definition that does not go", "established", func(rec *DefinitionRecord, at func() bool) {
+	{"definition that stays being deleted", "established", func(rec *DefinitionRecord, at func() bool) {
 		rec.left(at, anyDefinition, func(v *DefinitionView, plural string) { v.Definitions[plural].Deleting = true })
 	}},
 	{"definition that is not served", "established", func(rec *DefinitionRecord, at func() bool) {

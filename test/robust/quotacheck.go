@@ -163,7 +163,7 @@ func (c *quotaChecker) answers() {
 				c.report("refusals", "%s\n\t%v", why, op)
 			}
 		case op.odd() || op.Result == invalid && !op.shrinks():
-			c.report("answers", "an answer that nothing here can get\n\t%v", op)
+			c.report("answers", "an answer that is not possible here\n\t%v", op)
 		case op.Result == acked && op.Verb == remove && !gone[op.UID]:
 			c.report("answers", "a deletion that did not happen\n\t%v", op)
 		case op.Got != nil && op.Verb != get:

@@ -154,7 +154,7 @@ func (c *serviceChecker) answers() {
 	}
 	for _, op := range c.rec.Ops {
 		if op.odd() {
-			c.report("answers", "an answer that nothing here can get\n\t%v", op)
+			c.report("answers", "an answer that is not possible here\n\t%v", op)
 		}
 		s := op.Got
 		if s == nil {
@@ -218,21 +218,21 @@ func (c *serviceChecker) ledger(when string, l *Ledger) {
 		})
 		for _, ip := range s.IPs {
 			if l.Addresses[ip] != s.Key {
-				c.report("missing", "%s the address %s is written down for %q\n\t%v", when, ip, l.Addresses[ip], s)
+				c.report("missing", "%s the address %s is allocated to %q\n\t%v", when, ip, l.Addresses[ip], s)
 			}
 		}
 		for _, port := range s.Ports {
 			if !slices.Contains(l.Ports, port) {
-				c.report("missing", "%s the port %d is not written down\n\t%v", when, port, s)
+				c.report("missing", "%s the port %d is not allocated\n\t%v", when, port, s)
 			}
 		}
 		if told := last[s.Key]; told == nil || told.UID != s.UID || !sameHold(told, s) {
-			c.report("keeping", "%s a service is not what it was\n\t%v\n\t%v", when, told, s)
+			c.report("keeping", "%s a service differs from the watch\n\t%v\n\t%v", when, told, s)
 		}
 		delete(last, s.Key)
 	}
 	for _, s := range last {
-		c.report("keeping", "%s a service is gone\n\t%v", when, s)
+		c.report("keeping", "%s a service of the watch is missing\n\t%v", when, s)
 	}
 }
 
@@ -304,16 +304,16 @@ func (c *serviceChecker) alarms() {
 func (c *serviceChecker) repaired() {
 	addresses, ports := c.rec.End.leaks()
 	for ip, key := range addresses {
-		c.report("leaks", "%s is still taken for %s", ip, key)
+		c.report("leaks", "%s is still allocated to %s", ip, key)
 	}
 	if len(ports) > 0 {
-		c.report("leaks", "ports are still taken: %v", ports)
+		c.report("leaks", "ports are still allocated: %v", ports)
 	}
 	before, _ := c.rec.Settled.leaks()
 	for ip, key := range before {
 		said := func(n Notice) bool { return n.About == ip }
 		if addresses[ip] == "" && !slices.ContainsFunc(c.rec.Notices, said) {
-			c.report("notices", "nothing was said of %s, which was taken for %s and given back", ip, key)
+			c.report("notices", "no Event reports that %s was released, which was allocated to %s", ip, key)
 		}
 	}
 }
