@@ -128,8 +128,8 @@ func (g *policyPlay) validatingPolicy(i int) (*theirv1.ValidatingAdmissionPolicy
 	return p, bindings
 }
 
-// mutatingPolicy makes a policy. Its rules name no other version than requests do, because
-// Kubernetes cannot convert the object back and refuses the request.
+// mutatingPolicy makes a policy. Its rules name no other version than requests do: with another
+// one, Kubernetes could not convert the object back and would refuse the request.
 func (g *policyPlay) mutatingPolicy(i int) (*theirv1.MutatingAdmissionPolicy, []*theirv1.MutatingAdmissionPolicyBinding) {
 	s := g.policySpec(false)
 	p := &theirv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", i)}}

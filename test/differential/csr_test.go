@@ -222,8 +222,8 @@ func signingKeys(t *testing.T) []crypto.Signer {
 	return []crypto.Signer{a, a, a, b, c, d}
 }
 
-// next makes a request with its user and what is decided about it by hand. Nothing is decided by
-// hand about requests that the approver may approve.
+// next makes up a request, its user, and the condition that an administrator adds to it. An
+// administrator adds none to requests that the approver may approve.
 func (m *requestMaker) next(name string) (r *certificatesv1.CertificateSigningRequest, user string, decision certificatesv1.RequestConditionType) {
 	user = oneOf(m.rnd, append([]string{""}, signingUsers...)...)
 	r = m.request(name, oneOf(m.rnd, certificatesv1.KubeAPIServerClientSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName,

@@ -32,7 +32,7 @@ type decision struct {
 var decisions = []*decision{
 	{
 		kinds: ".*", what: `object differs at metadata\.managedFields.*`, when: ownersOfEmpty,
-		reason: "An empty list in an atomic part is not encoded, so it has no owner. Kubernetes compares Go values and gives it one.",
+		reason: "To Coracle an empty list inside an atomic part equals an absent one, as neither is encoded. Kubernetes compares Go values, which differ, and changes the owner of the part.",
 	},
 	{
 		kinds: ".*", what: `[\s\S]*`, when: func(tr trial) bool { return tr.theirs.Code == panicked && tr.ours.Code < 500 },
@@ -81,7 +81,7 @@ var decisions = []*decision{
 			return tr.form() == strategicForm && strings.Contains(string(encode(tr.body)), `:[]`) &&
 				slices.ContainsFunc(tr.ours.causes(), func(c string) bool { return strings.HasSuffix(c, ": unrecognized type: uint8") })
 		},
-		reason: "In a strategic merge patch only, Kubernetes accepts an empty list as empty bytes. Coracle refuses it like any other list.",
+		reason: "In a strategic merge patch only, Kubernetes accepts an empty list in place of bytes. Coracle refuses it like any other list.",
 	},
 	{
 		kinds: ".*", what: `object differs at .*`, when: func(tr trial) bool {

@@ -29,8 +29,8 @@
 //     test fails if a plugin never acts. TestPluginTable: the list of the plugins.
 //   - TestPatches: JSON, merge and strategic merge patches and applications to stored objects
 //     through each door: patches that turn an object into a random mutation of it, spoiled patches,
-//     such as with nulls, and bodies that are no patch, with all sorts of options and media types.
-//     TestPatchLimits: patches of the largest allowed size. TestMergers: the three merges by
+//     for example with nulls, and bodies that are no patch, with all sorts of options and media
+//     types. TestPatchLimits: patches of the largest allowed size. TestMergers: the three merges by
 //     themselves, over made-up documents with all directives.
 //   - TestStoredObjects: the same bytes lie in the stores of a whole kube-apiserver, in a process
 //     of its own, and of Coracle: objects of every kind in every version that Kubernetes decodes,

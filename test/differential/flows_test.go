@@ -116,8 +116,8 @@ func (k *keptStore[P]) List(labels.Selector) ([]P, error) {
 	return slices.Collect(maps.Values(k.all)), nil
 }
 
-// keep has kube-apiserver's code ensure the bootstrap objects in the store. ops is that code for
-// the resource.
+// keep has kube-apiserver's code ensure the bootstrap objects in the store. ops are that code's
+// functions for the resource; the store replaces their client and lister.
 func keep[P interface {
 	comparable
 	metav1.Object

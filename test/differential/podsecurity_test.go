@@ -91,7 +91,7 @@ type podSecurityGame struct {
 	ours       *podguard.Plugin
 	lookUp     *admission.Namespaces
 	theirs     theiradmission.ValidationInterface
-	counting   *delegate.Admission // the plugin behind theirs, whose metrics can be read
+	counting   *delegate.Admission // Kubernetes' plugin once more, with metrics that the test can read
 }
 
 func newPodSecurityGame(t *testing.T, rnd *rand.Rand) *podSecurityGame {

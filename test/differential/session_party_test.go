@@ -184,7 +184,7 @@ func settledHeaders(h http.Header) map[string][]string {
 	out := map[string][]string{}
 	for name, values := range h {
 		switch name {
-		case "Date", "Content-Length": // one is of the clock; the body is compared anyway
+		case "Date", "Content-Length": // Date is of the clock, and bodies are compared anyway
 			continue
 		case "Audit-Id":
 			values = []string{"SOME"}

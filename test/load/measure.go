@@ -30,7 +30,8 @@ func (r *result) perOp() time.Duration {
 // rate returns the operations per second.
 func (r *result) rate() float64 { return float64(r.ops) / r.wall.Seconds() }
 
-// percentile returns a latency. The first call sorts the latencies.
+// percentile returns the latency that a share p of all latencies does not exceed. The first call
+// sorts the latencies.
 func (r *result) percentile(p float64) time.Duration {
 	if len(r.latency) == 0 {
 		return 0
