@@ -145,7 +145,7 @@ func (a *act) sameAnswer() string {
 	return strings.Join(out, "\n")
 }
 
-// state is an object as it is now, nil if it is gone, without what differs by clock or server.
+// state reads an object, nil if it is gone, and removes its versions and times.
 func (s *stage) state(h http.Handler, row Row, name string) map[string]any {
 	a := ask(h, http.MethodGet, row.url(name, ""), nil)
 	if a.Code == http.StatusNotFound {

@@ -65,7 +65,7 @@ type policyPlay struct {
 	policies, requests, refused, warned, annotated, changed int
 }
 
-// policyVerdict is what becomes of a request.
+// policyVerdict is the outcome of a request.
 type policyVerdict struct {
 	refused     string // as clients see it; "": it is accepted
 	object      string // JSON

@@ -229,8 +229,8 @@ type told struct {
 	Trailer http.Header
 }
 
-// proxied is a request through one aggregator: what the server behind was asked, nil if it was not,
-// and what the client was told.
+// proxied is a request through one aggregator: the request that the server behind got, nil if it
+// got none, and the answer that the client got.
 type proxied struct {
 	Asked *asked
 	Told  *told
@@ -473,8 +473,8 @@ func echo(w http.ResponseWriter, protocol string) {
 }
 
 // TestAggregatorProxy sends made-up requests through kube-aggregator and through Coracle to one
-// server behind both, which answers in made-up ways. It compares what that server is asked and what
-// clients are told.
+// server behind both, which answers in made-up ways. It compares the requests that the server gets
+// and the answers that clients get.
 func TestAggregatorProxy(t *testing.T) {
 	b := newBehind(t)
 	ours, theirs := ourAggregator(t, b), theirAggregator(t, b)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// answer is what a server says to a request.
+// answer is the answer of a server to a request.
 type answer struct {
 	Code     int
 	Warnings []string
@@ -142,7 +142,7 @@ func indent(v any) string {
 	return b.String()
 }
 
-// tree returns a value as JSON has it, sharing nothing with v.
+// tree converts a value to a JSON tree, which shares nothing with v.
 func tree(v any) any {
 	var out any
 	if err := decode(encode(v), &out); err != nil {

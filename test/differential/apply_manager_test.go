@@ -39,8 +39,8 @@ type managerStep struct {
 	Manager string
 	Force   bool
 	Number  int
-	Object  map[string]any // of the version: what is put, or the configuration
-	Managed []any          // entries that the client sends with what it puts; live's if Asis
+	Object  map[string]any // in the version: the object of a put, or the apply configuration
+	Managed []any          // the managedFields that the client sends with a put; if Asis is set, those of the live object
 	Asis    bool
 }
 
@@ -237,7 +237,7 @@ var managerDifferences = map[string]func(theirs, ours outcome) bool{
 	},
 }
 
-// outcome is what a step ends with.
+// outcome is the result of a step.
 type outcome struct {
 	object map[string]any // in v1
 	theirs []metav1.ManagedFieldsEntry

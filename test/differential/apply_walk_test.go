@@ -46,7 +46,8 @@ func TestApplyWalk(t *testing.T) {
 	}
 }
 
-// judgeTree compares what both sides say of one tree, and reports whether it is right by both.
+// judgeTree has both sides validate one tree, compares the errors, and reports whether the tree is
+// valid.
 func judgeTree(t *testing.T, r *rand.Rand, b bothTypes, tree any) (*typed.TypedValue, bool) {
 	t.Helper()
 	ok := false

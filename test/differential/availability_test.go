@@ -202,7 +202,7 @@ func sliceBefore(m *mutator, namespace, name string, port int32) *discoveryv1.En
 type backends struct {
 	names     []string
 	ports     map[string]int32
-	ca, other []byte // of the authority that has signed their certificates, and of another one
+	ca, other []byte // certificates of the authority that signed theirs, and of another authority
 }
 
 func newBackends(t *testing.T) *backends {
@@ -308,7 +308,7 @@ func authority(t *testing.T) ([]byte, func(until time.Time, names ...string) tls
 	}
 }
 
-// theirAvailability is what Kubernetes' controller finds.
+// theirAvailability returns the conditions that Kubernetes' controller reports.
 func theirAvailability(t *testing.T, scenes []backing, byEndpoints bool) []found {
 	var objects, apiServices []runtime.Object
 	for _, s := range scenes {
@@ -350,7 +350,7 @@ func theirAvailability(t *testing.T, scenes []backing, byEndpoints bool) []found
 	})
 }
 
-// ourAvailability is what Coracle finds.
+// ourAvailability returns the conditions that Coracle reports.
 func ourAvailability(t *testing.T, scenes []backing, byEndpoints bool) []found {
 	store := memory.New(memory.Config{})
 	put := func(key string, obj runtime.Object) {

@@ -23,7 +23,8 @@ func TestCodec(t *testing.T) {
 	})
 }
 
-// judgeTheirObjects has Coracle read and write fuzzed objects: what it writes must be what it read.
+// judgeTheirObjects has Coracle read and write fuzzed objects. It must write the bytes that it
+// read.
 func judgeTheirObjects(t *testing.T, k bothKind) {
 	f := k.fuzzer("codec")
 	for i := range times(codecCount) {

@@ -235,7 +235,7 @@ func (d *doors) door(name string) *registry.Subresource {
 	return &d.ours.Subresources[i]
 }
 
-// ourObject is an object as our side has it.
+// ourObject converts an object to ours.
 func ourObject(t *testing.T, obj jsonObject) *scheme.Unstructured {
 	t.Helper()
 	content := runtime.DeepCopyJSON(obj)

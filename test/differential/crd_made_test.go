@@ -272,7 +272,7 @@ func partsOf(s jsonObject) []jsonObject {
 
 var intOrString = []any{jsonObject{"type": "integer"}, jsonObject{"type": "string"}}
 
-// schemaChanges are fields of schemas, and what they may be set to.
+// schemaChanges are fields of schemas, with values that changeSchema may set.
 var schemaChanges = []struct {
 	field  string
 	values []any

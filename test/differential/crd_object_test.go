@@ -171,7 +171,7 @@ func (b *bench) ourErrors(obj, old jsonObject) []string {
 	return out
 }
 
-// tally counts what was compared.
+// tally counts the comparisons.
 type tally struct{ objects, refused, unread, updates, ratcheted, applied, stored int }
 
 // compare has both sides judge objects, each as a new object and as an update of the one before.
@@ -209,7 +209,8 @@ func (b *bench) compare(t *testing.T, rnd *rand.Rand, what string, n int, seen *
 	}
 }
 
-// sameRead has both sides read an object, and returns what it becomes, nil if it cannot be read.
+// sameRead has both sides read an object, and returns the object that they read, nil if they cannot
+// read it.
 func (b *bench) sameRead(t *testing.T, what string, schema, obj jsonObject) jsonObject {
 	t.Helper()
 	theirs, theirErr := b.theirsOf(obj)

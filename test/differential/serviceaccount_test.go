@@ -292,7 +292,8 @@ func (w *accountWorld) projection() (p corev1.VolumeProjection) {
 	return p
 }
 
-// compare has both plugins mutate and validate a random write. It returns what they say.
+// compare has both plugins mutate and validate a random write. It returns the text of their
+// refusal, "" if there is none.
 func (w *accountWorld) compare() string {
 	w.t.Helper()
 	pod, namespace := w.pod(), oneOf(w.rnd, "a", "b")

@@ -22,8 +22,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// party is one of the two servers of a session, as a client sees it, and what the client has
-// learned from the server's answers since the session began.
+// party is one of the two servers of a session, as a client sees it, with the values that the
+// client has learned from answers since the session began.
 type party struct {
 	url, token string
 	client     *http.Client

@@ -37,8 +37,8 @@ type storedDefinitions struct {
 }
 
 // TestStoredDefinitions has both sides read definitions as kube-apiserver stores them, in v1beta1,
-// and compares what they show in v1: published definitions, made-up ones and fuzzed ones, whole and
-// without some of the fields that have defaults, as JSON and as protobuf.
+// and compares the definitions in v1: published definitions, made-up ones and fuzzed ones, whole
+// and without some of the fields that have defaults, as JSON and as protobuf.
 func TestStoredDefinitions(t *testing.T) {
 	their := runtime.NewScheme()
 	install.Install(their)

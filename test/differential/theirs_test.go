@@ -35,7 +35,7 @@ import (
 )
 
 // newTheirs returns Kubernetes' side: its request handlers over its registries over a shelf,
-// without the server around them. Its admission plugins are those that Coracle has as well, and
+// without the server around them. It has the admission plugins that judgedTogether chooses, and
 // everybody may do everything.
 func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
 	t.Helper()

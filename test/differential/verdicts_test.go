@@ -364,7 +364,7 @@ func (v *verdicts) compare(t *testing.T, row Row, method, url string, body map[s
 	}
 }
 
-// verdict sends a dry run. It returns the answer and what the plugins did.
+// verdict sends a dry run. It returns the answer, and the deeds of Kubernetes' plugins.
 func verdict(h http.Handler, method, url string, body map[string]any, user string) (answer, *deeds) {
 	did := &deeds{}
 	r := httptest.NewRequest(method, url+"?dryRun=All", bytes.NewReader(encode(body)))

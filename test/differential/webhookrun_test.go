@@ -220,7 +220,7 @@ func (r *hookRun) ours(t *testing.T) (told hookTold) {
 	return told
 }
 
-// hookText is an object in a version, as JSON has it.
+// hookText is the JSON of an object in a version.
 func hookText(t *testing.T, typ kind.Kind, obj meta.Typed, version string) string {
 	t.Helper()
 	return string(encode(tree(must1(typ.Convert(t.Context(), obj, version)))))

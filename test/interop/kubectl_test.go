@@ -58,7 +58,7 @@ func TestReadme(t *testing.T) {
 // serve begins the line of a session that has the flags of its server.
 const serve = "#! coracle serve "
 
-// step is a command of a session with what comes before and after it.
+// step is a command of a session, with the remarks before it and its output.
 type step struct {
 	remarks string // lines before the command
 	command string // without "$ "

@@ -74,7 +74,7 @@ func (c *client) merge(key string) {
 		body: c.run.subject.with(tree{"metadata": m}, tree{"v": op.V})})
 }
 
-// patch is a JSON patch that tests what the client knows.
+// patch sends a JSON patch that first tests the known value.
 func (c *client) patch(key string) {
 	op := &Op{Verb: jsonPatch, Key: key, V: c.value()}
 	if base := c.known[key]; base != nil {
