@@ -1,4 +1,4 @@
-package holdings
+package holdings_test
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/holdings"
 	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
@@ -47,7 +48,7 @@ func (h harbor) Resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIRe
 // TestRemote finds objects of a server behind this one by their keys and kinds.
 func TestRemote(t *testing.T) {
 	behind := harbor{make(chan struct{})}
-	h := New(Needs{Table: generic.NewTable("/registry/"), ServersBehind: behind})
+	h := holdings.New(holdings.Needs{Table: generic.NewTable("/registry/"), ServersBehind: behind})
 	boats, docks := harborVersion.WithResource("boats"), harborVersion.WithResource("docks")
 	for key, want := range map[string]ownership.ObjectRef{
 		"//harbor.example.com/boats/ns/a": {Resource: boats, Kind: "Boat", Namespace: "ns", Name: "a", Remote: true},
