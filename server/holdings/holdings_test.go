@@ -8,6 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/holdings"
+	"github.com/coracle-project/coracle/server/loops/ownergraph"
 	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
@@ -65,14 +66,14 @@ func TestRemote(t *testing.T) {
 		}
 	}
 	dock, ok := h.Mapping(harborVersion.String(), "Dock")
-	if want := (ownership.Mapping{Resource: docks, Prefix: "//harbor.example.com/docks/"}); !ok || dock != want {
+	if want := (ownergraph.Mapping{Resource: docks, Prefix: "//harbor.example.com/docks/"}); !ok || dock != want {
 		t.Errorf("Mapping(Dock): got %+v, %v, want %+v", dock, ok, want)
 	}
 	if got, ok := h.Mapping("quays.example.com/v1", "Quay"); ok {
 		t.Errorf("Mapping(Quay): got %+v, want none", got)
 	}
 	mappings, unknown := h.RemoteResources()
-	if want := (ownership.Mapping{Resource: boats, Prefix: "//harbor.example.com/boats/", Namespaced: true}); len(mappings) != 1 || mappings[0] != want || len(unknown) != 1 {
+	if want := (ownergraph.Mapping{Resource: boats, Prefix: "//harbor.example.com/boats/", Namespaced: true}); len(mappings) != 1 || mappings[0] != want || len(unknown) != 1 {
 		t.Errorf("RemoteResources: got %+v and %v, want boats alone, because docks cannot be watched, and one unknown version", mappings, unknown)
 	}
 	if _, elsewhere := h.Changed(); elsewhere != (<-chan struct{})(behind.changed) {
