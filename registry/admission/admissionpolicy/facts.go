@@ -24,16 +24,15 @@ type facts struct {
 }
 
 func newFacts(ctx context.Context, w *World, a *admission.Attributes) *facts {
-	f := &facts{World: w, a: a, rights: admission.NewRights(ctx, w.Authorizer, a.User)}
-	f.request = a.Reviewed(a.Kind, a.Resource)
-	f.request.Namespace = matching.NamespaceOf(a)
-	return f
+	return &facts{
+		World: w, a: a, rights: admission.NewRights(ctx, w.Authorizer, a.User), request: a.Reviewed(a.Kind, a.Resource),
+	}
 }
 
 // within returns the namespace of the object, nil if the object is in none. A Namespace is an
 // object that is in none.
 func (f *facts) within(ctx context.Context) (*corev1.Namespace, error) {
-	name := matching.NamespaceOf(f.a)
+	name := f.a.ReviewedNamespace()
 	if f.known || name == "" || f.a.Kind == (meta.GroupVersionKind{Version: "v1", Kind: "Namespace"}) {
 		return f.namespace, nil
 	}

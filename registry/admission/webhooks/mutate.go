@@ -185,7 +185,7 @@ func (m *mutation) call(ctx context.Context, h place, t matching.Target) (change
 		m.annotate(m.a.Annotate, mutationAnnotation+m.key(h), &mutationNote{h.configuration, h.name, changed})
 	}()
 	if m.options == nil {
-		if m.options, err = encodeOptions(m.a.Options); err != nil {
+		if m.options, err = encodeOptions(m.a); err != nil {
 			return false, false, meta.NewInternalError(err)
 		}
 	}

@@ -112,6 +112,7 @@ func TestConditions(t *testing.T) {
 		want       string
 	}{
 		{"true", []string{"a: object.data.x == '1'", "b: request.userInfo.username == 'alice' && request.kind.kind == 'ConfigMap'"}, nil, true, ""},
+		{"true of the options", []string{"a: request.options.kind == 'CreateOptions' && request.namespace == 'team'"}, nil, true, ""},
 		{"false", []string{"a: object.data.x == '2'"}, nil, false, ""},
 		{"false beside an error", []string{"a: object.data.y == '2'", "b: oldObject != null"}, nil, false, ""},
 		{"an error", []string{"a: object.data.y == '2'"}, nil, false, broken + "expression 'object.data.y == '2'' resulted in error: no such key: y"},
@@ -126,7 +127,9 @@ func TestConditions(t *testing.T) {
 			k.both("h", options...)
 			for name, run := range k.runs() {
 				k.judged = nil
-				err := run(t.Context(), k.write(admission.Create, configMap("x", "1"), nil))
+				a := k.write(admission.Create, configMap("x", "1"), nil)
+				a.Options = &meta.CreateOptions{}
+				err := run(t.Context(), a)
 				if (err != nil) != (tt.want != "") || err != nil && err.Error() != tt.want {
 					t.Errorf("%s: got %v, want %s", name, err, tt.want)
 				}
