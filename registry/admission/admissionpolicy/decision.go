@@ -20,7 +20,7 @@ import (
 
 // validation is a compiled validating policy.
 type validation struct {
-	conditions *policies.Conditions // nil: none
+	conditions *policies.Conditions
 	checks     []v1.Validation
 	keys       []v1.AuditAnnotation
 	// The expressions of checks, their messageExpressions, and the expressions of keys.
@@ -40,7 +40,7 @@ func compileValidation(spec *v1.ValidatingAdmissionPolicySpec) *validation {
 	}
 	v := &validation{
 		checks: spec.Validations, keys: spec.AuditAnnotations,
-		conditions: compileConditions(scope, spec.MatchConditions, uses, ignores(spec.FailurePolicy)),
+		conditions: scope.Conditions(spec.MatchConditions, uses, ignores(spec.FailurePolicy)),
 	}
 	expressions := make([]*policies.Expression, len(v.checks))
 	messages := make([]*policies.Expression, len(v.checks))
@@ -61,20 +61,6 @@ func compileValidation(spec *v1.ValidatingAdmissionPolicySpec) *validation {
 	}
 	v.expressions, v.messages, v.values = scope.Set(expressions...), scope.Set(messages...), scope.Set(values...)
 	return v
-}
-
-// compileConditions compiles the match conditions of a policy, nil if there are none.
-func compileConditions(
-	scope *policies.Scope, list []v1.MatchCondition, uses policies.Uses, ignore bool,
-) *policies.Conditions {
-	if len(list) == 0 {
-		return nil
-	}
-	conditions := make([]policies.Condition, len(list))
-	for i := range list {
-		conditions[i] = policies.Condition{Name: list[i].Name, Expression: list[i].Expression}
-	}
-	return scope.Conditions(conditions, uses, ignore)
 }
 
 // judgement is what a policy says about a request with one object of params.

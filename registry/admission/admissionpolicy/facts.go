@@ -83,13 +83,10 @@ func (f *facts) inputs(v *view, params meta.Typed, namespace *corev1.Namespace) 
 	}
 }
 
-// conditions evaluates the match conditions of a policy; nil conditions match.
+// conditions evaluates the match conditions of a policy.
 func (f *facts) conditions(
 	ctx context.Context, policy string, c *policies.Conditions, v *view, in policies.Inputs,
 ) policies.Match {
-	if c == nil {
-		return policies.Match{Matched: true}
-	}
 	in.Request = v.forConditions
 	began := time.Now()
 	m := c.Match(ctx, &in)

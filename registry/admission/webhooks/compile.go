@@ -176,7 +176,8 @@ func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 		}
 		if len(s.conditions) > 0 {
 			h.conditions = sync.OnceValue(func() *policies.Conditions {
-				return compileConditions(s.conditions, h.failsOpen)
+				uses := policies.Uses{Authorizer: true}
+				return policies.New(context.Background()).Conditions(s.conditions, uses, h.failsOpen)
 			})
 		}
 		var release func()
@@ -185,16 +186,6 @@ func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 		made.hooks = append(made.hooks, h)
 	}
 	return made
-}
-
-// compileConditions compiles match conditions. The validation of configurations has bounded their
-// size.
-func compileConditions(list []v1.MatchCondition, failsOpen bool) *policies.Conditions {
-	conditions := make([]policies.Condition, len(list))
-	for i := range list {
-		conditions[i] = policies.Condition{Name: list[i].Name, Expression: list[i].Expression}
-	}
-	return policies.New(context.Background()).Conditions(conditions, policies.Uses{Authorizer: true}, failsOpen)
 }
 
 // webhookOf returns the address and the CA of a webhook in the form that callout takes.
