@@ -20,7 +20,7 @@ type facts struct {
 	rights    *admission.Rights
 	request   *policies.Request // with kind and resource as the client sent them
 	namespace *corev1.Namespace
-	known     bool // namespace has been read
+	hasRead   bool // namespace has been read
 }
 
 func newFacts(ctx context.Context, w *World, a *admission.Attributes) *facts {
@@ -33,14 +33,14 @@ func newFacts(ctx context.Context, w *World, a *admission.Attributes) *facts {
 // object that is in none.
 func (f *facts) within(ctx context.Context) (*corev1.Namespace, error) {
 	name := f.a.ReviewedNamespace()
-	if f.known || name == "" || f.a.Kind == (meta.GroupVersionKind{Version: "v1", Kind: "Namespace"}) {
+	if f.hasRead || name == "" || f.a.Kind == (meta.GroupVersionKind{Version: "v1", Kind: "Namespace"}) {
 		return f.namespace, nil
 	}
 	found, err := f.Namespace(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	f.namespace, f.known = found, true
+	f.namespace, f.hasRead = found, true
 	return found, nil
 }
 

@@ -106,8 +106,8 @@ func (c *caller) wants(
 	}
 	conditions, began := h.conditions(), time.Now()
 	m := conditions.Match(ctx, c.inputs(ctx, a, v))
-	if judged := c.means.Observer.Judged; judged != nil {
-		judged(Judgement{
+	if evaluated := c.means.Observer.Evaluated; evaluated != nil {
+		evaluated(Evaluation{
 			Webhook: h.name, Validates: c.validates, Operation: a.Operation, Took: time.Since(began),
 			Failures: m.Failures, Excluded: !m.Matched && m.Err == nil,
 		})

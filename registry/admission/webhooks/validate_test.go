@@ -126,7 +126,7 @@ func TestConditions(t *testing.T) {
 			}
 			k.both("h", options...)
 			for name, run := range k.runs() {
-				k.judged = nil
+				k.evaluated = nil
 				a := k.write(admission.Create, configMap("x", "1"), nil)
 				a.Options = &meta.CreateOptions{}
 				err := run(t.Context(), a)
@@ -136,8 +136,8 @@ func TestConditions(t *testing.T) {
 				if called := k.called() == "h"; called != tt.called {
 					t.Errorf("%s: called: %t", name, called)
 				}
-				if len(k.judged) != 1 || k.judged[0].Excluded != (!tt.called && tt.want == "") || k.judged[0].Validates != (name == "validating") {
-					t.Errorf("%s: judged %+v", name, k.judged)
+				if len(k.evaluated) != 1 || k.evaluated[0].Excluded != (!tt.called && tt.want == "") || k.evaluated[0].Validates != (name == "validating") {
+					t.Errorf("%s: evaluated %+v", name, k.evaluated)
 				}
 			}
 		})
