@@ -90,18 +90,18 @@ func NewRights(ctx context.Context, asks request.Authorizer, user *request.User)
 
 // Authorize implements cel.Authorizer.
 func (r *Rights) Authorize(access cel.Access) (allowed bool, reason string, err error) {
-	known, ok := r.answers[access]
+	found, ok := r.answers[access]
 	if !ok {
-		known = r.ask(access)
+		found = r.ask(access)
 		if r.answers == nil {
 			r.answers = map[cel.Access]answer{}
 		}
-		r.answers[access] = known
+		r.answers[access] = found
 	}
-	return known.allowed, known.reason, known.err
+	return found.allowed, found.reason, found.err
 }
 
-func (r *Rights) ask(access cel.Access) (known answer) {
+func (r *Rights) ask(access cel.Access) answer {
 	about := request.Attributes{User: r.user, Verb: access.Verb, Path: access.Path}
 	if access.Resource != "" {
 		about = request.Attributes{

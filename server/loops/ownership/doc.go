@@ -27,5 +27,5 @@
 // this one (server/aggregator).
 //
 // Read: namespace.go, waiting.go, namespaceremote.go; garbage.go, garbageitem.go, ownergraph.go,
-// garbageknown.go, garbageremote.go.
+// garbageplain.go, garbageremote.go.
 package ownership

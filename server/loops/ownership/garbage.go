@@ -165,17 +165,17 @@ func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Durati
 	if !p.graph.has(n) {
 		return 0, nil
 	}
-	place, ok := p.Resources.ObjectAt(n.key)
+	at, ok := p.Resources.ObjectAt(n.key)
 	if !ok {
 		p.graph.park(n)
 		return 0, nil
 	}
-	item := &garbageItem{garbagePass: p, node: n, place: place, objects: p.objects(place.Resource, place.Namespace)}
+	item := &garbageItem{garbagePass: p, node: n, at: at, objects: p.objects(at.Resource, at.Namespace)}
 	if done, err := item.settlePlain(ctx); done {
 		return 0, ignoreAbsent(err)
 	}
-	item.live, err = item.objects.Get(ctx, place.Name, meta.GetOptions{})
-	if place.Remote && p.graph.found(n, item.live, err) {
+	item.live, err = item.objects.Get(ctx, at.Name, meta.GetOptions{})
+	if at.Remote && p.graph.found(n, item.live, err) {
 		again = remoteOwnerPause
 	}
 	if isAbsent(err) {

@@ -14,7 +14,7 @@ import (
 
 // This file is the graph of owners and dependents: how it takes in changes, and what it answers to
 // the workers. follow (garbage.go) gives it the objects of the store, and remotes
-// (garbageremote.go) those of other servers. garbageknown.go has the method for the fast path.
+// (garbageremote.go) those of other servers. garbageplain.go has the method for the fast path.
 
 // ownerGraph holds the references among objects, and queues the objects that are worth a look. It
 // decides nothing: a worker reads an object before it writes it, or names the revision that the

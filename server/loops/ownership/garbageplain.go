@@ -76,9 +76,9 @@ func (i *garbageItem) settlePlain(ctx context.Context) (done bool, err error) {
 	version := strconv.FormatUint(k.rev, 10)
 	if released {
 		forget := []byte(`{"metadata":{"ownerReferences":null,"resourceVersion":"` + version + `"}}`)
-		_, err = i.objects.Patch(ctx, i.place.Name, client.MergePatch, forget, meta.PatchOptions{})
+		_, err = i.objects.Patch(ctx, i.at.Name, client.MergePatch, forget, meta.PatchOptions{})
 	} else {
-		err = i.objects.Delete(ctx, i.place.Name, meta.DeleteOptions{
+		err = i.objects.Delete(ctx, i.at.Name, meta.DeleteOptions{
 			PropagationPolicy: &policy, Preconditions: &meta.Preconditions{ResourceVersion: &version},
 		})
 	}
@@ -112,11 +112,11 @@ func (p *garbagePass) stillWaits(ctx context.Context, o waitingOwner) bool {
 	if now.Sub(last) < lookLasts {
 		return true
 	}
-	place, ok := p.Resources.ObjectAt(o.key)
+	at, ok := p.Resources.ObjectAt(o.key)
 	if !ok {
 		return false
 	}
-	live, err := p.objects(place.Resource, place.Namespace).Get(ctx, place.Name, meta.GetOptions{})
+	live, err := p.objects(at.Resource, at.Namespace).Get(ctx, at.Name, meta.GetOptions{})
 	if err != nil || p.graph.identity(string(live.UID)) != o.uid || isWaiting(live) != o.waits {
 		return false
 	}
