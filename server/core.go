@@ -74,7 +74,7 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 		{Name: "policy", Priority: 17100, Resources: policy.Resources()},
 		{Name: "rbac.authorization.k8s.io", Priority: 17000, Resources: rbac.Resources(roles)},
 		{Name: "storage.k8s.io", Priority: 16800, Resources: storage.Resources()},
-		{Name: "admissionregistration.k8s.io", Priority: 16700, Resources: admissionregistration.Resources()},
+		{Name: "admissionregistration.k8s.io", Priority: 16700, Resources: admissionregistration.Resources(a.Admission.Manifests)},
 		{Name: "apiextensions.k8s.io", Priority: 16700, Resources: extensions.Resources()},
 		{Name: "scheduling.k8s.io", Priority: 16600, Resources: scheduling.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},

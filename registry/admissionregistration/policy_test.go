@@ -200,7 +200,7 @@ a[2]: Duplicate value: "Audit"`},
 
 func TestPolicyCells(t *testing.T) {
 	now := time.Time{}
-	validations := checktest.Resource(t, Resources(), "ValidatingAdmissionPolicy")
+	validations := checktest.Resource(t, Resources(false), "ValidatingAdmissionPolicy")
 	checktest.WantCells(t, validations, validatingPolicy(t, `,"validations":[{},{}]`), now, "x", int64(2), "<unset>", "<unknown>")
 	checktest.WantCells(t, validations, validatingPolicy(t, `,"paramKind":{"apiVersion":"a/v1","kind":"K"}`), now, "x", int64(0), "a/v1/K", "<unknown>")
 	mutations := checktest.Resource(t, Resources(), "MutatingAdmissionPolicy")

@@ -15,7 +15,7 @@ import (
 // TestDeclarations: all kinds are cluster-scoped, have a generation, and refuse updates without a
 // resourceVersion.
 func TestDeclarations(t *testing.T) {
-	for _, r := range Resources() {
+	for _, r := range Resources(false) {
 		s := &r.Strategy
 		if r.Namespaced || len(r.Generation) != 1 || s.AllowCreateOnUpdate || s.AllowUnconditionalUpdate || s.Metadata != registry.MetaRepeat {
 			t.Errorf("%s: got %+v", r.Kind, r)

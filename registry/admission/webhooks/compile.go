@@ -14,7 +14,19 @@ import (
 
 // Hooks are the webhooks of all configurations of one kind, in the order in which mutating ones
 // run. They never change.
-type Hooks struct{ index *matching.Index[place] }
+type Hooks struct {
+	list  []*hook
+	index *matching.Index[place]
+}
+
+// newHooks returns Hooks of a list, which it keeps.
+func newHooks(list []*hook) *Hooks {
+	places := make([]place, len(list))
+	for i, h := range list {
+		places[i] = place{h, i}
+	}
+	return &Hooks{list, matching.NewIndex(places, func(p place) *matching.Matcher { return p.matcher })}
+}
 
 // place is a hook at its place among all hooks.
 type place struct {
@@ -54,6 +66,7 @@ type spec struct {
 // changed. One Compiler serves one kind of configurations.
 type Compiler struct {
 	clients *callout.Pool
+	prefix  string // of the ids of hooks
 
 	mu    sync.Mutex
 	known map[any]*compiled // by the pointer to the configuration
@@ -69,6 +82,12 @@ type compiled struct {
 // pool after the last write.
 func NewCompiler(clients *callout.Pool) *Compiler {
 	return &Compiler{clients: clients, known: map[any]*compiled{}}
+}
+
+// NewFileCompiler returns a Compiler for configurations in files. Its hooks differ from those of
+// the API's configurations with the same names.
+func NewFileCompiler(clients *callout.Pool) *Compiler {
+	return &Compiler{clients: clients, prefix: "manifest/", known: map[any]*compiled{}}
 }
 
 // PoolConfig is the configuration of the Pool for the clients of hooks.
@@ -127,16 +146,14 @@ func compile[T comparable](c *Compiler, all []T, specs func(T) (name string, lis
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := make(map[any]*compiled, len(all))
-	var places []place
+	var list []*hook
 	for _, cfg := range all {
 		made := c.known[cfg]
 		if made == nil {
 			made = c.compile(specs(cfg))
 		}
 		now[cfg] = made
-		for _, h := range made.hooks {
-			places = append(places, place{h, len(places)})
-		}
+		list = append(list, made.hooks...)
 	}
 	for cfg, made := range c.known {
 		if now[cfg] == nil {
@@ -146,7 +163,7 @@ func compile[T comparable](c *Compiler, all []T, specs func(T) (name string, lis
 		}
 	}
 	c.known = now
-	return &Hooks{matching.NewIndex(places, func(p place) *matching.Matcher { return p.matcher })}
+	return newHooks(list)
 }
 
 // compile compiles the webhooks of one configuration. Names of webhooks may repeat in
@@ -158,7 +175,7 @@ func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 		s := &specs[i]
 		h := &hook{
 			name: s.name, configuration: configuration,
-			id:      fmt.Sprintf("%s/%s/%d", configuration, s.name, seen[s.name]),
+			id:      fmt.Sprintf("%s%s/%s/%d", c.prefix, configuration, s.name, seen[s.name]),
 			matcher: matching.Compile(s.criteria), failsOpen: s.failure != nil && *s.failure == v1.Ignore,
 			sideEffects: s.sideEffects, review: reviewVersion(s.reviews),
 			again: s.reinvocation != nil && *s.reinvocation == v1.IfNeededReinvocationPolicy,

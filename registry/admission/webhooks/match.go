@@ -68,6 +68,7 @@ func (v *view) append(obj meta.Typed) ([]byte, error) {
 // caller has what both plugins share.
 type caller struct {
 	source    Source
+	files     *files // nil: there are none
 	means     *Means
 	validates bool
 }
@@ -78,12 +79,23 @@ func (*caller) Handles(admission.Operation) bool { return true }
 // hooksFor returns the hooks of today's configurations. It returns nil if there are none, and for
 // writes that no hook sees.
 func (c *caller) hooksFor(ctx context.Context, a *admission.Attributes) (*Hooks, error) {
-	if matching.ExemptFromWebhooks(a) {
+	var hooks *Hooks
+	switch exempt := matching.ExemptFromWebhooks(a); {
+	case exempt && c.files == nil:
 		return nil, nil
+	case exempt:
+		hooks = c.files.now()
+	default:
+		var err error
+		if hooks, err = c.source(ctx); err != nil {
+			return nil, err
+		}
+		if c.files != nil {
+			hooks = c.files.before(hooks)
+		}
 	}
-	hooks, err := c.source(ctx)
-	if err != nil || hooks.index.Len() == 0 {
-		return nil, err
+	if hooks.index.Len() == 0 {
+		return nil, nil
 	}
 	return hooks, nil
 }

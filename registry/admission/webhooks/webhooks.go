@@ -20,12 +20,13 @@
 //
 // A Compiler turns configurations into Hooks, which never change. registry.Derived keeps the Hooks
 // of today's configurations, so that a configuration holds from the answer to its write. The
-// plugins get them from a Source. All functions may be called concurrently.
+// plugins get them from a Source, and those of configurations in files by WithFiles. All functions
+// may be called concurrently.
 //
 // Not here: rules and selectors (matching), the language of match conditions (scheme/cel/policies),
 // connections (router/callout), metrics, which an Observer feeds.
 //
-// Read: webhooks.go, compile.go, match.go, review.go, answer.go, call.go, then mutate.go with
+// Read: webhooks.go, compile.go, files.go, match.go, review.go, answer.go, call.go, then mutate.go with
 // patched.go, and validate.go; configuration.go for the configuration of the plugins.
 package webhooks
 
