@@ -194,7 +194,7 @@ func TestOldWebhooks(t *testing.T) {
 
 func TestWebhookCells(t *testing.T) {
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
-		r := checktest.Resource(t, Resources(), kind)
+		r := checktest.Resource(t, Resources(false), kind)
 		var obj meta.Object = validating(t, hooks(hook(``), hook(``)))
 		if kind[0] == 'M' {
 			obj = checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(hook(``), hook(``)))
