@@ -61,7 +61,7 @@ var allowed = map[string][]string{
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
 	"server/plugins": {"scheme", "scheme/configfile", "router/request", "router/callout", "registry",
-		"server/generic"}, // a plugin calls a webhook
+		"server/generic", "server/reload"}, // a plugin calls a webhook, and follows files
 	"server/quotas": {"scheme", "router/request", "registry", "server/controller"}, // it counts objects at one revision, which clients cannot do together with a fence
 	"server/reload": {"scheme/configfile"},
 	"server/upkeep": {"scheme", "storage", "router/callout", "router", "filters", "registry",

@@ -361,15 +361,14 @@ func byChance(args []string, theirs, ours string) bool {
 // refusals are what Coracle refuses and kube-apiserver takes, by how a refusal names it, with
 // arguments that ask for it. Each is meant: docs/flags.md has the reason.
 var refusals = map[string]string{
-	"--audit-log-path":                                         "--audit-log-path=-",
-	"--audit-policy-file":                                      "--audit-policy-file=NONE",
-	"--audit-webhook-config-file":                              "--audit-webhook-config-file=NONE",
-	"--egress-selector-config-file":                            "--egress-selector-config-file=NONE",
-	"--emulated-version 1.33":                                  "--emulated-version=1.33",
-	"--emulated-version 1.34":                                  "--emulated-version=1.34 --emulation-forward-compatible",
-	"--emulated-version 1.35":                                  "--emulated-version=1.35 --runtime-config-emulation-forward-compatible",
-	"--feature-gates ConstrainedImpersonation=false":           "--feature-gates=ConstrainedImpersonation=false",
-	"--feature-gates ManifestBasedAdmissionControlConfig=true": "--feature-gates=ManifestBasedAdmissionControlConfig=true",
+	"--audit-log-path":                               "--audit-log-path=-",
+	"--audit-policy-file":                            "--audit-policy-file=NONE",
+	"--audit-webhook-config-file":                    "--audit-webhook-config-file=NONE",
+	"--egress-selector-config-file":                  "--egress-selector-config-file=NONE",
+	"--emulated-version 1.33":                        "--emulated-version=1.33",
+	"--emulated-version 1.34":                        "--emulated-version=1.34 --emulation-forward-compatible",
+	"--emulated-version 1.35":                        "--emulated-version=1.35 --runtime-config-emulation-forward-compatible",
+	"--feature-gates ConstrainedImpersonation=false": "--feature-gates=ConstrainedImpersonation=false",
 }
 
 // refused reports whether all that Coracle says is refusals of the list.
