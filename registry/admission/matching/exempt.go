@@ -11,8 +11,8 @@ import (
 
 const registrationGroup = "admissionregistration.k8s.io"
 
-// registrations are the kinds that configure webhooks and policies. Webhooks of the API see none of
-// them, so that nobody can lock everybody out.
+// registrations are the kinds that configure webhooks and policies. No webhook of the API is called
+// for them, so that a faulty webhook cannot prevent its own removal.
 var registrations = []string{
 	"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
 	"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
