@@ -70,7 +70,8 @@ func (m *manifests[T]) read() error {
 	m.hash = reload.HashLabel(content)
 	m.hooks.Store(&made)
 	m.metrics.Reloaded(content, nil)
-	m.log.Info("read the manifests of an admission plugin", zap.String("plugin", m.plugin), zap.String("directory", m.dir))
+	m.log.Info("read the manifests of an admission plugin",
+		zap.String("plugin", m.plugin), zap.String("directory", m.dir))
 	return nil
 }
 

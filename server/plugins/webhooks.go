@@ -32,7 +32,8 @@ func newMutatingWebhooks(n *needs) (admission.Plugin, error) {
 	if dir == "" {
 		return p, nil
 	}
-	files, err := webhookManifests(n, p.Name(), dir, clients, hookfiles.MutatingWebhooks, (*webhooks.Compiler).Mutating)
+	files, err := webhookManifests(n, p.Name(), dir, clients,
+		hookfiles.MutatingWebhooks, (*webhooks.Compiler).Mutating)
 	return p.WithFiles(files), err
 }
 
@@ -46,7 +47,8 @@ func newValidatingWebhooks(n *needs) (admission.Plugin, error) {
 	if dir == "" {
 		return p, nil
 	}
-	files, err := webhookManifests(n, p.Name(), dir, clients, hookfiles.ValidatingWebhooks, (*webhooks.Compiler).Validating)
+	files, err := webhookManifests(n, p.Name(), dir, clients,
+		hookfiles.ValidatingWebhooks, (*webhooks.Compiler).Validating)
 	return p.WithFiles(files), err
 }
 

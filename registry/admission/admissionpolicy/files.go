@@ -39,10 +39,11 @@ type both[P, B object, R any] struct {
 
 // addFiles adds the policies and bindings that now returns.
 func (s *shelf[P, B, R]) addFiles(now func() *Files[P, B]) {
-	s.files = &book[P, B, R]{rule: s.api.rule, bind: s.api.bind, read: func(context.Context) (*Objects[P], *Objects[B], error) {
+	read := func(context.Context) (*Objects[P], *Objects[B], error) {
 		f := now()
 		return f.policies, f.bindings, nil
-	}}
+	}
+	s.files = &book[P, B, R]{read: read, rule: s.api.rule, bind: s.api.bind}
 }
 
 // hooksFor returns the hooks that may be called for a request as they are now. The result is nil if

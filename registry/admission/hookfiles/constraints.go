@@ -15,7 +15,8 @@ import (
 // other object of the kind and name. It notes where the object is.
 func (r *reader) checkName(file, kind, name string) error {
 	if !strings.HasSuffix(name, admissionregistration.ReservedSuffix) {
-		return fmt.Errorf("%q in file %q must have a name ending with %q", name, file, admissionregistration.ReservedSuffix)
+		return fmt.Errorf("%q in file %q must have a name ending with %q", name, file,
+			admissionregistration.ReservedSuffix)
 	}
 	key := kind + "/" + name
 	if earlier, is := r.files[key]; is {
