@@ -10,6 +10,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+type (
+	validatingFiles = admissionpolicy.Files[*v1.ValidatingAdmissionPolicy, *v1.ValidatingAdmissionPolicyBinding]
+	mutatingFiles   = admissionpolicy.Files[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding]
+)
+
 // TestFiles: policies in files run before those of the API, also if their names are the same. A
 // binding is only for a policy from the same place. Policies in files alone judge policies.
 func TestFiles(t *testing.T) {
@@ -27,9 +32,7 @@ func TestFiles(t *testing.T) {
 	w.set()
 	none := admissionpolicy.NewFiles[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding](nil, nil)
 	w.mutating, w.mutatingBound = policies, bindings
-	w.mutator.WithFiles(func() *admissionpolicy.Files[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding] {
-		return mutating
-	})
+	w.mutator.WithFiles(func() *mutatingFiles { return mutating })
 	mutated := func(what, want string) {
 		t.Helper()
 		a := w.write(admission.Create, configMap("a", ""), nil)
@@ -44,9 +47,7 @@ func TestFiles(t *testing.T) {
 	mutating = none
 	mutated("no files", "1")
 
-	w.validator.WithFiles(func() *admissionpolicy.Files[*v1.ValidatingAdmissionPolicy, *v1.ValidatingAdmissionPolicyBinding] {
-		return validating
-	})
+	w.validator.WithFiles(func() *validatingFiles { return validating })
 	for resource, want := range map[meta.GroupResource]bool{
 		{Resource: "configmaps"}: true,
 		{Group: "admissionregistration.k8s.io", Resource: "validatingadmissionpolicies"}:     true,
