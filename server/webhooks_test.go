@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// patching is a webhook that allows every write and answers with the same JSON patch.
+// patching is a webhook that allows every write and answers with the same JSON patch, or with none
+// if it is "".
 type patching struct {
 	*httptest.Server
 	calls atomic.Int64
@@ -32,9 +33,12 @@ func newPatching(t *testing.T) *patching {
 			t.Error(err)
 		}
 		h.calls.Add(1)
-		fmt.Fprintf(w, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":`+
-			`{"uid":%q,"allowed":true,"patchType":"JSONPatch","patch":%q}}`,
-			review.Request.UID, base64.StdEncoding.EncodeToString([]byte(*h.patch.Load())))
+		patch := *h.patch.Load()
+		if patch != "" {
+			patch = fmt.Sprintf(`,"patchType":"JSONPatch","patch":%q`, base64.StdEncoding.EncodeToString([]byte(patch)))
+		}
+		fmt.Fprintf(w, `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":%q,"allowed":true%s}}`,
+			review.Request.UID, patch)
 	}))
 	t.Cleanup(h.Close)
 	return h
