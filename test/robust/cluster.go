@@ -202,6 +202,11 @@ func (cl *cluster) faultAt(server int, name string, rng *rand.Rand) error {
 			pause(200 * time.Millisecond)
 		}
 		return cl.wait()
+	case "slow":
+		cl.links[server].slow(time.Duration(rng.Int64N(int64(200 * time.Millisecond))))
+		pause(3 * time.Second)
+		cl.links[server].slow(0)
+		return nil
 	case "kill":
 		p.kill()
 		pause(500 * time.Millisecond)
