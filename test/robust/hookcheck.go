@@ -3,25 +3,20 @@ package robust
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
 
 // CheckHooks returns all violations in a record.
 func CheckHooks(rec *HookRecord) []Violation {
-	c := &hookChecker{rec: rec, hooks: map[string]*hookHistory{}}
+	c := newHookChecker(rec)
 	for _, text := range rec.Trouble {
 		c.report("processes", "%s", text)
 	}
 	for _, op := range rec.Ops {
-		c.op(op)
-	}
-	for _, s := range rec.Sights {
-		c.sight(s)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.hooks)) {
-		c.hooks[name].settle(rec.Starts)
+		if op.odd() || op.Result == invalid {
+			c.report("answers", "an answer that no owner can get: %v", op)
+		}
 	}
 	for _, w := range rec.Writes {
 		c.write(w)
@@ -34,6 +29,21 @@ type hookChecker struct {
 	rec   *HookRecord
 	hooks map[string]*hookHistory
 	found []Violation
+}
+
+// newHookChecker finds out when which server knew what.
+func newHookChecker(rec *HookRecord) *hookChecker {
+	c := &hookChecker{rec: rec, hooks: map[string]*hookHistory{}}
+	for _, op := range rec.Ops {
+		c.op(op)
+	}
+	for _, s := range rec.Sights {
+		c.sight(s)
+	}
+	for _, h := range c.hooks {
+		h.settle(rec.Starts)
+	}
+	return c
 }
 
 // hookHistory is the history of one hook: its generations increase, and gone is the last. Before
@@ -80,8 +90,6 @@ func (c *hookChecker) op(op *HookOp) {
 		learn(gone, "seen")
 	case op.Result == acked:
 		learn(op.result(), "answered")
-	case op.odd(), op.Result == invalid, op.Result == exists && op.Verb != create:
-		c.report("answers", "an answer that no owner can get: %v", op)
 	}
 	if op.RV > 0 && h.born == 0 {
 		h.born = op.RV
@@ -183,15 +191,19 @@ func (c *hookChecker) passed(w *HookWrite) {
 	}
 }
 
+// known returns what the server of a write knew of a hook before the write began.
+func (c *hookChecker) known(w *HookWrite, hook string) knowledge {
+	return latest(c.hook(hook).known[w.Server], w.Call)
+}
+
 // acts judges that the generation gen of a hook acted on a write, or, if gen is 0, that none did.
 // The hook may be as the server knew it when the write began, or as anybody asked for before the
 // write ended.
 func (c *hookChecker) acts(w *HookWrite, hook string, gen int) {
-	h := c.hook(hook)
-	known := latest(h.known[w.Server], w.Call)
+	known := c.known(w, hook)
 	allowed := gen == known.gen || gen == 0 && known.gen == gone
 	asked := false
-	for _, op := range h.asked {
+	for _, op := range c.hook(hook).asked {
 		if op.Call <= w.Return {
 			asked = asked || op.result() == gen
 			allowed = allowed || op.result() > known.gen && (op.result() == gen || gen == 0 && op.result() == gone)

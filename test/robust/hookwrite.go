@@ -78,12 +78,13 @@ func (w *hookWriter) work(ctx context.Context) {
 // probe writes a config map for a hook through a server.
 func (w *hookWriter) probe(server int, hook string) { w.write(server, []string{hook}) }
 
-// write creates a config map for some hooks through a server, or updates one. An update keeps the
-// labels, because hooks also see the object before it, and drops the stamps.
+// write creates a config map for some hooks through a server, or updates one. Before admission, a
+// creation asks etcd whether the namespace is there, and an update asks nothing. An update keeps
+// the labels, because hooks also see the object before it, and drops the stamps.
 func (w *hookWriter) write(server int, hooks []string) {
 	op := &HookWrite{Verb: create, DryRun: w.rng.IntN(2) == 0, Hooks: hooks}
 	q := request{method: "POST", query: url.Values{}, contentType: asJSON}
-	if w.last != nil && len(w.last.Hooks) < 8 && w.rng.IntN(4) == 0 {
+	if w.last != nil && len(w.last.Hooks) < 8 && w.rng.IntN(4) > 0 {
 		op.Verb, op.Name = update, w.last.Name
 		for _, hook := range w.last.Hooks {
 			if !slices.Contains(hooks, hook) {
