@@ -196,17 +196,20 @@ func (cl *cluster) faultAt(server int, name string, rng *rand.Rand) error {
 		pause(3 * time.Second)
 		cl.links[server].mend(name == "cut off")
 		return cl.wait()
-	case "reset": // again and again, so that answers of some writes are lost
+	case "slow", "reset", "reset slow": // the latter again and again, so that answers of some writes are lost
+		l := cl.links[server]
+		if name != "reset" {
+			l.slow(time.Duration(rng.Int64N(int64(200 * time.Millisecond))))
+			pause(2 * time.Second)
+		}
 		for range 10 {
-			cl.links[server].reset()
+			if name != "slow" {
+				l.reset()
+			}
 			pause(200 * time.Millisecond)
 		}
+		l.slow(0)
 		return cl.wait()
-	case "slow":
-		cl.links[server].slow(time.Duration(rng.Int64N(int64(200 * time.Millisecond))))
-		pause(3 * time.Second)
-		cl.links[server].slow(0)
-		return nil
 	case "kill":
 		p.kill()
 		pause(500 * time.Millisecond)

@@ -1,6 +1,7 @@
 package robust
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -18,7 +19,7 @@ type HookConfig struct {
 }
 
 // hookFaults are the faults of a run.
-var hookFaults = []string{"kill", "kill", "kill again", "kill stopped", "stop", "terminate", "cut", "cut off", "reset", "slow", "slow",
+var hookFaults = []string{"kill", "kill", "kill again", "kill stopped", "stop", "terminate", "cut", "cut off", "reset", "slow", "reset slow", "compact", "compact",
 	"kill etcd", "stop etcd"}
 
 // Mean pauses: of an owner between two operations, of a writer, of one who lists, and between
@@ -127,17 +128,28 @@ func (r *hookRun) harm() error {
 }
 
 // faultAt injects a fault into a server. It notes from when to when a server cannot reach its etcd.
+// After "compact" the server has to load everything again over a slow link, because etcd has
+// forgotten what happened meanwhile.
 func (r *hookRun) faultAt(at int, name string, rng *rand.Rand) error {
-	if name != "cut" && name != "cut off" {
+	if name != "cut" && name != "cut off" && name != "compact" {
 		return r.cluster.faultAt(at, name, rng)
 	}
 	l := r.cluster.links[at]
 	l.cut()
 	from := r.now()
 	time.Sleep(time.Duration(rng.Int64N(int64(3 * time.Second))))
+	var err error
+	if name == "compact" {
+		err = r.cluster.compact()
+		l.slow(time.Duration(rng.Int64N(int64(200 * time.Millisecond))))
+		defer l.slow(0)
+	}
 	r.rec.Cuts = append(r.rec.Cuts, ServerTime{at, from, r.now()})
-	l.mend(name == "cut off")
-	return r.cluster.wait()
+	l.mend(name != "cut")
+	if err == nil && name == "compact" {
+		time.Sleep(2 * time.Second)
+	}
+	return cmp.Or(err, r.cluster.wait())
 }
 
 func (r *hookRun) keepOp(op *HookOp) {

@@ -135,8 +135,8 @@ func TestPlantedHooks(t *testing.T) {
 	}, CheckHooks, plantedHooks)
 }
 
-// TestHooksFound has something go wrong in a running system, and wants it found.
-func TestHooksFound(t *testing.T) {
+// TestFaultySystems has something go wrong in a running system, and wants it found.
+func TestFaultySystems(t *testing.T) {
 	t.Parallel()
 	build(t)
 	for _, tt := range []struct {
