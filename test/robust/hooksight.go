@@ -16,12 +16,16 @@ type hookWatcher struct {
 	server int
 }
 
-// list lists the hooks of random kinds until ctx ends. Some lists may be of the past, from memory.
+// list lists the hooks of random kinds until ctx ends. Some lists may be of the past, from memory,
+// and some are pages, which etcd answers while the server loads its objects.
 func (w *hookWatcher) list(ctx context.Context) {
 	for ctx.Err() == nil {
 		q := request{method: "GET", query: url.Values{}}
-		if w.rng.IntN(3) == 0 {
+		switch w.rng.IntN(3) {
+		case 0:
 			q.query.Set("resourceVersion", "0")
+		case 1:
+			q.query.Set("limit", "500")
 		}
 		kind := hookKinds[kindsOfHooks[w.rng.IntN(len(kindsOfHooks))]]
 		if s := w.look(kind, q); s != nil {
@@ -47,7 +51,7 @@ func (w *hookWatcher) look(kind *hookKind, q request) *Sight {
 		return nil
 	}
 	a := &answer{}
-	if err := json.Unmarshal(data, a); err != nil {
+	if err := json.Unmarshal(data, a); err != nil || a.Metadata.Continue != "" {
 		return nil
 	}
 	s := &Sight{Server: w.server, At: t.Return, Whole: kind.resource, RV: a.Metadata.revision(), Shown: map[string]int{}}
