@@ -3,7 +3,6 @@ package robust
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -17,14 +16,14 @@ import (
 // hookKind is a kind of hooks. The object that comes and goes is of the resource. Policies and
 // bindings come in pairs: the other of a pair, the helper, is there before, and seen everywhere.
 type hookKind struct {
-	resource, kind string
-	helper         string // resource, "" if there is none
-	stamps         bool   // else it refuses
-	once           bool   // it cannot be changed
+	resource string
+	helper   string // resource, "" if there is none
+	stamps   bool   // else it refuses
+	once     bool   // it is never changed
 }
 
 var hookKinds = map[string]*hookKind{
-	"policy":   {resource: "validatingadmissionpolicies", kind: "ValidatingAdmissionPolicy", helper: "validatingadmissionpolicybindings"},
+	"policy":   {resource: "validatingadmissionpolicies", helper: "validatingadmissionpolicybindings"},
 	"binding":  {resource: "validatingadmissionpolicybindings", helper: "validatingadmissionpolicies", once: true},
 	"mutation": {resource: "mutatingadmissionpolicies", helper: "mutatingadmissionpolicybindings", stamps: true},
 	"denial":   {resource: "validatingwebhookconfigurations"},
@@ -45,37 +44,6 @@ const (
 	genNote   = "robust/generation" // annotation of a configuration: its generation
 	hookWords = "the robust hook "  // begins what a refusal says: hook and generation follow
 )
-
-// hookObject is the object of a resource that makes a hook, or a part of it. Webhooks are called at
-// the address.
-func hookObject(resource, hook string, gen int, address string, ca []byte) tree {
-	rules := []tree{{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "operations": []string{"CREATE", "UPDATE"},
-		"resources": []string{"configmaps"}}}
-	selector := tree{"matchLabels": tree{hook: "yes"}}
-	matches := tree{"resourceRules": rules, "objectSelector": selector}
-	note := strconv.Itoa(gen)
-	o := tree{"apiVersion": "admissionregistration.k8s.io/v1",
-		"metadata": tree{"name": hook, "annotations": tree{genNote: note}}}
-	switch resource {
-	case "validatingadmissionpolicies":
-		o["kind"], o["spec"] = "ValidatingAdmissionPolicy", tree{"matchConstraints": matches,
-			"validations": []tree{{"expression": "false", "message": hookWords + hook + " " + note}}}
-	case "validatingadmissionpolicybindings":
-		o["kind"], o["spec"] = "ValidatingAdmissionPolicyBinding", tree{"policyName": hook, "validationActions": []string{"Deny"}}
-	case "mutatingadmissionpolicies":
-		o["kind"], o["spec"] = "MutatingAdmissionPolicy", tree{"matchConstraints": matches, "reinvocationPolicy": "Never",
-			"mutations": []tree{{"patchType": "ApplyConfiguration", "applyConfiguration": tree{
-				"expression": fmt.Sprintf("Object{metadata: Object.metadata{annotations: {%q: %q}}}", hook, note)}}}}
-	case "mutatingadmissionpolicybindings":
-		o["kind"], o["spec"] = "MutatingAdmissionPolicyBinding", tree{"policyName": hook}
-	case "mutatingwebhookconfigurations", "validatingwebhookconfigurations":
-		o["kind"] = map[bool]string{true: "MutatingWebhookConfiguration", false: "ValidatingWebhookConfiguration"}[resource[0] == 'm']
-		o["webhooks"] = []tree{{"name": hook + ".robust.example.com", "rules": rules, "objectSelector": selector,
-			"clientConfig":  tree{"url": fmt.Sprintf("%s/%s/%d", address, hook, gen), "caBundle": ca},
-			"failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 30, "admissionReviewVersions": []string{"v1"}}}
-	}
-	return o
-}
 
 // gone is the generation of a hook that was deleted.
 const gone = math.MaxInt
@@ -99,7 +67,7 @@ func (op *HookOp) happened() bool {
 	return op.Verb != get && (op.Result == acked || op.Result == inDoubt)
 }
 
-// Sight is what a server has shown of hooks: the answer to a list, or an event of a watch.
+// Sight is what a server has shown of hooks: in the answer to a list, or by an event of a watch.
 type Sight struct {
 	Server int
 	At     time.Duration // when it was received
@@ -121,8 +89,8 @@ type HookWrite struct {
 }
 
 func (w *HookWrite) String() string {
-	return fmt.Sprintf("client %d, server %d, %v-%v: %s %s dryRun=%v for %v -> %s %d %s by %q, %v", w.Client, w.Server, w.Call,
-		w.Return, w.Verb, w.Name, w.DryRun, w.Hooks, w.Result, w.Code, w.Error, w.By, w.Stamps)
+	return fmt.Sprintf("client %d, server %d, %v-%v: %s %s dryRun=%v for %v -> %s %d %s by %q, %v", w.Client, w.Server,
+		w.Call, w.Return, w.Verb, w.Name, w.DryRun, w.Hooks, w.Result, w.Code, w.Error, w.By, w.Stamps)
 }
 
 // ServerTime is a time at a server: of a start, when the process before it had ended already, or of
@@ -163,6 +131,6 @@ func (rec *HookRecord) summary() string {
 			dry++
 		}
 	}
-	return fmt.Sprintf("%v, %d changes of hooks, %d sights, %d writes (%d dry), %d stamps, %v", rec.Faults, changes, len(rec.Sights),
-		len(rec.Writes), dry, stamps, results)
+	return fmt.Sprintf("%v, %d changes of hooks, %d sights, %d writes (%d dry), %d stamps, %v", rec.Faults, changes,
+		len(rec.Sights), len(rec.Writes), dry, stamps, results)
 }

@@ -104,8 +104,8 @@ func (op *HookOp) result() int {
 	return op.Gen
 }
 
-// sight notes what a server has shown. A hook that was there at an earlier revision, and that a list
-// does not show, was deleted.
+// sight notes what a server has shown. If a hook was there at an earlier revision, and a list does
+// not show it, it was deleted.
 func (c *hookChecker) sight(s *Sight) {
 	learn := func(h *hookHistory, gen int) {
 		h.known[s.Server] = append(h.known[s.Server], knowledge{s.At, gen, "seen"})
@@ -123,8 +123,8 @@ func (c *hookChecker) sight(s *Sight) {
 	}
 }
 
-// settle adds what servers know after they have started, which is all that any server knew before,
-// and leaves of all knowledge what is news.
+// settle adds what servers know after they have started, which is all that any server knew before.
+// It drops all knowledge that is no news.
 func (h *hookHistory) settle(starts []ServerTime) {
 	var all []knowledge
 	for _, of := range h.known {
@@ -165,7 +165,7 @@ func latest(list []knowledge, before time.Duration) knowledge {
 // reason of their own.
 func (c *hookChecker) write(w *HookWrite) {
 	switch {
-	case w.odd() && w.By == "", w.Result == invalid && w.By == "", w.Result == notFound, w.Result == conflict, w.Result == exists:
+	case w.By == "" && (w.odd() || w.Result == invalid), w.Result == notFound, w.Result == conflict, w.Result == exists:
 		c.report("answers", "an answer that no writer can get: %v", w)
 	case w.By != "":
 		c.acts(w, w.By, w.Gen)
@@ -206,7 +206,8 @@ func (c *hookChecker) acts(w *HookWrite, hook string, gen int) {
 	for _, op := range c.hook(hook).asked {
 		if op.Call <= w.Return {
 			asked = asked || op.result() == gen
-			allowed = allowed || op.result() > known.gen && (op.result() == gen || gen == 0 && op.result() == gone)
+			later := op.result() > known.gen
+			allowed = allowed || later && (op.result() == gen || gen == 0 && op.result() == gone)
 		}
 	}
 	switch {

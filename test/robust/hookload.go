@@ -66,7 +66,7 @@ type ownedHook struct {
 
 // help makes the helper of a hook, and waits until all servers have shown it.
 func (o *hookOwner) help(ctx context.Context, h *ownedHook) bool {
-	body := hookObject(h.helper, h.hook, o.gen+1, "", nil)
+	body := o.run.webhooks.object(h.helper, h.hook, o.gen+1)
 	for t := (Try{}); t.Result != acked && t.Result != exists; {
 		if o.try(&t, hookPath+h.helper, request{method: "POST", contentType: asJSON, body: body}); ctx.Err() != nil {
 			return false
@@ -95,7 +95,7 @@ func (o *hookOwner) change(ctx context.Context, h *ownedHook, verb Verb) {
 	if verb != remove {
 		o.gen++
 		op.Gen = o.gen
-		body := hookObject(h.resource, h.hook, op.Gen, o.run.webhooks.URL, o.run.webhooks.ca)
+		body := o.run.webhooks.object(h.resource, h.hook, op.Gen)
 		if verb == update {
 			body["metadata"].(tree)["resourceVersion"] = known
 		}

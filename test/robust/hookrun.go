@@ -14,13 +14,13 @@ type HookConfig struct {
 	Owners, Writers int
 	Time            time.Duration
 	Faults          []string
-	Forgets         int64             // each so manieth review is passed unchanged by the webhooks; 0 for none
+	Forgets         int64             // the webhooks pass every Forgets-th review unchanged; 0 for none
 	Front           func(cl *cluster) // puts something between the clients and the servers; nil for nothing
 }
 
 // hookFaults are the faults of a run.
-var hookFaults = []string{"kill", "kill", "kill again", "kill stopped", "stop", "terminate", "cut", "cut off", "reset", "slow", "reset slow", "compact", "compact",
-	"kill etcd", "stop etcd"}
+var hookFaults = []string{"kill", "kill", "kill again", "kill stopped", "stop", "terminate", "cut", "cut off", "reset",
+	"slow", "reset slow", "compact", "compact", "kill etcd", "stop etcd"}
 
 // Mean pauses: of an owner between two operations, of a writer, of one who lists, and between
 // faults.

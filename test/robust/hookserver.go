@@ -18,7 +18,7 @@ import (
 type hookServer struct {
 	*httptest.Server
 	ca      []byte // PEM
-	forgets int64  // each so manieth review is passed unchanged; 0 for none
+	forgets int64  // every forgets-th review is passed unchanged; 0 for none
 	reviews atomic.Int64
 }
 
@@ -29,6 +29,40 @@ func newHookServer() *hookServer {
 	s.StartTLS()
 	s.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 	return s
+}
+
+// object is the object of a resource that makes a hook, or a part of it. Webhooks are called at s.
+func (s *hookServer) object(resource, hook string, gen int) tree {
+	rules := []tree{{"apiGroups": []string{""}, "apiVersions": []string{"v1"}, "operations": []string{"CREATE", "UPDATE"},
+		"resources": []string{"configmaps"}}}
+	selector := tree{"matchLabels": tree{hook: "yes"}}
+	matches := tree{"resourceRules": rules, "objectSelector": selector}
+	note := strconv.Itoa(gen)
+	o := tree{"apiVersion": "admissionregistration.k8s.io/v1",
+		"metadata": tree{"name": hook, "annotations": tree{genNote: note}}}
+	switch resource {
+	case "validatingadmissionpolicies":
+		o["kind"], o["spec"] = "ValidatingAdmissionPolicy", tree{"matchConstraints": matches,
+			"validations": []tree{{"expression": "false", "message": hookWords + hook + " " + note}}}
+	case "validatingadmissionpolicybindings":
+		o["kind"] = "ValidatingAdmissionPolicyBinding"
+		o["spec"] = tree{"policyName": hook, "validationActions": []string{"Deny"}}
+	case "mutatingadmissionpolicies":
+		o["kind"], o["spec"] = "MutatingAdmissionPolicy", tree{"matchConstraints": matches, "reinvocationPolicy": "Never",
+			"mutations": []tree{{"patchType": "ApplyConfiguration", "applyConfiguration": tree{
+				"expression": fmt.Sprintf("Object{metadata: Object.metadata{annotations: {%q: %q}}}", hook, note)}}}}
+	case "mutatingadmissionpolicybindings":
+		o["kind"], o["spec"] = "MutatingAdmissionPolicyBinding", tree{"policyName": hook}
+	case "mutatingwebhookconfigurations", "validatingwebhookconfigurations":
+		o["kind"] = "ValidatingWebhookConfiguration"
+		if resource == "mutatingwebhookconfigurations" {
+			o["kind"] = "MutatingWebhookConfiguration"
+		}
+		o["webhooks"] = []tree{{"name": hook + ".robust.example.com", "rules": rules, "objectSelector": selector,
+			"clientConfig":  tree{"url": fmt.Sprintf("%s/%s/%d", s.URL, hook, gen), "caBundle": s.ca},
+			"failurePolicy": "Fail", "sideEffects": "None", "timeoutSeconds": 30, "admissionReviewVersions": []string{"v1"}}}
+	}
+	return o
 }
 
 // ServeHTTP refuses or stamps the object of a review.

@@ -88,7 +88,8 @@ var plantedHooks = []fault[*HookRecord]{
 		}, func(a *acting) { a.act(rec.asked(a.hook, false)) })
 	}},
 	{"after the deletion", "ended", func(rec *HookRecord, at func() bool) {
-		rec.writes(at, func(a *acting) bool { return a.known.gen == gone }, func(a *acting) { a.act(rec.asked(a.hook, true)) })
+		ended := func(a *acting) bool { return a.known.gen == gone }
+		rec.writes(at, ended, func(a *acting) { a.act(rec.asked(a.hook, true)) })
 	}},
 	{"generation of the future", "changes", func(rec *HookRecord, at func() bool) {
 		rec.writes(at, func(a *acting) bool { return a.acted }, func(a *acting) { a.act(1_000_000) })
