@@ -26,7 +26,8 @@ func (o *hookOwner) work(ctx context.Context) {
 // yet come.
 func (o *hookOwner) live(ctx context.Context, kind string) {
 	o.made++
-	h := &ownedHook{hookKind: hookKinds[kind], hook: fmt.Sprintf("%s-%d-%d", kind, o.id, o.made)}
+	o.gen++
+	h := &ownedHook{hookKind: hookKinds[kind], hook: fmt.Sprintf("%s-%d-%d", kind, o.id, o.made), gen: o.gen}
 	if h.helper != "" && !o.help(ctx, h) {
 		return
 	}
@@ -60,13 +61,14 @@ func (o *hookOwner) rest(mean time.Duration) {
 type ownedHook struct {
 	*hookKind
 	hook string
+	gen  int   // the last that its owner asked for
 	RV   int64 // of its object; 0 if there is none
 	lost bool  // an answer to its creation was lost, and it is not there yet
 }
 
 // help makes the helper of a hook, and waits until all servers have shown it.
 func (o *hookOwner) help(ctx context.Context, h *ownedHook) bool {
-	body := o.run.webhooks.object(h.helper, h.hook, o.gen+1)
+	body := o.run.webhooks.object(h.helper, h.hook, h.gen)
 	for t := (Try{}); t.Result != acked && t.Result != exists; {
 		if o.try(&t, hookPath+h.helper, request{method: "POST", contentType: asJSON, body: body}); ctx.Err() != nil {
 			return false
@@ -92,9 +94,12 @@ func (o *hookOwner) change(ctx context.Context, h *ownedHook, verb Verb) {
 	op := &HookOp{Verb: verb, Hook: h.hook}
 	q := request{contentType: asJSON}
 	known := strconv.FormatInt(h.RV, 10)
-	if verb != remove {
+	if verb == update {
 		o.gen++
-		op.Gen = o.gen
+		h.gen = o.gen
+	}
+	if verb != remove {
+		op.Gen = h.gen
 		body := o.run.webhooks.object(h.resource, h.hook, op.Gen)
 		if verb == update {
 			body["metadata"].(tree)["resourceVersion"] = known

@@ -85,8 +85,8 @@ func environment(sh *shape, optional bool) (*cel.Env, error) {
 }
 
 // compile compiles the rules of the schema s, whose shape is sh, and estimates them if estimate is
-// set. patterns counts their regular expressions. The error concerns all rules. What is wrong with a
-// single rule is in its fields err and messageErr.
+// set. patterns counts their regular expressions. The error concerns all rules. What is wrong with
+// a single rule is in its fields err and messageErr.
 func compile(sh *shape, s *schema.Schema, patterns *cel.Patterns, estimate bool) ([]rule, error) {
 	if !sh.exposed {
 		return nil, errors.New("failed to convert to declType for CEL validation rules")
