@@ -29,8 +29,7 @@ func newMutatingPolicies(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return admissionpolicy.NewMutating(w, objectsOf[*v1.MutatingAdmissionPolicy](n.Stores, mutatingPolicies),
-		objectsOf[*v1.MutatingAdmissionPolicyBinding](n.Stores, mutatingPolicyBindings)), nil
+	return n.mutatingIn(w), nil
 }
 
 func newValidatingPolicies(n *needs) (admission.Plugin, error) {
@@ -38,8 +37,24 @@ func newValidatingPolicies(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	return n.validatingIn(w), nil
+}
+
+// NewPolicies returns a chain of the two plugins for admission policies alone, without metrics. It
+// reads only Stores, Authorizer, ResourceOf and Equivalents of n.
+func NewPolicies(n Needs) admission.Chain {
+	given := newNeeds(&Config{}, &n)
+	return admission.Chain{given.mutatingIn(given.policies), given.validatingIn(given.policies)}
+}
+
+func (n *needs) mutatingIn(w *admissionpolicy.World) *admissionpolicy.Mutating {
+	return admissionpolicy.NewMutating(w, objectsOf[*v1.MutatingAdmissionPolicy](n.Stores, mutatingPolicies),
+		objectsOf[*v1.MutatingAdmissionPolicyBinding](n.Stores, mutatingPolicyBindings))
+}
+
+func (n *needs) validatingIn(w *admissionpolicy.World) *admissionpolicy.Validating {
 	return admissionpolicy.NewValidating(w, objectsOf[*v1.ValidatingAdmissionPolicy](n.Stores, validatingPolicies),
-		objectsOf[*v1.ValidatingAdmissionPolicyBinding](n.Stores, validatingPolicyBindings)), nil
+		objectsOf[*v1.ValidatingAdmissionPolicyBinding](n.Stores, validatingPolicyBindings))
 }
 
 // objectsOf returns the source of all objects of a resource of admissionregistration.k8s.io.
