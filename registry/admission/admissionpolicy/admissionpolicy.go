@@ -25,7 +25,7 @@
 // (registry/admissionregistration), their metrics (server/plugins).
 //
 // Read: admissionpolicy.go, book.go, params.go, facts.go; validating.go, decision.go; mutating.go,
-// mutation.go, reinvoke.go.
+// mutation.go, reinvoke.go; story.go.
 package admissionpolicy
 
 import (

@@ -79,6 +79,10 @@ func compileConditions(
 type judgement struct {
 	decisions   []decision // one for each validation, or a single one about a failure of the policy
 	annotations []note
+	// excluded says that the match conditions exclude the request, and condition is the one that is
+	// false; "": one failed, and failures are ignored.
+	excluded  bool
+	condition string
 }
 
 // decision is what one validation says.
@@ -107,7 +111,7 @@ func (v *validation) judge(
 		return failed(r, match.Err)
 	}
 	if !match.Matched {
-		return judgement{}
+		return judgement{excluded: true, condition: match.Failed}
 	}
 	budget := cel.ObjectBudget
 	results, err := v.expressions.Evaluate(ctx, in, &budget)

@@ -11,6 +11,9 @@ import (
 
 // This file finds the params of a policy. The texts of the errors are Kubernetes'.
 
+// noParamsFound says in the story of a write why a binding does nothing.
+const noParamsFound = "no params were found"
+
 // noParams are the params of a policy or binding that asks for none: expressions see null.
 var noParams = []meta.Typed{nil}
 

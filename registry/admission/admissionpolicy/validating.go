@@ -62,6 +62,9 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	for h := range hooks.Candidates(a, p.Matching) {
 		target, matched, err := h.matcher.Match(ctx, a, p.Matching)
 		if !matched && err == nil {
+			if a.Told() {
+				tellSkipped(a, h.name, nil, h.matcher.Why(a, p.Matching))
+			}
 			continue
 		}
 		if run == nil {
@@ -126,6 +129,7 @@ func (v *validating) deny(d denial) {
 // misconfigured denies the request because of a policy or binding that cannot be used, unless the
 // policy ignores failures. b is nil if the policy itself cannot be used.
 func (v *validating) misconfigured(r *rule[*validation], b *binding, err error) {
+	tellMisconfigured(v.a, r.name, b, r.ignore, err)
 	switch {
 	case r.ignore:
 	case b == nil:
@@ -163,6 +167,8 @@ func (v *validating) binding(
 		_, matched, err := b.matcher.Match(ctx, v.a, v.Matching)
 		if err != nil {
 			v.misconfigured(h.rule, b, err)
+		} else if !matched && v.a.Told() {
+			tellSkipped(v.a, h.name, b, b.matcher.Why(v.a, v.Matching))
 		}
 		if !matched {
 			return nil
@@ -177,6 +183,9 @@ func (v *validating) binding(
 	if err != nil {
 		v.misconfigured(h.rule, b, err)
 		return nil
+	}
+	if len(params) == 0 && v.a.Told() {
+		tellSkipped(v.a, h.name, b, noParamsFound)
 	}
 	namespace, err := v.within(ctx)
 	if err != nil {
@@ -195,6 +204,7 @@ func (v *validating) evaluate(
 ) {
 	for _, param := range params {
 		in := v.inputs(shown, param, namespace)
+		to := v.told(h.name, b, shown, param)
 		j := h.compiled().judge(ctx, v.facts, h.rule, shown, &in)
 		for i := range j.decisions {
 			v.act(h.name, b, i, &j.decisions[i])
@@ -202,6 +212,7 @@ func (v *validating) evaluate(
 		for i := range j.annotations {
 			v.note(h.name, b, &j.annotations[i], found)
 		}
+		v.tellJudgement(to, h.name, b, &j)
 	}
 }
 

@@ -3,6 +3,7 @@ package matching
 import (
 	"iter"
 	"math/bits"
+	"slices"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -83,10 +84,15 @@ func (x *Index[T]) Len() int { return len(x.hooks) }
 
 // Candidates yields in order the hooks of which a rule names the operation, group and resource of a
 // request, or of an equivalent resource. Each has to be asked by its Matcher whether it is for the
-// request.
+// request. If somebody wants the story of the request, Candidates yields all hooks, so that the
+// story says of each why it is not called.
 func (x *Index[T]) Candidates(a *admission.Attributes, w *World) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if len(x.hooks) == 0 {
+			return
+		}
+		if a.Told() {
+			slices.Values(x.hooks)(yield)
 			return
 		}
 		var room [8][]int32

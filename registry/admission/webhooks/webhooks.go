@@ -26,7 +26,7 @@
 // connections (router/callout), metrics, which an Observer feeds.
 //
 // Read: webhooks.go, compile.go, match.go, review.go, answer.go, call.go, then mutate.go with
-// patched.go, and validate.go; configuration.go for the configuration of the plugins.
+// patched.go, and validate.go; story.go; configuration.go for the configuration of the plugins.
 package webhooks
 
 import (
