@@ -168,7 +168,8 @@ func (s *storyteller) result() *request.Result {
 
 // run calls a plugin in a phase, and tells of it if somebody wants the story.
 func run[Role Plugin](
-	ctx context.Context, a *Attributes, p Role, phase request.Phase, call func(Role, context.Context, *Attributes) error,
+	ctx context.Context, a *Attributes, p Role, phase request.Phase,
+	call func(Role, context.Context, *Attributes) error,
 ) error {
 	if a.teller == nil {
 		return call(p, ctx, a)

@@ -25,8 +25,8 @@ import (
 type Story struct {
 	mu    sync.Mutex
 	tries []*Try
-	// steps is how many steps, hooks and tries the Story has, and bytes how long its texts are. left
-	// is how many tries are left out.
+	// steps is how many steps, hooks and tries the Story has, and bytes how long its texts are.
+	// left is how many tries are left out.
 	steps, bytes, left int
 }
 
@@ -110,7 +110,8 @@ type Result struct {
 	// write pass.
 	Refusal *meta.Status
 	// Patch is the change of the object as a JSON patch, nil if nothing has changed. The patch of a
-	// plugin is in the version of the try. PatchLeft is how many operations are left out at its end.
+	// plugin is in the version of the try. PatchLeft is how many operations are left out at its
+	// end.
 	Patch     []byte
 	PatchLeft int
 	// Warnings and Annotations are what the client and the audit record were told.
