@@ -14,7 +14,8 @@ const (
 	NotFound Kind = iota + 1 // no such key
 	Exists                   // the key exists and must not
 	Conflict                 // the key is at another revision; Error.Rev is the winner
-	// the revision is no longer in the history; Error.Rev is the oldest that is, 0 if unknown
+	// the history no longer has the revision; Error.Rev is the oldest revision that it has, 0 if
+	// unknown
 	Compacted
 	Future      // the revision has not been reached; Error.Rev is the current one
 	InDoubt     // the write may have been applied: read before retrying

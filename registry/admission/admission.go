@@ -7,26 +7,28 @@
 // InDoubt. To settle a try is to tell its fate to each function that was returned for something
 // taken.
 //
-// A plugin is a Mutator, a Validator, a Reserver or several of these. The registry runs all
-// mutators in order before it validates the object. It runs all validators after that, right before
-// the write, and then all reservers. All run again for each try of an update, with the old object
-// that the try replaces. If a create is not stored because of its fence, only the reservers run
-// again. A mutator may change the object in place, or replace it. If a mutator asks for it
-// (Attributes.Reinvoke), all mutators run once more; Attributes.Replace, for objects from outside
-// the server, asks for it.
+// A plugin is a Mutator, a Validator, a Reserver or several of these. A mutator may change the
+// object in place, or replace it. A reserver takes something outside the object, such as a part of
+// a quota. The declaration of a kind (registry.ReserveOf) and an eviction take in the same way.
+//
+// Laws:
+//   - The registry runs all mutators in order before it validates the object. Right before the
+//     write, it runs all validators and then all reservers.
+//   - All plugins run again for each try of an update, with the old object that the try replaces.
+//     If a create is not stored because of its fence, only the reservers run again.
+//   - If a mutator asks for it (Attributes.Reinvoke), all mutators run once more.
+//     Attributes.Replace, for objects from outside the server, asks for it.
+//   - Each settle function is called exactly once, with the fate of its try. This holds for
+//     everything that is taken for a write, by whichever code.
+//   - The server's own writes through a registry.View pass no plugin.
 //
 // Requests call a plugin concurrently. A plugin must not keep the objects that it sees, and must
-// not change Old. The server's own writes through a registry.View pass no plugin.
-//
-// A reserver takes something outside the object, such as a part of a quota. The declaration of a
-// kind (registry.ReserveOf) and an eviction do the same. One law holds for all of them: each settle
-// function is called exactly once, with the fate of its try.
+// not change Old.
 //
 // Not here: which plugins a server runs, and in which order (server/plugins).
 //
 // Read: admission.go, attributes.go, reserve.go, namespace.go, observed.go, story.go, then a file
-// for each plugin. NodeRestriction, which needs several files, is the package noderestriction
-// below.
+// for each plugin. A plugin that needs several files is a package below, such as noderestriction.
 package admission
 
 import (

@@ -11,7 +11,7 @@ import (
 // others off a whole zone: a required term of pod anti-affinity may only be about nodes.
 type LimitPodHardAntiAffinityTopology struct{}
 
-// hostnameLabel is the label of nodes that tells each from all others.
+// hostnameLabel is the label whose value differs from node to node.
 const hostnameLabel = "kubernetes.io/hostname"
 
 // Name is the plugin's name.

@@ -100,8 +100,8 @@ func (a *Attributes) Annotate(key, value string) {
 // ListenRequest sets the function that receives the annotations of AnnotateRequest; it may be nil.
 func (a *Attributes) ListenRequest(annotate func(key, value string)) { a.annotateRequest = annotate }
 
-// AnnotateRequest is Annotate for an annotation that shows a part of the object. Only audit records
-// with the body of the request have it (level Request and above).
+// AnnotateRequest adds an annotation that shows a part of the object to the audit record of the
+// request, if that record has the body of the request (level Request and above).
 func (a *Attributes) AnnotateRequest(key, value string) {
 	if a.teller != nil {
 		a.teller.annotated(key, value)
@@ -126,8 +126,8 @@ func (a *Attributes) ObjectIn(ctx context.Context, version string) (meta.Typed, 
 	return a.ObjectAs(ctx, a.Type, version)
 }
 
-// ObjectAs is ObjectIn for a version of typ, which is Type or the kind of an equivalent resource in
-// another group: a kind with the same hub.
+// ObjectAs returns Object in a version of typ, under the rules of ObjectIn. typ is Type or the kind
+// of an equivalent resource in another group: a kind with the same hub.
 func (a *Attributes) ObjectAs(ctx context.Context, typ kind.Kind, version string) (meta.Typed, error) {
 	if a.Operation == Connect {
 		return a.Object, nil
@@ -141,7 +141,8 @@ func (a *Attributes) OldIn(ctx context.Context, version string) (meta.Typed, err
 	return a.OldAs(ctx, a.Type, version)
 }
 
-// OldAs is OldIn for a version of typ, as in ObjectAs.
+// OldAs returns Old in a version of typ, under the rules of OldIn. typ is Type or another kind with
+// the same hub.
 func (a *Attributes) OldAs(ctx context.Context, typ kind.Kind, version string) (meta.Typed, error) {
 	return a.as(ctx, &a.oldView, a.Old, typ, version)
 }
@@ -190,8 +191,8 @@ func (a *Attributes) Replace(ctx context.Context, obj meta.Typed) error {
 // run it does nothing.
 func (a *Attributes) Reinvoke() { a.again = true }
 
-// Keep keeps a value of a plugin from the first run of the mutators to the second. Kept returns the
-// value that a plugin has kept in this try, nil if there is none.
+// Keep keeps a value of a plugin from the first run of the mutators to the second. The next try of
+// the write begins without it.
 func (a *Attributes) Keep(plugin string, value any) {
 	if a.kept == nil {
 		a.kept = map[string]any{}
@@ -199,7 +200,7 @@ func (a *Attributes) Keep(plugin string, value any) {
 	a.kept[plugin] = value
 }
 
-// Kept returns what a plugin has kept; see Keep.
+// Kept returns the value that a plugin has kept with Keep in this try, nil if there is none.
 func (a *Attributes) Kept(plugin string) any { return a.kept[plugin] }
 
 // Forbidden returns the 403 of a plugin that refuses a write. It names the object by the name in

@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// This file is the plugin ResourceClaimStatus. The chain calls Validate for updates of the status
-// of a ResourceClaim, in addition to authorization, which cannot tell who changes which field.
+// This file has the plugin ResourceClaimStatus. The chain calls Validate, which acts on updates of
+// the status of a ResourceClaim. Authorization alone cannot tell who changes which field.
 
 // ClaimStatus demands further rights of users that write the status of a ResourceClaim, depending
 // on the fields that they change. A change of status.allocation or status.reservedFor needs the

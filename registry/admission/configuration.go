@@ -14,7 +14,7 @@ import (
 // configured call it.
 
 // DecodeStrict decodes a configuration into to. data is YAML or JSON and must state one of kinds.
-// Unknown and repeated fields are errors. Defaults and values are the caller's to check.
+// Unknown and repeated fields are errors. The caller sets defaults and checks values.
 func DecodeStrict[T any](data []byte, to *T, kinds ...meta.GroupVersionKind) error {
 	text, repeated, err := codec.YAMLToJSON(data, true, nil)
 	if err != nil {
@@ -33,8 +33,9 @@ func DecodeStrict[T any](data []byte, to *T, kinds ...meta.GroupVersionKind) err
 	return codec.StrictError(strict)
 }
 
-// DecodeLenient is DecodeStrict for configurations that kube-apiserver reads without field
-// validation: it ignores unknown fields, and takes the last of repeated ones.
+// DecodeLenient decodes a configuration as DecodeStrict does, but ignores unknown fields and takes
+// the last of repeated ones. It is for configurations that kube-apiserver reads without field
+// validation.
 func DecodeLenient[T any](data []byte, to *T, kinds ...meta.GroupVersionKind) error {
 	text, _, err := codec.YAMLToJSON(data, false, nil)
 	if err != nil {

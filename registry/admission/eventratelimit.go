@@ -15,6 +15,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// This file has the plugin EventRateLimit: its configuration, the limits, and their token buckets.
+// The chain calls Validate, which acts on creates and updates of events. recent.go has the map of
+// buckets.
+
 // EventRateLimit is the plugin of that name. It refuses events of the core group with a 429 if
 // there are more than its configuration allows: on the whole server, in a namespace, of a user, or
 // of a source about an object. Events of events.k8s.io are not limited, as in kube-apiserver.
@@ -53,7 +57,7 @@ const (
 	limitSource    eventLimitType = "SourceAndObject"
 )
 
-// eventKeys return the key of an event's bucket, for each type of limit.
+// eventKeys has, for each type of limit, the function that returns the key of an event's bucket.
 var eventKeys = map[eventLimitType]func(a *Attributes) string{
 	limitServer:    func(*Attributes) string { return "" },
 	limitNamespace: func(a *Attributes) string { return a.Namespace },
@@ -83,7 +87,7 @@ func NewEventRateLimit(configuration []byte) (*EventRateLimit, error) {
 	return p, nil
 }
 
-// check returns what is wrong with the configuration.
+// check returns the mistakes in the configuration.
 func (c *eventLimits) check() (errs field.ErrorList) {
 	at := field.NewPath("limits")
 	if len(c.Limits) == 0 {
@@ -198,8 +202,8 @@ func (l *eventLimit) take(key string) bool {
 	return b.take(now, l.qps, l.burst)
 }
 
-// bucket is a token bucket: it had tokens at the time last, and has since got qps tokens a second,
-// up to burst.
+// bucket is a token bucket. It had tokens at the time last. Since then, it has gained qps tokens a
+// second, up to burst.
 type bucket struct {
 	tokens float64
 	last   time.Time

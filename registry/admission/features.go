@@ -21,8 +21,8 @@ func NewNodeDeclaredFeatureValidator(node ReadNode) NodeDeclaredFeatureValidator
 	return NodeDeclaredFeatureValidator{node}
 }
 
-// changeFeatures are the features that a change of a pod can need, sorted by name, each with the
-// test whether a change needs it. The other features that nodes declare matter only to the
+// changeFeatures are the features that a change of a pod can need, sorted by name. needed reports
+// whether a change needs the feature. The other features that nodes declare matter only to the
 // scheduler.
 var changeFeatures = []struct {
 	name   string

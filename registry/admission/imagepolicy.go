@@ -18,6 +18,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
+// This file has the plugin ImagePolicyWebhook: the call of the webhook, the remembered answers, and
+// the configuration. The chain calls Validate, which acts on creates and updates of pods.
+
 // ImagePolicyWebhook is the plugin of that name. It asks a webhook whether a pod may use its
 // images, at each create and update of a pod or of its ephemeral containers. Answers are
 // remembered, within bounds.
@@ -106,7 +109,7 @@ func (*ImagePolicyWebhook) Handles(op Operation) bool { return op == Create || o
 // imageAnnotations is the prefix of the plugin's audit annotations.
 const imageAnnotations = "imagepolicywebhook.image-policy.k8s.io/"
 
-// Validate asks the webhook.
+// Validate refuses a pod if the webhook does not allow its images.
 func (p *ImagePolicyWebhook) Validate(ctx context.Context, a *Attributes) error {
 	if a.Resource.Resource != "pods" || a.Resource.Group != "" ||
 		a.Subresource != "" && a.Subresource != "ephemeralcontainers" {

@@ -13,6 +13,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// This file has the plugin LimitRanger. The chain calls Mutate, which sets defaults (completePod),
+// and Validate, which checks bounds (breaches). resourceUse compares one resource with its bound.
+
 // LimitRanger is the plugin of that name. It completes the requests and limits of containers from
 // the limit ranges of their namespace, and refuses pods and claims that are outside of a range.
 //
@@ -265,8 +268,8 @@ func (b *breaches) text() string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// resourceUse is how much of a resource a container, a pod or a claim requests and is limited to,
-// and the bound of a limit range for it. The integers are the amounts in one unit.
+// resourceUse has the request and the limit of a container, a pod or a claim for one resource, and
+// the bound that a limit range sets for it. The integers are the three amounts in one unit.
 type resourceUse struct {
 	of                       corev1.LimitType // what uses the resource
 	name                     corev1.ResourceName
@@ -319,7 +322,8 @@ func (u resourceUse) aboveMax() string {
 	return ""
 }
 
-// requestAboveMax is aboveMax for requests that have no limits.
+// requestAboveMax returns the message if the request is above the maximum u.bound, else "". It
+// ignores the limit.
 func (u resourceUse) requestAboveMax() string {
 	switch {
 	case !u.requested:

@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Namespace is the facts about the namespace of a write that plugins use.
+// Namespace has the facts about a namespace that plugins use.
 type Namespace struct {
 	Labels      meta.Lookup // never nil
 	Terminating bool        // the namespace is being deleted
@@ -29,8 +29,9 @@ func (n *Namespaces) Of(ctx context.Context, a *Attributes, fresh request.Freshn
 	return n.Named(ctx, a, a.Namespace, fresh)
 }
 
-// Named returns the namespace of that name, which is a.Namespace, or another one that is the same
-// at each call for a: the name of the object if a.Namespace is "".
+// Named returns the namespace called name, under the rules of Of. name is a.Namespace, or a.Name
+// for a write of a namespace itself. It must be the same at each call for a, which keeps one
+// result.
 func (n *Namespaces) Named(
 	ctx context.Context, a *Attributes, name string, fresh request.Freshness,
 ) (Namespace, error) {

@@ -7,6 +7,9 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
+// This file wraps a chain so that each call of a plugin is timed. server/plugins calls
+// WithObserver.
+
 // Observer is called after each call of a plugin, for metrics. validates is true for validators and
 // reservers, false for mutators; rejected says that the plugin refused the write.
 type Observer func(validates bool, op Operation, took time.Duration, rejected bool)

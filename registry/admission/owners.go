@@ -9,8 +9,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// ResourceOf returns the resource that has a kind, as discovery lists it now, and whether it is
-// namespaced. ok is false if no resource that is served has the kind.
+// This file has the plugin OwnerReferencesPermissionEnforcement. The chain calls Validate for each
+// create and update; only a write that changes the owners costs more than a comparison.
+
+// ResourceOf returns the resource that has a kind, as discovery lists it at that moment, and
+// whether the resource is namespaced. ok is false if no served resource has the kind.
 type ResourceOf func(gvk meta.GroupVersionKind) (resource string, namespaced, ok bool)
 
 // OwnerReferencesPermissionEnforcement is the plugin of that name. It guards the garbage collector,
@@ -144,8 +147,8 @@ func sameOwners(now, old []meta.OwnerReference) bool {
 	return true
 }
 
-// newBlocking returns the owners of now that the object blocks, but did not block before. Owners
-// are told apart by their UIDs.
+// newBlocking returns the owners in now that the object blocks, but did not block before. It
+// identifies owners by their UIDs.
 func newBlocking(now, old []meta.OwnerReference) (list []*meta.OwnerReference) {
 	had := map[meta.UID]bool{}
 	for i := range old {

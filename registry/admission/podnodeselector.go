@@ -17,6 +17,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
+// This file has the plugin PodNodeSelector and its configuration. The chain calls Mutate and
+// Validate, which act on new pods.
+
 // PodNodeSelector is the plugin of that name. An annotation of a namespace holds a node selector,
 // which the plugin adds to new pods. It refuses a pod that selects other values of the same labels.
 // If the configuration has a whitelist for the namespace, a pod may select only labels of the

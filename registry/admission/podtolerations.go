@@ -12,6 +12,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// This file has the plugin PodTolerationRestriction and its configuration. The chain calls Mutate
+// and Validate, which act on creates and updates of pods. tolerations.go merges and compares
+// tolerations.
+
 // PodTolerationRestriction is the plugin of that name. It adds the default tolerations of the
 // namespace to new pods, and a toleration for memory pressure to pods that are not BestEffort. Then
 // it refuses a pod that tolerates more than the whitelist of the namespace. Both lists are
@@ -43,7 +47,8 @@ var tolerationRulesKind = meta.GroupVersionKind{
 	Group: "podtolerationrestriction.admission.k8s.io", Version: "v1alpha1", Kind: "Configuration",
 }
 
-// CheckTolerations returns the mistakes in tolerations at p. podspec.Tolerations is one.
+// CheckTolerations returns the mistakes in tolerations at p. podspec.Tolerations is such a
+// function.
 type CheckTolerations func(p *field.Path, list []corev1.Toleration) field.ErrorList
 
 // NewPodTolerationRestriction returns the plugin. configuration, as YAML or JSON, may be nil.
@@ -155,7 +160,8 @@ func (p *PodTolerationRestriction) listOf(
 }
 
 // isBestEffort reports whether a pod has the quality-of-service class BestEffort: none of its
-// requests and limits of CPU and memory is above zero. A class in the status counts first.
+// requests and limits of CPU and memory is above zero. If the status has a class, that class
+// counts.
 func isBestEffort(pod *corev1.Pod) bool {
 	if class := pod.Status.QOSClass; class != "" {
 		return class == corev1.PodQOSBestEffort

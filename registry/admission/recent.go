@@ -26,7 +26,8 @@ func (r *recent[K, V]) get(key K) *V {
 	return &e.Value.(*recentEntry[K, V]).value
 }
 
-// put sets the value of a key, which counts as used.
+// put sets the value of a key, which counts as used, and returns the address of the value in the
+// map.
 func (r *recent[K, V]) put(key K, value V) *V {
 	if have := r.get(key); have != nil {
 		*have = value

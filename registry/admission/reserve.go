@@ -5,6 +5,9 @@ import (
 	"errors"
 )
 
+// This file has what a reserver takes outside the object, how it is settled, and fences. The
+// registry calls Settle and ReserveAgain (registry/write.go).
+
 // Fate is what became of a write.
 type Fate uint8
 
@@ -14,8 +17,8 @@ const (
 	NotStored Fate = iota
 	// Stored: the write is stored. Of an action: it has done what the client asked for.
 	Stored
-	// InDoubt: nobody knows whether the write is stored. Whatever was taken for it stays taken
-	// until a repair loop finds that no object uses it.
+	// InDoubt: the store has not said whether it stored the write. Whatever was taken for the write
+	// stays taken until a repair loop finds that no object uses it.
 	InDoubt
 )
 
@@ -61,7 +64,7 @@ func (a *Attributes) Take(settle Settle) {
 // try.
 func (a *Attributes) Settle(ctx context.Context, fate Fate) { a.settle(ctx, fate, nil) }
 
-// settle is Settle for what was taken after before.
+// settle does what Settle does, but only for the functions that were registered after before.
 func (a *Attributes) settle(ctx context.Context, fate Fate, before *taken) {
 	a.fence = nil
 	if a.taken == before {
@@ -88,14 +91,14 @@ type fence struct {
 // errTwoFences is the error of Fence for a second key.
 var errTwoFences = errors.New("admission: two reservers want fences at different keys, and a write can carry only one")
 
-// Fence lets the write of the present try be stored only if a key of the store in which the object
-// is stored is still at a revision; 0 means that there is no such key. A reserver calls it within
-// Reserve. Whoever writes the key afterwards can be sure that this try is not stored later: it has
-// another try, in which the reservers look again.
+// Fence sets a condition for the present try: the write is stored only if the key, in the store of
+// the object, still has the revision. Revision 0 means that the key does not exist. A reserver
+// calls Fence within Reserve. After the key has changed, this try can never be stored; the write
+// has another try, in which the reservers look again.
 //
-// Fence fails if a fence at another key was asked for. If the fence was asked for with another
-// revision of the same key, the older revision counts, so that there is another try. Writes that
-// store nothing (a dry run, an update that changes nothing), deletions and connects ignore the
+// A try has one fence: Fence fails if the try has a fence at another key. If the try has a fence at
+// another revision of the same key, the older revision counts, so that there is another try. Writes
+// that store nothing (a dry run, an update that changes nothing), deletions and connects ignore the
 // fence, and so do actions.
 func (a *Attributes) Fence(key string, revision uint64) error {
 	switch {

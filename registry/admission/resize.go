@@ -27,8 +27,8 @@ func (PodResizeValidator) Name() string { return "PodResizeValidator" }
 // Handles is true for updates.
 func (PodResizeValidator) Handles(op Operation) bool { return op == Update }
 
-// Validate refuses a resize that the node cannot do. The cause in the answer tells the node's
-// operating system from its capacity.
+// Validate refuses a resize that the node cannot do. The cause in the answer says whether the
+// operating system of the node or its capacity is the reason.
 func (p PodResizeValidator) Validate(ctx context.Context, a *Attributes) error {
 	if a.Subresource != "resize" {
 		return nil
@@ -81,7 +81,8 @@ func because(err *meta.StatusError, cause meta.CauseType) error {
 	return err
 }
 
-// lacking names CPU and memory if a pod requests more of them than a node can give; "" if neither.
+// lacking returns a text that names CPU, memory or both if a pod requests more than a node can
+// give; "" if the node can give both.
 func lacking(spec *corev1.PodSpec, allocatable corev1.ResourceList) string {
 	requests := corev1.ContainerRequests(spec)
 	var texts []string

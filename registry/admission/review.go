@@ -9,12 +9,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// What expressions and reviews see of a write beside its objects: the variable request, the
-// options, and the rights of the user.
+// This file has what expressions and reviews see of a write beside its objects: the variable
+// request, the options, and the rights of the user. Package admissionpolicy uses all of it; the
+// match conditions of webhooks use Rights.
 
-// Reviewed returns the variable request of expressions. kind is that of the object as the
-// expressions see it, resource what the rules of a policy have matched. For match conditions,
-// resource is a.Resource.
+// Reviewed returns the variable request of expressions. kind is the kind of the object as the
+// expressions see it. resource is the resource that a rule of the policy has matched, or a.Resource
+// for match conditions.
 func (a *Attributes) Reviewed(kind meta.GroupVersionKind, resource meta.GroupVersionResource) *policies.Request {
 	r := &policies.Request{
 		Kind: policies.KindOf(kind), Resource: policies.ResourceOf(resource), SubResource: a.Subresource,
@@ -51,8 +52,8 @@ func (a *Attributes) ReviewedOptions() meta.Typed {
 	return nil
 }
 
-// Rights answers the authorization checks of expressions about one write. It asks the same question
-// once. It belongs to one goroutine.
+// Rights answers the authorization checks of expressions about one write. It asks the authorizer
+// each question only once. It belongs to one goroutine.
 type Rights struct {
 	ctx     context.Context
 	asks    request.Authorizer
@@ -63,7 +64,7 @@ type Rights struct {
 	accounts map[string]*Rights
 }
 
-// An answer is what the authorizer said.
+// answer is the answer of the authorizer to one question.
 type answer struct {
 	allowed bool
 	reason  string
@@ -91,7 +92,6 @@ func (r *Rights) Authorize(access cel.Access) (allowed bool, reason string, err 
 	return known.allowed, known.reason, known.err
 }
 
-// ask asks the authorizer.
 func (r *Rights) ask(access cel.Access) (known answer) {
 	about := request.Attributes{User: r.user, Verb: access.Verb, Path: access.Path}
 	if access.Resource != "" {

@@ -172,7 +172,7 @@ func (s *ServiceAccount) find(ctx context.Context, a *Attributes, name string) (
 	return nil, a.Forbidden("error looking up service account %s/%s: %w", a.Namespace, name, err)
 }
 
-// sleep returns false if ctx ends first.
+// sleep waits for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -113,7 +113,6 @@ func (r *secretRules) container(what, name string, env []corev1.EnvVar, from []c
 	return nil
 }
 
-// pullSecrets checks the secrets for pulling images.
 func (r *secretRules) pullSecrets(refs []corev1.LocalObjectReference) error {
 	allowed := make(map[corev1.LocalObjectReference]bool, len(r.account.ImagePullSecrets))
 	for _, ref := range r.account.ImagePullSecrets {

@@ -61,7 +61,7 @@ func TestStory(t *testing.T) {
 		h.End(request.OutcomeAdmitted, h.Age())
 		return a.Replace(ctx, thing("v1", sizeOf(a.Object)+1))
 	}}
-	taking := &taker{name: "taker", notes: new([]string)}
+	taking := &notingReserver{name: "taker", notes: new([]string)}
 	refusing := validating{step{name: "refusing", log: new([]string), err: boom}}
 	const mutated = `CREATE a {"apiVersion":"test.example.com/v1","kind":"Thing","size":7}
 mutate actor again=false admitted [{"op":"replace","path":"/size","value":8}] [hook admitted [it is too small] [small] [{key value}] [{"op":"replace","path":"/size","value":8}]]
@@ -207,7 +207,7 @@ func TestNoStory(t *testing.T) {
 			return nil
 		},
 	}
-	nothing := &taker{name: "nothing", notes: new([]string), none: true}
+	nothing := &notingReserver{name: "nothing", notes: new([]string), none: true}
 	for name, chain := range map[string]admission.Chain{
 		"plain": {quiet, quiet, nothing}, "observed": admission.Chain{quiet, quiet, nothing}.WithObserver(unobserved),
 	} {

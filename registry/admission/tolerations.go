@@ -8,7 +8,8 @@ import (
 // This file compares and merges tolerations for the plugins that add or restrict them.
 
 // mergeTolerations returns the tolerations of two lists without those that another one covers. If
-// two are equal, the first stays. The result shares no memory with the lists that can change.
+// two are equal, the first stays. The result is a new list, which shares only the pointers
+// TolerationSeconds with the two lists.
 func mergeTolerations(first, second []corev1.Toleration) []corev1.Toleration {
 	all := make([]corev1.Toleration, 0, len(first)+len(second))
 	all = append(append(all, first...), second...)
@@ -67,7 +68,6 @@ func covers(wide, t *corev1.Toleration) bool {
 	return false
 }
 
-// sameToleration reports whether two tolerations are equal.
 func sameToleration(a, b *corev1.Toleration) bool {
 	return a.Key == b.Key && a.Operator == b.Operator && a.Value == b.Value && a.Effect == b.Effect &&
 		(a.TolerationSeconds == nil) == (b.TolerationSeconds == nil) &&

@@ -14,7 +14,7 @@ type PodTopologyLabels struct {
 	nodes NodeLabels
 }
 
-// NodeLabels returns the labels of a node as they are now. The error is a *meta.StatusError.
+// NodeLabels returns the current labels of a node. The error is a *meta.StatusError.
 type NodeLabels func(ctx context.Context, node string) (meta.Lookup, error)
 
 // NewPodTopologyLabels returns the plugin. It reads the labels of nodes through n.

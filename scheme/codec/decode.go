@@ -121,7 +121,7 @@ func (d *decoder) pop() {
 // encoding/json does.
 func (d *decoder) addContext(err error) error {
 	te, ok := err.(*typeError)
-	// The error of an UnmarshalJSON.
+	// An UnmarshalJSON method returns the type error of encoding/json.
 	if foreign, isForeign := err.(*json.UnmarshalTypeError); isForeign {
 		te, ok = &typeError{value: foreign.Value, want: foreign.Type, field: foreign.Field}, true
 	}
@@ -146,7 +146,8 @@ func (d *decoder) addContext(err error) error {
 	return te
 }
 
-// save records an error after which decoding continues. Only the first one is kept.
+// save records an error after which decoding continues, and returns nil. It keeps only the first
+// such error. In the quick decoder it returns errAgain instead, which ends the decoding.
 func (d *decoder) save(err error) error {
 	if !d.careful {
 		return errAgain

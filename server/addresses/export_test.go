@@ -16,13 +16,13 @@ const LeakRounds = leakRounds
 // PortRepair is the repair of node ports.
 type PortRepair = portRepair
 
-// NewPortRepair returns a PortRepair that logs to log.
+// NewPortRepair returns a repair of node ports that logs to log.
 func NewPortRepair(c *client.Client, a *ports.Allocator, log *zap.Logger) *PortRepair {
 	return &portRepair{client: c, ports: a, events: controller.NewRecorder(c, "test", zap.NewNop()), log: log}
 }
 
-// Pass makes a pass.
+// Pass runs one pass of the repair.
 func (r *portRepair) Pass(ctx context.Context) error { return r.pass(ctx) }
 
-// Use makes the repair work on the record of another allocator.
+// Use makes the repair use another allocator.
 func (r *portRepair) Use(a *ports.Allocator) { r.ports = a }

@@ -97,8 +97,8 @@ func (r *removals) Next(ctx context.Context) (namespaces []string, err error) {
 	return namespaces, err
 }
 
-// Releases opens a feed of the namespaces in which the usage of objects, as quotas count it, may
-// change by other writes than those that quotas are charged with. The caller closes it.
+// Releases opens a feed of the namespaces in which a write that no quota was charged for may have
+// changed the usage of an object. The caller closes it.
 func (h *Holdings) Releases(ctx context.Context) (*Releases, error) {
 	tap, err := h.needs.Backends.OpenTaps(ctx)
 	if err != nil {
@@ -107,7 +107,8 @@ func (h *Holdings) Releases(ctx context.Context) (*Releases, error) {
 	return &Releases{tap, h}, nil
 }
 
-// Releases is a feed of namespaces. It belongs to one caller.
+// Releases is a feed of namespaces in which the usage of objects may have changed. It belongs to
+// one caller. It implements quotas.Changes.
 type Releases struct {
 	*backing.Taps
 	of *Holdings

@@ -1,7 +1,7 @@
-// Package holdings finds all objects of all resources for the namespace controller and the garbage
-// collector: the objects in the stores of this server, and the objects of the servers behind it.
-// These two controllers cannot work through clients alone, because they follow every object of
-// every resource, and resources come and go.
+// Package holdings finds all objects of all resources for the namespace controller, the garbage
+// collector and the recount of quotas: the objects in the stores of this server, and the objects of
+// the servers behind it. These controllers cannot work through clients alone, because they follow
+// every object of every resource, and resources come and go.
 //
 // Words: an object is stored if it is in a store of this server. It is remote if a server behind
 // this one keeps it. Both have a key; no store has the key of a remote object. An ObjectRef is the
@@ -18,8 +18,9 @@
 //
 // Holdings has no state of its own and starts nothing. All methods may be called at once.
 //
-// Not here: the work of the controllers (server/loops/ownership), objects of resources whose
-// definitions cannot be read (server/definitions), how stores show changes (server/backing).
+// Not here: the work of the controllers (server/loops/ownership, server/quotas), objects of
+// resources whose definitions cannot be read (server/definitions), how stores show changes
+// (server/backing).
 //
 // Read: holdings.go, changes.go, serversbehind.go.
 package holdings
@@ -90,9 +91,9 @@ func (h *Holdings) ObjectAt(key string) (ownership.ObjectRef, bool) {
 	return ref, true
 }
 
-// Home returns the resource and the key prefix of the objects of a kind, as an ownerReference names
-// it; ok is false if no resource is served in that version and kind. It implements
-// ownership.Resources.
+// Mapping returns the resource and the key prefix of the objects of a kind. apiVersion and kind are
+// those of an ownerReference. ok is false if no resource is served in that version and kind. It
+// implements ownership.Resources.
 func (h *Holdings) Mapping(apiVersion, kind string) (ownership.Mapping, bool) {
 	gv, ok := meta.ParseGroupVersion(apiVersion)
 	if !ok {

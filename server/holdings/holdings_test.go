@@ -52,7 +52,7 @@ func TestRemote(t *testing.T) {
 	for key, want := range map[string]ownership.ObjectRef{
 		"//harbor.example.com/boats/ns/a": {Resource: boats, Kind: "Boat", Namespace: "ns", Name: "a", Remote: true},
 		"//harbor.example.com/docks/a":    {Resource: docks, Kind: "Dock", Name: "a", Remote: true},
-		"//harbor.example.com/boats/a":    {}, // without its namespace
+		"//harbor.example.com/boats/a":    {}, // lacks its namespace
 		"//harbor.example.com/docks/ns/a": {},
 		"//harbor.example.com/docks":      {},
 		"//quays.example.com/quays/a":     {},

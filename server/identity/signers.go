@@ -13,7 +13,9 @@ import (
 	"github.com/coracle-project/coracle/server/reload"
 )
 
-// The authorities that sign the certificates that clients request by CertificateSigningRequests.
+// This file has the authorities that sign the certificates which clients request by
+// CertificateSigningRequests. The server reads them when it starts, and the loop Signer
+// (server/loops/csr) asks Signers.Authority for each request.
 
 // DefaultSigningLife is the longest life of requested certificates if Signing.Longest is 0: 365
 // days.
@@ -21,10 +23,10 @@ const DefaultSigningLife = certLife
 
 // Signing names the authorities that sign requested certificates. If it names none, the server's
 // own authority signs for all signers; a server without an authority of its own then signs for
-// none. Of several servers on one store one signs, so all of them should name the same authorities:
-// each server accepts client certificates of its own authority and of Config.ClientCAFile, and of
-// no other. A comment gives in brackets the flags of kube-controller-manager that set the same
-// thing.
+// none. Only one of the servers on a store signs at a time, so all of them should name the same
+// authorities: each server accepts client certificates of its own authority and of
+// Config.ClientCAFile, and of no other. A comment gives in brackets the flags of
+// kube-controller-manager that set the same thing.
 type Signing struct {
 	// All signs for all signers. It excludes the other fields.
 	// (--cluster-signing-cert-file, --cluster-signing-key-file)
@@ -73,8 +75,8 @@ func (s *Signing) bySigner() []signerFiles {
 	}
 }
 
-// Validate returns everything that is wrong with the configuration. The names in its errors are
-// those of the flags, where kube-controller-manager leaves out parts of some.
+// Validate returns all mistakes in the configuration. Its errors have the full names of flags;
+// kube-controller-manager shortens some of them.
 func (s *Signing) Validate() error {
 	errs := []error{s.All.validate("cluster-signing")}
 	some := false
@@ -164,7 +166,7 @@ func readSigner(f AuthorityFiles) (*reload.Value[pki.Pair], error) {
 	})
 }
 
-// Any reports whether there is an authority for some signer.
+// Any reports whether there is an authority for at least one signer.
 func (s *Signers) Any() bool { return s.own != nil || len(s.given) > 0 }
 
 // Authority returns the certificate and the key of the authority that signs for a signer, nil if

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestClasses has the plugins that read classes look at those of a server, as soon as they are
+// TestClasses: the plugins that read classes find classes of the server as soon as they are
 // created.
 func TestClasses(t *testing.T) {
 	p := newInProcess(t)

@@ -13,9 +13,10 @@ import (
 // Config says which admission plugins every write passes.
 type Config struct {
 	// Enable and Disable are the names of plugins to switch on and off: names that Table lists, and
-	// names in Plugins. A name in both is on. By default, the plugins are on that kube-apiserver
-	// has on by default; so are own plugins without Plugin.Off. NodeRestriction is on by default if
-	// the authorization mode Node is on. (--enable-admission-plugins, --disable-admission-plugins)
+	// names in Plugins. A name in both is on. By default, a plugin is on if kube-apiserver has it
+	// on by default, and an own plugin is on unless it sets Plugin.Off. NodeRestriction is on by
+	// default if the authorization mode Node is on. (--enable-admission-plugins,
+	// --disable-admission-plugins)
 	Enable, Disable []string
 	// ConfigFile is an AdmissionConfiguration (apiserver.config.k8s.io/v1), which has the
 	// configurations of plugins, also of own plugins. New reads the file. "" configures none.
@@ -54,8 +55,8 @@ type Plugin struct {
 // validates before ValidatingAdmissionPolicy.
 const firstHook = "MutatingAdmissionPolicy"
 
-// rows returns the table with the own plugins inserted. It leaves out own plugins that cannot be
-// inserted; the error says why, for each of them.
+// rows returns the table with the own plugins inserted. It leaves out an own plugin that cannot be
+// inserted; the error says why, for each such plugin.
 func (c *Config) rows() ([]row, error) {
 	all := slices.Clone(table)
 	var errs []error
@@ -100,7 +101,6 @@ func (p *Plugin) index(rows []row) (int, error) {
 	return at, nil
 }
 
-// row returns the row of p.
 func (p *Plugin) row() row {
 	r := row{name: p.Name, on: byDefault, after: p.After}
 	r.make = func(n *needs) (admission.Plugin, error) { return p.Make(n.Stores, n.configuration) }

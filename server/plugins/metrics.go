@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 )
 
-// metrics measure the time of admission, under Kubernetes' names: steps that of all plugins of a
-// phase together, plugins that of each plugin.
+// metrics measure the time of admission, under Kubernetes' names. steps has the time of all plugins
+// of a phase together, and plugins has the time of each plugin.
 type metrics struct{ steps, plugins *prometheus.HistogramVec }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {

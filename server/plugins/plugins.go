@@ -50,7 +50,7 @@ type Needs struct {
 	Authorizer request.Authorizer // decides about rights that plugins demand beyond the right to the request
 	// ResourceOf finds the resource of a kind among all that are served when it is called.
 	ResourceOf admission.ResourceOf
-	// Equivalents finds the resources that show the same objects as another.
+	// Equivalents finds the resources that show the same objects as a given resource.
 	Equivalents matching.Equivalents
 	Resolve     callout.Resolver      // finds the address of a Service that a webhook names
 	Metrics     prometheus.Registerer // gets the metrics of admission
@@ -116,8 +116,8 @@ func (r *row) makeWith(n *needs, from configurations) (admission.Plugin, error) 
 	return p, err
 }
 
-// on reports whether the configuration has the plugin of r on. It does not ask whether the plugin
-// is here. Enable wins over Disable.
+// on reports whether the configuration has the plugin of r on. It does not check whether r has a
+// plugin to make. Enable wins over Disable.
 func (c *Config) on(r *row, kubelets bool) bool {
 	switch {
 	case r.on == always || slices.Contains(c.Enable, r.name):

@@ -42,7 +42,7 @@ func (s reader) pods(ctx context.Context, namespace string) (int, iter.Seq2[*cor
 // podSecurityCounts implements podguard.Counts with Kubernetes' metrics.
 type podSecurityCounts struct {
 	evaluations, exemptions, errors *prometheus.CounterVec
-	// common are the series of the evaluations that nearly all pods have. They are there from the
+	// common are the series of the evaluations that nearly all pods have. They exist from the
 	// start, as in kube-apiserver.
 	common map[podguard.Evaluation]prometheus.Counter
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file makes the plugins for admission policies, and reads what policies ask about.
+// This file makes the plugins for admission policies, and reads the namespaces and parameters that
+// their expressions see. Rows of the table call newMutatingPolicies and newValidatingPolicies.
 
 // The resources that configure admission policies.
 const (
@@ -62,7 +63,7 @@ func objectsOf[T meta.Object](stores registry.Stores, resource string) admission
 	return registry.NewDerived(stores, registration(resource), admissionpolicy.NewObjects[T]).Now
 }
 
-// policyWorld returns what policies ask about. It observes nothing yet.
+// policyWorld returns the World that both plugins share. It has no Observer; observed adds one.
 func policyWorld(n *needs) *admissionpolicy.World {
 	found := &params{stores: n.Stores, resourceOf: n.ResourceOf, memos: map[meta.GroupResource]*paramMemo{}}
 	return &admissionpolicy.World{
@@ -166,7 +167,7 @@ func (p *params) list(
 // in returns an object of a resource in a version.
 func (p *params) in(ctx context.Context, gr meta.GroupResource, obj meta.Object, version string) (meta.Typed, error) {
 	store := p.stores.Store(gr)
-	if store == nil { // removed just now
+	if store == nil { // the resource was removed after of had found it
 		return nil, meta.NewNotFound(gr, obj.GetObjectMeta().Name)
 	}
 	return store.Kind().Convert(ctx, obj, version)

@@ -49,8 +49,8 @@ func (m *webhookMetrics) observer() webhooks.Observer {
 	return webhooks.Observer{Called: m.called, Judged: m.judged}
 }
 
-// called records a call of a webhook. A failure because the client has gone is neither a rejection
-// nor does it count as failing open.
+// called records a call of a webhook. If a call failed because the client had gone, it counts
+// neither as a rejection nor as failing open.
 func (m *webhookMetrics) called(c webhooks.Call) {
 	step, op, code := phase(c.Validates, "validating"), string(c.Operation), strconv.Itoa(min(c.Code, maxCode))
 	rejected := strconv.FormatBool(c.Outcome != webhooks.Passed && c.Outcome != webhooks.FailedOpen)
@@ -88,7 +88,8 @@ func (m *webhookMetrics) judged(j webhooks.Judgement) {
 	}
 }
 
-// phase returns the label for a phase of admission, of which the validating one has several names.
+// phase returns the label for a phase of admission. validating is the name of the validating phase,
+// which differs between metrics.
 func phase(validates bool, validating string) string {
 	if validates {
 		return validating

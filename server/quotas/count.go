@@ -18,7 +18,7 @@ import (
 )
 
 // This file counts the objects of namespaces at one revision and writes the used amounts into the
-// quotas.
+// quotas. Controller.count (quotas.go) calls recount with the namespaces that are due.
 
 // memo has the usage of the objects that the last recount has seen, by namespace.
 type memo map[string]*measuredNamespace
@@ -41,7 +41,7 @@ type measured struct {
 	pass  uint64 // the last that saw the object
 }
 
-// usage is the amounts that an object uses of the names that a quota limits.
+// usage has the amounts that an object uses, for those names that a quota limits.
 type usage struct {
 	amounts quota.Amounts
 	in      []bool // for each quota: whether the objects are in its scopes
@@ -51,8 +51,8 @@ type usage struct {
 // errUnchanged ends an update that would change nothing.
 var errUnchanged = errors.New("nothing has changed")
 
-// recount raises the fence and recounts the quotas of the namespaces. If a namespace fails, the
-// others are counted all the same, and the error joins all failures.
+// recount raises the fence and recounts the quotas of the namespaces. If one namespace fails,
+// recount goes on with the others. The error joins all failures.
 func (c *Controller) recount(ctx context.Context, namespaces []string) error {
 	if len(namespaces) == 0 {
 		return nil
@@ -137,7 +137,7 @@ func usedNow(now, then *corev1.ResourceQuota, counted corev1.ResourceList) corev
 	return used
 }
 
-// setUsed writes into the quota now what is used.
+// setUsed writes the limits and the used amounts into the status of now.
 func setUsed(now, then *corev1.ResourceQuota, counted corev1.ResourceList) error {
 	if now.UID != then.UID || !equal(now.Spec.Hard, then.Spec.Hard) {
 		return errUnchanged // the change of spec makes the namespace due once more
@@ -318,7 +318,8 @@ func (n *counter) sum() {
 	}
 }
 
-// times returns n times q. It doubles q, because a Quantity can only be added.
+// times returns n times q. It doubles q again and again, because Quantities can be added but not
+// multiplied.
 func times(q meta.Quantity, n uint64) (total meta.Quantity) {
 	for ; ; q = q.Add(q) {
 		if n&1 == 1 {

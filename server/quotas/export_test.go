@@ -6,7 +6,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission/resourcequota"
 )
 
-// Recount recounts namespaces, without Run.
+// Recount recounts namespaces while Run does not run.
 func (c *Controller) Recount(ctx context.Context, namespaces ...string) error {
 	if c.books == nil {
 		c.books = resourcequota.NewBooks(c.Stores)
@@ -15,7 +15,7 @@ func (c *Controller) Recount(ctx context.Context, namespaces ...string) error {
 	return c.recount(ctx, namespaces)
 }
 
-// Forget forgets what has been measured.
+// Forget drops all usages that the controller remembers.
 func (c *Controller) Forget() { c.usage = memo{} }
 
 // Kept returns how many objects and usages are remembered.

@@ -118,7 +118,7 @@ func (c *Controller) Run(ctx context.Context) {
 	defer wg.Wait()
 	wg.Go(func() {
 		behind := quotas.Source(func(name controller.Name, _, now *quotaView) []controller.Name {
-			if now == nil || now.Behind { // without a quota, what was measured is forgotten
+			if now == nil || now.Behind { // after a deletion, the recount may forget the namespace
 				c.due.add(name.Namespace)
 			}
 			return nil
@@ -232,7 +232,7 @@ func (d *due) addLocked(namespaces iter.Seq[string]) {
 	}
 }
 
-// addLater lets a namespace wait.
+// addLater makes a namespace wait for laterPause before it is due.
 func (d *due) addLater(namespace string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -244,7 +244,7 @@ func (d *due) addLater(namespace string) {
 	}
 }
 
-// addWaiting makes the namespaces due that wait.
+// addWaiting makes the waiting namespaces due.
 func (d *due) addWaiting() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

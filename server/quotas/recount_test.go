@@ -32,7 +32,7 @@ func status(w *looptest.World) corev1.ResourceQuotaStatus {
 	return q.Status
 }
 
-// create creates the quota "q" with limits that nothing reaches.
+// create creates the quota "q" with limits that are never reached.
 func create(w *looptest.World, scopes []corev1.ResourceQuotaScope, names ...corev1.ResourceName) {
 	hard := corev1.ResourceList{}
 	for _, name := range names {
@@ -43,8 +43,8 @@ func create(w *looptest.World, scopes []corev1.ResourceQuotaScope, names ...core
 	})
 }
 
-// TestRecountRemembers: a Controller that remembers what it has measured counts as one that has
-// seen nothing, whatever happened between two recounts.
+// TestRecountRemembers: a Controller that remembers the usages of earlier recounts gets the same
+// result as a new one, whatever has changed between two recounts.
 func TestRecountRemembers(t *testing.T) {
 	for _, scopes := range [][]corev1.ResourceQuotaScope{nil, {corev1.ResourceQuotaScopeNotTerminating}} {
 		w := looptest.Start(t, server.Config{Controllers: []string{}})
@@ -88,7 +88,7 @@ func TestRecountRemembers(t *testing.T) {
 		if err := remembers.Recount(t.Context(), "n"); err != nil {
 			t.Fatal(err)
 		}
-		if objects, usages := remembers.Kept(); objects > 0 || usages > 1 { // config maps have a usage
+		if objects, usages := remembers.Kept(); objects > 0 || usages > 1 { // the usage of config maps is remembered
 			t.Errorf("%d objects and %d usages of no pod are remembered", objects, usages)
 		}
 	}
@@ -123,7 +123,7 @@ func step(w *looptest.World, random *rand.Rand) {
 	}
 }
 
-// hookedStores calls a function when a resource is asked for.
+// hookedStores calls a function before it returns a store.
 type hookedStores struct {
 	registry.Stores
 	asked func(gr meta.GroupResource)
@@ -135,12 +135,12 @@ func (s hookedStores) Store(gr meta.GroupResource) *registry.Store {
 }
 
 // TestRecountAtTheFence: an object that is charged and stored after the recount has raised the
-// fence, and before the recount has counted, is used once.
+// fence, and before it has counted, is counted once.
 func TestRecountAtTheFence(t *testing.T) {
 	w := looptest.Start(t, server.Config{Controllers: []string{}})
 	w.CreateNamespace()
 	create(w, nil, "count/configmaps", "requests.storage", "persistentvolumeclaims")
-	late := false // the recount is to be overtaken
+	late := false // whether the next recount is overtaken
 	c := &quotas.Controller{Stores: hookedStores{w.S, func(gr meta.GroupResource) {
 		if !late || gr.Resource != "configmaps" {
 			return
@@ -156,17 +156,17 @@ func TestRecountAtTheFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	looptest.Create(w, "configmaps", configMap("early"))
-	looptest.Delete(w, looptest.Of[*corev1.ConfigMap](w, "configmaps"), "early") // the quota is behind
+	looptest.Delete(w, looptest.Of[*corev1.ConfigMap](w, "configmaps"), "early") // the deletion is not yet counted
 	late = true
 	if err := c.Recount(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(status(w).Used); late || got != "map[count/configmaps:1 persistentvolumeclaims:1 requests.storage:5]" {
-		t.Errorf("got %s, want what is late, once", got)
+		t.Errorf("got %s, want the late objects counted once", got)
 	}
 }
 
-// TestRecountOfClaims: what a claim for devices uses changes with the classes of devices, although
+// TestRecountOfClaims: the usage of a claim for devices changes with the device classes, although
 // the claim does not change.
 func TestRecountOfClaims(t *testing.T) {
 	w := looptest.Start(t, server.Config{Controllers: []string{}})
@@ -192,7 +192,8 @@ func TestRecountOfClaims(t *testing.T) {
 	}
 }
 
-// brokenFeed is a feed that misses changes at once, or tells nothing until its context ends.
+// brokenFeed is a feed that fails at once with missed changes, or that yields nothing until its
+// context ends.
 type brokenFeed struct{ broken bool }
 
 func (f brokenFeed) Next(ctx context.Context) (less, changed []string, err error) {
@@ -205,7 +206,8 @@ func (f brokenFeed) Next(ctx context.Context) (less, changed []string, err error
 
 func (brokenFeed) Close() {}
 
-// TestForgets: when the last quota of a namespace is gone, nothing is remembered of the namespace.
+// TestForgets: when the last quota of a namespace is deleted, the controller remembers nothing of
+// the namespace.
 func TestForgets(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")
@@ -231,8 +233,8 @@ func TestForgets(t *testing.T) {
 	})
 }
 
-// TestBetweenFeeds: the deletion of an object between two feeds is noticed when the second feed has
-// begun, and not only by the recount of all namespaces.
+// TestBetweenFeeds: if an object is deleted between two feeds, that is counted when the second feed
+// begins, and not only at the recount of all namespaces.
 func TestBetweenFeeds(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")
@@ -264,7 +266,8 @@ func TestBetweenFeeds(t *testing.T) {
 	})
 }
 
-// TestPodUpdates: what the status or the deadline of a pod changes is counted after ten seconds.
+// TestPodUpdates: a change of usage by the status or the deadline of a pod is counted after ten
+// seconds.
 func TestPodUpdates(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")
@@ -296,7 +299,7 @@ func TestPodUpdates(t *testing.T) {
 			}
 		}
 		want("created", "2")
-		for _, n := range []int64{5, 3} { // a node gives the container more, and less
+		for _, n := range []int64{5, 3} { // the node resizes the container up and down
 			p, err := w.Pods().Get(t.Context(), "p", meta.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -316,8 +319,8 @@ func TestPodUpdates(t *testing.T) {
 	})
 }
 
-// TestNewLimits: a write that has seen a quota without its limits is not charged, and not held up
-// by the fence. A second recount counts it.
+// TestNewLimits: a write that read a quota before the quota had a status is not charged, and
+// carries no fence. A second recount counts its object.
 func TestNewLimits(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")

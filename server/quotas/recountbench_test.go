@@ -13,9 +13,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// BenchmarkRecount recounts one namespace that has 10,000 objects, and 1,000 namespaces that have a
-// quota and ten objects each. The first recount measures the objects, later ones know those that
-// have not changed. B/object is the memory that a recount keeps of an object.
+// BenchmarkRecount recounts one namespace with 10,000 objects, and 1,000 namespaces with a quota
+// and ten objects each. The first recount measures all objects, later ones only those that have
+// changed. B/object is the memory that a recount keeps for each object.
 func BenchmarkRecount(b *testing.B) {
 	for _, size := range []struct{ namespaces, objects int }{{1, 10_000}, {1_000, 10}} {
 		for _, resource := range []string{"pods", "configmaps"} {
@@ -50,7 +50,7 @@ func BenchmarkRecount(b *testing.B) {
 	}
 }
 
-// heap is the size of the live heap.
+// heap returns the size of the live heap.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -86,7 +86,7 @@ func fillNamespaces(b *testing.B, w *looptest.World, namespaces, objects int, re
 	return names
 }
 
-// store creates an object without asking admission.
+// store creates an object past admission.
 func store[T meta.Object](b *testing.B, w *looptest.World, resource string, obj T) {
 	view, err := registry.ViewOf[T](w.S.Store(meta.GroupResource{Resource: resource}))
 	if err == nil {

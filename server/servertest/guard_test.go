@@ -19,7 +19,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/leaks"
 )
 
-// TestGuardForms tells credentials from other texts by their form alone.
+// TestGuardForms distinguishes credentials from other texts by their form alone.
 func TestGuardForms(t *testing.T) {
 	pair := pkitest.SelfSigned(t)
 	private, certificate := pair.KeyPEM, pair.CertPEM

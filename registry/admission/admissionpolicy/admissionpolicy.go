@@ -15,8 +15,9 @@
 //   - A request that no rule names costs an atomic load and a look-up in an index, and allocates
 //     nothing.
 //
-// Kubernetes' answers differ in one case: there, a mutation of an object that a policy sees in
-// another version than that of the request always fails, because nothing converts the object back.
+// One case differs from Kubernetes. If a policy sees the object in another version than that of the
+// request, a mutation always fails in Kubernetes, because nothing converts the object back. Here it
+// is converted back.
 //
 // The plugins may be called concurrently.
 //
@@ -40,9 +41,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// World is what the plugins ask about beside the request.
+// World has what the plugins need to know beside the request.
 type World struct {
-	// Matching answers what the rules of policies and bindings ask.
+	// Matching finds the namespaces and equivalent resources that the rules and selectors of
+	// policies and bindings are matched against.
 	Matching *matching.World
 	// Namespace reads the namespace of an object. The result is read-only. The error is a
 	// *meta.StatusError.
@@ -50,20 +52,21 @@ type World struct {
 	// Params finds the objects of a kind that policies name as paramKind; nil if no resource has
 	// the kind.
 	Params func(kind meta.GroupVersionKind) *Params
-	// Authorizer answers the checks of expressions.
+	// Authorizer answers the checks that expressions make with the variable authorizer.
 	Authorizer request.Authorizer
-	// Observe is called when expressions have been evaluated, for metrics. It may be nil.
+	// Observe is told of evaluated expressions, for metrics. It may be nil.
 	Observe Observer
 }
 
-// Params reads the objects of one kind. Objects are in the version of that kind, with apiVersion
-// and kind, and read-only. Errors are *meta.StatusError.
+// Params reads the objects of one kind, which policies name as paramKind. Objects are in the
+// version of that kind, with apiVersion and kind, and read-only. Errors are *meta.StatusError.
 type Params struct {
 	// Namespaced says that the objects are in namespaces.
 	Namespaced bool
 	// Get reads an object. The error has code 404 if there is none.
 	Get func(ctx context.Context, namespace, name string) (meta.Typed, error)
-	// List returns the objects in a namespace, or all if it is "", whose labels match, by name.
+	// List returns the objects whose labels match, sorted by name: those in a namespace, or all if
+	// namespace is "".
 	List func(ctx context.Context, namespace string, which meta.LabelRequirements) ([]meta.Typed, error)
 }
 
@@ -81,7 +84,8 @@ type Check struct {
 	Policy, Binding string
 	// Mutates is set for the expressions of a mutating policy.
 	Mutates bool
-	// Action is what followed: Allow or one of the validation actions. A mutating policy has none.
+	// Action is what the binding did about the result: Allow or one of its validation actions. It
+	// is empty for a mutating policy.
 	Action Action
 	// Failure says why the expression has failed; NoFailure if it has not.
 	Failure Failure

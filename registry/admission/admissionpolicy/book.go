@@ -12,16 +12,20 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file joins policies with their bindings, whenever one of them has changed.
+// This file joins policies with their bindings. Both plugins call book.now at each write. It joins
+// again only if a policy or binding has changed, and then reuses the compiled form of each object
+// that has not.
 
-// Objects are all objects of a resource at one time. Nobody changes them. As long as nothing has
-// changed it is the same pointer, and an object that has not changed is the same pointer, too.
+// Objects are all objects of a resource at one moment. They are read-only. As long as none of the
+// objects changes, a Source returns the same pointer. In the next Objects, each object that has not
+// changed has the same pointer as before.
 type Objects[T any] struct{ Items []T }
 
 // NewObjects returns Objects of items, which the caller does not change afterwards.
 func NewObjects[T any](items []T) *Objects[T] { return &Objects[T]{items} }
 
-// Source returns the objects of a resource as they are now. The error is a *meta.StatusError.
+// Source returns the current objects of a resource. They include every write that this server has
+// answered. The error is a *meta.StatusError.
 type Source[T any] func(ctx context.Context) (*Objects[T], error)
 
 // object is a policy or a binding.
@@ -30,7 +34,7 @@ type object interface {
 	meta.Object
 }
 
-// book knows the hooks that result from policies of type P and bindings of type B. R is a compiled
+// book keeps the hooks that are made of policies of type P and bindings of type B. R is a compiled
 // policy.
 type book[P, B object, R any] struct {
 	policies Source[P]
@@ -38,11 +42,11 @@ type book[P, B object, R any] struct {
 	rule     func(P) *rule[R]
 	bind     func(B) *binding
 
-	mu   sync.Mutex // held while joined is replaced
+	mu   sync.Mutex // held while last is replaced
 	last atomic.Pointer[joined[P, B, R]]
 }
 
-// joined are the hooks that result from some policies and bindings.
+// joined has the hooks of all policies and bindings at one moment. It never changes.
 type joined[P, B object, R any] struct {
 	policies *Objects[P]
 	bindings *Objects[B]
@@ -51,22 +55,22 @@ type joined[P, B object, R any] struct {
 	hooks    *matching.Index[*hook[R]]
 }
 
-// rule is a policy.
+// rule is a policy, prepared for matching. It never changes.
 type rule[R any] struct {
 	name     string
-	ignore   bool          // what fails
+	ignore   bool          // failurePolicy is Ignore
 	params   *v1.ParamKind // nil: none
 	kind     meta.GroupVersionKind
 	matcher  *matching.Matcher
 	compiled func() R // compiles the policy at the first call
 }
 
-// binding is the binding of a policy.
+// binding is the binding of a policy, prepared for matching. It never changes.
 type binding struct {
 	name, policy string
 	matcher      *matching.Matcher // nil: every request of the policy
 	params       *v1.ParamRef
-	selected     meta.LabelRequirements // by params.Selector
+	selected     meta.LabelRequirements // params.Selector, compiled; selectErr says why it is invalid
 	selectErr    error
 	actions      []v1.ValidationAction // of a validating policy
 }
@@ -77,7 +81,6 @@ type hook[R any] struct {
 	bindings []*binding
 }
 
-// newRule returns the rule of a policy.
 func newRule[R any](
 	name string, failures *v1.FailurePolicyType, params *v1.ParamKind, match *v1.MatchResources, compile func() R,
 ) *rule[R] {
@@ -86,13 +89,13 @@ func newRule[R any](
 		compiled: sync.OnceValue(compile),
 	}
 	if params != nil {
-		gv, _ := meta.ParseGroupVersion(params.APIVersion) // a malformed one is that of no resource
+		gv, _ := meta.ParseGroupVersion(params.APIVersion) // no resource has a malformed version
 		r.kind = gv.WithKind(params.Kind)
 	}
 	return r
 }
 
-// matcherOf returns the matcher of match, which is valid; nil matches nothing.
+// matcherOf returns the matcher of match, which has been validated. A nil match matches no request.
 func matcherOf(match *v1.MatchResources) *matching.Matcher {
 	if match == nil {
 		return matching.Compile(matching.Criteria{})
@@ -100,7 +103,6 @@ func matcherOf(match *v1.MatchResources) *matching.Matcher {
 	return matching.Compile(matching.OfResources(match))
 }
 
-// newBinding returns a binding.
 func newBinding(
 	name, policy string, match *v1.MatchResources, params *v1.ParamRef, actions []v1.ValidationAction,
 ) *binding {
@@ -114,7 +116,7 @@ func newBinding(
 	return b
 }
 
-// now returns the hooks that result from the policies and bindings as they are now.
+// now returns the hooks of the current policies and bindings, in the order of the policies' names.
 func (b *book[P, B, R]) now(ctx context.Context) (*matching.Index[*hook[R]], error) {
 	bindings, err := b.bindings(ctx)
 	if err != nil {
@@ -137,7 +139,8 @@ func (b *book[P, B, R]) now(ctx context.Context) (*matching.Index[*hook[R]], err
 	return j.hooks, nil
 }
 
-// join joins policies with bindings. What has not changed comes from last, which may be nil.
+// join joins policies with bindings. It takes the rules and bindings of unchanged objects from
+// last, which may be nil.
 func (b *book[P, B, R]) join(policies *Objects[P], bindings *Objects[B], last *joined[P, B, R]) *joined[P, B, R] {
 	if last == nil {
 		last = &joined[P, B, R]{}

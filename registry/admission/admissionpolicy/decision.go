@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file evaluates a validating policy for one object of params.
+// This file evaluates a validating policy with one object of params. validating.go calls judge for
+// each binding of the policy and each object of its params, and then acts on the decisions.
 
 // validation is a compiled validating policy.
 type validation struct {
@@ -28,8 +29,9 @@ type validation struct {
 	messagesCost cel.Budget
 }
 
-// compileValidation compiles a policy. Messages and annotations see no authorizer: those of
-// messages do not compile with one.
+// compileValidation compiles a policy. Expressions of messages and annotations are evaluated
+// without an authorizer, as in Kubernetes. A message that uses the authorizer does not even
+// compile.
 func compileValidation(spec *v1.ValidatingAdmissionPolicySpec) *validation {
 	scope := policies.WithVariables(context.Background())
 	uses := policies.Uses{Params: spec.ParamKind != nil, Authorizer: true}
@@ -101,8 +103,8 @@ type note struct {
 	took       time.Duration
 }
 
-// judge evaluates the policy. The budget of the messages is what the validations leave; the
-// annotations have one of their own. judge may change in.
+// judge evaluates the policy. The messages share the budget that the validations leave. The
+// annotations have a budget of their own. judge may change in.
 func (v *validation) judge(
 	ctx context.Context, f *facts, r *rule[*validation], shown *view, in *policies.Inputs,
 ) judgement {
@@ -133,8 +135,8 @@ func (v *validation) judge(
 }
 
 // decide returns the decisions that follow from the results of the validations. budget is that of
-// the messages. Messages that exceed it make every validation fail, even if all of them are true.
-// So messages are evaluated if one of the validations is false, or if they might exceed the budget.
+// the messages. If the messages exceed it, every validation fails, even a true one. So messages are
+// evaluated if a validation is false, or if they might exceed the budget.
 func (v *validation) decide(
 	ctx context.Context, r *rule[*validation], in *policies.Inputs, results []policies.Result, budget cel.Budget,
 ) []decision {
@@ -171,8 +173,8 @@ func failed(r *rule[*validation], err error) judgement {
 // maxMessage bounds the result of a messageExpression, in bytes.
 const maxMessage = 5 << 10
 
-// messageOf returns the message of a validation that is false. A result of messageExpression that
-// is blank, too long or of several lines does not count, and neither does one that failed.
+// messageOf returns the message of a validation that is false. It is the result of
+// messageExpression, unless that failed or is blank, too long or of several lines.
 func messageOf(check *v1.Validation, result *policies.Result) string {
 	if result.Err == nil && result.Value != nil {
 		if text, ok := result.Value.Value().(string); ok {
@@ -188,7 +190,7 @@ func messageOf(check *v1.Validation, result *policies.Result) string {
 	return "failed expression: " + strings.TrimSpace(check.Expression)
 }
 
-// notes returns the annotations that are to be published, and those that failed.
+// notes returns the annotations to publish, and the failed ones unless the policy ignores failures.
 func (v *validation) notes(r *rule[*validation], values []policies.Result) (list []note) {
 	for i := range values {
 		n := note{key: v.keys[i].Key, took: values[i].Took}

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has what expressions see of a request.
+// This file prepares what expressions see of a request. Both plugins use it.
 
 // facts are what all policies see of a request. They belong to one run of a plugin.
 type facts struct {
@@ -23,7 +23,6 @@ type facts struct {
 	known     bool // namespace has been read
 }
 
-// newFacts returns the facts of a request.
 func newFacts(ctx context.Context, w *World, a *admission.Attributes) *facts {
 	f := &facts{World: w, a: a, rights: admission.NewRights(ctx, w.Authorizer, a.User)}
 	f.request = a.Reviewed(a.Kind, a.Resource)
@@ -31,7 +30,8 @@ func newFacts(ctx context.Context, w *World, a *admission.Attributes) *facts {
 	return f
 }
 
-// within returns the namespace of the object, nil if it is in none. A namespace is not in itself.
+// within returns the namespace of the object, nil if the object is in none. A Namespace is an
+// object that is in none.
 func (f *facts) within(ctx context.Context) (*corev1.Namespace, error) {
 	name := matching.NamespaceOf(f.a)
 	if f.known || name == "" || f.a.Kind == (meta.GroupVersionKind{Version: "v1", Kind: "Namespace"}) {
@@ -50,8 +50,8 @@ type view struct {
 	target      matching.Target
 	object, old meta.Typed
 	dirty       bool // object is the result of a mutation
-	// request is the variable for the expressions of a policy, and forConditions the one for its
-	// match conditions, which see the resource of the request.
+	// request is the variable request of the policy's expressions. forConditions is the variable of
+	// its match conditions, which see the resource that the client named.
 	request, forConditions *policies.Request
 }
 
@@ -75,7 +75,8 @@ func (f *facts) view(ctx context.Context, t *matching.Target) (*view, error) {
 	return v, nil
 }
 
-// inputs returns what the expressions of a policy see. namespace may be nil.
+// inputs returns the variables of a policy's expressions. namespace is nil if the object is in
+// none.
 func (f *facts) inputs(v *view, params meta.Typed, namespace *corev1.Namespace) policies.Inputs {
 	return policies.Inputs{
 		Object: v.object, OldObject: v.old, Params: params, Namespace: namespace, Request: v.request,
@@ -83,7 +84,7 @@ func (f *facts) inputs(v *view, params meta.Typed, namespace *corev1.Namespace) 
 	}
 }
 
-// conditions evaluates the match conditions of a policy.
+// conditions evaluates the match conditions of a policy; nil conditions match.
 func (f *facts) conditions(
 	ctx context.Context, policy string, c *policies.Conditions, v *view, in policies.Inputs,
 ) policies.Match {

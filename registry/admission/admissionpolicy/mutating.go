@@ -14,8 +14,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has the plugin MutatingAdmissionPolicy: which policies a request meets, and in which
-// order they change the object. mutation.go has one policy, reinvoke.go the second run.
+// This file has the plugin MutatingAdmissionPolicy: which policies match a request, and in which
+// order they change its object. Chain.Mutate calls it at most twice for each try of a write.
+// mutation.go evaluates one mutation, and reinvoke.go says what the second run repeats.
 
 // Mutating is the plugin MutatingAdmissionPolicy.
 type Mutating struct {
@@ -23,7 +24,7 @@ type Mutating struct {
 	book book[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding, *mutations]
 }
 
-// NewMutating returns the plugin.
+// NewMutating returns the plugin, which takes policies and bindings from these sources.
 func NewMutating(
 	w *World, policies Source[*v1.MutatingAdmissionPolicy], bindings Source[*v1.MutatingAdmissionPolicyBinding],
 ) *Mutating {
@@ -41,7 +42,7 @@ func NewMutating(
 	return p
 }
 
-// mutatingName is the plugin's name.
+// mutatingName is the name of the plugin, under which Attributes keep its state.
 const mutatingName = "MutatingAdmissionPolicy"
 
 // Name is the plugin's name.
@@ -116,7 +117,8 @@ type failure struct {
 	reason meta.StatusReason // "": Forbidden
 }
 
-// hook notes the calls of a policy that matches the request.
+// hook adds the calls of a policy that matches the request: one for each binding that matches and
+// each object of its params.
 func (m *mutating) hook(ctx context.Context, h *hook[*mutations], t *matching.Target) {
 	from, err := h.source(m.World)
 	if err != nil {
@@ -169,8 +171,8 @@ func (m *mutating) viewOf(ctx context.Context, t *matching.Target) (*view, error
 	return v, err
 }
 
-// misconfigured notes that a policy or binding cannot be used. b is nil if the policy itself
-// cannot.
+// misconfigured notes that a policy or binding cannot be used. b is nil if the policy itself cannot
+// be used.
 func (m *mutating) misconfigured(r *rule[*mutations], b *binding, err error) {
 	tellMisconfigured(m.a, r.name, b, r.ignore, err)
 	what := "binding"
@@ -211,8 +213,8 @@ func (m *mutating) refusal() error {
 	return e
 }
 
-// dispatch makes the calls, and gives the request the object that the last of them has left. The
-// error refuses the request whatever the failure policies say.
+// dispatch makes the calls in order. The object that the last call saw and changed becomes the
+// object of the request. The error refuses the request whatever the failure policies say.
 func (m *mutating) dispatch(ctx context.Context) error {
 	state := stateOf(m.a)
 	defer state.ended(m.a)
@@ -248,8 +250,9 @@ func (m *mutating) dispatch(ctx context.Context) error {
 	return nil
 }
 
-// call evaluates a policy. It reports whether the policy was for the request. The error refuses the
-// request whatever the failure policies say.
+// call evaluates a policy. called says that its match conditions were true and, in the second run,
+// that the call had to be repeated. The error refuses the request whatever the failure policies
+// say.
 func (m *mutating) call(
 	ctx context.Context, c *call, state *state, namespace *corev1.Namespace,
 ) (called bool, err error) {

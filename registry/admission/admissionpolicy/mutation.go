@@ -18,8 +18,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/patch"
 )
 
-// This file changes an object as one expression of a mutating policy says. The texts of the errors
-// are Kubernetes'.
+// This file compiles mutating policies, and changes an object as one of their expressions says.
+// mutating.go calls mutate for each mutation of a policy. The error texts are Kubernetes'.
 
 // mutations is a compiled mutating policy.
 type mutations struct {
@@ -32,7 +32,6 @@ type mutations struct {
 // JSONPatch.
 type mutation struct{ apply, patch *policies.Mutation }
 
-// compileMutations compiles a policy.
 func compileMutations(spec *v1.MutatingAdmissionPolicySpec) *mutations {
 	scope := policies.WithVariables(context.Background())
 	uses := policies.Uses{Params: spec.ParamKind != nil, Authorizer: true}
@@ -54,8 +53,8 @@ func compileMutations(spec *v1.MutatingAdmissionPolicySpec) *mutations {
 	return m
 }
 
-// mutate evaluates a mutation and changes the object of a view. A *meta.StatusError refuses the
-// request whatever the failure policy says.
+// mutate evaluates a mutation and replaces the object of v with the result. A *meta.StatusError
+// refuses the request whatever the failure policy says.
 func (m *mutating) mutate(ctx context.Context, each *mutation, v *view, in *policies.Inputs) error {
 	version := kind.In(v.target.Type, v.target.Kind.Version)
 	if m.a.Operation == admission.Connect || version == nil {
@@ -79,7 +78,7 @@ func (m *mutating) mutate(ctx context.Context, each *mutation, v *view, in *poli
 	return nil
 }
 
-// encode returns the object as JSON.
+// encode returns the object of v as JSON.
 func (v *view) encode() ([]byte, error) { return v.target.Type.Append(nil, v.object, codec.Media{}) }
 
 // merge merges the configuration that an expression returns into the object, as server-side apply
@@ -109,8 +108,9 @@ func (v *view) merge(
 	return decoded.Object, err
 }
 
-// mergeTrees merges config into live. A configuration with an atomic value is refused, because that
-// would remove what it does not list. A live object of a Go type fits its schema without a check.
+// mergeTrees merges config into live. A configuration that sets an atomic list, map or struct is
+// refused, because it would remove the parts that it does not list. A live object of a Go type
+// needs no check: it always fits its schema.
 func mergeTrees(m *meter.Meter, live, config any, version *kind.Version) (any, error) {
 	s := version.Schema()
 	if err := apply.Check(m, config, s, false); err != nil {

@@ -9,16 +9,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file finds the params of a policy. The texts of the errors are Kubernetes'.
+// This file finds the params of a policy. Both plugins use it. The error texts are Kubernetes'.
 
 // noParamsFound says in the story of a write why a binding does nothing.
 const noParamsFound = "no params were found"
 
-// noParams are the params of a policy or binding that asks for none: expressions see null.
+// noParams are the params of a policy without paramKind or a binding without paramRef: the policy
+// is evaluated once, and the variable params is null.
 var noParams = []meta.Typed{nil}
 
-// source returns what reads the params of a rule, nil if it has none. The error says that no
-// resource has their kind.
+// source returns the Params for the paramKind of a rule, nil if the rule has none. It fails if no
+// resource has that kind.
 func (r *rule[R]) source(w *World) (*Params, error) {
 	if r.params == nil {
 		return nil, nil
@@ -29,8 +30,8 @@ func (r *rule[R]) source(w *World) (*Params, error) {
 	return nil, fmt.Errorf("failed to find resource referenced by paramKind: '%v'", r.kind)
 }
 
-// find returns the params of a binding from a source, which is nil if the policy has none. The
-// policy is evaluated once for each. namespace is that of the request.
+// find returns the objects of params for a binding. The policy is evaluated once for each. from is
+// nil if the policy has no paramKind. namespace is that of the request.
 func (b *binding) find(ctx context.Context, from *Params, namespace string) ([]meta.Typed, error) {
 	if from == nil || b.params == nil {
 		return noParams, nil
@@ -49,7 +50,8 @@ func (b *binding) find(ctx context.Context, from *Params, namespace string) ([]m
 	return found, nil
 }
 
-// place returns the namespace of the params.
+// place returns the namespace in which the objects of params are; "" if their kind is
+// cluster-scoped.
 func (b *binding) place(from *Params, namespace string) (string, error) {
 	switch own := b.params.Namespace; {
 	case from.Namespaced && own != "":
@@ -64,7 +66,8 @@ func (b *binding) place(from *Params, namespace string) (string, error) {
 	return "", nil
 }
 
-// read reads the params by name or by selector.
+// read reads the objects of params by name or by selector. It returns none if the named one does
+// not exist.
 func (b *binding) read(ctx context.Context, from *Params, namespace string) ([]meta.Typed, error) {
 	switch {
 	case b.params.Name != "" && b.params.Selector != nil:

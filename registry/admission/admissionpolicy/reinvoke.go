@@ -7,20 +7,19 @@ import (
 )
 
 // This file decides which calls of mutating policies are made again in the second run of the
-// mutators. A call is made again if its policy asks for it, the call was made in the first run, and
-// something changed the object after it.
+// mutators. A call is made again if three things hold: its policy asks for it (reinvocationPolicy),
+// the call was made in the first run, and something changed the object after it.
 
-// state is what the plugin keeps from the first run to the second.
+// state says in the second run what happened in the first.
 type state struct {
 	called map[callKey]bool // the calls since the last change that may be made again
 	again  map[callKey]bool // the calls to make again
 	output meta.Typed       // a copy of the object as the run left it; nil if called is empty
 }
 
-// callKey identifies a call.
+// callKey identifies a call in both runs: by its policy, its binding and its object of params.
 type callKey struct{ policy, binding, namespace, name string }
 
-// key returns the key of a call.
 func (c *call) key() callKey {
 	k := callKey{policy: c.rule.name, binding: c.binding.name}
 	if param, ok := c.param.(meta.Object); ok {
@@ -30,7 +29,7 @@ func (c *call) key() callKey {
 	return k
 }
 
-// stateOf returns the state of a request as a run begins.
+// stateOf returns the state of a request at the start of a run.
 func stateOf(a *admission.Attributes) *state {
 	s, _ := a.Kept(mutatingName).(*state)
 	if s == nil {
@@ -39,7 +38,7 @@ func stateOf(a *admission.Attributes) *state {
 	}
 	if a.Reinvoked && len(s.called) > 0 &&
 		(a.Object == nil || s.output == nil || !scheme.EqualObjects(s.output, a.Object)) {
-		s.changed() // by a plugin after this one
+		s.changed() // a plugin after this one changed the object
 	}
 	return s
 }
@@ -52,7 +51,8 @@ func (s *state) add(key callKey) {
 	s.called[key] = true
 }
 
-// changed notes that the object has changed, so that all calls before it are to be made again.
+// changed notes that the object has changed: all calls that may be made again and came before the
+// change are made again.
 func (s *state) changed() {
 	if s.again == nil {
 		s.again = map[callKey]bool{}
@@ -63,8 +63,8 @@ func (s *state) changed() {
 	s.called = nil
 }
 
-// ended notes the object that a run leaves. If there are no calls that a change could bring back,
-// it is not needed.
+// ended keeps a copy of the object as the first run leaves it, so that stateOf sees whether a later
+// plugin changed it. If no call could be made again, no copy is kept.
 func (s *state) ended(a *admission.Attributes) {
 	s.output = nil
 	if len(s.called) > 0 && a.Object != nil && !a.Reinvoked {

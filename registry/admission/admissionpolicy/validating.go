@@ -15,8 +15,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has the plugin ValidatingAdmissionPolicy: which policies a request meets, and what
-// follows from their decisions. decision.go evaluates one policy.
+// This file has the plugin ValidatingAdmissionPolicy: which policies match a request, and what
+// follows from their decisions. Chain.Validate calls it once for each try of a write. decision.go
+// evaluates one policy.
 
 // Validating is the plugin ValidatingAdmissionPolicy.
 type Validating struct {
@@ -24,7 +25,7 @@ type Validating struct {
 	book book[*v1.ValidatingAdmissionPolicy, *v1.ValidatingAdmissionPolicyBinding, *validation]
 }
 
-// NewValidating returns the plugin.
+// NewValidating returns the plugin, which takes policies and bindings from these sources.
 func NewValidating(
 	w *World, policies Source[*v1.ValidatingAdmissionPolicy], bindings Source[*v1.ValidatingAdmissionPolicyBinding],
 ) *Validating {
@@ -48,8 +49,8 @@ func (*Validating) Name() string { return "ValidatingAdmissionPolicy" }
 // Handles is true for all operations.
 func (*Validating) Handles(admission.Operation) bool { return true }
 
-// Validate refuses a request that a policy denies. The answer names the first of the policies; its
-// status and reason are those of the validation.
+// Validate refuses a request that a policy denies. The error names the first policy that denies it,
+// and has the code and reason of the validation.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
 	if matching.ExemptFromPolicies(a) {
 		return nil
@@ -118,8 +119,8 @@ func (d *denial) refusal(a *admission.Attributes) error {
 	return e
 }
 
-// deny notes a reason to refuse the request. Only the first is kept, because the answer has no
-// other.
+// deny notes a reason to refuse the request. Only the first is kept, because the answer names only
+// one.
 func (v *validating) deny(d denial) {
 	if v.denied == nil {
 		v.denied = &d
@@ -195,8 +196,8 @@ func (v *validating) binding(
 	return nil
 }
 
-// evaluate evaluates a policy with each of its params, and does what the binding says about the
-// decisions.
+// evaluate evaluates a policy with each object of its params, and applies the actions of the
+// binding to the decisions.
 func (v *validating) evaluate(
 	ctx context.Context, h *hook[*validation], b *binding, shown *view, params []meta.Typed,
 	namespace *corev1.Namespace,
@@ -216,7 +217,8 @@ func (v *validating) evaluate(
 	}
 }
 
-// act does what a binding says about a decision. index is that of the validation.
+// act applies the actions of a binding to a decision. index is the place of the validation in the
+// policy.
 func (v *validating) act(policy string, b *binding, index int, d *decision) {
 	if !d.deny {
 		if d.failed {
@@ -248,7 +250,7 @@ func (v *validating) checked(policy string, b *binding, action Action, d *decisi
 	}
 }
 
-// failureOf returns the failure that a message tells.
+// failureOf returns the Failure that a message of the expression evaluator stands for.
 func failureOf(message string) Failure {
 	switch {
 	case strings.HasPrefix(message, "compilation"):
@@ -259,8 +261,8 @@ func failureOf(message string) Failure {
 	return FailureInvalid
 }
 
-// failedValidation is the value of the audit annotation about a validation that is false, a list of
-// one.
+// failedValidation describes a validation that is false. The audit annotation about it is a JSON
+// list with this one item.
 type failedValidation struct {
 	Message         string                `json:"message"`
 	Policy          string                `json:"policy"`
@@ -269,8 +271,8 @@ type failedValidation struct {
 	Actions         []v1.ValidationAction `json:"validationActions"`
 }
 
-// audit adds the audit annotation about a validation that is false. Only the first of a request is
-// kept.
+// audit adds the audit annotation about a validation that is false. The audit record keeps only the
+// first such annotation of a request.
 func (v *validating) audit(b *binding, index int, d *decision) {
 	value, err := json.Marshal([]failedValidation{{d.message, b.policy, b.name, index, b.actions}})
 	if err == nil { // strings can always be encoded
@@ -300,7 +302,7 @@ type annotation struct {
 	values []string
 }
 
-// add adds a value. A value that a key has already is not added again.
+// add adds a value to those of key, unless key has it already.
 func (l *annotations) add(key, value string) {
 	i := slices.IndexFunc(*l, func(a annotation) bool { return a.key == key })
 	if i < 0 {
@@ -312,7 +314,7 @@ func (l *annotations) add(key, value string) {
 	}
 }
 
-// publish adds the annotations to the audit record. Several values are one text.
+// publish adds the annotations to the audit record. It joins the values of a key with ", ".
 func (l annotations) publish(policy string, a *admission.Attributes) {
 	for _, each := range l {
 		a.Annotate(policy+"/"+each.key, strings.Join(each.values, ", "))

@@ -11,8 +11,8 @@ import (
 
 const registrationGroup = "admissionregistration.k8s.io"
 
-// registrations are the kinds that configure webhooks and policies. Webhooks see none of them, so
-// that nobody can lock everybody out.
+// registrations are the kinds that configure webhooks and policies. No webhook is called for them,
+// so that a faulty webhook cannot prevent its own removal.
 var registrations = []string{
 	"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration",
 	"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
@@ -24,7 +24,7 @@ func ExemptFromWebhooks(a *admission.Attributes) bool {
 	return a.Kind.Group == registrationGroup && slices.Contains(registrations, a.Kind.Kind)
 }
 
-// beyondPolicies are the resources that no policy judges: those that configure policies, and
+// beyondPolicies are the resources that no policy judges: those that configure policies, and the
 // reviews, without which a cluster does not work.
 var beyondPolicies = []meta.GroupResource{
 	{Group: registrationGroup, Resource: "validatingadmissionpolicies"},

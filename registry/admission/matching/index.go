@@ -9,7 +9,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has Index, which finds the few hooks among many whose rules name a resource.
+// This file has Index, which finds the few hooks among many whose rules name a resource. The
+// plugins of webhooks and admissionpolicy make an Index when a hook has changed. At each write,
+// they go through its Candidates and ask the Matcher of each.
 
 // Index finds hooks by operation, group and resource. T is a hook.
 type Index[T any] struct {
@@ -18,8 +20,8 @@ type Index[T any] struct {
 }
 
 // lists are the hooks for one operation, by the group and the resource that their rules name. Each
-// list is of indices of Index.hooks, in ascending order. Rules with wildcards are kept apart, so
-// that a look-up in a map that is empty costs nothing.
+// list is of indices of Index.hooks, in ascending order. Rules with a wildcard have lists and maps
+// of their own. The maps are often empty, and a look-up in an empty map costs almost nothing.
 type lists struct {
 	both       map[meta.GroupResource][]int32
 	byResource map[string][]int32 // any group
@@ -83,9 +85,10 @@ func appendOnce(list []int32, hook int32) []int32 {
 func (x *Index[T]) Len() int { return len(x.hooks) }
 
 // Candidates yields in order the hooks of which a rule names the operation, group and resource of a
-// request, or of an equivalent resource. Each has to be asked by its Matcher whether it is for the
-// request. If somebody wants the story of the request, Candidates yields all hooks, so that the
-// story says of each why it is not called.
+// request, or of an equivalent resource. The caller must ask the Matcher of each whether it matches
+// the request, because Candidates ignores versions, subresources, scopes, names and selectors. If
+// somebody wants the story of the request, Candidates yields all hooks, so that the story says of
+// each why it is not called.
 func (x *Index[T]) Candidates(a *admission.Attributes, w *World) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if len(x.hooks) == 0 {
@@ -122,7 +125,7 @@ func (x *Index[T]) lists(to [][]int32, a *admission.Attributes, w *World) [][]in
 	}
 	asked := a.Resource.GroupResource()
 	to = l.appendOf(to, asked)
-	// The versions of a resource have one group and one resource, so there is rarely another.
+	// All versions of a resource have the same group and resource, so another pair is rare.
 	last := asked
 	equivalents := w.equivalents(a)
 	for i := range equivalents {
@@ -153,7 +156,7 @@ func least(lists [][]int32) int32 {
 	return first
 }
 
-// after removes an item from the front of the lists, and lists that become empty.
+// after removes item from the front of the lists, and removes the lists that are then empty.
 func after(lists [][]int32, item int32) [][]int32 {
 	kept := lists[:0]
 	for _, list := range lists {

@@ -15,8 +15,8 @@
 // A Matcher and an Index never change, so goroutines may share them. They do not keep the criteria
 // from which they were made.
 //
-// Not here: match conditions (scheme/cel/policies), how hooks are called (webhooks,
-// admissionpolicy), which resources are equivalent on a server (server/generic).
+// Not here: match conditions (scheme/cel/policies), calling hooks (webhooks, admissionpolicy),
+// which resources of a server are equivalent (server/generic).
 //
 // Read: matching.go, rule.go, world.go, index.go, exempt.go.
 package matching
@@ -32,11 +32,13 @@ import (
 
 // Criteria say for which requests a hook is called.
 type Criteria struct {
-	// Rules are the rules, of which one must match.
+	// Rules are the rules of the hook. At least one must match.
 	Rules []v1.NamedRuleWithOperations
-	// AnyResource says that every request matches if there are no rules. Otherwise none does.
+	// AnyResource says that an empty list of Rules matches every request. If it is not set, an
+	// empty list matches none.
 	AnyResource bool
-	// Excluded are rules of which none may match.
+	// Excluded are rules for requests for which the hook is not called, even if one of Rules
+	// matches.
 	Excluded []v1.NamedRuleWithOperations
 	// Policy says whether the rules also match equivalent resources; nil means Exact.
 	Policy *v1.MatchPolicyType
@@ -45,7 +47,7 @@ type Criteria struct {
 	Namespaces, Objects *meta.LabelSelector
 }
 
-// OfWebhook returns the Criteria of a webhook with these fields.
+// OfWebhook returns the Criteria of a webhook. The parameters are the fields of its configuration.
 func OfWebhook(
 	rules []v1.RuleWithOperations, policy *v1.MatchPolicyType, namespaces, objects *meta.LabelSelector,
 ) Criteria {
@@ -56,7 +58,8 @@ func OfWebhook(
 	return Criteria{Rules: named, Policy: policy, Namespaces: namespaces, Objects: objects}
 }
 
-// OfResources returns the Criteria of a policy or binding. The defaults of m must be set.
+// OfResources returns the Criteria of a policy or binding with the match resources m. The defaults
+// of m must be set.
 func OfResources(m *v1.MatchResources) Criteria {
 	return Criteria{
 		Rules: m.ResourceRules, AnyResource: true, Excluded: m.ExcludeResourceRules, Policy: m.MatchPolicy,
@@ -73,14 +76,14 @@ type Target struct {
 	Type kind.Kind
 }
 
-// Object returns the object of a request as the target shows it, nil if there is no object. Use the
-// result as that of Attributes.ObjectIn.
+// Object returns the object of a request as the target shows it, nil if there is no object. The
+// result must not be changed, and is valid until the plugin returns.
 func (t *Target) Object(ctx context.Context, a *admission.Attributes) (meta.Typed, error) {
 	return a.ObjectAs(ctx, t.Type, t.Kind.Version)
 }
 
 // Old returns the old object of a request as the target shows it, nil if there is no old object.
-// Use the result as that of Attributes.OldIn.
+// The result must not be changed, and is valid until the plugin returns.
 func (t *Target) Old(ctx context.Context, a *admission.Attributes) (meta.Typed, error) {
 	return a.OldAs(ctx, t.Type, t.Kind.Version)
 }
@@ -93,8 +96,8 @@ type Matcher struct {
 	namespaces, objects selector
 }
 
-// selector is a compiled label selector. A selector that does not compile has an error, which
-// everybody gets whom the hook concerns otherwise.
+// selector is a compiled label selector. If the selector is invalid, Match returns err for each
+// request that the hook would otherwise be called for.
 type selector struct {
 	meta.LabelRequirements
 	err error // a *meta.StatusError or nil
@@ -120,9 +123,9 @@ func compileSelector(s *meta.LabelSelector) selector {
 }
 
 // Match reports whether a hook is to be called for a request, and as which target the hook sees the
-// request. If the error is not nil, the hook concerns the request, but a selector cannot be
-// answered; matched is false then. The error is a *meta.StatusError with code 404 if the namespace
-// does not exist, else with code 500.
+// request. Match fails if a rule matches but a selector cannot be decided; matched is then false.
+// The error is a *meta.StatusError with code 404 if the namespace does not exist, else with code
+// 500.
 func (m *Matcher) Match(ctx context.Context, a *admission.Attributes, w *World) (t Target, matched bool, err error) {
 	t, matched = m.target(a, w)
 	if !matched {
@@ -179,8 +182,8 @@ func own(a *admission.Attributes) Target {
 	return Target{a.Resource, a.Subresource, a.Kind, a.Type}
 }
 
-// find returns the target that the first matching rule names. A rule that names the resource of the
-// request wins over earlier rules that name an equivalent one.
+// find returns the target of the first rule that matches. A rule that names the resource of the
+// request wins over earlier rules that name an equivalent resource.
 func (m *Matcher) find(rules []rule, a *admission.Attributes, namespace string, w *World) (Target, bool) {
 	about := false
 	for i := range rules {
@@ -190,7 +193,7 @@ func (m *Matcher) find(rules []rule, a *admission.Attributes, namespace string, 
 			}
 		}
 	}
-	if !about || !m.equivalent { // equivalent resources have the same name, so that none matches either
+	if !about || !m.equivalent { // equivalent resources have the same name, so no rule is about them
 		return Target{}, false
 	}
 	equivalents := w.equivalents(a)
@@ -220,7 +223,7 @@ func (m *Matcher) matchObject(a *admission.Attributes) (bool, error) {
 	}
 }
 
-// selects reports whether obj has labels and is selected by them.
+// selects reports whether obj has metadata and the selector matches its labels.
 func (s *selector) selects(obj meta.Typed) bool {
 	labelled, ok := obj.(meta.Object)
 	return ok && s.Matches(meta.Set(labelled.GetObjectMeta().Labels))

@@ -9,7 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has one rule of a hook.
+// This file matches one rule of a hook. Matcher.find and Matcher.target call it.
 
 // wildcard stands for everything in a rule.
 const wildcard = "*"
@@ -37,7 +37,7 @@ const (
 	everyOperation = creates | updates | deletes | connects
 )
 
-// bit returns the set of one operation; the empty set for an unknown one.
+// bit returns the set that has only op. An unknown operation has the empty set.
 func bit(op admission.Operation) operations {
 	switch op {
 	case admission.Create:
@@ -90,8 +90,8 @@ func (r *rule) isAbout(a *admission.Attributes) bool {
 		(len(r.names) == 0 || slices.Contains(r.names, a.Name))
 }
 
-// covers reports whether the rule names the group and version of a resource, and has the scope of
-// its objects. namespace is NamespaceOf the request.
+// covers reports whether the rule names the group and version of a resource and whether its scope
+// includes the request. namespace is NamespaceOf the request.
 func (r *rule) covers(res *meta.GroupVersionResource, namespace string) bool {
 	return has(r.groups, res.Group) && has(r.versions, res.Version) && r.matchesScope(res, namespace)
 }

@@ -9,20 +9,22 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has what a Matcher asks about: namespaces and equivalent resources.
+// This file finds what a Matcher needs beside the request: the labels of the namespace, and
+// equivalent resources.
 
-// World answers what a Matcher cannot know from the request.
+// World tells a Matcher what the request does not say. One World serves all Matchers of a server.
 type World struct {
 	// Namespaces finds the labels of the namespace of a request.
 	Namespaces *admission.Namespaces
 	// Equivalents returns the targets that are equivalent to a resource or subresource, in the
 	// order in which rules are tried on them. The resource itself may be among them. All have the
 	// plural name of the resource. The result is read-only. A call must be cheap and allocate
-	// nothing, because every write makes one. nil says that no resource has an equivalent.
+	// nothing, because every write makes one. If it is nil, no resource has an equivalent.
 	Equivalents Equivalents
 }
 
-// Equivalents is World.Equivalents.
+// Equivalents is the type of World.Equivalents: a function from a resource or subresource to its
+// equivalent targets.
 type Equivalents func(resource meta.GroupVersionResource, subresource string) []Target
 
 func (w *World) equivalents(a *admission.Attributes) []Target {
@@ -46,8 +48,8 @@ func NamespaceOf(a *admission.Attributes) string {
 // resource is called namespaces.
 var errNoNamespace = errors.New("resource name may not be empty")
 
-// namespaceLabels returns the labels of the namespace of a request. Those of a namespace that is
-// being written come from the request, as far as the request sets them.
+// namespaceLabels returns the labels of the namespace of a request. If the request writes the
+// namespace itself, they are the labels of its object or old object.
 func (w *World) namespaceLabels(ctx context.Context, a *admission.Attributes) (meta.Lookup, error) {
 	isNamespace := a.Resource.Resource == "namespaces" && a.Namespace == ""
 	switch {

@@ -21,9 +21,9 @@ var (
 // pods away from nodes that may be compromised.
 const restrictedPrefix = "node-restriction.kubernetes.io"
 
-// othersLabels returns the keys, sorted, of labels that differ between two states of a node and
-// that its kubelet may not change: most labels under kubernetes.io and k8s.io. With them a
-// compromised kubelet could attract pods that are not meant for its node.
+// othersLabels returns the sorted keys of the labels that differ between two states of a node and
+// that its kubelet may not change: most labels under kubernetes.io and k8s.io. If it could change
+// them, a compromised kubelet could attract pods that are not meant for its node.
 func othersLabels(now, was map[string]string) []string {
 	var others []string
 	for key, value := range now {

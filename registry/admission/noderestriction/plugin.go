@@ -1,11 +1,13 @@
 // Package noderestriction is the admission plugin NodeRestriction. It restricts a kubelet to its
 // own Node and to the objects that belong to it.
 //
-// The Node authorizer (filters/authz) decides which resources a kubelet may write. It sees names
-// only. This plugin sees the objects: whether a pod is bound to the kubelet's node, which labels
-// change. The law: a compromised node can harm only itself. Users that are not nodes pass
-// unchecked. The plugin changes nothing, keeps no state, and may be called concurrently. Its
-// messages are those of kube-apiserver.
+// Words. A kubelet is a user of the group system:nodes; its node is the one that its user name
+// names. A mirror pod is the object that shows a static pod, which the kubelet runs from a file.
+//
+// Laws:
+//   - A compromised node can harm only itself.
+//   - Users that are not nodes pass unchecked.
+//   - The plugin changes nothing. Its messages are those of kube-apiserver.
 //
 // This is what somebody with the credentials of one kubelet could do otherwise, and the rule that
 // prevents it:
@@ -20,6 +22,11 @@
 //     spec.nodeName must be those of the kubelet's own node (pod.go, plugin.go).
 //   - Pass for another node: request a certificate with its name. The name must be the kubelet's
 //     own (signingRequest).
+//
+// The plugin keeps no state and may be called concurrently.
+//
+// Not here: which resources a kubelet may write at all. The Node authorizer (filters/authz) decides
+// that, by names only; this plugin sees the objects.
 //
 // Read: plugin.go; then pod.go with refs.go, labels.go, and token.go with driver.go, each for one
 // sort of write.
@@ -52,9 +59,9 @@ type Plugin struct {
 }
 
 // Objects reads the objects that a kubelet's writes refer to, consistently. Errors are a
-// *meta.StatusError. The results are the caller's to read.
+// *meta.StatusError. The results must not be changed.
 type Objects interface {
-	// Pod is for tokens and evictions, which name a pod, Node for the owner of a mirror pod. The
+	// Pod is for tokens and evictions, which name a pod. Node is for the owner of a mirror pod. The
 	// other three lead from a volume of a pod to its CSI driver.
 	Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error)
 	Node(ctx context.Context, name string) (*corev1.Node, error)
@@ -142,7 +149,8 @@ func (w *nodeWrite) name() string {
 // unexpected returns the 403 for an object of a type that the resource does not have.
 func (w *nodeWrite) unexpected(obj meta.Typed) error { return w.Forbidden("unexpected type %T", obj) }
 
-// unfound returns the answer for an error of Objects: a 404 passes, any other error becomes a 403.
+// unfound returns the answer for an error of Objects: a 404 stays a 404, and any other error
+// becomes a 403.
 func (w *nodeWrite) unfound(err error) error {
 	if meta.IsNotFound(err) {
 		return err

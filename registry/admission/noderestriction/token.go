@@ -91,8 +91,8 @@ func (w *nodeWrite) audience(audiences []string, pod *corev1.Pod) error {
 }
 
 // names reports whether a volume of a pod requests tokens for an audience: a projected volume, or a
-// CSI volume whose driver requests them. The error joins what kept it from finding the drivers of
-// other volumes; it counts only if no volume requests such tokens.
+// CSI volume whose driver requests them. If no volume does, the error joins the failures to find
+// the drivers of volumes.
 func (r *Plugin) names(ctx context.Context, pod *corev1.Pod, audience string) (bool, error) {
 	var errs []error
 	for i := range pod.Spec.Volumes {

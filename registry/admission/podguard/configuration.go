@@ -19,7 +19,7 @@ type configuration struct {
 	Defaults      defaults   `json:"defaults"`
 	Exemptions    exemptions `json:"exemptions"`
 
-	policy podsecurity.Policy // that of Defaults
+	policy podsecurity.Policy // Defaults, parsed
 }
 
 var kinds = []meta.GroupVersionKind{
@@ -67,7 +67,7 @@ func readConfiguration(data []byte) (*configuration, error) {
 	return c, c.complete().ToAggregate()
 }
 
-// complete sets c.policy. It returns all that is wrong with the configuration.
+// complete sets c.policy. It returns all mistakes in the configuration.
 func (c *configuration) complete() (errs field.ErrorList) {
 	d, p := &c.Defaults, &c.policy
 	path := field.NewPath("defaults")

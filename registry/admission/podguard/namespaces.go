@@ -16,19 +16,20 @@ import (
 )
 
 // This file has the rules for namespaces: their labels, and warnings about the pods in them.
+// Plugin.Validate calls validateNamespace for each create and update of a namespace.
 
 // Bounds of the work for a namespace that gets a stricter level.
 const (
-	maxPods    = 3000        // the pods whose violations are reported
-	maxPodTime = time.Second // at most half of the time that the request has left
+	maxPods    = 3000        // the most pods whose violations are reported
+	maxPodTime = time.Second // or half of the time that the request has left, if that is less
 )
 
 // Pods returns the number of pods in a namespace and a sequence of the pods, which decodes one pod
 // at a time. The pods must not be changed. After an error the sequence ends.
 type Pods func(ctx context.Context, namespace string) (int, iter.Seq2[*corev1.Pod, error], error)
 
-// validateNamespace refuses wrong labels. It warns if a namespace that is exempt gets labels, and
-// if pods violate a new level of the mode enforce.
+// validateNamespace refuses wrong labels, unless the old namespace had the same mistakes. It warns
+// if a namespace that is exempt gets labels, and if pods violate a new level of the mode enforce.
 func (p *Plugin) validateNamespace(ctx context.Context, a *admission.Attributes, namespace *corev1.Namespace) error {
 	if a.Subresource != "" {
 		return nil
@@ -138,7 +139,7 @@ type survey struct {
 	groups        map[string]*group // by violations
 }
 
-// judged is a pod and the group of its violations, which is nil if it has none.
+// judged is a pod that has been judged. group is nil if the pod has no violations.
 type judged struct {
 	name  string
 	group *group
@@ -189,7 +190,6 @@ func (s *survey) take(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// judge judges one pod.
 func (s *survey) judge(pod *corev1.Pod) {
 	if s.plugin.exempt.runtimeClass(pod.Spec.RuntimeClassName) {
 		s.exempt++

@@ -13,8 +13,8 @@
 //     workload, because its pods are evaluated when they are created.
 //   - A namespace must not get labels that are wrong. If it has wrong labels all the same, its pods
 //     must meet the latest restricted level.
-//   - When a namespace gets a stricter level, its pods stay. The client is warned about those that
-//     violate the level.
+//   - When a namespace gets a stricter level, its pods stay. The client is warned about the pods
+//     that violate the level.
 //   - The plugin changes nothing. Its messages, audit annotations and metrics are those of
 //     kube-apiserver.
 //
@@ -251,7 +251,6 @@ func (p *Plugin) evaluate(a *admission.Attributes, e *evaluation, m *meta.Object
 // containers. kube-apiserver has no bound.
 const maxViolations = 64 << 10
 
-// violates returns the text about violations.
 func violates(verb string, by podsecurity.LevelVersion, v podsecurity.Violations) string {
 	return verb + ` PodSecurity "` + by.String() + `": ` + field.Cut(v.String(), maxViolations)
 }

@@ -8,8 +8,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has the table of the checks by level and version, and Evaluate. It also has helpers of
-// all checks: the list of a pod's containers, and the wording of messages.
+// This file has the table of the checks by level and version, and Evaluate, which the plugin
+// PodSecurity (registry/admission/podguard) calls for each pod. It also has what all checks use:
+// the list of a pod's containers, and the wording of messages.
 
 // Violation is the result of one check of a pod. The zero Violation means that the pod passes the
 // check.
@@ -57,7 +58,7 @@ type subject struct {
 	containers []*corev1.Container // all: init, regular, ephemeral
 	secured    []*corev1.Container // those with a security context
 
-	space [16]*corev1.Container // of the lists of most pods, so that there is one allocation
+	space [16]*corev1.Container // backs both lists of most pods, so that a subject is one allocation
 }
 
 func newSubject(m *meta.ObjectMeta, spec *corev1.PodSpec) *subject {
@@ -82,7 +83,7 @@ func (p *subject) add(c *corev1.Container) {
 	}
 }
 
-// check is a checkFunc with the level and the versions in which it counts.
+// check is a checkFunc with the level and the versions to which it belongs.
 type check struct {
 	level Level
 	// The check counts in versions v with from <= v < until.
@@ -222,7 +223,7 @@ func plural(word string, n int) string {
 	return word + "s"
 }
 
-// uses returns the verb for n things.
+// uses returns "uses" for one, and "use" otherwise.
 func uses(n int) string {
 	if n == 1 {
 		return "uses"

@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// This file has the checks of fields that only containers have.
+// This file has the checks of fields that only containers have: capabilities, ports, probes,
+// privileges, the mount of /proc. Evaluate (checks.go) calls them.
 
 // safeCapabilities are the capabilities that Baseline lets a container add: those that container
 // runtimes give by default, except NET_RAW. They are sorted.
@@ -17,7 +18,7 @@ var safeCapabilities = []corev1.Capability{
 	"SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
 }
 
-// addedCapabilities allows only safeCapabilities to be added.
+// addedCapabilities forbids containers that add other capabilities than safeCapabilities.
 func addedCapabilities(p *subject) Violation {
 	var bad, values []string
 	for _, c := range p.secured {
@@ -99,7 +100,7 @@ func hostPorts(p *subject) Violation {
 	if bad == nil {
 		return Violation{}
 	}
-	ports = sorted(ports) // as texts
+	ports = sorted(ports) // sorted as strings, not as numbers
 	return Violation{"hostPort", named("container", bad) + " " + uses(len(bad)) + " " +
 		plural("hostPort", len(ports)) + " " + strings.Join(ports, ", ")}
 }

@@ -44,7 +44,8 @@ var levels = [...]Level{Privileged, Baseline, Restricted}
 
 var errLevel = errors.New("must be one of privileged, baseline, restricted")
 
-// ParseLevel returns the level of a name. With an error it returns Restricted.
+// ParseLevel returns the level of a name. If there is no such level, it returns Restricted and an
+// error.
 func ParseLevel(text string) (Level, error) {
 	for _, l := range levels {
 		if string(l) == text {
@@ -79,7 +80,7 @@ const (
 var errVersion = errors.New(`must be "latest" or "v1.x"`)
 
 // ParseVersion returns the version of a name: latest, or v1.x with a number without leading zeros.
-// With an error it returns Latest.
+// If the name is malformed, it returns Latest and an error.
 func ParseVersion(text string) (Version, error) {
 	if text == "latest" {
 		return Latest, nil

@@ -9,8 +9,10 @@ import (
 )
 
 // This file has the checks of profiles that confine processes: AppArmor, SELinux and seccomp.
+// Evaluate (checks.go) calls them.
 
-// Old annotations that set profiles before there were fields for them, and their values.
+// The deprecated annotations that set profiles, which old versions have instead of fields, and
+// their values.
 const (
 	appArmorAnnotation = "container.apparmor.security.beta.kubernetes.io/" // and the container's name
 	podSeccomp         = "seccomp.security.alpha.kubernetes.io/pod"
@@ -62,7 +64,8 @@ func appArmorProfiles(p *subject) Violation {
 		strings.Join(places, " and ") + " must not set AppArmor profile type to " + quoted(values)}
 }
 
-// seLinuxOptions returns the check that allows only certain types of SELinux, and no user and role.
+// seLinuxOptions returns the check that allows only these types of SELinux, and neither user nor
+// role.
 func seLinuxOptions(types ...string) checkFunc {
 	return func(p *subject) Violation {
 		var bad setters
@@ -146,7 +149,7 @@ func seccompAnnotations(p *subject) Violation {
 // seccomp has the profiles of seccomp that a pod and its containers name.
 type seccomp struct {
 	bad    setters  // places with forbidden profiles
-	values []string // the types of these
+	values []string // the types of these profiles
 	silent bool     // the pod names no allowed profile, so each container has to name one
 }
 

@@ -9,8 +9,8 @@ import "github.com/coracle-project/coracle/scheme/api/corev1"
 func runAsNonRoot(p *subject) Violation {
 	const reason = "runAsNonRoot != true"
 	var bad setters
-	var silent []string // containers for which neither they nor the pod state it
-	said := false       // by the pod
+	var silent []string // containers without the field in a pod that does not say true
+	said := false       // the pod says true
 	if ctx := p.spec.SecurityContext; ctx != nil && ctx.RunAsNonRoot != nil {
 		said, bad.pod = *ctx.RunAsNonRoot, !*ctx.RunAsNonRoot
 	}

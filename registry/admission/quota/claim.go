@@ -9,14 +9,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has PersistentVolumeClaims.
+// This file computes the usage of PersistentVolumeClaims. quota.go calls it.
 
 // volumeClaimEvaluator is the evaluator of PersistentVolumeClaims, which use storage, also by
 // storage class.
 type volumeClaimEvaluator struct{}
 
 // handles is true for creates, updates and changes of the status. A controller writes into the
-// status how much storage it has set aside for the claim, and which class the volume has.
+// status how much storage is allocated for the claim, and which class the volume has.
 func (volumeClaimEvaluator) handles(a *admission.Attributes) bool {
 	return a.Subresource == "" || a.Subresource == "status" && a.Operation == admission.Update
 }
@@ -26,7 +26,7 @@ const (
 	// ofStorageClass stands between the name of a storage class and the name of the limited
 	// resource.
 	ofStorageClass = ".storageclass.storage.k8s.io/"
-	// classAnnotation is the older place for the class of a claim.
+	// classAnnotation is the deprecated annotation for the class of a claim. It wins over the spec.
 	classAnnotation = "volume.beta.kubernetes.io/storage-class"
 )
 
@@ -73,8 +73,8 @@ func storageClass(claim *corev1.PersistentVolumeClaim) string {
 	return ""
 }
 
-// storageOf returns the storage that a claim uses, in whole bytes: the request, or the amount that
-// has been set aside if that is larger. It reports false if the claim requests none.
+// storageOf returns the storage that a claim uses, in whole bytes: the request, or the allocated
+// amount if that is larger. It reports false if the claim requests no storage.
 func storageOf(claim *corev1.PersistentVolumeClaim) (meta.Quantity, bool) {
 	request, ok := claim.Spec.Resources.Requests[corev1.ResourceStorage]
 	if !ok {
@@ -88,7 +88,7 @@ func storageOf(claim *corev1.PersistentVolumeClaim) (meta.Quantity, bool) {
 }
 
 // inScope is true in the scope VolumeAttributesClass if one of three classes fits: the current one,
-// the wanted one, or the target of a change that runs.
+// the wanted one, or the target of a change that is under way.
 func (volumeClaimEvaluator) inScope(r *corev1.ScopedResourceSelectorRequirement, obj meta.Typed) (bool, error) {
 	claim, ok := obj.(*corev1.PersistentVolumeClaim)
 	if !ok || r.ScopeName != corev1.ResourceQuotaScopeVolumeAttributesClass {

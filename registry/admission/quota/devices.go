@@ -10,12 +10,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has ResourceClaims, which use devices by DeviceClass.
+// This file computes the usage of ResourceClaims, which use devices by DeviceClass. quota.go calls
+// it.
 //
 // Devices have up to three names: <class>.deviceclass.resource.k8s.io/devices, the extended
 // resource that the class has implicitly, and the extended resource that its spec names. The
 // scheduler makes a claim for the extended resources that a pod requests (KEP-5004). The pod has
-// been charged for these resources, so such a claim uses of them only what exceeds the pod's usage.
+// been charged for these resources, so such a claim is charged only for what exceeds the pod's
+// usage.
 
 // deviceEvaluator is the evaluator of ResourceClaims.
 type deviceEvaluator struct{ unscoped }
@@ -24,7 +26,7 @@ func (deviceEvaluator) handles(a *admission.Attributes) bool { return a.Subresou
 
 const (
 	claimCount corev1.ResourceName = "count/resourceclaims.resource.k8s.io"
-	// ofDeviceClass ends the name of the devices of a class.
+	// ofDeviceClass is the end of the resource name for the devices of a class.
 	ofDeviceClass = ".deviceclass.resource.k8s.io/devices"
 	// allDevices is the number of devices that a request for all devices is charged with: the most
 	// that a claim can get.
@@ -116,8 +118,8 @@ func (a *Amounts) charge(name corev1.ResourceName, q meta.Quantity, paid Amounts
 	}
 }
 
-// addRequest adds the devices that a request asks for. If it can be met by one of several
-// alternatives, the worst case of each class counts.
+// addRequest adds the devices that a request asks for. If one of several alternatives can meet it,
+// the largest number of each class counts.
 func addRequest(devices *Amounts, r *resourcev1.DeviceRequest) {
 	if len(r.FirstAvailable) == 0 {
 		if e := r.Exactly; e != nil {

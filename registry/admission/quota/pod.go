@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has pods: the names that they use, their scopes, and the amounts that they must state.
-// tally.go adds up their containers.
+// This file computes the usage of pods, and has their scopes and the amounts that they must state.
+// quota.go and request.go call it through the interface evaluator. tally.go adds up the containers.
 
 // podEvaluator is the evaluator of pods.
 type podEvaluator struct{}
@@ -103,7 +103,7 @@ func (podEvaluator) usage(obj meta.Typed, s Surroundings) Amounts {
 	return list
 }
 
-// hasEnded reports whether a pod uses no compute resources any more: it has ended, or it is being
+// hasEnded reports whether a pod no longer uses compute resources: it has ended, or it is being
 // deleted and should have ended. The node of such a pod may be lost, and the pod must not prevent
 // its replacement.
 func hasEnded(pod *corev1.Pod, now time.Time) bool {
@@ -202,7 +202,7 @@ func termsCross(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPo
 }
 
 // mandatory are the names for which each container must state an amount if a quota limits them. The
-// list is final: Kubernetes regrets the rule and adds no other resource.
+// list is final: Kubernetes adds no other resource to it.
 var mandatory = []corev1.ResourceName{
 	corev1.ResourceCPU, corev1.ResourceLimitsCPU, corev1.ResourceLimitsMemory,
 	corev1.ResourceMemory, corev1.ResourceRequestsCPU, corev1.ResourceRequestsMemory,

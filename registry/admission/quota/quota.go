@@ -123,18 +123,18 @@ func Usage(resource meta.GroupResource, obj meta.Typed, s Surroundings) Amounts 
 // do not look at obj, which may be nil.
 func CountsOnly(resource meta.GroupResource) bool { return special(resource) == nil }
 
-// Standalone reports whether the usage of a resource's objects depends on the object alone, and, of
-// an object that is being deleted, on the time.
+// Standalone reports whether the usage of a resource's objects depends on the object alone. While
+// an object is being deleted, its usage also depends on the time.
 func Standalone(resource meta.GroupResource) bool { return resource != resourceClaims }
 
-// Tracks reports whether objects of a resource can use what is limited under a name. For
-// ResourceClaims that depends on the DeviceClasses; classes has all of these.
+// Tracks reports whether objects of a resource can use the limited resource of a name. For
+// ResourceClaims, this depends on the DeviceClasses; classes must have all of them.
 func Tracks(resource meta.GroupResource, name corev1.ResourceName, classes []*resourcev1.DeviceClass) bool {
 	return evaluatorOf(resource).tracks(name, classes)
 }
 
-// Selects reports whether obj, an object of a resource, is in all scopes of a quota. If the quota
-// has a scope that is malformed, the error says so.
+// Selects reports whether obj, an object of a resource, is in all scopes of a quota. The error says
+// which scope of the quota is malformed.
 func Selects(q *corev1.ResourceQuota, resource meta.GroupResource, obj meta.Typed) (bool, error) {
 	in := true
 	of := evaluatorOf(resource)
@@ -146,8 +146,8 @@ func Selects(q *corev1.ResourceQuota, resource meta.GroupResource, obj meta.Type
 	return in && err == nil, err
 }
 
-// Sources returns the resources whose objects can use what is limited under a name: those for which
-// Tracks can be true. The result is empty if nothing is counted under the name. For the name
+// Sources returns the resources whose objects can use the limited resource of a name: those for
+// which Tracks can be true. The result is empty if nothing is counted under the name. For the name
 // count/x the result is the resource x, even if there is no such resource.
 func Sources(name corev1.ResourceName) []meta.GroupResource {
 	if object, ok := strings.CutPrefix(string(name), countPrefix); ok {
@@ -187,18 +187,18 @@ var (
 	}
 )
 
-// evaluator knows the usage of the objects of one resource.
+// evaluator computes the usage of the objects of one resource, and says which scopes they are in.
 type evaluator interface {
 	// handles reports whether a write can raise the usage. It is a create or an update.
 	handles(a *admission.Attributes) bool
-	// tracks is Tracks.
+	// tracks does for the resource what Tracks does.
 	tracks(name corev1.ResourceName, classes []*resourcev1.DeviceClass) bool
-	// usage is Usage.
+	// usage does for the resource what Usage does.
 	usage(obj meta.Typed, s Surroundings) Amounts
 	// inScope reports whether an object is in a scope. The error says what is wrong with the scope.
 	inScope(r *corev1.ScopedResourceSelectorRequirement, obj meta.Typed) (bool, error)
-	// lacks returns an error if the object must state its amount of a limited resource, and does
-	// not.
+	// lacks returns an error if the object must state its amount of a limited resource but does not
+	// state it.
 	lacks(hard corev1.ResourceList, obj meta.Typed) error
 }
 
@@ -283,7 +283,7 @@ func (c counter) alias() corev1.ResourceName {
 
 const countPrefix = "count/"
 
-// countName is the name under which quotas count the objects of a resource.
+// countName returns the name under which quotas count the objects of a resource.
 func countName(gr meta.GroupResource) corev1.ResourceName {
 	if gr.Group == "" {
 		return corev1.ResourceName(countPrefix + gr.Resource)

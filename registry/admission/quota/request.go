@@ -12,14 +12,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has the decision about one write.
+// This file decides about one write. The plugin calls Measure once for a write, and Check with the
+// quotas that it knows; the worker of a namespace (registry/admission/resourcequota/batch.go) calls
+// Check again with the stored quota.
 
 // Request is a write whose usage is known.
 type Request struct {
 	a       *admission.Attributes
 	of      evaluator
 	classes []*resourcev1.DeviceClass
-	// usage is the usage of the object, and more is the part of it beyond the usage of the old
+	// usage is the usage of the object, and more is the part of usage beyond the usage of the old
 	// object. Without an old object, more equals usage. Neither has amounts of 0.
 	usage, more Amounts
 	// replaces is set if more takes an old object into account.
@@ -72,8 +74,8 @@ func (r *Request) Check(quotas []*corev1.ResourceQuota, limited []LimitedResourc
 type decision struct {
 	*Request
 	tracking []tracking // the quotas that track the object
-	// uncovered are the names that some quota still has to limit, and scopes are the scopes that
-	// some quota still has to have. consider removes those that a quota has.
+	// uncovered are the names that a quota must limit, and scopes are the scopes that a quota must
+	// have. consider removes a name or scope when it finds a quota that limits or has it.
 	uncovered []corev1.ResourceName
 	scopes    []corev1.ScopedResourceSelectorRequirement
 }
@@ -117,8 +119,9 @@ func (d *decision) limitNames(parts []string) {
 	}
 }
 
-// consider finds out whether the quota with index i tracks the object. It refuses the write if the
-// object lacks an amount that it must state, or if the status of the quota lacks a used amount.
+// consider adds the quota with index i to d.tracking if it tracks the object. consider refuses the
+// write if the object lacks an amount that it must state, or if the status of the quota lacks a
+// used amount.
 func (d *decision) consider(i int, q *corev1.ResourceQuota) error {
 	in := true
 	err := eachScope(q, func(r *corev1.ScopedResourceSelectorRequirement) error {

@@ -31,7 +31,7 @@ func eachScope(q *corev1.ResourceQuota, f func(*corev1.ScopedResourceSelectorReq
 	return nil
 }
 
-// selectorOperators are the operators of scopes as those of label selectors.
+// selectorOperators translates the operators of scopes to those of label selectors.
 var selectorOperators = map[corev1.ScopeSelectorOperator]meta.SelectorOperator{
 	corev1.ScopeSelectorOpIn:           meta.OpIn,
 	corev1.ScopeSelectorOpNotIn:        meta.OpNotIn,
@@ -39,9 +39,10 @@ var selectorOperators = map[corev1.ScopeSelectorOperator]meta.SelectorOperator{
 	corev1.ScopeSelectorOpDoesNotExist: meta.OpDoesNotExist,
 }
 
-// compare reports whether one of values fits a scope that compares values. Without values, the
-// scope sees an absent label. It returns an error if the values of the scope are not valid values
-// of labels; a stored quota may have such a scope.
+// compare reports whether one of values fits a scope that compares values. If there are no values,
+// the scope is matched like a label selector against an object without the label. It returns an
+// error if the values of the scope are not valid values of labels; a stored quota may have such a
+// scope.
 func compare(r *corev1.ScopedResourceSelectorRequirement, values ...string) (bool, error) {
 	if r.Operator == corev1.ScopeSelectorOpExists {
 		return len(values) > 0, nil
@@ -51,7 +52,7 @@ func compare(r *corev1.ScopedResourceSelectorRequirement, values ...string) (boo
 		return false, fmt.Errorf("failed to parse and convert selector: %q is not a valid scope selector operator",
 			string(r.Operator))
 	}
-	// NewLabelRequirement owns the values that it gets.
+	// NewLabelRequirement keeps the slice that it gets.
 	requirement, err := meta.NewLabelRequirement(string(r.ScopeName), op, slices.Clone(r.Values))
 	if err != nil {
 		return false, fmt.Errorf("failed to parse and convert selector: %w", err)

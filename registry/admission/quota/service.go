@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file has services.
+// This file computes the usage of services. quota.go calls it.
 
 // serviceEvaluator is the evaluator of services, which use load balancers and node ports.
 type serviceEvaluator struct{ unscoped }

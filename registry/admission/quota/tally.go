@@ -4,9 +4,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// This file adds up the requests or the limits of the containers of a pod. Unlike
-// corev1.ContainerRequests, it counts the amounts that a node has set aside for a container, which
-// may be larger than those of the spec during a resize.
+// This file adds up the requests or the limits of the containers of a pod, for podEvaluator.usage.
+// Unlike corev1.ContainerRequests, it counts the amounts that a node has allocated to a container,
+// which may be larger than those of the spec during a resize.
 
 // tally adds up the requests of a pod, or its limits.
 type tally struct {
@@ -68,7 +68,8 @@ func (t *tally) run() {
 	}
 }
 
-// initContainer adds an init container.
+// initContainer adds an init container to the sums. A sidecar counts in all of them, any other init
+// container only in peak.
 func (t *tally) initContainer(c *corev1.Container) {
 	sidecar := corev1.IsSidecar(c)
 	t.container(c, sidecar)

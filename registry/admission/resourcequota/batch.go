@@ -13,12 +13,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file stores charges in batches: a queue for each namespace, and its worker.
+// This file stores charges in batches: a queue for each namespace, and its worker. Plugin.charge
+// enqueues the charge of a write and waits for it. When a write is not stored, its Settle enqueues
+// the reverse of the charge and does not wait.
 
 const (
 	batchTime  = 30 * time.Second // bounds the work on one batch
 	batchSize  = 500              // the largest number of charges in a batch
-	fenceTries = 8                // how often a batch begins again because the fence was raised
+	fenceTries = 8                // how often a batch is tried while the fence is raised again and again
 )
 
 // ErrFenced says that the fence no longer has the revision of a charge.
@@ -76,7 +78,8 @@ func (p *Plugin) enqueue(ctx context.Context, namespace string, c *charge) *queu
 	return q
 }
 
-// withdraw removes a charge that the worker has not taken. It reports false if the worker has.
+// withdraw removes a charge from the queue. It reports false if the worker has already taken the
+// charge.
 func (q *queue) withdraw(c *charge) bool {
 	q.p.mu.Lock()
 	defer q.p.mu.Unlock()
@@ -88,8 +91,8 @@ func (q *queue) withdraw(c *charge) bool {
 	return true
 }
 
-// take returns the next batch. If no charge waits it removes the queue and returns nil: the worker
-// ends.
+// take returns the next batch. If no charge waits, take removes the queue and returns an empty
+// batch, and the worker ends.
 func (q *queue) take(namespace string) []*charge {
 	q.p.mu.Lock()
 	defer q.p.mu.Unlock()
@@ -113,8 +116,8 @@ func (p *Plugin) work(ctx context.Context, namespace string, q *queue) {
 	}
 }
 
-// store charges a batch, and sets the result of each charge. If the fence is raised meanwhile, the
-// charges of the batch are void, and store begins again.
+// store charges a batch to its quotas, and sets the result of each charge. If the fence is raised
+// meanwhile, the charges of the batch are void, and store begins again.
 func (p *Plugin) store(ctx context.Context, namespace string, batch []*charge) {
 	ctx, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()

@@ -49,7 +49,7 @@ func NewBooks(stores registry.Stores) *Books {
 	}
 }
 
-// Quotas implements Ledger.
+// Quotas implements Ledger. It decodes quotas again only when they have changed.
 func (b *Books) Quotas(
 	ctx context.Context, namespace string, fresh request.Freshness,
 ) ([]*corev1.ResourceQuota, error) {
@@ -128,7 +128,7 @@ func (b *Books) Raise(ctx context.Context, holder string) (Fence, error) {
 	return Fence(fence), err
 }
 
-// Surroundings implements Ledger. Objects are read when they are asked for.
+// Surroundings implements Ledger. Its functions read objects only when they are called.
 func (b *Books) Surroundings(ctx context.Context) quota.Surroundings {
 	return quota.Surroundings{
 		Now: time.Now(),

@@ -3,8 +3,8 @@
 //
 // Words. To charge a quota is to add amounts to its status.used. A batch is the charges of several
 // writes in one namespace that are stored together. The fence is a record in the store whose
-// revision a recount raises (server/quotas). A charge belongs to the revision of the fence
-// that was known when the charge was made.
+// revision a recount raises (server/quotas). A charge belongs to the revision of the fence that was
+// known when the charge was made. A Ledger is the store of quotas and fence.
 //
 // Laws:
 //   - A write is charged before it is stored, and is stored only while the fence has the revision
@@ -12,10 +12,10 @@
 //     either stored, and the recount counts it, or it is never stored.
 //   - A charge whose write is not stored is given back, unless the fence has been raised since: the
 //     recount then has dropped the charge.
-//   - A quota never admits more than its limit, whatever the number of servers on one store, from
-//     the moment at which a server has seen it with its status. A write that is under way at that
-//     moment is not charged; a recount counts it ten seconds later. If nobody knows whether a write
-//     was stored, its charge stays until the next recount.
+//   - Once every server on a store has seen a quota with its status, the quota never admits more
+//     than its limit. A write that was under way when its server saw the quota is not charged; a
+//     recount counts it ten seconds later. If it is in doubt whether a write was stored, its charge
+//     stays until the next recount.
 //   - No fence holds for a resource in a store of its own (--etcd-servers-overrides), and none for
 //     any resource if quotas or Leases are in a store of their own. A recount may then miss a write
 //     that is under way, or count it twice; the next recount corrects that.
@@ -23,13 +23,13 @@
 //     that writers who share a quota do not wait for the disk one after another.
 //   - A dry run is checked and never charged.
 //
-// Any goroutine may call the plugin. For each namespace with waiting charges one goroutine works;
-// it ends when no charge waits.
+// Any goroutine may call the plugin. Each namespace with waiting charges has a goroutine, its
+// worker, which ends when no charge waits.
 //
 // Not here: what an object uses and whether a quota admits it (quota), the recount
 // (server/quotas).
 //
-// Read: plugin.go, batch.go.
+// Read: plugin.go, batch.go, books.go.
 package resourcequota
 
 import (

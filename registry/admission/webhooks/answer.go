@@ -11,38 +11,41 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file reads the answers of hooks. The texts of errors are those of kube-apiserver.
+// This file decodes and checks the answers of hooks. Its error texts are kube-apiserver's.
 
-// AdmissionReview has the fields of an answer that the server reads. Its name is part of the texts
-// of errors.
+// AdmissionReview has the fields of an answer that the server reads. The type has the name of
+// Kubernetes' type, because errors about an answer that cannot be decoded contain it.
 type AdmissionReview struct {
 	meta.TypeMeta `json:",inline"`
-	// Response is what the hook answers.
+	// Response is the hook's decision; nil is an error.
 	Response *AdmissionResponse `json:"response,omitempty"`
 }
 
-// AdmissionResponse is what a hook answers. Its name is part of the texts of errors.
+// AdmissionResponse is the decision of a hook about a write. The type has the name of Kubernetes'
+// type, because errors about an answer that cannot be decoded contain it.
 type AdmissionResponse struct {
-	// UID is that of the review.
+	// UID must be the UID of the review.
 	UID meta.UID `json:"uid"`
 	// Allowed says whether the write may pass.
 	Allowed bool `json:"allowed"`
-	// Result says why not.
+	// Result says why the write may not pass; nil: the hook gives no reason.
 	Result *meta.Status `json:"status,omitempty"`
-	// Patch is how the hook changes the object.
+	// Patch is a JSON patch (RFC 6902) for the object. Only mutating hooks may return one.
 	Patch []byte `json:"patch,omitempty"`
-	// PatchType is JSONPatch.
+	// PatchType must be JSONPatch if there is a patch, and nil otherwise.
 	PatchType *string `json:"patchType,omitempty"`
-	// AuditAnnotations are for the audit record of the request.
+	// AuditAnnotations go into the audit record of the request. The server puts the hook's name
+	// before each key.
 	AuditAnnotations map[string]string `json:"auditAnnotations,omitempty"`
-	// Warnings are for the client.
+	// Warnings are sent to the client.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// jsonPatch is the only type of patches.
+// jsonPatch is the only type of patch that a hook may return.
 const jsonPatch = "JSONPatch"
 
-// decodeAnswer decodes an answer to a review of a version.
+// decodeAnswer decodes the answer to a review of the version. The answer must be an AdmissionReview
+// of the same version.
 func decodeAnswer(data []byte, version string) (*AdmissionReview, error) {
 	if len(data) == 0 {
 		return nil, errors.New("0-length response with status code: 200 and content type: application/json")
@@ -68,14 +71,15 @@ func decodeAnswer(data []byte, version string) (*AdmissionReview, error) {
 	return r, nil
 }
 
-// verify checks an answer as a whole, and sets its PatchType if there is a patch. mutates says that
-// the hook may patch.
+// verify checks that r answers the review with this version and UID, and returns its response.
+// mutates says that the hook may return a patch. Only answers of v1 are checked; in an answer of
+// v1beta1, verify sets PatchType.
 func verify(r *AdmissionReview, version string, uid meta.UID, mutates bool) (*AdmissionResponse, error) {
 	answer := r.Response
 	if answer == nil {
 		return nil, errors.New("webhook response was absent")
 	}
-	if version == reviewBeta { // hooks of the old version have never been held to more
+	if version == reviewBeta { // Kubernetes checks nothing else in v1beta1
 		if answer.PatchType = nil; len(answer.Patch) > 0 {
 			answer.PatchType = new(string(jsonPatch))
 		}
@@ -102,11 +106,11 @@ func verify(r *AdmissionReview, version string, uid meta.UID, mutates bool) (*Ad
 	return answer, nil
 }
 
-// maxCode is the largest HTTP status that can be sent.
+// maxCode is the largest HTTP status that net/http sends.
 const maxCode = 999
 
-// refusal returns the error for a write that a hook refuses. It has the code, reason and details of
-// the hook, unless they say that nothing is wrong.
+// refusal returns the error for a write that a hook refuses. The error is the hook's Status with
+// another message. A code below 400 becomes 400, and a code above maxCode becomes 500.
 func refusal(hook string, result *meta.Status) *meta.StatusError {
 	s := meta.Status{}
 	if result != nil {
@@ -131,7 +135,7 @@ func refusal(hook string, result *meta.Status) *meta.StatusError {
 	return &meta.StatusError{Status: s}
 }
 
-// appendAs returns the JSON of an object with a kind that its type meta does not say.
+// appendAs returns the JSON of obj with gvk as its apiVersion and kind. obj itself is not changed.
 func appendAs(obj meta.Typed, gvk meta.GroupVersionKind) ([]byte, error) {
 	named := scheme.Copy(obj)
 	named.GetTypeMeta().SetGroupVersionKind(gvk)

@@ -19,10 +19,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/names"
 )
 
-// This file calls one hook.
+// This file calls one hook: it sends the review, checks the answer, and reports the call to the
+// client, the audit record and the metrics. mutate.go and validate.go call ask, tell and observe in
+// this order.
 
-// failure says that a hook could not be called or gave no proper answer. The failure policy decides
-// what follows.
+// failure says that a hook could not be called or gave no proper answer. The failure policy of the
+// hook then decides whether the write passes.
 type failure struct {
 	hook     string
 	reason   error
@@ -30,7 +32,7 @@ type failure struct {
 	canceled bool // the client has gone
 }
 
-// Error returns the text in the words of kube-apiserver.
+// Error returns the text that kube-apiserver uses.
 func (f *failure) Error() string {
 	return fmt.Sprintf("failed calling webhook %q: %v", f.hook, f.reason)
 }
@@ -42,7 +44,8 @@ func (h *hook) failed(code int, format string, args ...any) *failure {
 	return &failure{hook: h.name, code: code, reason: fmt.Errorf(format, args...)}
 }
 
-// question is a write as one hook sees it. options are the options of the write as JSON.
+// question is a write as one hook sees it. view must be encoded, and options are the options of the
+// write as JSON.
 type question struct {
 	a       *admission.Attributes
 	target  matching.Target
@@ -101,7 +104,7 @@ func (h *hook) checkDryRun() error {
 //lint:ignore ST1005 clients know kube-apiserver's wording
 var errSideEffects = errors.New("Webhook SideEffects is nil")
 
-// unanswered returns the failure for an error of the client.
+// unanswered returns the failure of a hook whose client returned err.
 func (h *hook) unanswered(err error) *failure {
 	f := h.failed(http.StatusServiceUnavailable, "failed to call webhook: %w", err)
 	if e := (*callout.Error)(nil); errors.As(err, &e) {
@@ -114,8 +117,8 @@ func (h *hook) unanswered(err error) *failure {
 	return f
 }
 
-// tell gives the warnings of an answer to the client, and its audit annotations to the audit
-// record. Annotations whose keys are invalid are dropped.
+// tell passes the warnings of an answer to the client, and its audit annotations to the audit
+// record. It drops annotations whose keys are invalid.
 func (h *hook) tell(a *admission.Attributes, answer *AdmissionResponse) {
 	for _, key := range slices.Sorted(maps.Keys(answer.AuditAnnotations)) {
 		full := h.name + "/" + key
@@ -128,7 +131,7 @@ func (h *hook) tell(a *admission.Attributes, answer *AdmissionResponse) {
 	}
 }
 
-// observe tells the observer of a call. refused says that err is the refusal of the hook.
+// observe reports a call to the Observer. refused says that err is the hook's refusal.
 func (c *caller) observe(h *hook, op admission.Operation, took time.Duration, err error, refused bool) {
 	if c.means.Observer.Called == nil {
 		return

@@ -12,11 +12,16 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel/policies"
 )
 
-// Hooks are the webhooks of all configurations of one kind, in the order in which mutating ones
+// This file compiles configurations into Hooks. registry.Derived calls Mutating or Validating
+// whenever a configuration has changed, and the plugins get the result from their Source. What is
+// expensive to make (clients, matchers, match conditions) is made once for each configuration and
+// reused until that configuration changes.
+
+// Hooks are the webhooks of all configurations of one kind, in the order in which mutating hooks
 // run. They never change.
 type Hooks struct{ index *matching.Index[place] }
 
-// place is a hook at its place among all hooks.
+// place is a hook with its index among all hooks.
 type place struct {
 	*hook
 	at int
@@ -25,19 +30,19 @@ type place struct {
 // hook is one webhook of a configuration. It never changes.
 type hook struct {
 	name, configuration string
-	id                  string // tells the hook from all others of the same Hooks
+	id                  string // unique among the Hooks
 	matcher             *matching.Matcher
 	conditions          func() *policies.Conditions // compiles them when it is called first; nil: there are none
 	client              *callout.Client
 	clientErr           error         // why there is no client
-	review              string        // the version of AdmissionReview; "": the hook knows none that the server knows
-	timeout             time.Duration // 0: only the client's
+	review              string        // the version of AdmissionReview; "": the hook lists none that the server knows
+	timeout             time.Duration // 0: only the client's timeout applies
 	failsOpen           bool
 	sideEffects         *v1.SideEffectClass
-	again               bool // it may run in the second run of the mutators
+	again               bool // reinvocationPolicy is IfNeeded: it may run in the second run of the mutators
 }
 
-// spec has the fields of both kinds of webhooks.
+// spec has the fields of a webhook, validating or mutating, as its configuration says them.
 type spec struct {
 	name         string
 	client       *v1.WebhookClientConfig
@@ -59,19 +64,20 @@ type Compiler struct {
 	known map[any]*compiled // by the pointer to the configuration
 }
 
-// compiled is a configuration with its hooks.
+// compiled has the hooks of one configuration, and the functions that release their clients.
 type compiled struct {
 	hooks   []*hook
 	release []func()
 }
 
-// NewCompiler returns a Compiler that takes the clients of hooks from a pool. The owner closes the
-// pool after the last write.
+// NewCompiler returns a Compiler that opens the clients of hooks in a pool. The owner of the pool
+// closes it after the last write.
 func NewCompiler(clients *callout.Pool) *Compiler {
 	return &Compiler{clients: clients, known: map[any]*compiled{}}
 }
 
-// PoolConfig is the configuration of the Pool for the clients of hooks.
+// PoolConfig returns the configuration of the Pool that NewCompiler needs. resolve finds the
+// address of a service. flawed is told of flaws in the certificates of hooks; it may be nil.
 func PoolConfig(resolve callout.Resolver, flawed func(callout.Flaw)) callout.Config {
 	return callout.Config{
 		Name: "admission", Target: callout.Target{Flawed: flawed}, Resolve: resolve,
@@ -88,7 +94,7 @@ const (
 	maxTries = 11
 )
 
-// Mutating compiles all configurations of mutating webhooks, which are sorted by name. A
+// Mutating compiles all configurations of mutating webhooks. all must be sorted by name. A
 // configuration with the same pointer as in an earlier call must not have changed.
 func (c *Compiler) Mutating(all []*v1.MutatingWebhookConfiguration) *Hooks {
 	return compile(c, all, func(cfg *v1.MutatingWebhookConfiguration) (string, []spec) {
@@ -105,7 +111,8 @@ func (c *Compiler) Mutating(all []*v1.MutatingWebhookConfiguration) *Hooks {
 	})
 }
 
-// Validating does the same for validating webhooks.
+// Validating compiles all configurations of validating webhooks. all must be sorted by name. A
+// configuration with the same pointer as in an earlier call must not have changed.
 func (c *Compiler) Validating(all []*v1.ValidatingWebhookConfiguration) *Hooks {
 	return compile(c, all, func(cfg *v1.ValidatingWebhookConfiguration) (string, []spec) {
 		specs := make([]spec, len(cfg.Webhooks))
@@ -121,8 +128,8 @@ func (c *Compiler) Validating(all []*v1.ValidatingWebhookConfiguration) *Hooks {
 	})
 }
 
-// compile makes the Hooks of configurations. Clients that only earlier configurations used are
-// released at the end, so that a changed configuration keeps its connections.
+// compile makes the Hooks of configurations. It releases the clients of earlier configurations
+// after it has opened those of the new ones, so that a changed configuration keeps its connections.
 func compile[T comparable](c *Compiler, all []T, specs func(T) (name string, list []spec)) *Hooks {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -149,8 +156,8 @@ func compile[T comparable](c *Compiler, all []T, specs func(T) (name string, lis
 	return &Hooks{matching.NewIndex(places, func(p place) *matching.Matcher { return p.matcher })}
 }
 
-// compile compiles the webhooks of one configuration. Names of webhooks may repeat in
-// configurations of older servers.
+// compile compiles the webhooks of one configuration. Their names may repeat: validation forbids
+// that, but an older server may have stored such a configuration.
 func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 	made := &compiled{}
 	seen := map[string]int{}
@@ -190,7 +197,7 @@ func compileConditions(list []v1.MatchCondition, failsOpen bool) *policies.Condi
 	return policies.New(context.Background()).Conditions(conditions, policies.Uses{Authorizer: true}, failsOpen)
 }
 
-// webhookOf translates where a configuration says that a webhook is.
+// webhookOf returns the address and the CA of a webhook in the form that callout takes.
 func webhookOf(config *v1.WebhookClientConfig) callout.Webhook {
 	w := callout.Webhook{CABundle: config.CABundle}
 	if s := config.Service; s != nil {

@@ -14,7 +14,7 @@ import (
 
 // This file decides whether a hook is called, and makes the views of a write.
 
-// form is the version in which a view is.
+// form is the kind and version in which a view has its objects.
 type form struct {
 	typ kind.Kind
 	gvk meta.GroupVersionKind
@@ -65,7 +65,7 @@ func (v *view) append(obj meta.Typed) ([]byte, error) {
 	return appendAs(obj, v.gvk) // the options of a connect do not say their kind
 }
 
-// caller has what both plugins share.
+// caller is the part that both plugins share.
 type caller struct {
 	source    Source
 	means     *Means
@@ -75,8 +75,8 @@ type caller struct {
 // Handles is true for all operations.
 func (*caller) Handles(admission.Operation) bool { return true }
 
-// hooksFor returns the hooks of today's configurations. It returns nil if there are none, and for
-// writes that no hook sees.
+// hooksFor returns the current Hooks. It returns nil if there are no hooks, and for a write that no
+// hook may see (see ExemptFromWebhooks).
 func (c *caller) hooksFor(ctx context.Context, a *admission.Attributes) (*Hooks, error) {
 	if matching.ExemptFromWebhooks(a) {
 		return nil, nil
@@ -89,7 +89,7 @@ func (c *caller) hooksFor(ctx context.Context, a *admission.Attributes) (*Hooks,
 }
 
 // wants reports whether a hook is to be called for a write, and as which target the hook sees the
-// write. viewOf returns the view for a target.
+// write. wants calls viewOf only if the hook has match conditions.
 func (c *caller) wants(
 	ctx context.Context, a *admission.Attributes, h *hook, viewOf func(*matching.Target) (*view, error),
 ) (matching.Target, bool, error) {

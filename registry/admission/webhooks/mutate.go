@@ -13,10 +13,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// This file has the plugin MutatingAdmissionWebhook: which hooks it calls in which order, and which
+// hooks it calls again in the second run of the mutators. Chain.Mutate calls it at most twice for
+// each try of a write. call.go calls one hook, and patched.go applies its patch.
+
 // Mutating is the plugin MutatingAdmissionWebhook.
 type Mutating struct{ caller }
 
-// NewMutating returns the plugin.
+// NewMutating returns the plugin, which takes its hooks from source.
 func NewMutating(source Source, means Means) *Mutating {
 	return &Mutating{caller{source: source, means: &means}}
 }
@@ -34,7 +38,8 @@ const (
 	openAnnotation     = "failed-open."
 )
 
-// Mutate asks the hooks that want the write, one after the other.
+// Mutate calls the hooks that want the write, one after the other, and applies their patches to
+// a.Object.
 func (p *Mutating) Mutate(ctx context.Context, a *admission.Attributes) error {
 	hooks, err := p.hooksFor(ctx, a)
 	if hooks == nil {
@@ -60,21 +65,21 @@ type mutation struct {
 	*Mutating
 	a     *admission.Attributes
 	round *round
-	// view is the object as the last hook saw it, or made it; nil: none has seen it.
+	// view is the write as the last hook saw it or left it; nil: the next hook needs a new view.
 	view    *view
 	options []byte                // nil until they are needed
 	told    *admission.HookTeller // of the hook that is called
 }
 
-// round is what the plugin keeps from the first run of the mutators to the second.
+// round is the state that the plugin keeps from the first run of the mutators to the second.
 type round struct {
-	ran   map[string]bool // hooks that ran, and run again if the object changes after them
-	again map[string]bool // hooks that run in the second run
+	ran   map[string]bool // by id: hooks that ran, and run again if the object changes after them
+	again map[string]bool // by id: hooks that run in the second run
 	last  meta.Typed      // a copy of the object as the first run left it
 }
 
-// begin begins a run. If another plugin has changed the object after the hooks of the first run,
-// all that may run again do so in the second.
+// begin begins a run. If another plugin changed the object after the first run, all hooks that ran
+// and may run again do so in the second run.
 func (p *Mutating) begin(a *admission.Attributes) *mutation {
 	m := &mutation{Mutating: p, a: a}
 	if m.round, _ = a.Kept(mutatingName).(*round); m.round == nil || !a.Reinvoked {
@@ -85,7 +90,7 @@ func (p *Mutating) begin(a *admission.Attributes) *mutation {
 	return m
 }
 
-// end keeps what the second run needs.
+// end keeps the round for the second run, with a copy of the object.
 func (m *mutation) end() {
 	if m.a.Reinvoked {
 		return
@@ -112,7 +117,7 @@ func sameObjects(a, b meta.Typed) bool {
 }
 
 // step calls one hook if it wants the write. A hook that did not run in the first run does not run
-// in the second, even if it wants the write now.
+// in the second, even if it matches the changed object.
 func (m *mutation) step(ctx context.Context, h place) error {
 	t, wanted, err := m.wants(ctx, m.a, h.hook, func(t *matching.Target) (*view, error) { return m.show(ctx, t) })
 	if err != nil || !wanted {
@@ -161,7 +166,7 @@ func errTooLate() error {
 	return meta.NewTimeout("request did not complete within requested timeout", 0)
 }
 
-// key returns the end of the keys of annotations about a call.
+// key returns the last part of the keys of the audit annotations about a call.
 func (m *mutation) key(h place) string {
 	run := 0
 	if m.a.Reinvoked {
@@ -170,7 +175,8 @@ func (m *mutation) key(h place) string {
 	return fmt.Sprintf("round_%d_index_%d", run, h.at)
 }
 
-// show makes the view of the write for a target, unless it has been made for the last hook.
+// show returns the view of the write for a target: the present one if it has the right form,
+// otherwise a new one.
 func (m *mutation) show(ctx context.Context, t *matching.Target) (*view, error) {
 	if m.view != nil && m.view.form == (form{t.Type, t.Kind}) {
 		return m.view, nil
@@ -183,7 +189,8 @@ func (m *mutation) show(ctx context.Context, t *matching.Target) (*view, error) 
 	return v, nil
 }
 
-// call calls a hook and applies its patch. refused says that err is the hook's refusal.
+// call calls a hook and applies its patch. changed says that the patch changed the object, refused
+// that err is the hook's refusal.
 func (m *mutation) call(ctx context.Context, h place, t matching.Target) (changed, refused bool, err error) {
 	defer func() {
 		m.annotate(m.a.Annotate, mutationAnnotation+m.key(h), &mutationNote{h.configuration, h.name, changed})
@@ -226,7 +233,7 @@ type patchNote struct {
 	PatchType     string                       `json:"patchType,omitempty"`
 }
 
-// annotate adds an annotation whose value is a note.
+// annotate calls to, which adds an audit annotation, with the JSON of a note.
 func (m *mutation) annotate(to func(key, value string), key string, note any) {
 	if text, err := json.Marshal(note); err == nil { // a note has only strings and JSON that has been read
 		to(key, string(text))

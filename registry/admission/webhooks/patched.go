@@ -15,9 +15,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/patch"
 )
 
-// patch applies the patch in an answer to the object as the hook saw it, and sets the object of the
-// write. changed says that the object is another one before defaults. Identity is not checked here:
-// the steps of the write behind admission do that.
+// patch applies the patch in an answer to the object as the hook saw it, and makes the result the
+// object of the write. changed says that the patched object differs from the object before, when no
+// defaults are set in it yet. A changed name or namespace is not an error here: later steps of the
+// write check them.
 func (m *mutation) patch(ctx context.Context, h place, answer *AdmissionResponse) (changed bool, err error) {
 	n, err := patch.Length(answer.Patch)
 	switch {
@@ -63,8 +64,8 @@ func (m *mutation) patch(ctx context.Context, h place, answer *AdmissionResponse
 	return changed, nil
 }
 
-// replace sets the object of the write to one in the version of the view, after it has completed it
-// with defaults.
+// replace makes obj, which is in the version of the view, the object of the write: it sets defaults
+// in obj and converts it to the hub.
 func (m *mutation) replace(ctx context.Context, obj meta.Typed) error {
 	a := m.a
 	if a.Operation == admission.Connect {
@@ -98,7 +99,7 @@ func internalOrEnd(ctx context.Context, err error) error {
 	return meta.NewInternalError(err)
 }
 
-// annotatePatch adds the patch to audit records that have the body of the request.
+// annotatePatch adds the patch to the audit record, if that record has the body of the request.
 func (m *mutation) annotatePatch(h place, patch []byte) {
 	note := &patchNote{Configuration: h.configuration, Webhook: h.name, PatchType: jsonPatch}
 	if err := json.Unmarshal(patch, &note.Patch); err != nil {

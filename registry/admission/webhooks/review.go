@@ -12,14 +12,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file writes reviews as JSON, with the fields and in the order of Kubernetes' type
-// AdmissionReview. Objects that are encoded already are copied.
+// This file writes reviews as JSON, with the fields of Kubernetes' type AdmissionReview in their
+// order. It copies the encoded objects of the view.
 
 const (
 	reviewGroup = "admission.k8s.io"
 	reviewKind  = "AdmissionReview"
 	reviewV1    = "v1"
-	reviewBeta  = "v1beta1" // the same fields, but of the answer less is checked
+	reviewBeta  = "v1beta1" // has the same fields; less is checked in its answers
 )
 
 // reviewVersion returns the first version of AdmissionReview in a list that the server knows, or
@@ -31,8 +31,8 @@ func reviewVersion(list []string) string {
 	return ""
 }
 
-// appendReview appends the review of a write for a hook that sees it as a target. v is its encoded
-// view, options the options of the write as JSON.
+// appendReview appends the review of the write a for a hook that sees it as the target t. v is the
+// view for t and must be encoded. options are the options of the write as JSON.
 func appendReview(
 	b []byte, version string, uid meta.UID, a *admission.Attributes, t *matching.Target, v *view, options []byte,
 ) []byte {
@@ -127,7 +127,8 @@ func appendTexts(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-// encodeOptions returns the options of a write as JSON, with the kind by which hooks know them.
+// encodeOptions returns the options of a write as JSON, with the apiVersion and kind that hooks
+// expect.
 func encodeOptions(options meta.Typed) ([]byte, error) {
 	name := ""
 	switch options.(type) {

@@ -12,10 +12,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
+// This file has the plugin ValidatingAdmissionWebhook: it finds the hooks that want a write, calls
+// them at the same time, and joins their answers. Chain.Validate calls it once for each try of a
+// write.
+
 // Validating is the plugin ValidatingAdmissionWebhook.
 type Validating struct{ caller }
 
-// NewValidating returns the plugin.
+// NewValidating returns the plugin, which takes its hooks from source.
 func NewValidating(source Source, means Means) *Validating {
 	return &Validating{caller{source: source, means: &means, validates: true}}
 }
@@ -23,12 +27,12 @@ func NewValidating(source Source, means Means) *Validating {
 // Name is the plugin's name.
 func (*Validating) Name() string { return "ValidatingAdmissionWebhook" }
 
-// validatingAnnotation is the prefix of audit annotations about hooks that failed. The rest of a
-// key is round_0_index_M: the place of the hook among those that were called, from 0.
+// validatingAnnotation is the prefix of the keys of audit annotations about hooks that failed. The
+// rest of a key is round_0_index_M; M is the place of the hook among the called hooks, from 0.
 const validatingAnnotation = openAnnotation + "validating.webhook.admission.k8s.io/"
 
-// Validate asks all hooks that want the write, at the same time. If several refuse the write, the
-// error is that of the first in order.
+// Validate calls all hooks that want the write, at the same time. If several hooks refuse the
+// write, the error is that of the first hook in order.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
 	hooks, err := p.hooksFor(ctx, a)
 	if hooks == nil {
@@ -71,7 +75,7 @@ type call struct {
 	panicked any
 }
 
-// choose adds a hook to those that are called, if it wants the write.
+// choose adds a call of h to v.calls, if h wants the write.
 func (v *validation) choose(ctx context.Context, h *hook) error {
 	t, wanted, err := v.wants(ctx, v.a, h, func(t *matching.Target) (*view, error) { return v.show(ctx, t) })
 	if err != nil || !wanted {
@@ -85,7 +89,7 @@ func (v *validation) choose(ctx context.Context, h *hook) error {
 	return nil
 }
 
-// show returns the view of the write for a target.
+// show returns the view of the write for a target. Targets of the same form share a view.
 func (v *validation) show(ctx context.Context, t *matching.Target) (*view, error) {
 	key := form{t.Type, t.Kind}
 	if shown := v.views[key]; shown != nil {
@@ -137,7 +141,8 @@ func (v *validation) call(ctx context.Context, c *call) {
 	c.took = time.Since(began)
 }
 
-// settle tells what came of a call, and returns the error for the write.
+// settle reports the i-th call to the client, the audit record and the metrics, and returns the
+// error for the write. It runs on the goroutine of the request, after all calls.
 func (v *validation) settle(i int) error {
 	c := &v.calls[i]
 	if c.panicked != nil {

@@ -4,26 +4,26 @@
 //
 // Words. A configuration is an object with a list of webhooks. A hook is one of these webhooks,
 // compiled. A review is the AdmissionReview that a hook gets, and its answer is the one that it
-// sends back. A hook fails if there is no proper answer; whether the write is refused then, or
-// passes, is its failure policy. A view is the object and the old object of a write in the version
-// that a hook sees.
+// sends back. A hook fails if it gives no proper answer; its failure policy says whether the write
+// then passes. A view is the object and the old object of a write in the version that a hook sees.
 //
 // Laws:
-//   - Which hooks are called in which order, the reviews, the effects of answers and all texts of
-//     errors are those of kube-apiserver 1.36. Mutating hooks run one after the other, by the names
+//   - Which hooks are called in which order, the reviews, the effects of answers and all error
+//     texts are those of kube-apiserver 1.36. Mutating hooks run one after the other, by the names
 //     of their configurations and by their places in them. Validating hooks run at the same time.
 //   - A hook is not trusted. Its answer is bounded in size and comes in time or not at all, its
 //     patch is bounded in work, and no answer makes this package panic.
 //   - A write that no hook wants allocates nothing here.
 //   - Hooks with equal client configurations share a client. Its connections close when no
-//     configuration names it any longer.
+//     configuration has that client configuration any longer.
 //
 // A Compiler turns configurations into Hooks, which never change. registry.Derived keeps the Hooks
-// of today's configurations, so that a configuration holds from the answer to its write. The
-// plugins get them from a Source. All functions may be called concurrently.
+// of the current configurations, so that a configuration applies to every write that begins after
+// the answer to the write of the configuration. The plugins get them from a Source. All functions
+// may be called concurrently.
 //
 // Not here: rules and selectors (matching), the language of match conditions (scheme/cel/policies),
-// connections (router/callout), metrics, which an Observer feeds.
+// connections (router/callout), the metrics that an Observer feeds (server/plugins).
 //
 // Read: webhooks.go, compile.go, match.go, review.go, answer.go, call.go, then mutate.go with
 // patched.go, and validate.go; story.go; configuration.go for the configuration of the plugins.
@@ -39,16 +39,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel"
 )
 
-// Source returns the Hooks of all configurations of one kind. They are as new as the writes that
-// this server has answered.
+// Source returns the Hooks of all configurations of one kind. They include every configuration
+// whose write this server has answered.
 type Source func(ctx context.Context) (*Hooks, error)
 
-// Means are what both plugins need of the server.
+// Means are the parts of the server that both plugins use.
 type Means struct {
-	// World answers the selectors of hooks.
+	// World finds the namespaces and equivalent resources that the rules and selectors of hooks are
+	// matched against.
 	World *matching.World
-	// Authorizer returns what match conditions ask about the rights of the user who sent a request.
-	// nil: conditions that ask fail.
+	// Authorizer returns the authorizer that match conditions ask about the rights of the user who
+	// sent a request. nil: a condition that uses the variable authorizer fails.
 	Authorizer func(ctx context.Context, user *request.User) cel.Authorizer
 	// Observer is told of calls, for metrics.
 	Observer Observer
@@ -63,7 +64,7 @@ type Observer struct {
 	Judged func(Judgement)
 }
 
-// Outcome is what became of a write by a call of a hook.
+// Outcome says what a call of a hook meant for the write.
 type Outcome uint8
 
 // The outcomes.

@@ -11,10 +11,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// What is behind the views with keys (mapping.go): structs, maps of Go, objects without a Go type,
-// and fields that an expression has made.
+// This file has the four sorts of values with keys that a mapping (mapping.go) shows: structs, Go
+// maps, objects without a Go type, and fields that an expression has made.
 
-// A keyed has keys.
+// keyed is a value with keys.
 type keyed interface {
 	// find returns the value of a key, nil if there is none.
 	find(key string) ref.Val
@@ -24,7 +24,7 @@ type keyed interface {
 	size() int
 }
 
-// object is a struct.
+// object shows a struct as a value whose keys are the JSON names of its fields.
 type object struct {
 	view *View
 	t    *typeinfo.Type
@@ -89,7 +89,7 @@ func (o object) size() (n int) {
 	return n
 }
 
-// entries is a map of Go with strings as keys.
+// entries shows a Go map whose keys are strings.
 type entries struct {
 	view *View
 	t    *typeinfo.Type
@@ -124,7 +124,7 @@ func (e entries) keys(yield func(string) bool) {
 
 func (e entries) size() int { return e.p.Value(e.t.Go).Len() }
 
-// unstructured is an object without a Go type.
+// unstructured shows an object without a Go type, which has a tree of JSON.
 type unstructured struct {
 	view *View
 	of   *scheme.Unstructured
@@ -153,7 +153,8 @@ func (u unstructured) find(key string) ref.Val {
 // headType returns the type of the metadata of objects.
 func headType() *typeinfo.Type { return typeinfo.For[meta.ObjectMeta]() }
 
-// textOrNone returns the value of a string that does not exist if it is empty.
+// textOrNone returns the value of s, or nil if s is empty: an empty apiVersion or kind does not
+// exist.
 func textOrNone(s string) ref.Val {
 	if s == "" {
 		return nil
@@ -183,13 +184,14 @@ func (u unstructured) size() (n int) {
 	return n + len(u.of.Content)
 }
 
-// converted are fields that are converted when they are read.
+// converted are fields that an expression has made. to converts each field when it is read.
 type converted struct {
 	fields map[string]ref.Val
 	to     func(ref.Val) ref.Val
 }
 
-// Converted returns a map of fields. A value is converted each time that an expression reads it.
+// Converted returns a CEL map of fields. It calls to each time that an expression reads a field,
+// and gives the expression the result.
 func Converted(fields map[string]ref.Val, to func(ref.Val) ref.Val) ref.Val {
 	return &mapping[converted]{converted{fields, to}}
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
+// This file has the view of a list, which View.at (value.go) makes, and the part that its iterator
+// shares with the iterator of mapping.go.
+
 // list is the view of a list.
 type list struct {
 	view *View
@@ -24,7 +27,6 @@ var (
 	_ traits.Zeroer = (*list)(nil)
 )
 
-// len returns the length.
 func (l *list) len() int { return l.p.Slice().Len }
 
 // element returns the element at an index below the length.
@@ -81,7 +83,6 @@ func (l *list) Add(other ref.Val) ref.Val {
 // Iterator implements traits.Iterable.
 func (l *list) Iterator() traits.Iterator { return &listIterator{list: l} }
 
-// listIterator iterates over a list.
 type listIterator struct {
 	nothing
 	list *list

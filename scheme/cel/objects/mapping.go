@@ -57,7 +57,6 @@ func (m *mapping[K]) Iterator() traits.Iterator {
 	return it
 }
 
-// keyIterator iterates over keys.
 type keyIterator struct {
 	nothing
 	keys []string
@@ -88,8 +87,8 @@ func (m *mapping[K]) Equal(other ref.Val) ref.Val {
 	return types.True
 }
 
-// IsMade reports whether an expression has made the value, which may then hold another one many
-// times. Package cel asks.
+// IsMade reports whether an expression has made the value. Such a value may hold another one many
+// times, so package cel, which counts the work of an expression, calls IsMade.
 func (m *mapping[K]) IsMade() bool {
 	_, ok := any(m.of).(converted)
 	return ok

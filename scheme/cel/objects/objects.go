@@ -2,7 +2,7 @@
 // copying or encoding them.
 //
 // Words: a view is the CEL value of a struct, a list or a map of Go; it refers to the memory of the
-// object, and makes values of its parts when an expression reads them.
+// object, and makes the values of its parts when an expression reads them.
 //
 // Laws:
 //   - Expressions see the JSON of an object: fields that omitempty leaves out do not exist, a nil
@@ -37,7 +37,7 @@ type View struct {
 	converted map[place]ref.Val
 }
 
-// A place is where a value of a type is.
+// A place identifies a value by its type and its address.
 type place struct {
 	t *typeinfo.Type
 	p typeinfo.Pointer

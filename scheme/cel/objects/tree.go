@@ -7,7 +7,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// Views as trees of JSON, for results that leave the expressions.
+// This file converts views to trees of JSON, for results that leave the expressions.
 
 // treeable is implemented by views.
 type treeable interface{ tree() any }
@@ -42,7 +42,7 @@ func (l *list) tree() any {
 	return tree
 }
 
-// plain returns the tree of a value of an object.
+// plain returns the tree of a value inside a view.
 func plain(v ref.Val) any {
 	if tree, ok := Tree(v); ok {
 		return tree

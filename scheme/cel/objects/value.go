@@ -15,8 +15,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// behind returns the value of type t at p, or, if pointer is set, of the value that the pointer at
-// p points to.
+// This file makes the CEL value of a Go value at an address: a view for structs, lists and maps,
+// and a plain value for everything else.
+
+// behind returns the CEL value of the value of type t at p. If pointer is set, p is instead the
+// address of a pointer to the value, and a nil pointer is null.
 func (v *View) behind(t *typeinfo.Type, pointer bool, p typeinfo.Pointer) ref.Val {
 	if pointer {
 		if p = *p.Slot(); p.IsNil() {
@@ -26,7 +29,7 @@ func (v *View) behind(t *typeinfo.Type, pointer bool, p typeinfo.Pointer) ref.Va
 	return v.at(t, p)
 }
 
-// at returns the value of type t at p.
+// at returns the CEL value of the value of type t at p.
 func (v *View) at(t *typeinfo.Type, p typeinfo.Pointer) ref.Val {
 	switch t.Kind {
 	case typeinfo.Struct:
@@ -59,7 +62,7 @@ func (v *View) at(t *typeinfo.Type, p typeinfo.Pointer) ref.Val {
 	return v.custom(t, p)
 }
 
-// bytes returns the value of bytes: their text in base64.
+// bytes returns the CEL value of bytes: their text in base64.
 func (v *View) bytes(t *typeinfo.Type, data []byte) ref.Val {
 	if data == nil {
 		return types.NullValue
@@ -72,7 +75,7 @@ func (v *View) bytes(t *typeinfo.Type, data []byte) ref.Val {
 	})
 }
 
-// custom returns the value of a type that has a JSON form of its own.
+// custom returns the CEL value of a value whose type has a JSON form of its own.
 func (v *View) custom(t *typeinfo.Type, p typeinfo.Pointer) ref.Val {
 	form := formOf(t)
 	if form.choice != nil {
@@ -94,7 +97,8 @@ func (v *View) custom(t *typeinfo.Type, p typeinfo.Pointer) ref.Val {
 // keepFrom is the length in bytes from which a conversion is kept instead of made again.
 const keepFrom = 64
 
-// keep returns the value of a place that convert makes of n bytes. A long one is made once.
+// keep returns the value that convert makes, from n bytes, for the place at. If n is at least
+// keepFrom, convert is called only once for the place.
 func (v *View) keep(at place, n int, convert func() ref.Val) ref.Val {
 	if n < keepFrom {
 		return convert()
@@ -110,7 +114,7 @@ func (v *View) keep(at place, n int, convert func() ref.Val) ref.Val {
 	return value
 }
 
-// decoded returns the value of a JSON text.
+// decoded returns the CEL value of a JSON text.
 func decoded(text []byte) ref.Val {
 	if n := len(text); n >= 2 && text[0] == '"' {
 		if s := alias.String(text[1 : n-1]); !strings.ContainsAny(s, `\"`) {

@@ -17,12 +17,12 @@ type Expression struct {
 // Text returns the expression as the policy spells it.
 func (x *Expression) Text() string { return x.text }
 
-// Err returns what is wrong with an expression that does not compile, else nil.
+// Err returns the reason why the expression does not compile, nil if it compiles.
 func (x *Expression) Err() error { return x.err }
 
 // Compile compiles the expression text for running. results are the types that its value may have;
-// none means any type. Compile always returns an Expression: running one that does not compile is
-// an error.
+// none means any type. Compile always returns an Expression: if the text does not compile, running
+// the Expression fails.
 func (s *Scope) Compile(text string, uses Uses, results ...*types.Type) *Expression {
 	x, _ := s.expression(text, uses, results)
 	return x

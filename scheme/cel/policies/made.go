@@ -14,6 +14,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel/objects"
 )
 
+// This file has the two types of values that expressions of mutating policies make: made, an object
+// to apply, and operation, an operation of a JSON patch. patches (types.go) makes both, and
+// mutation.go turns them into JSON. made has the methods of a CEL value; then its tree of JSON
+// (tree, member, native); then bounds on its size (fits) and the check of its type names
+// (checkNames).
+
 // made is an object that an expression has made: Object{...} or Object.spec{...}.
 type made struct {
 	typ    *types.Type
@@ -28,15 +34,15 @@ func (m *made) IsZeroValue() bool { return len(m.fields) == 0 }
 // Type implements ref.Val.
 func (m *made) Type() ref.Type { return m.typ }
 
-// Equal implements ref.Val. As in Kubernetes, the fields of equal objects have been made in the
-// same way: the number 1 is not the number 1.0.
+// Equal implements ref.Val. As in Kubernetes, objects are equal only if their fields have the same
+// types: the number 1 is not the number 1.0.
 func (m *made) Equal(other ref.Val) ref.Val {
 	with, ok := other.(*made)
 	return types.Bool(ok && m.same(with, map[[2]*made]bool{}))
 }
 
-// same implements Equal. seen are the pairs that were compared already: an object may hold another
-// one many times.
+// same does the work of Equal. seen has the pairs that have been compared already, because an
+// object may hold another one many times.
 func (m *made) same(with *made, seen map[[2]*made]bool) bool {
 	pair := [2]*made{m, with}
 	if m == with || seen[pair] {
@@ -93,7 +99,6 @@ func (m *made) ConvertToNative(to reflect.Type) (any, error) {
 	return structpb.NewStructValue(s), nil // Kubernetes returns s, and panics for a list of such objects
 }
 
-// tree returns the object as a tree.
 func (m *made) tree() (map[string]any, error) {
 	tree := make(map[string]any, len(m.fields))
 	for name, v := range m.fields {
@@ -115,8 +120,8 @@ func isSet(target any, name string) bool {
 	return ok && m.fields[name] != nil
 }
 
-// fieldOf implements Object{...}.name. Kubernetes converts the object to a map before that, so that
-// an object in a field is a map.
+// fieldOf implements Object{...}.name. An object in a field is read as a map, because Kubernetes
+// converts the outer object to a map first.
 func fieldOf(target any, name string) (any, error) {
 	m, ok := target.(*made)
 	if !ok {
@@ -166,9 +171,9 @@ func member(v ref.Val) (any, error) {
 	return native(v), nil
 }
 
-// native returns the Go value of v. null, which an expression gives itself, is a
-// structpb.NullValue, that is not in a tree of JSON: Kubernetes refuses such objects when it merges
-// them.
+// native returns the Go value of v. A null that the expression itself writes becomes a
+// structpb.NullValue, which no tree of JSON contains. So the merge refuses the object, as in
+// Kubernetes.
 func native(v ref.Val) any {
 	if tree, ok := objects.Tree(v); ok {
 		return tree
@@ -192,7 +197,8 @@ func native(v ref.Val) any {
 	return v.Value()
 }
 
-// elements returns the elements of a list that is the sum of others. These may be values of CEL.
+// elements returns the elements of a list that an expression has added up from other lists. It
+// converts those that are CEL values.
 func elements(sum []any) []any {
 	if !slices.ContainsFunc(sum, func(e any) bool { _, ok := e.(ref.Val); return ok }) {
 		return sum
@@ -209,7 +215,7 @@ func elements(sum []any) []any {
 	return tree
 }
 
-// goType returns the Go type of a value as Kubernetes knows it.
+// goType returns the name of the Go type that a value has in Kubernetes, for error texts.
 func goType(v ref.Val) string {
 	if optional, ok := v.(*types.Optional); ok && optional.HasValue() {
 		return goType(optional.GetValue())
@@ -304,7 +310,8 @@ func checkNames(v ref.Val, path string) (errs []error) {
 	return errs
 }
 
-// misnamed returns the error of checkNames for an object that the path of its own name leads to.
+// misnamed returns an error if an object inside m has another type name than its place demands. The
+// type name of m itself counts as right.
 func (m *made) misnamed() error {
 	if errs := checkNames(m, m.typ.TypeName()); len(errs) > 0 {
 		return fmt.Errorf("type mismatch: %w", errors.Join(errs...))

@@ -35,7 +35,7 @@ func (s *Scope) Conditions(conditions []Condition, uses Uses, ignore bool) *Cond
 
 // Match is what match conditions say about a request.
 type Match struct {
-	// Matched reports that the request is one for the policy or webhook.
+	// Matched says that all conditions are true.
 	Matched bool
 	// Failed is the name of the first condition that is false, "" if none is.
 	Failed string
@@ -82,7 +82,7 @@ func (c *Conditions) Match(ctx context.Context, in *Inputs) (m Match) {
 	return m
 }
 
-// unknown completes the answer about a request of which the conditions cannot say whether it
+// unknown completes m for a request if an error keeps the conditions from saying whether it
 // matches.
 func (c *Conditions) unknown(m Match, err error) Match {
 	if !c.ignore {
@@ -94,7 +94,7 @@ func (c *Conditions) unknown(m Match, err error) Match {
 // errorList are errors with a text like that of Kubernetes' aggregates.
 type errorList []error
 
-// Error implements error. Equal texts are said once.
+// Error implements error. It has each text once.
 func (l errorList) Error() string {
 	said, texts := map[string]bool{}, []string{}
 	for _, err := range l {

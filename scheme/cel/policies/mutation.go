@@ -120,7 +120,7 @@ func (o *operation) append(dst []byte) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// jsonOf returns the JSON of a value.
+// jsonOf returns the JSON of a value. A panic of a conversion in cel-go becomes an error.
 func jsonOf(v ref.Val) (text []byte, err error) {
 	defer func() {
 		if wrong := recover(); wrong != nil { // of a conversion in cel-go

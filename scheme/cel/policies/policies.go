@@ -4,7 +4,7 @@
 //
 // Words:
 //   - A Scope holds what the expressions of one policy may name. Uses says which optional
-//     variables, types and functions are among these.
+//     variables, types and functions an expression may name.
 //   - Inputs are what expressions see of one request.
 //   - A Set is a list of expressions that are evaluated together: they share a budget, and the
 //     values of the variables of the policy, each of which is evaluated at most once.
@@ -14,8 +14,9 @@
 // Laws:
 //   - An Env is made when the first expression needs it. Expressions without variables of a policy
 //     share one Env per Uses, for the whole process.
-//   - What does not compile is an Expression too: it fails when it runs, as Kubernetes has it.
-//   - Objects are read where they are; nothing is copied or encoded before an expression reads it
+//   - An expression that does not compile is an Expression, too: it fails when it runs, as in
+//     Kubernetes.
+//   - Objects are read in place; nothing is copied or encoded before an expression reads it
 //     (package objects).
 //   - A policy of five expressions takes about 13 KiB when it is compiled, and a long one at most
 //     60 bytes per byte of its text. No policy ends the process: variables that refer to themselves
@@ -57,7 +58,7 @@ type Uses struct {
 type Scope struct {
 	ctx       context.Context
 	variables cel.Structs // the types of variables; nil if the expressions see no variables of a policy
-	compiled  *variables  // those that Variable has compiled; nil as above
+	compiled  *variables  // the variables that Variable has compiled; nil if variables is nil
 	envs      map[Uses]*cel.Env
 }
 
@@ -77,8 +78,9 @@ func WithVariables(ctx context.Context) *Scope {
 	}
 }
 
-// Check compiles the expression text, which stands at the path at. results are the types that it
-// may have; none means any type. It returns what is wrong with the expression, nil if nothing is.
+// Check compiles the expression text, which stands at the path at. results are the types that its
+// value may have; none means any type. Check returns the mistake in the expression, nil if there is
+// none.
 func (s *Scope) Check(at *field.Path, text string, uses Uses, results ...*types.Type) *field.Error {
 	_, err := s.compile(at, text, uses, results...)
 	return err
@@ -105,8 +107,8 @@ func (s *Scope) compile(at *field.Path, text string, uses Uses, results ...*type
 	return nil, field.Invalid(at, text, err.Error())
 }
 
-// A mistake says why an expression does not compile. internal says that it is not the fault of who
-// wrote the expression.
+// A mistake says why an expression does not compile. internal says that the server is at fault, not
+// the author of the expression.
 type mistake struct {
 	error
 	internal bool

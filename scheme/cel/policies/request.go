@@ -12,10 +12,10 @@ type Request struct {
 	UID string `json:"uid"`
 	// Kind is that of the object as expressions see it.
 	Kind Kind `json:"kind"`
-	// Resource is what the rules of the policy have matched; for match conditions, it is the
-	// resource of the request.
+	// Resource is the resource that a rule of the policy has matched; for match conditions, it is
+	// the resource of the request.
 	Resource Resource `json:"resource"`
-	// SubResource is the subresource that the rules have matched.
+	// SubResource is the subresource that a rule of the policy has matched.
 	SubResource string `json:"subResource,omitempty"`
 	// RequestKind, RequestResource and RequestSubResource are those of the request itself.
 	RequestKind        Kind     `json:"requestKind"`

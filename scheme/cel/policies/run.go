@@ -16,8 +16,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Running expressions: a Set of expressions is evaluated with Inputs. The activation of one
-// evaluation resolves the variables that the expressions name.
+// This file runs expressions: it evaluates a Set with Inputs. The activation of one evaluation
+// resolves the variables that the expressions name. The admission plugins call Set.Evaluate;
+// Conditions.Match and Mutation run their Sets by evaluate.
 
 // Inputs are what the expressions of a policy see of one request. All of it is read-only while they
 // run. It is not copied.
@@ -60,8 +61,8 @@ type Result struct {
 // ErrBudget is the error of an evaluation that cost more than its budget had left.
 var ErrBudget = cel.ErrBudget
 
-// Evaluate runs the expressions in order, and subtracts their costs and those of the variables that
-// they read from budget. A variable is evaluated when an expression reads it first, once for the
+// Evaluate runs the expressions in order. It subtracts from budget their costs and those of the
+// variables that they read. A variable is evaluated when an expression reads it first, once for the
 // whole evaluation. There is one Result per expression. If the budget does not suffice, there are
 // none, and the error is ErrBudget.
 func (s *Set) Evaluate(ctx context.Context, in *Inputs, budget *cel.Budget) ([]Result, error) {
@@ -72,7 +73,7 @@ func (s *Set) Evaluate(ctx context.Context, in *Inputs, budget *cel.Budget) ([]R
 	return results, nil
 }
 
-// evaluate implements Evaluate. It stores the results in a slice of the caller.
+// evaluate does the work of Evaluate. It stores the results in a slice of the caller.
 func (s *Set) evaluate(ctx context.Context, in *Inputs, budget *cel.Budget, results []Result) error {
 	a := &activation{in: in, ctx: ctx, budget: budget}
 	if s.variables != nil {
@@ -119,9 +120,11 @@ type activation struct {
 	ctx       context.Context
 	budget    *cel.Budget
 	variables *lazyVariables // nil if there is no variable "variables"
-	// spent is what the variables of the policy have cost since the present expression began.
+	// spent is the cost of the variables of the policy that were evaluated since the present
+	// expression began.
 	spent cel.Budget
-	// depth is the number of variables that are being evaluated, each for the one before.
+	// depth is the number of variables that are being evaluated, each because the one before reads
+	// it.
 	depth int
 	view  objects.View
 	// namespace is the value of namespaceObject, once it has been read.

@@ -19,7 +19,7 @@ var (
 )
 
 // reviewed are the types of request and namespaceObject. Their fields are those of AdmissionReview
-// and Namespace in Kubernetes; "UID" of the metadata is spelled so there, too.
+// and Namespace in Kubernetes; the metadata spells "UID" in upper case, as there.
 var reviewed = func() cel.Structs {
 	texts := func(names ...string) map[string]*types.Type {
 		fields := map[string]*types.Type{}
@@ -125,9 +125,9 @@ func isObject(name string) bool {
 	return name == ObjectType.TypeName() || strings.HasPrefix(name, ObjectType.TypeName()+".")
 }
 
-// declared returns the type of a variable, in later expressions, whose own expression has type t.
-// Basic types, and lists and maps of them, stay as they are. Every other type becomes dynamic, and
-// so does nil, which stands for an expression that does not compile.
+// declared returns the type that a variable has in later expressions if its own expression has type
+// t. Basic types, and lists and maps of them, stay as they are. Every other type becomes dynamic,
+// and so does nil, which stands for an expression that does not compile.
 func declared(t *types.Type) *types.Type {
 	switch t {
 	case nil:

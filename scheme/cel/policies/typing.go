@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// This file checks expressions of policies against the types of objects. Nothing is refused for
-// what it finds.
+// This file checks expressions of policies against the types of objects. No policy is refused for
+// the mistakes that it finds: the loop in server/loops/typechecks writes them into the status.
 
 // Typed is a kind of objects whose type is known.
 type Typed struct {
@@ -71,7 +71,7 @@ func (t *Typing) Declare(name, text string) {
 	t.variables[variablesType][name] = declared(of)
 }
 
-// Check returns what is wrong with the types of an expression, nil if nothing is. The expression
+// Check returns the mistakes in the types of an expression, nil if there are none. The expression
 // may have any type.
 func (t *Typing) Check(text string) error {
 	_, err := t.env.Check(text)

@@ -11,6 +11,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel/rules"
 )
 
+// This file has the value of the variable "variables", through which expressions read the variables
+// of their policy. Set.evaluate (run.go) makes it for each evaluation.
+
 // lazyVariables is the value of the variable "variables". It evaluates a variable of the policy
 // when an expression reads it first, and keeps the value, which may be an error, for the other
 // expressions of the evaluation.
@@ -20,8 +23,8 @@ type lazyVariables struct {
 	values map[string]ref.Val // nil for a variable that is being evaluated
 }
 
-// maxDepth bounds how many variables are evaluated at a time, each because the one before reads it.
-// Each takes some kilobytes of stack.
+// maxDepth is the largest number of variables that are being evaluated at once, each because the
+// one before reads it. Each takes some kilobytes of stack.
 const maxDepth = 1000
 
 var _ traits.Mapper = (*lazyVariables)(nil)
@@ -35,7 +38,7 @@ func (v *lazyVariables) value(name string) ref.Val {
 	switch {
 	case held != nil:
 		return held
-	case known: // which an expression can do by dyn(variables)
+	case known: // it is being evaluated: its expression reads it by dyn(variables)
 		return types.NewErr("composited variable %q fails to evaluate: it refers to itself", name)
 	case v.of.depth >= maxDepth:
 		return types.NewErr("composited variable %q fails to evaluate: it depends on too many variables", name)
@@ -58,7 +61,7 @@ func (v *lazyVariables) evaluate(name string, x *Expression) ref.Val {
 	}
 	a := v.of
 	if a.spent > *a.budget {
-		return types.WrapErr(ErrBudget) // which ends the whole evaluation anyway
+		return types.WrapErr(ErrBudget) // the activation then ends the evaluation
 	}
 	left := unlimited
 	value, err := x.program.Run(a.ctx, a, &left)

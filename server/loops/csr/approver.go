@@ -17,6 +17,8 @@ import (
 // certificatesigningrequest-approving-controller does: a node that joins asks for its first
 // certificate, and a node that has one asks for the next.
 type Approver struct {
+	// Informers are the Informers of the run, which the three loops share. Approver also writes
+	// through their client.
 	Informers *controller.Informers
 	// Allowed reports whether the user who made a request, as its spec says, may create a
 	// subresource of certificatesigningrequests.
@@ -30,7 +32,7 @@ const workers = 5
 // recognition is a kind of request that Approver may approve.
 type recognition struct {
 	recognize   func(r *request, asked *x509.CertificateRequest) bool
-	subresource string // the right to create it is the right to such certificates
+	subresource string // a user who may create it may have such certificates
 	message     string // of the condition Approved
 }
 
@@ -71,8 +73,8 @@ func (a *Approver) Run(ctx context.Context) {
 	}.Run(ctx)
 }
 
-// reconcile approves a request if its user has one of the rights that it takes. If the user has
-// none of them, reconcile asks for a later call, because somebody may grant the right.
+// reconcile approves a request if its user has one of the rights that the request needs. If the
+// user has none of them, reconcile asks for a later call, because somebody may grant one.
 func (a *Approver) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	if v := requestsOf(a.Informers).Get(name); v == nil || !v.Pending {
 		return 0, nil

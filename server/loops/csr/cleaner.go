@@ -12,8 +12,10 @@ import (
 
 // Cleaner deletes requests that nobody needs any longer, by the periods of Kubernetes'
 // certificatesigningrequest-cleaner-controller. Kubernetes looks at all requests once an hour; this
-// loop deletes a request when its time is over.
+// loop deletes a request at its deadline.
 type Cleaner struct {
+	// Informers are the Informers of the run, which the three loops share. Cleaner also deletes
+	// through their client.
 	Informers *controller.Informers
 	Log       *zap.Logger
 }
@@ -23,8 +25,8 @@ func (c *Cleaner) Run(ctx context.Context) {
 	controller.Loop{Source: requestsOf(c.Informers).Own(), Reconcile: c.reconcile, Log: c.Log}.Run(ctx)
 }
 
-// reconcile deletes a request if its time is over. Otherwise it asks for a call when the time will
-// be over.
+// reconcile deletes a request if its deadline has passed. Otherwise it asks for a call at the
+// deadline.
 func (c *Cleaner) reconcile(ctx context.Context, name controller.Name) (time.Duration, error) {
 	v := requestsOf(c.Informers).Get(name)
 	if v == nil || v.Deadline.IsZero() {

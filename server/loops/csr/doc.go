@@ -8,7 +8,8 @@
 // Words. A request is a CertificateSigningRequest. It is pending until somebody approves or denies
 // it. A signer is named by spec.signerName; this package answers for Kubernetes' four standard
 // signers. An authority is a certificate with the key by which it signs others. A life is the time
-// for which a certificate is valid, counted from its issue.
+// for which a certificate is valid, counted from its issue. The deadline of a request is the time
+// at which Cleaner deletes it.
 //
 // Laws:
 //   - A certificate is issued only for a request that is approved, not denied and not failed, and
@@ -17,8 +18,8 @@
 //     spec. No other extension of the request gets into it. It is never an authority, and ends with
 //     its authority at the latest.
 //   - A request is approved only if its user may create the subresource that stands for its kind.
-//   - A request is deleted only after a read has shown that its time is over, and with its UID as a
-//     precondition.
+//   - A request is deleted only after a read has shown that its deadline has passed, and with its
+//     UID as a precondition.
 //
 // The server makes one of each loop per run and calls Run once; the loops share the Informers of
 // that run. They rest while a kube-controller-manager works on the same store.

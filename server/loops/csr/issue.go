@@ -12,7 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 )
 
-// This file makes certificates of requests whose rules have been checked.
+// This file issues certificates for requests that keep the rules of their signers. Signer.answer
+// calls issue.
 
 const (
 	// backdating is how far before its issue a certificate begins to be valid, for clients and

@@ -10,11 +10,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 )
 
-// The rules of the standard signers about requests. The texts and the order of the errors are those
-// of kube-controller-manager.
+// This file has the rules of the standard signers about requests. Signer.answer and Approver check
+// them. The texts and the order of the errors are those of kube-controller-manager.
 
-// rules are the rules of each signer. A rule returns the first thing that is wrong with a request,
-// or nil.
+// rules are the rules of each signer. A rule returns the first mistake in a request, or nil.
 var rules = map[string]func(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error{
 	certificatesv1.KubeAPIServerClientSignerName:        checkClient,
 	certificatesv1.KubeAPIServerClientKubeletSignerName: checkKubeletClient,
@@ -22,11 +21,12 @@ var rules = map[string]func(asked *x509.CertificateRequest, usages []certificate
 	certificatesv1.LegacyUnknownSignerName:              checkNothing,
 }
 
-// checkNothing is the rule of the signer of requests that came before there were names of signers.
+// checkNothing is the rule of the signer for requests without a signer name, which the API allowed
+// in its beta version. It allows everything.
 func checkNothing(*x509.CertificateRequest, []certificatesv1.KeyUsage) error { return nil }
 
-// checkClient is the rule of certificates for any clients: client auth is among the usages, and
-// only usages that clients need are.
+// checkClient is the rule for certificates of any client: client auth must be among the usages, and
+// each usage must be one that clients need.
 func checkClient(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
 	for _, u := range usages {
 		switch u {
@@ -41,7 +41,7 @@ func checkClient(_ *x509.CertificateRequest, usages []certificatesv1.KeyUsage) e
 	return nil
 }
 
-// checkKubeletClient is the rule of certificates by which kubelets show that they are their nodes.
+// checkKubeletClient is the rule for certificates by which kubelets authenticate as their nodes.
 func checkKubeletClient(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
 	switch {
 	case !ofNodes(asked):
@@ -60,7 +60,8 @@ func checkKubeletClient(asked *x509.CertificateRequest, usages []certificatesv1.
 	return checkUsages(usages, certificatesv1.UsageClientAuth)
 }
 
-// checkKubeletServing is the rule of certificates that kubelets show to clients of their own port.
+// checkKubeletServing is the rule for certificates that kubelets show to the clients of their own
+// port.
 func checkKubeletServing(asked *x509.CertificateRequest, usages []certificatesv1.KeyUsage) error {
 	switch {
 	case !ofNodes(asked):

@@ -24,7 +24,7 @@ const (
 	serving   = certificatesv1.UsageServerAuth
 )
 
-// asked returns a PKCS #10 request in PEM: that of the kubelet of the node "a", after change.
+// asked returns a PKCS #10 request in PEM: that of the kubelet on node "a", with changes by change.
 func asked(t *testing.T, change func(*x509.CertificateRequest)) []byte {
 	t.Helper()
 	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:node:a", Organization: []string{"system:nodes"}}}
@@ -157,7 +157,7 @@ func TestRecognitions(t *testing.T) {
 	}
 }
 
-// TestCertificate checks what of a request gets into its certificate.
+// TestCertificate checks which parts of a request its certificate gets.
 func TestCertificate(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	text := asked(t, func(r *x509.CertificateRequest) {
@@ -211,12 +211,12 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// TestValidity checks from when to when a certificate is valid.
+// TestValidity checks the validity period of a certificate.
 func TestValidity(t *testing.T) {
 	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	far := now.Add(10 * 365 * 24 * time.Hour)
 	for _, tt := range []struct {
-		asked   int32 // seconds; 0 for none
+		asked   int32 // in seconds; 0 for none
 		longest time.Duration
 		ends    time.Time
 		want    time.Duration // from now

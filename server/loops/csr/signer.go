@@ -20,12 +20,14 @@ import (
 // Kubernetes' certificatesigningrequest-signing-controller does. A request that breaks a rule of
 // its signer gets the condition Failed.
 type Signer struct {
+	// Informers are the Informers of the run, which the three loops share. Signer also writes
+	// through their client.
 	Informers *controller.Informers
 	// Authority returns the authority that signs for a signer at this moment. If the certificate is
 	// nil, nobody signs for this signer here. Signer calls it for each request.
 	Authority func(signer string) (*x509.Certificate, crypto.Signer)
-	// Longest is the longest life of a certificate. Certificates whose requests ask for no life
-	// have this one.
+	// Longest is the longest life of a certificate. A certificate has this life if its request asks
+	// for none.
 	Longest time.Duration
 	Log     *zap.Logger
 }
@@ -86,7 +88,7 @@ func (s *Signer) answer(r *request, by *x509.Certificate, key crypto.Signer) err
 	return nil
 }
 
-// shortestLife is the life of certificates whose requests ask for less. It exceeds backdating.
+// shortestLife is the life of a certificate whose request asks for less. It exceeds backdating.
 const shortestLife = 10 * time.Minute
 
 // life returns the life of a certificate whose request asks for a number of seconds, nil for none.

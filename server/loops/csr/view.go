@@ -27,7 +27,7 @@ type view struct {
 	Signer   string    // spec.signerName
 	Pending  bool      // nobody has approved or denied it, and it has no certificate
 	Signable bool      // it is approved, and has not been denied, has not failed and has no certificate
-	Deadline time.Time // when Cleaner deletes the request as it is now; zero: never
+	Deadline time.Time // when Cleaner deletes the request if it does not change; zero: never
 }
 
 // requestsOf returns the Informer of requests, which the three loops share.
@@ -35,7 +35,6 @@ func requestsOf(in *controller.Informers) *controller.Informer[view] {
 	return controller.InformerOf(in, requestsResource, newView)
 }
 
-// requestsBy returns a client of requests.
 func requestsBy(in *controller.Informers) client.Resource[*request] {
 	return client.For[*request](in.Client(), requestsResource)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// withBoats are mapsOnly and boats, which another server keeps.
+// withBoats has the config maps of mapsOnly, and boats, which a server behind keeps.
 type withBoats struct {
 	mapsOnly
 	mu       sync.Mutex
@@ -68,7 +68,7 @@ func (r *withBoats) Changed() (_, elsewhere <-chan struct{}) {
 	return nil, r.changed
 }
 
-// leave has boats be listed and watched no more.
+// leave ends the lists and watches of boats.
 func (r *withBoats) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,12 +76,13 @@ func (r *withBoats) leave() {
 	r.followed, r.changed = false, make(chan struct{})
 }
 
-// answers are the bodies that a server behind sends, by method and path. "" means that no answer
-// comes, "late" a 503 after half a minute, and a missing entry a 404. A deleted object answers 404.
+// answers has the bodies that a server behind sends, by method and path. "" stands for no answer,
+// "late" for a 503 after half a minute, and a missing entry for a 404. A GET of a deleted object
+// gets 404.
 type answers struct {
 	mu    sync.Mutex
 	says  map[string]string
-	asked map[string]int // how often
+	asked map[string]int // the number of requests
 }
 
 func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -132,19 +133,19 @@ func (a *answers) was(question string) int {
 	return a.asked[question]
 }
 
-// listOf is a list of one object.
+// listOf returns a list of one object.
 func listOf(object string) string {
 	return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"y"},"items":[` + object + `]}`
 }
 
-// boat is a boat, with more in its metadata.
+// boat returns a boat with more JSON in its metadata.
 func boat(name, more string) string {
 	return fmt.Sprintf(strings.ReplaceAll(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{
 		"name":%q,"namespace":"default","uid":"uid-of-%[1]s","resourceVersion":"x"%s}}`, "\n", ""), name, more) // an event is one line
 }
 
-// collect runs a collector, in fake time, on one stored object, for as long as test does. followed
-// says that boats are.
+// collect runs a collector in fake time on one stored object, until test returns. followed is
+// whether boats can be listed and watched.
 func collect(t *testing.T, stored string, followed bool, says map[string]string, test func(r *withBoats, a *answers)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scheme.New()
@@ -170,7 +171,7 @@ func collect(t *testing.T, stored string, followed bool, says map[string]string,
 		time.Sleep(time.Second)
 		test(r, a)
 		cancel()
-		wg.Wait() // synctest fails the test for what goes on
+		wg.Wait() // synctest fails the test if a goroutine is left
 	})
 }
 
@@ -215,7 +216,7 @@ func TestRemoteWatchIsNotTrusted(t *testing.T) {
 		a.unsay(owner)
 		time.Sleep(2 * time.Second)
 		if a.was(dependent) == 0 {
-			t.Error("the watch has shown that the owner is gone, and the dependent is there")
+			t.Error("the owner is gone, and the dependent still exists")
 		}
 	})
 }
@@ -233,7 +234,7 @@ func TestRemoteDependentsUnavailable(t *testing.T) {
 				t.Errorf("a server that is away was asked %d times in ten minutes", got)
 			}
 			if a.was("DELETE "+dependent) > 0 {
-				t.Error("a boat that nobody has seen was deleted")
+				t.Error("a boat was deleted that no list has returned")
 			}
 			a.say("WATCH "+list, "")
 			a.say("GET "+list, listOf(owned))
@@ -251,8 +252,8 @@ func TestRemoteDependentsUnavailable(t *testing.T) {
 		})
 }
 
-// TestRemoteHolds: an owner that waits for its dependents is not let go before the boats have been
-// listed, or could not be.
+// TestRemoteHolds: the finalizer of an owner that waits for its dependents stays until boats have
+// been listed, or the list has failed.
 func TestRemoteHolds(t *testing.T) {
 	const list, owner = "GET " + boatsPath + "boats", mapsPath + "d"
 	stored := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"d","namespace":"default","uid":"uid-of-d","resourceVersion":"7",
@@ -270,7 +271,7 @@ func TestRemoteHolds(t *testing.T) {
 	})
 }
 
-// TestGraphForgetsRemotes: of a resource that is gone the graph keeps nothing.
+// TestGraphForgetsRemotes: when a resource is gone, the graph has none of its objects.
 func TestGraphForgetsRemotes(t *testing.T) {
 	g := newOwnerGraph(mapsOnly{})
 	g.synced()

@@ -9,7 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// mapsOnly are Resources with nothing but config maps, and without even those while they are away.
+// mapsOnly is a set of Resources with only config maps, and with none while they are away.
 type mapsOnly struct{ away *bool }
 
 const mapsPrefix = "/registry/configmaps/"
@@ -28,7 +28,7 @@ func (mapsOnly) Ignored(string) bool                               { return fals
 func (mapsOnly) RemoteResources() ([]Mapping, []meta.GroupVersion) { return nil, nil }
 func (mapsOnly) Changed() (_, _ <-chan struct{})                   { return nil, nil }
 
-// stored is a config map as it is stored; owner is the name of another one, "" for none.
+// stored returns a stored config map. owner is the name of another config map, "" for none.
 func stored(name, owner string) (key string, value []byte, rev uint64) {
 	refs := ""
 	if owner != "" {
@@ -50,7 +50,7 @@ func TestGraphForgets(t *testing.T) {
 		for i := range size {
 			key, _, _ := stored(fmt.Sprint((i*7)%size), "")
 			if round == 1 {
-				g.apply(stored(fmt.Sprint((i*7)%size), "")) // it forgets its owner first
+				g.apply(stored(fmt.Sprint((i*7)%size), "")) // the object loses its owner before it is deleted
 			}
 			g.apply(key, nil, 0)
 		}
@@ -60,8 +60,8 @@ func TestGraphForgets(t *testing.T) {
 	}
 }
 
-// TestGraphFindsLooseDependents: an owner that waits does not go before those are asked whose
-// resource has come just now.
+// TestGraphFindsLooseDependents: an owner that waits for its dependents also waits for those whose
+// resource has just been added.
 func TestGraphFindsLooseDependents(t *testing.T) {
 	away := true
 	g := newOwnerGraph(mapsOnly{&away})
@@ -76,8 +76,8 @@ func TestGraphFindsLooseDependents(t *testing.T) {
 	}
 }
 
-// TestGraphAllocates wants nothing allocated for those who own nobody and are owned by nobody, nor
-// for a change of those who are that changes no owner.
+// TestGraphAllocates: an object that has no owners and no dependents costs no allocation. Nor does
+// a change of a dependent that does not change its owners.
 func TestGraphAllocates(t *testing.T) {
 	g := newOwnerGraph(mapsOnly{})
 	g.synced()
@@ -102,7 +102,7 @@ func TestGraphMemory(t *testing.T) {
 		g.apply(stored(fmt.Sprintf("object-%06d", i), fmt.Sprintf("owner-%03d", i%1000)))
 	}
 	g.synced()
-	g.todo = nil // it is empty once the owners have been looked at
+	g.todo = nil // is empty after the owners have been handled
 	each := (heapBytes() - before) / objects
 	t.Logf("%d bytes an object", each)
 	if each > most {
@@ -111,7 +111,7 @@ func TestGraphMemory(t *testing.T) {
 	runtime.KeepAlive(g)
 }
 
-// heapBytes is the memory in use.
+// heapBytes returns the size of the live heap.
 func heapBytes() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -120,7 +120,7 @@ func heapBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkGraph measures what a change costs the graph.
+// BenchmarkGraph measures the cost of a change of the graph.
 func BenchmarkGraph(b *testing.B) {
 	for _, owner := range []string{"", "owner"} {
 		b.Run(fmt.Sprintf("owner=%t", owner != ""), func(b *testing.B) {

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// TestPodGCForgetsNodes checks that nodes which have been missing for an hour are forgotten, and
-// that a new node name does not look through all of them: the clock stands still, so they are
-// looked through once.
+// TestPodGCForgetsNodes checks that nodes which have been missing for an hour are forgotten. The
+// pass that forgets them runs rarely, and not for each new name.
 func TestPodGCForgetsNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &PodGC{absent: map[string]time.Time{}}

@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// This file finds what is wrong with the types of a policy's expressions.
+// This file has Check, which finds the mistakes in the types of a policy's expressions.
+// Loop.reconcile calls it with the kinds that are served (kinds.go).
 
 // Kinds are the kinds of objects that a server has.
 type Kinds interface {
@@ -25,7 +26,8 @@ type Kinds interface {
 	Schema(gvk meta.GroupVersionKind) (s *schema.Schema, ok bool)
 }
 
-// maxKinds bounds the kinds of one rule that are looked at.
+// maxKinds is the largest number of kinds for which the expressions are checked because of one
+// rule.
 const maxKinds = 10
 
 // maxText bounds the warnings about one policy, in bytes, because the policy has to be stored
@@ -61,7 +63,7 @@ func Check(ctx context.Context, policy *admissionregistrationv1.ValidatingAdmiss
 	return warnings
 }
 
-// typing is what expressions may name for the objects of one kind.
+// typing holds what the expressions may name for objects of one kind.
 type typing struct {
 	kind meta.GroupVersionKind
 	*policies.Typing
@@ -100,8 +102,8 @@ func typingsOf(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec, know
 	return list
 }
 
-// paramsOf returns the type of parameters, nil if the policy takes none. The names of the types of
-// objects and of parameters differ, also if both are of one kind.
+// paramsOf returns the type of parameters, nil if the policy takes none. The types of objects and
+// of parameters have different names, even if both are of one kind.
 func paramsOf(k *admissionregistrationv1.ParamKind, known Kinds) *policies.Typed {
 	if k == nil {
 		return nil
@@ -114,7 +116,7 @@ func paramsOf(k *admissionregistrationv1.ParamKind, known Kinds) *policies.Typed
 	return &policies.Typed{Name: k.Kind + "2", Schema: s}
 }
 
-// kindsOf returns the kinds that rules name, in order.
+// kindsOf returns the kinds that the rules of match name, sorted by group, version and kind.
 func kindsOf(match *admissionregistrationv1.MatchResources, known Kinds) []meta.GroupVersionKind {
 	if match == nil {
 		return nil
@@ -136,7 +138,7 @@ func kindsOf(match *admissionregistrationv1.MatchResources, known Kinds) []meta.
 }
 
 // addKinds adds the kinds that a rule names to found, and reports whether the rule names maxKinds
-// or more. Further rules are then not looked at, as in Kubernetes.
+// or more. The caller then ignores further rules, as Kubernetes does.
 func addKinds(found map[meta.GroupVersionKind]bool, r *admissionregistrationv1.Rule, known Kinds) (full bool) {
 	if anyHas(r.APIGroups, "*") || anyHas(r.APIVersions, "*") {
 		return false

@@ -14,14 +14,15 @@ import (
 )
 
 // This file finds kinds in discovery, and their schemas in the OpenAPI documents of version 3, as
-// any client can: so it also finds those of servers behind this one.
+// any client can. So it also finds the kinds of servers behind this one. Loop.reconcile makes a
+// Served for each policy that it checks.
 
 // Served are the kinds that a server serves at one moment. It belongs to one goroutine.
 type Served struct {
 	ctx       context.Context
 	c         *client.Client
 	resources []resource
-	documents map[meta.GroupVersion]*document // those that were read; nil: there is none
+	documents map[meta.GroupVersion]*document // the documents that were read; nil: the group version has none
 	err       error                           // the first request that got no answer
 }
 
@@ -35,8 +36,8 @@ type resource struct {
 // discoveryType asks for all resources in one document.
 const discoveryType = codec.JSONType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// NewServed returns what the server of a client serves now. Schemas are read when they are needed,
-// until ctx ends.
+// NewServed returns the kinds that the server of c serves at this moment. Schemas are read when
+// they are needed, until ctx ends.
 func NewServed(ctx context.Context, c *client.Client) (*Served, error) {
 	s := &Served{ctx: ctx, c: c, documents: map[meta.GroupVersion]*document{}}
 	for _, path := range []string{"/api", "/apis"} {

@@ -7,7 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// This file reads schemas of OpenAPI documents, as far as types follow from them.
+// This file reads the schemas of OpenAPI documents, but only the parts that say which type a value
+// has.
 
 // reader makes the schema of a kind from the models of a document, with references inlined.
 type reader struct {

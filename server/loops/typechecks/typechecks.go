@@ -7,13 +7,13 @@
 // kind that the rules name, with the types that OpenAPI gives to the fields of the kind. A warning
 // names an expression and says what would fail for objects of which kind.
 //
-// Laws: a warning changes nothing in what a policy does. Each generation of a policy is checked
-// once, with the kinds that are served at that time; a kind that comes later is not noticed, as in
+// Laws: a warning does not change what a policy does. Each generation of a policy is checked once,
+// with the kinds that are served at that time; a kind that comes later is not noticed, as in
 // Kubernetes. The texts are Kubernetes', except for the numbers in names of types, which are random
 // there.
 //
 // The server runs one Loop. It rests while a kube-controller-manager works on the same store. Check
-// may be called at once.
+// may be called concurrently.
 //
 // Not here: whether an expression compiles at all (registry/admissionregistration), and what a
 // policy does (registry/admission).
