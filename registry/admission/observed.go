@@ -88,7 +88,12 @@ func observe[Role Plugin](
 		if !p.plugin.Handles(a.Operation) {
 			continue
 		}
-		err := run(ctx, a, p.plugin, phase, call)
+		var err error
+		if a.teller == nil {
+			err = call(p.plugin, ctx, a)
+		} else {
+			err = run(ctx, a, p.plugin, phase, call)
+		}
 		now := time.Since(began) // reads one clock; time.Now reads two
 		p.tell(phase == request.PhaseValidate, a.Operation, now-before, err != nil)
 		if err != nil {
