@@ -134,13 +134,14 @@ func (v *Validator) Check(ctx context.Context, o *manifest.Object) (warnings []s
 
 // Add validates an object like Check, but not by policies, and adds it to the objects that policies
 // are made of and that they read: policies, bindings, params and namespaces. For a namespace that
-// is not among them, policies see one without labels, except for the label with its name.
+// is not among them, policies see one without labels, except for the label with its name. An object
+// that takes something beside it, as a Service takes addresses, is validated and not added.
 func (v *Validator) Add(ctx context.Context, o *manifest.Object) (warnings []string, err error) {
 	offer, w, err := v.write(o, &warnings)
 	if err != nil {
 		return nil, err
 	}
-	w.Admitted = true
+	w.Admitted, w.DryRun = true, offer.Store.Resource().Reserve != nil
 	if _, err := offer.View.Create(ctx, w); err != nil {
 		return warnings, err
 	}

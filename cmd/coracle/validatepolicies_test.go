@@ -188,6 +188,10 @@ spec:
 			t.Errorf("%s: got %q, %v", version, printed, err)
 		}
 	}
+	// Objects of every built-in kind may be among the policies.
+	if printed, err := validate(t, role, "-f", "-", "--policies", "../../server/testdata/kinds"); err != nil {
+		t.Errorf("built-in kinds: got %q, %v", printed, err)
+	}
 	if printed, err := validate(t, ship, "-f", "-", "--policies", filepath.Join(dir, "none")); err == nil {
 		t.Errorf("a file that does not exist: got %q and no error", printed)
 	}
