@@ -193,6 +193,13 @@ func (s *storyteller) reserve(ctx context.Context, a *Attributes, r Reserver) (s
 	return settle, err
 }
 
+// TellReason tells why the plugin that runs does what it does.
+func (a *Attributes) TellReason(reason string) {
+	if s := a.teller; s != nil && s.step != nil {
+		s.step.Reasons = s.story.AddText(s.step.Reasons, reason)
+	}
+}
+
 // HookTeller tells of one hook of the plugin that runs. A nil HookTeller tells nobody.
 type HookTeller struct {
 	s     *storyteller

@@ -83,8 +83,7 @@ type Step struct {
 }
 
 // Hook is one webhook, or one policy with one binding and one object of params. A policy that is
-// not for the write, or that cannot be used, has no Binding. Policies without a binding are not
-// here.
+// not for the write, that cannot be used or that no binding names has no Binding.
 type Hook struct {
 	Name string // of the webhook or policy
 	// Configuration is the object that has the webhook; "" for a policy.

@@ -157,6 +157,7 @@ func newPolled(t *testing.T) *storied {
 	s.must("POST", "/api/v1/namespaces/ns/configmaps", `{"metadata":{"name":"teams"},"data":{"team":"a"}}`)
 	s.must("POST", registrations+"validatingadmissionpolicies", `{"metadata":{"name":"hooked"},"spec":{`+podRules+`,"validations":[{"expression":"has(object.metadata.labels)"},{"expression":"object.metadata.labels.hook == 'no'","message":"no hook, please"}]}}`)
 	s.must("POST", registrations+"validatingadmissionpolicies", `{"metadata":{"name":"unsafe"},"spec":{`+podRules+`,"failurePolicy":"Ignore","validations":[{"expression":"object.spec.containers[7].name == ''"}]}}`)
+	s.must("POST", registrations+"validatingadmissionpolicies", `{"metadata":{"name":"alone"},"spec":{`+podRules+`,"validations":[{"expression":"false"}]}}`)
 	s.must("POST", registrations+"validatingadmissionpolicybindings", `{"metadata":{"name":"warn"},"spec":{"policyName":"hooked","validationActions":["Warn","Audit"]}}`)
 	s.must("POST", registrations+"validatingadmissionpolicybindings", `{"metadata":{"name":"deny"},"spec":{"policyName":"hooked","validationActions":["Deny"],"matchResources":{"namespaceSelector":{"matchLabels":{"strict":"yes"}}}}}`)
 	s.must("POST", registrations+"validatingadmissionpolicybindings", `{"metadata":{"name":"safe"},"spec":{"policyName":"unsafe","validationActions":["Deny"]}}`)
@@ -184,6 +185,7 @@ const mutated = `  mutate LimitRanger: admitted; [{"op":"add","path":"/metadata/
     other.example.com changing: skipped; because objectSelector selects neither the object nor the old object
   the server
   validate ValidatingAdmissionPolicy: admitted
+    alone: skipped; because no binding names it
     hooked deny: skipped; because namespaceSelector does not select the namespace
     hooked warn Pod: warned; because validation 1: no hook, please; warns Validation failed for ValidatingAdmissionPolicy 'hooked' with binding 'warn': no hook, please; notes validation.policy.admission.k8s.io/validation_failure
     unsafe safe Pod: failed open; because validation 0: expression 'object.spec.containers[7].name == ''' resulted in error: index out of bounds: 7
@@ -266,6 +268,7 @@ func TestStoryOfOtherWrites(t *testing.T) {
     other.example.com changing: skipped; because no rule matches the operation, the resource and its scope
 `
 	const unvalidated = `  validate ValidatingAdmissionPolicy: admitted
+    alone: skipped; because no binding names it
     hooked: skipped; because no rule matches the operation, the resource and its scope
     unsafe: skipped; because no rule matches the operation, the resource and its scope
 `
@@ -301,6 +304,33 @@ func TestStoryOfOtherWrites(t *testing.T) {
 	if len(names) != 20 {
 		t.Errorf("got %v", names)
 	}
+}
+
+// TestStoryOfEquivalents tells what a webhook saw and changed in another group than that of the
+// request, and why no hook sees the kinds that configure hooks.
+func TestStoryOfEquivalents(t *testing.T) {
+	s := newStoried(t)
+	patched := base64.StdEncoding.EncodeToString([]byte(`[{"op":"replace","path":"/note","value":"changed"}]`))
+	h := answering(t, map[string]string{"/note": `"allowed":true,"patchType":"JSONPatch","patch":"` + patched + `"`})
+	hook := strings.NewReplacer(`"apiGroups":[""]`, `"apiGroups":["events.k8s.io"]`, "pods/status", "events").Replace(webhookOf(h, "note", ""))
+	const configurations = registrations + "mutatingwebhookconfigurations"
+	code, _ := s.do("POST", configurations, `{"metadata":{"name":"changing"},"webhooks":[`+hook+`]}`)
+	s.want(t, code, 201, "CREATE mutatingwebhookconfigurations/ /changing\n  the server\n")
+	tries, _ := s.last.Tries()
+	for _, step := range tries[0].Steps {
+		if want := "no webhook sees this kind"; strings.HasSuffix(step.Plugin, "Webhook") && (len(step.Reasons) != 1 || step.Reasons[0] != want) {
+			t.Errorf("%s: got %q, want %q", step.Plugin, step.Reasons, want)
+		}
+	}
+	code, answer := s.do("POST", "/api/v1/namespaces/ns/events", `{"metadata":{"name":"e","namespace":"ns"},"involvedObject":{"kind":"Pod","namespace":"ns"},"message":"sent"}`)
+	s.want(t, code, 201, `CREATE events/ ns/e
+  mutate MutatingAdmissionWebhook: admitted; [{"op":"replace","path":"/message","value":"changed"}]
+    note.example.com changing Event: admitted; [{"op":"replace","path":"/note","value":"changed"}]; notes patch.webhook.admission.k8s.io/round_0_index_0; notes mutation.webhook.admission.k8s.io/round_0_index_0
+  mutate again MutatingAdmissionWebhook: admitted
+    note.example.com changing: skipped; because in the second run, it runs only if reinvocationPolicy is IfNeeded and the object has changed after its call
+  the server
+`)
+	s.explains(t, answer)
 }
 
 // racing is a plugin that lets another writer be faster in the first try of an update.

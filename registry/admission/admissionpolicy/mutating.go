@@ -55,9 +55,13 @@ func (*Mutating) Handles(op admission.Operation) bool { return op != admission.D
 // policy ignores failures.
 func (p *Mutating) Mutate(ctx context.Context, a *admission.Attributes) error {
 	if matching.ExemptFromPolicies(a) {
+		a.TellReason("no policy sees this resource")
 		return nil
 	}
 	hooks, err := p.book.now(ctx)
+	if err == nil && a.Told() {
+		p.book.tellUnbound(a)
+	}
 	if err != nil || hooks.Len() == 0 {
 		return err
 	}

@@ -3,6 +3,7 @@ package admissionpolicy
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
@@ -39,6 +40,25 @@ func tellSkipped(a *admission.Attributes, policy string, b *binding, reason stri
 	to := a.TellHook(h)
 	to.Because(reason)
 	to.End(request.OutcomeSkipped, 0)
+}
+
+// tellUnbound tells of the policies without a binding, in the order of their names.
+func (b *book[P, B, R]) tellUnbound(a *admission.Attributes) {
+	j := b.last.Load()
+	bound := map[string]bool{}
+	for _, each := range j.bound {
+		bound[each.policy] = true
+	}
+	var names []string
+	for _, r := range j.rules {
+		if !bound[r.name] {
+			names = append(names, r.name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		tellSkipped(a, name, nil, "no binding names it")
+	}
 }
 
 // tellMisconfigured tells why a policy or binding cannot be used. b is nil for a policy.

@@ -53,9 +53,13 @@ func (*Validating) Handles(admission.Operation) bool { return true }
 // and has the code and reason of the validation.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
 	if matching.ExemptFromPolicies(a) {
+		a.TellReason("no policy sees this resource")
 		return nil
 	}
 	hooks, err := p.book.now(ctx)
+	if err == nil && a.Told() {
+		p.book.tellUnbound(a)
+	}
 	if err != nil || hooks.Len() == 0 {
 		return err
 	}

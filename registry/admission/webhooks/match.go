@@ -79,6 +79,7 @@ func (*caller) Handles(admission.Operation) bool { return true }
 // hook may see (see ExemptFromWebhooks).
 func (c *caller) hooksFor(ctx context.Context, a *admission.Attributes) (*Hooks, error) {
 	if matching.ExemptFromWebhooks(a) {
+		a.TellReason("no webhook sees this kind")
 		return nil, nil
 	}
 	hooks, err := c.source(ctx)
