@@ -31,8 +31,7 @@ func newMutatingPolicies(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := admissionpolicy.NewMutating(w, objectsOf[*v1.MutatingAdmissionPolicy](n.Stores, mutatingPolicies),
-		objectsOf[*v1.MutatingAdmissionPolicyBinding](n.Stores, mutatingPolicyBindings))
+	p := n.mutatingIn(w)
 	files, err := policyManifests(n, p.Name(), hookfiles.MutatingPolicies)
 	if files == nil {
 		return p, err
@@ -45,13 +44,29 @@ func newValidatingPolicies(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := admissionpolicy.NewValidating(w, objectsOf[*v1.ValidatingAdmissionPolicy](n.Stores, validatingPolicies),
-		objectsOf[*v1.ValidatingAdmissionPolicyBinding](n.Stores, validatingPolicyBindings))
+	p := n.validatingIn(w)
 	files, err := policyManifests(n, p.Name(), hookfiles.ValidatingPolicies)
 	if files == nil {
 		return p, err
 	}
 	return p.WithFiles(files), nil
+}
+
+// NewPolicies returns a chain of the two plugins for admission policies alone, without metrics. It
+// reads only Stores, Authorizer, ResourceOf and Equivalents of n.
+func NewPolicies(n Needs) admission.Chain {
+	given := newNeeds(&Config{}, &n)
+	return admission.Chain{given.mutatingIn(given.policies), given.validatingIn(given.policies)}
+}
+
+func (n *needs) mutatingIn(w *admissionpolicy.World) *admissionpolicy.Mutating {
+	return admissionpolicy.NewMutating(w, objectsOf[*v1.MutatingAdmissionPolicy](n.Stores, mutatingPolicies),
+		objectsOf[*v1.MutatingAdmissionPolicyBinding](n.Stores, mutatingPolicyBindings))
+}
+
+func (n *needs) validatingIn(w *admissionpolicy.World) *admissionpolicy.Validating {
+	return admissionpolicy.NewValidating(w, objectsOf[*v1.ValidatingAdmissionPolicy](n.Stores, validatingPolicies),
+		objectsOf[*v1.ValidatingAdmissionPolicyBinding](n.Stores, validatingPolicyBindings))
 }
 
 // objectsOf returns the source of all objects of a resource of admissionregistration.k8s.io.

@@ -26,7 +26,7 @@
 // (registry/admissionregistration), their metrics (server/plugins).
 //
 // Read: admissionpolicy.go, book.go, files.go, params.go, facts.go; validating.go, decision.go;
-// mutating.go, mutation.go, reinvoke.go.
+// mutating.go, mutation.go, reinvoke.go; story.go.
 package admissionpolicy
 
 import (

@@ -51,11 +51,15 @@ func (s *shelf[P, B, R]) addFiles(now func() *Files[P, B]) {
 func (s *shelf[P, B, R]) hooksFor(ctx context.Context, a *admission.Attributes) (*matching.Index[*hook[R]], error) {
 	exempt := matching.ExemptFromPolicies(a)
 	if exempt && (s.files == nil || !matching.ConfiguresPolicies(a)) {
+		a.TellReason("no policy sees this resource")
 		return nil, nil
 	}
 	var inFiles *joined[P, B, R]
 	if s.files != nil {
 		inFiles, _ = s.files.now(ctx) // reading them cannot fail
+		if a.Told() {
+			s.files.tellUnbound(a)
+		}
 		if exempt {
 			return inFiles.hooks, nil
 		}
@@ -63,6 +67,9 @@ func (s *shelf[P, B, R]) hooksFor(ctx context.Context, a *admission.Attributes) 
 	api, err := s.api.now(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if a.Told() {
+		s.api.tellUnbound(a)
 	}
 	if inFiles == nil || len(inFiles.list) == 0 {
 		return api.hooks, nil

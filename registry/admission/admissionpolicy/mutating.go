@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission/matching"
 	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/cel/policies"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -68,6 +69,9 @@ func (p *Mutating) Mutate(ctx context.Context, a *admission.Attributes) error {
 	for h := range hooks.Candidates(a, p.Matching) {
 		target, matched, err := h.matcher.Match(ctx, a, p.Matching)
 		if !matched && err == nil {
+			if a.Told() {
+				tellSkipped(a, h.name, nil, h.matcher.Why(a, p.Matching))
+			}
 			continue
 		}
 		if run == nil {
@@ -96,6 +100,11 @@ type mutating struct {
 	views    []*view // one for each kind as which policies see the object
 	calls    []call
 	failures []failure // of policies that do not ignore failures
+
+	// For the story of the present call: what the match conditions say, and the failures that the
+	// policy ignores.
+	match   policies.Match
+	ignored []error
 }
 
 // call is the evaluation of a policy by one binding with one object of params.
@@ -125,6 +134,8 @@ func (m *mutating) hook(ctx context.Context, h *hook[*mutations], t *matching.Ta
 			_, matched, err := b.matcher.Match(ctx, m.a, m.Matching)
 			if err != nil {
 				m.misconfigured(h.rule, b, err)
+			} else if !matched && m.a.Told() {
+				tellSkipped(m.a, h.name, b, b.matcher.Why(m.a, m.Matching))
 			}
 			if !matched {
 				continue
@@ -139,6 +150,9 @@ func (m *mutating) hook(ctx context.Context, h *hook[*mutations], t *matching.Ta
 		if err != nil {
 			m.misconfigured(h.rule, b, err)
 			continue
+		}
+		if len(params) == 0 && m.a.Told() {
+			tellSkipped(m.a, h.name, b, noParamsFound)
 		}
 		for _, param := range params {
 			m.calls = append(m.calls, call{h.rule, b, shown, param})
@@ -164,6 +178,7 @@ func (m *mutating) viewOf(ctx context.Context, t *matching.Target) (*view, error
 // misconfigured notes that a policy or binding cannot be used. b is nil if the policy itself cannot
 // be used.
 func (m *mutating) misconfigured(r *rule[*mutations], b *binding, err error) {
+	tellMisconfigured(m.a, r.name, b, r.ignore, err)
 	what := "binding"
 	if b == nil {
 		what = "policy"
@@ -174,7 +189,9 @@ func (m *mutating) misconfigured(r *rule[*mutations], b *binding, err error) {
 // fail notes a reason to refuse the request, unless the policy ignores failures.
 func (m *mutating) fail(r *rule[*mutations], b *binding, reason meta.StatusReason, err error) {
 	switch {
+	case r.ignore && !m.a.Told():
 	case r.ignore:
+		m.ignored = append(m.ignored, err)
 	case b == nil:
 		m.failures = append(m.failures, failure{fmt.Sprintf("policy %q denied request: %s", r.name, err), reason})
 	default:
@@ -211,7 +228,11 @@ func (m *mutating) dispatch(ctx context.Context) error {
 	}
 	var last *view
 	for i := range m.calls {
-		called, err := m.call(ctx, &m.calls[i], state, namespace)
+		call := (*mutating).call
+		if m.a.Told() {
+			call = (*mutating).toldCall
+		}
+		called, err := call(m, ctx, &m.calls[i], state, namespace)
 		if err != nil {
 			return err
 		}
@@ -246,7 +267,7 @@ func (m *mutating) call(
 		m.fail(c.rule, c.binding, meta.StatusReasonInvalid, match.Err)
 		return false, nil
 	}
-	if !match.Matched || m.a.Reinvoked && !state.again[c.key()] {
+	if m.match = match; !match.Matched || m.a.Reinvoked && !state.again[c.key()] {
 		return false, nil
 	}
 	for i := range policy.list {

@@ -11,6 +11,9 @@ import (
 
 // This file finds the params of a policy. Both plugins use it. The error texts are Kubernetes'.
 
+// noParamsFound says in the story of a write why a binding does nothing.
+const noParamsFound = "no params were found"
+
 // noParams are the params of a policy without paramKind or a binding without paramRef: the policy
 // is evaluated once, and the variable params is null.
 var noParams = []meta.Typed{nil}

@@ -67,6 +67,9 @@ func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) erro
 	for h := range hooks.Candidates(a, p.Matching) {
 		target, matched, err := h.matcher.Match(ctx, a, p.Matching)
 		if !matched && err == nil {
+			if a.Told() {
+				tellSkipped(a, h.name, nil, h.matcher.Why(a, p.Matching))
+			}
 			continue
 		}
 		if run == nil {
@@ -131,6 +134,7 @@ func (v *validating) deny(d denial) {
 // misconfigured denies the request because of a policy or binding that cannot be used, unless the
 // policy ignores failures. b is nil if the policy itself cannot be used.
 func (v *validating) misconfigured(r *rule[*validation], b *binding, err error) {
+	tellMisconfigured(v.a, r.name, b, r.ignore, err)
 	switch {
 	case r.ignore:
 	case b == nil:
@@ -168,6 +172,8 @@ func (v *validating) binding(
 		_, matched, err := b.matcher.Match(ctx, v.a, v.Matching)
 		if err != nil {
 			v.misconfigured(h.rule, b, err)
+		} else if !matched && v.a.Told() {
+			tellSkipped(v.a, h.name, b, b.matcher.Why(v.a, v.Matching))
 		}
 		if !matched {
 			return nil
@@ -182,6 +188,9 @@ func (v *validating) binding(
 	if err != nil {
 		v.misconfigured(h.rule, b, err)
 		return nil
+	}
+	if len(params) == 0 && v.a.Told() {
+		tellSkipped(v.a, h.name, b, noParamsFound)
 	}
 	namespace, err := v.within(ctx)
 	if err != nil {
@@ -200,6 +209,7 @@ func (v *validating) evaluate(
 ) {
 	for _, param := range params {
 		in := v.inputs(shown, param, namespace)
+		to := v.told(h.name, b, shown, param)
 		out := h.compiled().validate(ctx, v.facts, h.rule, shown, &in)
 		for i := range out.decisions {
 			v.act(h.name, b, i, &out.decisions[i])
@@ -207,6 +217,7 @@ func (v *validating) evaluate(
 		for i := range out.annotations {
 			v.note(h.name, b, &out.annotations[i], found)
 		}
+		v.tellOutcome(to, h.name, b, &out)
 	}
 }
 

@@ -85,6 +85,7 @@ func (c *caller) hooksFor(ctx context.Context, a *admission.Attributes) (*Hooks,
 	var hooks *Hooks
 	switch exempt := matching.ExemptFromWebhooks(a); {
 	case exempt && c.files == nil:
+		a.TellReason("no webhook sees this kind")
 		return nil, nil
 	case exempt:
 		hooks = c.files.now()
@@ -109,6 +110,9 @@ func (c *caller) wants(
 	ctx context.Context, a *admission.Attributes, h *hook, viewOf func(*matching.Target) (*view, error),
 ) (matching.Target, bool, error) {
 	t, matched, err := h.matcher.Match(ctx, a, c.means.World)
+	if a.Told() && !matched {
+		h.tellUncalled(a, err, h.matcher.Why(a, c.means.World))
+	}
 	if err != nil || !matched || h.conditions == nil {
 		return t, matched, err
 	}
@@ -125,9 +129,12 @@ func (c *caller) wants(
 		})
 	}
 	if m.Err != nil {
-		return t, false, meta.NewForbidden(a.Resource.GroupResource(), a.Name, m.Err)
+		err = meta.NewForbidden(a.Resource.GroupResource(), a.Name, m.Err)
 	}
-	return t, m.Matched, nil
+	if a.Told() && !m.Matched {
+		h.tellUnmatched(a, &m, err)
+	}
+	return t, m.Matched && err == nil, err
 }
 
 // inputs returns what match conditions see. The resource is that of the request, even if a rule

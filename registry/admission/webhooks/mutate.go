@@ -73,7 +73,8 @@ type mutation struct {
 	round *round
 	// view is the write as the last hook saw it or left it; nil: the next hook needs a new view.
 	view    *view
-	options []byte // nil until they are needed
+	options []byte                // nil until they are needed
+	told    *admission.HookTeller // of the hook that is called
 }
 
 // round is the state that the plugin keeps from the first run of the mutators to the second.
@@ -125,15 +126,25 @@ func sameObjects(a, b meta.Typed) bool {
 // in the second, even if it matches the changed object.
 func (m *mutation) step(ctx context.Context, h indexedHook) error {
 	t, wanted, err := m.wants(ctx, m.a, h.hook, func(t *matching.Target) (*view, error) { return m.show(ctx, t) })
-	if err != nil || !wanted || m.a.Reinvoked && !m.round.again[h.id] {
+	if err != nil || !wanted {
 		return err
+	}
+	if m.a.Reinvoked && !m.round.again[h.id] {
+		if m.a.Told() {
+			h.tellUncalled(m.a, nil, "in the second run, it runs only if reinvocationPolicy is IfNeeded "+
+				"and the object has changed after its call")
+		}
+		return nil
 	}
 	if _, err := m.show(ctx, &t); err != nil {
 		return meta.NewInternalError(err)
 	}
+	m.told = h.told(m.a, &t)
 	began := time.Now()
 	changed, refused, err := m.call(ctx, h, t)
-	m.observe(h.hook, m.a.Operation, time.Since(began), err, refused)
+	took := time.Since(began)
+	m.observe(h.hook, m.a.Operation, took, err, refused)
+	defer h.tellEnd(m.told, took, err, refused)
 	if changed {
 		m.changed()
 		m.a.Reinvoke()

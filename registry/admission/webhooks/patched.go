@@ -52,6 +52,12 @@ func (m *mutation) patch(ctx context.Context, h indexedHook, answer *AdmissionRe
 		return changed, internalOrEnd(ctx, err)
 	}
 	next := &view{form: m.view.form, obj: decoded.Object, old: m.view.old, oldJSON: m.view.oldJSON}
+	if m.told != nil {
+		made := &view{form: form{m.view.typ, decoded.GVK}}
+		if data, err := made.append(decoded.Object); err == nil {
+			m.told.Changed(m.view.json, data)
+		}
+	}
 	if m.view = next; decoded.GVK != next.gvk {
 		m.view = nil // the hook answered in another version
 	}

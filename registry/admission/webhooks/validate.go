@@ -154,6 +154,7 @@ func (v *validation) settle(i int) error {
 	if c.panicked != nil {
 		panic(c.panicked)
 	}
+	told := c.told(v.a, &c.target)
 	err, refused := c.err, false
 	if c.answer != nil {
 		c.tell(v.a, c.answer)
@@ -162,6 +163,7 @@ func (v *validation) settle(i int) error {
 		}
 	}
 	v.observe(c.hook, v.a.Operation, c.took, err, refused)
+	defer c.tellEnd(told, c.took, err, refused)
 	f := (*failure)(nil)
 	switch {
 	case !errors.As(err, &f):

@@ -26,7 +26,8 @@
 // connections (router/callout), the metrics that an Observer feeds (server/plugins).
 //
 // Read: webhooks.go, compile.go, files.go, match.go, review.go, answer.go, call.go, then mutate.go
-// with patched.go, and validate.go; configuration.go for the configuration of the plugins.
+// with patched.go, and validate.go; story.go; configuration.go for the configuration of the
+// plugins.
 package webhooks
 
 import (
