@@ -66,17 +66,17 @@ func (s *storied) told() string {
 			if step.Again {
 				again = " again"
 			}
-			fmt.Fprintf(&b, "  %s%s %s: %s\n", step.Phase, again, step.Plugin, shown(&step.Result))
+			fmt.Fprintf(&b, "  %s%s %s: %s\n", step.Phase, again, step.Plugin, storyText(&step.Result))
 			for _, hook := range step.Hooks {
-				fmt.Fprintf(&b, "    %s: %s\n", strings.Join(strings.Fields(hook.Name+" "+hook.Configuration+" "+hook.Binding+" "+hook.Params+" "+hook.Kind.Kind), " "), shown(&hook.Result))
+				fmt.Fprintf(&b, "    %s: %s\n", strings.Join(strings.Fields(hook.Name+" "+hook.Configuration+" "+hook.Binding+" "+hook.Params+" "+hook.Kind.Kind), " "), storyText(&hook.Result))
 			}
 		}
 	}
 	return b.String()
 }
 
-// shown returns a result as text.
-func shown(r *request.Result) string {
+// storyText returns a result as text.
+func storyText(r *request.Result) string {
 	parts := []string{string(r.Outcome)}
 	if r.Patch != nil {
 		parts = append(parts, string(r.Patch))
