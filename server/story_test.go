@@ -66,17 +66,17 @@ func (s *storied) told() string {
 			if step.Again {
 				again = " again"
 			}
-			fmt.Fprintf(&b, "  %s%s %s: %s\n", step.Phase, again, step.Plugin, storyText(&step.Result))
+			fmt.Fprintf(&b, "  %s%s %s: %s\n", step.Phase, again, step.Plugin, shownResult(&step.Result))
 			for _, hook := range step.Hooks {
-				fmt.Fprintf(&b, "    %s: %s\n", strings.Join(strings.Fields(hook.Name+" "+hook.Configuration+" "+hook.Binding+" "+hook.Params+" "+hook.Kind.Kind), " "), storyText(&hook.Result))
+				fmt.Fprintf(&b, "    %s: %s\n", strings.Join(strings.Fields(hook.Name+" "+hook.Configuration+" "+hook.Binding+" "+hook.Params+" "+hook.Kind.Kind), " "), shownResult(&hook.Result))
 			}
 		}
 	}
 	return b.String()
 }
 
-// storyText returns a result as text.
-func storyText(r *request.Result) string {
+// shownResult returns a result as text.
+func shownResult(r *request.Result) string {
 	parts := []string{string(r.Outcome)}
 	if r.Patch != nil {
 		parts = append(parts, string(r.Patch))
@@ -128,13 +128,13 @@ func webhookOf(h *httptest.Server, path, more string) string {
 		path, h.URL+"/"+path, base64.StdEncoding.EncodeToString(ca), more)
 }
 
-const registrations = "/apis/admissionregistration.k8s.io/v1/"
+const registrationPath = "/apis/admissionregistration.k8s.io/v1/"
 
 // podRules are the matchConstraints of a policy for new pods.
 const podRules = `"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}]}`
 
-// newPolled returns a server with webhooks, policies and a LimitRange, all for pods.
-func newPolled(t *testing.T) *storied {
+// newWithHooks returns a server with webhooks, policies and a LimitRange, all for pods.
+func newWithHooks(t *testing.T) *storied {
 	s := newStoried(t)
 	patched := base64.StdEncoding.EncodeToString([]byte(`[{"op":"add","path":"/metadata/labels","value":{"hook":"yes"}}]`))
 	h := answering(t, map[string]string{
@@ -145,32 +145,32 @@ func newPolled(t *testing.T) *storied {
 	})
 	const isBad = `,"matchConditions":[{"name":"bad","expression":"object != null && object.metadata.name == 'bad'"}]`
 	isNew := strings.NewReplacer(`"*"`, `"CREATE"`)
-	s.must("POST", registrations+"mutatingwebhookconfigurations", isNew.Replace(`{"metadata":{"name":"changing"},"webhooks":[`+
+	s.Must("POST", registrationPath+"mutatingwebhookconfigurations", isNew.Replace(`{"metadata":{"name":"changing"},"webhooks":[`+
 		webhookOf(h, "label", "")+","+webhookOf(h, "gone", `,"failurePolicy":"Ignore"`)+","+
 		webhookOf(h, "other", `,"objectSelector":{"matchLabels":{"a":"b"}}`)+`]}`))
-	s.must("POST", registrations+"validatingwebhookconfigurations", `{"metadata":{"name":"checking"},"webhooks":[`+
+	s.Must("POST", registrationPath+"validatingwebhookconfigurations", `{"metadata":{"name":"checking"},"webhooks":[`+
 		webhookOf(h, "ok", "")+","+webhookOf(h, "no", isBad)+","+webhookOf(h, "no-too", isBad)+`]}`)
-	s.must("POST", "/api/v1/namespaces/ns/limitranges", `{"metadata":{"name":"l"},"spec":{"limits":[{"type":"Container","defaultRequest":{"cpu":"1"}}]}}`)
-	s.must("POST", registrations+"mutatingadmissionpolicies", `{"metadata":{"name":"team"},"spec":{`+podRules+`,"reinvocationPolicy":"IfNeeded","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
+	s.Must("POST", "/api/v1/namespaces/ns/limitranges", `{"metadata":{"name":"l"},"spec":{"limits":[{"type":"Container","defaultRequest":{"cpu":"1"}}]}}`)
+	s.Must("POST", registrationPath+"mutatingadmissionpolicies", `{"metadata":{"name":"team"},"spec":{`+podRules+`,"reinvocationPolicy":"IfNeeded","paramKind":{"apiVersion":"v1","kind":"ConfigMap"},
 		"mutations":[{"patchType":"ApplyConfiguration","applyConfiguration":{"expression":"Object{metadata: Object.metadata{annotations: {'team': params.data.team}}}"}}]}}`)
-	s.must("POST", registrations+"mutatingadmissionpolicybindings", `{"metadata":{"name":"all"},"spec":{"policyName":"team","paramRef":{"name":"teams","namespace":"ns","parameterNotFoundAction":"Deny"}}}`)
-	s.must("POST", "/api/v1/namespaces/ns/configmaps", `{"metadata":{"name":"teams"},"data":{"team":"a"}}`)
-	s.must("POST", registrations+"validatingadmissionpolicies", `{"metadata":{"name":"hooked"},"spec":{`+podRules+`,"validations":[{"expression":"has(object.metadata.labels)"},{"expression":"object.metadata.labels.hook == 'no'","message":"no hook, please"}]}}`)
-	s.must("POST", registrations+"validatingadmissionpolicies", `{"metadata":{"name":"unsafe"},"spec":{`+podRules+`,"failurePolicy":"Ignore","validations":[{"expression":"object.spec.containers[7].name == ''"}]}}`)
-	s.must("POST", registrations+"validatingadmissionpolicies", `{"metadata":{"name":"alone"},"spec":{`+podRules+`,"validations":[{"expression":"false"}]}}`)
-	s.must("POST", registrations+"validatingadmissionpolicybindings", `{"metadata":{"name":"warn"},"spec":{"policyName":"hooked","validationActions":["Warn","Audit"]}}`)
-	s.must("POST", registrations+"validatingadmissionpolicybindings", `{"metadata":{"name":"deny"},"spec":{"policyName":"hooked","validationActions":["Deny"],"matchResources":{"namespaceSelector":{"matchLabels":{"strict":"yes"}}}}}`)
-	s.must("POST", registrations+"validatingadmissionpolicybindings", `{"metadata":{"name":"safe"},"spec":{"policyName":"unsafe","validationActions":["Deny"]}}`)
+	s.Must("POST", registrationPath+"mutatingadmissionpolicybindings", `{"metadata":{"name":"all"},"spec":{"policyName":"team","paramRef":{"name":"teams","namespace":"ns","parameterNotFoundAction":"Deny"}}}`)
+	s.Must("POST", "/api/v1/namespaces/ns/configmaps", `{"metadata":{"name":"teams"},"data":{"team":"a"}}`)
+	s.Must("POST", registrationPath+"validatingadmissionpolicies", `{"metadata":{"name":"hooked"},"spec":{`+podRules+`,"validations":[{"expression":"has(object.metadata.labels)"},{"expression":"object.metadata.labels.hook == 'no'","message":"no hook, please"}]}}`)
+	s.Must("POST", registrationPath+"validatingadmissionpolicies", `{"metadata":{"name":"unsafe"},"spec":{`+podRules+`,"failurePolicy":"Ignore","validations":[{"expression":"object.spec.containers[7].name == ''"}]}}`)
+	s.Must("POST", registrationPath+"validatingadmissionpolicies", `{"metadata":{"name":"alone"},"spec":{`+podRules+`,"validations":[{"expression":"false"}]}}`)
+	s.Must("POST", registrationPath+"validatingadmissionpolicybindings", `{"metadata":{"name":"warn"},"spec":{"policyName":"hooked","validationActions":["Warn","Audit"]}}`)
+	s.Must("POST", registrationPath+"validatingadmissionpolicybindings", `{"metadata":{"name":"deny"},"spec":{"policyName":"hooked","validationActions":["Deny"],"matchResources":{"namespaceSelector":{"matchLabels":{"strict":"yes"}}}}}`)
+	s.Must("POST", registrationPath+"validatingadmissionpolicybindings", `{"metadata":{"name":"safe"},"spec":{"policyName":"unsafe","validationActions":["Deny"]}}`)
 	return s
 }
 
-// pod returns a pod.
-func pod(name string) string {
+// newPod returns a pod.
+func newPod(name string) string {
 	return `{"metadata":{"name":"` + name + `"},"spec":{"containers":[{"name":"c","image":"i"}]}}`
 }
 
-// mutated is what mutators tell about a new pod.
-const mutated = `  mutate LimitRanger: admitted; [{"op":"add","path":"/metadata/annotations","value":{"kubernetes.io/limit-ranger":"LimitRanger plugin set: cpu request for container c"}},{"op":"add","path":"/spec/containers/0/resources/requests","value":{"cpu":"1"}}]
+// toldOfMutators is what mutators tell about a new pod.
+const toldOfMutators = `  mutate LimitRanger: admitted; [{"op":"add","path":"/metadata/annotations","value":{"kubernetes.io/limit-ranger":"LimitRanger plugin set: cpu request for container c"}},{"op":"add","path":"/spec/containers/0/resources/requests","value":{"cpu":"1"}}]
   mutate MutatingAdmissionPolicy: admitted; [{"op":"add","path":"/metadata/annotations/team","value":"a"}]
     team all ns/teams Pod: admitted; [{"op":"add","path":"/metadata/annotations/team","value":"a"}]
   mutate MutatingAdmissionWebhook: admitted; [{"op":"add","path":"/metadata/labels","value":{"hook":"yes"}}]
@@ -194,24 +194,24 @@ const mutated = `  mutate LimitRanger: admitted; [{"op":"add","path":"/metadata/
 // TestStoryOfCreate tells the story of a pod from plugins, policies and webhooks. The patches, one
 // after the other, make the object that is stored of the one that was sent.
 func TestStoryOfCreate(t *testing.T) {
-	s := newPolled(t)
+	s := newWithHooks(t)
 	second := strings.NewReplacer("SECOND", "in the second run, it runs only if reinvocationPolicy is IfNeeded and the object has changed after its call")
 	const pods = "/api/v1/namespaces/ns/pods"
-	code, answer := s.do("POST", pods, pod("good"))
-	s.want(t, code, 201, second.Replace("CREATE pods/ ns/good\n"+mutated+`  validate ValidatingAdmissionWebhook: admitted
+	code, answer := s.do("POST", pods, newPod("good"))
+	s.want(t, code, 201, second.Replace("CREATE pods/ ns/good\n"+toldOfMutators+`  validate ValidatingAdmissionWebhook: admitted
     no.example.com checking: skipped; because the match condition "bad" is false
     no-too.example.com checking: skipped; because the match condition "bad" is false
     ok.example.com checking Pod: admitted
 `))
 	s.explains(t, answer)
-	code, _ = s.do("POST", pods, pod("bad"))
-	s.want(t, code, 403, second.Replace("CREATE pods/ ns/bad\n"+mutated+`  validate ValidatingAdmissionWebhook: refused; answers 403 admission webhook "no.example.com" denied the request: never
+	code, _ = s.do("POST", pods, newPod("bad"))
+	s.want(t, code, 403, second.Replace("CREATE pods/ ns/bad\n"+toldOfMutators+`  validate ValidatingAdmissionWebhook: refused; answers 403 admission webhook "no.example.com" denied the request: never
     ok.example.com checking Pod: admitted
     no.example.com checking Pod: refused; answers 403 admission webhook "no.example.com" denied the request: never
     no-too.example.com checking Pod: refused; answers 400 admission webhook "no-too.example.com" denied the request without explanation
 `))
 	s.do("PATCH", "/api/v1/namespaces/ns", `{"metadata":{"labels":{"strict":"yes"}}}`)
-	code, _ = s.do("POST", pods, pod("strict"))
+	code, _ = s.do("POST", pods, newPod("strict"))
 	if told := s.told(); code != 422 || !strings.Contains(told, `    hooked deny Pod: refused; because validation 1: no hook, please; answers 422 pods "strict" is forbidden: ValidatingAdmissionPolicy 'hooked' with binding 'deny' denied request: no hook, please`) {
 		t.Errorf("got %d %s", code, told)
 	}
@@ -251,9 +251,9 @@ func (s *storied) explains(t *testing.T, answer string) {
 
 // TestStoryOfOtherWrites tells of updates, deletions, subresources, dry runs and collections.
 func TestStoryOfOtherWrites(t *testing.T) {
-	s := newPolled(t)
+	s := newWithHooks(t)
 	const pods = "/api/v1/namespaces/ns/pods"
-	s.must("POST", pods, pod("p"))
+	s.Must("POST", pods, newPod("p"))
 	const checked = `  validate ValidatingAdmissionWebhook: admitted
     no.example.com checking: skipped; because the match condition "bad" is false
     no-too.example.com checking: skipped; because the match condition "bad" is false
@@ -288,7 +288,7 @@ func TestStoryOfOtherWrites(t *testing.T) {
 		t.Errorf("the deleted object: got %s", tries[0].Object)
 	}
 	for i := range 20 {
-		s.must("POST", pods, pod(fmt.Sprintf("p%d", i)))
+		s.Must("POST", pods, newPod(fmt.Sprintf("p%d", i)))
 	}
 	code, _ = s.do("DELETE", pods+"?gracePeriodSeconds=0", "")
 	tries, left := s.last.Tries()
@@ -313,7 +313,7 @@ func TestStoryOfEquivalents(t *testing.T) {
 	patched := base64.StdEncoding.EncodeToString([]byte(`[{"op":"replace","path":"/note","value":"changed"}]`))
 	h := answering(t, map[string]string{"/note": `"allowed":true,"patchType":"JSONPatch","patch":"` + patched + `"`})
 	hook := strings.NewReplacer(`"apiGroups":[""]`, `"apiGroups":["events.k8s.io"]`, "pods/status", "events").Replace(webhookOf(h, "note", ""))
-	const configurations = registrations + "mutatingwebhookconfigurations"
+	const configurations = registrationPath + "mutatingwebhookconfigurations"
 	code, _ := s.do("POST", configurations, `{"metadata":{"name":"changing"},"webhooks":[`+hook+`]}`)
 	s.want(t, code, 201, "CREATE mutatingwebhookconfigurations/ /changing\n  the server\n")
 	tries, _ := s.last.Tries()
@@ -355,7 +355,7 @@ func TestStoryOfTries(t *testing.T) {
 		c.Admission.Plugins = []plugins.Plugin{{Name: "Racing", Make: func(registry.Stores, []byte) (admission.Plugin, error) { return r, nil }}}
 	})
 	const m = "/api/v1/namespaces/ns/configmaps"
-	s.must("POST", m, `{"metadata":{"name":"m"}}`)
+	s.Must("POST", m, `{"metadata":{"name":"m"}}`)
 	var story *request.Story
 	r.faster = func() {
 		story = s.last

@@ -93,56 +93,56 @@ func whyUnmatched(condition string) string {
 }
 
 // tellOutcome tells what a validating policy says, and what its binding makes of it.
-func (v *validating) tellOutcome(to *admission.HookTeller, policy string, b *binding, o *outcome) {
+func (v *validating) tellOutcome(to *admission.HookTeller, policy string, b *binding, out *outcome) {
 	if to == nil {
 		return
 	}
 	took := to.Age()
-	if o.excluded {
-		to.Because(whyUnmatched(o.condition))
+	if out.excluded {
+		to.Because(whyUnmatched(out.condition))
 		to.End(request.OutcomeSkipped, took)
 		return
 	}
-	verdict := request.OutcomeAdmitted
-	for i := range o.decisions {
-		d := &o.decisions[i]
+	gravest := request.OutcomeAdmitted
+	for i := range out.decisions {
+		d := &out.decisions[i]
 		if !d.deny && !d.failed {
 			continue
 		}
 		to.Because(fmt.Sprintf("validation %d: %s", i, d.message))
-		verdict = graver(verdict, b.outcome(d))
+		gravest = graver(gravest, b.makesOf(d))
 	}
-	for i := range o.annotations {
-		if n := &o.annotations[i]; n.failure != "" {
+	for i := range out.annotations {
+		if n := &out.annotations[i]; n.failure != "" {
 			to.Because(fmt.Sprintf("audit annotation %s: %s", n.key, n.failure))
-			verdict = graver(verdict, request.OutcomeFailed)
+			gravest = graver(gravest, request.OutcomeFailed)
 		}
 	}
 	if d := v.denied; d != nil && d.policy == policy && d.binding == b.name {
 		to.Refused(d.refusal(v.a))
 	}
-	to.End(verdict, took)
+	to.End(gravest, took)
 }
 
-// outcome returns what a binding makes of a decision that is not in favour of the request.
-func (b *binding) outcome(d *decision) request.Outcome {
+// makesOf returns what a binding makes of a decision that is not in favour of the request.
+func (b *binding) makesOf(d *decision) request.Outcome {
 	if !d.deny {
 		return request.OutcomeFailedOpen
 	}
-	outcome := request.OutcomeAdmitted
+	gravest := request.OutcomeAdmitted
 	for _, action := range b.actions {
 		switch {
 		case action == v1.Deny && d.failed:
-			outcome = request.OutcomeFailed
+			gravest = request.OutcomeFailed
 		case action == v1.Deny:
-			outcome = request.OutcomeRefused
+			gravest = request.OutcomeRefused
 		case action == v1.Warn:
-			outcome = graver(outcome, request.OutcomeWarned)
+			gravest = graver(gravest, request.OutcomeWarned)
 		case action == v1.Audit:
-			outcome = graver(outcome, request.OutcomeAudited)
+			gravest = graver(gravest, request.OutcomeAudited)
 		}
 	}
-	return outcome
+	return gravest
 }
 
 // gravity has the outcomes of a validating policy, the gravest last.
