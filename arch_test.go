@@ -57,8 +57,9 @@ var allowed = map[string][]string{
 	"server/identity": {"scheme", "scheme/configfile", "router/request", "router", "router/callout", "filters", "registry",
 		"server/client", "server/controller", "server/reload"}, // it keeps a config map, as controllers do
 	"server/loops":           {"scheme", "server/client", "server/controller"}, // each is a client, too; they import each other only as follows
+	"server/loops/absent":    {},
 	"server/loops/endpoints": {"scheme", "server/client", "server/controller", "server/loops/pods", "server/loops/topology"},
-	"server/loops/pods":      {"scheme", "server/client", "server/controller"},
+	"server/loops/pods":      {"scheme", "server/client", "server/controller", "server/loops/absent"},
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
 	"server/plugins": {"scheme", "scheme/configfile", "router/request", "router/callout", "registry", "registry/admission/hookfiles",

@@ -14,14 +14,15 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// TestAccessMetrics: authentications and authorizations are counted by result, users by sort.
+// TestAccessMetrics: authentications and authorizations are counted by result, users by the form of
+// their names.
 func TestAccessMetrics(t *testing.T) {
 	c, reg := metricsConfig(t)
 	tokens, err := authn.ReadTokens(strings.NewReader("a,admin,1\nm,alice@example.com,2\nx,alice,3\nd,deny,4\ne,err,5\nn,none,6\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Authenticator = authn.Bearer(tokens) // nobody is anonymous
+	c.Authenticator = authn.Bearer(tokens) // no request is anonymous
 	c.Authorizer = authz.Func(func(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 		switch a.User.Name {
 		case "deny":

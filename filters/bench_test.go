@@ -23,7 +23,7 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) WriteHeader(code int)        { s.code = code }
 func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
 
-// SetReadDeadline lets sink stand for a connection with deadlines, like real ones.
+// SetReadDeadline makes sink look like a connection, which has deadlines.
 func (s *sink) SetReadDeadline(time.Time) error  { return nil }
 func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 
@@ -82,7 +82,7 @@ func BenchmarkChain(b *testing.B) {
 	})
 	steps := benchConfig(b).Steps()
 	for i, step := range steps {
-		if step.Filter == nil { // the configuration leaves it out
+		if step.Filter == nil { // the configuration does not use it
 			continue
 		}
 		b.Run("filter="+step.Name, func(b *testing.B) {

@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authz"
 )
 
-// head is how a request with a body begins.
+// head returns the head of a request with a body.
 func head(token, more string) string {
 	text := "POST /api/v1/namespaces/n/pods HTTP/1.1\r\nHost: x\r\n"
 	if token != "" {
@@ -26,8 +26,8 @@ func head(token, more string) string {
 	return text + more + "\r\n\r\n"
 }
 
-// TestBodyLeft: a response waits for the unread rest of the body only as long as that is of use,
-// and the connection then serves the next request.
+// TestBodyLeft: if the unread rest of the body is short and arrives soon, the response waits for
+// it, and the connection serves the next request.
 func TestBodyLeft(t *testing.T) {
 	refuse := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) }
 	read := func(n int64) http.HandlerFunc {
@@ -56,13 +56,13 @@ func TestBodyLeft(t *testing.T) {
 		{"as much as is read is left", length(maxRest + 9), []string{strings.Repeat("x", maxRest+9)}, read(9), 0, true},
 		{"more than is read", length(maxRest + 1), nil, refuse, 0, false},
 		{"chunked, more than is read", "Transfer-Encoding: chunked", []string{"fffff\r\n" + strings.Repeat("x", 1<<20)}, refuse, 0, false},
-		{"nothing comes", length(5), nil, refuse, restTime, false},
-		{"not all comes", length(5), []string{"0"}, refuse, restTime, false},
-		{"not all comes, chunked", "Transfer-Encoding: chunked", []string{"5\r\nab"}, refuse, restTime, false},
-		{"not all comes, some read", length(5), []string{"0"}, read(1), restTime, false},
+		{"no byte arrives", length(5), nil, refuse, restTime, false},
+		{"a part arrives", length(5), []string{"0"}, refuse, restTime, false},
+		{"a part arrives, chunked", "Transfer-Encoding: chunked", []string{"5\r\nab"}, refuse, restTime, false},
+		{"a part arrives, some is read", length(5), []string{"0"}, read(1), restTime, false},
 		{"waits to be asked", expect + length(5), nil, refuse, 0, false},
-		{"was asked, not all comes", expect + length(5), []string{"0"}, read(1), restTime, false},
-		{"was asked, all comes", expect + length(5), []string{"01234"}, read(1), 0, true},
+		{"was asked, a part arrives", expect + length(5), []string{"0"}, read(1), restTime, false},
+		{"was asked, all arrives", expect + length(5), []string{"01234"}, read(1), 0, true},
 		{"silent handler", length(5), nil, func(http.ResponseWriter, *http.Request) {}, restTime, false},
 	} {
 		runStill(t, tt.name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestBodyAskedFor(t *testing.T) {
 func TestBodyEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name, token string
-		answerFirst bool // which reads the rest of the body
+		answerFirst bool // the handler responds at once, and net/http reads the rest of the body
 		lasts       time.Duration
 	}{
 		{"a stranger's", "", false, 3 * strangerTime},
@@ -212,8 +212,8 @@ func TestBodyOverHTTP2(t *testing.T) {
 }
 
 // TestBodyReadElsewhere: if another goroutine is reading the body when the response begins, neither
-// waits long, and the connection goes on if the body is complete. The test takes real time, because
-// fake time stands still while somebody waits for a lock.
+// the reader nor the response waits long, and the connection goes on if the body is complete. The
+// test takes real time, because fake time stands still while a goroutine waits for a lock.
 func TestBodyReadElsewhere(t *testing.T) {
 	t.Parallel()
 	reading := make(chan struct{})
@@ -228,7 +228,7 @@ func TestBodyReadElsewhere(t *testing.T) {
 		time.Sleep(time.Millisecond) // by now it most likely reads; the test holds in either case
 		w.WriteHeader(http.StatusConflict)
 		<-done
-		if err := r.Context().Err(); err != nil && r.Header["X-Comes"] != nil { // else net/http takes the client for gone
+		if err := r.Context().Err(); err != nil && r.Header["X-Comes"] != nil { // if the body does not come, net/http thinks that the client has left
 			t.Errorf("the request has ended: %v", err)
 		}
 	}), testConfig(t).Steps()...))

@@ -9,7 +9,7 @@ import (
 
 var _ = addExits([]exit{
 	{step: "deadline", name: "no duration", token: "alice-token", request: exitGet + "?timeout=x", code: 400},
-	{step: "deadline", name: "no duration, no place to refuse", config: noRefusal, request: exitGet + "?timeout=x"},
+	{step: "deadline", name: "no duration, too many refusals", config: noRefusal, request: exitGet + "?timeout=x"},
 	{step: "deadline", name: "the time is up", token: "alice-token", request: exitGet + "?timeout=100ms", h: untilEnd, code: 504},
 })
 

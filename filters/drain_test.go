@@ -14,7 +14,7 @@ import (
 
 var _ = addExits([]exit{
 	{step: "drain", name: "ending", config: func(c *Config) { endDrain(c.Drain) }, token: "alice-token", request: exitGet, code: 503},
-	{step: "drain", name: "ending, no place to refuse", config: func(c *Config) { noRefusal(c); endDrain(c.Drain) }, request: exitGet},
+	{step: "drain", name: "ending, too many refusals", config: func(c *Config) { noRefusal(c); endDrain(c.Drain) }, request: exitGet},
 	{step: "drain", name: "refusing",
 		config: func(c *Config) { _ = c.Drain.Refuse(context.Background()) }, token: "alice-token", request: exitGet, code: 429},
 })

@@ -26,7 +26,7 @@ import (
 type exit struct {
 	step    string // the step that answers the request; "handler" for the handler
 	name    string
-	config  func(*Config) // nil: as it is
+	config  func(*Config) // nil: no change
 	token   string        // "": a stranger's
 	request string        // method and target
 	headers []string      // names and values
@@ -51,7 +51,8 @@ func addExits(more []exit) bool {
 // Requests that are used by several exits.
 const exitGet, exitPost, exitWatch = "GET /api/v1/pods", "POST /api/v1/namespaces/n/pods", "GET /api/v1/pods?watch=1"
 
-// noRefusal allows no refusals of strangers, so that each one is cut.
+// noRefusal uses up the bound on refusals of strangers, so that the server breaks off each further
+// one.
 func noRefusal(c *Config) {
 	c.refusals = new(refusals)
 	c.refusals.strangers.Store(maxRefusals)
@@ -81,14 +82,14 @@ func drainSoon(c *Config) {
 func endDrain(d *Drain) { _ = d.Close(context.Background()) }
 
 var _ = addExits([]exit{
-	{step: "info", name: "a path that cannot be", request: "GET /api/v1/watch", code: 500},
-	{step: "info", name: "no place to refuse", config: noRefusal, request: "GET /api/v1/watch"},
+	{step: "info", name: "an invalid path", request: "GET /api/v1/watch", code: 500},
+	{step: "info", name: "too many refusals", config: noRefusal, request: "GET /api/v1/watch"},
 	{step: "cors", name: "preflight",
 		request: "OPTIONS /api/v1/pods", headers: []string{"Origin", "https://ok.example.com"}, code: 204},
 	{step: "authenticate", name: "unknown", token: "nobody", request: exitPost, code: 401},
-	{step: "authenticate", name: "unknown, no place to refuse", config: noRefusal, token: "nobody", request: exitPost},
+	{step: "authenticate", name: "unknown, too many refusals", config: noRefusal, token: "nobody", request: exitPost},
 	{step: "authorize", name: "may not", request: exitPost, code: 403},
-	{step: "authorize", name: "may not watch, no place to refuse", config: noRefusal, request: exitWatch},
+	{step: "authorize", name: "may not watch, too many refusals", config: noRefusal, request: exitWatch},
 
 	{step: "handler", name: "no answer", token: "alice-token", request: exitGet, h: func(http.ResponseWriter, *http.Request) {}, code: 200},
 	{step: "handler", name: "an answer", token: "alice-token", request: exitGet, h: ok, code: 200},
@@ -105,7 +106,7 @@ var _ = addExits([]exit{
 		token: "alice-token", request: exitGet, h: func(http.ResponseWriter, *http.Request) { panic("x") }, code: 500},
 	{step: "recover", name: "panics after it has begun", token: "alice-token", request: exitGet,
 		h: func(w http.ResponseWriter, _ *http.Request) { flushed(w); panic("x") }},
-	{step: "recover", name: "panics, no place to refuse",
+	{step: "recover", name: "panics, too many refusals",
 		config: func(c *Config) { noRefusal(c); c.Authorizer = authz.AlwaysAllow() }, request: exitWatch,
 		h: func(_ http.ResponseWriter, r *http.Request) { exchangeOf(r).leaveSeats(); panic("x") }},
 	{step: "handler", name: "no answer, no deadline",
@@ -185,7 +186,7 @@ func (e *exit) serve(t *testing.T) (s *httptest.Server, running *atomic.Int64) {
 	}
 	h := e.h
 	if h == nil {
-		h = func(http.ResponseWriter, *http.Request) { t.Error("the request comes to the handler") }
+		h = func(http.ResponseWriter, *http.Request) { t.Error("the request reaches the handler") }
 	}
 	chain := Chain(h, c.Steps()...)
 	running = new(atomic.Int64)
@@ -270,7 +271,7 @@ func (e *exit) by2(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.ProtoMajor != 2 {
-			t.Errorf("the answer comes by %s", resp.Proto)
+			t.Errorf("the answer is in %s", resp.Proto)
 		}
 	}
 	if ctx.Err() != nil {

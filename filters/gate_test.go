@@ -14,27 +14,27 @@ import (
 
 var _ = addExits([]exit{
 	{step: "seat", name: "no seat", config: noSeat(Short), token: "alice-token", request: exitGet, code: 429},
-	{step: "seat", name: "no seat for a stranger, and no place to refuse",
+	{step: "seat", name: "no seat for a stranger, and too many refusals",
 		config: func(c *Config) { noRefusal(c); noSeat(Short)(c) }, request: exitGet},
 })
 
 // noSeat is a configuration whose gate refuses all requests in a phase.
 func noSeat(phase Phase) func(*Config) {
 	return func(c *Config) {
-		c.Gate = &journal{log: new([]string), refuses: func(p Phase) bool { return p == phase }}
+		c.Gate = &recordingGate{log: new([]string), refuses: func(p Phase) bool { return p == phase }}
 	}
 }
 
-// journal is a Gate that records which seats are taken and left.
-type journal struct {
+// recordingGate is a Gate that records which seats are taken and left.
+type recordingGate struct {
 	name    string
 	log     *[]string
-	refuses func(Phase) bool // nil: nobody
+	refuses func(Phase) bool // nil: none
 }
 
-func (j *journal) note(what string) { *j.log = append(*j.log, j.name+what) }
+func (j *recordingGate) note(what string) { *j.log = append(*j.log, j.name+what) }
 
-func (j *journal) Seat(ctx context.Context, info *request.Info, phase Phase) (Seat, error) {
+func (j *recordingGate) Seat(ctx context.Context, info *request.Info, phase Phase) (Seat, error) {
 	what := [...]string{Short: "short", Beginning: "beginning", Lasting: "lasting"}[phase]
 	if request.From(ctx) != info || info.User == nil || info.Resource != "pods" {
 		return nil, fmt.Errorf("the context or the request is not known: %+v", info.Attributes)
@@ -47,13 +47,15 @@ func (j *journal) Seat(ctx context.Context, info *request.Info, phase Phase) (Se
 	return noted(func() { j.note("left " + what) }), nil
 }
 
-func (j *journal) Separate() Gate { return &journal{name: "apart: ", log: j.log, refuses: j.refuses} }
+func (j *recordingGate) Separate() Gate {
+	return &recordingGate{name: "apart: ", log: j.log, refuses: j.refuses}
+}
 
 type noted func()
 
 func (leave noted) Leave() { leave() }
 
-// TestSeats: which seats a request takes, and when it gives them back.
+// TestSeats checks which seats a request takes, and when it gives them back.
 func TestSeats(t *testing.T) {
 	const list, watch = "/api/v1/pods", "/api/v1/pods?watch=1"
 	for _, tt := range []struct {
@@ -69,7 +71,7 @@ func TestSeats(t *testing.T) {
 		{name: "short, no seat", target: list, refuses: func(Phase) bool { return true }, code: 429, want: []string{"no short"}},
 		{name: "short, denied", target: list, denied: true, code: 403, want: []string{"short", "left short"}},
 		{name: "short, panics", target: list, panics: true, code: 500, want: []string{"short", "handler", "left short"}},
-		{name: "short, apart", target: list, apart: true, code: 200,
+		{name: "short, to another server", target: list, apart: true, code: 200,
 			want: []string{"short", "apart: short", "left short", "handler", "answer", "apart: left short"}},
 		{name: "watch", target: watch, code: 200,
 			want: []string{"beginning", "lasting", "handler", "left beginning", "answer", "left lasting"}},
@@ -80,13 +82,13 @@ func TestSeats(t *testing.T) {
 			want: []string{"beginning", "no lasting", "left beginning"}},
 		{name: "watch, panics", target: watch, panics: true, code: 500,
 			want: []string{"beginning", "lasting", "handler", "left beginning", "left lasting"}},
-		{name: "watch, apart", target: watch, apart: true, code: 200,
+		{name: "watch, to another server", target: watch, apart: true, code: 200,
 			want: []string{"beginning", "lasting", "apart: lasting", "left beginning", "left lasting", "handler", "answer", "apart: left lasting"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log []string
 			c := testConfig(t)
-			c.Gate, c.Authorizer = &journal{log: &log, refuses: tt.refuses}, authz.AlwaysAllow()
+			c.Gate, c.Authorizer = &recordingGate{log: &log, refuses: tt.refuses}, authz.AlwaysAllow()
 			if tt.denied {
 				c.Authorizer = authz.AlwaysDeny()
 			}

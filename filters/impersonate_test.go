@@ -21,7 +21,7 @@ import (
 
 var _ = addExits([]exit{
 	{step: "impersonate", name: "may not", token: "alice-token", request: exitGet, headers: []string{"Impersonate-User", "bob"}, code: 403},
-	{step: "impersonate", name: "may not, no place to refuse",
+	{step: "impersonate", name: "may not, too many refusals",
 		config: func(c *Config) { c.refusals = new(refusals); c.refusals.users.Store(maxRefusals) },
 		token:  "alice-token", request: exitGet, headers: []string{"Impersonate-User", "bob"}},
 })
@@ -81,7 +81,8 @@ func userText(u *request.User) string {
 
 const pods = "/api/v1/namespaces/n/pods"
 
-// TestImpersonate: who may be served as whom, by which rights, and as which user.
+// TestImpersonate checks who may impersonate whom, by which rights, and which user the handler
+// sees.
 func TestImpersonate(t *testing.T) {
 	bob := &request.User{Name: "bob", Groups: []string{"dev"}, Extra: map[string][]string{"a": {"b"}}}
 	agent := &request.User{Name: "system:serviceaccount:kube-system:agent", Extra: map[string][]string{
@@ -95,7 +96,7 @@ func TestImpersonate(t *testing.T) {
 		constraint string
 	}{
 		{"nobody", bob, nil, nil, `bob  ["dev"] map[a:[b]]`, ""},
-		{"nobody by an empty name", bob, nil, []string{"Impersonate-User", ""}, `bob  ["dev"] map[a:[b]]`, ""},
+		{"an empty name", bob, nil, []string{"Impersonate-User", ""}, `bob  ["dev"] map[a:[b]]`, ""},
 		{"a user", bob, rights{"bob impersonate users.//jane"}, []string{"Impersonate-User", "jane"},
 			`jane  ["system:authenticated"] map[]`, ""},
 		{"another user", bob, rights{"bob impersonate users.//jane"}, []string{"Impersonate-User", "joe"},
@@ -173,12 +174,13 @@ func TestImpersonate(t *testing.T) {
 	}
 }
 
-// TestImpersonateHeadersGo: no header that begins like those of impersonation reaches a handler.
+// TestImpersonateHeadersGo: no header whose name begins with Impersonate-, in any letter case,
+// reaches a handler.
 func TestImpersonateHeadersGo(t *testing.T) {
 	own := Impersonate(authz.AlwaysAllow(), nil, fail)
 	r := httptest.NewRequest("GET", pods, nil)
 	for _, name := range []string{"Impersonate-User", "impersonate-user", "iMPERSONATE-user name", "Impersonate-", "Impersonate-Whatever", "Impersonate", "X-Impersonate-User"} {
-		r.Header[name] = []string{"jane"} // as it stands: not everything is canonicalized on the way
+		r.Header[name] = []string{"jane"} // not by Set, because net/http does not canonicalize every name that a client sends
 	}
 	Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if len(r.Header) != 2 || exchangeOf(r).info.User.Name != "jane" {
@@ -192,8 +194,8 @@ func TestImpersonateHeadersGo(t *testing.T) {
 	}}, Step{Filter: own}).ServeHTTP(httptest.NewRecorder(), r)
 }
 
-// TestImpersonateAgain: a user whose last impersonation was classic gets the refusal of the classic
-// mode, because that is tried first.
+// TestImpersonateAgain: after an impersonation in the classic mode, the next request of the user
+// tries that mode first and gets its refusal.
 func TestImpersonateAgain(t *testing.T) {
 	asked := 0
 	may := rights{"bob impersonate users.//jane"}
@@ -266,8 +268,8 @@ func TestImpersonationLogged(t *testing.T) {
 	}
 }
 
-// TestImpersonateAllocs: a request without such headers costs a look at each header's name and no
-// allocation.
+// TestImpersonateAllocs: a request without impersonation headers costs a look at each header's name
+// and no allocation.
 func TestImpersonateAllocs(t *testing.T) {
 	r := get()
 	for i := range 1000 {

@@ -199,28 +199,28 @@ type deadlineRecorder struct {
 func (p *deadlineRecorder) SetWriteDeadline(t time.Time) error { p.until = t; return nil }
 func (p *deadlineRecorder) Flush()                             { p.flushed = true }
 
-// TestRefusalsWithManyGoroutines: a refusal has only strangerTime to be read with HTTP/1. With
-// HTTP/2 that is so only if there are many goroutines, some of which may be refusals that nobody
-// reads; then a stranger's refusal stays counted until it has been sent.
+// TestRefusalsWithManyGoroutines: with HTTP/1, a client has strangerTime to read a refusal. With
+// HTTP/2 it has so little time only while there are many goroutines, because some of them may be
+// refusals that nobody reads. A stranger's refusal is then counted until it has been sent.
 func TestRefusalsWithManyGoroutines(t *testing.T) {
 	for _, tt := range []struct {
 		name             string
 		major            int
 		token, method    string
-		crowd            bool
+		many             bool
 		hurried, flushed bool
 	}{
 		{"HTTP/1", 1, "alice-token", "POST", false, true, false},
-		{"HTTP/1 in a crowd", 1, "nobody", "POST", true, true, false},
+		{"HTTP/1, many goroutines", 1, "nobody", "POST", true, true, false},
 		{"HTTP/2", 2, "nobody", "POST", false, false, false},
-		{"HTTP/2 in a crowd", 2, "nobody", "POST", true, true, true},
-		{"a user's in a crowd", 2, "alice-token", "POST", true, true, false},
-		{"an answer in a crowd", 2, "alice-token", "GET", true, false, false},
+		{"HTTP/2, many goroutines", 2, "nobody", "POST", true, true, true},
+		{"a user's, many goroutines", 2, "alice-token", "POST", true, true, false},
+		{"an answer, many goroutines", 2, "alice-token", "GET", true, false, false},
 	} {
 		runStill(t, tt.name, func(t *testing.T) {
 			release := make(chan struct{})
 			var wg sync.WaitGroup
-			if tt.crowd {
+			if tt.many {
 				for range manyGoroutines {
 					wg.Go(func() { <-release })
 				}
@@ -237,8 +237,8 @@ func TestRefusalsWithManyGoroutines(t *testing.T) {
 	}
 }
 
-// TestRefusalsBounded: refusals are cut when too many are being written, and those of strangers do
-// not displace others.
+// TestRefusalsBounded: when too many refusals are being written, further ones are broken off.
+// Refusals of strangers do not displace those of users.
 func TestRefusalsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)

@@ -25,8 +25,8 @@ func jsonLog() (*zap.Logger, *bytes.Buffer) {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(&text), zapcore.DebugLevel)), &text
 }
 
-// TestLogOfStrangers bounds what requests can write into the log, whatever they contain, while time
-// stands still.
+// TestLogOfStrangers bounds what requests can write into the log at one moment, whatever they
+// contain.
 func TestLogOfStrangers(t *testing.T) {
 	huge := strings.Repeat("\x01<é", 10_000) // more than any text is cut at
 	internal := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
@@ -68,7 +68,7 @@ func TestLogOfStrangers(t *testing.T) {
 			for i := range 1000 {
 				token, method, path := tt.target(i)
 				r := anyRequest(token, method, path)
-				r.URL.Path += strings.Repeat("/", 10) // nothing but length
+				r.URL.Path += strings.Repeat("/", 10) // makes only the path longer
 				r.Header["User-Agent"], r.Header["Audit-Id"] = []string{huge}, []string{huge}
 				r.RemoteAddr = huge
 				h.ServeHTTP(&sink{header: http.Header{}}, r)
@@ -116,7 +116,7 @@ func TestLimitLog(t *testing.T) {
 		log.Warn("request", zap.Int("status", 500))
 		got := lines.TakeAll()
 		if len(got) != 2 || got[0].ContextMap()["suppressed"] != int64(100-linesPerPause) || got[1].ContextMap()["suppressed"] != nil {
-			t.Errorf("afterwards: got %v, want two lines, the first of which tells of %d", got, 100-linesPerPause)
+			t.Errorf("afterwards: got %v, want two lines, the first of which counts %d", got, 100-linesPerPause)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func TestCausesApart(t *testing.T) {
 		}
 		log.Error("panic")
 		if got := lines.FilterLevelExact(zapcore.DebugLevel).Len(); got != (logCauses+1)*linesPerPause {
-			t.Errorf("got %d lines, want those of one more cause than can be known apart", got)
+			t.Errorf("got %d lines, want one for each cause that has a counter, and one more", got)
 		}
 		if lines.FilterMessage("panic").Len() != 1 {
 			t.Error("an error is hidden by what was logged for debugging")

@@ -13,8 +13,8 @@ var _ = addExits([]exit{
 	{step: "long", name: "no seat", config: noSeat(Lasting), token: "alice-token", request: exitWatch, code: 429},
 })
 
-// TestLong: a request becomes long-running only when it is authorized. Until then it ends like
-// others and takes no seat of long-running ones.
+// TestLong: a request becomes long-running only when it is authorized. Until then it has a deadline
+// and takes no seat of long-running requests.
 func TestLong(t *testing.T) {
 	for _, target := range []string{
 		"/api/v1/pods?watch=1", "/api/v1/watch/pods", "/api/v1/namespaces/n/pods/p/exec", "/api/v1/namespaces/n/pods/p/log",
@@ -34,7 +34,7 @@ func TestLong(t *testing.T) {
 			}
 			c.Authenticator = authenticate(func(r *http.Request) (*request.User, error) {
 				check("authentication", r.Context(), false)
-				r.Context().Done() // whoever waits for it sees the deadline
+				r.Context().Done() // starts the timer of the deadline
 				return &request.User{Name: "bob"}, nil
 			})
 			c.Authorizer = authz.Func(func(ctx context.Context, _ *request.Attributes) (request.Decision, string, error) {

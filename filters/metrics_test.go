@@ -53,7 +53,7 @@ func TestMetricsForget(t *testing.T) {
 	}
 	for _, f := range families {
 		if strings.Contains(f.String(), "deployments") {
-			t.Errorf("%s still tells the resource apart", f.GetName())
+			t.Errorf("%s still has a series for the resource", f.GetName())
 		}
 	}
 	exists = true
@@ -81,7 +81,7 @@ func TestMetrics(t *testing.T) {
 		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
 		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
 		{status(404), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments/d", nil},
-		{status(200), "admin-token", "GET", "/apis/apps/v1/deployments?dryRun=All", nil}, // what reads changes nothing anyway
+		{status(200), "admin-token", "GET", "/apis/apps/v1/deployments?dryRun=All", nil}, // dryRun says nothing about a read
 		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments", nil},
 		{status(200), "admin-token", "GET", "/apis/apps/v1/namespaces/n/deployments?watch=1", nil},
 		{status(201), "admin-token", "POST", "/apis/apps/v1/namespaces/n/deployments?dryRun=All", nil},
@@ -91,7 +91,7 @@ func TestMetrics(t *testing.T) {
 		{status(200), "admin-token", "GET", "/api/v1/namespaces/n/pods/p/exec", nil},
 		{status(200), "admin-token", "BREW", "/api/v1/namespaces/n/pods/p", nil},
 		{func(http.ResponseWriter, *http.Request) { panic("oh") }, "admin-token", "GET", "/healthz", nil},
-		{status(299), "admin-token", "HEAD", "/version", nil}, // a code without a meaning
+		{status(299), "admin-token", "HEAD", "/version", nil}, // a code that HTTP does not define
 		{status(400), "admin-token", "GET", "/apis/made.up/v3/things", nil},
 	} {
 		serve(c, tt.h, tt.token, tt.method, tt.target, tt.headers...)
@@ -228,8 +228,8 @@ func TestRegistryTwice(t *testing.T) {
 	register(reg, prometheus.NewCounterVec(opts, []string{"code"}))
 }
 
-// TestMetricsOfStrangers bounds the number of series, whatever requests contain: forbidden ones,
-// preflights, those that find nothing, and those with invented names.
+// TestMetricsOfStrangers bounds the number of series for forbidden requests, for preflights, for
+// requests that find nothing, and for requests with invented names.
 func TestMetricsOfStrangers(t *testing.T) {
 	c, reg := metricsConfig(t)
 	c.Metrics.Exists = func(gvr meta.GroupVersionResource, subresource string) bool {
@@ -327,11 +327,11 @@ func TestSeriesConcurrent(t *testing.T) {
 	}
 }
 
-// TestImpersonationMetrics counts impersonations and the questions to the authorizer for them.
+// TestImpersonationMetrics counts impersonations and the authorizations for them.
 func TestImpersonationMetrics(t *testing.T) {
 	c, reg := metricsConfig(t)
 	ok := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) }
-	serve(c, ok, "admin-token", "GET", "/api/v1/pods", "Impersonate-User", "jane") // for that purpose, of those that the admin may
+	serve(c, ok, "admin-token", "GET", "/api/v1/pods", "Impersonate-User", "jane") // in user-info, the mode that is tried first
 	serve(c, ok, "alice-token", "GET", "/api/v1/pods", "Impersonate-User", "jane")
 	serve(c, ok, "alice-token", "GET", "/api/v1/pods")
 	families, err := reg.Gather()

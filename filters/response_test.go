@@ -301,7 +301,7 @@ func TestRecover(t *testing.T) {
 	}
 	for _, line := range logs.All() {
 		if s := fmt.Sprint(line.ContextMap()); strings.Contains(s, "alice-token") || strings.Contains(s, "secret") {
-			t.Errorf("log line tells a secret: %s", s)
+			t.Errorf("the log line contains a secret: %s", s)
 		}
 	}
 	c = testConfig(t)

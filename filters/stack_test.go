@@ -8,10 +8,10 @@ import (
 	"unsafe"
 )
 
-// here is where on its stack the caller is.
+// stackAddress returns an address on the caller's stack.
 //
 //go:noinline
-func here() uintptr {
+func stackAddress() uintptr {
 	var x byte
 	return uintptr(unsafe.Pointer(&x))
 }
@@ -20,14 +20,14 @@ func here() uintptr {
 func TestChainStack(t *testing.T) {
 	const bound = 2900 // the race detector makes frames larger
 	var inside uintptr
-	h := Chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { inside = here() }), benchConfig(t).Steps()...)
+	h := Chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { inside = stackAddress() }), benchConfig(t).Steps()...)
 	for _, query := range []string{"", "watch=1"} {
 		var taken uintptr
 		for range 2 { // the first may move the stack
 			r := get()
 			r.Header["Authorization"] = credentials
 			r.URL.Path, r.URL.RawQuery = "/api/v1/configmaps", query
-			outside := here()
+			outside := stackAddress()
 			h.ServeHTTP(&sink{header: http.Header{}}, r)
 			taken = outside - inside
 		}
@@ -47,12 +47,12 @@ func TestStackOfWrites(t *testing.T) {
 	runtime.GC()
 	moved := false
 	h := Chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		before := here()
-		burrow[[used]byte]()
-		moved = here() != before
+		before := stackAddress()
+		useStack[[used]byte]()
+		moved = stackAddress() != before
 	}), benchConfig(t).Steps()...)
 	done := make(chan bool)
-	go func() { // as net/http does for each
+	go func() { // as net/http does for each request
 		defer close(done)
 		r := get()
 		r.Header["Authorization"] = credentials
@@ -65,10 +65,10 @@ func TestStackOfWrites(t *testing.T) {
 	}
 }
 
-// burrow takes as much stack as a T.
+// useStack takes as much stack as a T.
 //
 //go:noinline
-func burrow[T any]() {
+func useStack[T any]() {
 	var room T
 	keep(unsafe.Pointer(&room))
 }

@@ -14,14 +14,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestTerminations counts requests that were answered instead of served, by component.
+// TestTerminations counts the requests that a filter or the aggregator answered instead of a
+// handler.
 func TestTerminations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, reg := testConfig(t), prometheus.NewRegistry()
 		c.Gate = NewInFlight(Limits{Reads: 1}, nil)
 		c.Authorizer, c.RequestTimeout = authz.AlwaysAllow(), time.Minute
 		c.Metrics = NewMetrics(reg)
-		serve(c, ok, "alice-token", "GET", "/api/v1/pods") // there are pods
+		serve(c, ok, "alice-token", "GET", "/api/v1/pods") // after this success pods are counted by name
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			serve(c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "alice-token", "GET", "/api/v1/pods")

@@ -11,7 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// TestTrace checks the span of each authenticated request, its name, and whose trace it is part of.
+// TestTrace checks the span of each authenticated request: its name, and the trace that it belongs
+// to.
 func TestTrace(t *testing.T) {
 	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	for _, tt := range []struct {

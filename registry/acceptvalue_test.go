@@ -12,12 +12,14 @@ import (
 
 const handmadeKey = "/registry/test.example.com/widgets/ns/a"
 
-// handmade is a widget as somebody writes it by hand.
+// handmade returns the value of a widget with these metadata, as a person writes it by hand:
+// without what the server adds.
 func handmade(metadata string) []byte {
 	return []byte(`{"apiVersion":"test.example.com/v1","kind":"Widget","metadata":{"name":"a"` + metadata + `},"spec":{"color":"red"}}`)
 }
 
-// TestHandmade: a value that somebody puts into the store gets what only the server can give it.
+// TestHandmade: a value that is written straight to the store gets the UID and the creation time
+// that only the server gives.
 func TestHandmade(t *testing.T) {
 	k := newKit(t, options{})
 	born := registry.Identity{UID: "born", Created: &meta.Time{Time: now}}
@@ -49,7 +51,7 @@ func TestHandmade(t *testing.T) {
 		})
 	}
 	if value, added, err := k.AcceptValue(handmadeKey, complete, nil, born); err != nil || string(value) != string(complete) || added != (registry.Identity{}) {
-		t.Errorf("a complete one: got %s, %v, %v, want it as it was", value, added, err)
+		t.Errorf("a complete value: got %s, %v, %v, want it unchanged", value, added, err)
 	}
 	if value, _, err := k.AcceptValue(handmadeKey, handmade(``), nil, registry.Identity{}); err != nil || k.parse(value).UID == "" {
 		t.Errorf("without a birth: got %s, %v, want a uid", value, err)
@@ -80,8 +82,9 @@ func TestHandmadeRefused(t *testing.T) {
 	}
 }
 
-// TestHandmadeOverIncomplete puts a value in the place of one that was stored before the resource
-// was there to complete it: what that lacks of an identity comes from what is born.
+// TestHandmadeOverIncomplete replaces a value that was stored before the resource could complete
+// it. The new value keeps the UID and the creation time of the old one; what the old one lacks
+// comes from the given identity.
 func TestHandmadeOverIncomplete(t *testing.T) {
 	k := newKit(t, options{})
 	since := meta.NewTime(now)

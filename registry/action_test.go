@@ -19,8 +19,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// poke is what a client sends to do something to a widget, in the hub of its kind, and also what it
-// is answered.
+// poke is the hub of the kind that clients send to the subresource poke of a widget. The answer has
+// the same kind.
 type poke struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -54,7 +54,7 @@ func addPokes(s *scheme.Scheme) {
 	})
 }
 
-// sent is a create of an object, in v1 of the resource.
+// sent returns the create of an object through v1 of the resource.
 func (k *kit) sent(namespace, name string, obj meta.Typed) *request.Write {
 	return &request.Write{
 		Namespace: namespace, Name: name, Version: "v1", User: k.info.User, Options: &meta.CreateOptions{FieldManager: "m"},
@@ -69,7 +69,8 @@ func oldPokeOf(strength int64) *oldPoke {
 	return p
 }
 
-// TestActionOfAnObject does something to a widget that takes a kind of its own.
+// TestActionOfAnObject sends pokes to a widget: an action on an existing object, with a kind of its
+// own.
 func TestActionOfAnObject(t *testing.T) {
 	var asked []registry.Action
 	sub := registry.SubresourceOf[*widget]{Name: "poke", Kind: pokeV1beta1,
@@ -121,7 +122,7 @@ func TestActionOfAnObject(t *testing.T) {
 		t.Errorf("repeated owners: got %v, warnings %q, want one", err, k.info.Warnings)
 	}
 	asked = asked[:1]
-	for _, version := range []string{"v1", "v1beta1"} { // of the widgets
+	for _, version := range []string{"v1", "v1beta1"} { // of the widgets: the version of a poke does not depend on it
 		if _, form := enc.Stored(); form != actor.FormOf(version, codec.Media{}) {
 			t.Errorf("asked for in %s of the widgets, the answer has another form", version)
 		}
@@ -135,7 +136,7 @@ func TestActionOfAnObject(t *testing.T) {
 		t.Errorf("attributes: %+v", a)
 	}
 
-	// What else can come of it.
+	// Dry runs, Status objects and errors of the action.
 	dry := k.sent("ns", "a", oldPokeOf(2))
 	dry.DryRun = true
 	if _, err := actor.Create(k.ctx, dry); err != nil || !asked[len(asked)-1].DryRun || !p.seen[len(p.seen)-1].DryRun {
@@ -150,7 +151,7 @@ func TestActionOfAnObject(t *testing.T) {
 	_, err = actor.Create(k.ctx, k.sent("ns", "a", oldPokeOf(8)))
 	wantReason(t, "an action that fails with a plain error", err, meta.StatusReasonInternalError)
 
-	// What does not reach the action.
+	// Requests that are refused before the action runs.
 	n := len(asked)
 	_, err = actor.Create(k.ctx, k.sent("ns", "a", oldPokeOf(-1)))
 	wantReason(t, "what the declaration forbids", err, meta.StatusReasonInvalid)
@@ -175,7 +176,7 @@ func TestActionOfAnObject(t *testing.T) {
 	}
 }
 
-// TestAdmissionOfAction: what plugins make of the object is what the action gets.
+// TestAdmissionOfAction: the action gets the object as the plugins have changed it.
 func TestAdmissionOfAction(t *testing.T) {
 	p := &plugin{}
 	k := newKit(t, options{types: addPokes, chain: admission.Chain{p}})
@@ -220,8 +221,9 @@ func TestAdmissionOfAction(t *testing.T) {
 	wantReason(t, "what the resource forbids", err, meta.StatusReasonInvalid)
 }
 
-// TestActionReturned: what a resource without a store is sent is no object that there is; and if it
-// is the answer, that says who owns the fields that were sent, in the version in which they were.
+// TestActionReturned sends an object to a resource without a store. The object loses the metadata
+// that only stored objects have. If it is itself the answer, its managedFields name the fields that
+// were sent, in the version in which they were sent.
 func TestActionReturned(t *testing.T) {
 	k := newKit(t, options{types: addPokes})
 	for _, returned := range []bool{false, true} {
@@ -278,7 +280,8 @@ func TestActionReturned(t *testing.T) {
 	}
 }
 
-// TestActionWithoutStore asks a resource that stores nothing, in either of its versions.
+// TestActionWithoutStore creates objects of a resource that stores nothing, in both of its
+// versions.
 func TestActionWithoutStore(t *testing.T) {
 	k := newKit(t, options{types: addPokes})
 	for _, namespaced := range []bool{false, true} {
@@ -395,7 +398,7 @@ func TestConnect(t *testing.T) {
 			}})
 	}})
 	if k.Subresource("log") != nil {
-		t.Error("what is connected to is no door")
+		t.Error("a connecter has a door")
 	}
 	connecter := k.Connecter(&k.Resource().Subresources[1])
 	h, err := connecter.Connect(k.ctx, k.sent("ns", "a", nil), "tail/5")

@@ -11,8 +11,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestAdmissionReplaces: what a plugin puts in the place of the object is prepared, validated and
-// stored, whatever version it is of, and what a door may not set is taken back from it as well.
+// TestAdmissionReplaces: if a plugin replaces the object, the new object is prepared, validated and
+// stored, in whatever version the plugin gives it. Fields that the door may not set are reset in
+// it, too.
 func TestAdmissionReplaces(t *testing.T) {
 	p := &plugin{}
 	k := newKit(t, options{chain: admission.Chain{p}, resource: owned})
@@ -64,8 +65,8 @@ func forced(req *request.Write) *request.Write {
 	return req
 }
 
-// TestAdmissionCannotMove: whatever plugins make of an object, it stays in the place that was
-// authorized.
+// TestAdmissionCannotMove: plugins cannot change the name or namespace of an object, because these
+// were authorized.
 func TestAdmissionCannotMove(t *testing.T) {
 	for name, tt := range map[string]struct {
 		move func(w *widget)
@@ -113,7 +114,7 @@ func TestAdmissionCannotMove(t *testing.T) {
 	wantReason(t, "update", err, meta.StatusReasonBadRequest)
 }
 
-// TestAnnotations: what plugins have to say reaches the request, of every verb.
+// TestAnnotations: warnings and audit annotations of plugins reach the request, for each verb.
 func TestAnnotations(t *testing.T) {
 	p := &plugin{mutate: func(a *admission.Attributes) error {
 		a.Annotate("p/"+strings.ToLower(string(a.Operation)), a.Name)
@@ -136,7 +137,7 @@ func TestAnnotations(t *testing.T) {
 	if got := strings.Join(k.info.Warnings, "; "); got != "careful: CREATE; careful: UPDATE; careful: DELETE" {
 		t.Errorf("warnings: got %q", got)
 	}
-	// Nobody listens to the server's own writes.
+	// The server's own writes have nobody to warn.
 	req := k.creation(named("b", colored("beige")), &meta.CreateOptions{})
 	req.Warn, req.Annotate, req.User, req.Version = nil, nil, nil, ""
 	if _, err := k.Create(k.ctx, req); err != nil {
@@ -147,8 +148,8 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// TestRepeatedOwners: what admission or a patch makes of owner references is stored without those
-// that repeat.
+// TestRepeatedOwners: if admission or a patch repeats an owner reference, the object is stored
+// without the repetition.
 func TestRepeatedOwners(t *testing.T) {
 	twice := func(m *meta.ObjectMeta) {
 		owner := meta.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "p", UID: "u"}

@@ -48,7 +48,7 @@ func TestLabels(t *testing.T) {
 	}{
 		{nil, "<none>"},
 		{map[string]string{"b": "1", "a": ""}, "a=,b=1"},
-		{map[string]string{"a": "b", "a.a": "c"}, "a.a=c,a=b"}, // by the whole text
+		{map[string]string{"a": "b", "a.a": "c"}, "a.a=c,a=b"}, // sorted by the text of the whole pair
 	} {
 		if got := Labels(tt.labels); got != tt.want {
 			t.Errorf("Labels(%v): got %q, want %q", tt.labels, got, tt.want)

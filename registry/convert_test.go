@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// unwilling is a kind of gizmos whose converter fails for those called bad.
-func unwilling(t *testing.T) kind.Kind {
+// failingConverter returns a kind of gizmos whose converter fails for objects with the name bad.
+func failingConverter(t *testing.T) kind.Kind {
 	return gizmoKind(t, func(d *kind.Dynamic) {
 		d.Convert = kind.Each(func(ctx context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
 			if strings.HasPrefix(u.Name, "bad") {
@@ -27,10 +27,10 @@ func unwilling(t *testing.T) kind.Kind {
 	})
 }
 
-// TestObjectThatCannotBeConverted fails for those who want it converted, names it, and stands in
-// nobody else's way.
+// TestObjectThatCannotBeConverted: if an object cannot be converted, requests for it in the other
+// version fail and name it. No other request fails.
 func TestObjectThatCannotBeConverted(t *testing.T) {
-	k := newKit(t, options{instead: gizmos(unwilling(t))})
+	k := newKit(t, options{instead: gizmos(failingConverter(t))})
 	watching := func(version, fields string) request.EventCursor {
 		t.Helper()
 		req := selectors(t, "ns", "", fields)
@@ -94,8 +94,7 @@ func TestObjectThatCannotBeConverted(t *testing.T) {
 		named(what, err)
 	}
 
-	// It can be changed and deleted in its own version, and changes of it that arrive in the other
-	// are refused.
+	// It can be changed and deleted in its own version. A change in the other version is refused.
 	if _, err := k.replace(k.Store, `{"apiVersion":"run.example.com/v1beta1","metadata":{"name":"bad"},"colour":"blue"}`); !meta.IsInternalError(err) {
 		t.Errorf("update in the other version: got %v, want an internal error", err)
 	}
@@ -107,10 +106,11 @@ func TestObjectThatCannotBeConverted(t *testing.T) {
 	}
 }
 
-// TestStoredObjectThatCannotBeConverted: an entry of a version that does not convert to the hub can
-// still be listed and shown as it was written; what needs the hub fails and names it.
+// TestStoredObjectThatCannotBeConverted: if the stored version of an object does not convert to the
+// hub, the object can still be listed and shown in that version. A request that needs the hub fails
+// and names the object.
 func TestStoredObjectThatCannotBeConverted(t *testing.T) {
-	k := newKit(t, options{instead: gizmos(unwilling(t)), entries: []storage.Entry{{
+	k := newKit(t, options{instead: gizmos(failingConverter(t)), entries: []storage.Entry{{
 		Key: "/registry/run.example.com/gizmos/ns/bad", Rev: 5,
 		Value: []byte(`{"apiVersion":"run.example.com/v1beta1","kind":"Gizmo","metadata":{"name":"bad","namespace":"ns"},"colour":"red"}`),
 	}}})
@@ -135,8 +135,8 @@ func TestStoredObjectThatCannotBeConverted(t *testing.T) {
 	}
 }
 
-// TestHangingConverter: a converter that does not answer holds up those who want its objects
-// converted, and nobody else.
+// TestHangingConverter: a converter that does not answer delays only the requests that need one of
+// its objects in another version.
 func TestHangingConverter(t *testing.T) {
 	asked, release := make(chan string, 10), make(chan struct{})
 	k := newKit(t, options{instead: gizmos(gizmoKind(t, func(d *kind.Dynamic) {
@@ -169,11 +169,11 @@ func TestHangingConverter(t *testing.T) {
 		names, err := k.selected("list", &req)
 		done <- fmt.Sprint("list ", len(names) > 0, err)
 	}()
-	if version := <-asked; version != "v1beta1" { // once, by whichever comes first
+	if version := <-asked; version != "v1beta1" { // the first of the two requests asks, for both
 		t.Errorf("the converter was asked for %s", version)
 	}
 
-	// All of this waits for nothing.
+	// None of these requests waits for the converter.
 	fast := k.post(`{"metadata":{"name":"fast"},"spec":{"color":"blue"}}`)
 	if _, err := k.Encode(k.ctx, fast, "v1beta1", codec.Media{}); err != nil {
 		t.Error(err)
@@ -200,7 +200,7 @@ func TestHangingConverter(t *testing.T) {
 		n += len(events)
 	}
 
-	// A request that ends says so, and does not blame the object.
+	// If the request ends, the error says so and does not blame the object.
 	ctx, cancel := context.WithCancel(k.ctx)
 	gone := make(chan error)
 	go func() {
@@ -219,7 +219,8 @@ func TestHangingConverter(t *testing.T) {
 	}
 }
 
-// TestDryRunsAreConvertedAlone: what two dry runs would store at one key is not the same.
+// TestDryRunsAreConvertedAlone: two dry runs may have different objects for one key, so that they
+// do not share a conversion.
 func TestDryRunsAreConvertedAlone(t *testing.T) {
 	asked, release := make(chan bool, 2), make(chan struct{})
 	k := newKit(t, options{instead: gizmos(gizmoKind(t, func(d *kind.Dynamic) {

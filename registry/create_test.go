@@ -109,8 +109,8 @@ func TestGenerateName(t *testing.T) {
 	}
 }
 
-// refusing lets a number of creates fail as if the name were taken.
-type refusing struct {
+// failingCreates is a store that lets a number of creates fail as if the key existed.
+type failingCreates struct {
 	storage.Store
 	mu   sync.Mutex
 	left int
@@ -118,7 +118,7 @@ type refusing struct {
 	puts int
 }
 
-func (r *refusing) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (r *failingCreates) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	r.mu.Lock()
 	r.puts++
 	refuse := r.left > 0
@@ -133,7 +133,7 @@ func (r *refusing) Put(ctx context.Context, key string, value []byte, pre storag
 }
 
 func TestGenerateNameTriesAgain(t *testing.T) {
-	store := &refusing{kind: storage.Exists}
+	store := &failingCreates{kind: storage.Exists}
 	k := newKit(t, options{
 		wrap: func(s storage.Store) storage.Store { store.Store = s; return store },
 		resource: func(r *registry.ResourceOf[*widget]) {
@@ -176,7 +176,7 @@ func TestTimeToLive(t *testing.T) {
 }
 
 func TestLostLease(t *testing.T) {
-	store := &refusing{kind: storage.NoLease}
+	store := &failingCreates{kind: storage.NoLease}
 	k := newKit(t, options{wrap: func(s storage.Store) storage.Store { store.Store = s; return store }})
 	store.left = 1
 	k.create(named("a", func(w *widget) { w.Spec.Seconds = 60 }))
@@ -192,9 +192,9 @@ func TestLostLease(t *testing.T) {
 	wantReason(t, "Create without any lease to be had", err, meta.StatusReasonServerTimeout)
 }
 
-// plugin records what it is asked, and may reject.
+// plugin is a plugin of two functions. It records the attributes that it sees.
 type plugin struct {
-	mu       sync.Mutex // guards seen, where writes run beside each other
+	mu       sync.Mutex // guards seen against parallel writes
 	name     string
 	seen     []admission.Attributes
 	mutate   func(a *admission.Attributes) error
@@ -258,8 +258,8 @@ func TestAdmissionOfCreate(t *testing.T) {
 	}
 }
 
-// TestMetadataChecks: of some kinds, finalizers are qualified names; a client is told as often as
-// it is checked.
+// TestMetadataChecks: some kinds require that finalizers are qualified names. The same error comes
+// once for each time that a kind checks its metadata.
 func TestMetadataChecks(t *testing.T) {
 	for _, tt := range []struct {
 		metadata       registry.MetaChecks

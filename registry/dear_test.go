@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter/metertest"
 )
 
-// A list by many fields is worked on as long as the request lasts.
+// TestListEnds: a list by many fields stops soon after its request has ended.
 func TestListEnds(t *testing.T) {
 	k := newKit(t, options{})
 	k.fill(30, "ns", "other")
@@ -30,8 +30,8 @@ func TestListEnds(t *testing.T) {
 	}
 }
 
-// Requirements that are not about the labels of an object, or are there a thousand times, are not
-// held against it one by one.
+// TestListByManyLabels: requirements that no label of an object can fail, or that repeat each
+// other, are not evaluated for each object.
 func TestListByManyLabels(t *testing.T) {
 	k := newKit(t, options{})
 	k.fill(30, "ns", "other")
@@ -53,8 +53,8 @@ func TestListByManyLabels(t *testing.T) {
 	}
 }
 
-// What is wrong with an object may be only part of that once its request has ended: the answer is
-// then that the request has ended.
+// TestWriteEnds: if a request ends during validation, the list of errors may be incomplete. The
+// answer then says that the request has ended.
 func TestWriteEnds(t *testing.T) {
 	k := newKit(t, options{})
 	k.create(named("old", colored("fixed")))

@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestDeclaredNames: what follows from the kind need not be said, and the status is a subresource
-// like others.
+// TestDeclaredNames: a declaration may leave out names that follow from the kind. The status is
+// listed as a subresource.
 func TestDeclaredNames(t *testing.T) {
 	for singular, want := range map[string]string{"": "widget", "gear": "gear"} {
 		k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
@@ -40,7 +40,7 @@ func TestDeclaredNames(t *testing.T) {
 	}
 }
 
-// TestStatusOnCreate: a client brings the status of a new object only where that is declared.
+// TestStatusOnCreate: a client sets the status of a new object only if the declaration allows that.
 func TestStatusOnCreate(t *testing.T) {
 	for _, brought := range []bool{false, true} {
 		want := map[bool]string{true: "Mine"}[brought]
@@ -68,8 +68,8 @@ func TestStatusOnCreate(t *testing.T) {
 	}
 }
 
-// TestStatusRules: the functions of a status are those of its door alone, and see what the door
-// lets through.
+// TestStatusRules: the functions of StatusOf run only for writes through the door status. They see
+// the object after the fields that the door may not set have been reset.
 func TestStatusRules(t *testing.T) {
 	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
 		r.Status = &registry.StatusOf[*widget]{
@@ -132,7 +132,8 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
-// TestGenerationOfWhatIsPrepared: what a strategy takes back has not changed.
+// TestGenerationOfWhatIsPrepared: a change that the strategy's Prepare undoes does not raise the
+// generation.
 func TestGenerationOfWhatIsPrepared(t *testing.T) {
 	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
 		r.Strategy.Prepare = func(_ *registry.Request, w, old *widget) {
@@ -148,8 +149,8 @@ func TestGenerationOfWhatIsPrepared(t *testing.T) {
 	}
 }
 
-// TestDoorsCompareMetadata: kube-apiserver compares the metadata that comes through most doors
-// twice, and says so twice.
+// TestDoorsCompareMetadata: like kube-apiserver, most doors compare the metadata with the old ones
+// twice, so that errors come twice.
 func TestDoorsCompareMetadata(t *testing.T) {
 	five := int64(5)
 	for what, tt := range map[string]struct {
@@ -187,8 +188,8 @@ func TestDoorsCompareMetadata(t *testing.T) {
 	}
 }
 
-// TestMetaRepeat: some kinds say of metadata what all say, and once more on an update, but not at
-// their doors.
+// TestMetaRepeat: MetaRepeat checks metadata one more time when the object is updated, but not at
+// its doors.
 func TestMetaRepeat(t *testing.T) {
 	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) { r.Strategy.Metadata = registry.MetaRepeat }})
 	w := k.create(named("a"))
@@ -213,8 +214,8 @@ func TestMetaRepeat(t *testing.T) {
 	}
 }
 
-// TestKeepMeta: a door to status alone lets nobody label, annotate or hold an object, or say that
-// it is going.
+// TestKeepMeta: a client that writes through a door to the status cannot change labels,
+// annotations, owner references, finalizers or the deletion timestamp.
 func TestKeepMeta(t *testing.T) {
 	old := &widget{}
 	old.Labels, old.Finalizers = map[string]string{"a": "b"}, []string{hold}
@@ -226,6 +227,6 @@ func TestKeepMeta(t *testing.T) {
 	want := old.ObjectMeta
 	want.Name, want.ResourceVersion = "a", "7"
 	if got := sent.ObjectMeta; !scheme.Equal(&got, &want) {
-		t.Errorf("got %+v, want the name, the version and else what was there: %+v", got, want)
+		t.Errorf("got %+v, want the new name and version, and the old rest: %+v", got, want)
 	}
 }

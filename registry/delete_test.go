@@ -16,8 +16,8 @@ import (
 
 const hold = "test.example.com/hold"
 
-// TestDelete walks through what finalizers, grace periods and propagation policies do to an object
-// together.
+// TestDelete deletes objects with each combination of finalizers, grace periods and propagation
+// policies.
 func TestDelete(t *testing.T) {
 	seconds := func(n int64) *int64 { return &n }
 	yes, no := true, false
@@ -27,7 +27,7 @@ func TestDelete(t *testing.T) {
 		w          *widget
 		opts       meta.DeleteOptions
 		gone       bool
-		grace      int64 // shown; -1 for none
+		grace      int64 // the grace period that the object shows; -1 for none
 		after      time.Duration
 		finalizers string
 		generation int64
@@ -111,23 +111,23 @@ func TestDeleteShortensGrace(t *testing.T) {
 	}
 }
 
-// failing lets deletions fail.
-type failing struct {
+// failingDeletes is a store whose deletions fail while fail is set.
+type failingDeletes struct {
 	storage.Store
 	fail bool
 }
 
-func (f *failing) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+func (f *failingDeletes) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
 	if f.fail {
 		return 0, &storage.Error{Op: "delete", Key: key, Kind: storage.Unavailable}
 	}
 	return f.Store.Delete(ctx, key, pre)
 }
 
-// TestInterruptedDeletion lets a deletion without time break off between the mark and the removal:
-// the next one finishes it.
+// TestInterruptedDeletion: a deletion with a grace period of zero breaks off after it has marked
+// the object and before it removes it. The next deletion removes the object.
 func TestInterruptedDeletion(t *testing.T) {
-	store := &failing{fail: true}
+	store := &failingDeletes{fail: true}
 	k := newKit(t, options{wrap: func(s storage.Store) storage.Store { store.Store = s; return store }})
 	k.create(named("a", graceful(30)))
 	zero := int64(0)
@@ -143,8 +143,8 @@ func TestInterruptedDeletion(t *testing.T) {
 	}
 }
 
-// TestDeleteDecidesOnFreshState lets the object change between the first decision and the write.
-// What the strategy made of the options for the old state must not count for the new one.
+// TestDeleteDecidesOnFreshState changes the object between the first decision and the write. The
+// grace period that the strategy chose for the old state must not apply to the new state.
 func TestDeleteDecidesOnFreshState(t *testing.T) {
 	p := &plugin{}
 	k := newKit(t, options{chain: admission.Chain{p}})
@@ -195,8 +195,8 @@ func TestDeletePreconditions(t *testing.T) {
 	wantReason(t, "Delete of what is gone", err, meta.StatusReasonNotFound)
 }
 
-// TestDeletePreconditionsFirst wants admission asked only about a deletion whose preconditions
-// hold: a conflict comes before a refusal.
+// TestDeletePreconditionsFirst: admission is asked only if the preconditions of the deletion hold.
+// A conflict comes before a refusal.
 func TestDeletePreconditionsFirst(t *testing.T) {
 	asked := 0
 	refuse := &plugin{validate: func(a *admission.Attributes) error {
@@ -283,7 +283,8 @@ func TestHeldBySpec(t *testing.T) {
 	}
 }
 
-// TestEmptiedFirst: what is emptied before it goes only begins to go, even if nothing holds it.
+// TestEmptiedFirst: if a kind has contents that must be deleted first, the first deletion only
+// marks the object as terminating, even if it has no finalizers.
 func TestEmptiedFirst(t *testing.T) {
 	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
 		r.Strategy.Terminate = func(w *widget) { w.Status.Phase = "Terminating" }
@@ -324,8 +325,8 @@ func TestOrphanByDefault(t *testing.T) {
 	}
 }
 
-// TestOrphanWarning: only a client that says nothing about dependents is told what becomes of them,
-// once.
+// TestOrphanWarning: a warning tells what happens to the dependents, once, and only if the client
+// does not choose a propagation policy.
 func TestOrphanWarning(t *testing.T) {
 	yes, background := true, meta.DeletePropagationBackground
 	for _, tt := range []struct {
@@ -348,8 +349,8 @@ func TestOrphanWarning(t *testing.T) {
 	}
 }
 
-// TestPermanent: what cannot be deleted is refused, whether it exists or not, but goes with a
-// collection.
+// TestPermanent: the deletion of a permanent object is refused, whether the object exists or not.
+// The deletion of a collection deletes it.
 func TestPermanent(t *testing.T) {
 	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
 		r.Strategy.Permanent = func(name string) string {
@@ -371,8 +372,9 @@ func TestPermanent(t *testing.T) {
 	}
 }
 
-// TestDeletionTimeStays has a deletion overtaken by another one. It is written last and began
-// first, and maybe by a clock that is behind: the time that clients have seen stays.
+// TestDeletionTimeStays: while one deletion runs, a second one overtakes it. The first one is
+// written last, with an earlier time, perhaps of a clock that is behind. The deletion time that
+// clients have seen stays.
 func TestDeletionTimeStays(t *testing.T) {
 	const later = 5 * time.Second
 	for name, behind := range map[string]time.Duration{"one clock": 0, "clocks apart": time.Minute} {
@@ -402,8 +404,8 @@ func TestDeletionTimeStays(t *testing.T) {
 	}
 }
 
-// TestTimesOfTheTry has writes overtaken: the times that they set are those of the try that is
-// written.
+// TestTimesOfTheTry: another write overtakes a write. The overtaken write sets the times of the try
+// that is stored.
 func TestTimesOfTheTry(t *testing.T) {
 	p, clock := &plugin{}, now
 	k := newKit(t, options{chain: admission.Chain{p}, resource: func(r *registry.ResourceOf[*widget]) {
@@ -442,6 +444,6 @@ func TestTimesOfTheTry(t *testing.T) {
 	})
 	w, created, err := k.put(k.Store, named("a", colored("red")))
 	if err != nil || !created || !w.CreationTimestamp.Time.Equal(later) {
-		t.Errorf("PUT of what was deleted meanwhile: %s, created %v, %v, want it created at %v", text(w), created, err, later)
+		t.Errorf("PUT of a deleted object: %s, created %v, %v, want it created at %v", text(w), created, err, later)
 	}
 }

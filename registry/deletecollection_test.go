@@ -41,8 +41,8 @@ func TestDeleteCollection(t *testing.T) {
 	}
 }
 
-// TestDeleteWorkers has as many objects of a collection deleted at a time as is configured:
-// admission holds them all until there are that many, and has things to say about each.
+// TestDeleteWorkers: a collection is deleted by as many workers as are configured. Admission blocks
+// until all workers wait there, and gives a warning for each object.
 func TestDeleteWorkers(t *testing.T) {
 	const workers = 4
 	p := &plugin{}
@@ -97,21 +97,21 @@ func TestDeleteWorkers(t *testing.T) {
 	}
 }
 
-// patient is a plugin that sees the end of a request.
-type patient struct {
+// waitingPlugin is a plugin whose validation waits for the end of the request.
+type waitingPlugin struct {
 	*plugin
 	validate func(ctx context.Context, a *admission.Attributes) error
 }
 
-func (p *patient) Validate(ctx context.Context, a *admission.Attributes) error {
+func (p *waitingPlugin) Validate(ctx context.Context, a *admission.Attributes) error {
 	return p.validate(ctx, a)
 }
 
-// TestDeleteWorkersEnd refuses one deletion of a collection while another runs, which is seen
-// through.
+// TestDeleteWorkersEnd: admission refuses one deletion of a collection while another one runs. The
+// running deletion is completed.
 func TestDeleteWorkersEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &patient{plugin: &plugin{}, validate: func(context.Context, *admission.Attributes) error { return nil }}
+		p := &waitingPlugin{plugin: &plugin{}, validate: func(context.Context, *admission.Attributes) error { return nil }}
 		k := newKit(t, options{chain: admission.Chain{p}})
 		k.cfg.DeleteWorkers = 2
 		k.create(named("a"))
@@ -123,7 +123,7 @@ func TestDeleteWorkersEnd(t *testing.T) {
 				return refused
 			}
 			close(begun)
-			time.Sleep(time.Second) // until nothing else goes on
+			time.Sleep(time.Second) // until all other goroutines are blocked
 			return ctx.Err()
 		}
 		if _, err := k.deleteCollection(k.ctx, &request.ListRequest{Namespace: "ns"}, &meta.DeleteOptions{}); err == nil || errors.Is(err, context.Canceled) {

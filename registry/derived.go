@@ -11,10 +11,10 @@ import (
 )
 
 // Derived keeps a value of type V that is made from all objects of a cluster-scoped resource, such
-// as the index of webhook configurations, for callers that need it at every write. The value is as
-// new as the last write that this server has answered, and as what it has seen of other servers'
-// writes. As long as nothing changes, a look at it costs a few atomic loads. All methods may be
-// called at once.
+// as the index of webhook configurations, for callers that need it at every write. The value covers
+// each write that this server has answered, and the writes of other servers that this server has
+// seen. As long as nothing changes, Now costs a few atomic loads. All methods may be called at
+// once.
 type Derived[T meta.Object, V any] struct {
 	stores   Stores
 	resource meta.GroupResource
@@ -26,15 +26,15 @@ type Derived[T meta.Object, V any] struct {
 // derivation is a value with the objects that it was built from. It is immutable.
 type derivation[T meta.Object, V any] struct {
 	at      Position
-	objects map[string]T // by name
-	hidden  map[string]error
+	objects map[string]T     // by name
+	hidden  map[string]error // by name: why the object cannot be read
 	value   V
 }
 
 // NewDerived returns a Derived of a resource, whose hub type is T. build makes the value of the
 // objects, which are sorted by name, are shared, and must not be changed. An object that has not
-// changed since the last call is at the same address, so that build can keep what it made of it.
-// One goroutine at a time calls build, and all callers of Now wait for it.
+// changed since the last call is at the same address, so that build can keep what it made of the
+// object. One goroutine at a time calls build, and all callers of Now wait for it.
 func NewDerived[T meta.Object, V any](
 	stores Stores, resource meta.GroupResource, build func(objects []T) V,
 ) *Derived[T, V] {
@@ -42,7 +42,7 @@ func NewDerived[T meta.Object, V any](
 }
 
 // Now returns the value. A server without the resource has no objects of it. Now fails if one of
-// the objects cannot be read, because the value would say less than what is in force. The error is
+// the objects cannot be read, because the value would lack something that is in force. The error is
 // a *meta.StatusError.
 func (d *Derived[T, V]) Now(ctx context.Context) (V, error) {
 	store := d.stores.Store(d.resource)
@@ -59,8 +59,8 @@ func (d *Derived[T, V]) Now(ctx context.Context) (V, error) {
 	return now.value, nil
 }
 
-// update builds the value again. While the cache loads the objects again, because the watch of the
-// store was lost, the last value stays in force.
+// update builds the value again if an object has changed. While the cache loads the objects again,
+// because the watch of the store was lost, the last value stays in force.
 func (d *Derived[T, V]) update(ctx context.Context, store *Store) (*derivation[T, V], error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

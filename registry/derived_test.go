@@ -32,8 +32,8 @@ func newJoined(s registry.Stores) *joined {
 	return j
 }
 
-// TestDerived sees each write of this server as soon as it is answered, and builds the value only
-// when something has changed.
+// TestDerived: Now includes each write of this server as soon as the write has been answered, and
+// builds the value only if something has changed.
 func TestDerived(t *testing.T) {
 	k := newKit(t, options{})
 	k.fill(2, "ns")
@@ -75,7 +75,8 @@ func TestDerived(t *testing.T) {
 	}
 }
 
-// TestDerivedBetweenWriters looks after each of many writes, while others look and write as well.
+// TestDerivedBetweenWriters calls Now after each of many writes, in parallel with other readers and
+// writers.
 func TestDerivedBetweenWriters(t *testing.T) {
 	k := newKit(t, options{})
 	k.fill(4, "ns")
@@ -97,7 +98,8 @@ func TestDerivedBetweenWriters(t *testing.T) {
 	wg.Wait()
 }
 
-// TestDerivedUnread fails while an object cannot be read, and returns the value once it is gone.
+// TestDerivedUnread: Now fails while an object cannot be read, and returns the value when that
+// object is gone.
 func TestDerivedUnread(t *testing.T) {
 	for name, tt := range unread {
 		t.Run(name, func(t *testing.T) {

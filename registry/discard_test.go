@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// unread are values that nobody can read: for what they look like to the cache, only for those who
-// decode them, or at all.
+// unread has values that cannot be read. The cache cannot read some of them. It can read others,
+// which fail when they are decoded.
 var unread = map[string]struct{ value, cause string }{
 	"garbage":     {"}{", "object not decodable revision=5: "},
 	"no object":   {`"text"`, "object not decodable revision=5: "},
@@ -27,7 +27,7 @@ var unread = map[string]struct{ value, cause string }{
 	"sealed": {"k8s:enc:aesgcm:v1:lost:xxxx", "data from the storage is not transformable revision=5: no provider has the key"},
 }
 
-// withUnread makes a kit with an unread value called x beside a good one.
+// withUnread makes a kit with an object x, whose value cannot be read, beside a good one.
 func withUnread(t *testing.T, value string, config func(*registry.Config), wrap func(storage.Store) storage.Store) *kit {
 	t.Helper()
 	k := newKit(t, options{config: config, entries: []storage.Entry{
@@ -45,8 +45,8 @@ func (k *kit) master() {
 	k.info.User = &request.User{Name: "root", Groups: []string{request.GroupMasters}}
 }
 
-// TestUnread: whoever needs an object that cannot be read is told which it is, in the words of
-// kube-apiserver.
+// TestUnread: every request that needs an unreadable object fails, with kube-apiserver's message,
+// which names the object.
 func TestUnread(t *testing.T) {
 	for name, tt := range unread {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestUnread(t *testing.T) {
 			} {
 				err := try()
 				fault := "corrupt object, Code: 7"
-				if name == "other group" { // its bytes are sound
+				if name == "other group" { // the cache can read its bytes
 					fault = "object of an unknown version"
 				}
 				if !meta.IsInternalError(err) || !strings.Contains(err.Error(), "StorageError: "+fault+", Key: /registry/test.example.com/widgets/ns/x, ") ||
@@ -100,7 +100,8 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestListOfUnread: a list names those that the cache cannot read, all of them up to a bound.
+// TestListOfUnread: the error of a list names the objects that the cache cannot read, up to a
+// bound.
 func TestListOfUnread(t *testing.T) {
 	entries := []storage.Entry{entry("a", "}{"), entry("b", "k8s:enc:aesgcm:v1:lost:xxxx")}
 	k := newKit(t, options{entries: entries, wrap: func(s storage.Store) storage.Store {
@@ -130,8 +131,8 @@ func TestListOfUnread(t *testing.T) {
 	}
 }
 
-// TestDiscard deletes what cannot be read, past its finalizers. Only the masters may, and only what
-// is so.
+// TestDiscard deletes unreadable objects in spite of their finalizers. Only members of
+// system:masters may do that, and only if an object cannot be read.
 func TestDiscard(t *testing.T) {
 	yes := true
 	unsafe := meta.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: &yes}
@@ -141,7 +142,7 @@ func TestDiscard(t *testing.T) {
 			_, err := k.delete("x", unsafe)
 			want := `widgets.test.example.com "x" is forbidden: not permitted to do "unsafe-delete-ignore-read-errors", reason: `
 			if !meta.IsForbidden(err) || !strings.HasPrefix(err.Error(), want) {
-				t.Errorf("by somebody: got %v, want %q", err, want)
+				t.Errorf("by an ordinary user: got %v, want %q", err, want)
 			}
 			k.master()
 			cursor, err := k.Watch(k.ctx, &request.ListRequest{Namespace: "ns", ResourceVersion: "5"})
@@ -163,9 +164,10 @@ func TestDiscard(t *testing.T) {
 			if _, err := k.Get(k.ctx, "ns", "x", ""); !meta.IsNotFound(err) {
 				t.Errorf("Get: got %v, want that it is gone", err)
 			}
-			// Whoever could read it once has to know.
+			// A watcher that may have seen the object while it was readable must learn that it is
+			// gone.
 			events, err := cursor.Next(k.ctx)
-			if name == "wrong type" { // the cache can show it as it was
+			if name == "wrong type" { // the cache can still show the object
 				if err != nil || len(events) != 1 || events[0].Type != request.Deleted {
 					t.Errorf("the watch: got %v, %v, want a deletion", events, err)
 				}
@@ -185,11 +187,11 @@ func TestDiscard(t *testing.T) {
 		}
 	}
 	if k.get("good") == nil {
-		t.Error("what can be read was deleted")
+		t.Error("a readable object was deleted")
 	}
 }
 
-// overtaking puts another value in the place of a key before it is deleted for the first time.
+// overtaking is a store that replaces the value of a key just before the first deletion.
 type overtaking struct {
 	storage.Store
 	once  sync.Once
@@ -204,8 +206,8 @@ func (s *overtaking) Delete(ctx context.Context, key string, pre storage.Pre) (r
 	return s.Store.Delete(ctx, key, pre)
 }
 
-// TestDiscardOvertaken: an object that is mended while it is being deleted unread stays; one that
-// is broken anew goes.
+// TestDiscardOvertaken: another write replaces an unreadable object while it is deleted. If the new
+// value is readable, the object stays; if not, the object is deleted.
 func TestDiscardOvertaken(t *testing.T) {
 	yes := true
 	unsafe := meta.DeleteOptions{IgnoreStoreReadErrorWithClusterBreakingPotential: &yes}
@@ -220,7 +222,8 @@ func TestDiscardOvertaken(t *testing.T) {
 	}
 }
 
-// TestUnreadableIsTold: the server hears of objects that only those find broken who decode them.
+// TestUnreadableIsTold: the server is told of objects that the cache can read but that cannot be
+// decoded.
 func TestUnreadableIsTold(t *testing.T) {
 	var told []string
 	k := withUnread(t, unread["wrong type"].value, func(c *registry.Config) {
@@ -235,7 +238,7 @@ func TestUnreadableIsTold(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(k.ctx)
 	cancel()
-	if _, err := k.Decode(ctx, enc); err != context.Canceled || len(told) != 1 { // that the client has gone is no fault of the object
+	if _, err := k.Decode(ctx, enc); err != context.Canceled || len(told) != 1 { // a client that has gone is no fault of the object
 		t.Errorf("without a client: got %v, told %q", err, told)
 	}
 }

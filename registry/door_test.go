@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// owned declares doors by what they own, beside status: grace, which is a part of spec, and free,
-// which owns nothing.
+// owned declares two doors beside status by the fields that they own: grace owns a part of spec,
+// free owns nothing.
 func owned(r *registry.ResourceOf[*widget]) {
 	r.Subresources = []registry.SubresourceOf[*widget]{
 		{Name: "grace", Owns: []string{"spec.grace"}},
@@ -24,7 +24,7 @@ func owned(r *registry.ResourceOf[*widget]) {
 	}
 }
 
-// TestOwnedFields puts the same change of everything through each door.
+// TestOwnedFields writes the same change of all fields through each door.
 func TestOwnedFields(t *testing.T) {
 	for _, tt := range []struct {
 		door       string
@@ -107,7 +107,8 @@ func TestOwnsWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestDoorsDoNotCreate: what may be set at the creation is the resource's own to say.
+// TestDoorsDoNotCreate: a write through a door never creates an object, because only the resource's
+// own strategy says what a new object may have.
 func TestDoorsDoNotCreate(t *testing.T) {
 	p := &plugin{}
 	k := newKit(t, options{types: addMeters, chain: admission.Chain{p}, resource: func(r *registry.ResourceOf[*widget]) {
@@ -127,7 +128,7 @@ func TestDoorsDoNotCreate(t *testing.T) {
 	}
 }
 
-// meter is what the door of that name shows of a widget, in the hub of its kind.
+// meter is the hub of the kind that the door meter shows of a widget.
 type meter struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -139,7 +140,7 @@ type meterSpec struct {
 	Unit string `json:"unit,omitempty" pb:"2" default:"m"`
 }
 
-// oldMeter is meter in the version that the door shows.
+// oldMeter is a meter in the version that the door shows.
 type oldMeter struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -165,7 +166,7 @@ func addMeters(s *scheme.Scheme) {
 	})
 }
 
-// metered gives widgets the doors meter and status.
+// metered declares the doors meter and status of widgets.
 func metered(r *registry.ResourceOf[*widget]) {
 	owned(r)
 	r.Subresources = append(r.Subresources, registry.SubresourceOf[*widget]{
@@ -176,7 +177,7 @@ func metered(r *registry.ResourceOf[*widget]) {
 			},
 			Apply: func(w *widget, shown meta.Object) error {
 				w.Spec.Size = shown.(*meter).Spec.Size
-				w.Status.Phase = "Applied" // which the status door owns
+				w.Status.Phase = "Applied" // only the door status may set it
 				return nil
 			},
 			Validate: func(shown meta.Object) field.ErrorList {
@@ -199,7 +200,7 @@ func metered(r *registry.ResourceOf[*widget]) {
 	}
 }
 
-// meter is a write through the meter's door, of what is shown there with a change.
+// meter returns a write through the door meter, which changes the meter that is shown.
 func (k *kit) meter(name string, change func(*meter)) *request.Write {
 	return k.write(name, func(_ context.Context, cur request.Current) (meta.Typed, error) {
 		obj, err := cur.Object()
@@ -234,7 +235,7 @@ func TestProjectionIsShown(t *testing.T) {
 	if formatted(enc) != w.ResourceVersion {
 		t.Errorf("revision: got %d, want %s", enc.Revision(), w.ResourceVersion)
 	}
-	// Whatever version of the widget is asked for, the meter is of the one that is declared.
+	// The version of the widget in the request does not change the version of the meter.
 	for _, version := range []string{"v1", "v1beta1"} {
 		if _, form := enc.Stored(); form != door.FormOf(version, codec.Media{}) {
 			t.Errorf("in %s of the widgets the meter has another form", version)
@@ -280,7 +281,8 @@ func TestProjectionIsApplied(t *testing.T) {
 		t.Errorf("the answer: got %s, want the meter as it is now", got)
 	}
 
-	// A PUT in the version shown; its defaults and its resourceVersion count.
+	// A PUT in the version that the door shows: its defaults apply, and its resourceVersion is a
+	// precondition.
 	sent := &oldMeter{ObjectMeta: meta.ObjectMeta{Name: "a", Namespace: "ns", ResourceVersion: w.ResourceVersion, UID: w.UID}, Length: 5}
 	sent.SetGroupVersionKind(meterV1beta1)
 	put := k.write("a", func(context.Context, request.Current) (meta.Typed, error) { return scheme.DeepCopy(sent), nil })
@@ -288,7 +290,7 @@ func TestProjectionIsApplied(t *testing.T) {
 	if _, _, err := door.Update(k.ctx, put); err != nil || k.get("a").Spec.Size != 5 {
 		t.Errorf("PUT: got %s, %v", text(k.get("a")), err)
 	}
-	sent.ResourceVersion, sent.Length = "", 6 // it need not say what it has seen
+	sent.ResourceVersion, sent.Length = "", 6 // a PUT may come without a resourceVersion
 	if _, _, err := door.Update(k.ctx, put); err != nil || k.get("a").Spec.Size != 6 {
 		t.Errorf("PUT without a version: got %s, %v", text(k.get("a")), err)
 	}
@@ -328,7 +330,8 @@ func TestProjectionIsApplied(t *testing.T) {
 	}
 }
 
-// TestProjectionOfAnotherObject: a patch says only in its result which object it is about.
+// TestProjectionOfAnotherObject: only the result of a patch says which UID it is for, and a wrong
+// one is a conflict.
 func TestProjectionOfAnotherObject(t *testing.T) {
 	k := newKit(t, options{types: addMeters, resource: metered})
 	k.create(named("a"))
@@ -339,8 +342,8 @@ func TestProjectionOfAnotherObject(t *testing.T) {
 	}
 }
 
-// TestProjectionIsRetried lets a write come between: the change is made again on what is shown
-// then.
+// TestProjectionIsRetried: if another write comes between, the change is made again on the new
+// state.
 func TestProjectionIsRetried(t *testing.T) {
 	k := newKit(t, options{types: addMeters, resource: metered})
 	k.create(named("a"))
@@ -358,8 +361,8 @@ func TestProjectionIsRetried(t *testing.T) {
 	}
 }
 
-// TestAdmissionSeesProjection: plugins are asked about what the client sees, under the names of the
-// resource.
+// TestAdmissionSeesProjection: plugins see the projection, as the client does, under the names of
+// the resource.
 func TestAdmissionSeesProjection(t *testing.T) {
 	p := &plugin{}
 	k := newKit(t, options{types: addMeters, resource: metered, chain: admission.Chain{p}})

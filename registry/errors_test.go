@@ -38,7 +38,7 @@ func TestEveryKindHasAStatus(t *testing.T) {
 	}
 	last := storage.Fenced
 	if _, more := nameOf(last + 1); more {
-		t.Errorf("there is a kind behind %v: what is its status?", last)
+		t.Errorf("the kind after %v needs a line in this test", last)
 	}
 	for _, err := range []error{context.Canceled, context.DeadlineExceeded, meta.NewBadRequest("x")} {
 		if got := s.apiError(err, "n"); got != err {

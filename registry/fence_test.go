@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// fenceKey is the key of the fence in tests, beside the objects.
+// fenceKey is the key of the fence in these tests. No object has this key.
 const fenceKey = "/registry/fence"
 
 // fence returns the revision of the fence, 0 if there is none yet.
@@ -34,7 +34,7 @@ func (k *kit) moveFence() uint64 {
 	return uint64(e.Rev)
 }
 
-// fencing is a plugin that notes when it is called, and a reserver that asks for the fence.
+// fencing is a plugin that notes its calls. As a reserver it asks for the fence.
 type fencing struct {
 	k     *kit
 	notes []string
@@ -72,7 +72,7 @@ func (f *fencing) Reserve(_ context.Context, a *admission.Attributes) (admission
 	return func(_ context.Context, fate admission.Fate) { f.note("%d %s", try, fate) }, nil
 }
 
-// want compares what was noted since the last time, and forgets it.
+// want compares the notes since its last call.
 func (f *fencing) want(what, want string) {
 	f.k.tb.Helper()
 	if got := strings.Join(f.notes, "; "); got != want {
@@ -81,7 +81,7 @@ func (f *fencing) want(what, want string) {
 	f.notes, f.tries, f.after = nil, 0, nil
 }
 
-// newFencing returns a kit whose writes are fenced, and whose kind reserves as well.
+// newFencing returns a kit whose writes carry a fence. Its kind reserves, too.
 func newFencing(t *testing.T) (*kit, *fencing) {
 	t.Helper()
 	f := &fencing{}
@@ -94,8 +94,8 @@ func newFencing(t *testing.T) (*kit, *fencing) {
 	return f.k, f
 }
 
-// TestFencedCreate: if the fence of a create has moved, only the reservers run again, and the
-// object is stored once, as it was.
+// TestFencedCreate: if the fence of a create has moved, only the reservers run again. The object is
+// stored once, unchanged.
 func TestFencedCreate(t *testing.T) {
 	k, f := newFencing(t)
 	f.after = func(try int) {
@@ -106,7 +106,7 @@ func TestFencedCreate(t *testing.T) {
 	before := k.engine.Current()
 	w := k.create(named("", func(w *widget) { w.GenerateName = "g-" }))
 	f.want("create", "mutate; kind; validate; 1; 1 not stored; 2; 2 not stored; 3; 3 stored; kind stored")
-	// Two moves of the fence, and the object.
+	// Two writes of the fence and one of the object.
 	if now := k.engine.Current(); now != before+3 || w.ResourceVersion != fmt.Sprint(uint64(now)) {
 		t.Errorf("the store went from revision %d to %d, and the object is at %s", before, now, w.ResourceVersion)
 	}
@@ -118,8 +118,8 @@ func TestFencedCreate(t *testing.T) {
 	f.want("create again", "mutate; kind; validate; 1; 1 not stored; kind not stored")
 }
 
-// TestFencedUpdate: if the fence of an update has moved, the update begins again, as if another
-// writer had been faster.
+// TestFencedUpdate: if the fence of an update has moved, the update begins again, as after a write
+// conflict.
 func TestFencedUpdate(t *testing.T) {
 	k, f := newFencing(t)
 	k.create(named("a"))
@@ -186,8 +186,8 @@ func TestFencedForEver(t *testing.T) {
 	}
 }
 
-// counting is a reserver that counts objects: charged is what writes were charged, and the fence
-// cuts off those that were charged before a recount.
+// counting is a reserver that counts objects. charged is the number of objects that writes have
+// charged. The fence cuts off writes that were charged before a recount.
 type counting struct {
 	k       *kit
 	mu      sync.Mutex
@@ -208,7 +208,7 @@ func (c *counting) Reserve(_ context.Context, a *admission.Attributes) (admissio
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.k.fence() == fence { // else a recount has taken the charge away
+		if c.k.fence() == fence { // a recount has not replaced the count since
 			c.charged--
 		}
 	}, a.Fence(fenceKey, fence)
@@ -228,8 +228,8 @@ func (c *counting) recount() {
 	c.charged = int(res.Count)
 }
 
-// TestFencesKeepCounts is what fences are for: creates are charged before they are stored, recounts
-// come in between, and in the end as many are charged as are stored.
+// TestFencesKeepCounts shows the purpose of fences: creates are charged before they are stored, and
+// recounts come in between. In the end as many objects are charged as are stored.
 func TestFencesKeepCounts(t *testing.T) {
 	c := &counting{}
 	c.k = newKit(t, options{chain: admission.Chain{c}})

@@ -17,7 +17,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// written is a red widget as servers have written it: in both versions, as JSON and as protobuf.
+// written returns a red widget in each form in which servers have stored it, by name: in both
+// versions, as JSON and as protobuf.
 func written(t *testing.T) map[string]string {
 	t.Helper()
 	m := meta.ObjectMeta{Namespace: "ns", UID: "u", Labels: map[string]string{"a": "1"}}
@@ -41,8 +42,8 @@ func written(t *testing.T) map[string]string {
 	return out
 }
 
-// TestEntriesAsWritten reads objects in each form in which they can be stored, in each form in
-// which they can be asked for: by name, in lists and in watches.
+// TestEntriesAsWritten reads objects that are stored in each form, and asks for each form: by name,
+// in lists and in watches.
 func TestEntriesAsWritten(t *testing.T) {
 	all := written(t)
 	var entries []storage.Entry
@@ -118,7 +119,7 @@ func TestEntriesAsWritten(t *testing.T) {
 	}
 }
 
-// TestFormOfList: a list knows whether there is one form in which all its objects are stored.
+// TestFormOfList: a list knows its form if all its objects are stored in the same one.
 func TestFormOfList(t *testing.T) {
 	var entries []storage.Entry
 	for name, value := range written(t) {
@@ -141,8 +142,8 @@ func TestFormOfList(t *testing.T) {
 	}
 }
 
-// TestStaleEntriesAreRewritten: an update brings an entry into the form that is configured, even if
-// it changes nothing, and one that is in it already stays.
+// TestStaleEntriesAreRewritten: an update without a change still writes an entry that is not in the
+// configured form. It writes nothing if the entry is in that form.
 func TestStaleEntriesAreRewritten(t *testing.T) {
 	for name, value := range written(t) {
 		for _, protobuf := range []bool{false, true} {
@@ -163,8 +164,8 @@ func TestStaleEntriesAreRewritten(t *testing.T) {
 	}
 }
 
-// TestSelectorsOfVersions selects by fields that versions have at different places, and by one that
-// all have at the same, from objects that are stored in either version.
+// TestSelectorsOfVersions selects objects that are stored in either version: by fields that stand
+// at different places in the versions, and by one that stands at the same place.
 func TestSelectorsOfVersions(t *testing.T) {
 	gizmo := func(version, name, rest string) storage.Entry {
 		return storage.Entry{Key: "/registry/run.example.com/gizmos/ns/" + name, Rev: 5, Value: []byte(
@@ -189,16 +190,16 @@ func TestSelectorsOfVersions(t *testing.T) {
 	for _, tt := range []struct {
 		version, fields string
 		want            string // "" for an error
-		converts        int64  // at most so many
+		converts        int64  // the largest number of conversions
 	}{
-		{"v1", "spec.size=1", "new-red old-red", 1}, // the field is everywhere the same: what is shown is converted
+		{"v1", "spec.size=1", "new-red old-red", 1}, // the selector needs no conversion; the result does
 		{"v1beta1", "spec.size=1", "new-red old-red", 1},
 		{"v1", "spec.color=red", "new-red old-red", 2},
 		{"v1beta1", "colour=blue", "new-blue old-blue", 2},
-		{"v1", "spec.color!=red,spec.size=2", "new-blue old-blue", 0}, // what is made stays
+		{"v1", "spec.color!=red,spec.size=2", "new-blue old-blue", 0}, // all conversions are cached
 		{"v1", "metadata.name=old-red", "old-red", 0},
 		{"v1", "metadata.name=old-red,spec.color=red", "old-red", 0},
-		{"", "spec.color=red", "new-red old-red", 0}, // the version stored
+		{"", "spec.color=red", "new-red old-red", 0}, // in the version in which it is stored
 		{"v1", "colour=red", "", 0},
 		{"v1beta1", "spec.color=red", "", 0},
 		{"v9", "spec.size=1", "", 0},
@@ -223,7 +224,7 @@ func TestSelectorsOfVersions(t *testing.T) {
 	}
 }
 
-// selected are the names of what a list, or the beginning of a watch, selects.
+// selected returns the names of the objects that a list or the beginning of a watch selects.
 func (k *kit) selected(how string, req *request.ListRequest) (names []string, err error) {
 	k.tb.Helper()
 	name := func(enc request.Encoded) {
@@ -267,8 +268,8 @@ func (k *kit) selected(how string, req *request.ListRequest) (names []string, er
 	}
 }
 
-// TestSettledOnce: whether an object that was stored has to be completed is found out once, whoever
-// reads it then.
+// TestSettledOnce: whether a stored object must be completed is determined once, however often the
+// object is read.
 func TestSettledOnce(t *testing.T) {
 	gk := gizmoKind(t, func(d *kind.Dynamic) {
 		for i := range d.Versions {
@@ -301,9 +302,8 @@ func TestSettledOnce(t *testing.T) {
 	}
 }
 
-// TestEmptiedStatusHasDefaults: the status of a new object is taken out before the object is
-// stored, and its default is shown from the answer of the create on, to whoever reads or selects.
-// The store has the object without it.
+// TestEmptiedStatusHasDefaults: the status of a new object is removed before the object is stored.
+// The default of the status is not stored, but answers and selectors have it from the create on.
 func TestEmptiedStatusHasDefaults(t *testing.T) {
 	text := strings.Replace(gizmoV1, `"status":{`, `"status":{"default":{"phase":"Pending"},`, 1)
 	res := gizmos(gizmoKind(t, func(d *kind.Dynamic) {

@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// FuzzContinue goes on with any token, in a namespace beside others: the answer is an error of the
-// client's or a page of that namespace.
+// FuzzContinue continues a list with any token. The result is an error of the client or a page of
+// the same namespace, never objects of the namespaces beside it.
 func FuzzContinue(f *testing.F) {
 	k := newKit(f, options{cache: cache.Config{MaxWait: time.Millisecond}})
 	k.fill(5, "a", "ns", "z")
@@ -42,8 +42,8 @@ func FuzzContinue(f *testing.F) {
 	})
 }
 
-// FuzzStored reads anything that may be stored: it is an object or an error, and what is an object
-// can be written again.
+// FuzzStored reads any value. The value is an error or an object, and the object has the
+// resourceVersion at which it is read.
 func FuzzStored(f *testing.F) {
 	k := newKit(f, options{})
 	f.Add(`{"kind":"Widget","apiVersion":"test.example.com/v1",` + meta1 + `,"spec":{"color":"red"}}`)
@@ -58,7 +58,7 @@ func FuzzStored(f *testing.F) {
 		shown := obj.At(7)
 		again, err := k.Decode(t.Context(), shown)
 		if err != nil {
-			return // of another kind, or with fields of other types: reading it fails, and says so
+			return // a value of another kind or with fields of wrong types
 		}
 		if rv := again.GetObjectMeta().ResourceVersion; rv != "7" {
 			data, _ := shown.Stored()

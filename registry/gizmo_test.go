@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// Gizmos are a kind without a Go type, in version v1, which is the hub, and v1beta1, which calls
-// spec.color colour.
+// Gizmos are a kind without a Go type. The hub is v1; v1beta1 has the field colour in place of
+// spec.color.
 
 var gizmoResource = meta.GroupResource{Group: "run.example.com", Resource: "gizmos"}
 
@@ -38,7 +38,7 @@ func parseSchema(tb testing.TB, text string) *schema.Schema {
 	return s
 }
 
-// gizmoKind makes the kind, as change wants it.
+// gizmoKind returns the kind of gizmos, after changes to its declaration.
 func gizmoKind(tb testing.TB, change ...func(*kind.Dynamic)) kind.Kind {
 	tb.Helper()
 	d := kind.Dynamic{
@@ -59,7 +59,7 @@ func gizmoKind(tb testing.TB, change ...func(*kind.Dynamic)) kind.Kind {
 	return k
 }
 
-// convertGizmo moves the color to where a version has it.
+// convertGizmo moves the color to its place in a version.
 func convertGizmo(_ context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
 	from, to := []string{"spec", "color"}, []string{"colour"}
 	if version == "v1" {
@@ -75,7 +75,7 @@ func convertGizmo(_ context.Context, u *scheme.Unstructured, version string) (*s
 	return u, nil
 }
 
-// gizmos declares the resource of a kind.
+// gizmos returns the resource of a kind of gizmos.
 func gizmos(k kind.Kind) *registry.Resource {
 	return &registry.Resource{
 		GroupResource: gizmoResource, Kind: "Gizmo", Namespaced: true, Type: k, Custom: true,
@@ -90,7 +90,7 @@ func gizmos(k kind.Kind) *registry.Resource {
 	}
 }
 
-// gizmo is an object of the kind, as its JSON says, in v1 if it does not say.
+// gizmo decodes a gizmo. A text without an apiVersion is of v1.
 func (k *kit) gizmo(text string) *scheme.Unstructured {
 	k.tb.Helper()
 	out, err := k.Kind().Decode(codec.DecodeRequest{Data: []byte(text), Default: meta.GroupVersionKind{Group: gizmoResource.Group, Version: "v1", Kind: "Gizmo"}})
@@ -119,8 +119,7 @@ func (k *kit) replace(door *registry.Store, text string) (request.Encoded, error
 	return enc, err
 }
 
-// shows is an object as a store shows it in a version: in JSON, without what differs from test to
-// test.
+// shows returns an object in a version as JSON, without the metadata that differ between runs.
 func (k *kit) shows(s *registry.Store, enc request.Encoded, version string) string {
 	k.tb.Helper()
 	data, err := s.Encode(k.ctx, enc, version, codec.Media{})
@@ -189,5 +188,5 @@ func TestGizmos(t *testing.T) {
 	wantReason(t, "the deleted object", err, meta.StatusReasonNotFound)
 }
 
-// formatted is an object's resourceVersion.
+// formatted returns the resourceVersion of an object.
 func formatted(enc request.Encoded) string { return text(enc.Revision()) }

@@ -7,9 +7,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// storedResources are all that a cluster of Kubernetes 1.36 stores, a few that older and newer ones
-// do, and some of others, each with its place. What a cluster has stored cannot be moved: a line
-// may be added, none changed.
+// storedResources has the prefix of the keys of each resource that a cluster of Kubernetes 1.36
+// stores, of some from older and newer releases, and of some other resources. A cluster cannot move
+// its stored objects: lines may be added here, but none may change.
 var storedResources = []struct{ group, resource, prefix string }{
 	{"", "configmaps", "configmaps"},
 	{"", "endpoints", "services/endpoints"},
@@ -89,7 +89,8 @@ var storedResources = []struct{ group, resource, prefix string }{
 	{"stable.example.com", "services", "stable.example.com/services"},
 }
 
-// sameThing are the resources that are the same objects in two groups, and so the same keys.
+// sameThing has the prefixes that two groups share, because both groups serve the same stored
+// objects.
 var sameThing = map[string]bool{"events": true, "deployments": true, "ingress": true, "podsecuritypolicy": true}
 
 func TestKeyPrefix(t *testing.T) {

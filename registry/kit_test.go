@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// widget is the kind of these tests, in version v1, which is the hub. It has a grace period, a
-// status, and a time to live if it asks for one.
+// widget is the kind of these tests. The hub is v1. A widget has a grace period, a status and, if
+// it asks for one, a time to live.
 type widget struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -46,7 +46,7 @@ type widgetStatus struct {
 	Phase string `json:"phase,omitempty" pb:"1"`
 }
 
-// oldWidget is widget as version v1beta1 shows it: flat.
+// oldWidget is a widget in version v1beta1, which is flat.
 type oldWidget struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -61,7 +61,7 @@ var (
 	now     = time.Date(2030, 5, 6, 7, 8, 9, 0, time.UTC)
 )
 
-// newScheme makes a complete scheme of widgets and what more adds.
+// newScheme returns a scheme with widgets and the types that the functions more add.
 func newScheme(tb testing.TB, more ...func(*scheme.Scheme)) *scheme.Scheme {
 	tb.Helper()
 	s := scheme.New()
@@ -91,7 +91,7 @@ func newScheme(tb testing.TB, more ...func(*scheme.Scheme)) *scheme.Scheme {
 	return s
 }
 
-// declaration is what the tests change about the resource.
+// declaration returns the resource widgets, which tests change.
 func declaration() registry.ResourceOf[*widget] {
 	return registry.ResourceOf[*widget]{
 		GroupResource: widgets, Kind: "Widget", Namespaced: true,
@@ -131,14 +131,14 @@ type kit struct {
 	cfg    *registry.Config
 	tb     testing.TB
 	engine *memory.Store
-	store  storage.Store // engine, or what a test has put around it
+	store  storage.Store // engine, or the wrapper that a test puts around it
 	cache  *cache.Cache
 	leases *leases
 	info   *request.Info
 	ctx    context.Context // carries info
 }
 
-// leases counts what it hands on.
+// leases counts the leases that are granted and those that are forgotten.
 type leases struct {
 	*storage.Leases
 	mu        sync.Mutex
@@ -159,10 +159,10 @@ func (l *leases) Forget(id storage.LeaseID) {
 	l.Leases.Forget(id)
 }
 
-// options are what a kit can differ in.
+// options are the parts of a kit that tests replace.
 type options struct {
 	resource func(*registry.ResourceOf[*widget])
-	instead  *registry.Resource // of widgets
+	instead  *registry.Resource // replaces widgets
 	types    func(*scheme.Scheme)
 	config   func(*registry.Config)
 	cache    cache.Config
@@ -285,13 +285,14 @@ func (k *kit) put(door *registry.Store, w *widget, opts ...func(*request.Write))
 	return k.decode(enc), created, nil
 }
 
-// write is a write to a name in the namespace "ns", by a function of the present state.
+// write returns a write to a name in the namespace "ns". change makes the new object from the
+// current one.
 func (k *kit) write(name string, change request.ChangeFunc) *request.Write {
 	return &request.Write{Namespace: "ns", Name: name, Version: "v1", User: k.info.User, Options: &meta.UpdateOptions{},
 		Warn: k.info.Warn, Annotate: k.info.Annotate, Change: change}
 }
 
-// change updates the present widget by a function, as a PATCH does.
+// change updates the current widget by a function, as a PATCH does.
 func (k *kit) change(name string, f func(*widget)) (*widget, error) {
 	k.tb.Helper()
 	enc, _, err := k.Update(k.ctx, k.write(name, func(_ context.Context, cur request.Current) (meta.Typed, error) {
@@ -317,7 +318,7 @@ func (k *kit) delete(name string, opts meta.DeleteOptions) (*request.DeleteResul
 	return k.Delete(k.ctx, k.deletion(name, &opts), &opts)
 }
 
-// deleteCollection deletes what list selects.
+// deleteCollection deletes the objects that list selects.
 func (k *kit) deleteCollection(ctx context.Context, list *request.ListRequest, opts *meta.DeleteOptions) (*request.List, error) {
 	return k.DeleteCollection(ctx, list, k.deletion("", opts), opts)
 }
@@ -327,7 +328,7 @@ func (k *kit) deletion(name string, opts *meta.DeleteOptions) *request.Write {
 	return &request.Write{Namespace: "ns", Name: name, Version: "v1", User: k.info.User, Options: opts, DryRun: len(opts.DryRun) > 0, Warn: k.info.Warn, Annotate: k.info.Annotate}
 }
 
-// revision is the store's.
+// revision returns the revision of the store.
 func (k *kit) revision() storage.Revision {
 	k.tb.Helper()
 	rev, err := k.engine.Revision(k.ctx)
@@ -337,7 +338,7 @@ func (k *kit) revision() storage.Revision {
 	return rev
 }
 
-// names lists what a list request selects.
+// names returns the names of the objects that a list request selects.
 func (k *kit) names(req request.ListRequest) []string {
 	k.tb.Helper()
 	list, err := k.List(k.ctx, &req)
@@ -356,7 +357,7 @@ func (k *kit) namesOf(list *request.List) []string {
 	return names
 }
 
-// stored is what the engine holds of a widget, as text.
+// stored returns the value that the engine has for a widget.
 func (k *kit) stored(name string) string {
 	k.tb.Helper()
 	e, err := k.store.Get(k.ctx, "/registry/test.example.com/widgets/ns/"+name)
@@ -380,7 +381,7 @@ func wantNames(tb testing.TB, what string, got []string, want ...string) {
 	}
 }
 
-// text shows an object in messages.
+// text returns an object as JSON for messages.
 func text(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {

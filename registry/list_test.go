@@ -38,7 +38,7 @@ func (k *kit) fill(n int, namespaces ...string) {
 	}
 }
 
-// selectors make a list request.
+// selectors returns a list request.
 func selectors(tb testing.TB, namespace, labels, fields string) request.ListRequest {
 	tb.Helper()
 	l, err := meta.ParseLabels(labels)
@@ -87,8 +87,8 @@ func TestListSelects(t *testing.T) {
 	wantReason(t, "watching by such a field", err, meta.StatusReasonBadRequest)
 }
 
-// TestPages reads a list page by page while it changes, in all forms of selection: the pages
-// together are the list as it was at the first one.
+// TestPages lists page by page, with each sort of selector, while objects are deleted. All pages
+// together are the list at the revision of the first page.
 func TestPages(t *testing.T) {
 	for _, tt := range []struct{ name, namespace, labels string }{
 		{"all", "", ""}, {"namespace", "ns", ""}, {"labels", "", "even=true"}, {"labels in a namespace", "ns", "even=true"},
@@ -119,7 +119,7 @@ func TestPages(t *testing.T) {
 				if req.Continue = list.Continue; req.Continue == "" {
 					break
 				}
-				for _, ns := range []string{"ns", "other"} { // all that is changed lies behind the page
+				for _, ns := range []string{"ns", "other"} { // delete only objects of later pages
 					gone := &meta.DeleteOptions{}
 					req := k.deletion(fmt.Sprintf("w%02d", 10-page), gone)
 					req.Namespace = ns
@@ -133,7 +133,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestExpiredPages goes on with a list whose revision is gone, by the token in the error.
+// TestExpiredPages continues a list whose revision is compacted, with the token in the error.
 func TestExpiredPages(t *testing.T) {
 	for _, namespace := range []string{"", "ns"} {
 		k := newKit(t, options{cache: cache.Config{Snapshots: 1, SnapshotAge: time.Nanosecond, WindowEvents: 1, WindowAge: time.Nanosecond}})
@@ -144,7 +144,7 @@ func TestExpiredPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantNames(t, "first page", k.namesOf(list), "w00", "w01")
-		for range 400 { // past what the window remembers at least
+		for range 400 { // more changes than the smallest window keeps
 			if _, err := k.change("w05", func(w *widget) { w.Spec.Size++ }); err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestExpiredPages(t *testing.T) {
 		if err := k.engine.Compact(k.ctx, k.revision()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := k.List(k.ctx, &req); err != nil { // another list takes the place of the snapshot
+		if _, err := k.List(k.ctx, &req); err != nil { // a new list replaces the only snapshot
 			t.Fatal(err)
 		}
 		req.Continue = list.Continue
@@ -277,7 +277,8 @@ func TestFutureVersions(t *testing.T) {
 	}
 }
 
-// next returns the next events as "TYPE name" and, of bookmarks, "BOOKMARK" or "END".
+// next returns the next events as "TYPE name". A bookmark is "BOOKMARK", or "END" if it ends the
+// initial events.
 func (k *kit) next(c request.EventCursor) []string {
 	k.tb.Helper()
 	events, err := c.Next(k.ctx)
@@ -302,10 +303,10 @@ func TestWatch(t *testing.T) {
 	yes, no := true, false
 	for _, tt := range []struct {
 		name    string
-		rv      string // "last" for that of the state
+		rv      string // "last" is the revision of the state
 		initial *bool
 		marks   bool
-		want    []string // before the change
+		want    []string // the events before the change
 	}{
 		{"from the start", "", nil, false, []string{"ADDED w00", "ADDED w01"}},
 		{"any", "0", nil, false, []string{"ADDED w00", "ADDED w01"}},
@@ -335,7 +336,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchSelector follows an object into a selector and out of it.
+// TestWatchSelector changes an object so that a selector begins to select it, and so that it ceases
+// to.
 func TestWatchSelector(t *testing.T) {
 	for name, req := range map[string]request.ListRequest{
 		"field": selectors(t, "ns", "", "spec.color=red"), "label": selectors(t, "ns", "color=red", ""),
@@ -366,7 +368,8 @@ func TestWatchSelector(t *testing.T) {
 	}
 }
 
-// TestWatchFromTheFuture: a watch of a state that is not there yet waits for it in vain.
+// TestWatchFromTheFuture: a watch from a revision that the store has not reached waits for it, up
+// to the cache's limit, and fails.
 func TestWatchFromTheFuture(t *testing.T) {
 	yes := true
 	k := newKit(t, options{cache: cache.Config{MaxWait: time.Millisecond}})
@@ -401,19 +404,19 @@ func TestWatchTooOld(t *testing.T) {
 	wantReason(t, "a malformed version", err, meta.StatusReasonBadRequest)
 }
 
-// newKitOver is another server on the same store.
+// newKitOver returns a kit of another server on the same store.
 func newKitOver(tb testing.TB, k *kit) *kit {
 	tb.Helper()
 	return newKit(tb, options{wrap: func(own storage.Store) storage.Store { own.Close(); return shared{k.store} }})
 }
 
-// shared is a store that somebody else closes.
+// shared is a store whose Close does nothing, because another kit owns it.
 type shared struct{ storage.Store }
 
 func (shared) Close() error { return nil }
 
-// TestSlowWatcher lets a watcher fall behind. It ends, without an error that would make its client
-// list anew, and can go on from where it was.
+// TestSlowWatcher: a watcher that falls behind ends without an error, because an error would make
+// its client list again. A new watch can continue from the last revision.
 func TestSlowWatcher(t *testing.T) {
 	k := newKit(t, options{cache: cache.Config{WindowEvents: 1, WindowAge: time.Nanosecond, WindowBytes: 1}})
 	k.fill(1, "ns")
@@ -429,7 +432,7 @@ func TestSlowWatcher(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := k.Get(k.ctx, "ns", "w00", ""); err != nil { // the cache has seen it all
+	if _, err := k.Get(k.ctx, "ns", "w00", ""); err != nil { // wait until the cache has all changes
 		t.Fatal(err)
 	}
 	for {
@@ -453,7 +456,7 @@ func TestSlowWatcher(t *testing.T) {
 	}
 }
 
-// TestBookmarkBeforeTheEnd wants a bookmark shortly before a watch ends.
+// TestBookmarkBeforeTheEnd: a bookmark comes two seconds before a watch ends.
 func TestBookmarkBeforeTheEnd(t *testing.T) { synctest.Test(t, testBookmarkBeforeTheEnd) }
 
 func testBookmarkBeforeTheEnd(t *testing.T) {
@@ -475,8 +478,9 @@ func testBookmarkBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestWatchersAreGrouped: by name, and by a field that the declaration says so of, if that has one
-// value and is the same in all versions that objects are stored in.
+// TestWatchersAreGrouped: watchers are grouped by name, or by a field that is declared with Groups.
+// The selector must require one value of the field, and the field must be the same in all stored
+// versions.
 func TestWatchersAreGrouped(t *testing.T) {
 	for _, tt := range []struct{ version, fields, want string }{
 		{"", "spec.color=red", "spec.color=red"},

@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// stores has one Store, or none.
+// stores finds one Store, or none.
 type stores struct{ store *registry.Store }
 
 func (s stores) Store(meta.GroupResource) *registry.Store { return s.store }
@@ -42,7 +42,7 @@ func TestListMemo(t *testing.T) {
 	}
 }
 
-// TestNamespaceMemo lists the objects of one namespace, and keeps them while nothing changes.
+// TestNamespaceMemo: the list of a namespace is kept until one of its objects changes.
 func TestNamespaceMemo(t *testing.T) {
 	k := newKit(t, options{})
 	k.fill(2, "ns", "other")

@@ -22,10 +22,10 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// manyPods is how many pods BenchmarkLoad loads.
+// manyPods is the number of pods that BenchmarkLoad loads.
 const manyPods = 150_000
 
-// completePod is a pod of 2 KiB that lacks nothing; %06d is its number.
+// completePod is a pod of 2 KiB that has all its defaults; %06d stands for its number.
 const completePod = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-%06d","generateName":"web-5d4f8c7b9d-","namespace":"ns",` +
 	`"uid":"0b8e7c1e-5a0c-4b8e-9b1a-2f2f5d1c7a11","creationTimestamp":"2030-01-01T00:00:00Z","labels":{"app":"web","pod-template-hash":"5d4f8c7b9d"},` +
 	`"annotations":{"checksum/config":"9f86d081884c7d659a2feaa0c55ad015"},"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet",` +
@@ -44,7 +44,7 @@ const completePod = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-%06
 	`"tolerationSeconds":300}],"priority":0,"enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority"},"status":{"phase":"Running",` +
 	`"podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}],"startTime":"2030-01-01T00:00:00Z","qosClass":"Burstable"}}`
 
-// defaulted are defaults in completePod.
+// defaulted has the defaults of completePod that lackingPod removes.
 var defaulted = []string{
 	`,"defaultMode":420`, `"apiVersion":"v1","fieldPath"`, `,"protocol":"TCP"`, `,"scheme":"HTTP"`, `"timeoutSeconds":1,`, `"periodSeconds":10,`,
 	`"terminationMessagePath":"/dev/termination-log",`, `"terminationMessagePolicy":"File",`, `"restartPolicy":"Always",`,
@@ -61,7 +61,7 @@ func lackingPod(r *rand.Rand) string {
 	return strings.Replace(completePod, gone, "", 1)
 }
 
-// podKind is the kind of pods, with its codecs.
+// podKind returns the kind of pods, with its codecs.
 func podKind(tb testing.TB) (*kind.Types, *codec.Factory) {
 	tb.Helper()
 	s := scheme.New()
@@ -73,7 +73,7 @@ func podKind(tb testing.TB) (*kind.Types, *codec.Factory) {
 	return kind.NewTypes(s, codecs), codecs
 }
 
-// podEntries stores n pods, each of which pod makes the text of.
+// podEntries returns n stored pods; pod returns the text of each.
 func podEntries(tb testing.TB, codecs *codec.Factory, n int, protobuf bool, pod func() string) []storage.Entry {
 	tb.Helper()
 	entries := make([]storage.Entry, n)
@@ -93,7 +93,7 @@ func podEntries(tb testing.TB, codecs *codec.Factory, n int, protobuf bool, pod 
 	return entries
 }
 
-// podFields are what selectors may name in pods.
+// podFields are the fields of pods that field selectors may name.
 var podFields = []registry.FieldValue{
 	{Label: "spec.nodeName", Path: "spec.nodeName", Groups: true}, {Label: "spec.restartPolicy", Path: "spec.restartPolicy"},
 	{Label: "spec.schedulerName", Path: "spec.schedulerName"}, {Label: "spec.serviceAccountName", Path: "spec.serviceAccountName"},
@@ -101,7 +101,7 @@ var podFields = []registry.FieldValue{
 	{Label: "status.podIP", Path: "status.podIP"}, {Label: "status.nominatedNodeName", Path: "status.nominatedNodeName"},
 }
 
-// loadPods makes a Store over an engine and returns it when all pods are in its cache.
+// loadPods makes a Store over an engine, and returns when all pods are in its cache.
 func loadPods(tb testing.TB, kinds *kind.Types, codecs *codec.Factory, engine *memory.Store, protobuf bool) (*registry.Store, func()) {
 	c := cache.New(engine, cache.Config{})
 	store, err := registry.New(&registry.Config{
@@ -126,8 +126,8 @@ func loadPods(tb testing.TB, kinds *kind.Types, codecs *codec.Factory, engine *m
 	return store, c.Close
 }
 
-// BenchmarkLoad loads pods that lack nothing, and pods that each lack one default. ns/op is
-// wall-clock time, cpu-ms/op what it takes of all processors.
+// BenchmarkLoad loads pods that have all their defaults, and pods that each lack one. ns/op is
+// wall-clock time, cpu-ms/op is the time on all processors.
 func BenchmarkLoad(b *testing.B) {
 	kinds, codecs := podKind(b)
 	for _, protobuf := range []bool{false, true} {
@@ -154,7 +154,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// cpuTime is what the process has used of all processors.
+// cpuTime returns the time that this process has used on all processors.
 func cpuTime(tb testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

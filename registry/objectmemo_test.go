@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestObjectMemo reads objects by name, and decodes each again only when it has changed.
+// TestObjectMemo reads objects by name. An object is decoded again only after it has changed.
 func TestObjectMemo(t *testing.T) {
 	k := newKit(t, options{})
 	k.fill(2, "ns", "other")
@@ -26,7 +26,7 @@ func TestObjectMemo(t *testing.T) {
 	if other, err := get("other", "w01", request.Cached); err != nil || other.Namespace != "other" {
 		t.Errorf("of another namespace: got %+v, %v", other, err)
 	}
-	if _, err := k.List(k.ctx, &request.ListRequest{}); err != nil { // now the cache answers
+	if _, err := k.List(k.ctx, &request.ListRequest{}); err != nil { // the cache has been loaded and can answer
 		t.Fatal(err)
 	}
 	if n := testing.AllocsPerRun(100, func() { _, _ = get("ns", "w01", request.Cached) }); n > 1 {

@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// newObserver observes two pokes, whose force is the revision of the store.
+// newObserver returns a reader of two pokes that are computed. Their force is the revision of the
+// store.
 func newObserver(t *testing.T) (*kit, *registry.ComputedReader) {
 	t.Helper()
 	k := newKit(t, options{types: addPokes})
@@ -42,7 +43,7 @@ func newObserver(t *testing.T) (*kit, *registry.ComputedReader) {
 
 func TestObserver(t *testing.T) {
 	k, o := newObserver(t)
-	for range 2 { // what is read is found out each time
+	for range 2 { // each read computes the object again
 		k.create(&widget{ObjectMeta: meta.ObjectMeta{GenerateName: "w-"}})
 		enc, err := o.Get(k.ctx, "", "a", "")
 		if err != nil {
@@ -118,7 +119,7 @@ func TestObserverLists(t *testing.T) {
 	}
 }
 
-// TestRulesByVersion: rules may depend on the version that the client speaks.
+// TestRulesByVersion: rules may depend on the version of the client's request.
 func TestRulesByVersion(t *testing.T) {
 	var asked []string
 	k, s := inTwoGroups(t, options{resource: func(r *registry.ResourceOf[*widget]) {

@@ -15,14 +15,14 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// clocked is a kit whose clock a test can move.
+// clocked returns a kit and its clock, which the test moves.
 func clocked(t *testing.T, o options) (*kit, *time.Time) {
 	at := now
 	o.config = func(c *registry.Config) { c.Now = func() time.Time { return at } }
 	return newKit(t, o), &at
 }
 
-// by makes a write that of a manager.
+// by sets the field manager of a write.
 func by(manager string) func(*request.Write) { return func(r *request.Write) { r.Manager = manager } }
 
 func (k *kit) createBy(manager string, w *widget) *widget {
@@ -36,7 +36,7 @@ func (k *kit) createBy(manager string, w *widget) *widget {
 	return k.decode(enc)
 }
 
-// applyBy applies a spec to a widget of a name, in a version.
+// applyBy applies a configuration to the widget with a name, in a version.
 func (k *kit) applyBy(manager, version, name string, config map[string]any, force bool) (*widget, bool, error) {
 	k.tb.Helper()
 	config["apiVersion"], config["kind"] = v1.Group+"/"+version, "Widget"
@@ -51,8 +51,8 @@ func (k *kit) applyBy(manager, version, name string, config map[string]any, forc
 	return k.decode(enc), created, nil
 }
 
-// wantOwners compares managedFields, each entry as its manager, operation, version, subresource,
-// the second after the start of the test, and fields.
+// wantOwners compares managedFields. An entry is written as its manager, operation, version,
+// subresource, time in seconds after the start of the test, and fields.
 func wantOwners(t *testing.T, what string, w *widget, want ...string) {
 	t.Helper()
 	var got []string
@@ -109,8 +109,8 @@ func TestOwners(t *testing.T) {
 	wantOwners(t, "changed by the server", w, created, updated, status)
 }
 
-// TestOwnersInAnotherVersion records what was written in the version in which it was, and compares
-// by conversion.
+// TestOwnersInAnotherVersion: fields are recorded in the version in which they were written. Fields
+// of different versions are compared by conversion.
 func TestOwnersInAnotherVersion(t *testing.T) {
 	k, _ := clocked(t, options{})
 	k.createBy("a", named("w", colored("red")))
@@ -123,8 +123,8 @@ func TestOwnersInAnotherVersion(t *testing.T) {
 	wantReason(t, "apply of what is owned in another version", err, meta.StatusReasonConflict)
 }
 
-// TestNothingButTimes: an update that would change nothing but the times of entries changes
-// nothing.
+// TestNothingButTimes: if an update would change only the times in managedFields, nothing is
+// stored.
 func TestNothingButTimes(t *testing.T) {
 	reverts := func(r *registry.ResourceOf[*widget]) {
 		r.Strategy.Prepare = func(_ *registry.Request, w, old *widget) {
@@ -174,7 +174,8 @@ func TestApply(t *testing.T) {
 	wantOwners(t, "the same by another", w, `c Apply v1 @never {"f:spec":{"f:color":{}}}`, `b Apply v1 @60 {"f:spec":{"f:color":{}}}`)
 }
 
-// TestBrokenOwners: entries that a plugin has broken are put back.
+// TestBrokenOwners: if a plugin leaves managedFields invalid, those from before admission are
+// stored, with a warning.
 func TestBrokenOwners(t *testing.T) {
 	broken := []meta.ManagedFieldsEntry{{Manager: "plugin", Operation: "Dance"}}
 	k, _ := clocked(t, options{chain: admission.Chain{&plugin{mutate: func(a *admission.Attributes) error {
@@ -188,8 +189,8 @@ func TestBrokenOwners(t *testing.T) {
 	}
 }
 
-// TestTooLargeForOwners: what has no room for its owners is stored without, but not what is
-// applied.
+// TestTooLargeForOwners: if an object would be too large with its managedFields, it is stored
+// without them. An apply of such an object is refused.
 func TestTooLargeForOwners(t *testing.T) {
 	k, _ := clocked(t, options{wrap: func(storage.Store) storage.Store { return memory.New(memory.Config{MaxValue: 700}) }})
 	long := strings.Repeat("x", 350)
@@ -200,7 +201,7 @@ func TestTooLargeForOwners(t *testing.T) {
 	wantOwners(t, "created with a name that is made", k.createBy("a", &widget{ObjectMeta: meta.ObjectMeta{GenerateName: "w-",
 		Annotations: map[string]string{"long": long}}}))
 	if w := k.createBy("a", named("small", label("x"))); len(w.ManagedFields) != 1 {
-		t.Errorf("what has room: got %d entries", len(w.ManagedFields))
+		t.Errorf("a small object: got %d entries", len(w.ManagedFields))
 	}
 	req := k.write("small", func(_ context.Context, cur request.Current) (meta.Typed, error) {
 		obj, err := cur.Object()
@@ -219,7 +220,7 @@ func TestTooLargeForOwners(t *testing.T) {
 	wantReason(t, "apply of what is too large", err, meta.StatusReasonBadRequest)
 }
 
-// rights are those of somebody who may do nothing else.
+// rights are the rights of a user who may not do anything. They note each question.
 type rights struct{ asked []string }
 
 func (r *rights) May(_ context.Context, verb string) error {
@@ -227,7 +228,7 @@ func (r *rights) May(_ context.Context, verb string) error {
 	return meta.NewForbidden(widgets, "", fmt.Errorf("may not %s", verb))
 }
 
-// TestUpdateThatCreates asks whether creating is allowed as well.
+// TestUpdateThatCreates: an update that creates its object also needs the right to create.
 func TestUpdateThatCreates(t *testing.T) {
 	k := newKit(t, options{resource: func(r *registry.ResourceOf[*widget]) {
 		r.Strategy.AllowCreateOnUpdate, r.Strategy.AllowUnconditionalUpdate = true, true
@@ -242,8 +243,8 @@ func TestUpdateThatCreates(t *testing.T) {
 	}
 }
 
-// TestOwnersOfGizmos is for a kind without a Go type: its fields are owned as they were sent,
-// whatever a converter makes of them.
+// TestOwnersOfGizmos: the fields of an object without a Go type are owned in the version in which
+// they were sent, whatever a converter makes of them.
 func TestOwnersOfGizmos(t *testing.T) {
 	k := newKit(t, options{instead: gizmos(gizmoKind(t))})
 	req := k.creation(k.gizmo(`{"apiVersion":"run.example.com/v1beta1","metadata":{"name":"a"},"colour":"red"}`), &meta.CreateOptions{})

@@ -17,14 +17,14 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// entry is a stored widget.
+// entry returns a stored widget.
 func entry(name, value string) storage.Entry {
 	return storage.Entry{Key: "/registry/test.example.com/widgets/ns/" + name, Value: []byte(value), Rev: 5}
 }
 
 const meta1 = `"metadata":{"name":"a","namespace":"ns","uid":"u","creationTimestamp":"2030-01-01T00:00:00Z","labels":{"b":"2","a":"1"}}`
 
-// protobuf is the widget of meta1 as a server that stores protobuf has it.
+// protobuf returns the widget of meta1 as a server stores it in protobuf.
 func protobuf(t *testing.T) string {
 	t.Helper()
 	w := named("a", colored("red"), func(w *widget) {
@@ -39,8 +39,8 @@ func protobuf(t *testing.T) string {
 	return string(data)
 }
 
-// TestStoredForms reads objects in all the forms in which they can be stored, and sees that a write
-// brings each into the form that is configured, a write without a change as well.
+// TestStoredForms reads objects in each form in which they can be stored. A write stores each in
+// the configured form, even if it changes nothing else.
 func TestStoredForms(t *testing.T) {
 	forms := map[string]string{
 		"json":            `{"kind":"Widget","apiVersion":"test.example.com/v1",` + meta1 + `,"spec":{"color":"red"},"status":{}}` + "\n",
@@ -84,8 +84,8 @@ func TestStoredForms(t *testing.T) {
 	}
 }
 
-// TestStoredVersion reads objects whose bytes say a resourceVersion themselves, as files do that
-// were copied from an answer. They are shown with the one that they have here, and with no other.
+// TestStoredVersion reads objects whose bytes contain a resourceVersion, as a file does that was
+// copied from an answer. Clients see only the revision of the entry.
 func TestStoredVersion(t *testing.T) {
 	for _, metadata := range []string{
 		`{"resourceVersion":"3","name":"a","namespace":"ns","uid":"u"}`,
@@ -181,7 +181,7 @@ func TestView(t *testing.T) {
 	if err != nil || w.Name != "w01" {
 		t.Errorf("Get: %s, %v", text(w), err)
 	}
-	w.Spec.Color = "mine" // the caller owns it
+	w.Spec.Color = "mine" // the caller may change it
 	if again, err := view.Read(k.ctx, "ns", "w01", request.Consistent); err != nil || again.Spec.Color == "mine" {
 		t.Errorf("a change of what Get returned shows: %s, %v", text(again), err)
 	}
@@ -195,7 +195,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// TestViewWrites lets the server itself write what admission would refuse to clients.
+// TestViewWrites: the server's own writes do not pass admission.
 func TestViewWrites(t *testing.T) {
 	refusal := meta.NewForbidden(meta.GroupResource{Resource: "widgets"}, "a", errors.New("no"))
 	k := newKit(t, options{chain: admission.Chain{&plugin{validate: func(*admission.Attributes) error { return refusal }}}})
@@ -270,8 +270,8 @@ func TestSelectable(t *testing.T) {
 	}
 }
 
-// TestDeclaredTable: a kind has the columns that it declares, and a row has conditions if the kind
-// says which.
+// TestDeclaredTable: the columns of a table are those of the declaration. A row has conditions if
+// the declaration has a function for them.
 func TestDeclaredTable(t *testing.T) {
 	ended := []meta.TableRowCondition{{Type: "Completed", Status: "True"}}
 	for _, conditions := range []func(*widget) []meta.TableRowCondition{nil, func(*widget) []meta.TableRowCondition { return ended }} {

@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// changedGizmos are gizmos declared anew: stored in v1beta1, with a shade that can be selected by
-// instead of the color, without a size, and with a converter that leaves its mark.
+// changedGizmos returns another declaration of gizmos: they are stored in v1beta1, can be selected
+// by shade and not by color, have no size, and their converter sets a label.
 func changedGizmos(t *testing.T) *registry.Resource {
 	t.Helper()
 	res := gizmos(gizmoKind(t, func(d *kind.Dynamic) {
@@ -90,8 +90,8 @@ func TestRedeclare(t *testing.T) {
 		t.Errorf("storage versions: got %v, and of the old store %v", s.StorageVersion(), k.StorageVersion())
 	}
 
-	// What the old kind has made is not shown for the new one, nor what it takes for the stored
-	// form.
+	// The new store does not use the forms that the old one has cached, nor those that the old one
+	// took for stored forms.
 	enc, err = s.Get(k.ctx, "ns", "a", "")
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestRedeclare(t *testing.T) {
 	_, stored := enc.Stored()
 	for _, version := range []string{"v1", "v1beta1"} {
 		if form := s.FormOf(version, codec.Media{}); form == stored || form == oldForm {
-			t.Errorf("%s: the new store takes what the old one read, or made, for its own", version)
+			t.Errorf("%s: the new store uses forms of the old one", version)
 		}
 	}
 	const old = `{"apiVersion":"run.example.com/v1","kind":"Gizmo","metadata":{"generation":1,"name":"a"},"spec":{"color":"red"}}`
@@ -111,7 +111,7 @@ func TestRedeclare(t *testing.T) {
 		t.Errorf("an old entry, converted: got %s, want %s", got, converted)
 	}
 
-	// Selectors mean what is declared now, of old entries as well.
+	// Selectors use the fields of the new declaration, for entries of the old one, too.
 	for fields, want := range map[string]int{"spec.shade=": 1, "spec.shade=dark": 0} {
 		req := selectors(t, "ns", "", fields)
 		req.Version = "v1"
@@ -124,7 +124,7 @@ func TestRedeclare(t *testing.T) {
 	_, err = s.List(k.ctx, &req)
 	wantReason(t, "a field that is not declared any more", err, meta.StatusReasonBadRequest)
 
-	// Writes store the new version, one that changes nothing, too.
+	// A write stores the new version, even if it changes nothing else.
 	unchanged := func(_ context.Context, cur request.Current) (meta.Typed, error) { return cur.Object() }
 	before := k.revision()
 	if _, _, err := s.Update(k.ctx, k.write("a", unchanged)); err != nil {
@@ -138,7 +138,7 @@ func TestRedeclare(t *testing.T) {
 		t.Errorf("a second one: got %v, revision %d to %d, want no write", err, before, k.revision())
 	}
 
-	// The watches of the old store go on, and go by what it was declared as.
+	// The watches of the old store continue, with the old declaration.
 	next("an open watch", all, k.Store, "v1", `MODIFIED {"apiVersion":"run.example.com/v1","kind":"Gizmo","metadata":{"generation":2,`+
 		`"labels":{"converted":"anew"},"name":"a"},"spec":{"color":"red"}}`)
 	next("an open watch with a selector", red, k.Store, "v1", `MODIFIED {"apiVersion":"run.example.com/v1","kind":"Gizmo","metadata":{"generation":2,`+
@@ -199,7 +199,7 @@ func TestRedeclareTyped(t *testing.T) {
 		if got := k.decode(enc); got.Spec.Color != "red" {
 			t.Errorf("got %s", text(got))
 		}
-		// The status door is that of the new declaration.
+		// The door status follows the new declaration.
 		if _, _, err := s.Subresource("status").Update(k.ctx, k.write("a", func(_ context.Context, cur request.Current) (meta.Typed, error) {
 			obj, err := cur.Object()
 			if err == nil {
@@ -215,8 +215,8 @@ func TestRedeclareTyped(t *testing.T) {
 	}
 }
 
-// TestRedeclareFindsWhatWasUnreadable: an entry of a version that the kind did not have is read
-// once it does, and is written again.
+// TestRedeclareFindsWhatWasUnreadable: an entry in a version that the kind did not have can be
+// read, and rewritten, after the kind is declared with that version.
 func TestRedeclareFindsWhatWasUnreadable(t *testing.T) {
 	one := gizmoKind(t, func(d *kind.Dynamic) { d.Versions = d.Versions[:1] })
 	res := gizmos(one)
@@ -272,7 +272,7 @@ func TestRedeclareRefuses(t *testing.T) {
 	if _, err := g.Redeclare(registry.Typed(same)); err != nil {
 		t.Errorf("the same declaration: %v", err)
 	}
-	// The refused declarations have changed nothing.
+	// Declarations that are refused have changed nothing.
 	k.create(named("a", colored("red")))
 	wantNames(t, "selected", k.names(selectors(t, "ns", "", "spec.color=red")), "a")
 	if got := k.stored("a"); !strings.Contains(got, `"apiVersion":"test.example.com/v1"`) {

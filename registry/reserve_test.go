@@ -15,15 +15,15 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// ledger reserves sizes, and writes down what it is told: "1: red over blue" when it is asked for
-// the first time, with the colors, and "1 stored" or "1 returned" when that is settled.
+// ledger reserves sizes and notes its calls: "1: red over blue" for the first call of reserve, with
+// the new and the old color, and "1 stored" or "1 returned" when that one is settled.
 type ledger struct {
 	tb    testing.TB
 	k     *kit
 	mu    sync.Mutex
 	lines []string
 	n     int
-	fail  func(n int) error // of the n-th
+	fail  func(n int) error // the error of the n-th call
 }
 
 func (l *ledger) note(format string, args ...any) {
@@ -65,7 +65,7 @@ func (l *ledger) reserve(_ context.Context, r *registry.Request, w, old *widget)
 	}, nil
 }
 
-// want compares what was written down since the last time.
+// want compares the notes since its last call.
 func (l *ledger) want(what, want string) {
 	l.tb.Helper()
 	l.k.settle()
@@ -77,7 +77,7 @@ func (l *ledger) want(what, want string) {
 	l.lines, l.n = nil, 0
 }
 
-// reserving is a kit of widgets whose sizes are reserved.
+// reserving returns a kit of widgets whose sizes are reserved.
 func reserving(t *testing.T, o options) (*kit, *ledger) {
 	t.Helper()
 	l := &ledger{tb: t}
@@ -86,10 +86,9 @@ func reserving(t *testing.T, o options) (*kit, *ledger) {
 	return l.k, l
 }
 
-// settle returns when the cache has seen all writes. Before that, an update may try with an older
-// state first.
+// settle waits until the cache has all writes. Until then, an update may begin with an older state.
 func (k *kit) settle() {
-	_, _ = k.List(k.ctx, &request.ListRequest{}) // it may fail: what is tested may be that the store does
+	_, _ = k.List(k.ctx, &request.ListRequest{}) // ignores errors: the store may be one that fails
 }
 
 func TestReserveForCreate(t *testing.T) {
@@ -136,9 +135,9 @@ func TestReserveForCreate(t *testing.T) {
 
 var errStale = fmt.Errorf("all are taken")
 
-// TestReserveForGeneratedNames: each name is a try.
+// TestReserveForGeneratedNames: each generated name is a try with a reservation of its own.
 func TestReserveForGeneratedNames(t *testing.T) {
-	store := &refusing{kind: storage.Exists}
+	store := &failingCreates{kind: storage.Exists}
 	k, l := reserving(t, options{wrap: func(s storage.Store) storage.Store { store.Store = s; return store }})
 	store.left = 2
 	w := k.create(named("", colored("red"), func(w *widget) { w.GenerateName = "g-" }))
@@ -189,8 +188,8 @@ func TestReserveForUpdate(t *testing.T) {
 	l.want("used up", "1: green over blue")
 	l.fail = nil
 
-	// A write that comes between: what the overtaken try has reserved goes back before the next is
-	// asked for.
+	// Another write comes between: the reservation of the overtaken try is returned before the next
+	// try reserves.
 	calls := 0
 	p.validate = func(*admission.Attributes) error {
 		if calls++; calls == 1 {
@@ -206,7 +205,7 @@ func TestReserveForUpdate(t *testing.T) {
 	}
 	l.want("overtaken", "1: blue! over blue; 2: between over blue; 2 stored; 1 returned; 3: between! over between; 3 stored")
 
-	// One that ends with the overtaken try.
+	// The second try is invalid: its reservation is returned, too.
 	calls = 0
 	w, err = k.change("a", func(w *widget) {
 		if w.Spec.Color += "!"; calls > 0 {
@@ -263,7 +262,8 @@ func TestReserveForDelete(t *testing.T) {
 	}
 	l.want("the last finalizer, dry", "1: red over red, dry; 1 returned; 2: nothing over red, dry; 2 returned")
 
-	// Refused: the object is as it was, though its grace period is over at once.
+	// The deletion is refused: the object does not change, although its grace period would have
+	// been over at once.
 	made("kept", graceful(30))
 	l.fail = func(int) error { return meta.NewForbidden(widgets, "kept", errStale) }
 	zero := int64(0)
@@ -275,7 +275,7 @@ func TestReserveForDelete(t *testing.T) {
 	}
 	l.fail = nil
 
-	// Somebody adds a finalizer between the decision and the deletion.
+	// Another client adds a finalizer between the decision and the deletion.
 	made("between")
 	store.before = func() {
 		if _, err := k.change("between", finalized(finalizer)); err != nil {
@@ -288,7 +288,7 @@ func TestReserveForDelete(t *testing.T) {
 		t.Errorf("got %s, want it marked", text(w))
 	}
 
-	// Somebody else deletes what is marked.
+	// Another client deletes the object after it has been marked.
 	made("gone", graceful(30))
 	store.before = func() { store.remove(t, "gone") }
 	remove("gone", meta.DeleteOptions{GracePeriodSeconds: &zero})
@@ -308,7 +308,7 @@ func TestReserveForDelete(t *testing.T) {
 	l.want("delete of nothing", "")
 }
 
-// hooked calls before, once, right before a deletion.
+// hooked is a store that calls before once, just before a deletion.
 type hooked struct {
 	storage.Store
 	before func()
@@ -322,7 +322,7 @@ func (h *hooked) Delete(ctx context.Context, key string, pre storage.Pre) (stora
 	return h.Store.Delete(ctx, key, pre)
 }
 
-// remove deletes a widget behind everybody's back.
+// remove deletes a widget from the store directly.
 func (h *hooked) remove(t *testing.T, name string) {
 	t.Helper()
 	if _, err := h.Store.Delete(t.Context(), "/registry/test.example.com/widgets/ns/"+name, storage.Pre{}); err != nil {
@@ -330,14 +330,14 @@ func (h *hooked) remove(t *testing.T, name string) {
 	}
 }
 
-// TestReserveInDoubt: what is settled follows from what was stored, or is left to the repair where
-// nobody knows.
+// TestReserveInDoubt: the fate of a reservation follows from what the store has. If that is
+// unknown, the fate is InDoubt and the repair decides.
 func TestReserveInDoubt(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		fault storagetest.Fault
-		read  storagetest.Fault // of the reads that find out
-		keep  bool              // go on with the fault
+		read  storagetest.Fault // the fault of the reads after the write
+		keep  bool              // whether the fault stays
 		ok    bool
 		end   string
 	}{
@@ -415,7 +415,8 @@ func TestReserveInDoubt(t *testing.T) {
 	}
 }
 
-// TestSettleOutlivesTheRequest: the client goes while the write is under way.
+// TestSettleOutlivesTheRequest: reservations are settled although the request ends during the
+// write.
 func TestSettleOutlivesTheRequest(t *testing.T) {
 	p := &plugin{}
 	k, l := reserving(t, options{chain: admission.Chain{p}})

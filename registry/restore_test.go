@@ -12,14 +12,14 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// ancientWidget is widget in a version that nobody is served in any more.
+// ancientWidget is a widget in a version that is stored but not served.
 type ancientWidget struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	Paint           string `json:"paint,omitempty" pb:"7"`
 }
 
-// addAncient adds the versions that nobody is served in.
+// addAncient adds the versions that are stored but not served.
 func addAncient(s *scheme.Scheme) {
 	gk := meta.GroupKind{Group: v1.Group, Kind: "Widget"}
 	s.AddStored(meta.GroupVersion{Group: v1.Group, Version: "v1alpha1"}.WithKind("Widget"), gk, &ancientWidget{})
@@ -30,8 +30,8 @@ func addAncient(s *scheme.Scheme) {
 	})
 }
 
-// grownWidgets have got defaults and a completion since some of them were stored: a color, which
-// each version defaults in its own way and which cannot be changed, and a size.
+// grownWidgets declares widgets that have got defaults since some of them were stored. Each version
+// has its own default for the color, which cannot change. Complete sets the size.
 func grownWidgets(entries ...storage.Entry) options {
 	return options{
 		entries: entries,
@@ -57,9 +57,9 @@ func grownWidgets(entries ...storage.Entry) options {
 	}
 }
 
-// TestRestored reads what older servers have stored: completed by the defaults of the version that
-// it is stored in, converted, completed by the resource. Everything sees that object, and the next
-// write stores it.
+// TestRestored reads entries of older servers. An entry gets the defaults of its stored version, is
+// converted, and is completed by Complete. All readers see the result, and the next write stores
+// it.
 func TestRestored(t *testing.T) {
 	const other = `"metadata":{"name":"a","namespace":"ns","uid":"u","labels":{"a":"1"}}`
 	for _, tt := range []struct{ name, value, color string }{
@@ -88,7 +88,7 @@ func TestRestored(t *testing.T) {
 			if got := k.stored("a"); got != tt.value {
 				t.Fatalf("after reading: stored %s, want it untouched", got)
 			}
-			if _, _, err := k.put(k.Store, w); err != nil { // changes nothing
+			if _, _, err := k.put(k.Store, w); err != nil { // a write without a change
 				t.Fatalf("an update without a change: %v", err)
 			}
 			if got := k.stored("a"); !strings.Contains(got, `"color":"`+tt.color+`"`) || !strings.Contains(got, `"size":`) {
@@ -101,7 +101,7 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestRestoredWatch: what another server stores while this one runs is restored as well.
+// TestRestoredWatch: an entry that another server stores while this one runs is completed, too.
 func TestRestoredWatch(t *testing.T) {
 	k := newKit(t, grownWidgets())
 	selected := selectors(t, "ns", "", "spec.color=black")
@@ -119,8 +119,8 @@ func TestRestoredWatch(t *testing.T) {
 	}
 }
 
-// TestWrittenIsComplete: what this process writes is not looked at again, so Complete is not called
-// for it.
+// TestWrittenIsComplete: Complete is not called for objects that this process has written, because
+// these are complete.
 func TestWrittenIsComplete(t *testing.T) {
 	o, calls := grownWidgets(), 0
 	declare := o.resource
@@ -131,8 +131,11 @@ func TestWrittenIsComplete(t *testing.T) {
 	k := newKit(t, o)
 	k.create(named("a", colored("red")))
 	wantNames(t, "list", k.names(selectors(t, "ns", "", "")), "a")
-	before := calls // the load may have begun before the create
+	before := calls // the load may also have called Complete for the first object
 	k.create(named("b", colored("red")))
+	// The cache remembers the last write of each key until the event of that write has come. So the
+	// second write of b must wait for the event of the first.
+	wantNames(t, "list", k.names(selectors(t, "ns", "", "")), "a", "b")
 	if _, err := k.change("b", func(w *widget) { w.Labels = map[string]string{"x": "y"} }); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +144,8 @@ func TestWrittenIsComplete(t *testing.T) {
 	}
 }
 
-// TestRestoreFails: what cannot be restored is unreadable, and others are not affected.
+// TestRestoreFails: an entry that cannot be completed is unreadable. Other entries are not
+// affected.
 func TestRestoreFails(t *testing.T) {
 	o := grownWidgets(
 		entry("a", `{"kind":"Widget","apiVersion":"test.example.com/v1alpha1","metadata":{"name":"a","namespace":"ns"},"paint":{}}`),
@@ -160,8 +164,8 @@ func TestRestoreFails(t *testing.T) {
 	}
 }
 
-// TestCompleteIsNotDecoded: what is loaded is decoded only if it may lack something. Complete is
-// called for what is decoded.
+// TestCompleteIsNotDecoded: the load decodes an entry only if it may lack something. Complete runs
+// on each decoded entry.
 func TestCompleteIsNotDecoded(t *testing.T) {
 	const (
 		head     = `{"kind":"Widget","apiVersion":"test.example.com/v1","metadata":{"name":"a","namespace":"ns","uid":"u"}`
@@ -209,8 +213,8 @@ func TestCompleteIsNotDecoded(t *testing.T) {
 	}
 }
 
-// TestWrongCompleteNeeds: a mistake in the needs of a resource is an error before there is an
-// object.
+// TestWrongCompleteNeeds: a mistake in CompleteNeeds is an error of the declaration, before any
+// object is read.
 func TestWrongCompleteNeeds(t *testing.T) {
 	res := declaration()
 	res.Complete, res.CompleteNeeds = func(*widget) {}, []string{"spec.size", "spec.sise"}

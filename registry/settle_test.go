@@ -18,32 +18,32 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// This is the test of the law of admission.Settle: whatever goes wrong at whichever step of
-// whichever write, all that was taken for it is settled exactly once, with the right fate.
+// These tests hold the law of admission.Settle: whichever step of a write fails, each thing that
+// was taken for the write is settled exactly once, with the right fate.
 
-// loan is something that was taken for a try of a write.
-type loan struct {
+// reservation is one thing that was taken for a try of a write.
+type reservation struct {
 	who, object string
 	fates       []admission.Fate
 }
 
-// bank counts what is taken for writes, and how that is settled.
-type bank struct {
+// reservations records everything that is taken for writes, and its fates.
+type reservations struct {
 	t     *testing.T
-	loans []*loan
-	harm  map[string]func() error // by who takes: what happens to them
+	list  []*reservation
+	harm  map[string]func() error // by who takes: a function that fails or panics, called first
 	guard func() uint64           // the revision of the fence, if reservers ask for it
 }
 
-// take is how everybody takes.
-func (b *bank) take(who, object string) (admission.Settle, error) {
+// take records a reservation. All reservers, the kind and the action take through it.
+func (b *reservations) take(who, object string) (admission.Settle, error) {
 	if fail := b.harm[who]; fail != nil {
 		if err := fail(); err != nil {
 			return nil, err
 		}
 	}
-	l := &loan{who: who, object: object}
-	b.loans = append(b.loans, l)
+	l := &reservation{who: who, object: object}
+	b.list = append(b.list, l)
 	return func(ctx context.Context, fate admission.Fate) {
 		if ctx.Err() != nil {
 			b.t.Errorf("%s is settled with a context that has ended", who)
@@ -52,23 +52,24 @@ func (b *bank) take(who, object string) (admission.Settle, error) {
 	}, nil
 }
 
-// lender is a reserver of the bank's, and a validator that may refuse.
-type lender struct {
-	*bank
+// reservingPlugin is a plugin: a validator that may refuse, and a reserver that records what it
+// reserves.
+type reservingPlugin struct {
+	*reservations
 	name string
 }
 
-func (l lender) Name() string                      { return l.name }
-func (lender) Handles(op admission.Operation) bool { return true }
+func (l reservingPlugin) Name() string                      { return l.name }
+func (reservingPlugin) Handles(op admission.Operation) bool { return true }
 
-func (l lender) Validate(context.Context, *admission.Attributes) error {
+func (l reservingPlugin) Validate(context.Context, *admission.Attributes) error {
 	if fail := l.harm["validator "+l.name]; fail != nil {
 		return fail()
 	}
 	return nil
 }
 
-func (l lender) Reserve(_ context.Context, a *admission.Attributes) (admission.Settle, error) {
+func (l reservingPlugin) Reserve(_ context.Context, a *admission.Attributes) (admission.Settle, error) {
 	if l.guard != nil {
 		if err := a.Fence(fenceKey, l.guard()); err != nil {
 			return nil, err
@@ -76,16 +77,16 @@ func (l lender) Reserve(_ context.Context, a *admission.Attributes) (admission.S
 	}
 	name := a.Name
 	if old, ok := a.Old.(*widget); ok {
-		name = old.Name // a collection is deleted without names
+		name = old.Name // a deletion of a collection has no name
 	}
 	return l.take(l.name, name)
 }
 
-// broken is a store that can panic, or have something happen, before it writes.
+// broken is a store that calls functions before it writes. These may panic.
 type broken struct {
 	storage.Store
 	before func()
-	fenced func() // before a write that carries a fence
+	fenced func() // called before a write that carries a fence
 }
 
 func (b *broken) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
@@ -107,10 +108,10 @@ func (b *broken) do() {
 	}
 }
 
-// settling is a kit whose writes take from a bank.
+// settling is a kit whose writes reserve.
 type settling struct {
 	*kit
-	*bank
+	*reservations
 	faulty *storagetest.Faulty
 	store  *broken
 	actor  *registry.Actor
@@ -119,7 +120,7 @@ type settling struct {
 
 func newSettling(t *testing.T) *settling {
 	t.Helper()
-	s := &settling{bank: &bank{t: t, harm: map[string]func() error{}}}
+	s := &settling{reservations: &reservations{t: t, harm: map[string]func() error{}}}
 	var widgets registry.View[*widget]
 	s.kit = newKit(t, options{
 		types: addPokes, chain: admission.Chain{
@@ -129,7 +130,7 @@ func newSettling(t *testing.T) *settling {
 				}
 				return nil
 			}},
-			lender{s.bank, "first"}, lender{s.bank, "second"},
+			reservingPlugin{s.reservations, "first"}, reservingPlugin{s.reservations, "second"},
 		},
 		wrap: func(store storage.Store) storage.Store {
 			s.faulty = storagetest.NewFaulty(store)
@@ -169,13 +170,13 @@ func newSettling(t *testing.T) *settling {
 		t.Fatal(err)
 	}
 	s.settle()
-	s.loans = nil
+	s.list = nil
 	s.ctx, s.cancel = context.WithCancel(s.ctx)
 	t.Cleanup(s.cancel)
 	return s
 }
 
-// overtake changes all objects behind everybody's back.
+// overtake changes all objects, as another writer does.
 func (s *settling) overtake() {
 	widgets, err := registry.ViewOf[*widget](s.Store)
 	if err != nil {
@@ -188,12 +189,12 @@ func (s *settling) overtake() {
 	}
 }
 
-// settledWrites are the writes that the law is held against.
+// settledWrites are the writes to which TestSettleLaw applies each failure.
 var settledWrites = []struct {
 	name  string
 	dry   bool
 	do    func(s *settling) error
-	takes []string // who takes something for it if all goes well
+	takes []string // who takes something if the write succeeds
 }{
 	{"create", false, func(s *settling) error {
 		_, err := s.Create(s.ctx, s.creation(named("c"), &meta.CreateOptions{}))
@@ -268,7 +269,8 @@ var settledWrites = []struct {
 	}, []string{"first", "second", "action"}},
 }
 
-// unconditional lets an update say nothing about what it has seen.
+// unconditional makes an update valid for every state of its object, as one without a
+// resourceVersion is.
 func unconditional(r *request.Write) {
 	change := r.Change
 	r.Change = func(ctx context.Context, cur request.Current) (meta.Typed, error) {
@@ -288,7 +290,7 @@ func unconditional(r *request.Write) {
 
 var errInjected = meta.NewForbidden(widgets, "b", errors.New("injected"))
 
-// once has f happen the first time, as what happens inside of it is written as well.
+// once calls f at the first call only, because f itself may write.
 func once(f func()) func() error {
 	done := false
 	return func() error {
@@ -300,7 +302,8 @@ func once(f func()) func() error {
 	}
 }
 
-// faultyWrites makes every write of the store fail, and the reads after it that would find out.
+// faultyWrites makes each write of the store fail, and also the reads after a write, which would
+// find its fate.
 func (s *settling) faultyWrites(fault, reads storagetest.Fault) {
 	writes := 0
 	s.faulty.Plan(func(_ int, op string) storagetest.Fault {
@@ -317,12 +320,12 @@ func (s *settling) faultyWrites(fault, reads storagetest.Fault) {
 	})
 }
 
-// failures are what goes wrong: at which step, and the fate of what was taken for the last try.
+// failures has each failure by its step, with the fate of what was taken for the last try.
 var failures = []struct {
 	name   string
 	arm    func(s *settling)
 	fate   admission.Fate
-	action admission.Fate // of an action: nobody knows what it has done if the server fails
+	action admission.Fate // for an action; InDoubt if the server fails after the action has begun
 }{
 	{"nothing", func(*settling) {}, admission.Stored, admission.Stored},
 	{"a mutator refuses", saysNo("mutator"), admission.NotStored, admission.NotStored},
@@ -366,8 +369,8 @@ var failures = []struct {
 	{"the store panics", func(s *settling) { s.store.before = func() { panic("boom") } }, admission.InDoubt, admission.InDoubt},
 }
 
-// fenced lets the reservers ask for a fence, and moves it before each of the next n writes that
-// carry it. Before the first of them, f happens as well.
+// fenced makes the reservers ask for a fence. It moves the fence before each of the next n writes
+// that carry it, and calls f at the first of these writes.
 func (s *settling) fenced(n int, f func()) {
 	s.guard = s.kit.fence
 	s.store.fenced = func() {
@@ -389,7 +392,7 @@ func breaking(who string) func(s *settling) {
 	return func(s *settling) { s.harm[who] = func() error { panic("boom") } }
 }
 
-// TestSettleLaw holds every write against every failure.
+// TestSettleLaw runs each write with each failure.
 func TestSettleLaw(t *testing.T) {
 	for _, write := range settledWrites {
 		for _, failure := range failures {
@@ -414,10 +417,10 @@ func TestSettleLaw(t *testing.T) {
 				if isAction {
 					want = failure.action
 				}
-				s.judge(write.name, want, write.dry, err)
+				s.checkFates(write.name, want, write.dry, err)
 				if failure.name == "nothing" {
 					takes := map[string]bool{}
-					for _, l := range s.loans {
+					for _, l := range s.list {
 						takes[l.who] = true
 					}
 					if got := slices.Sorted(maps.Keys(takes)); err != nil || !slices.Equal(got, slices.Sorted(slices.Values(write.takes))) {
@@ -429,9 +432,9 @@ func TestSettleLaw(t *testing.T) {
 	}
 }
 
-// judge holds what was taken against the law. If the write has had to do with nothing that failed,
-// it has succeeded.
-func (s *settling) judge(write string, want admission.Fate, dry bool, err error) {
+// checkFates compares the fates of all reservations with the law. A write that the failure did not
+// concern has succeeded.
+func (s *settling) checkFates(write string, want admission.Fate, dry bool, err error) {
 	s.t.Helper()
 	if err == nil {
 		want = admission.Stored
@@ -439,17 +442,17 @@ func (s *settling) judge(write string, want admission.Fate, dry bool, err error)
 	if dry {
 		want = admission.NotStored
 	}
-	last := map[string]*loan{}
-	for _, l := range s.loans {
+	last := map[string]*reservation{}
+	for _, l := range s.list {
 		last[l.who+" of "+l.object] = l
 	}
-	for _, l := range s.loans {
-		fate := admission.NotStored // of a try that was overtaken
+	for _, l := range s.list {
+		fate := admission.NotStored // an overtaken try
 		if last[l.who+" of "+l.object] == l {
 			fate = want
 		}
 		if l.object == "held" && l.who != "kind" && write == "the last finalizer" {
-			fate = admission.NotStored // the update is not stored: the object goes instead
+			fate = admission.NotStored // the last finalizer goes, so that the object is deleted and not updated
 		}
 		if got := fmt.Sprint(l.fates); got != fmt.Sprint([]admission.Fate{fate}) {
 			s.t.Errorf("%s of %s was told %s, want [%s]; the write ended with %v", l.who, l.object, got, fate, err)

@@ -35,7 +35,7 @@ type Gizmo struct {
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 }
 
-// gadgets declares everything that can be declared.
+// gadgets returns a declaration that sets every field.
 func gadgets() ResourceOf[*Gadget] {
 	return ResourceOf[*Gadget]{
 		GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"},
@@ -85,7 +85,7 @@ func gadgets() ResourceOf[*Gadget] {
 	}
 }
 
-// sum adds the sizes of a gadget and, if there is one, of the old.
+// sum adds the size of the old gadget, if there is one, to that of the new.
 func sum(g, old *Gadget) int32 {
 	if old == nil {
 		return g.Size
@@ -106,7 +106,8 @@ func fillNumbers(v any) {
 	}
 }
 
-// Nothing that is declared may get lost, also not what the structs will have one day.
+// TestTypedKeepsAll: Typed copies every field of a declaration, including fields that are added
+// later.
 func TestTypedKeepsAll(t *testing.T) {
 	given := gadgets()
 	fillNumbers(&given.Strategy)
@@ -152,7 +153,7 @@ func TestTypedKeepsAll(t *testing.T) {
 func TestTypedFunctions(t *testing.T) {
 	res := Typed(gadgets())
 	g, old := &Gadget{}, &Gadget{Size: 4}
-	res.Strategy.Prepare(nil, g, nil) // no old object: the typed nil, too
+	res.Strategy.Prepare(nil, g, nil) // without an old object, the typed function must get a nil pointer
 	res.Strategy.Canonicalize(g)
 	res.Strategy.Terminate(g)
 	if g.Size != 3 {
@@ -191,7 +192,7 @@ func TestTypedFunctions(t *testing.T) {
 	}
 }
 
-// newConfig is a Config over memory with the group of these tests.
+// newConfig returns a Config over a memory store, with the group of these tests.
 func newConfig(t *testing.T) *Config { return newConfigOver(t, memory.New(memory.Config{})) }
 
 func newConfigOver(t *testing.T, store storage.Store) *Config {
@@ -226,8 +227,8 @@ func TestNewOfAnotherType(t *testing.T) {
 	}
 }
 
-// A kind that the group's preferred version lacks is stored in the best one that has it, under its
-// group.
+// TestNewPlace: a kind that the preferred version of its group lacks is stored in the best version
+// that has it. Its key has the name of the group.
 func TestNewPlace(t *testing.T) {
 	s, err := New(newConfig(t), Resource{GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"}, Kind: "Gadget"})
 	if err != nil {
@@ -292,22 +293,22 @@ func TestView(t *testing.T) {
 	}
 }
 
-// silent is a store that does not say how far it is, from some time on.
-type silent struct {
+// silentStore is a store whose Revision fails once now is set.
+type silentStore struct {
 	storage.Store
 	now atomic.Bool
 }
 
-func (s *silent) Revision(ctx context.Context) (storage.Revision, error) {
+func (s *silentStore) Revision(ctx context.Context) (storage.Revision, error) {
 	if s.now.Load() {
 		return 0, errors.New("silent")
 	}
 	return s.Store.Revision(ctx)
 }
 
-// TestReadYourWrites reads what the cache has while the store does not answer.
+// TestReadYourWrites reads from the cache while the store does not answer.
 func TestReadYourWrites(t *testing.T) {
-	store := &silent{Store: memory.New(memory.Config{})}
+	store := &silentStore{Store: memory.New(memory.Config{})}
 	s, err := New(newConfigOver(t, store), Typed(ResourceOf[*Gadget]{
 		GroupResource: meta.GroupResource{Group: testGV.Group, Resource: "gadgets"}, Kind: "Gadget", Namespaced: true,
 	}))
@@ -321,7 +322,7 @@ func TestReadYourWrites(t *testing.T) {
 	if err := v.Create(t.Context(), &Gadget{ObjectMeta: meta.ObjectMeta{Namespace: "a", Name: "one"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := v.List(t.Context(), ""); err != nil { // and all are loaded
+	if _, err := v.List(t.Context(), ""); err != nil { // loads the cache
 		t.Fatal(err)
 	}
 	store.now.Store(true)

@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// alsoWidget is widget as another group shows it.
+// alsoWidget is a widget in the version of another group.
 type alsoWidget struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -29,11 +29,11 @@ var (
 	alsoWidgets = meta.GroupResource{Group: also.Group, Resource: "widgets"}
 )
 
-// addAlso adds the kind of the other group, whose field hue is the spec.color of the first.
+// addAlso adds the kind of the other group. Its field hue is the field spec.color of the hub.
 func addAlso(s *scheme.Scheme) {
 	s.AddKnownType(also.WithKind("Widget"), &alsoWidget{})
 	s.AddHub(meta.GroupKind{Group: also.Group, Kind: "Widget"}, &widget{})
-	s.AddKnownType(also.WithKind("Gadget"), &meter{}) // of a hub of its own
+	s.AddKnownType(also.WithKind("Gadget"), &meter{}) // has a hub of its own
 	scheme.AddConversion(s, func(in *alsoWidget, out *widget) error {
 		out.Spec.Color, out.Spec.Size = in.Hue, in.Size
 		return scheme.ConvertFields(s, in, out)
@@ -53,7 +53,7 @@ func addAlso(s *scheme.Scheme) {
 	})
 }
 
-// inTwoGroups is a kit of widgets that are offered in another group, too, and the Store of that.
+// inTwoGroups returns a kit of widgets that two groups serve, and the Store of the second group.
 func inTwoGroups(t *testing.T, o options) (*kit, *registry.Store) {
 	t.Helper()
 	o.types = func(s *scheme.Scheme) { addMeters(s); addAlso(s) }
@@ -65,20 +65,20 @@ func inTwoGroups(t *testing.T, o options) (*kit, *registry.Store) {
 	return k, s
 }
 
-// alsoNamed is a widget as a client of the other group sends it.
+// alsoNamed returns a widget as a client of the other group sends it.
 func alsoNamed(name, hue string) *alsoWidget {
 	w := &alsoWidget{ObjectMeta: meta.ObjectMeta{Name: name}, Hue: hue}
 	w.SetGroupVersionKind(also.WithKind("Widget"))
 	return w
 }
 
-// inVersion is a write in the other group's version.
+// inVersion sets the version of a write.
 func inVersion(req *request.Write, version string) *request.Write {
 	req.Version = version
 	return req
 }
 
-// shown is an object as a client of a group version gets it.
+// shown returns an object as a client of a group version gets it.
 func shown(t *testing.T, k *kit, s *registry.Store, enc request.Encoded, version string) string {
 	t.Helper()
 	data, form := enc.Stored()
@@ -153,7 +153,7 @@ func TestUnder(t *testing.T) {
 		t.Errorf("watch: got %q", seen)
 	}
 
-	// A change through the other group keeps what that does not show.
+	// A change through the other group keeps the fields that the other group does not show.
 	w, err := k.change("a", graceful(30))
 	if err != nil {
 		t.Fatal(err)
@@ -198,8 +198,8 @@ func TestUnderSelects(t *testing.T) {
 	wantReason(t, "a label of the first group", err, meta.StatusReasonBadRequest)
 }
 
-// TestUnderErrors: errors name the group that was asked, but of what is invalid the one whose rules
-// are broken.
+// TestUnderErrors: errors name the group of the request. Only the error for an invalid object names
+// the group of the hub, whose rules it breaks.
 func TestUnderErrors(t *testing.T) {
 	k, s := inTwoGroups(t, options{})
 	w := k.create(named("a", colored("fixed")))
@@ -242,8 +242,7 @@ func TestUnderErrors(t *testing.T) {
 func second[T any](_ T, err error) error        { return err }
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-// TestAdmissionUnder: plugins see the group that was asked, and can have the objects as it shows
-// them.
+// TestAdmissionUnder: plugins see the group of the request, and can get the objects in its version.
 func TestAdmissionUnder(t *testing.T) {
 	var seen []string
 	views := func(a *admission.Attributes) error {
@@ -312,7 +311,7 @@ func TestUnderRefuses(t *testing.T) {
 			t.Errorf("Under(%s): got no error", group)
 		}
 	}
-	// A kind of that name with another hub.
+	// The kind of the second group has another hub.
 	k = newKit(t, options{types: func(s *scheme.Scheme) {
 		addMeters(s)
 		addAlso(s)

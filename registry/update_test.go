@@ -19,7 +19,7 @@ func TestUpdateVersions(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		allow  bool                       // AllowUnconditionalUpdate
-		change func(w, overtaken *widget) // of the object as it was created, and as it is now
+		change func(w, overtaken *widget) // sets fields of w, which is sent; overtaken is the current object
 		want   meta.StatusReason          // "" for success
 	}{
 		{"current version", false, func(w, is *widget) { w.ResourceVersion = is.ResourceVersion }, ""},
@@ -166,8 +166,8 @@ func TestStatusDoor(t *testing.T) {
 	}
 }
 
-// TestRetrySeesFreshObject lets a write come between the decision and the write: the change is made
-// again on the true state, and admission sees that one as the old.
+// TestRetrySeesFreshObject: another write comes between the decision and the write. The change is
+// made again on the new state, and admission gets that state as the old object.
 func TestRetrySeesFreshObject(t *testing.T) {
 	p := &plugin{}
 	k := newKit(t, options{chain: admission.Chain{p}})
@@ -175,7 +175,7 @@ func TestRetrySeesFreshObject(t *testing.T) {
 	calls := 0
 	p.validate = func(a *admission.Attributes) error {
 		if calls++; calls == 1 {
-			p.validate = nil // the change in between passes
+			p.validate = nil // the write in between passes
 			if _, err := k.change("a", func(w *widget) { w.Labels = map[string]string{"between": "yes"} }); err != nil {
 				t.Error(err)
 			}
@@ -236,7 +236,7 @@ func TestUpdateOfTheLastFinalizer(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		grace int64
-		drop  []string // finalizers afterwards
+		drop  []string // the finalizers after the update
 		gone  bool
 	}{
 		{"last one", 0, nil, true},

@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// recordingConnecter is a Connecter whose handler answers with what it was asked for.
+// recordingConnecter is a Connecter whose handler describes the request in its answer.
 type recordingConnecter struct {
 	err error
 	req *request.Write
@@ -46,7 +46,7 @@ func TestConnect(t *testing.T) {
 	rr.Install(connected(l))
 	for _, tt := range []struct {
 		method, path string
-		want         string // a number for an error
+		want         string // how the body begins, or the status code
 	}{
 		{"GET", a + "/log", `GET ns/a "" ?`},
 		{"GET", a + "/log?follow=true&tailLines=5", `GET ns/a "" ?follow=true&tailLines=5`},
@@ -63,7 +63,7 @@ func TestConnect(t *testing.T) {
 		{"DELETE", a + "/proxy/x", `DELETE ns/a "x" ?`},
 		{"GET", "/api/v1/things/a/log", "404"},
 		{"GET", a + "/other/x", "404"},
-		{"GET", "/api/v1/namespaces/ns/things/log", `{"kind":"ConfigMap"`}, // a thing of that name
+		{"GET", "/api/v1/namespaces/ns/things/log", `{"kind":"ConfigMap"`}, // the thing called log
 	} {
 		if w := serve(t, routerWithConnecter(t, l), tt.method, tt.path, ""); !strings.HasPrefix(w.Body.String(), tt.want) && fmt.Sprint(w.Code) != tt.want {
 			t.Errorf("%s %s: got %d %s, want %s", tt.method, tt.path, w.Code, w.Body, tt.want)
@@ -100,7 +100,7 @@ func TestConnectKnowsWho(t *testing.T) {
 	}
 }
 
-// TestConnectOptions decodes the options of a connection from its query, as those of other verbs.
+// TestConnectOptions decodes the options of a connection from its query, as for other verbs.
 func TestConnectOptions(t *testing.T) {
 	const a = "/api/v1/namespaces/ns/things/a/shell"
 	for query, want := range map[string]string{
@@ -134,7 +134,8 @@ func TestConnectOptions(t *testing.T) {
 	}
 }
 
-// TestOptionMembers reads types of fields that no kind of options has here: lists, times, paths.
+// TestOptionMembers reads fields of types that the options of these tests lack, such as lists and
+// times.
 func TestOptionMembers(t *testing.T) {
 	type options struct {
 		meta.TypeMeta `json:",inline"`

@@ -59,7 +59,7 @@ func TestPrefixMux(t *testing.T) {
 		t.Errorf("after Remove: got %q, want the next longest prefix", got)
 	}
 	if err := m.Handle("/hidden", text("")); err != nil || !slices.Contains(m.Paths(), "/hidden") {
-		t.Errorf("a path that was hidden and comes again is not listed: %v", err)
+		t.Errorf("a path that was hidden and is visible again is not listed: %v", err)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestDirector(t *testing.T) {
 	const statusBody, plain, foreign = `"reason":"NotFound"`, "404 page not found\n", "another server"
 	for _, delegated := range []bool{false, true} {
 		d, unknown, inGroup := chain(t, nil), plain, statusBody
-		if delegated { // to a server that knows nothing of the chain
+		if delegated { // next is a server outside of the chain
 			d, unknown, inGroup = chain(t, text(foreign)), foreign, foreign
 		}
 		for path, want := range map[string]string{
@@ -104,7 +104,7 @@ func TestDirector(t *testing.T) {
 			"/api":                       `"versions":["v1"]`,
 			"/api/":                      `"versions":["v1"]`,
 			"/api/v1":                    `"APIResourceList"`,
-			"/apis":                      `"name":"h.io"`, // one picture of all servers
+			"/apis":                      `"name":"h.io"`, // with the groups of all servers
 			"/apis/g.io":                 `"APIGroup"`,
 			"/apis/g.io/v1/":             `"name":"others"`,
 			"/apis/h.io/v1":              `"name":"configmaps"`,

@@ -27,7 +27,7 @@ func things(group, version string, groupPriority, versionPriority int) GroupVers
 	}
 }
 
-// groups are what the tests of discovery serve.
+// groups returns the groups that the tests of discovery serve.
 func groups(tb testing.TB) *Discovery {
 	tb.Helper()
 	d := NewDiscovery(testConfig(tb).Codecs)
@@ -94,7 +94,7 @@ func TestDiscoveryDocuments(t *testing.T) {
 	}
 }
 
-// TestResourceOf looks resources up by kind, those of aggregated servers too.
+// TestResourceOf looks resources up by kind, also resources of servers behind this one.
 func TestResourceOf(t *testing.T) {
 	d := groups(t)
 	far := meta.GroupVersion{Group: "far.io", Version: "v1"}
@@ -204,10 +204,10 @@ func TestAggregatedDiscoveryForms(t *testing.T) {
 	as := func(typ string) string { return typ + ";" + params }
 	const plain, none = "application/json", ""
 	for _, tt := range []struct {
-		accept, apis, api string // Content-Type at both; none: it is refused
+		accept, apis, api string // Content-Type of the answers; none: 406
 	}{
 		{aggregatedJSON, aggregatedJSON, aggregatedJSON},
-		{"application/json," + aggregatedJSON, aggregatedJSON, aggregatedJSON}, // also if it is liked less
+		{"application/json," + aggregatedJSON, aggregatedJSON, aggregatedJSON}, // also as the second choice
 		{"application/json," + aggregatedJSON + ";q=0.1", aggregatedJSON, aggregatedJSON},
 		{"text/html," + aggregatedJSON, aggregatedJSON, aggregatedJSON},
 		{aggregatedJSON + ";profile=nopeer", aggregatedJSON, aggregatedJSON},
@@ -275,7 +275,7 @@ func TestDiscoveryOrder(t *testing.T) {
 		{"stated order of versions", []gv{{"g", "v2", 0, 1}, {"g", "v1", 0, 2}, {"g", "v3", 0, 0}}, "g: v1 v2 v3"},
 		{"groups by priority, then by name", []gv{{"b", "v1", 1, 0}, {"c", "v1", 2, 0}, {"a", "v1", 1, 0}}, "c: v1, a: v1, b: v1"},
 		{"the highest priority of a group's versions", []gv{{"a", "v1", 1, 0}, {"b", "v1", 0, 0}, {"b", "v2", 2, 0}}, "b: v2 v1, a: v1"},
-		{"a resource that comes again with another order", []gv{{"g", "v2", 2, 2}, {"g", "v3", 0, 0}, {"g", "v2", 0, 0}, {"f", "v1", 1, 0}}, "f: v1, g: v3 v2"},
+		{"a resource that is installed again with another order", []gv{{"g", "v2", 2, 2}, {"g", "v3", 0, 0}, {"g", "v2", 0, 0}, {"f", "v1", 1, 0}}, "f: v1, g: v3 v2"},
 	} {
 		d := NewDiscovery(testConfig(t).Codecs)
 		for _, in := range tt.in {
@@ -440,7 +440,7 @@ func TestAggregatedParts(t *testing.T) {
 	}
 }
 
-// BenchmarkDiscovery measures the documents of everything after one group version has changed.
+// BenchmarkDiscovery measures /apis after one group version has changed.
 func BenchmarkDiscovery(b *testing.B) {
 	for _, n := range []int{10, 600} {
 		for name, header := range map[string]string{"plain": "application/json", "aggregated": aggregatedJSON} {

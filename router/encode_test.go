@@ -27,7 +27,7 @@ type unconvertedObject struct {
 func (f *unconvertedObject) Stored() ([]byte, uint32) { return []byte("stored otherwise"), 1 << 20 }
 func (f *unconvertedObject) Head() int                { return 1 }
 
-// converter is an encoder that converts foreign objects.
+// converter is an encoder that converts each unconvertedObject.
 type converter struct{ encoder }
 
 func (c converter) Encode(ctx context.Context, enc request.Encoded, version string, m codec.Media) ([]byte, error) {
@@ -46,7 +46,7 @@ func (c converter) Encode(ctx context.Context, enc request.Encoded, version stri
 	return c.encoder.Encode(ctx, f.object, version, m)
 }
 
-// converting returns core with objects that may be foreign.
+// converting returns core with converter as its encoder.
 func converting(t *testing.T, f *fake) *RESTRouter {
 	rr := NewRESTRouter(testConfig(t))
 	res := all("configmaps", true, f)
@@ -96,7 +96,7 @@ func TestYAMLIsNotKept(t *testing.T) {
 			}
 		}
 	}
-	if o.built > 1 { // the JSON that the list's YAML is made of
+	if o.built > 1 { // the list's YAML is made of the JSON, which is kept
 		t.Errorf("%d forms are kept beside the object, want no YAML among them", o.built)
 	}
 	for range 2 {

@@ -34,7 +34,7 @@ func TestGetForms(t *testing.T) {
 		accept string
 		code   int
 		typ    string
-		body   string // has this
+		body   string // the response contains it
 	}{
 		{"", 200, "application/json", o.json + "\n"},
 		{"application/yaml", 200, "application/yaml", "  k: text\n"},
@@ -236,7 +236,7 @@ func TestCreateAndUpdateBodies(t *testing.T) {
 		{"patch type", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "application/json"}, 415, ""},
 		{"apply as CBOR", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "application/apply-patch+cbor"}, 415, "415: Unsupported Media Type"},
 		{"several patch types", "PATCH", maps + "/a", `{}`, []string{"Content-Type", "text/plain, " + mergePatch}, 415, patchTypes},
-		{"space behind a patch type", "PATCH", maps + "/a", `{}`, []string{"Content-Type", mergePatch + " ; charset=utf-8"}, 415, patchTypes},
+		{"a space after a patch type", "PATCH", maps + "/a", `{}`, []string{"Content-Type", mergePatch + " ; charset=utf-8"}, 415, patchTypes},
 		{"parameters of a patch type", "PATCH", maps + "/a", `{"data":{"x":"y"}}`, []string{"Content-Type", mergePatch + ";;charset"}, 200, ""},
 		{"patch without type", "PATCH", maps + "/a", `{}`, nil, 415, ""},
 		{"no patch", "PATCH", maps + "/a", `[1`, []string{"Content-Type", jsonPatch}, 400, ""},
@@ -292,14 +292,14 @@ func TestDeleteOptions(t *testing.T) {
 	for _, tt := range []struct {
 		name, query, body string
 		code              int
-		want              string // of the options as JSON
+		want              string // the options for the store, as JSON
 	}{
 		{"nothing", "", "", 200, `{}`},
 		{"query", "?gracePeriodSeconds=5&propagationPolicy=Orphan&dryRun=All", "", 200, `{"gracePeriodSeconds":5,"propagationPolicy":"Orphan","dryRun":["All"]}`},
 		{"body", "", options + `"gracePeriodSeconds":5,"preconditions":{"uid":"u"}}`, 200, `{"gracePeriodSeconds":5,"preconditions":{"uid":"u"}}`},
-		{"both: the query counts where the body is silent", "?dryRun=All&gracePeriodSeconds=1", options + `"gracePeriodSeconds":5}`, 200, `{"gracePeriodSeconds":5,"dryRun":["All"]}`},
+		{"both: the query counts for what the body lacks", "?dryRun=All&gracePeriodSeconds=1", options + `"gracePeriodSeconds":5}`, 200, `{"gracePeriodSeconds":5,"dryRun":["All"]}`},
 		{"orphans in the query", "?orphanDependents=true", "", 200, `{"orphanDependents":true}`},
-		{"orphans in the query, a body that is silent", "?orphanDependents=true", options + `"gracePeriodSeconds":5}`, 200, `{"gracePeriodSeconds":5,"orphanDependents":true}`},
+		{"orphans in the query, a body without a policy", "?orphanDependents=true", options + `"gracePeriodSeconds":5}`, 200, `{"gracePeriodSeconds":5,"orphanDependents":true}`},
 		{"orphans in the query, a policy in the body", "?orphanDependents=true", options + `"propagationPolicy":"Foreground"}`, 200, `{"propagationPolicy":"Foreground"}`},
 		{"a policy in the query, orphans in the body", "?propagationPolicy=Orphan", options + `"orphanDependents":false}`, 200, `{"orphanDependents":false}`},
 		{"both in the body", "", options + `"orphanDependents":false,"propagationPolicy":"Orphan"}`, 422, ""},
@@ -312,8 +312,8 @@ func TestDeleteOptions(t *testing.T) {
 		{"empty policy", "?propagationPolicy=", "", 422, ""},
 		{"both policies", "?propagationPolicy=Orphan&orphanDependents=true", "", 422, ""},
 		{"no number", "?gracePeriodSeconds=x", "", 400, ""},
-		{"what cannot be read, dry", "?dryRun=All&ignoreStoreReadErrorWithClusterBreakingPotential=true", "", 422, ""},
-		{"what cannot be read, with a policy", "?propagationPolicy=Orphan", options + `"ignoreStoreReadErrorWithClusterBreakingPotential":true}`, 422, ""},
+		{"an unreadable object, dry run", "?dryRun=All&ignoreStoreReadErrorWithClusterBreakingPotential=true", "", 422, ""},
+		{"an unreadable object, with a policy", "?propagationPolicy=Orphan", options + `"ignoreStoreReadErrorWithClusterBreakingPotential":true}`, 422, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fake{objects: []request.Encoded{configMap("a", "v")}}
@@ -417,7 +417,7 @@ func TestBodies(t *testing.T) {
 		{"shorter than announced", strings.NewReader("abc"), 10, 0, 400},
 		{"too slow", &failingBody{strings.NewReader("abc"), os.ErrDeadlineExceeded}, 10, 0, 504},
 		{"too slow, unknown", &failingBody{strings.NewReader("abc"), os.ErrDeadlineExceeded}, -1, 0, 504},
-		{"over a limit of somebody else", &failingBody{strings.NewReader("abc"), &http.MaxBytesError{Limit: 7}}, -1, 0, 413},
+		{"over the limit of another reader", &failingBody{strings.NewReader("abc"), &http.MaxBytesError{Limit: 7}}, -1, 0, 413},
 	} {
 		r := &http.Request{ContentLength: tt.length}
 		if tt.body != nil {

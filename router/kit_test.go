@@ -178,13 +178,14 @@ func testScheme() *scheme.Scheme {
 
 func testConfig(testing.TB) *Config { return &Config{Codecs: testCodecs()} }
 
-// jsonV1 is the form of JSON in v1, in which all objects are.
+// jsonV1 is the number of the form in which all objects are stored: JSON in v1.
 const jsonV1 = 1
 
 // encoder makes the forms of config maps.
 type encoder struct{}
 
-// formIDs are the numbers of forms beside jsonV1: objects may pass from one router to another.
+// formIDs has the numbers of the other forms. All routers use the same numbers, because they may
+// serve the same objects.
 var formIDs struct {
 	sync.Mutex
 	ids map[string]uint32
@@ -227,7 +228,7 @@ func (encoder) Encode(_ context.Context, enc request.Encoded, _ string, m codec.
 	return testCodecs().Transcode(nil, data, codec.Media{Type: m.Type})
 }
 
-// all offers every verb of f.
+// all returns a resource with every verb, served by f.
 func all(name string, namespaced bool, f *fake) Resource {
 	v1 := meta.GroupVersion{Version: "v1"}
 	return Resource{
@@ -245,7 +246,7 @@ func core(tb testing.TB, f *fake) *RESTRouter {
 	return rr
 }
 
-// parsed makes a request that the filter for the Info has seen.
+// parsed returns a request and its Info, as the filters pass them to the router.
 func parsed(tb testing.TB, method, target, body string, header ...string) (*http.Request, *request.Info) {
 	tb.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))

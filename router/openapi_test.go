@@ -113,12 +113,12 @@ func TestOpenAPIForms(t *testing.T) {
 			if vary := w.Header().Values("Vary"); !slices.Equal(vary, []string{"Accept-Encoding", "Accept"}) {
 				t.Errorf("%s: Vary %q", version, vary)
 			}
-			runtime.GC() // what was unpacked is gone
+			runtime.GC() // frees the unpacked documents
 		}
 	}
 }
 
-// TestOpenAPIKeeps shows which documents are made anew after a change, and that the index keeps
+// TestOpenAPIKeeps shows which documents are made again after a change, and that the index keeps
 // hashes only.
 func TestOpenAPIKeeps(t *testing.T) {
 	cfg := testConfig(t)
@@ -134,7 +134,7 @@ func TestOpenAPIKeeps(t *testing.T) {
 	get := func(path string) []byte {
 		return serve(t, http.HandlerFunc(o.ServeV3), "GET", "/openapi/v3"+path, "").Body.Bytes()
 	}
-	// kept are all documents, to be compared by address.
+	// kept returns all documents, which the test compares by address.
 	kept := func() map[string]*schemaDoc {
 		docs := map[string]*schemaDoc{}
 		p := d.now.Load()
@@ -215,7 +215,7 @@ func TestOpenAPIModels(t *testing.T) {
 	o := NewOpenAPI(openapi.Info{}, cfg.Codecs, d)
 	ask := func(want [2]int, has ...string) {
 		t.Helper()
-		runtime.GC() // schemas and documents that were read are not there any more
+		runtime.GC() // frees the schemas and documents that were read
 		d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Group: "b.io", Version: "v1"}, Resources: []Resource{all("things", true, &fake{})}})
 		p := d.now.Load()
 		o.index(p)
@@ -239,8 +239,8 @@ func TestOpenAPIModels(t *testing.T) {
 	ask([2]int{4, 2}, "third", "second")
 }
 
-// BenchmarkOpenAPI measures the index after one group version has changed: its document is made,
-// and the index of all.
+// BenchmarkOpenAPI measures the index after one group version has changed: it makes the document of
+// that version and the index of all documents.
 func BenchmarkOpenAPI(b *testing.B) {
 	for _, n := range []int{10, 300} {
 		b.Run(fmt.Sprintf("groups=%d", n), func(b *testing.B) {

@@ -20,7 +20,7 @@ func checkOneAnswer(t *testing.T, query string) {
 		r.URL.RawQuery = query
 		info := &request.Info{}
 		if request.Parse(r, info) != nil {
-			continue // nobody is told anything
+			continue // the request is refused
 		}
 		seen := info.Attributes
 		list, _, err := e.listRequest(info)
@@ -46,7 +46,7 @@ func checkOneAnswer(t *testing.T, query string) {
 func TestWatchesFromNowhere(t *testing.T) {
 	for _, tt := range []struct {
 		query   string
-		without bool // watch lists
+		without bool // the server has no watch lists
 		initial bool
 	}{
 		{"watch=1", false, true},

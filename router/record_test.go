@@ -25,7 +25,7 @@ func recorded(t *testing.T, h http.Handler, method, target, body string, header 
 	return info.Record, w
 }
 
-// TestRecord: for every sort of request and response, the record holds the bodies that were
+// TestRecord: for every kind of request and response, the record holds the bodies that were
 // received and sent.
 func TestRecord(t *testing.T) {
 	const (
@@ -37,14 +37,14 @@ func TestRecord(t *testing.T) {
 		applied    = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 		configMaps = "ConfigMap"
 	)
-	large := make([]request.Encoded, 3000) // is written in parts
+	large := make([]request.Encoded, 3000) // a list of them is written in parts
 	for i := range large {
 		large[i] = configMap("a", strings.Repeat("v", 100))
 	}
 	for _, tt := range []struct {
 		name, method, path, body string
 		header                   []string
-		objects                  []request.Encoded // nil: one
+		objects                  []request.Encoded // nil: one config map
 		received, answered       string            // kinds of the objects; "" for none
 		status                   int
 		media                    string
@@ -64,7 +64,7 @@ func TestRecord(t *testing.T) {
 			media: codec.YAMLType},
 		{name: "list as a table", method: "GET", path: all, header: []string{"Accept", table}, answered: "Table", status: 200, media: codec.JSONType},
 		{name: "create", method: "POST", path: all, body: object, received: configMaps, status: 201, media: codec.JSONType},
-		{name: "create of what cannot be decoded", method: "POST", path: all, body: "{", answered: "Status", status: 400, media: codec.JSONType},
+		{name: "create, not JSON", method: "POST", path: all, body: "{", answered: "Status", status: 400, media: codec.JSONType},
 		{name: "update", method: "PUT", path: a, body: object, received: configMaps, status: 200, media: codec.JSONType},
 		{name: "patch", method: "PATCH", path: a, body: merge, header: []string{"Content-Type", mergePatch}, status: 200, media: codec.JSONType},
 		{name: "apply", method: "PATCH", path: a + "?fieldManager=m", body: applied, header: []string{"Content-Type", applyPatch}, status: 200,
@@ -81,7 +81,7 @@ func TestRecord(t *testing.T) {
 			media: codec.JSONType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"},
 		{name: "OpenAPI", method: "GET", path: "/openapi/v3/api/v1", status: 200, media: codec.JSONType},
 		{name: "OpenAPI that moved", method: "GET", path: "/openapi/v3/api/v1?hash=old", status: 301, media: codec.JSONType},
-		{name: "OpenAPI that nobody accepts", method: "GET", path: "/openapi/v2", header: []string{"Accept", "x/y"}, status: 406},
+		{name: "OpenAPI in no accepted type", method: "GET", path: "/openapi/v2", header: []string{"Accept", "x/y"}, status: 406},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fake{objects: []request.Encoded{configMap("a", "v")}, applied: meta.ObjectMeta{Name: "a", Namespace: "ns"}}
@@ -121,7 +121,7 @@ func kindOf(obj meta.Typed) string {
 	return obj.GetTypeMeta().Kind
 }
 
-// recordedServer is everything that answers by this package.
+// recordedServer serves everything that this package answers.
 func recordedServer(t *testing.T, f *fake) http.Handler {
 	rr, d := core(t, f), NewDiscovery(testConfig(t).Codecs)
 	d.Install(GroupVersion{GroupVersion: meta.GroupVersion{Version: "v1"}, Resources: []Resource{all("configmaps", true, f)}})
@@ -182,7 +182,7 @@ func TestRecordOfWatch(t *testing.T) {
 func TestRecordOfConnection(t *testing.T) {
 	l := &recordingConnecter{}
 	r, info := parsed(t, "GET", "/api/v1/namespaces/ns/things/a/log", "")
-	info.Record, info.Status = &request.Record{Keep: 1 << 20}, http.StatusOK // by the filters
+	info.Record, info.Status = &request.Record{Keep: 1 << 20}, http.StatusOK // as the filters set them
 	routerWithConnecter(t, l).ServeHTTP(httptest.NewRecorder(), r)
 	if out := info.Record.Answer; !out.Stream || out.Status != 200 || out.Body != nil || out.Ended.Before(out.Began) || out.Began.IsZero() {
 		t.Errorf("got %+v", out)

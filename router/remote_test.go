@@ -109,8 +109,8 @@ func TestRemoteDocuments(t *testing.T) {
 	}
 }
 
-// TestRemoteKeeps: unchanged versions keep their documents, and without remote versions nothing is
-// made.
+// TestRemoteKeeps: unchanged versions keep their documents. Without remote versions, SetRemote
+// makes no new picture.
 func TestRemoteKeeps(t *testing.T) {
 	d := groups(t)
 	before := d.now.Load()
@@ -173,7 +173,7 @@ func TestRemoteSchemas(t *testing.T) {
 			t.Errorf("the index lacks %s: %s", url, index)
 		}
 	}
-	for _, path := range []string{"apis/a.io/v1", "apis/a.io", "apis"} { // those of this server are as they were
+	for _, path := range []string{"apis/a.io/v1", "apis/a.io", "apis"} { // this server's entries stay as they were
 		at := strings.Index(without, `"`+path+`"`)
 		entry := without[at : at+strings.IndexByte(without[at:], '}')]
 		if strings.Count(index, entry) != 1 || strings.Count(index, `"`+path+`"`) != 1 {
@@ -256,7 +256,7 @@ func TestRemoteV2(t *testing.T) {
 	}
 	others = nil
 	if got := get(); got != without {
-		t.Error("when others are gone, the document is not what it was")
+		t.Error("without the remote versions, the document is not what it was")
 	}
 }
 
@@ -320,7 +320,7 @@ func TestRemoteNoV3(t *testing.T) {
 	stale.Stale = true
 	d.SetRemote([]*RemoteVersion{&stale})
 	if w := get(path); w.Code != 200 || made != before {
-		t.Errorf("%d: of what has not changed a document was made again", w.Code)
+		t.Errorf("%d: the document of an unchanged version was made again", w.Code)
 	}
 	d.SetRemote([]*RemoteVersion{silent})
 	if w := get(path); w.Code != 200 {

@@ -181,7 +181,7 @@ func TestChange(t *testing.T) {
 		if len(retired) != step.retired {
 			t.Errorf("%s: got %d retired, want %d", step.name, len(retired), step.retired)
 		}
-		if err := retired.Wait(t.Context()); err != nil { // nobody is inside
+		if err := retired.Wait(t.Context()); err != nil { // no request is running
 			t.Errorf("%s: %v", step.name, err)
 		}
 		for path, want := range step.want {
@@ -199,7 +199,8 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// TestChangesWhileServing installs and removes under load; the race detector looks on.
+// TestChangesWhileServing installs and removes while requests are served. The race detector must
+// find nothing.
 func TestChangesWhileServing(t *testing.T) {
 	rr, d := NewRESTRouter(testConfig(t)), NewDiscovery(testConfig(t).Codecs)
 	director := &Director{REST: rr, Discovery: d, Prefix: NewPrefixMux()}

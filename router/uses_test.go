@@ -13,8 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// backing stands for the store behind a resource; it can be closed. Its requests wait for hold, if
-// that is set.
+// backing is the store behind a resource; it can be closed. If hold is set, requests wait for it.
 type backing struct {
 	text   string
 	inside chan struct{} // gets a token from each request
@@ -70,7 +69,7 @@ var ended, endedNow = context.WithCancel(context.Background())
 
 func init() { endedNow() }
 
-// TestRetired replaces a resource while a request is inside.
+// TestRetired replaces a resource while a request to it is running.
 func TestRetired(t *testing.T) {
 	old, next := newBacking("old"), newBacking("new")
 	old.inside, old.hold = make(chan struct{}), make(chan struct{})

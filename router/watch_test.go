@@ -129,8 +129,9 @@ func TestWatchFrames(t *testing.T) {
 	}
 }
 
-// TestBookmarkRows: in a Table, a bookmark is the row of an empty object, with as much of the
-// object as rows have. The bookmark that ends the initial events always has metadata.
+// TestBookmarkRows: in a Table, a bookmark is the row of an empty object, with the part of the
+// object that the request wants in rows. The bookmark that ends the initial events always has
+// metadata.
 func TestBookmarkRows(t *testing.T) {
 	const whole, part = `{"kind":"ConfigMap","apiVersion":"v1",`, `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/%s",`
 	const end, later = `"metadata":{"resourceVersion":"8","annotations":{"k8s.io/initial-events-end":"true"}}}`, `"metadata":{"resourceVersion":"9"}}`
@@ -231,7 +232,7 @@ func TestWatchErrors(t *testing.T) {
 		return serve(t, core(t, &fake{err: err}), "GET", maps+"?watch=1", "")
 	}
 	if w := get(meta.NewResourceExpired("too old")); w.Code != 200 || frames(t, w.Body.String())[0].Object.Code != 410 {
-		t.Errorf("a revision that is gone: got %d %s, want 200 and an event", w.Code, w.Body)
+		t.Errorf("a compacted revision: got %d %s, want 200 and an event", w.Code, w.Body)
 	}
 	if w := get(meta.NewBadRequest("no")); w.Code != 400 {
 		t.Errorf("another error: got %d %s, want 400", w.Code, w.Body)

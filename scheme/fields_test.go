@@ -10,9 +10,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// fieldsText says what the fields of Kubernetes 1.36 are: a model name to a line (with "atomic"
-// behind it), then its fields, indented: the JSON name (~ and the Go name for an inlined struct)
-// and attributes, separated by tabs.
+// fieldsText lists the fields of Kubernetes 1.36. A line has the name of a model, and "atomic" if
+// it is. The indented lines after it have its fields: the JSON name (~ and the Go name for an
+// inlined struct) and attributes, separated by tabs.
 //
 //go:embed testdata/fields.txt
 var fieldsText string

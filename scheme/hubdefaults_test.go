@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// shapedHub shares Part, which has defaults, with the versions of Gadget. Its own defaults are a
-// mistake.
+// shapedHub shares Part, which has defaults, with the versions of Gadget. The defaults of its own
+// fields are a mistake.
 type shapedHub struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`

@@ -59,8 +59,8 @@ func setSizes(spec *betaSpec, n uint64) {
 	}
 }
 
-// setTarget gives an autoscaler the target that it gets in autoscaling/v2, and no measurement,
-// which would be kept in an annotation.
+// setTarget gives an autoscaler the target that autoscaling/v2 would add, and no measurement,
+// because conversion would also keep it in an annotation.
 func setTarget(a *autoscalingv1.HorizontalPodAutoscaler) {
 	a.Spec.TargetCPUUtilizationPercentage, a.Status.CurrentCPUUtilizationPercentage = new(int32(80)), nil
 }
@@ -103,10 +103,11 @@ func TestDefaultIsIdempotent(t *testing.T) {
 	})
 }
 
-// A request defaults, checks and copies its object. None of these may allocate without need.
+// TestAllocations: defaulting, checking and copying an object, which each request does, allocate
+// nothing without need.
 func TestAllocations(t *testing.T) {
 	s := fullScheme(t)
-	// Without quantities: registered functions round those, and that allocates.
+	// The pod has no quantities, because rounding them allocates.
 	pod := &corev1.Pod{Spec: corev1.PodSpec{
 		Containers: []corev1.Container{{Name: "a", Ports: []corev1.ContainerPort{{ContainerPort: 80}}}, {Name: "b"}},
 		Volumes:    []corev1.Volume{{Name: "v"}},

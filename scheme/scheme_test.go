@@ -339,7 +339,7 @@ func TestConversionErrors(t *testing.T) {
 		}
 	}
 	if !scheme.IsNotRegistered(unregistered) || scheme.IsNotRegistered(wrongKind) {
-		t.Error("IsNotRegistered tells the errors apart wrongly")
+		t.Error("IsNotRegistered: got the wrong answers")
 	}
 	core := scheme.ConversionError{From: meta.GroupVersionKind{Version: "v1", Kind: "Secret"},
 		To: meta.GroupVersionKind{Version: scheme.InternalVersion, Kind: "ConfigMap"}}

@@ -17,9 +17,9 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// maxPerRequest is how much memory a bad request may cost, all garbage counted, in bytes. The
-// largest bodies are of 3 MiB, and are held as text, as a tree, and as the JSON of an object whose
-// fields are to get owners.
+// maxPerRequest is the number of bytes that a bad request may allocate, garbage included. The
+// largest bodies have 3 MiB, and are held as text, as a tree, and as the JSON from which
+// managedFields are computed.
 const maxPerRequest = 160 << 20
 
 // listOf makes a list of elements for a body of JSON.
@@ -27,7 +27,7 @@ func listOf(element string, n int) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
 }
 
-// entries makes n entries of a map for a body of JSON; each is a format for its number.
+// entries returns n entries of a JSON map. format gets the number of each.
 func entries(format string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -36,8 +36,8 @@ func entries(format string, n int) string {
 	return "{" + strings.TrimSuffix(b.String(), ",") + "}"
 }
 
-// bad sends a request that is wrong in some way and wants a clear answer: an error that is the
-// client's, as a Status (or the plain 404 of paths that nobody knows), made with bounded memory.
+// bad sends an invalid request. The answer must be an error of the client (4xx) as a Status, or a
+// plain 404 for an unknown path. The request must not allocate more than maxPerRequest.
 func (p *inProcess) bad(name, method, target string, body io.Reader, header ...string) (int, string) {
 	p.TB.Helper()
 	r := p.request(method, target, body, header...)
@@ -79,7 +79,7 @@ func TestBadPaths(t *testing.T) {
 		"/api/v1/namespaces/ns/configmaps/c/scale/x/y/z", "/healthz/../readyz",
 	} {
 		if path == "/api/v1/namespaces/ns/configmaps/c/" || path == "/api/v1/watch/" {
-			continue // the first is c itself, the second a 500 of the filters that clients know
+			continue // the first is a valid path of c; the second gets the same 500 as from kube-apiserver
 		}
 		name := path
 		if len(name) > 60 {
@@ -93,12 +93,12 @@ func TestBadPaths(t *testing.T) {
 	}
 }
 
-// nested is depth values inside each other.
+// nested returns values that are nested depth levels deep.
 func nested(open, core, end string, depth int) string {
 	return strings.Repeat(open, depth) + core + strings.Repeat(end, depth)
 }
 
-// aliases is a YAML bomb: each level repeats the one before ten times.
+// aliases returns a YAML bomb: each level repeats the level before ten times.
 func aliases(levels int) string {
 	var b strings.Builder
 	b.WriteString("kind: ConfigMap\napiVersion: v1\nmetadata: {name: bomb}\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n")
@@ -108,7 +108,7 @@ func aliases(levels int) string {
 	return b.String()
 }
 
-// endless is a body without an end that anybody would wait for.
+// endless is a body that never ends.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -219,7 +219,7 @@ func TestBadQueries(t *testing.T) {
 		"fieldSelector=" + strings.Repeat("a.", 100_000) + "%3D1", "fieldSelector=metadata.name%3Da%5C", "sendInitialEvents=true",
 		"watch=1&sendInitialEvents=true", "watch=1&resourceVersion=x", "watch=1&limit=x", "watch=1&continue=x&sendInitialEvents=true",
 		"limit=x&limit=5", "timeout=x", "timeout=5",
-		// kube-apiserver drops what it cannot read of these, and serves the rest.
+		// kube-apiserver ignores the parts of these that it cannot parse, and serves the rest.
 		"%zz=1", "labelSelector=a;dryRun=All", "limit=%", strings.Repeat("x=y&", 100_000) + "dryRun=All", strings.Repeat("&", 10_000),
 	} {
 		name := query
@@ -228,7 +228,7 @@ func TestBadQueries(t *testing.T) {
 		}
 		p.bad("?"+name, "GET", maps+"?"+query, nil)
 	}
-	// Strange, but not wrong.
+	// Unusual but valid.
 	for _, query := range []string{
 		"limit=5&limit=x", "limit=-7", "limit=9223372036854775807", "pretty=%ff", "=&&", strings.Repeat("x=y&", 9_999), "labelSelector=" + many,
 		"resourceVersion=0", "continue=", "dryRun=All", "labelSelector=&fieldSelector=", "watch=0", "watch=false",
@@ -244,12 +244,13 @@ func TestBadQueries(t *testing.T) {
 	}
 }
 
-// TestManyWatches opens more watches than anybody should, and sees nothing of them afterwards.
+// TestManyWatches opens 2000 watches. Each costs bounded memory, and after their end no goroutine
+// is left.
 func TestManyWatches(t *testing.T) {
 	const n = 2000
 	p := newInProcess(t)
 	p.mustDo("POST", maps, configMap("c", "v"))
-	p.mustDo("GET", maps, "") // the cache is loaded
+	p.mustDo("GET", maps, "") // loads the cache
 	before := runtime.NumGoroutine()
 	heap := func() int64 {
 		var m runtime.MemStats
@@ -288,7 +289,7 @@ func TestManyWatches(t *testing.T) {
 	}
 }
 
-// TestFlood sends more requests at once than may run: the others get 429. Strangers have seats of
+// TestFlood sends more requests at once than may run: the rest get 429. Strangers have seats of
 // their own.
 func TestFlood(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) {

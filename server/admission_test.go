@@ -13,28 +13,28 @@ import (
 	"github.com/coracle-project/coracle/server/plugins"
 )
 
-// demanding is an admission plugin that refuses config maps while there is no resource of a name.
-type demanding struct {
+// refusingPlugin is an admission plugin that refuses config maps until a certain resource exists.
+type refusingPlugin struct {
 	resources registry.Stores
 	name      meta.GroupResource
 }
 
-func (*demanding) Name() string                        { return "Demanding" }
-func (*demanding) Handles(op admission.Operation) bool { return op == admission.Create }
+func (*refusingPlugin) Name() string                        { return "Demanding" }
+func (*refusingPlugin) Handles(op admission.Operation) bool { return op == admission.Create }
 
-func (d *demanding) Validate(_ context.Context, a *admission.Attributes) error {
+func (d *refusingPlugin) Validate(_ context.Context, a *admission.Attributes) error {
 	if a.Resource.Resource == "configmaps" && d.resources.Store(d.name) == nil {
 		return a.Forbidden("there are no %s", d.name)
 	}
 	return nil
 }
 
-// TestPluginsSeeResourcesComeAndGo has a plugin, which is made before there is any resource, look
-// for one that comes and goes later.
+// TestPluginsSeeResourcesComeAndGo: a plugin that was made before any resource existed finds one
+// that is added and removed later.
 func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	p := newInProcess(t, withKinds(1), func(c *server.Config) {
 		c.Admission.Plugins = []plugins.Plugin{{Name: "Demanding", Make: func(resources registry.Stores, _ []byte) (admission.Plugin, error) {
-			return &demanding{resources, widgetsName}, nil
+			return &refusingPlugin{resources, widgetsName}, nil
 		}}}
 	})
 	create := func(name string, want int) {
@@ -50,8 +50,8 @@ func TestPluginsSeeResourcesComeAndGo(t *testing.T) {
 	create("after", http.StatusForbidden)
 }
 
-// TestSignersHaveRights: who may write requests for certificates may not for that approve and sign
-// them.
+// TestSignersHaveRights: a user who may create requests for certificates may not therefore approve
+// or sign them.
 func TestSignersHaveRights(t *testing.T) {
 	p := newByRoles(t)
 	const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests"

@@ -29,8 +29,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// behind is an API server behind another one, with a certificate for the service
-// behind.default.svc.
+// behind is a server behind, with a certificate for the service behind.default.svc.
 type behind struct {
 	*httptest.Server
 	port int32
@@ -47,7 +46,7 @@ func newBehind(t testing.TB, answer http.HandlerFunc) *behind {
 	b.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, available := r.Header.Get("X-Remote-User"), r.Header.Get("X-Remote-Group") != "" && r.URL.Path != "/apis"
 		if user == "system:aggregator" || user == "system:kube-aggregator" && !available {
-			http.NotFound(w, r) // what it serves is not what these tests are about
+			http.NotFound(w, r) // requests of the aggregator itself are not tested here
 			return
 		}
 		b.came.Store(r)
@@ -71,10 +70,10 @@ func newBehind(t testing.TB, answer http.HandlerFunc) *behind {
 	return b
 }
 
-// skiffs is the group version that servers behind have.
+// skiffs is the path of the group version that servers behind serve.
 const skiffs = "/apis/skiffs.example.com/v1"
 
-// service is what leads to b.
+// service returns the APIService of b.
 func (b *behind) service() *apiregistrationv1.APIService {
 	return &apiregistrationv1.APIService{
 		ObjectMeta: meta.ObjectMeta{Name: "v1.skiffs.example.com"},
@@ -85,7 +84,7 @@ func (b *behind) service() *apiregistrationv1.APIService {
 	}
 }
 
-// front has b behind a server, which takes it for available as long as the test says so.
+// front starts a server with b behind it. The test sets whether b is available.
 func (b *behind) front(t testing.TB, change ...func(*server.Config)) *servertest.Server {
 	t.Helper()
 	s := inFront(t, change...)
@@ -94,7 +93,7 @@ func (b *behind) front(t testing.TB, change ...func(*server.Config)) *servertest
 	return s
 }
 
-// inFront is a server with the service that leads to those behind.
+// inFront starts a server with the service that routes to servers behind.
 func inFront(t testing.TB, change ...func(*server.Config)) *servertest.Server {
 	t.Helper()
 	var cfg server.Config
@@ -106,13 +105,14 @@ func inFront(t testing.TB, change ...func(*server.Config)) *servertest.Server {
 	_, err := services.Create(t.Context(), &corev1.Service{
 		ObjectMeta: meta.ObjectMeta{Name: "behind"}, Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
 	}, meta.CreateOptions{})
-	if err != nil && !meta.IsAlreadyExists(err) { // another server of the store has it
+	if err != nil && !meta.IsAlreadyExists(err) { // another server on the same store has created it
 		t.Fatal(err)
 	}
 	return s
 }
 
-// register has a server know of an APIService that is available, and waits for that.
+// register creates an APIService, sets it to available, and waits until requests reach the server
+// behind.
 func register(t testing.TB, s *servertest.Server, service *apiregistrationv1.APIService) {
 	t.Helper()
 	all := client.For[*apiregistrationv1.APIService](s.Server.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
@@ -136,7 +136,7 @@ func setAvailable(t testing.TB, s *servertest.Server, name string, status apireg
 	}
 }
 
-// hello is what most servers behind say.
+// hello is the handler of most servers behind.
 func hello(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "behind: %s %s", r.Method, r.RequestURI)
 }
@@ -150,8 +150,8 @@ func newRequest(t testing.TB, s *servertest.Server, method, path string, body io
 	return r
 }
 
-// TestHandedOn: the server behind is told who asks, by this server alone, and gets nothing by which
-// it could ask this one.
+// TestHandedOn: the server behind learns the user of a request from this server alone. It gets no
+// credential with which it could send requests to this server.
 func TestHandedOn(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t, func(w http.ResponseWriter, r *http.Request) {
@@ -228,7 +228,7 @@ func TestHandedOn(t *testing.T) {
 		t.Errorf("request: %s to %s", came.Proto, came.Host)
 	}
 
-	// It knows this server by what stands in the config map.
+	// It can authenticate this server by the config map extension-apiserver-authentication.
 	trusted := appears(t, client.For[*corev1.ConfigMap](s.Server.Client(), corev1.GroupVersion.WithResource("configmaps")).In("kube-system"),
 		"extension-apiserver-authentication", func(*corev1.ConfigMap) bool { return true })
 	shown := came.TLS.PeerCertificates
@@ -249,13 +249,13 @@ func TestHandedOn(t *testing.T) {
 			t.Errorf("%s: %q, want %q", key, trusted.Data[key], want)
 		}
 	}
-	// And it is nobody here.
+	// The certificate of the front proxy gives no rights in this server.
 	if got, _ := ask(t, s, "/api/v1/namespaces", []tls.Certificate{frontProxy(t, s)}, "X-Remote-User", "admin", "X-Remote-Group", "system:masters"); got != http.StatusUnauthorized {
 		t.Errorf("with the certificate of the front proxy: %d", got)
 	}
 }
 
-// frontProxy reads what s shows to servers behind it.
+// frontProxy returns the client certificate that s presents to servers behind it.
 func frontProxy(t testing.TB, s *servertest.Server) tls.Certificate {
 	t.Helper()
 	dir := s.Kubeconfig[:strings.LastIndexByte(s.Kubeconfig, '/')] + "/pki/"
@@ -266,7 +266,7 @@ func frontProxy(t testing.TB, s *servertest.Server) tls.Certificate {
 	return pair
 }
 
-// TestHandedOnWhere: what is inside of the group version is handed on, and nothing else.
+// TestHandedOnWhere: requests inside of the group version go to the server behind, and no others.
 func TestHandedOnWhere(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t, hello)
@@ -303,7 +303,8 @@ func TestHandedOnWhere(t *testing.T) {
 	}
 }
 
-// TestHandedOnFails: what keeps a request from the server behind, and that it gets there again.
+// TestHandedOnFails lists what keeps requests from the server behind. After each failure, requests
+// get there again.
 func TestHandedOnFails(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t, hello)
@@ -419,8 +420,8 @@ func TestHandedOnRedirects(t *testing.T) {
 	}
 }
 
-// TestHandedOnWatch: events come when they are sent, by both versions of HTTP; who leaves is gone
-// for the server behind, too, and the end of the server ends them.
+// TestHandedOnWatch: events arrive as they are sent, over both versions of HTTP. If the client
+// leaves, the watch ends for the server behind, too. A shutdown ends it as well.
 func TestHandedOnWatch(t *testing.T) {
 	t.Parallel()
 	next := make(chan string)
@@ -445,7 +446,7 @@ func TestHandedOnWatch(t *testing.T) {
 		}
 	})
 	var ends []func()
-	t.Run("", func(t *testing.T) { // which ends the server
+	t.Run("", func(t *testing.T) { // the end of the subtest ends the server
 		s := b.front(t)
 		for len(b.done) > 0 {
 			<-b.done
@@ -492,8 +493,8 @@ func TestHandedOnWatch(t *testing.T) {
 	<-b.done
 }
 
-// TestHandedOnUpgrade: a connection that switches protocols is passed through, and ends for both
-// when one ends it, or with the server.
+// TestHandedOnUpgrade: a connection that switches protocols is passed through. It ends for both
+// sides when one side ends it, and at shutdown.
 func TestHandedOnUpgrade(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t, func(w http.ResponseWriter, r *http.Request) {
@@ -521,7 +522,7 @@ func TestHandedOnUpgrade(t *testing.T) {
 		}
 	})
 	var open *tls.Conn
-	t.Run("", func(t *testing.T) { // which ends the server
+	t.Run("", func(t *testing.T) { // the end of the subtest ends the server
 		s := b.front(t)
 		dial := func(path, token, protocol string) (*tls.Conn, *bufio.Reader, *http.Response) {
 			conn, err := tls.Dial("tcp", s.URL[len("https://"):], &tls.Config{RootCAs: pool(t, s.CAPEM)})
@@ -601,12 +602,12 @@ func TestHandedOnInTime(t *testing.T) {
 	begun := time.Now()
 	code, body = do(t, s, "GET", skiffs, "")
 	if took := time.Since(begun); code != 503 || body != "error trying to reach service: context deadline exceeded\n" || took < 4*time.Second || took > 30*time.Second {
-		t.Errorf("what there is: %d %s after %v", code, body, took)
+		t.Errorf("discovery from a server that hangs: %d %s after %v", code, body, took)
 	}
 }
 
-// TestHandedOnBodies: bodies stream through, in both directions, and an answer that comes before
-// all of a body has been read is whole.
+// TestHandedOnBodies: bodies are streamed in both directions. If the answer comes before the whole
+// body of the request has been read, the client gets all of it.
 func TestHandedOnBodies(t *testing.T) {
 	t.Parallel()
 	large := bytes.Repeat([]byte("0123456789abcdef"), 512<<10) // 8 MiB
@@ -649,8 +650,8 @@ func TestHandedOnBodies(t *testing.T) {
 	}
 }
 
-// TestHandedOnCertificates: servers behind see the configured certificate, and after its file has
-// changed the new one.
+// TestHandedOnCertificates: servers behind see the configured certificate, and after a change of
+// its file the new one.
 func TestHandedOnCertificates(t *testing.T) {
 	t.Parallel()
 	ca := pkitest.NewAuthority(t, "front proxies")

@@ -23,8 +23,8 @@ func apiServices(s *servertest.Server) client.Resource[*apiregistrationv1.APISer
 	return client.For[*apiregistrationv1.APIService](s.Server.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
 }
 
-// says waits until an APIService says so of whether it is available: "status reason: message", or
-// the beginning of that.
+// says waits until the condition Available of an APIService begins with want: "status reason:
+// message".
 func says(t testing.TB, s *servertest.Server, name, want string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
@@ -47,8 +47,8 @@ func says(t testing.TB, s *servertest.Server, name, want string) {
 	t.Fatalf("%s says %q, want %q", name, got, want)
 }
 
-// TestAvailability: a server behind comes, fails, is away, and comes back; requests are handed on
-// to it, or not.
+// TestAvailability: a server behind starts, fails, recovers and stops. Requests are forwarded only
+// while it is available.
 func TestAvailability(t *testing.T) {
 	t.Parallel()
 	var failing atomic.Bool
@@ -80,12 +80,12 @@ func TestAvailability(t *testing.T) {
 			if _, err = apiServices(s).Update(t.Context(), have, meta.UpdateOptions{}); err == nil {
 				return
 			}
-			if !meta.IsConflict(err) { // the status may be written at the same time
+			if !meta.IsConflict(err) { // the server may write the status at the same time
 				t.Fatal(err)
 			}
 		}
 	}
-	change(func(a *apiregistrationv1.APIService) { a.Spec.VersionPriority++ }) // has it looked at now
+	change(func(a *apiregistrationv1.APIService) { a.Spec.VersionPriority++ }) // causes a check at once
 	url := "https://localhost:" + port(b.Listener.Addr()) + skiffs
 	says(t, s, name, "False FailedDiscoveryCheck: failing or missing response from "+url+": bad status from "+url+": 500")
 	failing.Store(false)
@@ -99,13 +99,13 @@ func TestAvailability(t *testing.T) {
 	says(t, s, name, `False FailedDiscoveryCheck: failing or missing response from `+url+`: Get "`+url+`": dial tcp`)
 	change(func(a *apiregistrationv1.APIService) { a.Spec.Service, a.Spec.InsecureSkipTLSVerify = nil, false })
 	says(t, s, name, "True Local: Local APIServices are always available")
-	eventually(t, "it is counted how often it was lost", func() bool { // after the status is written
+	eventually(t, "it is counted how often it was lost", func() bool { // the metric changes after the status
 		return series(t, s, `aggregator_unavailable_apiservice_total{name="v1.skiffs.example.com",reason="FailedDiscoveryCheck"} 3`) == 1
 	})
 }
 
-// TestGoneServersAreLeft: connections to a server behind end with its API service, and if a check
-// is on its way then, with the check.
+// TestGoneServersAreLeft: when an APIService is deleted, the connections to its server are closed.
+// If a check is running, they are closed after the check.
 func TestGoneServersAreLeft(t *testing.T) {
 	t.Parallel()
 	came, release := make(chan struct{}, 100), make(chan struct{})
@@ -139,7 +139,7 @@ func port(a net.Addr) string {
 	return port
 }
 
-// series counts the lines of the metrics that begin so.
+// series returns the number of lines of the metrics that begin with line.
 func series(t testing.TB, s *servertest.Server, line string) (n int) {
 	t.Helper()
 	_, metrics := do(t, s, "GET", "/metrics", "")
@@ -151,14 +151,14 @@ func series(t testing.TB, s *servertest.Server, line string) (n int) {
 	return n
 }
 
-// TestAvailabilityIsShown: 1 for each APIService that is not available, 0 for all others, nothing
-// for those that are gone.
+// TestAvailabilityIsShown: the metric is 1 for each APIService that is not available and 0 for all
+// others. Deleted ones have no series.
 func TestAvailabilityIsShown(t *testing.T) {
 	t.Parallel()
 	s := servertest.Start(t, server.Config{})
 	const gauge = "aggregator_unavailable_apiservice{name="
 	if series(t, s, gauge+`"v1.apps"} 0`) != 1 || series(t, s, gauge+`"v1."} 0`) != 1 {
-		t.Error("what is local is not shown as available")
+		t.Error("a local APIService is not shown as available")
 	}
 	made, err := apiServices(s).Create(t.Context(), &apiregistrationv1.APIService{
 		ObjectMeta: meta.ObjectMeta{Name: "v1.skiffs.example.com"},
@@ -178,8 +178,8 @@ func TestAvailabilityIsShown(t *testing.T) {
 	eventually(t, "it is shown no more", func() bool { return series(t, s, gauge+`"v1.skiffs`) == 0 })
 }
 
-// TestAvailabilityCostsNothing: while there are no servers behind no further goroutine runs, also
-// after there have been some.
+// TestAvailabilityCostsNothing: without servers behind, no further goroutine runs, even if there
+// were some before.
 func TestAvailabilityCostsNothing(t *testing.T) {
 	s := servertest.Start(t, server.Config{Controllers: []string{}})
 	working := func() bool {
@@ -187,7 +187,7 @@ func TestAvailabilityCostsNothing(t *testing.T) {
 		return strings.Contains(string(buf[:runtime.Stack(buf, true)]), "APIServiceAvailability")
 	}
 	if working() {
-		t.Error("somebody works")
+		t.Error("a goroutine of the checks runs without servers behind")
 	}
 	for range 3 {
 		made, err := apiServices(s).Create(t.Context(), newBehind(t, hello).service(), meta.CreateOptions{})
@@ -196,7 +196,7 @@ func TestAvailabilityCostsNothing(t *testing.T) {
 		}
 		says(t, s, made.Name, "False ServiceNotFound")
 		if !working() {
-			t.Error("nobody works")
+			t.Error("no goroutine of the checks runs for a server behind")
 		}
 		if err := apiServices(s).Delete(t.Context(), made.Name, meta.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -205,7 +205,8 @@ func TestAvailabilityCostsNothing(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOnTwoServers of one store: they come to the same, and write it once.
+// TestAvailabilityOnTwoServers: two servers on one store come to the same result, and only one
+// write stores it.
 func TestAvailabilityOnTwoServers(t *testing.T) {
 	t.Parallel()
 	store := memory.New(memory.Config{})
@@ -224,7 +225,7 @@ func TestAvailabilityOnTwoServers(t *testing.T) {
 		<-b.done
 	}
 	second := inFront(t, with)
-	<-b.done // the second asks as well
+	<-b.done // the second server checks, too
 	eventually(t, "the second hands requests on", func() bool {
 		code, _ := do(t, second, "GET", skiffs+"/boats", "")
 		return code == http.StatusOK

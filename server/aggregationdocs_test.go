@@ -13,24 +13,25 @@ import (
 	"testing"
 )
 
-// speaker is a server behind another one: what it says, by path, and what it was asked.
-type speaker struct {
+// scriptedServer is a server behind. It has an answer for each path, and records the requests that
+// it gets.
+type scriptedServer struct {
 	*httptest.Server
 	mu    sync.Mutex
-	says  map[string]said
-	asked []string // path, user, groups, and the ETag that is known
+	says  map[string]scriptedAnswer
+	asked []string // path, user, groups, and the ETag of the request
 }
 
-// said is an answer; the zero one is 404.
-type said struct {
+// scriptedAnswer is an answer. The zero value is a 404.
+type scriptedAnswer struct {
 	code            int
 	typ, etag, body string
 	hang            chan struct{}
 }
 
-func newSpeaker(t testing.TB, says map[string]said) *speaker {
+func newScriptedServer(t testing.TB, says map[string]scriptedAnswer) *scriptedServer {
 	t.Helper()
-	s := &speaker{says: says}
+	s := &scriptedServer{says: says}
 	s.Server = httptest.NewUnstartedServer(s)
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
@@ -39,7 +40,7 @@ func newSpeaker(t testing.TB, says map[string]said) *speaker {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *scriptedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	a := s.says[r.URL.Path]
 	words := append([]string{r.URL.Path, r.Header.Get("X-Remote-User")}, r.Header["X-Remote-Group"]...)
@@ -71,15 +72,15 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, a.body)
 }
 
-// say changes an answer.
-func (s *speaker) say(path string, a said) {
+// say sets the answer of a path.
+func (s *scriptedServer) say(path string, a scriptedAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.says[path] = a
 }
 
-// was returns how often the server was asked something.
-func (s *speaker) was(question string) (n int) {
+// was returns how often the server got a request.
+func (s *scriptedServer) was(question string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, q := range s.asked {
@@ -90,8 +91,8 @@ func (s *speaker) was(question string) (n int) {
 	return n
 }
 
-// aggregates puts s behind a server, for a group version.
-func (s *speaker) aggregates(p *inProcess, version, group string, priority int) {
+// aggregates creates an APIService that puts s behind a server, for a group version.
+func (s *scriptedServer) aggregates(p *inProcess, version, group string, priority int) {
 	p.TB.Helper()
 	const services = "/api/v1/namespaces/ns/services"
 	if code, _ := p.do("GET", services+"/speaker", ""); code == http.StatusNotFound {
@@ -102,7 +103,7 @@ func (s *speaker) aggregates(p *inProcess, version, group string, priority int) 
 		version+"."+group, group, version, priority, s.Listener.Addr().(*net.TCPAddr).Port))
 }
 
-// available says whether the server of a version can be reached.
+// available sets the condition Available of an APIService.
 func available(p *inProcess, version, group string, status string) {
 	p.TB.Helper()
 	p.mustDo("PATCH", "/apis/apiregistration.k8s.io/v1/apiservices/"+version+"."+group+"/status",
@@ -114,8 +115,8 @@ const (
 	asAggregator   = "system:kube-aggregator system:masters"
 )
 
-// discovered is what aggregated discovery shows of a group: versions, whether they are stale, and
-// resources.
+// discovered returns what aggregated discovery shows of a group: its versions, whether each is
+// stale, and its resources.
 func discovered(p *inProcess, group string) string {
 	p.TB.Helper()
 	_, body := p.do("GET", "/apis", "", "Accept", aggregatedList)
@@ -153,18 +154,18 @@ func discovered(p *inProcess, group string) string {
 	return strings.Join(all, "; ")
 }
 
-// boatsList is what a server says of boats.example.com, in aggregated discovery.
+// boatsList is the aggregated discovery of a server behind, for boats.example.com.
 const boatsList = `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[{"metadata":{"name":"boats.example.com"},"versions":[
 	{"version":"v1","freshness":"Current","resources":[{"resource":"boats","scope":"Namespaced","singularResource":"boat","verbs":["get","list"],
 		"responseKind":{"group":"","version":"","kind":"Boat"},"subresources":[{"subresource":"status","verbs":["get"]}]}]},
 	{"version":"v2","freshness":"Current","resources":[{"resource":"ships","scope":"Cluster","singularResource":"","verbs":["get"]}]}]}]}`
 
-// TestRemoteDiscovery shows what a server behind says, in both its ways, as it changes, fails,
-// comes back and goes.
+// TestRemoteDiscovery: discovery shows the resources of a server behind, from aggregated discovery
+// or from the list of each version, while the server changes, fails, recovers and is removed.
 func TestRemoteDiscovery(t *testing.T) {
 	p := newInProcess(t)
 	_, before := p.do("GET", "/apis", "", "Accept", aggregatedList)
-	s := newSpeaker(t, map[string]said{"/apis": {typ: aggregatedList, etag: `"1"`, body: boatsList}})
+	s := newScriptedServer(t, map[string]scriptedAnswer{"/apis": {typ: aggregatedList, etag: `"1"`, body: boatsList}})
 	sees := func(what, want string) {
 		t.Helper()
 		eventually(t, what, func() bool { return discovered(p, "boats.example.com") == want })
@@ -172,7 +173,7 @@ func TestRemoteDiscovery(t *testing.T) {
 	s.aggregates(p, "v1", "boats.example.com", 30000-20001)
 	sees("a version is shown", "v1 Current boats/status")
 	if s.was("/apis "+asAggregator) == 0 {
-		t.Error("the server was asked by somebody else")
+		t.Error("the server got requests of another user")
 	}
 	s.aggregates(p, "v2", "boats.example.com", 100)
 	s.aggregates(p, "v3", "boats.example.com", 100)
@@ -190,18 +191,18 @@ func TestRemoteDiscovery(t *testing.T) {
 	available(p, "v1", "boats.example.com", "True")
 	eventually(t, "a server that has not changed is not read again", func() bool { return s.was("/apis "+asAggregator+` "1"`) > asked })
 
-	s.say("/apis", said{code: 503})
+	s.say("/apis", scriptedAnswer{code: 503})
 	available(p, "v1", "boats.example.com", "False")
 	sees("a server that does not answer is stale", "v3 Stale; v2 Stale; v1 Stale")
 	if _, body := p.do("GET", "/apis", ""); !strings.Contains(body, `"name":"boats.example.com"`) {
 		t.Errorf("/apis: %s", body)
 	}
-	s.say("/apis", said{typ: "application/json", body: `{"kind":"APIGroupList"}`}) // asked again by itself
-	s.say("/apis/boats.example.com/v1", said{typ: "application/json", body: `{"resources":[{"name":"boats","namespaced":true,"kind":"Boat","verbs":["get"]},
+	s.say("/apis", scriptedAnswer{typ: "application/json", body: `{"kind":"APIGroupList"}`}) // is read again by itself
+	s.say("/apis/boats.example.com/v1", scriptedAnswer{typ: "application/json", body: `{"resources":[{"name":"boats","namespaced":true,"kind":"Boat","verbs":["get"]},
 		{"name":"boats/sail","namespaced":true,"kind":"Sail","verbs":["update"]}]}`})
 	sees("a server that knows no aggregated discovery is asked for each version", "v3 Stale; v2 Stale; v1 Current boats/sail")
 	if s.was("/apis/boats.example.com/v1 system:kube-aggregator") == 0 {
-		t.Error("the server was asked for a version by somebody else")
+		t.Error("the server got requests of another user for a version")
 	}
 	for _, v := range []string{"v1", "v2", "v3"} {
 		p.mustDo("DELETE", "/apis/apiregistration.k8s.io/v1/apiservices/"+v+".boats.example.com", "")
@@ -212,18 +213,18 @@ func TestRemoteDiscovery(t *testing.T) {
 	})
 }
 
-// TestRemoteDiscoveryRefuses what is no discovery: the version is stale, and all others are as they
-// were.
+// TestRemoteDiscoveryRefuses: if the answer of a server behind is no discovery document, its
+// version is stale, and all other versions stay as they are.
 func TestRemoteDiscoveryRefuses(t *testing.T) {
 	p := newInProcess(t)
-	s := newSpeaker(t, map[string]said{})
+	s := newScriptedServer(t, map[string]scriptedAnswer{})
 	s.aggregates(p, "v1", "boats.example.com", 100)
-	for i, bad := range []said{
+	for i, bad := range []scriptedAnswer{
 		{typ: aggregatedList, body: "{"}, {typ: aggregatedList, body: `{"items":[{"versions":[{"resources":[1]}]}]}`},
 		{typ: aggregatedList, body: strings.Repeat(" ", 5<<20) + boatsList}, {code: 500}, {typ: "text/html", body: "hello"},
 		{typ: aggregatedList, body: strings.Repeat(`{"items":[`, 20000)},
 	} {
-		s.say("/apis", said{typ: aggregatedList, etag: fmt.Sprint(`"`, i, `"`), body: boatsList})
+		s.say("/apis", scriptedAnswer{typ: aggregatedList, etag: fmt.Sprint(`"`, i, `"`), body: boatsList})
 		available(p, "v1", "boats.example.com", "True")
 		eventually(t, "good discovery", func() bool { return discovered(p, "boats.example.com") == "v1 Current boats/status" })
 		s.say("/apis", bad)
@@ -243,13 +244,14 @@ const (
 		"/api/v1/evil":{"get":{"responses":{}}}},"definitions":{"Boat":{"type":"object"}}}`
 )
 
-// TestRemoteOpenAPI: version 3 is the server's own, but for the index, and version 2 has what it
-// says of its versions.
+// TestRemoteOpenAPI: clients get the OpenAPI v3 document of the server behind itself; this server
+// only adds the document to its index. The OpenAPI v2 document contains the parts of the remote one
+// that are about the versions of that server.
 func TestRemoteOpenAPI(t *testing.T) {
 	p := newInProcess(t)
 	_, v2 := p.do("GET", "/openapi/v2", "")
 	_, v3 := p.do("GET", "/openapi/v3", "")
-	s := newSpeaker(t, map[string]said{
+	s := newScriptedServer(t, map[string]scriptedAnswer{
 		"/apis":                                 {typ: aggregatedList, body: boatsList},
 		"/openapi/v3":                           {body: boatsIndex},
 		"/openapi/v2":                           {body: boatsSwagger, etag: `"s"`},
@@ -281,8 +283,8 @@ func TestRemoteOpenAPI(t *testing.T) {
 	if n := s.was("/openapi/v2 system:aggregator"); n != 1 {
 		t.Errorf("version 2 was asked for %d times", n)
 	}
-	s.say("/openapi/v2", said{body: `{"paths":{"/apis/boats.example.com/v1/boats":1}}`})
-	s.say("/openapi/v3", said{body: `{"paths":[]}`})
+	s.say("/openapi/v2", scriptedAnswer{body: `{"paths":{"/apis/boats.example.com/v1/boats":1}}`})
+	s.say("/openapi/v3", scriptedAnswer{body: `{"paths":[]}`})
 	available(p, "v1", "boats.example.com", "Unknown")
 	available(p, "v1", "boats.example.com", "True")
 	eventually(t, "version 2 is asked for when something has changed", func() bool {
@@ -307,9 +309,9 @@ func TestRemoteOpenAPI(t *testing.T) {
 func TestRemoteOpenAPIv2Only(t *testing.T) {
 	p := newInProcess(t)
 	_, v3 := p.do("GET", "/openapi/v3", "")
-	s := newSpeaker(t, map[string]said{"/apis": {typ: aggregatedList, body: boatsList}, "/openapi/v2": {body: boatsSwagger, etag: `"s"`}})
+	s := newScriptedServer(t, map[string]scriptedAnswer{"/apis": {typ: aggregatedList, body: boatsList}, "/openapi/v2": {body: boatsSwagger, etag: `"s"`}})
 	s.aggregates(p, "v1", "boats.example.com", 100)
-	s.aggregates(p, "v2", "boats.example.com", 100) // of which it says nothing
+	s.aggregates(p, "v2", "boats.example.com", 100) // the v2 document does not mention this version
 	available(p, "v1", "boats.example.com", "True")
 	const path, entry = "/openapi/v3/apis/boats.example.com/v1", `"apis/boats.example.com/v1":{"serverRelativeURL":"/openapi/v3/apis/boats.example.com/v1?hash=`
 	index := func() string {
@@ -331,15 +333,15 @@ func TestRemoteOpenAPIv2Only(t *testing.T) {
 		t.Errorf("version 2 was asked for %d times", n)
 	}
 
-	s.say("/openapi/v2", said{code: 500})
+	s.say("/openapi/v2", scriptedAnswer{code: 500})
 	available(p, "v1", "boats.example.com", "Unknown")
 	available(p, "v1", "boats.example.com", "True")
 	eventually(t, "the server is asked again", func() bool { index(); return s.was(`/openapi/v2 system:aggregator "s"`) > 0 })
 	if code, again := p.do("GET", path, ""); code != 200 || again != body {
 		t.Errorf("when the server does not answer: %d %s", code, again)
 	}
-	s.say("/openapi/v3", said{body: boatsIndex})
-	s.say(path, said{body: "the document"})
+	s.say("/openapi/v3", scriptedAnswer{body: boatsIndex})
+	s.say(path, scriptedAnswer{body: "the document"})
 	available(p, "v1", "boats.example.com", "Unknown")
 	available(p, "v1", "boats.example.com", "True")
 	eventually(t, "the document is the server's own, now that it has one", func() bool {
@@ -357,7 +359,7 @@ func TestRemoteHangs(t *testing.T) {
 	t.Parallel()
 	p := newInProcess(t)
 	end := make(chan struct{})
-	s := newSpeaker(t, map[string]said{"/apis": {hang: end}, "/openapi/v2": {hang: end}, "/openapi/v3": {hang: end}})
+	s := newScriptedServer(t, map[string]scriptedAnswer{"/apis": {hang: end}, "/openapi/v2": {hang: end}, "/openapi/v3": {hang: end}})
 	t.Cleanup(func() { close(end) })
 	s.aggregates(p, "v1", "boats.example.com", 100)
 	available(p, "v1", "boats.example.com", "True")

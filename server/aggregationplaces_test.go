@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestHandedOnTakesNoPlaces: a server behind that hangs has as many requests as it may, and none of
-// them takes the place of one for this server, or for another behind.
+// TestHandedOnTakesNoPlaces: requests to a server behind that hangs are limited, and take no seats
+// from requests to this server or to another server behind.
 func TestHandedOnTakesNoPlaces(t *testing.T) {
 	t.Parallel()
 	release, came := make(chan struct{}), make(chan struct{}, 100)
@@ -78,7 +78,7 @@ func TestHandedOnTakesNoPlaces(t *testing.T) {
 	}
 	letGo()
 	wg.Wait()
-	for _, method := range []string{"GET", "PUT"} { // a place is given back when the answer has been sent
+	for _, method := range []string{"GET", "PUT"} { // a seat is released after the answer has been sent
 		eventually(t, "the server behind is asked again", func() bool {
 			code, _ := ask(method, skiffs+"/boats/a")
 			return code == http.StatusOK
@@ -115,8 +115,9 @@ func asSailor(t *testing.T, s *servertest.Server) func(method, path string) (int
 	}
 }
 
-// TestHandedOnBeforeDefinitions: another server comes before a definition of the same group
-// version, and the definition after it.
+// TestHandedOnBeforeDefinitions: while an APIService has a server behind for a group version,
+// requests go there, and not to a definition of the same group version. When the APIService is
+// deleted, the definition is served.
 func TestHandedOnBeforeDefinitions(t *testing.T) {
 	t.Parallel()
 	b := newBehind(t, hello)

@@ -36,7 +36,7 @@ func (q *quay) registered() map[string]string {
 	return list
 }
 
-// untilRegistered waits until the APIService of a name is as wanted, "" for none.
+// untilRegistered waits until the APIService has the wanted text; "" waits until it is gone.
 func (q *quay) untilRegistered(when, name, want string) {
 	q.t.Helper()
 	var got string
@@ -50,7 +50,7 @@ func (q *quay) untilRegistered(when, name, want string) {
 
 const local = " True Local Local APIServices are always available"
 
-// apiService is an APIService with a label and a priority of its version.
+// apiService returns an APIService with the label for managed ones and a version priority.
 func apiService(name, label string, priority int) string {
 	version, group, _ := strings.Cut(name, ".")
 	return fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kube-aggregator.kubernetes.io/automanaged":%q}},`+
@@ -61,9 +61,9 @@ func managed(label string) string {
 	return "map[kube-aggregator.kubernetes.io/automanaged:" + label + "]"
 }
 
-// TestRegistration looks at the versions that a server registers when it starts, and at what it
-// makes of those of the start before: those that are there for good, those that are gone, and those
-// of others.
+// TestRegistration checks the APIServices that a server creates when it starts, and those that it
+// finds from the start before: versions that it still serves, versions that it no longer serves,
+// and those that clients created.
 func TestRegistration(t *testing.T) {
 	t.Parallel()
 	config := server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageFile}}
@@ -81,7 +81,7 @@ func TestRegistration(t *testing.T) {
 		t.Errorf("APIServices themselves: got %s, want none", s)
 	}
 
-	// Those that stay are left alone while the server runs.
+	// While the server runs, it does not change APIServices that stay registered.
 	q.want(200, "DELETE", apiServicePath+"/v1.apps", "", nil)
 	for name, patch := range map[string]string{
 		"v1.policy":         `{"spec":{"versionPriority":7}}`,
@@ -93,7 +93,7 @@ func TestRegistration(t *testing.T) {
 	}
 	q.want(201, "POST", apiServicePath, apiService("v8.example.com", "onstart", 1), nil)
 	q.want(201, "POST", apiServicePath, apiService("v6.example.com", "", 1), nil)
-	q.want(201, "POST", apiServicePath, apiService("v9.example.com", "true", 1), nil) // the last: when it is gone, the others are looked at
+	q.want(201, "POST", apiServicePath, apiService("v9.example.com", "true", 1), nil) // is deleted last: then the server has looked at the others, too
 	q.untilRegistered("a version that nobody has", "v9.example.com", "")
 	running := q.registered()
 	for name, want := range map[string]string{
@@ -104,7 +104,7 @@ func TestRegistration(t *testing.T) {
 		}
 	}
 
-	// What somebody writes into a status is put right when they do.
+	// If a client writes the status, the server corrects it.
 	for _, name := range []string{"v1.policy", "v1.", "v6.example.com"} {
 		before := q.registered()[name]
 		q.want(200, "PATCH", apiServicePath+"/"+name+"/status", `{"status":{"conditions":[{"type":"Available","status":"False","reason":"Mine"}]}}`, nil,
@@ -112,7 +112,7 @@ func TestRegistration(t *testing.T) {
 		q.untilRegistered("after a write of its status", name, before)
 	}
 
-	// It is ready with those that stay registered.
+	// Ready after a restart means that the registered versions are available.
 	if err := q.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -133,18 +133,18 @@ func TestRegistration(t *testing.T) {
 	q.untilRegistered("after a restart", "v1.node.k8s.io", managed("onstart")+" 16300/15"+local)
 	q.untilRegistered("after it was turned off", "v1.batch", "")
 	q.untilRegistered("after a restart without it", "v8.example.com", "")
-	if got := q.registered(); got["v6.example.com"] == "" || len(got) != len(first) { // that one for batch
+	if got := q.registered(); got["v6.example.com"] == "" || len(got) != len(first) { // v6 takes the place of v1.batch
 		t.Errorf("after a restart: got %d APIServices, want %d", len(got), len(first))
 	}
-	// A version of others that becomes this server's own is available.
+	// An APIService of a client that loses its service becomes local, and is available.
 	q.want(201, "POST", apiServicePath, `{"metadata":{"name":"v5.example.com"},"spec":{"group":"example.com","version":"v5","groupPriorityMinimum":7,`+
 		`"versionPriority":1,"service":{"namespace":"default","name":"far"}}}`, nil)
 	q.want(200, "PATCH", apiServicePath+"/v5.example.com", `{"spec":{"service":null}}`, nil, "Content-Type", "application/merge-patch+json")
 	q.untilRegistered("without its service", "v5.example.com", "<nil> 7/1"+local)
 }
 
-// TestCustomRegistration: the versions of custom resources are registered while they are there,
-// whatever others do to that.
+// TestCustomRegistration: a version of custom resources is registered while a definition serves it,
+// even if a client deletes or changes its APIService.
 func TestCustomRegistration(t *testing.T) {
 	t.Parallel()
 	q := newQuay(t)
@@ -164,7 +164,7 @@ func TestCustomRegistration(t *testing.T) {
 	q.want(200, "PATCH", definitions+"/ships."+q.group, `[{"op":"replace","path":"/spec/versions/1/served","value":false}]`, nil,
 		"Content-Type", "application/json-patch+json")
 
-	// However many are defined, a version is registered once.
+	// Further definitions of the same version do not change the APIService.
 	_, before := q.do("GET", apiServicePath+"/"+v1, "")
 	for i := range 20 {
 		q.define(fmt.Sprintf("boats%d", i), fmt.Sprintf("Boat%d", i), version("v1", true))
@@ -181,8 +181,8 @@ func TestCustomRegistration(t *testing.T) {
 	q.untilRegistered("defined by others", v1, kept)
 }
 
-// TestOwnGroupsRegistration: groups of one's own are registered with those of Kubernetes, if they
-// can be; without these there are no APIServices.
+// TestOwnGroupsRegistration: the groups of a server's user are registered beside those of
+// Kubernetes, unless their name is invalid. A server without Kubernetes' groups has no APIServices.
 func TestOwnGroupsRegistration(t *testing.T) {
 	odd := meta.GroupVersion{Group: "Odd.io", Version: "v1"}
 	q := newQuay(t, server.Config{API: server.APIConfig{Core: true, Groups: append(twoVersions(), server.Group{
@@ -244,8 +244,8 @@ func TestNotReadyBeforeRegistration(t *testing.T) {
 	})
 }
 
-// TestRegisteredWithoutNames: the versions of a definition that has not got its names are
-// registered, and go with the definition.
+// TestRegisteredWithoutNames: the versions of a definition are registered before its names are
+// accepted, and until the definition is deleted.
 func TestRegisteredWithoutNames(t *testing.T) {
 	t.Parallel()
 	q := newQuay(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}})

@@ -28,8 +28,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// ask sends a request with the certificate in certs, if there is one, even if the server asks for
-// those of other authorities. header has names and values in turn.
+// ask sends a request with the first certificate of certs, if there is one, even if the server
+// requests certificates of other authorities. header has names and values in turn.
 func ask(t testing.TB, s *servertest.Server, path string, certs []tls.Certificate, header ...string) (int, string) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{
@@ -59,7 +59,7 @@ func ask(t testing.TB, s *servertest.Server, path string, certs []tls.Certificat
 	return resp.StatusCode, string(body)
 }
 
-// eventually waits until something holds.
+// eventually waits until holds returns true.
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
@@ -69,7 +69,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// do sends a request of the administrator's.
+// do sends a request as the administrator.
 func do(t testing.TB, s *servertest.Server, method, path, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(body))
@@ -91,7 +91,7 @@ func do(t testing.TB, s *servertest.Server, method, path, body string) (int, str
 	return resp.StatusCode, string(text)
 }
 
-// TestFrontProxy comes through a front proxy, and past it.
+// TestFrontProxy sends requests through a front proxy, and directly.
 func TestFrontProxy(t *testing.T) {
 	t.Parallel()
 	proxies, clients, more := pkitest.NewAuthority(t, "front"), pkitest.NewAuthority(t, "clients"), pkitest.NewAuthority(t, "more")
@@ -140,7 +140,8 @@ func TestFrontProxy(t *testing.T) {
 	})
 }
 
-// TestAuthenticationTrust reads what other servers of a cluster read when they start.
+// TestAuthenticationTrust reads the config map from which servers behind learn how to authenticate
+// requests.
 func TestAuthenticationTrust(t *testing.T) {
 	proxies, clients := pkitest.NewAuthority(t, "front"), pkitest.NewAuthority(t, "clients")
 	s := servertest.Start(t, server.Config{Authentication: identity.Config{
@@ -226,7 +227,8 @@ func TestFrontProxyConfig(t *testing.T) {
 	}
 }
 
-// TestTokenWebhook: a webhook over TLS authenticates tokens, and may be away.
+// TestTokenWebhook: a webhook over TLS authenticates tokens. A call that fails with 503 is tried
+// again, and answers are cached.
 func TestTokenWebhook(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -277,8 +279,8 @@ func TestTokenWebhook(t *testing.T) {
 	}
 }
 
-// TestNoCredentialsInLog has a server that logs everything refuse credentials of all kinds, and
-// looks for them in the log.
+// TestNoCredentialsInLog runs a server with the most verbose log, has it refuse credentials of all
+// kinds, and searches the log for them.
 func TestNoCredentialsInLog(t *testing.T) {
 	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review struct{ Spec struct{ Token string } }
@@ -324,7 +326,7 @@ func TestNoCredentialsInLog(t *testing.T) {
 		if strings.Contains(entry.Message, "not authenticated") {
 			refused++
 		}
-		// The name in a good token is no secret.
+		// The user's name in a valid token is not secret.
 		line = strings.ReplaceAll(line, `"user":"k4-secret"`, "")
 		for _, secret := range []string{"-secret", jwt, changed, base64.StdEncoding.EncodeToString([]byte("alice:k5-secret"))} {
 			if strings.Contains(line, secret) {

@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// sink is a ResponseWriter that costs nothing, and a connection that knows deadlines, as real ones
-// do.
+// sink is a ResponseWriter that discards the body and supports deadlines, as the connections of a
+// server do.
 type sink struct {
 	header http.Header
 	code   int
@@ -29,7 +29,7 @@ func (s *sink) Flush()                           {}
 func (s *sink) SetReadDeadline(time.Time) error  { return nil }
 func (s *sink) SetWriteDeadline(time.Time) error { return nil }
 
-// caller sends one kind of request again and again through the whole handler, without a network.
+// caller sends one request repeatedly to the handler of a server, without a network.
 type caller struct {
 	h    http.Handler
 	r    *http.Request
@@ -78,8 +78,8 @@ func (p *inProcess) mustDo(method, target, body string) {
 
 const maps = "/api/v1/namespaces/ns/configmaps"
 
-// verbs are the requests that are measured, each made by a function that is called again and again.
-// allocs is its ceiling.
+// verbs are the requests that are measured. make returns a function that sends the request, and is
+// called repeatedly. allocs is the largest number of allocations.
 var verbs = []struct {
 	name   string
 	allocs float64
@@ -166,7 +166,7 @@ var verbs = []struct {
 
 func repeat(c *caller) func(testing.TB) { return func(tb testing.TB) { c.send(tb, "") } }
 
-// filled is a server with a number of pods and a config map "c".
+// filled returns a server with a number of pods and the config map "c".
 func filled(tb testing.TB, pods int) *inProcess {
 	tb.Helper()
 	p := newInProcess(tb)
@@ -175,7 +175,7 @@ func filled(tb testing.TB, pods int) *inProcess {
 	for i := range pods {
 		p.mustDo("POST", "/api/v1/namespaces/full/pods", fmt.Sprintf(podBody, fmt.Sprintf("p%d", i)))
 	}
-	for _, path := range []string{maps, "/api/v1/pods"} { // waits until they are loaded
+	for _, path := range []string{maps, "/api/v1/pods"} { // waits until the caches are loaded
 		p.mustDo("GET", path, "")
 	}
 	return p
@@ -185,7 +185,7 @@ func BenchmarkHandler(b *testing.B) {
 	for _, v := range verbs {
 		b.Run("verb="+v.name, func(b *testing.B) {
 			call := v.make(filled(b, 500))
-			call(b) // makes what is made once
+			call(b) // the first call fills caches and pools
 			b.ReportAllocs()
 			for b.Loop() {
 				call(b)
@@ -194,9 +194,9 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// TestHandlerAllocations holds the verbs to their ceilings.
+// TestHandlerAllocations checks that each verb allocates at most its allocs.
 func TestHandlerAllocations(t *testing.T) {
-	p := filled(measured{t}, 100) // more than a list may allocate
+	p := filled(measured{t}, 100) // enough pods that an allocation for each would exceed the limit of a list
 	for _, v := range verbs {
 		call := v.make(p)
 		call(t)
@@ -217,8 +217,7 @@ func (s *streamWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkWatch measures an update with a number of watchers, until the last of them has got the
-// event.
+// BenchmarkWatch measures the time from an update until all watchers have its event.
 func BenchmarkWatch(b *testing.B) {
 	for _, watchers := range []int{1, 100, 1000} {
 		b.Run(fmt.Sprintf("watchers=%d", watchers), func(b *testing.B) {
@@ -255,7 +254,8 @@ func BenchmarkWatch(b *testing.B) {
 	}
 }
 
-// BenchmarkStore measures the same without HTTP: what a controller in the process pays.
+// BenchmarkStore measures the same operations without HTTP, as a controller in the process uses
+// them.
 func BenchmarkStore(b *testing.B) {
 	p := filled(b, 500)
 	store := p.Store(meta.GroupResource{Resource: "configmaps"})

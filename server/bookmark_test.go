@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 )
 
-// watched returns the paths of all resources that can be watched, as discovery tells.
+// watched returns the paths of all resources that discovery lists with the verb watch.
 func (p *inProcess) watched() (paths []string) {
 	p.TB.Helper()
 	for _, base := range []string{"/api", "/apis"} {
@@ -44,9 +44,9 @@ func (p *inProcess) watched() (paths []string) {
 	return paths
 }
 
-// TestLastBookmark watches every resource until the time is up: the last event is a bookmark, so
-// that the client can go on from there. In a Table it is the row of an empty object. The clock
-// stands still while there is something to do.
+// TestLastBookmark watches every resource until the watch times out. The last event is a bookmark,
+// from which the client can continue. In a Table it is the row of an empty object. The test runs in
+// fake time, so that the timeout comes only when all events have been sent.
 func TestLastBookmark(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newInProcess(t)
@@ -64,7 +64,7 @@ func TestLastBookmark(t *testing.T) {
 	})
 }
 
-// wantLastBookmark watches a resource in some form for a second.
+// wantLastBookmark watches a resource with an Accept header for a second.
 func (p *inProcess) wantLastBookmark(path, accept string) {
 	_, body := p.do("GET", path+"?watch=1&allowWatchBookmarks=true&timeoutSeconds=1", "", "Accept", accept)
 	var last struct {
@@ -98,7 +98,7 @@ func (p *inProcess) wantLastBookmark(path, accept string) {
 	}
 }
 
-// revision is that of the store.
+// revision returns the revision of the store.
 func (p *inProcess) revision() string {
 	p.TB.Helper()
 	_, body := p.do("GET", "/api/v1/configmaps?limit=1", "")

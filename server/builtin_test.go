@@ -14,7 +14,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// newQuiet makes a server of some groups, with a memory store.
+// newQuiet returns a server with these groups and a memory store. It has no controllers and no
+// secure port.
 func newQuiet(t *testing.T, api APIConfig) (*Server, error) {
 	t.Helper()
 	s, err := New(t.Context(), Config{
@@ -28,8 +29,8 @@ func newQuiet(t *testing.T, api APIConfig) (*Server, error) {
 	return s, err
 }
 
-// TestBuiltInKinds declares the built-in groups as a user would declare them: everything that a
-// server compiles when it is first used is compiled now, and what is wrong with it is reported.
+// TestBuiltInKinds declares the built-in groups in the way in which a user's groups are declared:
+// everything that a server compiles at first use is compiled here, and mistakes in it are reported.
 func TestBuiltInKinds(t *testing.T) {
 	groups := coreGroups(APIConfig{}, surroundings{})
 	if _, err := newQuiet(t, APIConfig{Groups: groups}); err != nil {
@@ -40,8 +41,8 @@ func TestBuiltInKinds(t *testing.T) {
 	}
 }
 
-// TestBuiltInKindsAreLazy starts a server and looks which kinds are left for later: its own, not
-// those of its user.
+// TestBuiltInKindsAreLazy checks which kinds a new server has not compiled: the built-in ones, but
+// not those of its user.
 func TestBuiltInKindsAreLazy(t *testing.T) {
 	group := manyKinds(1)
 	s, err := newQuiet(t, APIConfig{Core: true, Groups: []Group{group}})
@@ -55,8 +56,8 @@ func TestBuiltInKindsAreLazy(t *testing.T) {
 	}
 }
 
-// TestNeedsOfBuiltInResources parses what the completion of stored objects needs. Built-in kinds
-// are lazy, so a server does that when it loads the first object.
+// TestNeedsOfBuiltInResources parses the needs of all built-in resources. Their kinds are lazy, so
+// a server parses the needs only when it loads the first object.
 func TestNeedsOfBuiltInResources(t *testing.T) {
 	s, err := newQuiet(t, APIConfig{Core: true})
 	if err != nil {
@@ -70,7 +71,7 @@ func TestNeedsOfBuiltInResources(t *testing.T) {
 			stored = kind.StoredIn(k, meta.GroupVersion{Group: res.GroupResource.Group, Version: res.StorageVersion}.String())
 		}
 		if res.Complete != nil && len(res.CompleteNeeds) == 0 {
-			t.Errorf("%s: nobody says what its completion needs, so each object that is loaded is decoded", res.GroupResource)
+			t.Errorf("%s: its completion has no needs, so that each object is decoded when it is loaded", res.GroupResource)
 		}
 		for _, text := range res.CompleteNeeds {
 			found++
@@ -84,7 +85,7 @@ func TestNeedsOfBuiltInResources(t *testing.T) {
 	}
 }
 
-// manyKinds is a group of n resources, each with a kind of its own.
+// manyKinds returns a group of n resources, each with a kind of its own.
 func manyKinds(n int) Group {
 	gv := meta.GroupVersion{Group: "many.example.com", Version: "v1"}
 	g := Group{Name: gv.Group, AddToScheme: func(s *scheme.Scheme) {
@@ -128,19 +129,19 @@ func TestUnusedResources(t *testing.T) {
 		runtime.KeepAlive(s)
 		return heap, goroutines, series
 	}
-	measure(1) // what all servers share
+	measure(1) // the first server fills what all servers of the process share
 	heap0, goroutines0, series0 := measure(1)
-	heap1, goroutines1, series1 := measure(1) // what the second one adds
+	heap1, goroutines1, series1 := measure(1) // the difference is what a second server adds
 	heap2, goroutines2, series2 := measure(1 + many)
 	per := ((heap2 - heap1) - (heap1 - heap0)) / many
-	t.Logf("a resource that nobody uses takes %d bytes", per)
+	t.Logf("an unused resource takes %d bytes", per)
 	if per > maxUnused {
-		t.Errorf("a resource that nobody uses takes %d bytes, want at most %d", per, maxUnused)
+		t.Errorf("an unused resource takes %d bytes, want at most %d", per, maxUnused)
 	}
 	if more := (goroutines2 - goroutines1) - (goroutines1 - goroutines0); more > 0 {
-		t.Errorf("%d resources that nobody uses have %d goroutines", many, more)
+		t.Errorf("%d unused resources have %d goroutines", many, more)
 	}
 	if series2 > series1 || series1 != series0 {
-		t.Errorf("%d resources that nobody uses have %d metrics, those of a server with one have %d", many, series2, series1)
+		t.Errorf("%d unused resources have %d metrics, those of a server with one have %d", many, series2, series1)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel/rules"
 )
 
-// TestBuiltInRules compiles the rules of the kinds that come with the server, which are not looked
-// into at start.
+// TestBuiltInRules compiles the rules of all built-in kinds. A server compiles each rule only at
+// its first use.
 func TestBuiltInRules(t *testing.T) {
 	s := scheme.New()
 	for _, g := range coreGroups(APIConfig{}, surroundings{}) {

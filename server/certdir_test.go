@@ -17,8 +17,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// inPlace is the configuration of a server in kube-apiserver's place: with a folder for its
-// certificate, and no data folder.
+// inPlace returns the configuration of a server that replaces a kube-apiserver: it has a folder for
+// its certificate and no data folder.
 func inPlace(t testing.TB, tlsConfig identity.TLS, change func(*server.Config)) server.Config {
 	t.Helper()
 	c := server.Config{
@@ -37,8 +37,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// shown connects to a server, whom the client trusts if its certificate is in a file, and returns
-// what the handshake was about.
+// shown connects to a server, which the client trusts if its certificate is in the file roots. It
+// returns the server's certificate, and the CAs that the handshake names.
 func shown(t testing.TB, s *servertest.Server, roots string) (cert *x509.Certificate, asked [][]byte) {
 	t.Helper()
 	trusted, err := os.ReadFile(roots)
@@ -59,8 +59,8 @@ func shown(t testing.TB, s *servertest.Server, roots string) (cert *x509.Certifi
 	return conn.ConnectionState().PeerCertificates[0], asked
 }
 
-// TestCertDir starts servers on a folder for their certificate: the first writes one, which the
-// second finds. Neither is an authority, nor makes a data folder.
+// TestCertDir starts servers with a folder for their certificate: the first one writes a
+// certificate, which the second one uses. Neither creates a CA or a data folder.
 func TestCertDir(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "var", "kubernetes")
@@ -115,7 +115,7 @@ func TestCertDirIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestHalfAPair wants a certificate without its key, and the other way round, refused.
+// TestHalfAPair: a certificate without its key is refused, and so is a key without its certificate.
 func TestHalfAPair(t *testing.T) {
 	t.Parallel()
 	for present, missing := range map[string]string{"apiserver.crt": "apiserver.key", "apiserver.key": "apiserver.crt"} {
@@ -136,13 +136,14 @@ func TestHalfAPair(t *testing.T) {
 	}
 }
 
-// TestUnreadablePair wants files that are there and cannot be read left alone, and named.
+// TestUnreadablePair: a file that exists but cannot be read is not overwritten, and the error names
+// it.
 func TestUnreadablePair(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"apiserver.crt", "apiserver.key"} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, name)
-		if err := os.Symlink(name, file); err != nil { // which nobody can follow to its end, root neither
+		if err := os.Symlink(name, file); err != nil { // a link to itself: not even root can read it
 			t.Fatal(err)
 		}
 		c := inPlace(t, identity.TLS{CertDir: dir}, func(c *server.Config) { c.Storage.Engine = server.StorageMemory })
@@ -157,7 +158,7 @@ func TestUnreadablePair(t *testing.T) {
 }
 
 // TestClientCAs: the TLS handshake names the CAs of --client-ca-file and of front proxies to
-// clients, also after the files have changed. Nobody else's let in.
+// clients, also after the files have changed. Certificates of other CAs are not accepted.
 func TestClientCAs(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -187,7 +188,7 @@ func TestClientCAs(t *testing.T) {
 		return code
 	}
 	if code := get(); code != http.StatusUnauthorized {
-		t.Errorf("somebody with another's certificate: got %d, want 401", code)
+		t.Errorf("a client with a certificate of another CA: got %d, want 401", code)
 	}
 	pkitest.Write(t, clients.File, later.CertPEM)
 	if err := os.Chtimes(clients.File, time.Now(), time.Now().Add(time.Hour)); err != nil {
@@ -207,7 +208,7 @@ func TestNoClientCAs(t *testing.T) {
 		t.Errorf("clients are asked for certificates of %q", asked)
 	}
 	if code, body := ask(t, s, "/api/v1/secrets", []tls.Certificate{pkitest.NewAuthority(t, "any").Client("root", "system:masters").TLS()}); code != http.StatusForbidden {
-		t.Errorf("got %d %s, want 403, as for whoever is anonymous", code, body)
+		t.Errorf("got %d %s, want 403, as for anonymous clients", code, body)
 	}
 	if code, body := do(t, s, "GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication", ""); code != http.StatusNotFound {
 		t.Errorf("got %d %s, want nothing published", code, body)

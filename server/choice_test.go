@@ -19,8 +19,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// twoVersions is a group whose things are in two versions, and whose odds are in the older one
-// alone. In the group shared.io the things are shared.
+// twoVersions returns the group two.io, which has things in two versions and odds only in the older
+// one, and the group shared.io, which serves the same things.
 func twoVersions() []server.Group {
 	older, newer := meta.GroupVersion{Group: "two.io", Version: "v1alpha1"}, meta.GroupVersion{Group: "two.io", Version: "v1beta1"}
 	shared := meta.GroupVersion{Group: "shared.io", Version: "v1"}
@@ -41,12 +41,13 @@ func twoVersions() []server.Group {
 	}
 }
 
-// resourcesOf lists what discovery shows: "group/version plural", without subresources, sorted.
+// resourcesOf returns the resources in discovery, as "group/version plural", sorted and without
+// subresources.
 func resourcesOf(t *testing.T, p *inProcess) (list []string) {
 	t.Helper()
 	for _, path := range []string{"/api", "/apis"} {
 		code, body := p.do("GET", path, "", "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
-		if code == http.StatusNotFound { // there is no legacy group
+		if code == http.StatusNotFound { // the server has no core group
 			continue
 		}
 		var groups struct {
@@ -73,8 +74,7 @@ func resourcesOf(t *testing.T, p *inProcess) (list []string) {
 	return list
 }
 
-// TestChoice turns versions and resources on and off, and looks at what discovery shows, and at
-// what is served.
+// TestChoice turns versions and resources on and off, and checks discovery and the served paths.
 func TestChoice(t *testing.T) {
 	const (
 		alphaThings, alphaOdds = "two.io/v1alpha1 things", "two.io/v1alpha1 odds"
@@ -134,7 +134,7 @@ func newBare(t *testing.T, api server.APIConfig) *inProcess {
 	return &inProcess{&handled{Server: s, TB: t}}
 }
 
-// runtimeConfig reads what stands behind --runtime-config.
+// runtimeConfig parses the value of --runtime-config.
 func runtimeConfig(text string) map[string]string {
 	config := map[string]string{}
 	for entry := range strings.SplitSeq(text, ",") {
@@ -145,7 +145,7 @@ func runtimeConfig(text string) map[string]string {
 	return config
 }
 
-// TestBadChoice wants a server not to be made if there is not what its configuration names.
+// TestBadChoice: New fails if the configuration names a version or a profile that does not exist.
 func TestBadChoice(t *testing.T) {
 	_, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
@@ -164,8 +164,8 @@ func TestBadChoice(t *testing.T) {
 	}
 }
 
-// TestProfile wants a server for resources of one's own to have no pods, unless they are asked for,
-// and the groups of its user.
+// TestProfile: the profile crd-only serves the resources that custom resources need, and the groups
+// of the server's user. Pods and all others are off, unless the configuration turns them on.
 func TestProfile(t *testing.T) {
 	kept := []string{"/v1 configmaps", "/v1 events", "/v1 namespaces", "/v1 secrets", "/v1 serviceaccounts",
 		"apiextensions.k8s.io/v1 customresourcedefinitions", "coordination.k8s.io/v1 leases", "events.k8s.io/v1 events",
@@ -190,8 +190,8 @@ func TestProfile(t *testing.T) {
 	}
 }
 
-// TestNamespaceOfWhatIsOff deletes a namespace on a server whose pods are off and whose things are
-// served only under their other name.
+// TestNamespaceOfWhatIsOff deletes a namespace on a server that does not serve pods, and that
+// serves things only in the group shared.io.
 func TestNamespaceOfWhatIsOff(t *testing.T) {
 	p := newBare(t, server.APIConfig{Core: true, Groups: twoVersions(),
 		Runtime: runtimeConfig("/v1/pods=false,/v1/services=false,two.io/v1alpha1=false,two.io/v1beta1=false")})

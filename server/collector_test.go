@@ -14,20 +14,20 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestRemoteOwners: the garbage collector asks the server behind whether an owner that it keeps is
-// there. Objects whose owner is not there go; others stay, also those of which the server behind
-// says nothing.
+// TestRemoteOwners: the garbage collector asks the server behind whether an owner exists. It
+// deletes objects whose owner does not exist. It keeps other objects, also if the server behind
+// gives no answer about their owner.
 func TestRemoteOwners(t *testing.T) {
 	const boats = "/apis/boats.example.com/v1/namespaces/ns/boats/"
-	here := func(name string) said {
-		return said{typ: "application/json", body: fmt.Sprintf(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",
+	here := func(name string) scriptedAnswer {
+		return scriptedAnswer{typ: "application/json", body: fmt.Sprintf(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",
 			"metadata":{"name":%q,"namespace":"ns","uid":"of-%s","resourceVersion":"1"}}`, name, name)}
 	}
-	gone := func(name string) said {
-		return said{code: 404, typ: "application/json", body: fmt.Sprintf(
+	gone := func(name string) scriptedAnswer {
+		return scriptedAnswer{code: 404, typ: "application/json", body: fmt.Sprintf(
 			`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"details":{"name":%q,"group":"boats.example.com","kind":"boats"}}`, name)}
 	}
-	s := newSpeaker(t, map[string]said{
+	s := newScriptedServer(t, map[string]scriptedAnswer{
 		"/apis": {typ: aggregatedList, body: boatsList}, boats + "here": here("here"), boats + "other": here("there"), boats + "gone": gone("gone"),
 		boats + "silent": {code: http.StatusServiceUnavailable}, boats + "lost": {code: 404, typ: "text/plain", body: "404 page not found"},
 	})
@@ -42,14 +42,14 @@ func TestRemoteOwners(t *testing.T) {
 		p.mustDo("POST", "/api/v1/namespaces/ns/configmaps", fmt.Sprintf(`{"metadata":{"name":%q,"ownerReferences":[
 			{"apiVersion":"boats.example.com/v1","kind":"Boat","name":%q,"uid":%q}]}}`, name, owner, uid))
 	}
-	owned("before", "gone", "of-gone") // before anybody knows what a boat is
+	owned("before", "gone", "of-gone") // created before the version of its owner is served
 	s.aggregates(p, "v1", "boats.example.com", 100)
 	available(p, "v1", "boats.example.com", "True")
 	eventually(t, "the version is shown", func() bool { return discovered(p, "boats.example.com") == "v1 Current boats/status" })
 	for _, owner := range []string{"here", "silent", "lost", "gone"} {
 		owned(owner, owner, "of-"+owner)
 	}
-	owned("other", "other", "of-other") // by that name there is another
+	owned("other", "other", "of-other") // another object has the name of its owner
 	left := func() string {
 		_, body := p.do("GET", "/api/v1/namespaces/ns/configmaps", "")
 		var names []string
@@ -71,7 +71,8 @@ func TestRemoteOwners(t *testing.T) {
 	eventually(t, "the object is gone whose owner is known to be gone", func() bool { return left() == "here lost" })
 }
 
-// TestRemoteDependents: what a server behind owns and is owned by goes as if it were kept here.
+// TestRemoteDependents: objects of a server behind are deleted with their owners, and their
+// dependents with them, as if they were in this server's store.
 func TestRemoteDependents(t *testing.T) {
 	t.Parallel()
 	const boats = "/apis/boats.example.com/v1/namespaces/ns/boats"
@@ -87,7 +88,7 @@ func TestRemoteDependents(t *testing.T) {
 	server.NoAvailability(front.Server)
 	p := &inProcess{&handled{Server: front.Server, TB: t}}
 	p.mustDo("POST", "/api/v1/namespaces", `{"metadata":{"name":"ns"}}`)
-	(&speaker{Server: ext}).aggregates(p, "v1", "boats.example.com", 100)
+	(&scriptedServer{Server: ext}).aggregates(p, "v1", "boats.example.com", 100)
 	available(p, "v1", "boats.example.com", "True")
 	eventually(t, "boats are shown", func() bool { return strings.HasPrefix(discovered(p, "boats.example.com"), "v1 Current boats") })
 
@@ -164,11 +165,11 @@ func TestRemoteDependents(t *testing.T) {
 		code, _ := p.do("GET", boats+"/kept", "")
 		return code == http.StatusServiceUnavailable
 	})
-	back.mustDo("DELETE", boats+"/kept", "") // nobody sees that
+	back.mustDo("DELETE", boats+"/kept", "") // this server does not learn of it
 	remove(maps, "owner", "Foreground")
 	time.Sleep(time.Second)
 	if !is(maps, "kept", "") || !is(maps, "owner", "foregroundDeletion") {
-		t.Error("something has gone while nobody knew what its owner or its dependents are")
+		t.Error("an object was deleted while its owner or its dependents were unknown")
 	}
 	available(p, "v1", "boats.example.com", "True")
 	gone(boats, "unreachable")

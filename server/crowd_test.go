@@ -17,14 +17,15 @@ import (
 )
 
 // TestResourcesUnderLoad installs, replaces and removes resources while requests of all sorts run.
-// What is replaced is always there, and what discovery or OpenAPI shows is served.
+// A resource is served without a gap while it is replaced. Every resource that discovery or OpenAPI
+// lists is served.
 func TestResourcesUnderLoad(t *testing.T) {
 	p := newInProcess(t, withKinds(4))
 	p.install(widgets("test0.io", "widgets"))
 	p.mustDo("POST", v1Widgets, `{"metadata":{"name":"a"}}`)
 	var readers sync.WaitGroup
 	var done atomic.Bool
-	var removals atomic.Int64 // begun, and ended: odd during one
+	var removals atomic.Int64 // the number of removals begun and ended: odd during a removal
 	again := func(f func()) {
 		readers.Go(func() {
 			for !done.Load() {
@@ -88,7 +89,7 @@ func (p *inProcess) watchBriefly(path string) {
 	}
 }
 
-// eventText is a client that leaves after the first event.
+// eventText is a ResponseRecorder of a client that leaves after the first event.
 type eventText struct {
 	*httptest.ResponseRecorder
 	leave context.CancelFunc
@@ -132,7 +133,7 @@ func (p *inProcess) discovered() []string {
 	return paths
 }
 
-// crowd installs n resources in 20 groups.
+// crowd returns a server with n resources, in 20 groups.
 func crowd(tb testing.TB, n int) *inProcess {
 	p := newInProcess(tb, withKinds(20))
 	byGroup := map[string][]registry.Resource{}
@@ -145,7 +146,7 @@ func crowd(tb testing.TB, n int) *inProcess {
 	return p
 }
 
-// BenchmarkInstall measures the installation of one more resource, and its end.
+// BenchmarkInstall measures the installation and removal of one more resource.
 func BenchmarkInstall(b *testing.B) {
 	for _, n := range []int{10, 600} {
 		b.Run(fmt.Sprintf("resources=%d", n), func(b *testing.B) {

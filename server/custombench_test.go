@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// customVerbs are requests to custom resources, each beside the same to config maps with the same
-// data. allocs is its ceiling.
+// customVerbs are requests for custom resources, each beside the same request for config maps with
+// the same data. allocs is the largest number of allocations.
 var customVerbs = []struct {
 	name   string
 	allocs float64
@@ -32,25 +32,26 @@ var customVerbs = []struct {
 	}},
 }
 
-// kite is a custom resource with the data of a config map.
+// kite returns a custom resource with the data of a config map.
 func kite(name, value string) string {
 	return fmt.Sprintf(`{"kind":"Kite","apiVersion":"toys.example.com/v1","metadata":{"name":%q},"data":{"key":%q,"other":"text"}}`, name, value)
 }
 
-// withKites is a server that has a custom resource of the name c in the place of a config map.
+// withKites returns a server with the config map c, and a custom resource with the same name and
+// data.
 func withKites(tb testing.TB) *inProcess {
 	tb.Helper()
 	p := newInProcess(tb)
 	install(tb, p.Server, kites(tb, kiteVersion("v1", `"data":{"type":"object","additionalProperties":{"type":"string"}}`, true, "")))
 	p.mustDo("POST", maps, configMap("c", "v"))
 	p.mustDo("POST", "/apis/toys.example.com/v1/namespaces/ns/kites", kite("c", "v"))
-	for _, path := range []string{maps, "/apis/toys.example.com/v1/namespaces/ns/kites"} { // waits until they are loaded
+	for _, path := range []string{maps, "/apis/toys.example.com/v1/namespaces/ns/kites"} { // waits until the caches are loaded
 		p.mustDo("GET", path, "")
 	}
 	return p
 }
 
-// TestCustomAllocations holds the verbs to their ceilings.
+// TestCustomAllocations checks that each verb allocates at most its allocs.
 func TestCustomAllocations(t *testing.T) {
 	p := withKites(measured{t})
 	for _, v := range customVerbs {

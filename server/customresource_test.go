@@ -13,7 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// kites declares custom resources with the given versions, as the JSON of a definition has them.
+// kites declares custom resources with these versions, which are the JSON of the versions in a
+// definition.
 func kites(t testing.TB, versions string) registry.Resource {
 	t.Helper()
 	var def apiextensionsv1.CustomResourceDefinition
@@ -29,8 +30,8 @@ func kites(t testing.TB, versions string) registry.Resource {
 	return res
 }
 
-// kiteVersion is a version whose objects have the given fields, with more of what a version may
-// say.
+// kiteVersion returns a version whose objects have these fields. more is further JSON of the
+// version.
 func kiteVersion(name, fields string, storage bool, more string) string {
 	return fmt.Sprintf(`{"name":%q,"served":true,"storage":%t,"schema":{"openAPIV3Schema":{"type":"object","properties":{%s}}}%s}`,
 		name, storage, fields, more)
@@ -42,8 +43,8 @@ const (
 	merge     = "application/merge-patch+json"
 )
 
-// TestCustomDefaultsOnRead: what was stored by an earlier schema is shown by the present one, in
-// the forms of all reads, and is not written.
+// TestCustomDefaultsOnRead: every read adds the defaults of the current schema to an object that
+// was stored with an earlier schema. The read does not write the object.
 func TestCustomDefaultsOnRead(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object","properties":{"tail":{"type":"string"},"old":{"type":"integer"}}}`, true, "")))
@@ -60,7 +61,7 @@ func TestCustomDefaultsOnRead(t *testing.T) {
 	for path, want := range shown {
 		inList["items.0."+path], inEvent["object."+path] = want, want
 	}
-	for range 2 { // made, and kept
+	for range 2 { // the first read makes the form, the second one finds it in the cache
 		h.want(200, "GET", kitesV1+"/a", "", shown)
 		h.want(200, "GET", kitesV1, "", inList)
 	}
@@ -73,13 +74,13 @@ func TestCustomDefaultsOnRead(t *testing.T) {
 			t.Errorf("event: %s: got %v, want %v", path, got, want)
 		}
 	}
-	// A change of something else stores what has been shown: no change of the content, for whoever
-	// counts.
+	// A write that changes another field stores the defaults, too. That is no change of the
+	// content, so that the generation stays.
 	h.want(200, "PATCH", kitesV1+"/a", `{"metadata":{"labels":{"x":"y"}}}`, map[string]any{"spec.tail": "long", "metadata.generation": 1}, "Content-Type", merge)
 	h.want(200, "GET", kitesV1+"?fieldSelector=spec.tail%3Dlong", "", map[string]any{"items.0.metadata.labels.x": "y"})
 }
 
-// TestCustomVersions: each version has its own schema, doors and warnings.
+// TestCustomVersions: each version has its own schema, subresources and warnings.
 func TestCustomVersions(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	const spec = `"spec":{"type":"object","required":["size"],"properties":{"size":{"type":"integer"}}},"status":{"type":"object","properties":{"up":{"type":"boolean"}}}`
@@ -114,7 +115,8 @@ func TestCustomVersions(t *testing.T) {
 	h.want(422, "PUT", kitesV1+"/a", `{"apiVersion":"toys.example.com/v1","kind":"Kite","metadata":{"name":"a"},"spec":{"size":1}}`, map[string]any{"details.causes.0.field": "metadata.resourceVersion"})
 }
 
-// TestCustomScale: the scale is where the definition says, if the object has it there.
+// TestCustomScale: the subresource scale uses the paths in the definition. A GET fails if the
+// object lacks the field for the replicas.
 func TestCustomScale(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	const fields = `"spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true},"status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}`
@@ -136,8 +138,8 @@ func TestCustomScale(t *testing.T) {
 	h.want(405, "DELETE", kitesV1+"/a/scale/more", "", nil)
 }
 
-// TestCustomOwnersForgotten: what kube-apiserver cannot compare makes it forget who owns what; the
-// write itself is fine.
+// TestCustomOwnersForgotten: as in kube-apiserver, managedFields are dropped if the object cannot
+// be compared with the old one by its schema or its versions. The write itself succeeds.
 func TestCustomOwnersForgotten(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	status := `"spec":{"type":"object","properties":{"a":{"type":"integer"}}},"status":{"type":"object","properties":{"on":{"type":"boolean"}}}`
@@ -170,7 +172,8 @@ func TestCustomOwnersForgotten(t *testing.T) {
 		map[string]any{"metadata.managedFields.0.manager": "a"}, "Content-Type", merge)
 }
 
-// TestCustomStorageHash: discovery says in which version objects are stored if that is served.
+// TestCustomStorageHash: discovery has the hash of the storage version only if that version is
+// served.
 func TestCustomStorageHash(t *testing.T) {
 	for _, served := range []bool{true, false} {
 		h := &harbor{servertest.Start(t), t}
@@ -205,8 +208,9 @@ func TestCustomOwnersElsewhere(t *testing.T) {
 		map[string]any{"metadata.labels.l": "3"}, "Content-Type", applied)
 }
 
-// TestCustomMethods: what custom resources make of methods is their own. They look at the verb, and
-// no further.
+// TestCustomMethods: as in kube-apiserver, the handler of custom resources differs from that of
+// built-in resources. It looks only at the verb, and accepts names and path segments that others
+// refuse.
 func TestCustomMethods(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object"},"status":{"type":"object","properties":{"up":{"type":"boolean"}}}`, true,

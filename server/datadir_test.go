@@ -20,8 +20,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestDataDirIsPrivate starts servers on each engine, several times because what they keep is made
-// at once, and looks at the modes of all files. The umask forbids nothing.
+// TestDataDirIsPrivate starts servers with each engine, and checks the modes of all files. It does
+// so several times, because servers create their files concurrently. The umask forbids nothing.
 func TestDataDirIsPrivate(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
@@ -32,7 +32,7 @@ func TestDataDirIsPrivate(t *testing.T) {
 					t.Parallel()
 					base := t.TempDir()
 					dir := filepath.Join(base, "made", "data")
-					t.Run("", func(t *testing.T) { // which ends the server
+					t.Run("", func(t *testing.T) { // the end of the subtest ends the server
 						s := servertest.Start(t, server.Config{Storage: server.StorageConfig{Engine: engine}, DataDir: dir})
 						resp, err := s.Client.Post(s.URL+"/api/v1/namespaces/default/configmaps", "application/json", strings.NewReader(`{"metadata":{"name":"x"}}`))
 						if err != nil || resp.StatusCode != http.StatusCreated {
@@ -54,7 +54,7 @@ func wantPrivate(t *testing.T, dir string) {
 	files := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // gone meanwhile
+			return nil // deleted since it was listed
 		}
 		if info, err := d.Info(); err == nil && info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s has mode %v", path, info.Mode())
@@ -67,7 +67,7 @@ func wantPrivate(t *testing.T, dir string) {
 	}
 }
 
-// TestOpenDataDir starts a server on a folder that others can look into: it says so, once.
+// TestOpenDataDir: a server whose data folder others can read logs that, once.
 func TestOpenDataDir(t *testing.T) {
 	for mode, want := range map[os.FileMode]int{0o755: 1, 0o710: 1, 0o701: 1, 0o700: 0} {
 		dir := t.TempDir()
@@ -93,8 +93,8 @@ func TestOpenDataDir(t *testing.T) {
 	}
 }
 
-// TestUnreadableFileIsLogged starts a server over a file that is no YAML and a link that leads out
-// of the folder.
+// TestUnreadableFileIsLogged starts a server on a folder with a file that is no YAML, and with a
+// link to outside of the folder.
 func TestUnreadableFileIsLogged(t *testing.T) {
 	dir := t.TempDir()
 	broken, link := filepath.Join(dir, "objects/registry/broken.yaml"), filepath.Join(dir, "objects/registry/link.yaml")

@@ -10,8 +10,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestDearRequests: a request whose work takes longer than its time limit gets 504, over HTTP, soon
-// after that.
+// TestDearRequests: over HTTP, a request whose work takes longer than its time limit soon gets 504.
 func TestDearRequests(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object","properties":{"list":{"type":"array","x-kubernetes-list-type":"map",

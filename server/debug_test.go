@@ -15,7 +15,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestLogFiles serves the files of a folder, and nothing where there is none.
+// TestLogFiles: the files of the log folder are served, and a server without the folder serves
+// none.
 func TestLogFiles(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "pods"), 0o700); err != nil {
@@ -49,7 +50,7 @@ func TestLogFiles(t *testing.T) {
 	}
 }
 
-// shownLines are the lines of /metrics that a pattern matches.
+// shownLines returns the lines of /metrics that match a pattern.
 func shownLines(t *testing.T, p *inProcess, pattern string) []string {
 	t.Helper()
 	code, body := p.do("GET", "/metrics", "")
@@ -106,7 +107,7 @@ func TestShownMetrics(t *testing.T) {
 	}
 }
 
-// TestVersionMetrics tells of the version that /version tells of.
+// TestVersionMetrics: metrics have the version that /version shows.
 func TestVersionMetrics(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { c.API.Version = "v1.36.3-mine" })
 	if got := shownLines(t, p, "kubernetes_build_info"); len(got) != 1 || !strings.Contains(got[0], `git_version="v1.36.3-mine"`) || !strings.HasSuffix(got[0], " 1") {
@@ -114,7 +115,7 @@ func TestVersionMetrics(t *testing.T) {
 	}
 }
 
-// TestHandshakeErrors counts clients that do not speak TLS.
+// TestHandshakeErrors checks the count of clients that do not speak TLS.
 func TestHandshakeErrors(t *testing.T) {
 	s := servertest.Start(t, server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}})
 	conn, err := net.Dial("tcp", s.Server.Address().String())

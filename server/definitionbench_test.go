@@ -26,11 +26,11 @@ var largeSchema = func() string {
 	return `{"type":"object","properties":{"spec":{"type":"object","properties":{` + strings.Join(all, ",") + `}}}}`
 }()
 
-// large is a version whose schema is large.
+// large is a version with largeSchema.
 var large = `{"name":"v1","served":true,"storage":true,"subresources":{"status":{}},"schema":{"openAPIV3Schema":` + largeSchema + `}}`
 
-// BenchmarkDefinition creates large definitions, each until it is established, beside a number of
-// others.
+// BenchmarkDefinition creates large definitions, on a server with a number of other ones. It waits
+// until each is established.
 func BenchmarkDefinition(b *testing.B) {
 	for _, n := range []int{0, 500} {
 		b.Run(fmt.Sprintf("others=%d", n), func(b *testing.B) {
@@ -48,8 +48,8 @@ func BenchmarkDefinition(b *testing.B) {
 	}
 }
 
-// BenchmarkDefinitionsStart starts a server on a store with 500 large definitions, until it is
-// ready.
+// BenchmarkDefinitionsStart measures the time until a server on a store with 500 large definitions
+// is ready.
 func BenchmarkDefinitionsStart(b *testing.B) {
 	store := memory.New(memory.Config{})
 	b.Cleanup(func() { store.Close() })
@@ -66,8 +66,8 @@ func BenchmarkDefinitionsStart(b *testing.B) {
 	}
 }
 
-// BenchmarkDefinitionsOpenAPI asks for documents of OpenAPI when one of 500 large definitions of a
-// group has changed.
+// BenchmarkDefinitionsOpenAPI requests OpenAPI documents after a change of one of 500 large
+// definitions.
 func BenchmarkDefinitionsOpenAPI(b *testing.B) {
 	for _, path := range []string{"/openapi/v2", "/openapi/v3", "/openapi/v3/apis/quay.example.com/v1"} {
 		b.Run("path="+path, func(b *testing.B) {

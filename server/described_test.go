@@ -9,7 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// described is what the test reads of a document of OpenAPI.
+// described has the parts of an OpenAPI document that the test reads.
 type described struct {
 	Paths      map[string]struct{ ServerRelativeURL string }
 	Components struct {
@@ -22,8 +22,8 @@ type describedModel struct {
 	Properties  map[string]struct{ Description string }
 }
 
-// TestEverythingIsDescribed: kubectl explain has something to say of each model and each field of
-// all groups.
+// TestEverythingIsDescribed: each model and each field of all groups has a description, which
+// kubectl explain shows.
 func TestEverythingIsDescribed(t *testing.T) {
 	p := newInProcess(t)
 	read := func(path string) (d described) {
@@ -61,8 +61,9 @@ func TestEverythingIsDescribed(t *testing.T) {
 	}
 }
 
-// TestKindsOfOptions looks at the kinds of the models that every group version shares: version 2
-// names all that Kubernetes knows, and each document of version 3 its own and v1.
+// TestKindsOfOptions checks the kinds of the models that every group version shares: in OpenAPI v2
+// a model lists all kinds of Kubernetes, in an OpenAPI v3 document only those of its group version
+// and of v1.
 func TestKindsOfOptions(t *testing.T) {
 	p := newInProcess(t)
 	type model struct {

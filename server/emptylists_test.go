@@ -10,8 +10,9 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// TestEmptyLists sends empty lists to kinds that Kubernetes stores as protobuf. kube-apiserver
-// 1.36.3 answers these requests with null where the field has no omitempty, and with these owners.
+// TestEmptyLists sends empty lists to kinds that Kubernetes stores as protobuf. The expected
+// answers are those of kube-apiserver 1.36.3: null where the field has no omitempty, and these
+// managedFields.
 func TestEmptyLists(t *testing.T) {
 	for _, protobuf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("protobuf=%t", protobuf), func(t *testing.T) {

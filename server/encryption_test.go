@@ -20,7 +20,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// encrypted is a server whose configuration of encryption can be changed, and its store.
+// encrypted is a server, its store, and the file of its encryption configuration, which tests
+// change.
 type encrypted struct {
 	*servertest.Server
 	t     *testing.T
@@ -35,7 +36,7 @@ func writeEncryption(t testing.TB, file string, providers ...string) {
 	for _, p := range providers {
 		text += "  - " + p + "\n"
 	}
-	next := file + ".next" // at once, as volumes of config maps change
+	next := file + ".next" // replaces the file atomically, as a volume of a config map does
 	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func writeEncryption(t testing.TB, file string, providers ...string) {
 	}
 }
 
-// gcmKey is a provider with a key.
+// gcmKey returns an aesgcm provider with one key.
 func gcmKey(name string) string {
 	return fmt.Sprintf("aesgcm: {keys: [{name: %s, secret: %s}]}", name, base64.StdEncoding.EncodeToString([]byte(strings.Repeat(name[:1], 32))))
 }
@@ -77,7 +78,7 @@ func (e *encrypted) create(name string) {
 	}
 }
 
-// stored is whether a secret is stored behind a prefix.
+// stored reports whether the value of a secret in the store has a prefix.
 func (e *encrypted) stored(name, prefix string) bool {
 	e.t.Helper()
 	entry, err := e.store.Get(e.t.Context(), "/registry/secrets/default/"+name)
@@ -96,8 +97,8 @@ func (e *encrypted) rewrite(name string) {
 	}
 }
 
-// TestEncryptionReload takes up configurations: with another key, with mistakes, without the first
-// key, and with it again.
+// TestEncryptionReload: the server takes up each valid configuration. It ignores invalid ones, and
+// can read a secret again when its key comes back.
 func TestEncryptionReload(t *testing.T) {
 	t.Parallel()
 	core, logged := observer.New(zapcore.ErrorLevel)
@@ -123,7 +124,7 @@ func TestEncryptionReload(t *testing.T) {
 	}
 	e.rewrite("x")
 	if !e.stored("x", "k8s:enc:aesgcm:v1:b:") {
-		t.Error("x is not written anew with the key b")
+		t.Error("x is not stored with the key b")
 	}
 	failures := func() int { return logged.FilterMessageSnippet("the configuration before stays in force").Len() }
 	for i, bad := range []string{"identity: {}, aesgcm: {}", "kms: {name: old, endpoint: 'unix:///x'}", "aesgcm: {keys: [{name: c, secret: YWJj}]}"} {
@@ -161,7 +162,7 @@ func TestEncryptionReload(t *testing.T) {
 	}
 }
 
-// TestKMS: a plugin encrypts secrets; its key changes, it goes away and comes back, and another
+// TestKMS: a KMS plugin encrypts secrets. Its key changes, it stops and starts again, and another
 // plugin replaces it.
 func TestKMS(t *testing.T) {
 	t.Parallel()
@@ -187,16 +188,17 @@ func TestKMS(t *testing.T) {
 		t.Errorf("liveness says %s", report)
 	}
 
-	// Another server of the same store has another seed, and asks the plugin for that of this one.
-	other := startEncrypted(t, func(c *server.Config) { c.Storage.Store = &lent{Store: e.store} }, kmsProvider("first", first))
+	// Another server on the same store has another seed. It has the plugin decrypt the seed of the
+	// first server.
+	other := startEncrypted(t, func(c *server.Config) { c.Storage.Store = &hookedStore{Store: e.store} }, kmsProvider("first", first))
 	if code, body := do(t, other.Server, "GET", secretsPath+"/x", ""); code != 200 || !strings.Contains(body, `"k":"dg=="`) {
 		t.Errorf("x on another server: %d %s", code, body)
 	}
 
-	// The plugin goes. What a server that starts now would have to read is not there yet, and comes
-	// with the plugin.
+	// While the plugin is stopped, a server that starts cannot read the secret. It can when the
+	// plugin runs again.
 	stop()
-	late := startEncrypted(t, func(c *server.Config) { c.Storage.Store = &lent{Store: e.store}; c.Controllers = []string{} }, kmsProvider("first", first))
+	late := startEncrypted(t, func(c *server.Config) { c.Storage.Store = &hookedStore{Store: e.store}; c.Controllers = []string{} }, kmsProvider("first", first))
 	if code, body := do(t, late.Server, "GET", secretsPath+"/x", ""); code < 500 {
 		t.Errorf("x without the plugin: %d %s", code, body)
 	}
@@ -204,22 +206,22 @@ func TestKMS(t *testing.T) {
 		t.Errorf("readiness without the plugin: %d", code)
 	}
 	if code, body := do(t, e.Server, "GET", secretsPath+"/x", ""); code != 200 {
-		t.Errorf("what is known: %d %s", code, body)
+		t.Errorf("a secret that the server can read: %d %s", code, body)
 	}
 	plugin.set("two", "ok")
 	plugin.serve(t, first)
 	eventually(t, "x is there when the plugin is", func() bool {
-		_, _ = do(t, late.Server, "GET", "/readyz/kms-providers", "") // looks again
+		_, _ = do(t, late.Server, "GET", "/readyz/kms-providers", "") // makes the server check the plugin again
 		code, _ := do(t, late.Server, "GET", secretsPath+"/x", "")
 		return code == 200
 	})
-	late.rewrite("x") // it was encrypted with the key "one"
+	late.rewrite("x") // the secret was encrypted with the key "one"
 	entry, err := e.store.Get(t.Context(), "/registry/secrets/default/x")
 	if err != nil || !strings.Contains(string(entry.Value), "\x12\x03two") {
 		t.Errorf("x is not encrypted with the plugin's new key: %q, %v", entry.Value, err)
 	}
 
-	// Another plugin takes over; it is not in force before it is well.
+	// A replacement is not used before it is healthy.
 	replacement := &kmsPlugin{key: "three", healthz: "not yet"}
 	replacement.serve(t, second)
 	writeEncryption(t, late.file, kmsProvider("second", second), kmsProvider("first", first))
@@ -228,7 +230,7 @@ func TestKMS(t *testing.T) {
 		return strings.Contains(metrics, `apiserver_envelope_encryption_kms_operations_latency_seconds_count{grpc_status_code="OK",method_name="/v2.KeyManagementService/Status",provider_name="second"}`)
 	})
 	if late.create("y"); !late.stored("y", "k8s:enc:kms:v2:first:") {
-		t.Error("a plugin that is not well is in use")
+		t.Error("a plugin that is not healthy is in use")
 	}
 	replacement.set("three", "ok")
 	n := 0
@@ -267,8 +269,8 @@ func TestEncryptionRefused(t *testing.T) {
 	for want, c := range map[string]server.StorageConfig{
 		"--encryption-provider-config-automatic-reload must be set with --encryption-provider-config": {EncryptionReload: true},
 		"KMSv1 is deprecated": {EncryptionConfigFile: file},
-		// A plugin that is away is no reason not to start; what has begun for it ends when there is
-		// another.
+		// If the plugin cannot be reached, the server starts nevertheless. Everything that was
+		// started for it ends when the construction fails for another reason.
 		"no answer from [http://127.0.0.1:1]": {EncryptionConfigFile: away, InitTimeout: 100 * time.Millisecond,
 			Overrides: []server.StorageOverride{{Resource: meta.GroupResource{Resource: "pods"}, Servers: []string{"http://127.0.0.1:1"}}}},
 		"error reading encryption provider configuration file": {EncryptionConfigFile: file + "2"},

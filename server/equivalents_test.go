@@ -28,7 +28,8 @@ func equivalentTo(s *server.Server, group, version, resource, subresource string
 	return strings.Join(list, ", ")
 }
 
-// TestEquivalents: resources that show the same objects are equivalent, as they come and go.
+// TestEquivalents: resources under which the same objects are served are equivalent, also when a
+// definition is created or deleted.
 func TestEquivalents(t *testing.T) {
 	q := newQuay(t)
 	s := q.Server.Server
@@ -39,7 +40,7 @@ func TestEquivalents(t *testing.T) {
 		}
 	}
 	const events = "/v1/events Event.v1., events.k8s.io/v1/events Event.v1.events.k8s.io"
-	for range 2 { // what is kept is the same
+	for range 2 { // the second result comes from the cache
 		check("", "v1", "events", "", events)
 		check("events.k8s.io", "v1", "events", "", events)
 	}
@@ -65,7 +66,8 @@ func TestEquivalents(t *testing.T) {
 	check(group, "v2", "ships", "", "")
 }
 
-// TestEquivalentsAllocations: every write asks for equivalents, so that this must cost nothing.
+// TestEquivalentsAllocations: a look-up of equivalents allocates nothing, because every write makes
+// one.
 func TestEquivalentsAllocations(t *testing.T) {
 	p := newInProcess(t)
 	gvr := meta.GroupVersionResource{Version: "v1", Resource: "events"}
@@ -78,7 +80,7 @@ func TestEquivalentsAllocations(t *testing.T) {
 	}
 }
 
-// otherEvents is a plugin that changes the events of one group as those of the other.
+// otherEvents is a plugin that changes the events of one group in the form of the other group.
 type otherEvents struct {
 	m    *matching.Matcher
 	w    atomic.Pointer[matching.World]

@@ -21,16 +21,17 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// lent is a store that several servers have at once: none of them closes it.
-type lent struct {
+// hookedStore is a store that several servers share. None of them closes it. It can call a function
+// after a write.
+type hookedStore struct {
 	storage.Store
 	// charged, if set, is called once, when a budget has been written.
 	charged atomic.Pointer[func()]
 }
 
-func (*lent) Close() error { return nil }
+func (*hookedStore) Close() error { return nil }
 
-func (l *lent) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (l *hookedStore) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	e, err := l.Store.Put(ctx, key, value, pre, lease)
 	if err == nil && pre.Rev != 0 && strings.Contains(key, "/poddisruptionbudgets/") {
 		if charged := l.charged.Swap(nil); charged != nil {
@@ -51,7 +52,7 @@ func newEvictor(t *testing.T, store storage.Store) *evictor {
 	t.Helper()
 	s := servertest.Start(t, server.Config{
 		Storage: server.StorageConfig{Store: store}, Controllers: []string{},
-		Admission: plugins.Config{Disable: []string{"ServiceAccount"}}, // no controller makes accounts
+		Admission: plugins.Config{Disable: []string{"ServiceAccount"}}, // no controller creates service accounts
 		Serving:   server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 	})
 	return &evictor{t, s, s.Server.Client()}
@@ -65,7 +66,7 @@ func (e *evictor) budgets() client.Resource[*policyv1.PodDisruptionBudget] {
 	return client.For[*policyv1.PodDisruptionBudget](e.client, policyv1.GroupVersion.WithResource("poddisruptionbudgets")).In("default")
 }
 
-// run makes a pod that runs and is ready.
+// run creates a pod that is running and ready.
 func (e *evictor) run(name string) *corev1.Pod {
 	e.t.Helper()
 	pod, err := e.pods().Create(e.t.Context(), &corev1.Pod{
@@ -83,7 +84,7 @@ func (e *evictor) run(name string) *corev1.Pod {
 	return pod
 }
 
-// allow makes a budget of all pods that allows some disruptions.
+// allow creates a budget for all pods that allows this many disruptions.
 func (e *evictor) allow(disruptions int32) {
 	e.t.Helper()
 	one := meta.FromInt32(1)
@@ -104,7 +105,7 @@ func (e *evictor) evict(name string, opts *meta.DeleteOptions) error {
 	return e.send(name, policyv1.Eviction{ObjectMeta: meta.ObjectMeta{Name: name}, DeleteOptions: opts})
 }
 
-// send sends the body of an eviction, and returns what the answer says if that is no success.
+// send sends the body of an eviction. An answer other than success is returned as an error.
 func (e *evictor) send(name string, eviction any) error {
 	e.t.Helper()
 	body, err := json.Marshal(eviction)
@@ -126,11 +127,11 @@ func (e *evictor) send(name string, eviction any) error {
 	return nil
 }
 
-// TestOldEviction: bodies of an older version are taken, others are not.
+// TestOldEviction: bodies of policy/v1beta1 are accepted, bodies of other versions are not.
 func TestOldEviction(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	e := newEvictor(t, &lent{Store: store})
+	e := newEvictor(t, &hookedStore{Store: store})
 	e.run("p")
 	body := func(apiVersion, kind string) map[string]any {
 		return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": "p"}}
@@ -145,12 +146,12 @@ func TestOldEviction(t *testing.T) {
 	}
 }
 
-// TestEvictionDryRun evicts a pod by a body that asks for a dry run: the pod stays, and the budget
+// TestEvictionDryRun: if the body of an eviction asks for a dry run, the pod stays and the budget
 // is not charged.
 func TestEvictionDryRun(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	e := newEvictor(t, &lent{Store: store})
+	e := newEvictor(t, &hookedStore{Store: store})
 	pod := e.run("p")
 	e.allow(5)
 	if err := e.evict("p", &meta.DeleteOptions{DryRun: []string{meta.DryRunAll}}); err != nil {
@@ -166,13 +167,13 @@ func TestEvictionDryRun(t *testing.T) {
 	}
 }
 
-// TestTwoEvictors has two servers evict the pods of one budget as fast as they can: it is charged
-// for each that goes, and for no more than it allows.
+// TestTwoEvictors: two servers evict pods of one budget as fast as they can. The budget is charged
+// for each evicted pod, and never beyond what it allows.
 func TestTwoEvictors(t *testing.T) {
 	const allowed, pods, workers = 100, 120, 4
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	servers := []*evictor{newEvictor(t, &lent{Store: store}), newEvictor(t, &lent{Store: store})}
+	servers := []*evictor{newEvictor(t, &hookedStore{Store: store}), newEvictor(t, &hookedStore{Store: store})}
 	for i := range pods {
 		servers[0].run(fmt.Sprintf("p%d", i))
 	}
@@ -204,11 +205,11 @@ func TestTwoEvictors(t *testing.T) {
 	}
 }
 
-// TestChargeIsGivenBack changes a pod between the charge for it and its deletion, which is refused
-// then: the budget is as it was. If somebody has been at the budget meanwhile, it is left alone.
+// TestChargeIsGivenBack: a pod changes after the budget was charged, so that its deletion is
+// refused. The charge is refunded, unless the budget has changed since.
 func TestChargeIsGivenBack(t *testing.T) {
 	for _, touched := range []bool{false, true} {
-		store := &lent{Store: memory.New(memory.Config{})}
+		store := &hookedStore{Store: memory.New(memory.Config{})}
 		e := newEvictor(t, store)
 		pod := e.run("p")
 		e.allow(5)

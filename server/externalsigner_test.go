@@ -30,11 +30,11 @@ type signerPlugin struct {
 	mu      sync.Mutex
 	keys    map[string]*ecdsa.PrivateKey
 	current string
-	hidden  string // a key that others are not to see
-	typ     string // of headers
+	hidden  string // the key that is excluded from OIDC discovery
+	typ     string // the typ of headers
 	fetches int
-	refresh uint64 // seconds
-	longest uint64 // seconds
+	refresh uint64 // in seconds
+	longest uint64 // in seconds
 	down    bool
 }
 
@@ -44,7 +44,7 @@ func newSignerPlugin(t testing.TB) *signerPlugin {
 	return p
 }
 
-// rotate signs with a new key from now on. The others stay.
+// rotate makes a new key the one that signs. The other keys stay valid.
 func (p *signerPlugin) rotate(t testing.TB, id string) {
 	t.Helper()
 	key := pkitest.Key(t)
@@ -114,7 +114,7 @@ func (p *signerPlugin) serve(t testing.TB) (socket string) {
 
 const tokenPath = "/api/v1/namespaces/default/serviceaccounts/bot/token"
 
-// tokenOf asks for a token of the account "bot".
+// tokenOf requests a token of the account "bot". It returns the token and the whole answer.
 func tokenOf(t testing.TB, s *servertest.Server, seconds int) (token string, answer string) {
 	t.Helper()
 	code, body := do(t, s, "POST", tokenPath, fmt.Sprintf(`{"spec":{"expirationSeconds":%d}}`, seconds))
@@ -127,7 +127,7 @@ func tokenOf(t testing.TB, s *servertest.Server, seconds int) (token string, ans
 	return r.Status.Token, body
 }
 
-// TestExternalSigner has a plugin sign tokens, with keys that come and go.
+// TestExternalSigner has a plugin sign tokens. Keys are added and removed.
 func TestExternalSigner(t *testing.T) {
 	t.Parallel()
 	plugin := newSignerPlugin(t)
@@ -139,7 +139,7 @@ func TestExternalSigner(t *testing.T) {
 	}
 	holds := func(token string) bool {
 		code, _ := ask(t, s, "/api/v1/namespaces/default", nil, "Authorization", "Bearer "+token)
-		return code == 403 // bot may not, but is known
+		return code == 403 // bot is authenticated, but has no rights
 	}
 	first, answer := tokenOf(t, s, 3600)
 	if first == "" || !holds(first) {
@@ -153,8 +153,9 @@ func TestExternalSigner(t *testing.T) {
 		t.Errorf("a token for longer than the plugin allows: %s", answer)
 	}
 
-	// Another key signs: it is fetched when it is met. The one before goes, and with it what it has
-	// signed. Unknown keys have keys fetched once a second.
+	// Another key signs: the server fetches it when it first sees a token of it. If a key is
+	// removed, its tokens are invalid. A token with an unknown key has the keys fetched at most
+	// once a second.
 	next := func() (token string) {
 		t.Helper()
 		eventually(t, "a token by another key holds", func() bool {
@@ -171,7 +172,7 @@ func TestExternalSigner(t *testing.T) {
 	plugin.rotate(t, "third")
 	plugin.set(func() { delete(plugin.keys, "first") })
 	if next(); !holds(second) || holds(first) {
-		t.Error("the first key has gone, not the second")
+		t.Error("want tokens of the second key valid, and of the removed first key not")
 	}
 	fetches := plugin.fetched()
 	for range 3 {
@@ -181,7 +182,7 @@ func TestExternalSigner(t *testing.T) {
 		t.Errorf("a token by an unknown key had keys fetched %d times", plugin.fetched()-fetches)
 	}
 
-	// What the plugin hides others do not see, and it must not sign with that.
+	// A key that the plugin excludes from discovery is not published, and must not sign.
 	plugin.rotate(t, "hidden")
 	plugin.set(func() { plugin.hidden = "hidden" })
 	eventually(t, "a hidden key must not sign", func() bool {
@@ -207,8 +208,8 @@ func TestExternalSigner(t *testing.T) {
 	}
 }
 
-// TestExternalSignerRefresh fetches keys when the plugin says, and goes on with the last ones while
-// it cannot.
+// TestExternalSignerRefresh: keys are fetched as often as the plugin says. While the plugin fails,
+// the last keys stay valid.
 func TestExternalSignerRefresh(t *testing.T) {
 	t.Parallel()
 	plugin := newSignerPlugin(t)
@@ -230,8 +231,8 @@ func TestExternalSignerRefresh(t *testing.T) {
 	}
 }
 
-// TestExternalSignerLeft has a server fail that is connected to its signer: no connection is left,
-// which TestMain would see.
+// TestExternalSignerLeft: if the construction of a server fails, its connection to the signer is
+// closed. TestMain finds connections that are left.
 func TestExternalSignerLeft(t *testing.T) {
 	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
 		Serving:        server.ServingConfig{TLS: identity.TLS{CertFile: "none", KeyFile: "none"}},

@@ -21,8 +21,8 @@ import (
 	"github.com/coracle-project/coracle/server/access"
 )
 
-// TestFlawedCertificates: outdated certificates are counted, of servers behind and of webhooks
-// separately, also if the request fails because of them.
+// TestFlawedCertificates: certificates with outdated properties are counted, separately for servers
+// behind and for webhooks, even if the request fails because of them.
 func TestFlawedCertificates(t *testing.T) {
 	t.Parallel()
 	nameless := pkitest.NewAuthority(t, "some").Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "localhost"}})
@@ -58,7 +58,7 @@ func TestFlawedCertificates(t *testing.T) {
 	}
 	const behind, webhooks = "apiserver_kube_aggregator_x509_missing_san_total", "apiserver_webhooks_x509_missing_san_total"
 	if n := counted(behind); n > 0 {
-		t.Errorf("nobody has been asked yet: got %d", n)
+		t.Errorf("before any request: got %d", n)
 	}
 	before := counted(webhooks)
 	as := func(header ...string) int {
@@ -74,11 +74,11 @@ func TestFlawedCertificates(t *testing.T) {
 		return resp.StatusCode
 	}
 	if code := as("Authorization", "Bearer nobody-knows-this-token"); code != http.StatusUnauthorized {
-		t.Errorf("a token that nobody knows: got %d", code)
+		t.Errorf("an unknown token: got %d", code)
 	}
 	first := counted(webhooks)
 	if code := as("Impersonate-User", "alice"); code == http.StatusOK {
-		t.Errorf("what nobody allows: got %d", code)
+		t.Errorf("a request that no authorizer allows: got %d", code)
 	}
 	if second := counted(webhooks); first <= before || second <= first {
 		t.Errorf("webhooks: counted %d, %d and then %d", before, first, second)
@@ -100,6 +100,6 @@ func TestFlawedCertificates(t *testing.T) {
 		return code == http.StatusServiceUnavailable
 	})
 	if n := series(t, s, `apiserver_request_terminations_total{code="503",component="aggregator"`); n != 1 {
-		t.Errorf("what is not handed on: %d series", n)
+		t.Errorf("requests that are not forwarded: %d series", n)
 	}
 }

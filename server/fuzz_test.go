@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// newTarget is the server that fuzz targets talk to, and what a request finds there.
+// newTarget returns the server of the fuzz targets, with some objects.
 func newTarget(f *testing.F) *inProcess {
 	p := newInProcess(f, func(c *server.Config) { c.Limits.RequestTimeout = 10 * time.Second })
 	p.mustDo("POST", maps, configMap("c", "v"))
@@ -22,13 +22,13 @@ func newTarget(f *testing.F) *inProcess {
 	return p
 }
 
-// faulty reports whether an answer is that of a panic, or any other fault of the server's.
-// Unavailable and busy servers, and timeouts, are none.
+// faulty reports whether an answer comes from a panic or another fault of the server. Timeouts and
+// answers that the server is busy or unavailable are not faults.
 func faulty(w *httptest.ResponseRecorder) bool {
 	return w.Code == http.StatusInternalServerError && !strings.Contains(w.Body.String(), "unable to determine kind and namespace")
 }
 
-// FuzzServer sends anything to the whole server: it must not panic, blame itself or hang.
+// FuzzServer sends any request. The server must not panic, answer with a fault of its own, or hang.
 func FuzzServer(f *testing.F) {
 	for _, s := range []struct{ method, target, header, typ, body string }{
 		{"GET", "/api/v1/namespaces/ns/configmaps/c", "application/json", "", ""},
@@ -73,7 +73,7 @@ func FuzzServer(f *testing.F) {
 
 const protobufType = "application/vnd.kubernetes.protobuf"
 
-// FuzzQuery lists, watches and deletes, dry, with any query.
+// FuzzQuery lists, watches and deletes with any query, as a dry run.
 func FuzzQuery(f *testing.F) {
 	for _, q := range []string{
 		"limit=1&continue=abc", "labelSelector=a+in+(b,c),!d,e!=f&fieldSelector=metadata.name!=c", "resourceVersion=5&resourceVersionMatch=Exact",
@@ -103,7 +103,8 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// FuzzApply applies anything to an object that others have a part in, and to one that is not there.
+// FuzzApply applies any configuration to an object with several field managers, and to one that
+// does not exist.
 func FuzzApply(f *testing.F) {
 	for _, s := range []struct{ query, body string }{
 		{"fieldManager=b", `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}`},
@@ -133,7 +134,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// FuzzOwners has clients send any managedFields with each way to write.
+// FuzzOwners sends any managedFields with each way to write an object.
 func FuzzOwners(f *testing.F) {
 	for _, owners := range []string{
 		`[]`, `[{}]`, `null`, `7`, `[{},{}]`, `[{"manager":"m"}]`,
@@ -170,7 +171,7 @@ func FuzzOwners(f *testing.F) {
 
 const pods = "/api/v1/namespaces/ns/pods"
 
-// putBack makes the pod p again as it was, with two owners, and removes q.
+// putBack restores the pod p, with two field managers, and deletes q.
 func (p *inProcess) putBack() {
 	p.do("DELETE", pods+"/p?gracePeriodSeconds=0", "")
 	p.do("DELETE", pods+"/q?gracePeriodSeconds=0", "")
@@ -181,8 +182,7 @@ func (p *inProcess) putBack() {
 	}
 }
 
-// wantOwners wants an object, if it is there, to be readable, with managedFields that the server
-// can read.
+// wantOwners requires that an object, if it exists, can be read and has valid managedFields.
 func (p *inProcess) wantOwners(name string) {
 	p.TB.Helper()
 	code, body := p.do("GET", pods+"/"+name, "")

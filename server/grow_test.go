@@ -17,8 +17,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// The tests here have one kind in several generations of a program, which open the same store one
-// after the other.
+// The tests here have two generations of a program, with different versions of one kind. Servers of
+// both generations open the same store one after the other.
 
 const yachtGroup = "yachts.example.com"
 
@@ -31,21 +31,21 @@ var (
 	yachtV1    = meta.GroupVersion{Group: yachtGroup, Version: "v1"}
 )
 
-// alphaYacht is what the first generation knew: its version v1alpha1.
+// alphaYacht is a yacht in v1alpha1, the only version of the first generation.
 type alphaYacht struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	Colour          string `json:"colour,omitempty" pb:"2" default:"tarred"`
 }
 
-// betaYacht is v1beta1: the field colour has another name. It does not know the sail.
+// betaYacht is a yacht in v1beta1. The field colour has become color. It has no sail.
 type betaYacht struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	Color           string `json:"color,omitempty" pb:"2" default:"white" check:"immutable"`
 }
 
-// yacht is v1, and the hub: it has got a sail.
+// yacht is a yacht in v1, which is the hub. It has a sail.
 type yacht struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -73,7 +73,7 @@ func convertYachts(s *scheme.Scheme) {
 	})
 }
 
-// yachtsThen is the first generation.
+// yachtsThen returns the group of the first generation.
 func yachtsThen() server.Group {
 	return server.Group{
 		Name:        yachtGroup,
@@ -84,8 +84,9 @@ func yachtsThen() server.Group {
 	}
 }
 
-// yachtsNow is the present one: v1alpha1 is not served any more, v1beta1 and v1 have come, and v1
-// is stored. change may have it otherwise.
+// yachtsNow returns the group of the second generation: v1beta1 and v1 are served, and v1 is
+// stored. v1alpha1 is not served, and is also not readable if dropped. change changes the
+// declaration.
 func yachtsNow(dropped bool, change ...func(*registry.ResourceOf[*yacht])) server.Group {
 	res := registry.ResourceOf[*yacht]{
 		GroupResource: yachtResource, Kind: "Yacht", Namespaced: true, Status: &registry.StatusOf[*yacht]{},
@@ -116,7 +117,8 @@ func yachtsNow(dropped bool, change ...func(*registry.ResourceOf[*yacht])) serve
 	}
 }
 
-// askYachts asks a server of one generation, which ends after that. The store stays.
+// askYachts runs ask with a server of one generation, and then closes the server. The store stays
+// open.
 func askYachts(t *testing.T, store storage.Store, protobuf bool, g server.Group, ask func(p *inProcess)) {
 	t.Helper()
 	cfg := server.Config{
@@ -126,11 +128,11 @@ func askYachts(t *testing.T, store storage.Store, protobuf bool, g server.Group,
 	askOnce(t, cfg, ask)
 }
 
-// askOnce asks a server on a store, which stays when the server has ended.
+// askOnce runs ask with a server, and then closes the server. The store stays open.
 func askOnce(t *testing.T, cfg server.Config, ask func(p *inProcess)) {
 	t.Helper()
 	cfg.DataDir = t.TempDir()
-	cfg.Storage.Store = staying{cfg.Storage.Store}
+	cfg.Storage.Store = reopenedStore{cfg.Storage.Store}
 	cfg.Serving = server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}
 	cfg.Authorization.Modes = []string{access.AlwaysAllow}
 	s, err := servertest.New(t, cfg)
@@ -143,12 +145,12 @@ func askOnce(t *testing.T, cfg server.Config, ask func(p *inProcess)) {
 	}
 }
 
-// staying is a store that outlives the servers on it.
-type staying struct{ storage.Store }
+// reopenedStore is a store whose Close does nothing.
+type reopenedStore struct{ storage.Store }
 
-func (staying) Close() error { return nil }
+func (reopenedStore) Close() error { return nil }
 
-// yacht makes a request for yachts that is answered with a code, and returns the answer.
+// yacht sends a request for yachts, checks the code, and returns the answer.
 func (p *inProcess) yacht(want int, method, version, target, body string, header ...string) map[string]any {
 	p.TB.Helper()
 	path := "/apis/" + yachtGroup + "/" + version + "/namespaces/ns/yachts" + target
@@ -174,7 +176,7 @@ func storedYacht(t *testing.T, store storage.Store, name string) string {
 
 const mergePatch = "application/merge-patch+json"
 
-// wantYacht compares fields of a yacht, "" for one that is not there.
+// wantYacht compares fields of a yacht. "" stands for a field that is missing.
 func wantYacht(t *testing.T, what string, got map[string]any, want ...string) {
 	t.Helper()
 	for _, field := range want {
@@ -185,9 +187,9 @@ func wantYacht(t *testing.T, what string, got map[string]any, want ...string) {
 	}
 }
 
-// TestGrownKind: yachts of the first generation are whole yachts of the present one, however they
-// were stored, until they are written; then they are stored as such. What the present one stores in
-// an older version, as it may be told to, it reads again.
+// TestGrownKind: the second generation reads yachts of the first one with all defaults, in whatever
+// encoding they were stored. A write stores them in the new version. If the second generation
+// stores v1alpha1, both generations can read the result.
 func TestGrownKind(t *testing.T) {
 	for _, protobuf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("protobuf=%v", protobuf), func(t *testing.T) {
@@ -206,19 +208,19 @@ func TestGrownKind(t *testing.T) {
 				}
 				wantYacht(t, "get", p.yacht(http.StatusOK, "GET", "v1", "/red", ""), "color=red", "apiVersion=yachts.example.com/v1")
 			})
-			askYachts(t, store, protobuf, yachtsThen(), func(p *inProcess) { // and back
+			askYachts(t, store, protobuf, yachtsThen(), func(p *inProcess) { // the first generation again
 				wantYacht(t, "given back", p.yacht(http.StatusOK, "GET", "v1alpha1", "/red", ""), "colour=red", "color=")
 			})
 		})
 	}
 }
 
-// usesOldYachts is the present generation on what the first has stored.
+// usesOldYachts uses a server of the second generation on the objects of the first one.
 func usesOldYachts(t *testing.T, p *inProcess, store storage.Store) {
 	t.Helper()
 	before := storedYacht(t, store, "plain")
-	// The default of v1alpha1 has been there when the yacht was stored, and v1alpha1 has no sail:
-	// what it lacks no other version adds.
+	// The default of v1alpha1 was added when the yacht was stored. v1alpha1 has no sail, and the
+	// defaults of other versions are not added.
 	wantYacht(t, "get", p.yacht(http.StatusOK, "GET", "v1", "/plain", ""), "color=tarred", "sail=", "colour=")
 	wantYacht(t, "get v1beta1", p.yacht(http.StatusOK, "GET", "v1beta1", "/red", ""), "color=red", "apiVersion=yachts.example.com/v1beta1")
 	if list := p.yacht(http.StatusOK, "GET", "v1", "?fieldSelector=color=tarred", "")["items"].([]any); len(list) != 1 {
@@ -241,9 +243,9 @@ func usesOldYachts(t *testing.T, p *inProcess, store storage.Store) {
 	p.yacht(http.StatusNotFound, "GET", "v1", "/plain", "")
 }
 
-// TestWrittenWhole: what a client writes in a version without a field, and what a strategy resets,
-// gets the defaults of the storage version when it is stored. It looks the same before a restart
-// and after it.
+// TestWrittenWhole: if the version of a write lacks a field, or a strategy resets a field, the
+// stored object gets the default of the storage version. It looks the same before and after a
+// restart.
 func TestWrittenWhole(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
@@ -266,8 +268,8 @@ func TestWrittenWhole(t *testing.T) {
 	}
 }
 
-// TestDroppedVersion: what is stored in a version that the program has forgotten is unreadable, and
-// the error names the version. Other objects are served.
+// TestDroppedVersion: an object in a version that the program does not know is unreadable. The
+// error names the version. Other objects can be read.
 func TestDroppedVersion(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()

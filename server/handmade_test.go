@@ -20,7 +20,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// folder is a server over files that the test makes by hand.
+// folder is a server with a data folder in which the test writes files by hand.
 type folder struct {
 	*inProcess
 	t    *testing.T
@@ -55,7 +55,7 @@ func (f *folder) path(key string) string {
 	return filepath.Join(f.dir, "objects/registry", key+".yaml")
 }
 
-// save puts a file in its place.
+// save replaces the file of a key.
 func (f *folder) save(key, content string) {
 	f.t.Helper()
 	path := f.path(key)
@@ -70,7 +70,8 @@ func (f *folder) save(key, content string) {
 	}
 }
 
-// await asks until the answer is as it should be: changes of files take their time.
+// await repeats a GET until ok accepts the answer, because the server needs time to notice changes
+// of files.
 func (f *folder) await(what, target string, ok func(code int, body string) bool) {
 	f.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; {
@@ -94,7 +95,7 @@ func (f *folder) configMap(name string) *corev1.ConfigMap {
 	return m
 }
 
-// rows is what kubectl get shows of the config maps: their names.
+// rows returns the names of the config maps in the table of kubectl get.
 func (f *folder) rows() string {
 	f.t.Helper()
 	code, body := f.do("GET", nsMaps, "", "Accept", asTable)
@@ -109,7 +110,7 @@ func (f *folder) rows() string {
 	return strings.Join(names, " ")
 }
 
-// said returns what the log says of a file.
+// said returns the lines of the log about the file of a key.
 func (f *folder) said(key string) (lines []string) {
 	for _, e := range f.logs.FilterField(zap.String("path", f.path(key))).All() {
 		lines = append(lines, fmt.Sprint(e.Level, " ", e.ContextMap()["error"]))
@@ -125,9 +126,9 @@ func (f *folder) refused(n int) func(int, string) bool {
 
 const mapFile = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\ndata:\n  k: %s\n"
 
-// TestWrongFiles: a file of the wrong type, kind or folder is refused like one that is no YAML: it
-// is named once in the log, counted, and hinders no request. That holds at the start and later, and
-// a mended file is accepted.
+// TestWrongFiles: a file with a wrong type, a wrong kind or a wrong folder is treated as a file
+// that is no YAML: the log names it once, it is counted, and no request fails because of it. That
+// holds at the start and later. A corrected file is accepted.
 func TestWrongFiles(t *testing.T) {
 	wrong := map[string]struct{ content, cause string }{
 		"yaml":      {"a: [", "did not find expected node content"},
@@ -144,7 +145,7 @@ func TestWrongFiles(t *testing.T) {
 		t.Run(when, func(t *testing.T) {
 			f := newFolder(t)
 			f.save("configmaps/ns/good", fmt.Sprintf(mapFile, "good", "v"))
-			f.save("configmaps/kept", fmt.Sprintf(mapFile, "kept", "v")) // in no namespace
+			f.save("configmaps/kept", fmt.Sprintf(mapFile, "kept", "v")) // the folder is no namespace
 			put := func() {
 				for name, w := range wrong {
 					f.save("configmaps/ns/"+name, w.content)
@@ -175,7 +176,7 @@ func TestWrongFiles(t *testing.T) {
 				t.Errorf("the table shows %q, want the mended one, too", got)
 			}
 			if got := f.said("configmaps/ns/type"); len(got) != 2 || !strings.HasPrefix(got[1], "info ") {
-				t.Errorf("the log says %q, want that it is all right", got)
+				t.Errorf("the log says %q, want that the file is valid", got)
 			}
 			f.save("configmaps/ns/type", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: type\ndata:\n  k: []\n")
 			f.await("the broken file", "/metrics", f.refused(len(wrong)+1))
@@ -189,9 +190,9 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
-// TestHandmadeIdentity: a file without uid, creation time and namespace gets them, keeps them
-// through edits, restarts and updates, and is left as it was. Another file of the same name gets
-// others.
+// TestHandmadeIdentity: an object whose file lacks the UID, the creation time and the namespace
+// gets them. They stay the same after edits, restarts and updates. The server does not change the
+// file. Another file with the same name gets another UID.
 func TestHandmadeIdentity(t *testing.T) {
 	f := newFolder(t)
 	content := "# mine\n" + fmt.Sprintf(mapFile, "m", "v")
@@ -253,8 +254,8 @@ func TestHandmadeIdentity(t *testing.T) {
 	}
 }
 
-// TestReplacedManifest: a person who replaces a file that the server has written by a manifest
-// changes the object, and does not make another.
+// TestReplacedManifest: if a person replaces a file of the server by a manifest, the object changes
+// but keeps its UID.
 func TestReplacedManifest(t *testing.T) {
 	f := newFolder(t)
 	f.start()

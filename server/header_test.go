@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// Headers, path and query included, may have 64 KiB, on every port and in both protocols; net/http
-// adds a little to that.
+// TestHeaderLimit: a header, including path and query, may have 64 KiB, on every port and in both
+// protocols. net/http allows a little more.
 func TestHeaderLimit(t *testing.T) {
 	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTPPort: server.AnyPort}})
 	roots := &tls.Config{RootCAs: pool(t, s.CAPEM)}
@@ -38,7 +38,7 @@ func TestHeaderLimit(t *testing.T) {
 			for _, r := range []struct {
 				name, path, token string
 				agent             int
-				code              int // 0: refused at the door
+				code              int // 0: refused while the header is read
 			}{
 				{"nothing special", "/api/v1/pods", servertest.Token, 0, 200},
 				{"a selector of 40 KiB and a token of 16 KiB", "/api/v1/pods" + selector, strings.Repeat("t", 16<<10), 0, 401},
@@ -57,8 +57,8 @@ func TestHeaderLimit(t *testing.T) {
 				req.Header.Set("User-Agent", strings.Repeat("u", r.agent))
 				resp, err := transport.RoundTrip(req)
 				if err != nil {
-					// The client has been told the limit of HTTP/2, or could not write all of what
-					// nobody reads.
+					// Over HTTP/2 the client knows the limit. Over HTTP/1.1 it may fail to write
+					// what the server does not read.
 					if r.code != 0 {
 						t.Errorf("%s: got %v, want %d", r.name, err, r.code)
 					}
@@ -78,8 +78,8 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// A client of HTTP/2 is told the limit. One that does not heed it loses its connection, or gets a
-// 431 if it is over by little.
+// TestHeaderLimitHTTP2: the server announces the limit to clients of HTTP/2. If a client exceeds it
+// by little, it gets 431; if by much, it loses its connection.
 func TestHeaderLimitHTTP2(t *testing.T) {
 	s := servertest.Start(t)
 	f := dialFrames(t, s.Server.Address().String(), 1<<20)

@@ -14,20 +14,20 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// ailing is a store that fails to tell its revision while err is set.
-type ailing struct {
+// failingStore is a store whose Revision fails while err is set.
+type failingStore struct {
 	storage.Store
 	err atomic.Pointer[error]
 }
 
-func (s *ailing) Revision(ctx context.Context) (storage.Revision, error) {
+func (s *failingStore) Revision(ctx context.Context) (storage.Revision, error) {
 	if err := s.err.Load(); err != nil {
 		return 0, *err
 	}
 	return s.Store.Revision(ctx)
 }
 
-// TestHealthChecks: the checks that Kubernetes' e2e tests look for are there, and succeed when the
+// TestHealthChecks: the checks that Kubernetes' e2e tests look for exist, and succeed when the
 // server is ready.
 func TestHealthChecks(t *testing.T) {
 	s := servertest.Start(t)
@@ -62,13 +62,13 @@ func TestHealthChecks(t *testing.T) {
 	}
 }
 
-// TestReadHooks: a check that stands for something read fails until it has been read.
+// TestReadHooks: the check for something that is read at the start fails until it has been read.
 func TestReadHooks(t *testing.T) {
 	t.Parallel()
-	store := &ailing{Store: memory.New(memory.Config{})}
+	store := &failingStore{Store: memory.New(memory.Config{})}
 	cfg := config(t)
 	cfg.Storage.Store = store
-	cfg.Authorization.Modes = []string{access.AlwaysAllow, access.RBAC} // roles are read, and needed by nobody
+	cfg.Authorization.Modes = []string{access.AlwaysAllow, access.RBAC} // roles are read, but AlwaysAllow decides
 	away := error(&storage.Error{Op: "revision", Kind: storage.Unavailable})
 	store.err.Store(&away)
 	s, url, end := runEarly(t, cfg)

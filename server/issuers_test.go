@@ -29,7 +29,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// tokenIssuer is an OpenID Connect provider as far as servers see it.
+// tokenIssuer is an OpenID Connect provider, with the endpoints that servers use.
 type tokenIssuer struct {
 	*httptest.Server
 	t   testing.TB
@@ -60,13 +60,13 @@ func newTokenIssuer(t testing.TB) *tokenIssuer {
 
 func inBase64(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// config is what trusts it, as part of an AuthenticationConfiguration.
+// config returns the part of an AuthenticationConfiguration that trusts the issuer.
 func (p *tokenIssuer) config() string {
 	return fmt.Sprintf("jwt: [{issuer: {url: %q, certificateAuthority: %s, audiences: [us]},"+
 		" claimMappings: {username: {expression: claims.sub}, groups: {claim: groups, prefix: ''}}}]\n", p.URL, strconv.Quote(p.ca))
 }
 
-// token is for a user with groups.
+// token returns a token for a user with groups.
 func (p *tokenIssuer) token(name string, groups ...string) string {
 	p.t.Helper()
 	content, err := json.Marshal(map[string]any{
@@ -84,8 +84,8 @@ func (p *tokenIssuer) token(name string, groups ...string) string {
 	return text + "." + inBase64(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
 }
 
-// TestIssuers has the server believe tokens of an issuer that its configuration names, and of
-// another when that changes.
+// TestIssuers: the server accepts tokens of the issuer in its configuration, and those of another
+// one after the configuration changes.
 func TestIssuers(t *testing.T) {
 	t.Parallel()
 	first, second := newTokenIssuer(t), newTokenIssuer(t)
@@ -159,8 +159,8 @@ func TestIssuers(t *testing.T) {
 	}
 }
 
-// TestOIDC: the server accepts the tokens of the provider that flags name, and puts a prefix before
-// their groups.
+// TestOIDC: the server accepts tokens of the provider that the flags of kube-apiserver name, and
+// adds a prefix to the groups.
 func TestOIDC(t *testing.T) {
 	p := newTokenIssuer(t)
 	ca := filepath.Join(t.TempDir(), "ca.crt")
@@ -184,12 +184,13 @@ func TestOIDC(t *testing.T) {
 
 var serverLabel = regexp.MustCompile(`apiserver_id_hash="sha256:[0-9a-f]{64}"`)
 
-// anywhere is metrics of a server, whichever machine it runs on.
+// anywhere replaces the hash of the server's name in metrics, which differs from machine to
+// machine.
 func anywhere(text string) string {
 	return serverLabel.ReplaceAllString(text, `apiserver_id_hash="sha256:X"`)
 }
 
-// fileHash is the hash of what a file says.
+// fileHash returns the hash of a file, as metrics show it.
 func fileHash(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -199,7 +200,7 @@ func fileHash(t *testing.T, file string) string {
 	return labelHash(string(data))
 }
 
-// labelHash stands for a value in a label.
+// labelHash returns the hash that stands for a value in a label of metrics.
 func labelHash(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return "sha256:" + hex.EncodeToString(sum[:])

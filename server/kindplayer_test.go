@@ -16,13 +16,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
-// player plays one example.
+// player takes one example through all verbs.
 type player struct {
 	*inProcess
 	r      *playedResource
 	item   string   // path of the object
 	seen   string   // its resourceVersion
-	events []string // what a watch has to see: "MODIFIED 7", or "MODIFIED" if nobody is told the revision
+	events []string // the events that the watch must have: "MODIFIED 7", or "MODIFIED" if the revision is unknown
 }
 
 func (r *playedResource) play(p *inProcess, text []byte) {
@@ -68,7 +68,7 @@ func (k *player) request(method, path, body string, header ...string) map[string
 	return treeOf(k.TB, []byte(answer))
 }
 
-// write is request for what changes the object. A watch has to see it.
+// write is request for a request that changes the object. The watch must have the event.
 func (k *player) write(event, method, path, body string, header ...string) map[string]any {
 	k.TB.Helper()
 	obj := k.request(method, path, body, header...)
@@ -81,7 +81,7 @@ func (k *player) write(event, method, path, body string, header ...string) map[s
 	return obj
 }
 
-// changeStatus sets the status through its door.
+// changeStatus sets the status through the subresource status.
 func (k *player) changeStatus(obj map[string]any, status any) {
 	if !slices.Contains(k.r.doors, "status") || status == nil {
 		return
@@ -92,7 +92,7 @@ func (k *player) changeStatus(obj map[string]any, status any) {
 	k.holds(changed, map[string]any{"status": status})
 }
 
-// readAndWriteBack reads the object in every form, in every version, and sends it back: that
+// readAndWriteBack reads the object in each version and each encoding, and writes it back. That
 // changes nothing.
 func (k *player) readAndWriteBack() {
 	_, first := k.do("GET", k.item, "")
@@ -110,7 +110,7 @@ func (k *player) readAndWriteBack() {
 				k.TB.Errorf("%s: got %d, %v", what, code, err)
 				continue
 			}
-			k.Scheme.Default(decoded.Object) // protobuf has no kind of objects inside of others, such as claims
+			k.Scheme.Default(decoded.Object) // objects inside of others, such as claim templates, have no kind
 			again, err := codec.AppendJSON(nil, decoded.Object)
 			if err != nil || !reflect.DeepEqual(treeOf(k.TB, again), treeOf(k.TB, []byte(plain))) {
 				k.TB.Errorf("%s: got %s, %v\nwant %s", what, again, err, plain)
@@ -125,7 +125,7 @@ func (k *player) readAndWriteBack() {
 	}
 }
 
-// patch changes an annotation in each of three ways.
+// patch sets an annotation with each of three types of patches.
 func (k *player) patch() {
 	for media, body := range map[string]string{
 		"application/json-patch+json":            `[{"op":"add","path":"/metadata/annotations","value":{"changed-by":%q}}]`,
@@ -139,7 +139,7 @@ func (k *player) patch() {
 	}
 }
 
-// update changes a label by a PUT.
+// update sets a label with a PUT.
 func (k *player) update() {
 	obj := k.request("GET", k.item, "")
 	at(obj, "metadata.labels").(map[string]any)["changed-by"] = "update"
@@ -149,7 +149,7 @@ func (k *player) update() {
 	}
 }
 
-// table wants a cell for each column, and one that fits.
+// table requires a cell of the right type for each column.
 func (k *player) table() {
 	table := k.request("GET", k.item, "", "Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
 	columns, _ := table["columnDefinitions"].([]any)
@@ -165,9 +165,9 @@ func (k *player) table() {
 		typ, fits := at(columns[i], "type"), false
 		switch cell.(type) {
 		case string:
-			fits = typ == "string" || typ == "date" || typ == "boolean" && (cell == "True" || cell == "False") // as cron jobs have it
+			fits = typ == "string" || typ == "date" || typ == "boolean" && (cell == "True" || cell == "False") // as in cron jobs
 		case float64, bool:
-			fits = typ != "date" // columns of strings have numbers in Kubernetes, too
+			fits = typ != "date" // Kubernetes also has numbers in columns of strings
 		}
 		if !fits {
 			k.TB.Errorf("column %v, of type %v, has the cell %#v", at(columns[i], "name"), typ, cell)
@@ -175,7 +175,7 @@ func (k *player) table() {
 	}
 }
 
-// list looks for the object among others by label and by each field.
+// list selects the object among others by its label and by each selectable field.
 func (k *player) list() {
 	obj := k.request("GET", k.item, "")
 	k.selects("labelSelector", "changed-by", "update")
@@ -199,7 +199,7 @@ func (k *player) list() {
 	}
 }
 
-// selects wants a list with key=value to have the object, and one with key!=value not to have it.
+// selects requires that a list with key=value has the object, and one with key!=value does not.
 func (k *player) selects(by, key, value string) {
 	for op, want := range map[string]bool{"=": true, "!=": false} {
 		list := k.request("GET", k.r.paths[0]+"?"+by+"="+url.QueryEscape(key+op+value), "")
@@ -212,7 +212,7 @@ func (k *player) selects(by, key, value string) {
 	}
 }
 
-// remove deletes the object, and lets it go if something holds it.
+// remove deletes the object, and removes finalizers that hold it.
 func (k *player) remove() {
 	if code, answer := k.do("DELETE", k.item+"?gracePeriodSeconds=0", ""); code >= 300 {
 		k.TB.Fatalf("DELETE: got %d %s", code, answer)
@@ -221,7 +221,7 @@ func (k *player) remove() {
 		k.emptied()
 		return
 	}
-	if k.r.store.Resource().Strategy.Graceful != nil { // the end of the grace is shown before the object goes
+	if k.r.store.Resource().Strategy.Graceful != nil { // the end of the grace period is an event of its own
 		k.events = append(k.events, "MODIFIED")
 	}
 	if code, held := k.do("GET", k.item, ""); code == http.StatusOK {
@@ -255,7 +255,8 @@ func (k *player) judged() (obj map[string]any) {
 	return obj
 }
 
-// emptied waits for the end of a deleted definition, which is told that it begins.
+// emptied waits until a deleted definition is gone. Its condition Terminating is an event of its
+// own.
 func (k *player) emptied() {
 	k.until(func() bool {
 		code, _ := k.do("GET", k.item, "")
@@ -264,7 +265,7 @@ func (k *player) emptied() {
 	k.events = append(k.events, "MODIFIED", "MODIFIED", "DELETED")
 }
 
-// until waits for a condition.
+// until waits until holds returns true.
 func (k *player) until(holds func() bool) {
 	k.TB.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
@@ -274,7 +275,7 @@ func (k *player) until(holds func() bool) {
 	}
 }
 
-// watch looks back at all that has happened.
+// watch checks that a watch from the start has all events.
 func (k *player) watch(from string) {
 	_, body := k.do("GET", k.r.paths[0]+"?watch=1&timeoutSeconds=1&resourceVersion="+from, "")
 	var got []string
@@ -289,7 +290,7 @@ func (k *player) watch(from string) {
 	}
 }
 
-// holds wants obj to have everything that some fields have.
+// holds requires that obj contains all of fields.
 func (k *player) holds(obj, fields any) {
 	k.TB.Helper()
 	for _, d := range missing(obj, fields, "") {
@@ -297,7 +298,7 @@ func (k *player) holds(obj, fields any) {
 	}
 }
 
-// missing returns where got lacks something of want, or has something else.
+// missing returns the paths at which got lacks a value of want, or differs.
 func missing(got, want any, path string) (list []string) {
 	switch want := want.(type) {
 	case map[string]any:
@@ -320,7 +321,7 @@ func missing(got, want any, path string) (list []string) {
 	return nil
 }
 
-// at returns what a tree has at a path of names, nil for nothing.
+// at returns the value at a path of names in a tree; nil for none.
 func at(tree any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		fields, _ := tree.(map[string]any)

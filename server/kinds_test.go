@@ -19,17 +19,18 @@ import (
 // examples holds an object of each resource that is served, in plural.group.yaml.
 const examples = "testdata/kinds"
 
-// noExample says what is missing.
+// noExample is the message about a missing example.
 const noExample = `%s: %v
 Every resource that is served needs an example there: one object with as many fields as the rules let stand side by side, in the
 most preferred version, spelled as the server spells it (cpu: "1", not 1000m), with labels, in the namespace "ns" if it is in one,
 and with a status if there is a door to that.`
 
-// TestKinds takes an example of every served resource through all verbs: it is created, read in
-// each form and version and written back as it was read, patched in three ways, updated, shown as a
-// table, listed by label and by each selectable field, and deleted; and a watch sees all of that.
+// TestKinds takes an example of every served resource through all verbs. The example is created,
+// read in each encoding and version and written back, patched in three ways, updated, shown as a
+// table, listed by label and by each selectable field, and deleted. A watch must have all these
+// changes.
 func TestKinds(t *testing.T) {
-	p := newInProcess(t, func(c *server.Config) { // hooks are not run, but services get node ports
+	p := newInProcess(t, func(c *server.Config) { // the server does not run, but services get node ports
 		c.Storage = server.StorageConfig{Store: memory.New(memory.Config{Rev: 2, Entries: []storage.Entry{{
 			Key: "/registry/ranges/servicenodeports", Rev: 2,
 			Value: []byte(`{"kind":"RangeAllocation","apiVersion":"v1","metadata":{},"range":"30000-32767","data":""}`),
@@ -53,16 +54,15 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// playedResource is a resource whose objects are stored, with the other versions and groups in
-// which they are served.
+// playedResource is a stored resource, with the paths of all versions and groups that serve it.
 type playedResource struct {
 	meta.GroupResource
-	paths []string // of its collections, in the namespace "ns" if it has any; the most preferred first
+	paths []string // of its collections, in the namespace "ns" if it is namespaced; the preferred version first
 	doors []string // "status"
 	store *registry.Store
 }
 
-// resourcesToPlay returns what discovery shows and clients can create.
+// resourcesToPlay returns the resources that discovery lists with the verb create.
 func resourcesToPlay(t *testing.T, p *inProcess) (list []*playedResource) {
 	t.Helper()
 	played := map[*cache.Resource]*playedResource{}

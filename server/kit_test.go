@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// inProcess is a server that does not listen, with what the tests of this package do with it.
+// inProcess is a server that does not listen, with helpers for the tests of this package.
 type inProcess struct{ *handled }
 
 // handled is embedded under a name of its own, so that p.Server is the server.Server.
@@ -49,10 +49,10 @@ func (p *inProcess) request(method, target string, body io.Reader, header ...str
 
 func (p *inProcess) serve(r *http.Request) *httptest.ResponseRecorder { return p.Serve(r) }
 
-// measured is a test that counts what the server does, and so has it log nothing.
+// measured is a test that measures the server. The server therefore logs nothing.
 type measured struct{ testing.TB }
 
-// status decodes an answer as a Status; the zero one if it is none.
+// status decodes an answer as a Status; the zero value if it is none.
 func status(body string) (s struct {
 	Kind, Reason, Message string
 	Code                  int
@@ -61,7 +61,7 @@ func status(body string) (s struct {
 	return s
 }
 
-// pool is what trusts the certificates in pem.
+// pool returns a pool with the certificates in pem.
 func pool(tb testing.TB, pem []byte) *x509.CertPool {
 	tb.Helper()
 	p := x509.NewCertPool()
@@ -71,7 +71,7 @@ func pool(tb testing.TB, pem []byte) *x509.CertPool {
 	return p
 }
 
-// appears waits until a change makes an object what ok wants, and returns the object.
+// appears waits until ok accepts the object, and returns the object.
 func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok func(obj T) bool) (found T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -88,7 +88,7 @@ func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok 
 	return found
 }
 
-// sharedStore is a store that several servers are on: none of them closes it.
+// sharedStore is a store that several servers share. None of them closes it.
 type sharedStore struct{ storage.Store }
 
 func (sharedStore) Close() error { return nil }
@@ -99,12 +99,12 @@ func newSharedStore(t *testing.T) sharedStore {
 	return sharedStore{store}
 }
 
-// shared is a store that several servers have, and none closes.
+// shared is a store that several servers share. None of them closes it.
 type shared struct{ storage.Store }
 
 func (shared) Close() error { return nil }
 
-// cpuTime is how long the process has used processors.
+// cpuTime returns the processor time of this process.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

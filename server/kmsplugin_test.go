@@ -19,7 +19,8 @@ import (
 	"github.com/coracle-project/coracle/router/callout"
 )
 
-// servePlugin answers calls of gRPC behind a socket with what methods make of them.
+// servePlugin serves gRPC on a socket. methods has a function for each method, from the message of
+// the call to that of the answer.
 func servePlugin(t testing.TB, path, service string, methods map[string]func(in []byte) ([]byte, error)) (stop func()) {
 	t.Helper()
 	l, err := net.Listen("unix", path)
@@ -46,7 +47,7 @@ func servePlugin(t testing.TB, path, service string, methods map[string]func(in 
 	return stop
 }
 
-// rawMessages is a codec that leaves messages as they are.
+// rawMessages is a gRPC codec that does not decode messages.
 type rawMessages struct{}
 
 func (rawMessages) Name() string { return "proto" }
@@ -60,15 +61,14 @@ func (rawMessages) Unmarshal(data mem.BufferSlice, message any) error {
 	return nil
 }
 
-// fieldsOf are the fields of a message, the last of each number.
+// fieldsOf returns the fields of a protobuf message by number; if a field repeats, its last value.
 func fieldsOf(message []byte) map[int]string {
 	all := map[int]string{}
 	_ = callout.Fields(message, func(field protowire.Number, value []byte, _ uint64) { all[int(field)] = string(value) })
 	return all
 }
 
-// kmsPlugin is an example of a KMS plugin: it encrypts with AES-GCM, by keys that it makes of their
-// names.
+// kmsPlugin is a KMS plugin that encrypts with AES-GCM. It derives each key from the key's name.
 type kmsPlugin struct {
 	mu      sync.Mutex
 	key     string
@@ -94,7 +94,8 @@ func kmsKey(name string) cipher.AEAD {
 	return aead
 }
 
-// annotation is what the plugin wants to be told again.
+// annotation is the name of an annotation that the plugin returns with a ciphertext, and requires
+// when it decrypts.
 const annotation = "kms.example.com"
 
 func (p *kmsPlugin) serve(t testing.TB, path string) (stop func()) {

@@ -18,7 +18,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestHandout makes kubeconfigs for others, and asks the server with them who they are.
+// TestHandout makes kubeconfigs for other users, and checks as whom the server authenticates them.
 func TestHandout(t *testing.T) {
 	s := servertest.Start(t, server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{}})
 	h := identity.KubeconfigMaker{DataDir: filepath.Dir(s.Kubeconfig), Lasts: time.Hour}

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// Kayak and NarrowKayak are a kind in two versions whose Go types the server's scheme has never
-// heard of.
+// Kayak and NarrowKayak are two versions of a kind. The server's scheme does not have their Go
+// types.
 type Kayak struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -34,7 +34,7 @@ type KayakBay struct {
 	Litres int32  `json:"litres,omitempty" pb:"2"`
 }
 
-// kayaks declares them, by a scheme of their own.
+// kayaks declares kayaks with a scheme of their own.
 func kayaks(t *testing.T) registry.Resource {
 	t.Helper()
 	s := scheme.New()
@@ -58,8 +58,8 @@ func kayaks(t *testing.T) registry.Resource {
 	})
 }
 
-// TestLateGoType installs a kind with Go types while the server runs: it has all that the kinds of
-// before have.
+// TestLateGoType: a kind with Go types that is installed while the server runs works like those
+// installed before.
 func TestLateGoType(t *testing.T) {
 	p := newInProcess(t)
 	if err := p.Install(p.Core, server.Group{Name: "kayaks.example.com", Resources: []registry.Resource{kayaks(t)}}); err != nil {

@@ -30,7 +30,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// journal notes what happens, in order.
+// journal records events in order.
 type journal struct {
 	mu   sync.Mutex
 	list []string
@@ -48,15 +48,15 @@ func (j *journal) String() string {
 	return strings.Join(j.list, ", ")
 }
 
-// noted is a store that notes its end.
-type noted struct {
+// notedStore is a store that records its Close in a journal.
+type notedStore struct {
 	storage.Store
 	j *journal
 }
 
-func (n *noted) Close() error { n.j.note("store closed"); return n.Store.Close() }
+func (n *notedStore) Close() error { n.j.note("store closed"); return n.Store.Close() }
 
-// config is a server without TLS on a free port.
+// config returns the configuration of a server without TLS on a free port.
 func config(t *testing.T) server.Config {
 	t.Helper()
 	return server.Config{
@@ -82,13 +82,13 @@ func get(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// TestOrderOfTheEnd follows a server on its way down: hooks, a watch, a request under way,
-// controllers, the store.
+// TestOrderOfTheEnd checks the order of a shutdown: hooks, a watch, a running request, controllers,
+// the store.
 func TestOrderOfTheEnd(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	j := &journal{}
 	cfg := config(t)
-	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
+	cfg.Storage.Store = &notedStore{memory.New(memory.Config{}), j}
 	inHook, goOn := make(chan struct{}), make(chan struct{})
 	begun, finish := make(chan struct{}), make(chan struct{})
 	cfg.Setup = func(s *server.Server) error {
@@ -179,8 +179,8 @@ func TestOrderOfTheEnd(t *testing.T) {
 	}
 }
 
-// TestRefuseNew: a server that is to refuse requests on its way down listens until those under way
-// are served.
+// TestRefuseNew: with RefuseNew, a server that shuts down keeps listening and refuses new requests
+// until the running ones have been answered.
 func TestRefuseNew(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	begun, finish := make(chan struct{}), make(chan struct{})
@@ -260,7 +260,7 @@ func TestHooks(t *testing.T) {
 			if err := tt.add(s, bad); err == nil {
 				t.Error("two hooks of one name: got no error")
 			}
-			// One that runs on must not hide the failure of the other.
+			// A hook that runs on must not hide the failure of another one.
 			if err := tt.add(s, server.Hook{Name: "endless", Run: func(ctx context.Context, _ *server.Server) error {
 				if tt.name == "post-start" {
 					<-ctx.Done()
@@ -276,8 +276,8 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// runEarly runs a server, and returns as soon as it listens, which is before it is ready. end ends
-// it.
+// runEarly runs a server, and returns as soon as the server listens, which may be before it is
+// ready. end stops the server.
 func runEarly(t *testing.T, cfg server.Config) (s *server.Server, url string, end func()) {
 	t.Helper()
 	s, err := servertest.New(t, cfg)
@@ -300,7 +300,7 @@ func runEarly(t *testing.T, cfg server.Config) (s *server.Server, url string, en
 	}
 }
 
-// TestReadinessWaitsForHooks counts hooks that Setup has added as well.
+// TestReadinessWaitsForHooks: readiness waits for all hooks, including those that Setup adds.
 func TestReadinessWaitsForHooks(t *testing.T) {
 	goOn := make(chan struct{})
 	cfg := config(t)
@@ -315,7 +315,7 @@ func TestReadinessWaitsForHooks(t *testing.T) {
 			t.Errorf("%s before the hook has ended: got %d %s", path, code, body)
 		}
 	}
-	// The server's own hooks may or may not have ended.
+	// The server's own hooks may have ended or not.
 	_, index := get(t, url+"/")
 	without := "/readyz?exclude=none&verbose"
 	for _, hook := range regexp.MustCompile(`/readyz/(poststarthook/[^"]+|autoregister-completion|informer-sync)`).FindAllStringSubmatch(index, -1) {
@@ -353,7 +353,7 @@ func TestListenFails(t *testing.T) {
 	cfg := config(t)
 	cfg.Serving.SecurePort = server.AnyPort
 	cfg.Serving.HTTPPort = l.Addr().(*net.TCPAddr).Port
-	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
+	cfg.Storage.Store = &notedStore{memory.New(memory.Config{}), j}
 	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -364,7 +364,7 @@ func TestListenFails(t *testing.T) {
 	if j.String() != "store closed" {
 		t.Errorf("got %s, want the store closed", j)
 	}
-	if addr := s.Address(); addr != nil { // the other port had been opened
+	if addr := s.Address(); addr != nil { // the secure port was open when the other one failed
 		if c, err := net.Dial("tcp", addr.String()); err == nil {
 			c.Close()
 			t.Error("the secure port is still open")
@@ -375,7 +375,7 @@ func TestListenFails(t *testing.T) {
 func TestCloseWithoutRun(t *testing.T) {
 	j := &journal{}
 	cfg := config(t)
-	cfg.Storage.Store = &noted{memory.New(memory.Config{}), j}
+	cfg.Storage.Store = &notedStore{memory.New(memory.Config{}), j}
 	s, err := servertest.New(t, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -397,7 +397,7 @@ func TestNewReportsEverything(t *testing.T) {
 	j := &journal{}
 	_, err := servertest.New(t, server.Config{
 		DataDir: t.TempDir(), Controllers: []string{"*", "-bogus"},
-		Storage:       server.StorageConfig{Engine: "tape", Store: &noted{memory.New(memory.Config{}), j}},
+		Storage:       server.StorageConfig{Engine: "tape", Store: &notedStore{memory.New(memory.Config{}), j}},
 		Serving:       server.ServingConfig{BindAddress: "nowhere", SecurePort: 70000, TLS: identity.TLS{CertFile: "cert"}, CORSOrigins: []string{"("}},
 		Authorization: access.Config{Modes: []string{"Maybe"}}, Limits: server.LimitsConfig{RequestTimeout: -1},
 	})
@@ -442,7 +442,7 @@ func TestNewReportsEverything(t *testing.T) {
 	}
 }
 
-// TestCredentials comes by TLS with each kind of credentials, over HTTP/1 and HTTP/2.
+// TestCredentials authenticates over TLS with each type of credentials, over HTTP/1.1 and HTTP/2.
 func TestCredentials(t *testing.T) {
 	tokens := filepath.Join(t.TempDir(), "tokens.csv")
 	if err := os.WriteFile(tokens, []byte("sesame,alice,1,system:masters\n"), 0o600); err != nil {
@@ -486,10 +486,10 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestWatchOutlivesRequests keeps a watch open past the timeout of answers, on a server whose
-// requests may take a moment only.
+// TestWatchOutlivesRequests: a watch outlives the write timeout of a server that limits its
+// requests to half a second.
 func TestWatchOutlivesRequests(t *testing.T) {
-	const timeout = time.Second / 2 // enough for the server's own requests, and for the watch to begin, on a busy machine
+	const timeout = time.Second / 2 // long enough on a busy machine for the server's own requests and the begin of the watch
 	s := servertest.Start(t, server.Config{Limits: server.LimitsConfig{RequestTimeout: timeout}})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -519,8 +519,7 @@ func TestWatchOutlivesRequests(t *testing.T) {
 	}
 }
 
-// TestStartSettles: the memory that the start needed goes back to the system when the start has
-// settled.
+// TestStartSettles: memory that only the start needed is given back to the system after the start.
 func TestStartSettles(t *testing.T) {
 	forced := func() uint32 {
 		var m runtime.MemStats

@@ -29,7 +29,7 @@ func configMapsOf(s *server.Server) client.Resource[*corev1.ConfigMap] {
 	return client.For[*corev1.ConfigMap](s.Client(), corev1.GroupVersion.WithResource("configmaps")).In("default")
 }
 
-// buffer is a log that many may write to.
+// buffer is a log to which several goroutines may write.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -53,16 +53,16 @@ func debugLog() (*zap.Logger, *buffer) {
 	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(b), zap.DebugLevel)), b
 }
 
-// witness is an admission plugin that notes who creates config maps of the name "a".
-type witness struct {
+// recordingPlugin is an admission plugin that records who creates config maps with the name "a".
+type recordingPlugin struct {
 	mu    sync.Mutex
 	users []request.User
 }
 
-func (*witness) Name() string                        { return "Witness" }
-func (*witness) Handles(op admission.Operation) bool { return op == admission.Create }
+func (*recordingPlugin) Name() string                        { return "Witness" }
+func (*recordingPlugin) Handles(op admission.Operation) bool { return op == admission.Create }
 
-func (p *witness) Validate(_ context.Context, a *admission.Attributes) error {
+func (p *recordingPlugin) Validate(_ context.Context, a *admission.Attributes) error {
 	if a.Resource.Resource == "configmaps" && a.Name == "a" {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -76,21 +76,21 @@ func (p *witness) Validate(_ context.Context, a *admission.Attributes) error {
 func TestClientIdentity(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()
-	who := &witness{}
+	who := &recordingPlugin{}
 	cfg.Log, cfg.Authorization.Modes, cfg.Authentication.Anonymous = log, []string{access.AlwaysDeny}, new(bool)
 	cfg.Limits = server.LimitsConfig{MaxReads: 1, MaxWrites: 1, MaxWatches: 1}
 	cfg.Admission.Plugins = []plugins.Plugin{{Name: who.Name(), Make: func(registry.Stores, []byte) (admission.Plugin, error) { return who, nil }}}
-	cfg.Controllers = []string{} // which would be seen as well
+	cfg.Controllers = []string{} // requests of controllers would be recorded as well
 	early := make(chan error, 1)
 	var token string
 	cfg.Authentication.Authenticators = []request.Authenticator{authenticatorFunc(func(r *http.Request) (*request.User, error) {
-		token = r.Header.Get("Authorization") // of a request that the server does not know, so never its own
+		token = r.Header.Get("Authorization") // asked only if no other authenticator knows the token
 		return nil, nil
 	})}
 	cfg.Setup = func(s *server.Server) error {
 		return s.AddPostStartHook(server.Hook{Name: "early", Run: func(ctx context.Context, s *server.Server) error {
 			_, err := client.For[*corev1.Namespace](s.Client(), corev1.GroupVersion.WithResource("namespaces")).Get(ctx, "kube-system", meta.GetOptions{})
-			if meta.IsNotFound(err) { // the system namespaces are made at the same time
+			if meta.IsNotFound(err) { // the server creates the system namespaces at the same time
 				err = nil
 			}
 			early <- err
@@ -133,7 +133,7 @@ type authenticatorFunc func(r *http.Request) (*request.User, error)
 
 func (f authenticatorFunc) Authenticate(r *http.Request) (*request.User, error) { return f(r) }
 
-// run runs a server until stop, which fails the test if the server does not end well.
+// run runs a server until stop. stop fails the test if the server ends with an error.
 func run(t *testing.T, cfg server.Config) (s *server.Server, stop func()) {
 	t.Helper()
 	s, err := servertest.New(t, cfg)
@@ -153,8 +153,8 @@ func run(t *testing.T, cfg server.Config) (s *server.Server, stop func()) {
 	}
 }
 
-// TestClientEndsWithTheServer ends a server quickly whose controllers watch, and whose other work
-// has a watch open that waits, and finds nothing to warn of. Its client fails from then on.
+// TestClientEndsWithTheServer shuts a server down while its controllers and another client in the
+// process have watches open. It ends quickly, logs no warning, and its client fails afterwards.
 func TestClientEndsWithTheServer(t *testing.T) {
 	cfg := config(t)
 	log, lines := debugLog()

@@ -24,8 +24,8 @@ const (
 	dropping  = ";drop=metadata.managedFields"
 )
 
-// storedPod is a pod as it is stored, with what a controller and a kubelet own of it if it is
-// owned.
+// storedPod returns a pod as it is stored. If owned, it has the managedFields of a controller and a
+// kubelet.
 func storedPod(name string, owned bool) string {
 	owners := ""
 	if owned {
@@ -48,7 +48,7 @@ func storedPod(name string, owned bool) string {
 		`"status":{"phase":"Running","hostIP":"192.0.2.1","podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"}],"qosClass":"Burstable"}}`
 }
 
-// asProtobuf is a pod in protobuf.
+// asProtobuf encodes a pod in protobuf.
 func asProtobuf(tb testing.TB, pod string) string {
 	tb.Helper()
 	var p corev1.Pod
@@ -63,7 +63,7 @@ func asProtobuf(tb testing.TB, pod string) string {
 	return string(data)
 }
 
-// withPods is a server whose store has pods in the namespace "owned", by name.
+// withPods returns a server and its store, which has pods in the namespace "owned", by name.
 func withPods(tb testing.TB, pods map[string]string) (*inProcess, storage.Store) {
 	tb.Helper()
 	cfg := memory.Config{Rev: 1}
@@ -75,7 +75,7 @@ func withPods(tb testing.TB, pods map[string]string) (*inProcess, storage.Store)
 	return newInProcess(tb, func(c *server.Config) { c.Storage = server.StorageConfig{Store: store} }), store
 }
 
-// disowned takes managedFields out of all metadata in a tree of JSON, and reports whether there
+// disowned removes managedFields from all metadata in a tree of JSON, and reports whether there
 // were any.
 func disowned(tree any) (found bool) {
 	switch v := tree.(type) {
@@ -95,7 +95,7 @@ func disowned(tree any) (found bool) {
 	return found
 }
 
-// wantDropped compares what a client got without managedFields with what another got with them.
+// wantDropped compares an answer that has managedFields with the same answer without them.
 func wantDropped(t *testing.T, what, with, without string) {
 	t.Helper()
 	var a, b any
@@ -106,14 +106,15 @@ func wantDropped(t *testing.T, what, with, without string) {
 		t.Fatalf("%s: %v in %s", what, err, without)
 	}
 	if !disowned(a) {
-		t.Errorf("%s: got %s, want managedFields where nobody has asked for none", what, with)
+		t.Errorf("%s: got %s, want managedFields, because the request does not drop them", what, with)
 	}
 	if strings.Contains(without, "managedFields") || !reflect.DeepEqual(a, b) {
 		t.Errorf("%s without managedFields: got %s, want the same of %s", what, without, with)
 	}
 }
 
-// TestDropManagedFields reads pods that are stored in every form, by clients of both sorts in turn.
+// TestDropManagedFields reads pods in all stored forms, in turn with managedFields and without
+// them.
 func TestDropManagedFields(t *testing.T) {
 	p, store := withPods(t, map[string]string{
 		"json": storedPod("json", true), "json-none": storedPod("json-none", false),
@@ -133,7 +134,7 @@ func TestDropManagedFields(t *testing.T) {
 	}
 	const asJSON = "application/json"
 	partials := strings.Replace(asTable, "Table", "PartialObjectMetadataList", 1)
-	for range 2 { // the second time from forms that are kept
+	for range 2 { // the second time from cached forms
 		for _, tt := range []struct{ target, accept string }{
 			{ownedPods + "/json", asJSON}, {ownedPods + "/proto", asJSON}, {ownedPods + "/byhand?pretty=true", asJSON},
 			{ownedPods, asJSON}, {"/api/v1/pods?labelSelector=app", asJSON}, {ownedPods + "?limit=2", asJSON},
@@ -152,7 +153,7 @@ func TestDropManagedFields(t *testing.T) {
 		}
 		for i := range all.Items {
 			if m := &all.Items[i].ObjectMeta; (m.ManagedFields == nil) != strings.HasSuffix(m.Name, "-none") {
-				t.Errorf("protobuf: got %+v, want managedFields where nobody has asked for none", m)
+				t.Errorf("protobuf: got %+v, want managedFields, because the request does not drop them", m)
 			} else {
 				m.ManagedFields = nil
 			}
@@ -168,8 +169,8 @@ func TestDropManagedFields(t *testing.T) {
 	wantDropped(t, "watch", with(), without())
 }
 
-// follower is a client of a watch that says when the initial events have come, and leaves when one
-// came that has "changed" in it.
+// follower is the client of a watch. It signals the end of the initial events, and leaves after an
+// event that contains "changed".
 type follower struct {
 	*httptest.ResponseRecorder
 	came, leave func()
@@ -185,8 +186,8 @@ func (f *follower) Write(b []byte) (int, error) {
 	return f.ResponseRecorder.Write(b)
 }
 
-// follow watches pods, waits for the initial events, and returns what waits for the end and returns
-// all events as an array.
+// follow watches pods and waits for the initial events. events waits until the follower has left,
+// and returns all events as a JSON array.
 func (p *inProcess) follow(accept string) (events func() string) {
 	ctx, leave := context.WithCancel(p.TB.Context())
 	came, left := make(chan struct{}), make(chan struct{})
@@ -206,8 +207,8 @@ func (p *inProcess) follow(accept string) (events func() string) {
 	}
 }
 
-// BenchmarkDropManagedFields lists 1,000 pods, with managedFields and without, as they are and
-// without.
+// BenchmarkDropManagedFields lists 1,000 pods, which have managedFields or not, with the media type
+// that drops them and with the plain one.
 func BenchmarkDropManagedFields(b *testing.B) {
 	for _, owned := range []bool{true, false} {
 		pods := map[string]string{}
@@ -221,7 +222,7 @@ func BenchmarkDropManagedFields(b *testing.B) {
 				b.Run(fmt.Sprintf("owned=%t/form=%s/drop=%t", owned, form, drop != ""), func(b *testing.B) {
 					p, _ := withPods(b, pods)
 					call := newCaller(p, 200, "GET", ownedPods, "Accept", accept+drop, "Accept-Encoding", "identity")
-					call.send(b, "") // loads the pods, and makes their forms
+					call.send(b, "") // loads the cache and its forms
 					b.ReportAllocs()
 					b.SetBytes(int64(call.w.size))
 					for b.Loop() {

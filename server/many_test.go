@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// maxAnswer is how long the answer to a request with many mistakes may be, in bytes.
+// maxAnswer is the largest length, in bytes, of the answer to a request with many mistakes.
 const maxAnswer = 512 << 10
 
-// TestManyMistakes sends bodies in which nearly everything is wrong: the answer tells of the first
-// mistakes, that there are more, and costs little more than reading the body.
+// TestManyMistakes sends bodies in which nearly everything is wrong. The answer has the first
+// mistakes and says that there are more. It costs little more than to read the body.
 func TestManyMistakes(t *testing.T) {
 	p := newInProcess(t)
 	p.mustDo("POST", maps, configMap("a", "v"))
@@ -63,8 +63,7 @@ func TestManyMistakes(t *testing.T) {
 	}
 }
 
-// TestManyWarnings sends bodies that are right, and give rise to as many warnings as there is room
-// for.
+// TestManyWarnings sends valid bodies that cause more warnings than an answer may have.
 func TestManyWarnings(t *testing.T) {
 	p := newInProcess(t)
 	const pods = "/api/v1/namespaces/ns/pods"

@@ -20,8 +20,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// What checking an object with many mistakes may come to: errors or warnings of one check (which is
-// made of several, each with a bound of its own), bytes allocated by all checks, and bytes of an
+// Bounds for an object with many mistakes: the errors or warnings of one check (a check has several
+// parts, each with a bound of its own), the bytes that all checks allocate, and the bytes of an
 // answer.
 const (
 	manyMistakes     = 600
@@ -30,13 +30,13 @@ const (
 	maxInvalidAnswer = 256 << 10
 )
 
-// TestValidatorsStop gives every kind that is served objects in which one list or map is long and
-// all its elements are wrong, for each list and map that the kind has. Whatever checks the object
-// stops when there is enough: a validator that goes on, by a loop over what a client has sent
-// instead of field.Each or field.Entries, fails here.
+// TestValidatorsStop gives each served kind objects in which one list or map is long and all its
+// elements are wrong, for each list and map of the kind. Every check must stop after a number of
+// errors. A validator that loops over the input of a client itself, instead of using field.Each or
+// field.Entries, fails here.
 //
-// Many kinds hold a template of pods, whose lists are most of what there is to do. The rules for it
-// are those of pods, which meet every kind of mistake in each list; a template meets one in each.
+// Many kinds contain a pod template, whose lists are most of the work. Its rules are those of pods.
+// The lists of pods are filled with every kind of mistake, those of templates with one.
 func TestValidatorsStop(t *testing.T) {
 	s := scheme.New()
 	groups := coreGroups(APIConfig{}, surroundings{})
@@ -73,7 +73,7 @@ func TestValidatorsStop(t *testing.T) {
 	}
 }
 
-// checkMistakes runs all that looks at a whole object before it is stored.
+// checkMistakes runs everything that checks a whole object before it is stored.
 func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty meta.Object) {
 	path := field.NewPath("metadata")
 	var before, after runtime.MemStats
@@ -96,7 +96,7 @@ func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty m
 			return f(&registry.Request{Context: context.Background()}, nil, obj, old)
 		}
 	}
-	if f := r.Strategy.ValidateIn; f != nil { // what is asked in a version that is not the kind's own is more
+	if f := r.Strategy.ValidateIn; f != nil { // another version than the kind's own has more checks
 		r.Strategy.Validate = func(obj, old meta.Object) field.ErrorList { return f(meta.GroupVersion{Version: "other"}, obj, old) }
 	}
 	strategies := []registry.Strategy{r.Strategy}
@@ -137,8 +137,8 @@ func checkMistakes(t *testing.T, name string, r *registry.Resource, obj, empty m
 	}
 }
 
-// way leads from an object to one of its lists or maps. Of lists on the way it takes the first
-// element.
+// way is the path from an object to one of its lists or maps, through the first element of each
+// list on the way.
 type way []*typeinfo.Field
 
 func (w way) String() string {
@@ -149,8 +149,7 @@ func (w way) String() string {
 	return text
 }
 
-// listsOf returns the ways to all lists and maps of a struct. Types that hold themselves are
-// entered once.
+// listsOf returns the ways to all lists and maps of a struct. Recursive types are entered once.
 func listsOf(t *typeinfo.Type, entered []*typeinfo.Type) (ways []way) {
 	if slices.Contains(entered, t) {
 		return nil
@@ -174,11 +173,11 @@ func listsOf(t *typeinfo.Type, entered []*typeinfo.Type) (ways []way) {
 	return ways
 }
 
-// mistakeKind says what stands in the elements of a list.
+// mistakeKind is the content of the elements of a list.
 type mistakeKind struct {
 	name   string
 	empty  bool
-	text   string // of all strings
+	text   string // the value of all strings
 	number int64
 }
 
@@ -188,7 +187,7 @@ var mistakeKinds = []mistakeKind{
 	{name: "all the same", text: "a", number: 1},
 }
 
-// long makes the list or map at the end of a way long.
+// long fills the list or map at the end of a way with many elements.
 func long(v reflect.Value, w way, kind mistakeKind) {
 	f := w[0]
 	v = v.FieldByIndex(f.Index)
@@ -215,8 +214,8 @@ func long(v reflect.Value, w way, kind mistakeKind) {
 	})
 }
 
-// into hands on the value of type t at v: behind a pointer, or as the only element of lists and
-// maps. A nil t stands for that of v itself.
+// into calls do with a new value of type t at v: behind a pointer, or as the only element of lists
+// and maps. If t is nil, the value is v itself.
 func into(v reflect.Value, t *typeinfo.Type, pointer bool, do func(reflect.Value)) {
 	if pointer {
 		v.Set(reflect.New(v.Type().Elem()))
@@ -236,8 +235,7 @@ func into(v reflect.Value, t *typeinfo.Type, pointer bool, do func(reflect.Value
 	}
 }
 
-// fill sets all strings and numbers below v, to a depth. Types that hold themselves are entered
-// once.
+// fill sets all strings and numbers below v, up to a depth. Recursive types are entered once.
 func (k mistakeKind) fill(v reflect.Value, t *typeinfo.Type, pointer bool, depth int, entered []*typeinfo.Type) {
 	if depth == 0 {
 		return

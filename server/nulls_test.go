@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// nullable is a version whose objects have fields of all sorts that may be null, or not.
+// nullable is a version of a definition whose objects have fields of all sorts, nullable and not.
 const nullable = `{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
 	"text":{"type":"string"},"filled":{"type":"string","default":"f"},"nullable":{"type":"string","nullable":true},
 	"map":{"type":"object","additionalProperties":{"type":"string"}},"list":{"type":"array","items":{"type":"string"}},
@@ -16,7 +16,7 @@ const nullable = `{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3
 	"any":{"x-kubernetes-preserve-unknown-fields":true},
 	"open":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"known":{"type":"string"}}}}}}}}}`
 
-// TestNulls sends nulls for fields that are not nullable: a create drops them, an apply is refused.
+// TestNulls sends null for fields that are not nullable. A create drops them, an apply is refused.
 func TestNulls(t *testing.T) {
 	q := newQuay(t)
 	q.define("bollards", "Bollard", nullable)
@@ -33,7 +33,7 @@ func TestNulls(t *testing.T) {
 	q.want(201, "POST", at, object("a", `{"text":null,"list":null,"object":null,"map":null,`+kept+`}`), left)
 	apply(201, "b", `{`+kept+`}`, left)
 	q.want(200, "GET", at+"/b", "", left)
-	apply(200, "b", `{`+kept+`}`, map[string]any{"metadata.generation": 2}) // any is null again, where there is nothing
+	apply(200, "b", `{`+kept+`}`, map[string]any{"metadata.generation": 2}) // the apply adds any, which the object lacks
 	for field, spec := range map[string]string{
 		"spec.text": `{"text":null}`, "spec.list": `{"list":null}`, "spec.object": `{"object":null}`, "spec.object.a": `{"object":{"a":null}}`,
 		"spec.map": `{"map":null}`, "spec.map.k": `{"map":{"k":null}}`, "spec.list[0]": `{"list":[null]}`, "spec.open.known": `{"open":{"known":null}}`,
@@ -46,8 +46,8 @@ func TestNulls(t *testing.T) {
 		"message": "failed to create typed patch object (/b; quay.example.com/v1, Kind=Bollard): .spec.unknown: field not declared in schema"})
 }
 
-// TestNullBytes writes null where bytes belong, by every kind of write, to stores of JSON and of
-// protobuf. The object that is read back has empty bytes.
+// TestNullBytes sends null in place of bytes with each kind of write, to servers that store JSON
+// and protobuf. The stored object has empty bytes.
 func TestNullBytes(t *testing.T) {
 	const path, body = "/api/v1/namespaces/ns/", `{"apiVersion":"v1","kind":"%s","metadata":{"name":"a"},"%s":{"k":null,"other":"aGk="}}`
 	for _, protobuf := range []bool{false, true} {
@@ -82,8 +82,8 @@ func TestNullBytes(t *testing.T) {
 	}
 }
 
-// TestPatchedVersion takes the apiVersion of a custom resource away. A JSON patch can say null,
-// which is not the same as none.
+// TestPatchedVersion removes the apiVersion of a custom resource by a patch. A JSON patch can set
+// null, which gets another error than a missing value.
 func TestPatchedVersion(t *testing.T) {
 	q := newQuay(t)
 	q.define("bollards", "Bollard", nullable)
@@ -104,8 +104,8 @@ func TestPatchedVersion(t *testing.T) {
 	}
 }
 
-// TestNullList creates by PUT and by apply what has null in place of a list that is always shown.
-// It stays null.
+// TestNullList creates an object by PUT and by apply, with null in place of a list that is always
+// shown. The list stays null.
 func TestNullList(t *testing.T) {
 	const at = "/api/v1/namespaces/ns/limitranges/a"
 	const body = `{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"a"},"spec":{"limits":null}}`

@@ -54,7 +54,7 @@ func TestOpenAPIPaths(t *testing.T) {
 	}
 }
 
-// TestOpenAPIPhrases: version 2 has the phrases that kubectl's own tests look for.
+// TestOpenAPIPhrases: OpenAPI v2 has the phrases that kubectl's own tests look for.
 func TestOpenAPIPhrases(t *testing.T) {
 	_, v2 := newInProcess(t).do("GET", "/openapi/v2", "")
 	for _, phrase := range []string{"list of returned", "List of services", "Watch for changes to the described resources"} {
@@ -64,7 +64,7 @@ func TestOpenAPIPhrases(t *testing.T) {
 	}
 }
 
-// wantOperations expects operations with GET in a document, by their paths.
+// wantOperations requires that a document has GET operations with these ids, by path.
 func wantOperations(t *testing.T, document string, ids map[string]string) {
 	t.Helper()
 	var doc struct {
@@ -80,17 +80,17 @@ func wantOperations(t *testing.T, document string, ids map[string]string) {
 	}
 }
 
-// What answers may take, in bytes: what stays of the first to /openapi/v3, most of which are
-// compiled types; all that is allocated for it; and what stays when all documents have been asked
-// for in all forms.
+// Bounds for OpenAPI documents, in bytes: the memory that the first request for /openapi/v3 leaves,
+// which is mainly compiled types; the memory that it allocates; and the memory that is left after
+// requests for all documents in all encodings.
 const (
 	maxIndexKept  = 2 << 20
 	maxIndexTotal = 14 << 20
 	maxAllKept    = 5 << 20
 )
 
-// TestOpenAPICost: the index covers every kind and keeps no schema in memory; documents that no
-// client reads are kept compressed.
+// TestOpenAPICost: the index covers every kind and keeps no schema in memory. Documents that no
+// client is reading are kept compressed.
 func TestOpenAPICost(t *testing.T) {
 	p := newInProcess(t)
 	kept := keptBy()
@@ -129,11 +129,12 @@ func TestOpenAPICost(t *testing.T) {
 	runtime.KeepAlive(p)
 }
 
-// keptBy returns a function that reports by how many bytes what is in use has grown since.
+// keptBy returns a function that returns the growth of the live heap since the call of keptBy, in
+// bytes.
 func keptBy() func() int64 {
 	inUse := func() int64 {
 		runtime.GC()
-		runtime.GC() // what the first has made unreachable
+		runtime.GC() // also frees what the first collection has made unreachable
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)

@@ -20,27 +20,27 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// moody is a store that does not say its revision while it sulks.
-type moody struct {
+// silentStore is a store whose Revision does not return while silent is set.
+type silentStore struct {
 	storage.Store
-	sulks atomic.Bool
+	silent atomic.Bool
 }
 
-func (m *moody) Revision(ctx context.Context) (storage.Revision, error) {
-	if m.sulks.Load() {
+func (m *silentStore) Revision(ctx context.Context) (storage.Revision, error) {
+	if m.silent.Load() {
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
 	return m.Store.Revision(ctx)
 }
 
-// TestStorageOverrides keeps config maps and events in one store, and secrets, encrypted, in
-// another.
+// TestStorageOverrides stores config maps and events in one store, and secrets, which are
+// encrypted, in another one.
 func TestStorageOverrides(t *testing.T) {
 	t.Parallel()
-	main, maps, secret := memory.New(memory.Config{}), &moody{Store: memory.New(memory.Config{})}, memory.New(memory.Config{})
+	main, maps, secret := memory.New(memory.Config{}), &silentStore{Store: memory.New(memory.Config{})}, memory.New(memory.Config{})
 	const mapKey = "/registry/configmaps/default/"
-	// What was there before config maps moved counts no more, for nobody.
+	// A config map that was left in the main store is ignored, also by the garbage collector.
 	left := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"left","namespace":"default","uid":"l",` +
 		`"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"none","uid":"n"}]}}`
 	if _, err := main.Put(t.Context(), mapKey+"left", []byte(left), storage.Pre{}, 0); err != nil {
@@ -52,7 +52,7 @@ func TestStorageOverrides(t *testing.T) {
 		Store: main, EncryptionConfigFile: file, Timeouts: health.Timeouts{HealthTimeout: 50 * time.Millisecond, ReadyTimeout: time.Hour},
 		Overrides: []server.StorageOverride{
 			{Resource: meta.GroupResource{Resource: "configmaps"}, Store: maps},
-			{Resource: meta.GroupResource{Resource: "secrets"}, Store: maps}, // of two the last counts
+			{Resource: meta.GroupResource{Resource: "secrets"}, Store: maps}, // the last override of a resource applies
 			{Resource: meta.GroupResource{Resource: "secrets"}, Store: secret},
 			{Resource: meta.GroupResource{Resource: "events"}, Store: maps},
 			{Resource: meta.GroupResource{Group: "none", Resource: "none"}, Store: maps},
@@ -75,7 +75,7 @@ func TestStorageOverrides(t *testing.T) {
 		return e, err == nil
 	}
 	const core = "/api/v1/namespaces/default"
-	for range 50 { // the clock of the one goes on, that of the other does not
+	for range 50 { // the revisions of one store grow, those of the other do not
 		must("PATCH", core, fmt.Sprintf(`{"metadata":{"labels":{"a":"%d"}}}`, time.Now().UnixNano()), 200)
 	}
 	answer := must("POST", core+"/configmaps", `{"metadata":{"name":"x"},"data":{"a":"b"}}`, 201)
@@ -111,7 +111,8 @@ func TestStorageOverrides(t *testing.T) {
 		t.Errorf("the watch: %s", events)
 	}
 
-	// Owners and dependents may be in different stores, and namespaces go with what is in any.
+	// Owners and dependents may be in different stores. The deletion of a namespace deletes objects
+	// in all stores.
 	var owner struct{ Metadata struct{ UID string } }
 	if err := json.Unmarshal([]byte(must("POST", core+"/serviceaccounts", `{"metadata":{"name":"owner"}}`, 201)), &owner); err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func TestStorageOverrides(t *testing.T) {
 	must("PATCH", "/api/v1/namespaces/team/configmaps/x", `{"metadata":{"finalizers":null}}`, 200)
 	eventually(t, "the namespace is gone", func() bool { code, _ := do(t, s, "GET", "/api/v1/namespaces/team", ""); return code == 404 })
 	if _, ok := in(main, mapKey+"left"); !ok {
-		t.Error("what was left has been collected")
+		t.Error("the object left in the main store was collected")
 	}
 
 	shown := must("GET", "/metrics", "", 200)
@@ -138,14 +139,14 @@ func TestStorageOverrides(t *testing.T) {
 	if report := must("GET", "/readyz?verbose", "", 200); !strings.Contains(report, "[+]etcd ok\n[+]etcd-override-0 ok\n[+]etcd-override-1 ok\n[+]etcd-readiness ok\n[+]etcd-override-readiness-0 ok") {
 		t.Errorf("readiness says %s", report)
 	}
-	maps.sulks.Store(true)
+	maps.silent.Store(true)
 	began := time.Now()
 	must("GET", "/livez/etcd-override-0", "", 500)
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("the check took %v", took)
 	}
 	must("GET", "/healthz/etcd", "", 200)
-	maps.sulks.Store(false)
+	maps.silent.Store(false)
 }
 
 func TestStorageOverridesRefused(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// closeCounter counts how often a store is closed.
+// closeCounter counts the calls of Close.
 type closeCounter struct {
 	storage.Store
 	closed int
@@ -26,8 +26,8 @@ func (c *closeCounter) Close() error {
 	return c.Store.Close()
 }
 
-// descriptors are the open files of the process, as links name them; none where that cannot be
-// seen.
+// descriptors returns the open files of the process, as the targets of links in /proc; nothing if
+// the system has no such folder.
 func descriptors() (open []string) {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
@@ -39,8 +39,8 @@ func descriptors() (open []string) {
 	return open
 }
 
-// TestFailingPart fails each part in turn, in the place of the part: what the parts before it have
-// made has to end, which leaves no goroutine, no open file and no lock on the data folder.
+// TestFailingPart makes a server of which each part in turn fails. The parts before it must end, so
+// that no goroutine, no open file and no lock on the data folder is left.
 func TestFailingPart(t *testing.T) {
 	ours := errors.New("this part fails")
 	for _, tt := range []struct {
@@ -66,7 +66,7 @@ func TestFailingPart(t *testing.T) {
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := t.TempDir() // one for all, so that a lock that stays is met
+			dir := t.TempDir() // all servers use one folder, so that a lock that is left is found
 			all := serverParts()
 			for i, p := range all {
 				cfg := Config{DataDir: dir, Serving: ServingConfig{SecurePort: AnyPort, HTTPPort: AnyPort}, Log: zap.NewNop()}
@@ -99,7 +99,7 @@ func TestFailingPart(t *testing.T) {
 	}
 }
 
-// TestEnds runs ends in the opposite order, each once, and joins their errors.
+// TestEnds: a stack of ends runs them in reverse order, each once, and joins their errors.
 func TestEnds(t *testing.T) {
 	var e ends
 	var order []int

@@ -10,8 +10,7 @@ import (
 	"github.com/coracle-project/coracle/server/inspect"
 )
 
-// TestOddPaths asks for paths that no client means, and gets the answers that kube-apiserver has
-// for them.
+// TestOddPaths requests unusual paths, and compares the answers with those of kube-apiserver.
 func TestOddPaths(t *testing.T) {
 	const (
 		text, json = "text/plain; charset=utf-8", "application/json"
@@ -28,7 +27,7 @@ func TestOddPaths(t *testing.T) {
 		request     string // method and target
 		code        int
 		contentType string
-		body        string // all of a text, and a part of what is JSON
+		body        string // the whole body if it is text, a part of it if it is JSON
 	}{
 		{"GET //api", 404, text, noPage},
 		{"GET //api/v1", 404, text, noPage},
@@ -125,7 +124,8 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-// TestExclusionsAreNamed wants the names that no check has as kube-apiserver lists them.
+// TestExclusionsAreNamed: the warning about excluded checks that do not exist lists them as
+// kube-apiserver does.
 func TestExclusionsAreNamed(t *testing.T) {
 	p := newInProcess(t)
 	const want = "warn: some health checks cannot be excluded: no matches for \"a\",\"b\"\n"
@@ -134,7 +134,7 @@ func TestExclusionsAreNamed(t *testing.T) {
 	}
 }
 
-// TestProduced: who accepts other forms alone than the one that there is, is refused.
+// TestProduced: a request that does not accept the only media type of an answer gets 406.
 func TestProduced(t *testing.T) {
 	p := newInProcess(t)
 	for path, only := range map[string]string{
@@ -152,7 +152,7 @@ func TestProduced(t *testing.T) {
 	}
 }
 
-// TestIndex compares what / lists.
+// TestIndex compares the paths that / lists.
 func TestIndex(t *testing.T) {
 	p := newInProcess(t, func(cfg *server.Config) {
 		cfg.Serving.Debug = inspect.Config{Profiles: inspect.Profiles{Serve: true}, Flags: func() map[string]string { return nil }}
@@ -180,8 +180,8 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestRefusedWatchWarns wants a watch that is refused to say that the resource is deprecated, also
-// of what can only be listed. The words are kube-apiserver's.
+// TestRefusedWatchWarns: a refused watch of a deprecated resource also gets the warning, even if
+// the resource can only be listed. The texts are kube-apiserver's.
 func TestRefusedWatchWarns(t *testing.T) {
 	p := newInProcess(t)
 	const endpoints, statuses = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice", "v1 ComponentStatus is deprecated in v1.19+"

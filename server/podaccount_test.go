@@ -14,8 +14,8 @@ import (
 )
 
 // TestPodAccounts creates pods over the network as soon as a server is ready, and as soon as a
-// namespace is there: they get the account "default", its token and the certificate to trust. A pod
-// of an account that does not exist is refused.
+// namespace exists. They get the account "default", its token and the CA certificate. A pod with an
+// account that does not exist is refused.
 func TestPodAccounts(t *testing.T) {
 	s := servertest.Start(t)
 	pod := func(namespace, spec string, code int) (pod corev1.Pod, body string) {

@@ -11,7 +11,7 @@ import (
 
 const definitions = quaytest.Definitions
 
-// quay is a quaytest.Quay that is a harbor, too. Its methods are those of the quaytest.Quay.
+// quay is a harbor with the methods of a quaytest.Quay, for tests that use both.
 type quay struct {
 	*harbor
 	group string

@@ -2,5 +2,5 @@
 
 package server_test
 
-// ifRaced picks a ceiling: the race detector has pools drop some of what they are given.
+// ifRaced returns the ceiling for the race detector, with which pools drop some of their objects.
 func ifRaced(_, raced float64) float64 { return raced }

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// refused is a request that is refused; allocs is its ceiling.
+// refused is a request that is refused. allocs is the largest number of allocations.
 type refused struct {
 	name, target string
 	code         int
@@ -19,10 +19,10 @@ type refused struct {
 	allocs       float64
 }
 
-// refusals are refused before anything is looked up. The first, for comparison, is a read that is
+// refusals are refused before any object is read. The first one, for comparison, is a read that is
 // served.
 var refusals = []refused{
-	{"read", "/api/v1/namespaces/ns", 200, []string{"Authorization", "Bearer admin"}, 20}, // from the store, while namespaces are being loaded
+	{"read", "/api/v1/namespaces/ns", 200, []string{"Authorization", "Bearer admin"}, 20}, // reads the store while the cache of namespaces is loading
 	{"nobody", "/api/v1/namespaces/kube-system/secrets/admin", 403, nil, 5},
 	{"wrong token", "/api/v1/namespaces/kube-system/secrets/admin", 401, []string{"Authorization", "Bearer wrong"}, 4},
 	{"wrong JWT", "/api/v1/namespaces/kube-system/secrets/admin", 401,
@@ -34,7 +34,7 @@ var refusals = []refused{
 	{"impersonation", "/api/v1/secrets", 403, []string{"Authorization", "Bearer known", "Impersonate-User", "admin"}, 8},
 }
 
-// newRefusing makes a server with the chain that a server has by default.
+// newRefusing returns a server with the default chain of filters.
 func newRefusing(tb testing.TB) *inProcess {
 	tokens := filepath.Join(tb.TempDir(), "tokens")
 	if err := os.WriteFile(tokens, []byte("admin,admin,1,system:masters\nknown,known,2\n"), 0o600); err != nil {
@@ -56,7 +56,7 @@ func newRefusing(tb testing.TB) *inProcess {
 	return p
 }
 
-// TestRefusalAllocations holds refusals to their ceilings.
+// TestRefusalAllocations checks that each refusal allocates at most its allocs.
 func TestRefusalAllocations(t *testing.T) {
 	p := newRefusing(measured{t})
 	for _, tt := range refusals {
@@ -81,8 +81,8 @@ func BenchmarkRefusal(b *testing.B) {
 	}
 }
 
-// sender returns what sends the request to p. Authenticators take credentials off it, so they come
-// anew each time.
+// sender returns a function that sends the request to p. It sets the headers each time, because
+// authenticators remove credentials.
 func (q *refused) sender(tb testing.TB, p *inProcess) func() {
 	c := newCaller(p, q.code, "GET", q.target)
 	accept := []string{"*/*"}

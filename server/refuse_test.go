@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// newStrict makes a server where strangers may do nothing.
+// newStrict returns a server that refuses all requests of strangers.
 func newStrict(tb testing.TB) *inProcess {
 	tb.Helper()
 	s, err := servertest.New(tb, server.Config{
@@ -30,15 +30,15 @@ func newStrict(tb testing.TB) *inProcess {
 	return &inProcess{&handled{Server: s, TB: tb}}
 }
 
-// refusal is what it took to refuse a request.
+// refusal has the cost of one refusal.
 type refusal struct {
 	code, size    int    // of the answer
 	bytes, allocs uint64 // allocated
 }
 
-// refuse sends a request until its refusal is cheap enough, but not for ever, and returns the
-// cheapest: pools are emptied, and others allocate meanwhile, which with one processor they seldom
-// come to.
+// refuse sends a request up to 50 times, until enough accepts the cheapest refusal so far, and
+// returns the cheapest. Single refusals may cost more, because pools are emptied and other
+// goroutines allocate at the same time. With one processor they seldom do.
 func (p *inProcess) refuse(request func() *http.Request, enough func(refusal) bool) (least refusal) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var before, after runtime.MemStats
@@ -58,11 +58,11 @@ func (p *inProcess) refuse(request func() *http.Request, enough func(refusal) bo
 	return least
 }
 
-// nastyRequests are requests of strangers, each with a part as long as one likes. Of a piece %d is
-// a number that counts up.
+// nastyRequests are requests of strangers. Each has a part of any length, which repeats a piece. In
+// a piece, %d is a number that grows.
 var nastyRequests = []struct {
-	name, method, target string // with %s for the part
-	header               string // that the part is the value of, if target has none
+	name, method, target string // %s stands for the part
+	header               string // the part is the value of this header, if target has no %s
 	pieces               []string
 }{
 	{"path", "GET", "/%s", "", []string{"a", "<", "/", "a/", "\x01", "\xff", "é", `"`, "\u2028", "%", "../"}},
@@ -94,8 +94,8 @@ var nastyRequests = []struct {
 	{"old self", "GET", "/", "Impersonate-User", []string{"a"}},
 }
 
-// What it takes to refuse a stranger does not grow with what there is to refuse: a part of 64 KiB
-// costs what one of 4 KiB does, give or take what a query's parameters take.
+// TestRefusalsBounded: the cost of a refusal does not grow with the request. A part of 64 KiB costs
+// what a part of 4 KiB costs, apart from the parameters of a query.
 func TestRefusalsBounded(t *testing.T) {
 	p := newStrict(t)
 	for _, tt := range nastyRequests {
@@ -122,7 +122,7 @@ func TestRefusalsBounded(t *testing.T) {
 	}
 }
 
-// repeated is piece until it is size bytes long.
+// repeated repeats piece until the text has size bytes.
 func repeated(piece string, size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
@@ -131,7 +131,7 @@ func repeated(piece string, size int) string {
 	return b.String()
 }
 
-// nasty makes a request with a part of it replaced.
+// nasty returns a request with a part.
 func (p *inProcess) nasty(method, target, header, part string) *http.Request {
 	fill := func(s string) string {
 		n := max(1, strings.Count(s, "%s"))
@@ -148,7 +148,8 @@ func (p *inProcess) nasty(method, target, header, part string) *http.Request {
 	return r
 }
 
-// A refusal costs few allocations: there are servers that get millions of them in an hour.
+// TestRefusalAllocs: a refusal costs few allocations, because a server may get millions of them in
+// an hour.
 func TestRefusalAllocs(t *testing.T) {
 	p := newStrict(measured{t})
 	for _, tt := range []struct {
@@ -169,8 +170,8 @@ func TestRefusalAllocs(t *testing.T) {
 	}
 }
 
-// FuzzRefusal is a stranger with any path, query and header, of any length: the answer is a refusal
-// within a budget.
+// FuzzRefusal sends any path, query and header, of any length, as a stranger. Each request is
+// refused within bounds.
 func FuzzRefusal(f *testing.F) {
 	for _, tt := range nastyRequests {
 		for _, piece := range tt.pieces {
@@ -197,14 +198,14 @@ func FuzzRefusal(f *testing.F) {
 	})
 }
 
-// maxHeader is how long the headers of a request may be, and maxRefusal what a refusal may
-// allocate, in bytes.
+// maxHeader is the largest length of a header, maxRefusal the largest allocation of a refusal, in
+// bytes.
 const (
 	maxHeader  = 64 << 10
 	maxRefusal = 256 << 10
 )
 
-// The errors about a query or a name are short, too, for users who may do something.
+// TestErrorsAreShort: the errors about a query or a name are short for authenticated users, too.
 func TestErrorsAreShort(t *testing.T) {
 	p := newInProcess(t)
 	for _, target := range []string{
@@ -223,7 +224,7 @@ func TestErrorsAreShort(t *testing.T) {
 	}
 }
 
-// A health check may be told to leave out any number of checks.
+// TestHealthExclusions: a request for a health check may exclude any number of checks.
 func TestHealthExclusions(t *testing.T) {
 	p := newInProcess(t)
 	if code, body := p.do("GET", "/livez?verbose&exclude=ping&exclude=ping&exclude=x&exclude=a&exclude=x", ""); !strings.Contains(body, "[+]ping excluded: ok\n") || !strings.Contains(body, `no matches for "a","x"`+"\n") {

@@ -22,8 +22,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// withKinds registers config maps in groups of their own, beside Kubernetes' groups and without
-// resources.
+// withKinds registers the kind of config maps in further groups, without resources.
 func withKinds(groups int) func(*server.Config) {
 	return func(c *server.Config) {
 		c.API.Core = true
@@ -40,7 +39,7 @@ func withKinds(groups int) func(*server.Config) {
 
 func testGroup(i int) string { return fmt.Sprintf("test%d.io", i) }
 
-// widgets declares config maps under another name.
+// widgets declares a resource of config maps with another name and group.
 func widgets(group, plural string, change ...func(*registry.ResourceOf[*corev1.ConfigMap])) registry.Resource {
 	r := registry.ResourceOf[*corev1.ConfigMap]{
 		GroupResource: meta.GroupResource{Group: group, Resource: plural}, Kind: "ConfigMap", Namespaced: true,
@@ -51,7 +50,7 @@ func widgets(group, plural string, change ...func(*registry.ResourceOf[*corev1.C
 	return registry.Typed(r)
 }
 
-// install serves resources of one group.
+// install installs resources of one group.
 func (p *inProcess) install(resources ...registry.Resource) {
 	p.TB.Helper()
 	if err := p.Install(p.Core, server.Group{Name: resources[0].GroupResource.Group, Resources: resources}); err != nil {
@@ -59,7 +58,7 @@ func (p *inProcess) install(resources ...registry.Resource) {
 	}
 }
 
-// remove removes a resource and waits until all is gone.
+// remove removes a resource, and waits until its removal is complete.
 func (p *inProcess) remove(gr meta.GroupResource) {
 	p.TB.Helper()
 	gone, err := p.Remove(gr)
@@ -69,7 +68,7 @@ func (p *inProcess) remove(gr meta.GroupResource) {
 	<-gone
 }
 
-// check fails the test unless GET answers with code and a body that holds want.
+// check fails the test unless GET answers with code and a body that contains want.
 func (p *inProcess) check(path string, code int, want string) {
 	p.TB.Helper()
 	if got, body := p.do("GET", path, ""); got != code || !strings.Contains(body, want) {
@@ -84,8 +83,8 @@ const (
 
 var widgetsName = meta.GroupResource{Group: "test0.io", Resource: "widgets"}
 
-// TestStoreReadsAreShown: the first read of a resource is answered by the store, since nobody has
-// loaded it.
+// TestStoreReadsAreShown: the first read of a resource is served from the store, because its cache
+// is not loaded.
 func TestStoreReadsAreShown(t *testing.T) {
 	p := newInProcess(t, withKinds(1))
 	p.install(widgets("test0.io", "widgets"))
@@ -93,7 +92,7 @@ func TestStoreReadsAreShown(t *testing.T) {
 	p.check("/metrics", 200, `coracle_cache_store_reads_total{reason="loading",resource="widgets.test0.io"} 1`)
 }
 
-// TestResourcesComeAndGo follows a resource from its installation to its end and back.
+// TestResourcesComeAndGo installs a resource, removes it and installs it again.
 func TestResourcesComeAndGo(t *testing.T) {
 	p := newInProcess(t, withKinds(1))
 	p.check("/apis/test0.io/v1", 404, "404 page not found")
@@ -130,11 +129,11 @@ func TestResourcesComeAndGo(t *testing.T) {
 	}
 	if _, err := store.Objects().Create(t.Context(), "/registry/test0.io/widgets/ns/b",
 		[]byte(`{"kind":"ConfigMap","apiVersion":"test0.io/v2","metadata":{"name":"b","namespace":"ns"}}`), 0); err == nil {
-		t.Error("a store that was kept writes, and nobody knows how to encrypt that")
+		t.Error("a removed store still writes, and its values cannot be encrypted")
 	}
 
 	p.install(widgets("test0.io", "widgets"))
-	p.check(v1Widgets+"/a", 200, `"k":"v"`) // objects stay
+	p.check(v1Widgets+"/a", 200, `"k":"v"`) // the stored objects are still there
 }
 
 func TestInstallErrors(t *testing.T) {
@@ -161,14 +160,14 @@ func TestInstallErrors(t *testing.T) {
 	}
 	none := meta.GroupResource{Group: "test0.io", Resource: "none"}
 	if _, err := p.Remove(none); err == nil {
-		t.Error("Remove of what is not there: no error")
+		t.Error("Remove of a resource that does not exist: no error")
 	}
 	if err := p.Replace(widgets("test0.io", "none")); err == nil {
-		t.Error("Replace of what is not there: no error")
+		t.Error("Replace of a resource that does not exist: no error")
 	}
 	p.check("/apis/test0.io/v1", 200, `"resources":[{"name":"widgets"`)
 	if _, body := p.do("GET", "/apis", ""); strings.Contains(body, "test1.io") {
-		t.Errorf("what was refused is shown: %s", body)
+		t.Errorf("a refused resource is shown: %s", body)
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
@@ -208,13 +207,13 @@ func TestSharedResource(t *testing.T) {
 	if err := p.Install(p.Core, server.Group{Name: "test1.io", Shared: []meta.GroupResource{widgetsName}}); err != nil {
 		t.Fatal(err)
 	}
-	p.remove(widgetsName) // under all names
+	p.remove(widgetsName) // removes it under all its names
 	p.check(others+"/a", 404, "")
 	p.check("/apis/test1.io/v1", 404, "")
 }
 
-// TestReplaceFails: a declaration that does not fit one of the names is refused, and the old one
-// stays in every respect.
+// TestReplaceFails: if a declaration is not valid for one of a resource's names, it is refused, and
+// the old declaration stays in force for all names.
 func TestReplaceFails(t *testing.T) {
 	p := newInProcess(t, withKinds(2))
 	p.install(widgets("test0.io", "widgets"))
@@ -237,8 +236,8 @@ func TestReplaceFails(t *testing.T) {
 	p.check("/apis/test1.io/v1/namespaces/ns/widgets/a", 200, `"name":"a"`)
 }
 
-// TestReplaceWatch keeps a watch through a change of the declaration, and ends it with the resource
-// as if its time were up.
+// TestReplaceWatch: a watch continues when the declaration is replaced. When the resource is
+// removed, the watch ends as at its timeout.
 func TestReplaceWatch(t *testing.T) {
 	p := newInProcess(t, withKinds(1))
 	p.install(widgets("test0.io", "widgets"))
@@ -272,7 +271,8 @@ func TestReplaceWatch(t *testing.T) {
 	}
 }
 
-// TestRemoveWhileWriting removes an encrypted resource under a write: it is done, and encrypted.
+// TestRemoveWhileWriting removes an encrypted resource during a write. The write succeeds and is
+// encrypted.
 func TestRemoveWhileWriting(t *testing.T) {
 	engine := memory.New(memory.Config{})
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
@@ -299,7 +299,7 @@ func TestRemoveWhileWriting(t *testing.T) {
 	p.check(v1Widgets+"/a", 404, "")
 	select {
 	case <-gone:
-		t.Error("it is gone while somebody writes")
+		t.Error("the removal was complete during a write")
 	default:
 	}
 	close(goOn)
@@ -335,10 +335,10 @@ func TestRemoveAfterReplace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.check("/metrics", 200, "") // by now it would be gone
+	p.check("/metrics", 200, "") // takes longer than a removal that does not wait
 	select {
 	case <-gone:
-		t.Error("it is gone while somebody writes")
+		t.Error("the removal was complete during a write")
 	default:
 	}
 	close(goOn)
@@ -346,8 +346,8 @@ func TestRemoveAfterReplace(t *testing.T) {
 	<-gone
 }
 
-// TestDynamicLists lists objects without a Go type, as they are stored and converted, whatever
-// their fields are called.
+// TestDynamicLists lists objects without a Go type, as stored and converted. Their fields may have
+// any names.
 func TestDynamicLists(t *testing.T) {
 	p := newInProcess(t)
 	k, err := kind.Dynamic{
@@ -369,7 +369,7 @@ func TestDynamicLists(t *testing.T) {
 	}
 }
 
-// TestActions serves a resource without a store: it is created, answered, and nowhere else.
+// TestActions installs a resource without a store: it can only be created, and nothing is stored.
 func TestActions(t *testing.T) {
 	p := newInProcess(t, withKinds(1))
 	name := meta.GroupResource{Group: "test0.io", Resource: "questions"}

@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestRestartChangesNothing restarts servers on the engines that keep what they have. Updates that
-// change nothing make no revision and no event, and lists show items as before: without kind and
+// TestRestartChangesNothing restarts servers with each durable engine. An update that changes
+// nothing makes no revision and no event. Lists show items as before the restart: without kind and
 // apiVersion.
 func TestRestartChangesNothing(t *testing.T) {
 	secret := base64.StdEncoding.EncodeToString(make([]byte, 32))

@@ -9,8 +9,8 @@ import (
 )
 
 // TestFilesBeforeTheirResource: files that exist before their resource are validated when the
-// resource is installed. A wrong file is named once in the log and hinders no request; fields that
-// people leave out are filled in.
+// resource is installed. An invalid file is named once in the log, and no request fails because of
+// it. Fields that a person leaves out are set.
 func TestFilesBeforeTheirResource(t *testing.T) {
 	f := newFolder(t)
 	const place = "test0.io/widgets/ns/"

@@ -22,7 +22,8 @@ const (
 	bindsPath = rbacPath + "/namespaces/ns/rolebindings"
 )
 
-// byRoles makes a server decide by roles, and know root, who may do everything, alice and bob.
+// byRoles makes a server authorize by RBAC. Its users are root, who may do everything, alice and
+// bob.
 func byRoles(cfg *server.Config) {
 	tokens, err := authn.ReadTokens(strings.NewReader("root,root,1,system:masters\nalice,alice,2,dev\nbob,bob,3\n"))
 	if err != nil {
@@ -32,7 +33,7 @@ func byRoles(cfg *server.Config) {
 	cfg.Authentication.Authenticators = []request.Authenticator{authn.Bearer(tokens)}
 }
 
-// newByRoles is newInProcess where roles decide.
+// newByRoles is newInProcess with byRoles.
 func newByRoles(tb testing.TB, change ...func(*server.Config)) *inProcess {
 	tb.Helper()
 	cfg := server.Config{
@@ -55,7 +56,7 @@ func newByRoles(tb testing.TB, change ...func(*server.Config)) *inProcess {
 
 func as(user string) []string { return []string{"Authorization", "Bearer " + user} }
 
-// want sends a request and wants an answer of a code, which says something.
+// want sends a request as a user, and compares the code and a part of the answer.
 func (p *inProcess) want(code int, says, user, method, target, body string, header ...string) {
 	p.TB.Helper()
 	got, text := p.do(method, target, body, append(as(user), header...)...)
@@ -74,8 +75,9 @@ func bindBody(name, kind, role, user string) string {
 
 const readMaps = `{"verbs":["get","list"],"apiGroups":[""],"resources":["configmaps"]}`
 
-// TestRevocationHoldsAtOnce: what was answered holds for the next request, however late the server
-// hears of it; and on another server as soon as that has seen the change.
+// TestRevocationHoldsAtOnce: after a change of roles or bindings has been answered, it applies to
+// the next request, even if the server's events come late. On another server it applies as soon as
+// that server has seen the change.
 func TestRevocationHoldsAtOnce(t *testing.T) {
 	t.Parallel() // it waits
 	store := memory.New(memory.Config{})
@@ -89,7 +91,7 @@ func TestRevocationHoldsAtOnce(t *testing.T) {
 	for i := range 10 {
 		near.want(201, "", "root", "POST", bindsPath, bindBody("b", "Role", "r", "alice"))
 		near.want(200, "", "alice", "GET", maps, "")
-		far.want(200, "", "root", "GET", bindsPath+"/b", "") // which waits until it has seen it
+		far.want(200, "", "root", "GET", bindsPath+"/b", "") // waits until the server has seen the binding
 		far.want(200, "", "alice", "GET", maps, "")
 		switch i % 3 {
 		case 0:
@@ -107,12 +109,12 @@ func TestRevocationHoldsAtOnce(t *testing.T) {
 	}
 }
 
-// TestEscalation: nobody gives away what they have not, by whichever verb.
+// TestEscalation: a user cannot grant rights that the user does not have, with any verb.
 func TestEscalation(t *testing.T) {
 	p := newByRoles(t)
 	const cluster, clusterBinds = rbacPath + "/clusterroles", rbacPath + "/clusterrolebindings"
 	const writeRoles = `{"verbs":["*"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["roles","rolebindings","clusterroles","clusterrolebindings"]}`
-	// All verbs would hold escalate and bind as well.
+	// The verb * would contain escalate and bind.
 	change := strings.Replace(writeRoles, `"*"`, `"get","create","update","patch","delete"`, 1)
 	p.want(201, "", "root", "POST", cluster, roleBody("alice", change+","+readMaps))
 	p.want(201, "", "root", "POST", clusterBinds, bindBody("alice", "ClusterRole", "alice", "alice"))
@@ -138,15 +140,16 @@ func TestEscalation(t *testing.T) {
 	p.want(200, "", "alice", "PATCH", rolesPath+"/fine", `{"metadata":{"labels":{"a":"b"}}}`)
 	p.want(404, "", "root", "GET", rolesPath+"/more", "")
 
-	// What is invalid is judged after that.
+	// Validation comes after the escalation check.
 	p.want(422, "verbs must contain at least one value", "alice", "POST", rolesPath, roleBody("bad", `{"apiGroups":[""],"resources":["secrets"]}`))
 
-	// Roles that hold more can be kept as they are by the garbage collector alone.
+	// A role with more rights than alice has can be updated only if its rules stay and nothing but
+	// fields of the garbage collector change.
 	p.want(200, "", "alice", "PATCH", cluster+"/all", `{"metadata":{"finalizers":["example.com/a"]}}`)
 	p.want(200, "", "alice", "PATCH", cluster+"/all", `{"metadata":{"finalizers":null}}`)
 	p.want(403, `{NonResourceURLs:["*"], Verbs:["*"]}`, "alice", "PATCH", cluster+"/all", `{"metadata":{"labels":{"a":"b"}}}`)
 
-	// Aggregation gathers anything.
+	// A role with an aggregation rule may get any rights.
 	const gathers = `"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"a":"b"}}]}`
 	p.want(403, "must have cluster-admin privileges to use the aggregationRule", "alice", "POST", cluster, `{"metadata":{"name":"sum"},`+gathers+`}`)
 	p.want(201, "", "root", "POST", cluster, `{"metadata":{"name":"sum"},`+gathers+`}`)
@@ -163,7 +166,7 @@ func TestEscalation(t *testing.T) {
 	p.want(201, "", "root", "POST", bindsPath, bindBody("all", "ClusterRole", "all", "bob"))
 	p.want(403, "is attempting to grant", "alice", "PATCH", bindsPath+"/all", `{"subjects":[{"kind":"User","name":"alice"}]}`)
 
-	// The verbs that let one.
+	// With the verbs escalate and bind alice may grant more.
 	p.want(201, "", "root", "POST", rolesPath, roleBody("verbs", `{"verbs":["escalate"],"apiGroups":["*"],"resources":["roles"],"resourceNames":["fine"]},`+
 		`{"verbs":["bind"],"apiGroups":["rbac.authorization.k8s.io"],"resources":["clusterroles"],"resourceNames":["all"]}`))
 	p.want(201, "", "root", "POST", bindsPath, bindBody("verbs", "Role", "verbs", "alice"))
@@ -173,7 +176,7 @@ func TestEscalation(t *testing.T) {
 	p.want(403, "is attempting to grant", "alice", "POST", clusterBinds, bindBody("bound", "ClusterRole", "all", "bob"))
 }
 
-// TestPathTricks: a path is judged as it was sent, and served by nobody who reads it otherwise.
+// TestPathTricks: a path is authorized as it was sent, and no handler reads it in another way.
 func TestPathTricks(t *testing.T) {
 	p := newByRoles(t)
 	p.want(201, "", "root", "POST", rbacPath+"/clusterroles", roleBody("paths", `{"verbs":["get"],"nonResourceURLs":["/healthz","/healthz/*","/api"]}`))
@@ -193,7 +196,7 @@ func TestPathTricks(t *testing.T) {
 	}
 }
 
-// TestModesNeedRoles: who is to decide by roles has to have some.
+// TestModesNeedRoles: a server whose authorization mode needs roles must serve roles.
 func TestModesNeedRoles(t *testing.T) {
 	for config, works := range map[string]bool{
 		"rbac.authorization.k8s.io/v1=false": false, "rbac.authorization.k8s.io/v1/roles=false": false, "apps/v1=false": true,

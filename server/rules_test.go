@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// Punt is a kind with rules in its tags: one that compares what cannot be compared, and one of a
-// field that there is not.
+// Punt is a kind with invalid rules in its tags: one compares different types, and one names a
+// field that does not exist.
 type Punt struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`
@@ -20,12 +20,12 @@ type Punt struct {
 	Seats           []PuntSeat `json:"seats,omitempty"`
 }
 
-// PuntSeat is a part of it.
+// PuntSeat is a seat of a Punt.
 type PuntSeat struct {
 	Wide bool `json:"wide" rule:"self.width"`
 }
 
-// TestRuleMistakes: a mistake in a rule of a user's own type is told at start.
+// TestRuleMistakes: a mistake in a rule of a user's own type is an error when the server is made.
 func TestRuleMistakes(t *testing.T) {
 	_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), API: server.APIConfig{Groups: []server.Group{{
 		Name: "punts.example.com",
@@ -43,7 +43,7 @@ func TestRuleMistakes(t *testing.T) {
 	}
 }
 
-// Canoe is a kind whose hub demands little.
+// Canoe is a kind whose hub has few checks.
 type Canoe struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`
@@ -51,7 +51,7 @@ type Canoe struct {
 	Paint           string `json:"paint,omitempty"`
 }
 
-// AlphaCanoe is another version of it, which demands more.
+// AlphaCanoe is a version with further checks.
 type AlphaCanoe struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`
@@ -59,7 +59,7 @@ type AlphaCanoe struct {
 	Paint           string `json:"paint,omitempty" check:"immutable" rule:"self != 'pink'" message:"not pink"`
 }
 
-// BetaCanoe is a version that demands what the hub demands.
+// BetaCanoe is a version with the checks of the hub.
 type BetaCanoe struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`
@@ -67,8 +67,8 @@ type BetaCanoe struct {
 	Paint           string `json:"paint,omitempty"`
 }
 
-// TestVersionChecks: what the tags of a version demand holds for whoever writes in that version,
-// and for nobody else.
+// TestVersionChecks: the checks in the tags of a version apply to writes in that version, and to no
+// others.
 func TestVersionChecks(t *testing.T) {
 	const group = "canoes.example.com"
 	p := newInProcess(t, func(c *server.Config) {
@@ -88,7 +88,7 @@ func TestVersionChecks(t *testing.T) {
 	const tooMany, pink = "seats: Invalid value: 7: must be less than or equal to 1", `paint: Invalid value: "pink": not pink`
 	for _, tt := range []struct {
 		method, version, fields string
-		wrong                   string // all that is wrong; "" if nothing is
+		wrong                   string // all errors; "" for none
 	}{
 		{"POST", "v1alpha1", `"seats":7`, tooMany},
 		{"POST", "v1beta1", `"seats":10`, "seats: Invalid value: 10: must be less than or equal to 9"},

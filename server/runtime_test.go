@@ -20,9 +20,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/quaytest"
 )
 
-// boats is a resource that no Go type stands for: in v1 a boat has spec.length, in metres, in
-// v1alpha1 it has spec.feet. All that can be said in a schema is said, and one converter can be
-// made to hang.
+// boats is a resource without a Go type: in v1 a boat has spec.length in metres, in v1alpha1 it has
+// spec.feet. Its schema uses everything that a schema can have, and its converter can be made to
+// hang.
 type boats struct {
 	hang  atomic.Pointer[chan struct{}] // conversions of the boat "stuck" wait until it is closed
 	limit int                           // the maximum of spec.length
@@ -46,7 +46,7 @@ func (b *boats) schema(t testing.TB, length string) *schema.Schema {
 	return s
 }
 
-// convert turns metres into feet, as far as the test needs it, and back.
+// convert converts metres to feet and back, as far as the tests need it.
 func (b *boats) convert(ctx context.Context, u *scheme.Unstructured, version string) (*scheme.Unstructured, error) {
 	if wait := b.hang.Load(); wait != nil && u.Name == "stuck" {
 		select {
@@ -71,7 +71,7 @@ func (b *boats) convert(ctx context.Context, u *scheme.Unstructured, version str
 	return u, nil
 }
 
-// declare makes the resource; stored is the version in which objects are written.
+// declare returns the resource; stored is its storage version.
 func (b *boats) declare(t testing.TB, stored string) registry.Resource {
 	t.Helper()
 	k, err := kind.Dynamic{
@@ -137,8 +137,8 @@ func (h *harbor) watch(path string, query ...string) func() map[string]any {
 
 func value(v any, path string) any { return quaytest.Value(v, path) }
 
-// load keeps other resources busy until the returned function is called, which reports how much was
-// done.
+// load sends requests for other resources until stop is called, which returns the number of
+// requests.
 func (h *harbor) load() (stop func() int64) {
 	ctx, cancel := context.WithCancel(h.t.Context())
 	var wg sync.WaitGroup
@@ -162,8 +162,8 @@ func (h *harbor) load() (stop func() int64) {
 	return func() int64 { cancel(); wg.Wait(); return done.Load() }
 }
 
-// TestRuntimeResource adds a resource without a Go type to a server under load, uses it in every
-// way, changes it, and takes it away.
+// TestRuntimeResource installs a resource without a Go type in a server under load, uses each verb,
+// replaces the resource and removes it.
 func TestRuntimeResource(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	stop := h.load()
@@ -182,7 +182,7 @@ func TestRuntimeResource(t *testing.T) {
 	}
 }
 
-// install adds a resource to a running server.
+// install installs a resource in a running server.
 func install(t testing.TB, s *server.Server, res registry.Resource) {
 	t.Helper()
 	if err := s.Install(s.Core, server.Group{Name: res.GroupResource.Group, Priority: 1000, Resources: []registry.Resource{res}}); err != nil {
@@ -245,11 +245,11 @@ func (h *harbor) objects() {
 	}
 }
 
-// conversion lets a converter hang: only who needs its result notices. Others who waited for it
-// would fail at the end of their time.
+// conversion makes the converter hang: only requests that need its result wait. If others waited,
+// they would fail at the end of their time limit.
 func (h *harbor) conversion(b *boats) {
 	gate := make(chan struct{})
-	b.hang.Store(&gate) // before there is a boat that hangs: a watch that is about to end may still convert it
+	b.hang.Store(&gate) // is set before the boat exists, because a watch that is about to end may still convert it
 	for _, name := range []string{"fine", "stuck"} {
 		h.want(201, "POST", boatsV1, fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"length":3}}`, name), nil)
 	}
@@ -277,7 +277,8 @@ func (h *harbor) conversion(b *boats) {
 	b.hang.Store(nil)
 }
 
-// change replaces the declaration: another storage version, and a tighter schema. Watches stay.
+// change replaces the declaration with another storage version and a tighter schema. Watches
+// continue.
 func (h *harbor) change(b *boats) {
 	events := h.watch(boatsV1, "&fieldSelector=metadata.name%3Dfine")
 	if e := events(); e["type"] != "ADDED" {
@@ -296,7 +297,7 @@ func (h *harbor) change(b *boats) {
 	}
 }
 
-// removal takes the resource away.
+// removal removes the resource.
 func (h *harbor) removal() {
 	events := h.watch(boatsV1)
 	for range 2 {

@@ -22,8 +22,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestCertificatesByName: clients are shown the certificate that is for what they ask for, by exact
-// names before wildcards, and by names of the configuration before those in certificates.
+// TestCertificatesByName: a client gets the certificate for the host name that it sends. Exact
+// names go before wildcards, and names in the configuration before those in certificates.
 func TestCertificatesByName(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	named := func(name string, names ...string) identity.NamedCertificate {
@@ -50,7 +50,7 @@ func TestCertificatesByName(t *testing.T) {
 	}
 }
 
-// TestProtocols holds connections to what the configuration offers.
+// TestProtocols: connections can use only the protocols, ciphers and curves of the configuration.
 func TestProtocols(t *testing.T) {
 	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{HTTP1Only: true}, TLS: identity.TLS{
 		MinVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384}, Curves: []tls.CurveID{tls.CurveP384},
@@ -76,8 +76,8 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// TestHeaders: who answers stands in each answer, and that browsers shall keep to TLS if that is
-// wanted.
+// TestHeaders: each answer names the server. With HSTS configured, each answer tells browsers to
+// use only TLS.
 func TestHeaders(t *testing.T) {
 	settings := filters.Settings{HSTS: []string{"max-age=7", "preload"}}
 	s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{Settings: settings}}})
@@ -96,19 +96,19 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestGoaway: with the greatest chance one request of fifty has clients connect anew; without one,
-// none.
+// TestGoaway: with the largest chance, one in fifty requests makes its client open a new
+// connection. Without a chance, none does.
 func TestGoaway(t *testing.T) {
 	for chance, few := range map[float64]int{0: 0, 0.02: 1} {
 		settings := filters.Settings{GoawayChance: chance}
 		s := servertest.Start(t, server.Config{Serving: server.ServingConfig{HTTP: server.HTTPConfig{Settings: settings}}})
-		dialled := -1 // the first is no consequence
+		dialled := -1 // the first connection does not count
 		trace := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 			if !c.Reused {
 				dialled++
 			}
 		}}
-		for range 1000 { // none of so many by chance: once in 600 million runs
+		for range 1000 { // the probability that no request of these has an effect is 1 in 600 million
 			r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), "GET", s.URL+"/version", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -126,7 +126,8 @@ func TestGoaway(t *testing.T) {
 	}
 }
 
-// TestSharedPort runs two servers on one port, and another on a port in use, which may not be.
+// TestSharedPort runs two servers on one port. A third one fails, because it does not share the
+// port.
 func TestSharedPort(t *testing.T) {
 	first := servertest.Start(t, server.Config{Serving: server.ServingConfig{SharePort: true}})
 	port := first.Server.Address().(*net.TCPAddr).Port
@@ -145,10 +146,10 @@ func TestSharedPort(t *testing.T) {
 	}
 }
 
-// TestProfilesSocket asks for a profile by the socket, which takes the place of what a killed
-// server has left, but not of one that lives, and ends with the server.
+// TestProfilesSocket requests a profile through a socket. The socket replaces one that a killed
+// server has left, but not that of a running server. It is removed when the server ends.
 func TestProfilesSocket(t *testing.T) {
-	dir, err := os.MkdirTemp("", "s") // the test's own folder may have too long a name for a socket
+	dir, err := os.MkdirTemp("", "s") // the path of the test's own folder may be too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,12 +185,12 @@ func TestProfilesSocket(t *testing.T) {
 	}
 }
 
-// TestLivezGrace: a server that is given time to start is alive meanwhile, and not ready.
+// TestLivezGrace: during the grace period for the start, a server is live but not ready.
 func TestLivezGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config(t)
 		cfg.Serving.LivezGrace = time.Minute
-		cfg.Setup = func(s *server.Server) error { // which ends when Run has begun it, at the earliest
+		cfg.Setup = func(s *server.Server) error { // the hook ends after Run has started it
 			return s.AddPostStartHook(server.Hook{Name: "mine", Run: func(context.Context, *server.Server) error { return nil }})
 		}
 		s, err := servertest.New(t, cfg)

@@ -24,7 +24,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// withPair returns a client of a server that shows a certificate.
+// withPair returns a client of a server that authenticates with a certificate.
 func withPair(t *testing.T, s *servertest.Server, certPEM, keyPEM []byte) *client.Client {
 	t.Helper()
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
@@ -92,7 +92,7 @@ func requestCertificate(t *testing.T, c, by *client.Client, signer string, subje
 	}
 }
 
-// is checks as whom a server knows a client.
+// is checks as whom the server authenticates a client.
 func is(t *testing.T, c *client.Client, want string) {
 	t.Helper()
 	r, err := client.For[*authenticationv1.SelfSubjectReview](c, authenticationv1.GroupVersion.WithResource("selfsubjectreviews")).
@@ -102,8 +102,8 @@ func is(t *testing.T, c *client.Client, want string) {
 	}
 }
 
-// TestRequestedCertificates has certificates signed by the server's own authority, and by one of
-// files. The server knows the users of both.
+// TestRequestedCertificates has certificates signed by the server's own CA, and by one from files.
+// The server authenticates the users of both.
 func TestRequestedCertificates(t *testing.T) {
 	corp := pkitest.NewAuthority(t, "corp")
 	cert, key := pkitest.Files(t, corp.Pair)
@@ -129,8 +129,8 @@ func TestRequestedCertificates(t *testing.T) {
 	}
 }
 
-// TestNodeRenews gives nodes the right to renew their certificates, so that nobody has to approve
-// the requests of a node for itself.
+// TestNodeRenews gives nodes the right to renew their certificates: nobody has to approve requests
+// of a node for itself.
 func TestNodeRenews(t *testing.T) {
 	s := servertest.Start(t)
 	for _, role := range []string{"system:certificates.k8s.io:certificatesigningrequests:selfnodeclient", "system:node-bootstrapper"} {

@@ -23,17 +23,17 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// pipes are connections to a server that are pipes.
+// pipes has the connections to a server, which are pipes.
 type pipes struct {
 	*connectionstest.Pipes
-	secure *connectionstest.Pipes // which speaks TLS
-	server *Server                // behind both
+	secure *connectionstest.Pipes // speaks TLS
+	server *Server                // serves both
 }
 
-// token makes an administrator of a request over pipes.
+// token authenticates a request over pipes as an administrator.
 const token = "secret"
 
-// overPipes serves in fake time.
+// overPipes runs f with a server over pipes, in fake time.
 func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 	synctest.Test(t, func(t *testing.T) {
 		tokens, err := authn.ReadTokens(strings.NewReader(token + ",admin,1,system:masters\n"))
@@ -66,7 +66,8 @@ func overPipes(t *testing.T, f func(t *testing.T, p *pipes)) {
 	})
 }
 
-// TestSlowHeaders hangs up on a client that takes its time with the headers of its request.
+// TestSlowHeaders: the server closes the connection of a client that sends the header of its
+// request slowly.
 func TestSlowHeaders(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		for name, send := range map[string]string{"nothing": "", "half a line": "GET /ver", "half the headers": "GET /version HTTP/1.1\r\nHost: x\r\nX-A: "} {
@@ -76,7 +77,7 @@ func TestSlowHeaders(t *testing.T) {
 			}
 			c.Close()
 		}
-		for _, protocol := range []string{"none", "http/1.1", "h2"} { // after which handshake nothing is sent
+		for _, protocol := range []string{"none", "http/1.1", "h2"} { // after this handshake, nothing is sent
 			c := p.secure.Dial("")
 			if protocol != "none" {
 				s := tls.Client(c, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{protocol}})
@@ -89,7 +90,7 @@ func TestSlowHeaders(t *testing.T) {
 			}
 			c.Close()
 		}
-		// A trickle does not help.
+		// A client that sends a line each second is cut off, too.
 		c := p.Dial("GET /version HTTP/1.1\r\nHost: x\r\n")
 		var trickle sync.WaitGroup
 		trickle.Go(func() {
@@ -108,7 +109,7 @@ func TestSlowHeaders(t *testing.T) {
 	})
 }
 
-// TestSlowBody gives up on a body that does not come, with an answer.
+// TestSlowBody: if the body of a request does not come, the server answers and gives up.
 func TestSlowBody(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		for _, length := range []string{"Content-Length: 100", "Content-Length: 1000000", "Transfer-Encoding: chunked"} {
@@ -126,7 +127,8 @@ func TestSlowBody(t *testing.T) {
 	})
 }
 
-// TestUnneededBody does not wait for a body that nobody reads, whoever asks for what.
+// TestUnneededBody: the server does not wait for a body that it does not read, whatever the request
+// is.
 func TestUnneededBody(t *testing.T) {
 	const soon = 3 * time.Second
 	overPipes(t, func(t *testing.T, p *pipes) {
@@ -147,7 +149,7 @@ func TestUnneededBody(t *testing.T) {
 				c.Close()
 			}
 		}
-		// One that comes after all costs nobody the connection.
+		// If the body comes after the answer, the connection stays open.
 		c := p.Dial("GET /version HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
 		defer c.Close()
 		time.Sleep(time.Second)
@@ -164,8 +166,8 @@ func TestUnneededBody(t *testing.T) {
 	})
 }
 
-// TestStrangersBodies: strangers who are more than there are places for their refusals, and whose
-// bodies stay away, lose their connections as soon as those who are answered.
+// TestStrangersBodies: more strangers send requests without the announced body than refusals may
+// run at a time. Those that get no answer lose their connections as soon as those that get one.
 func TestStrangersBodies(t *testing.T) {
 	const strangers = 400
 	overPipes(t, func(t *testing.T, p *pipes) {
@@ -195,7 +197,8 @@ func TestStrangersBodies(t *testing.T) {
 	})
 }
 
-// TestWatchWithBody does not take the end of the time for a body for the end of its client.
+// TestWatchWithBody: the end of the time limit for a body is not mistaken for the end of the
+// client.
 func TestWatchWithBody(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		c := p.Dial("GET /api/v1/namespaces?watch=1&timeoutSeconds=600 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}")
@@ -206,7 +209,7 @@ func TestWatchWithBody(t *testing.T) {
 	})
 }
 
-// TestSlowReader gives up on a client that does not read its answer.
+// TestSlowReader: the server gives up on a client that does not read its answer.
 func TestSlowReader(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		for _, target := range []string{"/openapi/v2", "/api/v1/pods?watch=1&timeoutSeconds=20"} {
@@ -221,8 +224,8 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// TestUnreadGivesPlaceBack ends answers that nobody reads: strangers' soon, others with their
-// request, and watches when there is something to be read.
+// TestUnreadGivesPlaceBack: answers that nobody reads end: those to strangers soon, others with the
+// time limit of their request, and watches when an event cannot be sent.
 func TestUnreadGivesPlaceBack(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
@@ -251,7 +254,7 @@ func TestUnreadGivesPlaceBack(t *testing.T) {
 					f.Send("GET", tt.path, true, "authorization", credentials)
 				}
 				synctest.Wait()
-				for i := range 4 { // net/http holds a little of what a watch sends
+				for i := range 4 { // more events than net/http buffers
 					body := fmt.Sprintf(`{"metadata":{"name":"n%d","annotations":{"a":"%s"}}}`, i, strings.Repeat("x", 2000))
 					w := p.Dial(fmt.Sprintf("POST /api/v1/namespaces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 						len(body), body))
@@ -285,7 +288,7 @@ func authorizationLine(token string) string {
 	return "Authorization: " + token + "\r\n"
 }
 
-// TestHugeHeaders refuses more headers than anybody needs.
+// TestHugeHeaders: a header that is too large is refused with 431.
 func TestHugeHeaders(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		for name, send := range map[string]string{
@@ -305,8 +308,8 @@ func TestHugeHeaders(t *testing.T) {
 	})
 }
 
-// TestIdleWatch keeps watches, which have no end but their own, for longer than any answer may
-// take, by HTTP/1 and HTTP/2, whether they have been sent something before or not.
+// TestIdleWatch keeps watches open for longer than any answer may take, over HTTP/1.1 and HTTP/2,
+// with and without events before.
 func TestIdleWatch(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		transport := &http.Transport{
@@ -354,7 +357,7 @@ func TestIdleWatch(t *testing.T) {
 	})
 }
 
-// TestWatchOverPipes ends with the connection of its client.
+// TestWatchOverPipes: a watch ends when its client closes the connection.
 func TestWatchOverPipes(t *testing.T) {
 	overPipes(t, func(t *testing.T, p *pipes) {
 		c := p.Dial("GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -19,8 +19,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/patch"
 )
 
-// realSpec is the spec of a pod as people write them: two containers with probes, volumes and
-// resources, and one for the start.
+// realSpec is a realistic spec of a pod: two containers with probes, volumes and resources, and an
+// init container.
 const realSpec = `{"serviceAccountName":"web","nodeSelector":{"disk":"ssd"},"initContainers":[{"name":"migrate","image":"registry.example.com/shop/web:v1.14.2",` +
 	`"command":["/bin/web","migrate"],"envFrom":[{"secretRef":{"name":"database"}}]}],"containers":[{"name":"web","image":"registry.example.com/shop/web:v1.14.2",` +
 	`"args":["--listen=:8080","--metrics=:9090"],"ports":[{"name":"http","containerPort":8080},{"name":"metrics","containerPort":9090}],` +
@@ -35,12 +35,12 @@ const realSpec = `{"serviceAccountName":"web","nodeSelector":{"disk":"ssd"},"ini
 	`"affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":100,"podAffinityTerm":` +
 	`{"labelSelector":{"matchLabels":{"app":"web"}},"topologyKey":"kubernetes.io/hostname"}}]}}}`
 
-// steps are what a write of an object is made of, apart from the way there and storing, with what
-// each may allocate: what it does now, and a little more.
+// steps are the steps of a write of an object, without transport and storage. allocs has the
+// largest number of allocations of each, which is a little more than the measured number.
 var steps = []struct {
 	kind   meta.GroupVersionKind
 	body   string
-	change string // a strategic merge patch; without lists a merge patch as well
+	change string // a strategic merge patch; it has no lists, so that it is a JSON merge patch as well
 	allocs map[string]float64
 }{
 	{
@@ -58,7 +58,7 @@ var steps = []struct {
 	},
 }
 
-// stepsOf returns the steps of a write of an object by name.
+// stepsOf returns the functions of the steps of a write, by name.
 func stepsOf(tb testing.TB, gvk meta.GroupVersionKind, body, change string) map[string]func() {
 	tb.Helper()
 	s := scheme.New()
@@ -123,12 +123,12 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// TestStepAllocations holds the steps to their ceilings.
+// TestStepAllocations checks that each step allocates at most its allocs.
 func TestStepAllocations(t *testing.T) {
 	for _, of := range steps {
 		for name, step := range stepsOf(t, of.kind, of.body, of.change) {
 			got := math.Inf(1)
-			for range 20 { // the race detector makes pools forget now and then
+			for range 20 { // with the race detector, pools sometimes drop objects
 				got = min(got, testing.AllocsPerRun(1, step))
 			}
 			if got > of.allocs[name] {

@@ -10,13 +10,13 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestStopsSoon ends a server whose clients keep idle connections: one of HTTP/2, and one by which
-// nothing was asked for. Nobody is waited for.
+// TestStopsSoon: a server ends without waiting for idle connections: one of HTTP/2, and one on
+// which no request was sent.
 func TestStopsSoon(t *testing.T) {
 	t.Parallel()
 	var begun time.Time
-	ended := t                     // when the clients do, after the server
-	t.Run("", func(t *testing.T) { // which ends the server
+	ended := t                     // the clients close their connections after the server has ended
+	t.Run("", func(t *testing.T) { // the end of the subtest ends the server
 		s := servertest.Start(t, server.Config{})
 		trust := &tls.Config{RootCAs: pool(t, s.CAPEM)}
 		idle := &http.Transport{TLSClientConfig: trust, ForceAttemptHTTP2: true}

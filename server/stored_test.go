@@ -22,12 +22,12 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// storedByKubernetes are contents of etcds that Kubernetes' servers have filled, and how
-// kube-apiserver 1.36.3 reads them. TestRecord of test/cluster makes them.
+// storedByKubernetes are the contents of etcds that servers of Kubernetes have written, with the
+// objects as kube-apiserver 1.36.3 reads them. TestRecord of test/cluster makes them.
 const storedByKubernetes = "testdata/etcd/*.stored.gz"
 
-// TestStoredByKubernetes starts a server on each of these contents: it is ready, and each object in
-// each version that both servers serve reads as kube-apiserver reads it.
+// TestStoredByKubernetes starts a server on each of these contents. The server gets ready. In each
+// version that both servers serve, each object is the same as kube-apiserver reads it.
 func TestStoredByKubernetes(t *testing.T) {
 	files, err := filepath.Glob(storedByKubernetes)
 	if err != nil || len(files) == 0 {
@@ -74,13 +74,13 @@ func TestStoredByKubernetes(t *testing.T) {
 	}
 }
 
-// ownPaths are objects in which each server says that it lives.
+// ownPaths matches the objects in which each server records itself.
 const ownPaths = `/leases/apiserver-|/namespaces/default/endpoints/kubernetes$|/endpointslices/kubernetes$`
 
-// secretsMadeUp is a test whose secrets are made up: their words may stand in the log.
+// secretsMadeUp is a test whose secrets are made up, so that their words may appear in the log.
 type secretsMadeUp struct{ testing.TB }
 
-// readLines reads a compressed file of lines of JSON.
+// readLines decodes the lines of a compressed file of JSON lines, and calls see for each.
 func readLines[T any](t *testing.T, file string, see func(T)) {
 	t.Helper()
 	f, err := os.Open(file)
@@ -124,7 +124,7 @@ func getObject(s *servertest.Server, path string) (map[string]any, error) {
 	return o, err
 }
 
-// fieldDifferences names the fields that differ between two values.
+// fieldDifferences returns the names of the fields that differ between two values.
 func fieldDifferences(field string, want, got any) (all []string) {
 	a, isMap := want.(map[string]any)
 	b, isMapToo := got.(map[string]any)

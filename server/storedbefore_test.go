@@ -10,19 +10,20 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// storedObject is what an older server has stored of an object, and what is expected of it.
+// storedObject is an object as an older server has stored it, and what the server is expected to
+// show.
 type storedObject struct {
 	apiVersion, kind, plural string
-	key                      string // below the prefix of all keys, without the name
-	cluster                  bool   // the object is in no namespace
-	rest                     string // of the object
+	key                      string // the key without the common prefix and the name
+	cluster                  bool   // the object is cluster-scoped
+	rest                     string // further fields of the object
 	shows                    []string
-	hides                    string // may be ""
-	selects                  string // a field selector that selects it because of what it lacks; may be ""
+	hides                    string // must not be shown; may be ""
+	selects                  string // a field selector that selects the object by a default that it lacks; may be ""
 }
 
-// storedBefore are objects as older servers have stored them, without what defaults have been added
-// for since, or what the next server finds out about them.
+// storedBefore has objects as older servers have stored them. They lack defaults that were added
+// later, and values that a server computes when it reads them.
 var storedBefore = []storedObject{
 	{
 		apiVersion: "batch/v1", kind: "Job", plural: "jobs", key: "jobs/ns/",
@@ -69,7 +70,7 @@ var storedBefore = []storedObject{
 	},
 }
 
-// path is that of the collection.
+// path returns the path of the collection.
 func (o *storedObject) path() string {
 	base := "/apis/" + o.apiVersion
 	if o.apiVersion == "v1" {
@@ -81,8 +82,7 @@ func (o *storedObject) path() string {
 	return base + "/namespaces/ns/" + o.plural
 }
 
-// entry is what is stored of the object under a name. The object with the name "gone" is to be
-// deleted.
+// entry returns the stored object under a name. The object with the name "gone" is being deleted.
 func (o *storedObject) entry(name string, rev storage.Revision) storage.Entry {
 	more := ""
 	if !o.cluster {
@@ -96,7 +96,7 @@ func (o *storedObject) entry(name string, rev storage.Revision) storage.Entry {
 	return storage.Entry{Key: "/registry/" + o.key + name, Value: []byte(text), Rev: rev}
 }
 
-// whole wants a text to show what the object lacks.
+// whole requires that a text has the values that the stored object lacks.
 func (o *storedObject) whole(t *testing.T, what, text string) {
 	t.Helper()
 	for _, want := range o.shows {
@@ -109,7 +109,7 @@ func (o *storedObject) whole(t *testing.T, what, text string) {
 	}
 }
 
-// storedKit is a server on objects of one kind that an older server has stored.
+// storedKit is a server with objects of one kind that an older server has stored.
 type storedKit struct {
 	*inProcess
 	*storedObject
@@ -127,7 +127,7 @@ func newStoredKit(t *testing.T, o *storedObject) *storedKit {
 	return &storedKit{p, o, t, store}
 }
 
-// must is an answer, which has to be a success.
+// must sends a request that must succeed, and returns the answer.
 func (k *storedKit) must(method, target, body string, header ...string) string {
 	k.t.Helper()
 	code, answer := k.do(method, target, body, header...)
@@ -137,8 +137,8 @@ func (k *storedKit) must(method, target, body string, header ...string) string {
 	return answer
 }
 
-// stored is what the store has under a name. untouched wants that to be what it was in the
-// beginning.
+// stored returns the value that the store has under a name. untouched requires that it is the
+// original one.
 func (k *storedKit) stored(name string) string {
 	k.t.Helper()
 	e, err := k.store.Get(k.t.Context(), "/registry/"+k.key+name)
@@ -155,10 +155,10 @@ func (k *storedKit) untouched(name, after string) {
 	}
 }
 
-// TestStoredBefore has a server read, select, patch and update objects that older servers have
-// stored. They have today's defaults for whoever looks. A read writes nothing. The first write,
-// even if it changes nothing, stores the whole object. An object that is to be deleted goes when
-// its finalizer is taken off.
+// TestStoredBefore reads, selects, patches and updates objects that older servers have stored. All
+// readers see them with the current defaults. A read writes nothing. The first write stores the
+// whole object, even if it changes nothing else. An object that is being deleted is gone when its
+// finalizer is removed.
 func TestStoredBefore(t *testing.T) {
 	for i := range storedBefore {
 		t.Run(fmt.Sprintf("%s %d", storedBefore[i].kind, i), func(t *testing.T) {

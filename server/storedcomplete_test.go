@@ -16,9 +16,9 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestStoredIsComplete: what a server stores lacks nothing that the next one would add. A second
-// server on the same bytes shows every object as the first one does, which did not look at what it
-// had written.
+// TestStoredIsComplete: stored objects have everything that the next server would add. A second
+// server on the same bytes shows every object as the first one, which did not complete the objects
+// that it had written.
 func TestStoredIsComplete(t *testing.T) {
 	for _, protobuf := range []bool{false, true} {
 		t.Run(fmt.Sprintf("protobuf=%v", protobuf), func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestStoredIsComplete(t *testing.T) {
 				}
 			}
 			var all storage.RangeResult
-			for changed := true; changed; { // until no loop writes any more
+			for changed := true; changed; { // until no loop writes
 				var err error
 				if all, err = store.Range(t.Context(), storage.RangeRequest{Prefix: "/registry/"}); err != nil {
 					t.Fatal(err)

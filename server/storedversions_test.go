@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// introducedLate are objects of the kinds whose v1 is younger than Kubernetes 1.33, with the
-// version that is to be stored for servers of 1.33, 1.34, 1.35 and 1.36.
+// introducedLate has objects of the kinds that got v1 after Kubernetes 1.33, with the storage
+// versions for compatibility with 1.33, 1.34, 1.35 and 1.36.
 var introducedLate = []struct {
 	path, object string
 	want         [4]string
@@ -30,8 +30,8 @@ var introducedLate = []struct {
 	{"storage.k8s.io/v1/volumeattributesclasses", `{"metadata":{"name":"a"},"driverName":"d.example.com","parameters":{"a":"b"}}`, [4]string{"v1beta1", "v1", "v1", "v1"}},
 }
 
-// TestStoredVersions writes objects for servers of each release, as JSON or protobuf. What was
-// stored for one release is read for the next.
+// TestStoredVersions writes objects in the storage version of each release, as JSON or protobuf. A
+// server for the next release can read them.
 func TestStoredVersions(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
@@ -80,11 +80,11 @@ func storedVersionOf(p *inProcess, store storage.Store, resource string) string 
 		p.TB.Fatal(err)
 	}
 	_, version, _ := strings.Cut(string(e.Value), group+"/")
-	return version[:strings.IndexAny(version, "\"\x12")] // what follows in JSON and in protobuf
+	return version[:strings.IndexAny(version, "\"\x12")] // the bytes after the version in JSON and in protobuf
 }
 
-// TestMinCompatibility: a release that kube-apiserver would refuse is refused, and /version says
-// which one counts.
+// TestMinCompatibility: a release that kube-apiserver would refuse is refused. /version shows the
+// release in force.
 func TestMinCompatibility(t *testing.T) {
 	for _, release := range []string{"1.32", "1.37", "1", "2.35", "x"} {
 		_, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory, MinCompatibility: release}})

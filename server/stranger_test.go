@@ -32,10 +32,11 @@ func dialFrames(tb testing.TB, address string, window uint32) *connectionstest.F
 	return connectionstest.NewFrames(tb, conn, window)
 }
 
-// TestStrangersTakeNoPlace floods a server with what holds requests, while others are served.
+// TestStrangersTakeNoPlace floods a server with requests of strangers that take long. Requests of
+// other clients are served.
 func TestStrangersTakeNoPlace(t *testing.T) {
 	const conns, streams = 16, 120
-	const most = 1024 + 256 // refusals that wait: until there are many goroutines, and the places
+	const most = 1024 + 256 // refusals that may wait: before they are limited, and their seats
 	refused := 0
 	for _, tt := range []struct {
 		name   string
@@ -88,7 +89,7 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 				flood[i] = dialFrames(t, s.Server.Address().String(), tt.window)
 				tt.attack(flood[i])
 			}
-			if refused > most { // on a busy machine the first have been given up when the last come
+			if refused > most { // on a busy machine, the server has cut off the first ones when the last ones arrive
 				for _, f := range flood {
 					f.Ping()
 					refused -= f.Cut
@@ -106,14 +107,14 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 			}
 			for _, r := range [][2]string{{"GET", "/api"}, {"GET", "/api/v1/namespaces"}, {"POST", "/api/v1/namespaces"}, {"GET", "/api/v1/namespaces?watch=1&timeoutSeconds=1"}} {
 				if got := fetch(t, stranger, r[0], s.URL+r[1], "Bearer alice-token"); got/100 != 2 {
-					t.Errorf("%s %s for somebody who is known: got %d", r[0], r[1], got)
+					t.Errorf("%s %s for an authenticated user: got %d", r[0], r[1], got)
 				}
 			}
 		})
 	}
 }
 
-// fetch returns the code of an answer.
+// fetch returns the status code of an answer.
 func fetch(t *testing.T, c *http.Client, method, url, authorization string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
@@ -138,7 +139,8 @@ func fetch(t *testing.T, c *http.Client, method, url, authorization string) int 
 	return resp.StatusCode
 }
 
-// TestEndInSpiteOfStrangers ends a server to which strangers have connections that want to go on.
+// TestEndInSpiteOfStrangers shuts a server down while strangers have connections that would stay
+// open.
 func TestEndInSpiteOfStrangers(t *testing.T) {
 	t.Parallel() // it waits
 	s, err := servertest.New(t, server.Config{
@@ -180,7 +182,7 @@ func TestEndInSpiteOfStrangers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, send := range []string{"", "\x16\x03\x01", "GET / HTTP/1.1\r\n"} { // no TLS, or half of it
+	for _, send := range []string{"", "\x16\x03\x01", "GET / HTTP/1.1\r\n"} { // no TLS, or an incomplete handshake
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
 			t.Fatal(err)
@@ -203,25 +205,25 @@ func TestEndInSpiteOfStrangers(t *testing.T) {
 	}
 }
 
-// TestImpersonationOnTheWire: impersonation is recognized however its headers are spelled.
+// TestImpersonationOnTheWire: impersonation headers are recognized in every spelling.
 func TestImpersonationOnTheWire(t *testing.T) {
 	s := servertest.Start(t)
 	address := s.Server.Address().String()
 	for _, tt := range []struct {
-		lines []string // of the header, "name: value"
+		lines []string // lines of the header, "name: value"
 		want  string
 	}{
-		{[]string{"Impersonate-User: jane"}, "403"}, // who may do nothing
+		{[]string{"Impersonate-User: jane"}, "403"}, // jane has no rights
 		{[]string{"impersonate-user: jane"}, "403"},
 		{[]string{"IMPERSONATE-USER: jane"}, "403"},
 		{[]string{"Impersonate-User: jane", "impersonate-group: system:masters"}, "200"},
-		{[]string{"iMpErSoNaTe-gRoUp: system:masters"}, "400"}, // without a user
+		{[]string{"iMpErSoNaTe-gRoUp: system:masters"}, "400"}, // lacks a user
 		{[]string{"Impersonate-User: jane", "Impersonate-User: system:admin"}, "403"},
 		{[]string{"impersonate-uid: 1"}, "400"},
 		{[]string{"impersonate-extra-scopes: a", "impersonate-extra-scopes: b"}, "400"},
 		{[]string{"impersonate-extra-%2f: a"}, "400"},
 		{[]string{"impersonate-extra-: a"}, "400"},
-		{[]string{"Impersonate-User:"}, "200"}, // nobody is asked for, as in Kubernetes
+		{[]string{"Impersonate-User:"}, "200"}, // an empty user is no impersonation, as in Kubernetes
 		{[]string{"Impersonate-User:", "Impersonate-User: jane"}, "200"},
 		{[]string{"impersonate-: a"}, "200"},
 		{[]string{"impersonate-whatever: a"}, "200"},

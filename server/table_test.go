@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// tableServer serves Kubernetes' groups, and config maps as widgets.test.io, which other.io shares.
+// tableServer returns a server with Kubernetes' groups, and config maps as widgets.test.io, which
+// other.io shares.
 func tableServer(t *testing.T) *Server {
 	t.Helper()
 	kinds := func(s *scheme.Scheme) {
@@ -78,7 +79,7 @@ func TestTableOfKey(t *testing.T) {
 	}
 }
 
-// TestTableNames shows what has two names as one resource.
+// TestTableNames: a resource that two groups serve is one entry.
 func TestTableNames(t *testing.T) {
 	s := tableServer(t)
 	own, other := meta.GroupResource{Group: "test.io", Resource: "widgets"}, meta.GroupResource{Group: "other.io", Resource: "widgets"}
@@ -90,7 +91,7 @@ func TestTableNames(t *testing.T) {
 			t.Errorf("ResourceOf(ConfigMap of %q): got %v, want %s", tt.kind, gr, tt.want)
 		}
 	}
-	var contents []string // of namespaces, each once
+	var contents []string // the resources that namespaces contain, each once
 	for _, gvr := range s.holdings().NamespacedResources() {
 		contents = append(contents, gvr.GroupResource().String())
 	}
@@ -109,7 +110,7 @@ func TestTableNames(t *testing.T) {
 	}
 }
 
-// TestTableKinds follows ResourceOf while resources of one kind come and go.
+// TestTableKinds checks ResourceOf while resources of one kind are installed and removed.
 func TestTableKinds(t *testing.T) {
 	s := tableServer(t)
 	declare := func(plural string) registry.Resource {

@@ -24,7 +24,8 @@ import (
 	"github.com/coracle-project/coracle/server/identity"
 )
 
-// askFor has a token made for an account and returns it, or the answer.
+// askFor requests a token for an account. It returns the token, its expiry and the answer; if the
+// request fails, only the message.
 func (p *inProcess) askFor(account, spec string) (token string, expires time.Time, answer string) {
 	p.TB.Helper()
 	code, body := p.do("POST", "/api/v1/namespaces/ns/serviceaccounts/"+account+"/token", `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":`+spec+`}`)
@@ -43,7 +44,7 @@ func (p *inProcess) askFor(account, spec string) (token string, expires time.Tim
 	return made.Status.Token, made.Status.ExpirationTimestamp, body
 }
 
-// known asks as who shows a token, and reports whether they are known.
+// known reports whether the server authenticates a token.
 func (p *inProcess) known(token string) bool {
 	p.TB.Helper()
 	code, body := p.do("GET", "/api/v1/namespaces/ns", "", "Authorization", "Bearer "+token)
@@ -53,7 +54,7 @@ func (p *inProcess) known(token string) bool {
 	return code == http.StatusOK
 }
 
-// must sends a request that has to succeed.
+// must sends a request that must succeed, and returns the answer.
 func (p *inProcess) must(method, target, body string) string {
 	p.TB.Helper()
 	code, answer := p.do(method, target, body)
@@ -63,7 +64,7 @@ func (p *inProcess) must(method, target, body string) string {
 	return answer
 }
 
-// claims are what a token says.
+// claims returns the claims of a token.
 func claims(tb testing.TB, token string) map[string]any {
 	tb.Helper()
 	var c map[string]any
@@ -76,7 +77,7 @@ func claims(tb testing.TB, token string) map[string]any {
 
 const accountsPath = "/api/v1/namespaces/ns/serviceaccounts"
 
-// TestTokenEnds has tokens end at once with what they are bound to.
+// TestTokenEnds: a token becomes invalid as soon as the object that it is bound to is deleted.
 func TestTokenEnds(t *testing.T) {
 	p := newInProcess(t)
 	pod := `{"metadata":{"name":"p"},"spec":{"serviceAccountName":"bot","nodeName":"w","containers":[{"name":"c","image":"i"}]}}`
@@ -102,21 +103,21 @@ func TestTokenEnds(t *testing.T) {
 		}
 		p.must("DELETE", tt.path, "")
 		if p.known(token) {
-			t.Errorf("%s: is known after it has gone", tt.kind)
+			t.Errorf("%s: the token is valid after its deletion", tt.kind)
 		}
 	}
 	token, _, _ := p.askFor("bot", `{}`)
 	p.must("DELETE", accountsPath+"/bot", "")
 	if p.known(token) {
-		t.Error("is known after the account has gone")
+		t.Error("the token is valid after the deletion of the account")
 	}
 	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
 	if p.known(token) {
-		t.Error("is known as another account of the name")
+		t.Error("the token is valid for a new account with the same name")
 	}
 }
 
-// TestTokenRequests asks for tokens in odd ways.
+// TestTokenRequests requests tokens with unusual and invalid specs.
 func TestTokenRequests(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) {
 		c.Authentication.ServiceAccounts.Longest = 2 * time.Hour
@@ -128,8 +129,8 @@ func TestTokenRequests(t *testing.T) {
 	pod := `"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p"}`
 	for _, tt := range []struct {
 		spec     string
-		lasts    time.Duration // as the answer says
-		says     time.Duration // as the token says
+		lasts    time.Duration // the lifetime in the answer
+		says     time.Duration // the lifetime in the token
 		audience string
 		warn     time.Duration
 	}{
@@ -195,8 +196,8 @@ func TestTokenRequests(t *testing.T) {
 	}
 }
 
-// TestTokensInProfile: where there are neither pods nor nodes, a token can be had, and be bound to
-// none.
+// TestTokensInProfile: a server without pods and nodes issues tokens, but none that are bound to a
+// pod or a node.
 func TestTokensInProfile(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly })
 	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
@@ -208,7 +209,8 @@ func TestTokensInProfile(t *testing.T) {
 	}
 }
 
-// TestSecretTokens shows a token that stands in a secret, before and after its use is noted.
+// TestSecretTokens authenticates with the token of a secret, before and after the server has
+// recorded its use.
 func TestSecretTokens(t *testing.T) {
 	dir := t.TempDir()
 	p := newInProcess(t, func(c *server.Config) { c.DataDir = dir })
@@ -224,7 +226,7 @@ func TestSecretTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.known(token) {
-		t.Error("is known before it stands in the secret")
+		t.Error("the token is valid before it is in the secret")
 	}
 	p.must("PATCH", "/api/v1/namespaces/ns/secrets/s", `{"stringData":{"token":"`+token+`"}}`)
 	for range 2 {
@@ -240,7 +242,7 @@ func TestSecretTokens(t *testing.T) {
 	}
 	p.must("PATCH", "/api/v1/namespaces/ns/secrets/s", `{"metadata":{"labels":{"kubernetes.io/legacy-token-invalid-since":"2026-01-01"}}}`)
 	if p.known(token) {
-		t.Error("is known though it is invalid")
+		t.Error("the token is valid although it is marked as invalid")
 	}
 	p.must("PATCH", "/api/v1/namespaces/ns/secrets/s", `{"metadata":{"labels":{"kubernetes.io/legacy-token-invalid-since":null}}}`)
 	if !p.known(token) {
@@ -248,11 +250,12 @@ func TestSecretTokens(t *testing.T) {
 	}
 	p.must("DELETE", "/api/v1/namespaces/ns/secrets/s", "")
 	if p.known(token) {
-		t.Error("is known after the secret has gone")
+		t.Error("the token is valid after the deletion of the secret")
 	}
 }
 
-// TestTokensOutliveServers: the key is kept, and another server does not know it.
+// TestTokensOutliveServers: the signing key is kept over restarts. A server with another data
+// folder does not accept its tokens.
 func TestTokensOutliveServers(t *testing.T) {
 	dir := t.TempDir()
 	open := func(dir string) *inProcess {
@@ -269,11 +272,11 @@ func TestTokensOutliveServers(t *testing.T) {
 		t.Error("is not known after a restart")
 	}
 	if open(t.TempDir()).known(token) {
-		t.Error("is known to another server")
+		t.Error("another server accepts the token")
 	}
 }
 
-// lockedBuffer can be read while it is written.
+// lockedBuffer is a buffer that can be read while others write.
 type lockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -291,8 +294,8 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// TestTokensInNoLog shows tokens of all kinds, good and bad, and looks for them in the log at its
-// most talkative, in the metrics, and in what they are answered.
+// TestTokensInNoLog sends valid and invalid tokens of all sorts, and searches for them in the most
+// verbose log, in the metrics and in the answers.
 func TestTokensInNoLog(t *testing.T) {
 	var log lockedBuffer
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewDevelopmentEncoderConfig()), zapcore.AddSync(&log), zapcore.DebugLevel)
@@ -317,7 +320,7 @@ func TestTokensInNoLog(t *testing.T) {
 		_, metrics := p.do("GET", "/metrics", "")
 		for _, part := range strings.Split(token, ".") {
 			if where := log.String() + seen.String() + metrics; len(part) > 6 && strings.Contains(where, part) {
-				t.Errorf("%.20s... stands in the log, the metrics or an answer", token)
+				t.Errorf("%.20s... is in the log, the metrics or an answer", token)
 			}
 		}
 	}
@@ -329,7 +332,7 @@ func TestTokensInNoLog(t *testing.T) {
 	}
 }
 
-// TestBootstrapTokens joins with tokens of kube-system.
+// TestBootstrapTokens authenticates with bootstrap tokens, if these are enabled.
 func TestBootstrapTokens(t *testing.T) {
 	for _, on := range []bool{true, false} {
 		p := newInProcess(t, func(c *server.Config) { c.Authentication.BootstrapTokens = on })
@@ -340,12 +343,12 @@ func TestBootstrapTokens(t *testing.T) {
 			t.Errorf("on=%v: got %v", on, got)
 		}
 		if p.known("abcdef.0123456789abcdee") || p.known("abcdee.0123456789abcdef") {
-			t.Error("a wrong token is known")
+			t.Error("a wrong token is valid")
 		}
 	}
 }
 
-// TestIssuerPaths reads what others verify tokens by.
+// TestIssuerPaths reads the documents by which other servers verify tokens.
 func TestIssuerPaths(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { c.Authentication.ServiceAccounts.KeysURL = "https://keys.example.com/x" })
 	for path, want := range map[string][3]string{
@@ -364,8 +367,8 @@ func TestIssuerPaths(t *testing.T) {
 	}
 }
 
-// TestTokenKeyFiles has servers sign with keys of their own, and one of them trust the others' as
-// well.
+// TestTokenKeyFiles runs servers that sign with different configured keys. One of them also accepts
+// the keys of the others.
 func TestTokenKeyFiles(t *testing.T) {
 	rs, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -403,7 +406,7 @@ func TestTokenKeyFiles(t *testing.T) {
 	if !strings.Contains(keys, `"alg":"ES256"`) || !strings.Contains(keys, `"alg":"RS256"`) || strings.Contains(keys, `"d"`) {
 		t.Errorf("got %s, want both public keys", keys)
 	}
-	// Of several issuers the first signs; tokens of the others are accepted.
+	// The first of several issuers signs. Tokens of the other issuers are accepted.
 	before := open(identity.ServiceAccounts{SigningKeyFile: rsFile, Issuers: []string{"https://before"}})
 	bound, _, _ := before.askFor("bot", `{"audiences":["api"]}`)
 	after := newInProcess(t, func(c *server.Config) {
@@ -411,7 +414,7 @@ func TestTokenKeyFiles(t *testing.T) {
 		c.Authentication.ServiceAccounts = identity.ServiceAccounts{SigningKeyFile: rsFile, Issuers: []string{"https://after", "https://before"}}
 	})
 	after.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
-	if code, body := after.do("GET", "/api/v1/namespaces/ns", "", "Authorization", "Bearer "+bound); code != http.StatusUnauthorized { // another account of the name
+	if code, body := after.do("GET", "/api/v1/namespaces/ns", "", "Authorization", "Bearer "+bound); code != http.StatusUnauthorized { // the account has the same name but another UID
 		t.Errorf("of another cluster's account: got %d %s", code, body)
 	}
 	if text, _, _ := after.askFor("bot", `{}`); claims(t, text)["iss"] != "https://after" || !after.known(text) {
@@ -419,11 +422,12 @@ func TestTokenKeyFiles(t *testing.T) {
 	}
 }
 
-// TestBoundObjectCostsNothing: to look again at what has not changed takes no memory.
+// TestBoundObjectCostsNothing: if a bound object has not changed, another look-up allocates
+// nothing.
 func TestBoundObjectCostsNothing(t *testing.T) {
 	p := newInProcess(t)
 	p.must("POST", accountsPath, `{"metadata":{"name":"bot"}}`)
-	p.must("GET", accountsPath, "") // which waits until all are in the cache
+	p.must("GET", accountsPath, "") // waits until the cache is loaded
 	bot := p.TokenObject("serviceaccounts", "ns", "bot")
 	if got := testing.AllocsPerRun(100, func() {
 		if state, err := bot.Get(t.Context()); err != nil || state.UID == "" {

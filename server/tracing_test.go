@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// collector has the traces that were sent to a socket.
+// collector records the traces that are sent to a socket.
 type collector struct {
 	mu   sync.Mutex
 	sent []byte
@@ -32,7 +32,7 @@ func (c *collector) serve(t *testing.T, path string) {
 	})
 }
 
-// has reports whether text stands in what was sent.
+// has reports whether the recorded traces contain text.
 func (c *collector) has(text string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,8 +48,8 @@ func tracingFile(t *testing.T, text string) server.ServingConfig {
 	return server.ServingConfig{Debug: inspect.Config{TracingFile: file}}
 }
 
-// TestTracing sends spans of requests: of all, or of those that are sampled by who asks, if that
-// counts for something.
+// TestTracing: the server sends spans of all requests, or of those whose client has sampled them.
+// It ignores the sampling of strangers.
 func TestTracing(t *testing.T) {
 	const trace, path = "0af7651916cd43dd8448eb211c80319c", "/api/v1/namespaces/default/configmaps/a"
 	id, err := hex.DecodeString(trace)
@@ -58,8 +58,8 @@ func TestTracing(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name, rate      string
-		token, parent   bool // the request has
-		span, continues bool // it is traced, as part of the trace that it belongs to
+		token, parent   bool // whether the request has them
+		span, continues bool // whether a span is sent, and whether it belongs to the trace of the client
 	}{
 		{"none is sampled", "0", true, false, false, false},
 		{"all are sampled", "1000000", true, false, true, false},
@@ -70,7 +70,7 @@ func TestTracing(t *testing.T) {
 			var c collector
 			socket := filepath.Join(t.TempDir(), "s")
 			c.serve(t, socket)
-			t.Run("serve", func(t *testing.T) { // with its end the last spans are sent
+			t.Run("serve", func(t *testing.T) { // the end of the server sends the last spans
 				s := servertest.Start(t, server.Config{Controllers: []string{}, Storage: server.StorageConfig{Engine: server.StorageMemory},
 					Serving: tracingFile(t, "endpoint: unix://"+socket+"\nsamplingRatePerMillion: "+tt.rate+"\n")})
 				r, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+path, nil)
@@ -104,7 +104,7 @@ func TestTracing(t *testing.T) {
 	}
 }
 
-// TestTracingRefused reports what is wrong with a file, in kube-apiserver's words.
+// TestTracingRefused compares the errors about invalid files with kube-apiserver's texts.
 func TestTracingRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"samplingRatePerMillion: -1":      "failed to validate tracing configuration: samplingRatePerMillion: Invalid value: -1: sampling rate must be positive",

@@ -30,7 +30,8 @@ const (
 	asBinary = "application/vnd.kubernetes.protobuf"
 )
 
-// masters lets those with the header asMaster in, as one of the group system:masters.
+// masters makes a server authenticate requests with the header asMaster as a member of
+// system:masters.
 func masters(t *testing.T) func(*server.Config) {
 	tokens, err := authn.ReadTokens(strings.NewReader("root,root,root,system:masters\n"))
 	if err != nil {
@@ -43,9 +44,9 @@ func masters(t *testing.T) func(*server.Config) {
 
 var asMaster = []string{"Authorization", "Bearer root"}
 
-// TestUnreadableObjects puts garbage into the store of a running server, on each engine: it is
-// named wherever it is in the way, in the log once and in the metrics, stands in nobody else's way,
-// and can be deleted.
+// TestUnreadableObjects writes garbage into the store of a running server, with each engine.
+// Requests that need the object fail and name it, others succeed. The log names it once, the
+// metrics count it, and it can be deleted.
 func TestUnreadableObjects(t *testing.T) {
 	for engine, open := range map[string]func(dir string) (storage.Store, error){
 		"memory":   func(string) (storage.Store, error) { return memory.New(memory.Config{}), nil },
@@ -113,8 +114,7 @@ func TestUnreadableObjects(t *testing.T) {
 	}
 }
 
-// TestLostKey takes the key that a secret was encrypted with out of the configuration, and puts it
-// back.
+// TestLostKey removes the key of a secret from the encryption configuration, and adds it again.
 func TestLostKey(t *testing.T) {
 	for _, engine := range []string{server.StorageFile, server.StorageEmbedded} {
 		t.Run(engine, func(t *testing.T) {

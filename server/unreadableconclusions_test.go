@@ -9,18 +9,18 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// step is a request and what its answer has to be.
+// step is a request and its expected answer.
 type step struct {
 	method, path, body string
 	code               int
-	has, hasNot        string // what the answer contains, and what it does not contain; "" counts for neither
+	has, hasNot        string // texts that the answer contains and does not contain; "" is not checked
 }
 
 func (s step) isIn(code int, answer string) bool {
 	return code == s.code && strings.Contains(answer, s.has) && (s.hasNot == "" || !strings.Contains(answer, s.hasNot))
 }
 
-// until sends the request until the answer is the one of the step.
+// until repeats the request until the answer is that of the step.
 func (d *damaged) until(s step, wait time.Duration) {
 	d.t.Helper()
 	for end := time.Now().Add(wait); ; time.Sleep(20 * time.Millisecond) {
@@ -39,9 +39,9 @@ func shows(path, has, hasNot string) step { return step{"GET", path, "", 200, ha
 func makes(path, body string) step { return step{"POST", path, body, 201, "", ""} }
 
 // TestUnreadableConclusions: a controller that works on a list concludes nothing from an object in
-// it that cannot be read, and works on the others. A server works on the objects of before; then
-// one of them becomes unreadable and another server starts, which knows nothing of what the object
-// was. When the object is gone, or can be read, the server draws the conclusion.
+// the list that cannot be read, and works on the other objects. In each case a server creates the
+// objects. Then one object becomes unreadable, and another server starts, which cannot know what
+// the object was. When the object is deleted or can be read again, the server draws the conclusion.
 func TestUnreadableConclusions(t *testing.T) {
 	t.Parallel()
 	const (
@@ -86,10 +86,10 @@ func TestUnreadableConclusions(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		before  []step
-		key     string // of the object that becomes unreadable
-		after   []step // the server works on other objects
+		key     string // the key of the object that becomes unreadable
+		after   []step // show that the server works on other objects
 		holds   step
-		restore bool // the object becomes what it was, else it is deleted
+		restore bool // whether the object is restored; otherwise it is deleted
 		follows step
 	}{
 		{

@@ -20,12 +20,12 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// kept is a store that outlives the servers on it.
-type kept struct{ storage.Store }
+// reusedStore is a store whose Close does nothing, because several servers use it in turn.
+type reusedStore struct{ storage.Store }
 
-func (kept) Close() error { return nil }
+func (reusedStore) Close() error { return nil }
 
-// damaged is a server on a store that others write to.
+// damaged is a server on a store in which the test damages objects.
 type damaged struct {
 	*servertest.Server
 	t     *testing.T
@@ -36,7 +36,7 @@ type damaged struct {
 func startOn(t *testing.T, store storage.Store) *damaged {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
-	return &damaged{servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: kept{store}}, Log: zap.New(core)}), t, store, logs}
+	return &damaged{servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: reusedStore{store}}, Log: zap.New(core)}), t, store, logs}
 }
 
 func (d *damaged) do(method, path, body string) (int, string) {
@@ -61,7 +61,7 @@ func (d *damaged) do(method, path, body string) (int, string) {
 	return resp.StatusCode, string(data)
 }
 
-// want sends a request until the answer has the code and the text.
+// want repeats a request until the answer has the code and the text.
 func (d *damaged) want(method, path, body string, code int, text string) string {
 	d.t.Helper()
 	for end := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -82,8 +82,8 @@ func (d *damaged) put(key, value string) {
 	}
 }
 
-// resources are the built-in resources, by the prefix of their keys: an object of each, in a
-// version that nobody knows.
+// resources returns an object of each built-in resource, by the prefix of its keys. The objects are
+// in a version that does not exist.
 func (d *damaged) resources() map[string]string {
 	d.t.Helper()
 	strange := map[string]string{}
@@ -149,7 +149,7 @@ func TestEveryKindUnreadable(t *testing.T) {
 	for key, value := range strange {
 		d.put(key, value)
 	}
-	d = startOn(t, store) // it returns when the server is ready
+	d = startOn(t, store) // returns when the server is ready
 	d.want("GET", "/readyz", "", 200, "")
 	d.want("POST", "/api/v1/namespaces", `{"metadata":{"name":"bystander"}}`, 500, "admissionregistration.k8s.io")
 	for _, resource := range []string{
@@ -164,7 +164,7 @@ func TestEveryKindUnreadable(t *testing.T) {
 	d.want("GET", "/api/v1/namespaces/bystander/serviceaccounts/default", "", 200, "")
 	d.want("GET", "/api/v1/namespaces/bystander/configmaps/kube-root-ca.crt", "", 200, "")
 
-	// The garbage collector goes on.
+	// The garbage collector works.
 	_, owner := d.do("POST", "/api/v1/namespaces/bystander/configmaps", `{"metadata":{"name":"owner"}}`)
 	var made meta.PartialObjectMetadata
 	if err := json.Unmarshal([]byte(owner), &made); err != nil {
@@ -175,14 +175,14 @@ func TestEveryKindUnreadable(t *testing.T) {
 	d.want("DELETE", "/api/v1/namespaces/bystander/configmaps/owner", "", 200, "")
 	d.want("GET", "/api/v1/namespaces/bystander/configmaps/owned", "", 404, "")
 
-	// A pod becomes an endpoint of its service.
+	// A pod gets an endpoint of its service.
 	d.want("POST", "/api/v1/nodes", `{"metadata":{"name":"n"}}`, 201, "")
 	d.want("POST", "/api/v1/namespaces/bystander/services", `{"metadata":{"name":"s"},"spec":{"selector":{"a":"b"},"ports":[{"port":80}]}}`, 201, "")
 	d.want("POST", "/api/v1/namespaces/bystander/pods", `{"metadata":{"name":"p","labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}],"nodeName":"n"}}`, 201, "")
 	d.want("PATCH", "/api/v1/namespaces/bystander/pods/p/status", `{"status":{"phase":"Running","podIP":"10.1.2.3","podIPs":[{"ip":"10.1.2.3"}]}}`, 200, "")
 	d.want("GET", "/api/v1/namespaces/bystander/endpoints/s", "", 200, "10.1.2.3")
 
-	// Namespaces without such objects go.
+	// Namespaces without unreadable objects are deleted.
 	d.want("DELETE", "/api/v1/namespaces/doomed", "", 200, "")
 	d.want("GET", "/api/v1/namespaces/doomed", "", 404, "")
 	_, metrics := d.do("GET", "/metrics", "")
@@ -202,9 +202,10 @@ func TestEveryKindUnreadable(t *testing.T) {
 	}
 }
 
-// TestUnreadableDefinition makes the state of a definition unreadable, while the server runs and
-// before it starts. What it defines is not served by an older schema, its APIService stays, and a
-// namespace with instances stays and says why. When the definition is mended, all goes on.
+// TestUnreadableDefinition makes a stored definition unreadable, while the server runs and before
+// it starts. The resource is not served with an older schema, the APIService stays, and a namespace
+// with instances stays and names the reason. When the definition is repaired, all of this
+// continues.
 func TestUnreadableDefinition(t *testing.T) {
 	t.Parallel()
 	const (
@@ -243,7 +244,7 @@ func TestUnreadableDefinition(t *testing.T) {
 	d.want("DELETE", "/api/v1/namespaces/n", "", 200, "")
 	d.want("GET", "/api/v1/namespaces/n", "", 200, why)
 	d.want("GET", "/api/v1/namespaces/n", "", 200, "Some resources are remaining: sails.loft.example.com has 1 resource instances")
-	time.Sleep(3 * time.Second) // longer than a server takes to delete the APIService of a version that is gone
+	time.Sleep(3 * time.Second) // longer than the server takes to delete the APIService of a removed version
 	d.want("GET", service, "", 200, `"Available"`)
 	d.want("GET", "/api/v1/namespaces/n", "", 200, `"phase":"Terminating"`)
 
@@ -255,8 +256,8 @@ func TestUnreadableDefinition(t *testing.T) {
 	}
 }
 
-// TestUnreadableContent: of a namespace that is being deleted everything goes but what cannot be
-// read, and the status names that.
+// TestUnreadableContent: in a namespace that is being deleted, all objects are deleted except those
+// that cannot be read. The status names these.
 func TestUnreadableContent(t *testing.T) {
 	t.Parallel()
 	store := memory.New(memory.Config{})

@@ -22,8 +22,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestWithoutGarbageCollection deletes an object in ways that leave something to the garbage
-// collector: it is gone at once.
+// TestWithoutGarbageCollection: without the garbage collection, a deleted object is gone at once
+// with every propagation policy.
 func TestWithoutGarbageCollection(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		p := newInProcess(t, func(c *server.Config) { c.API.Without.GarbageCollection = without })
@@ -43,8 +43,8 @@ func TestWithoutGarbageCollection(t *testing.T) {
 	}
 }
 
-// TestWithoutWatchLists refuses watches that are to begin with what there is, in kube-apiserver's
-// words, and lists go on.
+// TestWithoutWatchLists: watches with initial events are refused with kube-apiserver's text. Lists
+// are served.
 func TestWithoutWatchLists(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { c.API.Without.WatchLists = true })
 	code, body := p.do("GET", maps+"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true", "")
@@ -57,7 +57,8 @@ func TestWithoutWatchLists(t *testing.T) {
 	}
 }
 
-// TestWithoutCompression sends a large answer to a client that takes it compressed.
+// TestWithoutCompression: a client that accepts compressed answers gets a plain one, if compression
+// is off.
 func TestWithoutCompression(t *testing.T) {
 	for _, without := range []bool{false, true} {
 		p := newInProcess(t, func(c *server.Config) { c.API.Without.Compression = without })
@@ -69,8 +70,8 @@ func TestWithoutCompression(t *testing.T) {
 	}
 }
 
-// TestExternalHostname names the server in the document that says where its keys are, and in the
-// one at /api.
+// TestExternalHostname: the OpenID configuration and the document at /api have the configured host
+// name.
 func TestExternalHostname(t *testing.T) {
 	p := newInProcess(t, func(c *server.Config) { c.Serving.ExternalHostname, c.Serving.SecurePort = "api.example", 7443 })
 	if _, body := p.do("GET", "/.well-known/openid-configuration", ""); !strings.Contains(body, `"jwks_uri":"https://api.example:7443/openid/v1/jwks"`) {
@@ -79,27 +80,27 @@ func TestExternalHostname(t *testing.T) {
 	if _, body := p.do("GET", "/api", ""); !strings.Contains(body, `"serverAddressByClientCIDRs":[{"clientCIDR":"0.0.0.0/0","serverAddress":"api.example:7443"}]`) {
 		t.Errorf("/api: got %s", body)
 	}
-	p = newInProcess(t) // which nobody reaches by TLS
+	p = newInProcess(t) // has no secure port
 	if _, body := p.do("GET", "/api", ""); !strings.Contains(body, `"serverAddress":"example.com"`) {
 		t.Errorf("/api without a secure port: got %s", body)
 	}
 }
 
-// leasing counts the leases that are asked for.
-type leasing struct {
+// countingStore is a store that counts the leases it grants.
+type countingStore struct {
 	storage.Store
 	asked atomic.Int64
 }
 
-func (l *leasing) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {
+func (l *countingStore) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {
 	l.asked.Add(1)
 	return l.Store.Lease(ctx, ttl)
 }
 
-// TestEventsForEver keeps events without a lease, if they are to stay.
+// TestEventsForEver: events that never expire are stored without a lease.
 func TestEventsForEver(t *testing.T) {
 	for ttl, want := range map[time.Duration]int64{0: 1, -1: 0} {
-		store := &leasing{Store: memory.New(memory.Config{})}
+		store := &countingStore{Store: memory.New(memory.Config{})}
 		p := newInProcess(t, func(c *server.Config) { c.API.EventTTL, c.Storage = ttl, server.StorageConfig{Store: store} })
 		p.must("POST", "/api/v1/namespaces/ns/events", `{"metadata":{"name":"e"},"involvedObject":{"namespace":"ns"}}`)
 		if got := store.asked.Load(); got != want {
@@ -108,8 +109,9 @@ func TestEventsForEver(t *testing.T) {
 	}
 }
 
-// TestWithoutCore serves an API of one's own alone: whoever is judged by roles can ask what they
-// may do, and who they are. That there are no namespaces is said once.
+// TestWithoutCore: a server serves only a group of its user. If RBAC decides, the server also
+// serves reviews of rights and of the user itself. A warning says once that there are no
+// namespaces.
 func TestWithoutCore(t *testing.T) {
 	const group = "punts.example.com"
 	config := func(modes ...string) (server.Config, *observer.ObservedLogs) {
@@ -133,7 +135,7 @@ func TestWithoutCore(t *testing.T) {
 	for _, tt := range []struct {
 		modes   []string
 		served  bool
-		allowed string // to the user alice
+		allowed string // the answer about the user alice
 	}{
 		{[]string{access.RBAC}, true, `"allowed":false`}, {[]string{access.AlwaysDeny, access.RBAC}, true, `"allowed":false`},
 		{[]string{access.AlwaysAllow}, false, ""},

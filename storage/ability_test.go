@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// abilities are what an engine can do.
+// abilities says which abilities an engine has.
 type abilities struct {
 	sized, bounded, defragments, reviews bool
 }
@@ -28,13 +28,13 @@ func abilitiesOf(s storage.Store) (a abilities) {
 // hiding is a wrapper without Unwrap.
 type hiding struct{ storage.Store }
 
-// unopened wraps a store that is not there yet.
+// unopened is a wrapper whose store is not open yet.
 type unopened struct{ storage.Store }
 
 func (unopened) Unwrap() storage.Store { return nil }
 
-// TestAs wants the abilities of each engine, without and with wrappers, and none where one does not
-// unwrap.
+// TestAs checks the abilities of each engine, without wrappers and with them. Behind a wrapper that
+// does not unwrap, there are none.
 func TestAs(t *testing.T) {
 	db, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestAs(t *testing.T) {
 				t.Errorf("wrapped: got %+v, want %+v", got, tt.want)
 			}
 			if got := abilitiesOf(encryption.Wrap(hiding{tt.store}, nil)); got != (abilities{}) {
-				t.Errorf("behind a wrapper that hides: got %+v, want none", got)
+				t.Errorf("behind a wrapper without Unwrap: got %+v, want none", got)
 			}
 			if got, ok := storage.As[*storagetest.Faulty](wrapped); !ok || got != wrapped {
 				t.Errorf("got %p, %v; want the outermost wrapper, %p", got, ok, wrapped)

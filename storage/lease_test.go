@@ -17,7 +17,7 @@ import (
 type granting struct {
 	storage.Store
 	n    atomic.Int64
-	last atomic.Int64 // ttl
+	last atomic.Int64 // the time to live of the newest
 }
 
 func (g *granting) Lease(ctx context.Context, ttl time.Duration) (storage.LeaseID, error) {

@@ -15,7 +15,7 @@ func TestSleep(t *testing.T) {
 		t.Errorf("Sleep: %v", err)
 	}
 	time.AfterFunc(time.Millisecond, cancel)
-	for _, d := range []time.Duration{time.Hour, 0} { // during the sleep, before it
+	for _, d := range []time.Duration{time.Hour, 0} { // ctx ends during the first, before the second
 		if err := storage.Sleep(ctx, d); !errors.Is(err, context.Canceled) {
 			t.Errorf("Sleep(%v): got %v, want %v", d, err, context.Canceled)
 		}

@@ -55,7 +55,6 @@ func newPKI(t *testing.T) *clusterPKI {
 	return p
 }
 
-// path returns the path of a file in the folder.
 func (p *clusterPKI) path(name string) string { return filepath.Join(p.dir, name) }
 
 func (p *clusterPKI) write(name string, text []byte) {
@@ -152,9 +151,9 @@ func (p *clusterPKI) kubeadm(address, port, serviceSubnet string) []string {
 	}
 }
 
-// kind returns the command line that kind has kubeadm make (its ConfigTemplateBetaV3): a
-// runtime-config, which is mostly empty, and the feature gates of the whole cluster, here those of
-// a rootless one.
+// kind returns the command line of a cluster that the tool kind makes by kubeadm (its
+// ConfigTemplateBetaV3). kind adds a runtime-config, which is usually empty, and the feature gates
+// of the cluster, here those of a rootless cluster.
 func (p *clusterPKI) kind(address, port, serviceSubnet string) []string {
 	return append(p.kubeadm(address, port, serviceSubnet), "--feature-gates=KubeletInUserNamespace=true", "--runtime-config=")
 }
@@ -241,8 +240,8 @@ func (p *clusterPKI) client(cert *tls.Certificate) *http.Client {
 	return c
 }
 
-// ask sends a request, with the headers of a front proxy for the user jane. Only a front proxy's
-// certificate makes them count.
+// ask sends a request with the headers by which a front proxy names the user jane. The server reads
+// the headers only if the client has a front proxy's certificate.
 func ask(c *http.Client, method, url, body string) (int, string) {
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {

@@ -30,7 +30,7 @@ func TestDefrag(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s := servertest.Start(t, server.Config{DataDir: dir, Storage: server.StorageConfig{Engine: server.StorageEmbedded}})
-	l := &loft{s, t}
+	l := &callServer{s, t}
 	body := fmt.Sprintf(`{"metadata":{"generateName":"c"},"data":{"k":%q}}`, strings.Repeat("v", 500_000))
 	for range 20 {
 		l.call(201, "POST", "/api/v1/namespaces/default/configmaps", "application/json", body)

@@ -59,7 +59,7 @@ func TestEtcdHelp(t *testing.T) {
 	}
 }
 
-// service is the socket of a service manager.
+// service opens a socket on which a service manager listens.
 func service(t *testing.T, name string) *net.UnixConn {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
@@ -82,7 +82,7 @@ func notified(t *testing.T, conn *net.UnixConn) string {
 }
 
 // TestNotify starts the stand-in and a server as services, and checks that each reports when it is
-// ready and that it stops. One socket is a file, the other abstract.
+// ready and when it stops. One socket is a file, the other abstract.
 func TestNotify(t *testing.T) {
 	dir := t.TempDir()
 	for name, args := range map[string][]string{
@@ -106,24 +106,24 @@ func TestNotify(t *testing.T) {
 	}
 }
 
-// TestNotifyNobody checks that a missing or vanished service manager is no mistake. Nothing is sent
-// to a socket whose name is neither a path nor abstract, and no socket is made.
+// TestNotifyNobody checks that a missing or vanished service manager is no error. notify sends
+// nothing to a socket whose name is neither an absolute path nor abstract, and makes no socket.
 func TestNotifyNobody(t *testing.T) {
 	t.Chdir(t.TempDir())
 	relative := service(t, "relative")
-	deaf := service(t, "deaf")
-	deaf.Close() // its file stays
+	closed := service(t, "closed")
+	closed.Close() // its file stays
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"", "relative", filepath.Join(dir, "gone"), filepath.Join(dir, "deaf"), dir} {
+	for _, name := range []string{"", "relative", filepath.Join(dir, "gone"), filepath.Join(dir, "closed"), dir} {
 		t.Setenv("NOTIFY_SOCKET", name)
 		notify(readyState)
 	}
 	relative.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 	if n, err := relative.Read(make([]byte, 64)); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("%d bytes were told to a socket by a relative name: %v", n, err)
+		t.Errorf("%d bytes were sent to a socket with a relative name: %v", n, err)
 	}
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 2 {
@@ -183,7 +183,8 @@ func TestStandIn(t *testing.T) {
 	}
 }
 
-// TestEnvtestLayout fills a folder twice: programs that are right stay, and others are replaced.
+// TestEnvtestLayout fills a folder three times: programs that are up to date stay, and an older one
+// is replaced.
 func TestEnvtestLayout(t *testing.T) {
 	bin, dir := t.TempDir(), filepath.Join(t.TempDir(), "some", "where")
 	if err := os.WriteFile(filepath.Join(bin, "kubectl"), []byte("#!/bin/sh\n"), 0o755); err != nil {
@@ -212,7 +213,7 @@ func TestEnvtestLayout(t *testing.T) {
 		if err != nil || len(entries) != 3 {
 			t.Errorf("got %v, %v", entries, err)
 		}
-		if i == 0 { // an older one
+		if i == 0 { // the next run replaces it
 			if err := errors.Join(os.Remove(filepath.Join(dir, "etcd")), os.WriteFile(filepath.Join(dir, "etcd"), []byte("old"), 0o755)); err != nil {
 				t.Fatal(err)
 			}

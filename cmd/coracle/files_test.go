@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// endless are the flags that name files that the server reads, with what else they need: VALUE is
-// the file that never ends.
+// endless has the flags that name files that the server reads. Each comes with its value and the
+// other flags that it needs. VALUE stands for the file that never ends.
 var endless = map[string]string{
 	"admission-control-config-file":                   "VALUE",
 	"authentication-config":                           "VALUE",
@@ -55,7 +55,8 @@ var endless = map[string]string{
 	"tracing-config-file":                             "VALUE",
 }
 
-// unread are flags whose names look as if they named files, and whose files are not read.
+// unread has the flags whose names end like those of endless, but whose files the server does not
+// read.
 var unread = map[string]bool{
 	"audit-policy-file": true, "audit-webhook-config-file": true,
 	"egress-selector-config-file":   true,
@@ -63,7 +64,7 @@ var unread = map[string]bool{
 	"profile": true, "runtime-config": true,
 }
 
-// TestEndlessFiles: no flag has the server read a file without an end.
+// TestEndlessFiles: the server refuses a file that never ends, whichever flag names it.
 func TestEndlessFiles(t *testing.T) {
 	named := regexp.MustCompile(`(file|config|key|certificate|authority|manifests)$`)
 	serve, _, err := newCommand().Find([]string{"serve"})
@@ -92,7 +93,7 @@ func TestEndlessFiles(t *testing.T) {
 	})
 }
 
-// TestPipedFile: a configuration may come by a pipe.
+// TestPipedFile: a configuration file may be a pipe.
 func TestPipedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -107,7 +108,7 @@ func TestPipedFile(t *testing.T) {
 	err := run(ctx, io.Discard, "serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--storage=memory",
 		"--secure-port", anyPort, "--authorization-config="+path)
 	if err == nil || !strings.Contains(err.Error(), "nonsense") {
-		t.Errorf("got %v, want an error about what came", err)
+		t.Errorf("got %v, want an error about the content of the pipe", err)
 	}
 	if err := <-written; err != nil {
 		t.Error(err)

@@ -22,7 +22,7 @@ import (
 	"github.com/coracle-project/coracle/storage/file"
 )
 
-// shared is a store that outlives a server on it.
+// shared is a store that the server on it does not close.
 type shared struct{ storage.Store }
 
 func (shared) Close() error { return nil }
@@ -40,8 +40,8 @@ var unreadableObjects = []struct{ key, value, says string }{
 	{"/registry/secrets/default/sealed", "k8s:enc:aescbc:v1:lost:0123456789", "\t?\t"},
 }
 
-// TestFsck puts objects that cannot be read into stores, and lists them: through the running
-// server, and at rest.
+// TestFsck puts objects that cannot be read into stores. fsck lists them through the running
+// server, and without a server.
 func TestFsck(t *testing.T) {
 	t.Parallel()
 	for engine, open := range map[string]func(dir string) (storage.Store, error){
@@ -100,8 +100,8 @@ func TestFsck(t *testing.T) {
 	fsck(t, exitFailed, nil, "--kubeconfig", "/nowhere", "--data-dir", "x")
 }
 
-// TestFsckEncrypted checks an etcd with secrets that two keys have sealed. A secret is listed if
-// its key is not in the configuration, or is another one of that name.
+// TestFsckEncrypted checks an etcd with secrets that two keys have sealed. fsck lists a secret if
+// the configuration lacks the secret's key, or has another key by its name.
 func TestFsckEncrypted(t *testing.T) {
 	t.Parallel()
 	url := etcdproc.Start(t)
@@ -120,7 +120,7 @@ func TestFsckEncrypted(t *testing.T) {
 	}
 	for _, keys := range [][]string{{"old=a"}, {"new=b", "old=a"}} {
 		secret, _, _ := strings.Cut(keys[0], "=")
-		l := &loft{servertest.Start(t, server.Config{Storage: server.StorageConfig{
+		l := &callServer{servertest.Start(t, server.Config{Storage: server.StorageConfig{
 			Etcd: server.EtcdConfig{Servers: []string{url}}, EncryptionConfigFile: configured(keys...),
 		}}), t}
 		l.call(201, "POST", "/api/v1/namespaces/default/secrets", "application/json", fmt.Sprintf(`{"metadata":{"name":%q},"stringData":{"k":"v"}}`, secret))
@@ -188,7 +188,7 @@ func fsck(t *testing.T, code int, said func(text string), args ...string) {
 	}
 }
 
-// contents tells what the files of a folder hold.
+// contents returns the paths in a folder, and the hash of each file.
 func contents(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestForgetStart checks that pages of the program that have been read leave memory, and that they
-// come back when they are needed.
+// TestForgetStart checks that pages of the program's file leave memory after forgetStart.
 func TestForgetStart(t *testing.T) {
 	before := resident(t)
 	forgetStart()

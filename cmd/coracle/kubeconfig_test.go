@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// TestKubeconfig has a server sign for a user, and refuses what nobody can be.
+// TestKubeconfig makes the kubeconfig of a user with a certificate that the server's authority
+// signed, and gives the command wrong flags.
 func TestKubeconfig(t *testing.T) {
 	dir := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())

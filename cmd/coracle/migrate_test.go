@@ -24,14 +24,14 @@ const (
 	sails    = "/apis/loft.example.com/v1/namespaces/default/sails"
 )
 
-// loft is a server with a definition whose storage version changes.
-type loft struct {
+// callServer is a running server to which a test sends requests.
+type callServer struct {
 	*servertest.Server
 	t *testing.T
 }
 
 // call sends a request and returns the answer, whose status must be code.
-func (l *loft) call(code int, method, path, contentType, body string) string {
+func (l *callServer) call(code int, method, path, contentType, body string) string {
 	l.t.Helper()
 	r, err := http.NewRequestWithContext(l.t.Context(), method, l.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -65,7 +65,7 @@ func versions(stored string, names ...string) string {
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	const objects, page = 600, 500
-	l := &loft{servertest.Start(t), t}
+	l := &callServer{servertest.Start(t), t}
 	const json, merge = "application/json", "application/merge-patch+json"
 	l.call(201, "POST", strings.TrimSuffix(sailsDef, "/sails.loft.example.com"), json, fmt.Sprintf(`{"metadata":{"name":"sails.loft.example.com"},"spec":{
 		"group":"loft.example.com","scope":"Namespaced","names":{"plural":"sails","kind":"Sail"},"versions":[%s]}}`, versions("v1", "v1", "v2")))
@@ -122,7 +122,7 @@ func TestMigrate(t *testing.T) {
 	for _, resource := range []string{"sails", "sails.example.com", "deploy.apps", "", "../x.y"} {
 		err := run(t.Context(), io.Discard, "migrate", "--kubeconfig", l.Kubeconfig, resource)
 		if err == nil || !strings.Contains(err.Error(), "the server has no resource "+resource) {
-			t.Errorf("%q: got %v, want to be told that there is none", resource, err)
+			t.Errorf("%q: got %v, want an error that there is none", resource, err)
 		}
 	}
 	if err := run(t.Context(), io.Discard, "migrate", "sails.loft.example.com", "--kubeconfig", "/nowhere"); err == nil {
@@ -130,13 +130,14 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestMigrateUnreadable migrates resources with objects that cannot be read: it tells of each, and
-// stores the others again. The definition changes when they are gone.
+// TestMigrateUnreadable migrates resources with objects that cannot be read. The command names each
+// of them and stores all other objects again. The definition keeps its old stored version until the
+// unreadable objects are gone.
 func TestMigrateUnreadable(t *testing.T) {
 	t.Parallel()
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	l := &loft{servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: shared{store}}}), t}
+	l := &callServer{servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: shared{store}}}), t}
 	const json, merge = "application/json", "application/merge-patch+json"
 	l.call(201, "POST", strings.TrimSuffix(sailsDef, "/sails.loft.example.com"), json, fmt.Sprintf(`{"metadata":{"name":"sails.loft.example.com"},"spec":{
 		"group":"loft.example.com","scope":"Namespaced","names":{"plural":"sails","kind":"Sail"},"versions":[%s]}}`, versions("v1", "v1", "v2")))
@@ -175,11 +176,11 @@ func TestMigrateUnreadable(t *testing.T) {
 	}
 	out, told := migrate(exitUnreadable, "sails.loft.example.com")
 	if out != "sails.loft.example.com: 19 objects, 19 stored again\n" || strings.Count(told, " cannot be read: ") != len(bad) {
-		t.Errorf("got %q and told\n%s", out, told)
+		t.Errorf("got %q and the errors\n%s", out, told)
 	}
 	for _, name := range bad {
 		if want := "sails.loft.example.com: default/" + name + " cannot be read: "; !strings.Contains(told, want) {
-			t.Errorf("told\n%swant %s", told, want)
+			t.Errorf("got the errors\n%swant %s", told, want)
 		}
 	}
 	kept, err := store.Range(t.Context(), storage.RangeRequest{Prefix: key})
@@ -192,7 +193,7 @@ func TestMigrateUnreadable(t *testing.T) {
 		}
 	}
 	if def := l.call(200, "GET", sailsDef, "", ""); !strings.Contains(def, `"storedVersions":["v1","v2"]`) {
-		t.Errorf("there are objects of which nobody knows the version, and the definition is %s", def)
+		t.Errorf("some objects cannot be read, so v1 must stay a stored version: got the definition %s", def)
 	}
 	for _, name := range bad {
 		if _, err := store.Delete(t.Context(), key+name, storage.Pre{}); err != nil {
@@ -200,14 +201,14 @@ func TestMigrateUnreadable(t *testing.T) {
 		}
 	}
 	if out, told := migrate(0, "sails.loft.example.com"); out != "sails.loft.example.com: 19 objects, 0 stored again; all are stored as v2\n" {
-		t.Errorf("after they have gone: got %q and told\n%s", out, told)
+		t.Errorf("after their deletion: got %q and the errors\n%s", out, told)
 	}
 
 	put("/registry/configmaps/default/typed", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"typed","namespace":"default"},"data":5}`)
 	put("/registry/namespaces/strange", `{"kind":"Namespace","apiVersion":"v99","metadata":{"name":"strange"}}`)
 	for resource, want := range map[string]string{"configmaps": "configmaps: default/typed cannot be read: ", "namespaces": "namespaces: strange cannot be read: "} {
 		if _, told := migrate(exitUnreadable, resource); strings.Count(told, want) != 1 || strings.Count(told, " cannot be read: ") != 1 {
-			t.Errorf("told\n%swant one %s", told, want)
+			t.Errorf("got the errors\n%swant one %s", told, want)
 		}
 	}
 }

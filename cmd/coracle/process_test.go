@@ -70,7 +70,7 @@ func TestInterruptedStart(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Errorf("got %v, want exit code 1", err)
 	}
-	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "admission plugins") }) // of any start
+	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "admission plugins") }) // every start logs it
 	if len(lines) != 2 || !strings.Contains(lines[1], "etcd: no answer from [http://127.0.0.1:1]: interrupt signal received") {
 		t.Errorf("got %q, want a line when etcd is away and one at the end", lines)
 	}
@@ -91,7 +91,7 @@ func TestToldTwice(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- p.Wait() }()
 	for {
-		p.Process.Signal(syscall.SIGTERM) // any number of times: it takes the first one for what it is some time before the next
+		p.Process.Signal(syscall.SIGTERM) // until the end: signals have no effect before the server has handled the first
 		select {
 		case err := <-ended:
 			var exit *exec.ExitError
@@ -119,7 +119,7 @@ func TestFewDescriptors(t *testing.T) {
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		for p.log.Scan() {
-			if line := p.log.Text(); !strings.Contains(line, "\tINFO\trequest\t") { // those that take long are logged
+			if line := p.log.Text(); !strings.Contains(line, "\tINFO\trequest\t") { // slow requests are logged
 				fmt.Fprintln(&log, line)
 			}
 		}
@@ -160,13 +160,12 @@ func TestFewDescriptors(t *testing.T) {
 	late := newAdmin(address)
 	defer late.CloseIdleConnections()
 	if err := late.get("/api/v1/namespaces"); err != nil {
-		t.Errorf("somebody known who comes late: %v", err)
+		t.Errorf("an authenticated client that connects late: %v", err)
 	}
 	if err := idle.get("/api/v1/namespaces"); err != nil || idle.dials.Load() != 1 {
-		t.Errorf("somebody known who was idle: %v, after %d connections", err, idle.dials.Load())
+		t.Errorf("an authenticated client that was idle: %v, after %d connections", err, idle.dials.Load())
 	}
-	// The server has closed all but as many as it keeps, those first that have been idle for
-	// longest.
+	// The server has closed the connections of strangers that had been idle for longest.
 	left := 0
 	for i, c := range conns {
 		if i < strangers-files/2 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRests checks when memory is given back: once after each burst, in the first minute in which
-// little is allocated, and once more in the sixth such minute in a row.
+// TestRests checks when memory is given back: after each burst, in the first minute in which the
+// server allocates little, and once more in the sixth such minute in a row.
 func TestRests(t *testing.T) {
 	var r restDetector
 	for i, minute := range []struct {
@@ -15,25 +15,25 @@ func TestRests(t *testing.T) {
 	}{
 		{100 << 20, false}, // the start
 		{1 << 20, true},
-		{1 << 20, false}, // nothing has come since
+		{1 << 20, false}, // no requests since then
 		{20 << 20, false},
-		{1 << 20, false}, // too little has
+		{1 << 20, false}, // too few requests for a burst
 		{300 << 20, false},
 		{9 << 20, false}, // not yet at rest
 		{8 << 20, true},
 		{0, false},
 		{0, false},
 		{0, false},
-		{9 << 20, false}, // the long rest begins anew
+		{9 << 20, false}, // more than restBytes: the count of minutes at rest starts again
 		{1 << 20, false},
 		{1 << 20, false},
 		{1 << 20, false},
 		{1 << 20, false},
 		{1 << 20, false},
 		{1 << 20, true},
-		{8 << 20, false}, // not a third time
+		{8 << 20, false}, // both releases after the burst are done
 		{8 << 20, false},
-		{8 << 20, true}, // as much as a burst, and nothing longer has held it
+		{8 << 20, true}, // burstBytes since the release after the burst; no second one, because the rest is long already
 		{1 << 20, false},
 		{1 << 20, false},
 		{1 << 20, false},

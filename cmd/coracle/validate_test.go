@@ -59,7 +59,7 @@ func TestValidate(t *testing.T) {
 	about := func(path string) string { return `ship.yaml: Ship "a": ` + path }
 	for name, tt := range map[string]struct {
 		text string
-		want []string // none: it is valid
+		want []string // nil: the file is valid
 	}{
 		"good":               {text: shipDefinition + ship},
 		"definition behind":  {text: ship + "---" + shipDefinition},
@@ -116,7 +116,7 @@ func TestValidateInput(t *testing.T) {
 	if printed, err := validate(t, strings.Replace(ship, "2", "0", 1), "-d", dir, "-f", "-"); err == nil || !strings.HasPrefix(printed, `-: Ship "a": spec.sails: `) {
 		t.Errorf("got %q, %v", printed, err)
 	}
-	// Of every built-in kind there is an example.
+	// The folder has an example of every built-in kind.
 	if printed, err := validate(t, "", "-f", "../../server/testdata/kinds"); err != nil {
 		t.Errorf("built-in kinds: got %q, %v", printed, err)
 	}

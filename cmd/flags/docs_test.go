@@ -34,7 +34,7 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the code says: go test ./cmd/flags -run TestDocs -update writes it anew", path)
+		t.Errorf("%s differs from the code: go test ./cmd/flags -run TestDocs -update writes it", path)
 	}
 }
 

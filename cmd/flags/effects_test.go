@@ -230,8 +230,8 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// TestRemoteUIDs checks that the gate RemoteRequestHeaderUID says whether servers behind this one
-// are told the uids of users.
+// TestRemoteUIDs checks that without the gate RemoteRequestHeaderUID the servers behind this one do
+// not get the uids of users.
 func TestRemoteUIDs(t *testing.T) {
 	for args, want := range map[string]bool{"": false, "--feature-gates=RemoteRequestHeaderUID=false": true, "--feature-gates=WatchList=false": false} {
 		if got := parse(t, Serve(), strings.Fields(args+" --log-level=error")...).API.Aggregation.NoUIDs; got != want {

@@ -45,8 +45,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestKubeAPIServerDefaults checks the defaults that differ in kube-apiserver's place, such as that
-// no controllers run.
+// TestKubeAPIServerDefaults checks the defaults of `coracle kube-apiserver` that differ from those
+// of `coracle serve`. For example, it runs no controllers.
 func TestKubeAPIServerDefaults(t *testing.T) {
 	file := pkitest.KeyFile(t)
 	required := []string{"--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=https://a", "--service-account-key-file=" + file, "--service-account-signing-key-file=" + file}

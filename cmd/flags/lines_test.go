@@ -63,7 +63,7 @@ func TestLines(t *testing.T) {
 					t.Errorf("%q: got error %v, want %s", args, err, want)
 				}
 			}
-			if f.Value.Type() == "stringToString" { // its default is no value
+			if f.Value.Type() == "stringToString" { // no value of the flag stands for its default
 				return
 			}
 			args = []string{"--" + f.Name + "=" + strings.Trim(f.DefValue, "[]")}
@@ -141,7 +141,6 @@ func TestValueLines(t *testing.T) {
 	}
 }
 
-// text returns the text of an error, "" for nil.
 func text(err error) string {
 	if err == nil {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMistakes checks that several mistakes are worded as kube-apiserver words them: each once, and
-// lists within lists in place.
+// TestMistakes checks that several mistakes are worded as kube-apiserver words them: each mistake
+// once, and a nested list is part of the outer one.
 func TestMistakes(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
 	for _, tt := range []struct {

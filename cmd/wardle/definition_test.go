@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestDefinitions serves the resources by their definitions on another server, and checks that it
-// validates objects as this one does, as far as tags say how.
+// TestDefinitions serves the resources of wardle on another server, as custom resources. That
+// server validates objects by the rules that the tags of the Go types express.
 func TestDefinitions(t *testing.T) {
 	manifests := t.TempDir()
 	file, err := os.Create(filepath.Join(manifests, "wardle.yaml"))

@@ -42,7 +42,7 @@ func unpack(t *testing.T, file, dir string) {
 	if err := os.CopyFS(dir, z); err != nil {
 		t.Fatal(err)
 	}
-	// The owners in an archive from another system may be other users here.
+	// The files of a store are private, but CopyFS creates files that every user may read.
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -72,8 +72,8 @@ func TestEarlierFolder(t *testing.T) {
 
 const pond = beta + "/namespaces/pond/flunders"
 
-// seesWhole reads the objects in every way that there is, and checks that nothing shows that they
-// are old.
+// seesWhole reads the objects by get and list, in both versions, and checks that each has the
+// fields and defaults of today.
 func seesWhole(t *testing.T, s *wardleServer) {
 	t.Helper()
 	for name, want := range map[string]map[string]any{

@@ -97,7 +97,8 @@ func flunderJSON(name, spec string) string {
 	return `{"metadata":{"name":"` + name + `"},"spec":{` + spec + `}}`
 }
 
-// Each case is created in one version and read in the other; what is not given is the default.
+// TestVersions creates each object in one version and reads it in the other. Missing fields get
+// their defaults.
 func TestVersions(t *testing.T) {
 	s := start(t)
 	for _, tt := range []struct {
@@ -340,7 +341,8 @@ func TestCensus(t *testing.T) {
 	}
 }
 
-// Kubernetes's own kinds can be served beside: then Flunders live in namespaces that exist.
+// TestBesideCore serves Kubernetes' own kinds too. A Flunder can then be created only in a
+// namespace that exists.
 func TestBesideCore(t *testing.T) {
 	cfg := config()
 	cfg.API.Core = true
@@ -352,13 +354,13 @@ func TestBesideCore(t *testing.T) {
 	s.must("POST", beta+"/namespaces/pond/flunders", flunderJSON("one", ""))
 }
 
-// A conversion that cannot be derived is reported before the server exists, with both types and the
-// field.
+// TestMissingConversion: server.New reports a conversion that cannot be derived, with both types
+// and the field.
 func TestMissingConversion(t *testing.T) {
 	cfg := config()
 	cfg.Storage.Engine, cfg.DataDir = server.StorageMemory, t.TempDir()
 	cfg.API.Groups[0].AddToScheme = func(s *scheme.Scheme) {
-		s.AddKnownTypes(v1alpha1.GroupVersion, &v1alpha1.Flunder{}, &v1alpha1.Fischer{}) // and no functions
+		s.AddKnownTypes(v1alpha1.GroupVersion, &v1alpha1.Flunder{}, &v1alpha1.Fischer{}) // without conversion functions
 		v1beta1.Scheme.AddToScheme(s)
 		s.AddHub(meta.GroupKind{Group: groupName, Kind: "Flunder"}, &hub.Flunder{})
 	}

@@ -78,7 +78,7 @@ func TestTokens(t *testing.T) {
 		{"bearer t", "u", []string{"a", "b", request.GroupAuthenticated}, false},
 		{" Bearer t more", "u", []string{"a", "b", request.GroupAuthenticated}, false},
 		{"Bearer " + long, "long", []string{request.GroupAuthenticated}, false},
-		{"Bearer empty", "e", []string{"", request.GroupAuthenticated}, false}, // as kube-apiserver has it
+		{"Bearer empty", "e", []string{"", request.GroupAuthenticated}, false}, // as in kube-apiserver
 		{"Bearer nobody", request.AnonymousUser, nil, false},
 		{"Bearer x", "", nil, true},
 		{"Bearer tt", "", nil, true},
@@ -179,7 +179,7 @@ func TestX509(t *testing.T) {
 		{"expired", with(ca.Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "old"}, ExtKeyUsage: clientAuth, NotAfter: time.Now().Add(-time.Minute)}).Cert), "", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			for range 2 { // the second time from memory
+			for range 2 { // the second time from the cache
 				left = nil
 				user, err := a.Authenticate(tt.r)
 				if shown := tt.r.TLS != nil && len(tt.r.TLS.PeerCertificates) > 0; len(left) != 0 != shown || tt.name == "expired" && left[0] != -time.Minute {

@@ -30,7 +30,7 @@ func TestPasswords(t *testing.T) {
 			t.Errorf("groups: got %q", user.Groups)
 		}
 		if err != nil && tt.password != "" && strings.Contains(err.Error(), tt.password) {
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error contains the password: %v", err)
 		}
 	}
 	for _, header := range []string{"", "Bearer x", "Basic", "Basic !", "Basic YWxpY2U="} {

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestBootstrap shows tokens of secrets of all sorts.
+// TestBootstrap authenticates by tokens of valid and of invalid secrets.
 func TestBootstrap(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	groups := "system:bootstrappers system:authenticated"
@@ -29,30 +29,30 @@ func TestBootstrap(t *testing.T) {
 		{name: "path", token: "../../.0123456789abcdef"},
 		{name: "another type", change: func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque }},
 		{name: "going", change: func(s *corev1.Secret) { t := meta.NewTime(now); s.DeletionTimestamp = &t }},
-		{name: "another id in it", change: func(s *corev1.Secret) { s.Data["token-id"] = []byte("abcdee") }},
-		{name: "no secret in it", change: func(s *corev1.Secret) { delete(s.Data, "token-secret") }},
-		{name: "not for this", change: func(s *corev1.Secret) { delete(s.Data, "usage-bootstrap-authentication") }},
-		{name: "said otherwise", change: func(s *corev1.Secret) { s.Data["usage-bootstrap-authentication"] = []byte("True") }},
+		{name: "another id in the secret", change: func(s *corev1.Secret) { s.Data["token-id"] = []byte("abcdee") }},
+		{name: "no token-secret", change: func(s *corev1.Secret) { delete(s.Data, "token-secret") }},
+		{name: "not for authentication", change: func(s *corev1.Secret) { delete(s.Data, "usage-bootstrap-authentication") }},
+		{name: "usage in upper case", change: func(s *corev1.Secret) { s.Data["usage-bootstrap-authentication"] = []byte("True") }},
 		{name: "no data", change: func(s *corev1.Secret) { s.Data = nil }},
 		{name: "still good", change: func(s *corev1.Secret) { s.Data["expiration"] = []byte("2026-01-01T00:00:01Z") }, want: groups},
 		{name: "in another zone", change: func(s *corev1.Secret) { s.Data["expiration"] = []byte("2026-01-01T00:00:01+01:00") }},
 		{name: "expired", change: func(s *corev1.Secret) { s.Data["expiration"] = []byte("2026-01-01T00:00:00Z") }},
-		{name: "expires whenever", change: func(s *corev1.Secret) { s.Data["expiration"] = []byte("tomorrow") }},
+		{name: "expiration is no time", change: func(s *corev1.Secret) { s.Data["expiration"] = []byte("tomorrow") }},
 		{name: "more groups", change: func(s *corev1.Secret) {
 			s.Data["auth-extra-groups"] = []byte("system:bootstrappers:z,system:bootstrappers:a:b,system:bootstrappers:z")
 		}, want: "system:bootstrappers system:bootstrappers:a:b system:bootstrappers:z system:authenticated"},
-		{name: "a group of others", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:masters") }},
+		{name: "a group without the prefix", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:masters") }},
 		{name: "an empty group", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:a,") }},
-		{name: "a bad end", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:a-") }},
-		{name: "a capital", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:aBc") }},
-		{name: "nothing", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:") }},
-		{name: "a long name", change: func(s *corev1.Secret) {
+		{name: "a group that ends with a dash", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:a-") }},
+		{name: "a capital in a group", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:aBc") }},
+		{name: "nothing after the prefix", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:") }},
+		{name: "the longest group", change: func(s *corev1.Secret) {
 			s.Data["auth-extra-groups"] = []byte("system:bootstrappers:" + strings.Repeat("a", 256))
 		}, want: "system:bootstrappers system:bootstrappers:" + strings.Repeat("a", 256) + " system:authenticated"},
-		{name: "a longer one", change: func(s *corev1.Secret) {
+		{name: "a group too long", change: func(s *corev1.Secret) {
 			s.Data["auth-extra-groups"] = []byte("system:bootstrappers:" + strings.Repeat("a", 257))
 		}},
-		{name: "two lines", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:a\n") }},
+		{name: "a line break in a group", change: func(s *corev1.Secret) { s.Data["auth-extra-groups"] = []byte("system:bootstrappers:a\n") }},
 	} {
 		secret := &corev1.Secret{Type: corev1.SecretTypeBootstrapToken, Data: map[string][]byte{
 			"token-id": []byte("abcdef"), "token-secret": []byte("0123456789abcdef"), "usage-bootstrap-authentication": []byte("true"),

@@ -80,7 +80,7 @@ func TestCachedAsksOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			if user, _, err := c.AuthenticateToken(impatient, "t", nil); user != nil || !errors.Is(err, context.Canceled) {
-				t.Errorf("who gives up: got %v, %v", user, err)
+				t.Errorf("the request that gives up: got %v, %v", user, err)
 			}
 		})
 		synctest.Wait()
@@ -95,7 +95,7 @@ func TestCachedAsksOnce(t *testing.T) {
 		late, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if user, _, err := c.AuthenticateToken(late, "t", nil); user != nil || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("who waits in vain: got %v, %v", user, err)
+			t.Errorf("a request whose wait ends with its context: got %v, %v", user, err)
 		}
 		giveUp()
 		wg.Wait()
@@ -112,7 +112,8 @@ func (f contextFunc) AuthenticateToken(ctx context.Context, _ string, _ []string
 	return user, nil, err
 }
 
-// TestCachedPanics: requests that wait for one that panics do not wait for ever.
+// TestCachedPanics: if the request that asks the authenticator panics, the requests that wait for
+// its answer go on.
 func TestCachedPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := Cached(contextFunc(func(context.Context) (*request.User, error) {
@@ -147,7 +148,7 @@ func TestCacheBounded(t *testing.T) {
 		c.AuthenticateToken(t.Context(), fmt.Sprint("bad", i), nil)
 	}
 	if _, ok := c.found.find(digestOf("good", nil)); !ok {
-		t.Error("what is good has been driven out")
+		t.Error("a good answer has been evicted")
 	}
 	if n := len(c.found.mu.bad.entries); n > maxRemembered || n < maxRemembered/2 {
 		t.Errorf("got %d refusals", n)

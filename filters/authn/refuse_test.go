@@ -45,7 +45,7 @@ func checkStranger(t *testing.T, a request.Authenticator, r *http.Request) {
 	t.Helper()
 	var before, after runtime.MemStats
 	least := uint64(math.MaxUint64)
-	for i := 0; i < 20 && least > 1<<10; i++ { // others allocate meanwhile
+	for i := 0; i < 20 && least > 1<<10; i++ { // other goroutines allocate at the same time
 		runtime.ReadMemStats(&before)
 		user, _ := a.Authenticate(r)
 		runtime.ReadMemStats(&after)
@@ -73,7 +73,7 @@ func TestX509RemembersFailure(t *testing.T) {
 	if user, err := a.Authenticate(with(ca.Client("alice").Cert)); user == nil || err != nil {
 		t.Errorf("on another connection: got %v, %v", user, err)
 	}
-	// A good certificate whose connection has failed under other roots.
+	// The remembered failure counts only for the roots that were tried.
 	if user, err := NewX509(func() *x509.CertPool { return other.Pool }).Authenticate(r); user == nil || err != nil {
 		t.Errorf("under other roots: got %v, %v", user, err)
 	}

@@ -17,7 +17,8 @@ var proxyHeaders = Headers{
 	ExtraPrefixes: []string{"X-Remote-Extra-", "x-more-"},
 }
 
-// proxyRequest returns a request with a certificate and headers, as names and values in turn.
+// proxyRequest returns a request with a certificate and headers. A name and its value take turns in
+// headers.
 func proxyRequest(c *x509.Certificate, headers ...string) *http.Request {
 	r := with(c)
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -35,7 +36,7 @@ func TestFrontProxy(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		r     *http.Request
-		want  *request.User // nil: refused; of a client certificate only the name
+		want  *request.User // nil: refused. Without groups, only the name is compared
 		fails string
 	}{
 		{"a name", proxyRequest(proxy, "X-Remote-User", "bob"), &request.User{Name: "bob", Groups: in()}, ""},
@@ -47,22 +48,22 @@ func TestFrontProxy(t *testing.T) {
 				"scopes": {"one", "two"}, "acme.io/key": {"v"}, "bad%zz": {"w"},
 			}}, "",
 		},
-		{"says that nobody is", proxyRequest(proxy, "X-Remote-User", request.AnonymousUser), &request.User{Name: request.AnonymousUser}, ""},
-		{"already among them", proxyRequest(proxy, "X-Remote-User", "u", "X-Remote-Group", request.GroupAuthenticated), &request.User{Name: "u", Groups: in()}, ""},
+		{"an anonymous user", proxyRequest(proxy, "X-Remote-User", request.AnonymousUser), &request.User{Name: request.AnonymousUser}, ""},
+		{"already in the group of authenticated users", proxyRequest(proxy, "X-Remote-User", "u", "X-Remote-Group", request.GroupAuthenticated), &request.User{Name: "u", Groups: in()}, ""},
 		{"no name", proxyRequest(proxy, "X-Remote-Group", "system:masters"), nil, "unknown authority"},
 		{"not a proxy", proxyRequest(proxies.Client("back").Cert, "X-Remote-User", "bob"), nil, `"back" is not one of a front proxy`},
 		{"a client", proxyRequest(alice, "X-Remote-User", "root", "X-Remote-Group", "system:masters"), &request.User{Name: "alice"}, ""},
-		{"a client that is called as a proxy", proxyRequest(clients.Client("front").Cert, "X-Remote-User", "root"), &request.User{Name: "front"}, ""},
+		{"a client with a proxy's name", proxyRequest(clients.Client("front").Cert, "X-Remote-User", "root"), &request.User{Name: "front"}, ""},
 		{"a client without a name", proxyRequest(clients.Client("", "dev").Cert), nil, "unknown authority"},
-		{"a client without a name, who speaks", proxyRequest(clients.Client("", "dev").Cert, "X-Remote-User", "root"), nil, "unknown authority"},
+		{"a client without a name, with headers", proxyRequest(clients.Client("", "dev").Cert, "X-Remote-User", "root"), nil, "unknown authority"},
 		{"nobody", proxyRequest(nil, "X-Remote-User", "root"), &request.User{Name: request.AnonymousUser, Groups: []string{request.GroupUnauthenticated}}, ""},
-		{"of a server", proxyRequest(proxies.Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "front"}}).Cert, "X-Remote-User", "root"), &request.User{Name: "root", Groups: in()}, ""},
+		{"a proxy's certificate without usages", proxyRequest(proxies.Sign(&x509.Certificate{Subject: pkix.Name{CommonName: "front"}}).Cert, "X-Remote-User", "root"), &request.User{Name: "root", Groups: in()}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.r.TLS.PeerCertificates[0] == nil {
 				tt.r.TLS = nil
 			}
-			for range 2 { // the second time from memory
+			for range 2 { // the second time from the cache
 				user, err := a.Authenticate(tt.r)
 				switch {
 				case tt.fails != "":

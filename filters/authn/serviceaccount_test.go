@@ -105,7 +105,7 @@ func (w *boundObjects) accounts(t testing.TB, keys ...crypto.PublicKey) *Service
 	})
 }
 
-// signer signs as an issuer.
+// signer returns a TokenSigner for an issuer.
 func signer(t testing.TB, key crypto.Signer, issuer string) *TokenSigner {
 	t.Helper()
 	s, err := NewTokenSigner(key, issuer)
@@ -139,16 +139,17 @@ func TestAudienceIsAList(t *testing.T) {
 	}
 }
 
-// TestBoundTokens tries tokens of all kinds, before and after a change of the world.
+// TestBoundTokens tries tokens of all kinds, before and after a change of an object or of the
+// clock.
 func TestBoundTokens(t *testing.T) {
 	key := ecKey(t, elliptic.P256())
 	for _, tt := range []struct {
 		name   string
 		token  func(b *BoundToken)
 		asked  []string
-		then   func(w *boundObjects) // after it has been shown once
-		first  string                // what is wrong with it at first
-		later  string                // and then
+		then   func(w *boundObjects) // the change, after the token has been used
+		first  string                // the error before the change; "": valid
+		later  string                // the error after the change
 		extras string
 	}{
 		{name: "plain"},
@@ -396,7 +397,7 @@ func TestLegacyTokens(t *testing.T) {
 			if tt.then != nil {
 				tt.then(w, secret)
 			}
-			for range 2 { // the day is noted once
+			for range 2 { // the second use adds no label for the day
 				info := &request.Info{}
 				user, accepted, err := a.AuthenticateToken(request.NewContext(t.Context(), info), token, nil)
 				if tt.want != "" {
@@ -555,7 +556,7 @@ func TestTokenKeys(t *testing.T) {
 	}
 }
 
-// TestRememberedTokenCostsNothing bounds what a token that has been verified allocates.
+// TestRememberedTokenCostsNothing bounds the allocations for a token that was verified before.
 func TestRememberedTokenCostsNothing(t *testing.T) {
 	w, key := newBoundObjects(), ecKey(t, elliptic.P256())
 	a, token := w.accounts(t, &key.PublicKey), w.bot()

@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// hookFunc answers with JSON what it is asked in JSON.
+// hookFunc is a webhook as a function of the request's JSON, which returns the response's JSON.
 type hookFunc func(ask string) (string, error)
 
 func (f hookFunc) Call(_ context.Context, in, out any) error {
@@ -41,13 +41,13 @@ func TestWebhook(t *testing.T) {
 		{"of its kind", `{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1","status":{` + yes + `}}`, nil, whole, nil, ""},
 		{"of another version", `{"kind":"TokenReview","apiVersion":"authentication.k8s.io/v1beta1","status":{` + yes + `}}`, nil, nil, nil, "is not a TokenReview"},
 		{"of another kind", `{"kind":"Status","status":{` + yes + `}}`, nil, nil, nil, "is not a TokenReview"},
-		{"nobody", `{"status":{}}`, nil, nil, nil, ""},
-		{"nobody, with a reason", `{"status":{"error":"it is old"}}`, nil, nil, nil, "it is old"},
-		{"with a reason that tells", `{"status":{"error":"sesame is unknown"}}`, nil, nil, nil, "invalid bearer token"},
+		{"not authenticated", `{"status":{}}`, nil, nil, nil, ""},
+		{"not authenticated, with a reason", `{"status":{"error":"it is old"}}`, nil, nil, nil, "it is old"},
+		{"with a reason that quotes the token", `{"status":{"error":"sesame is unknown"}}`, nil, nil, nil, "invalid bearer token"},
 		{"of our audience", `{"status":{` + yes + `}}`, []string{"api", "x"}, whole, []string{"api"}, ""},
 		{"of another audience", `{"status":{` + yes + `}}`, []string{"x"}, nil, nil, ""},
-		{"that says of which", `{"status":{` + yes + `,"audiences":["x","y"]}}`, []string{"api", "x"}, whole, []string{"x"}, ""},
-		{"that says of another", `{"status":{` + yes + `,"audiences":["y"]}}`, []string{"api"}, nil, nil, ""},
+		{"that names its audiences", `{"status":{` + yes + `,"audiences":["x","y"]}}`, []string{"api", "x"}, whole, []string{"x"}, ""},
+		{"that names another audience", `{"status":{` + yes + `,"audiences":["y"]}}`, []string{"api"}, nil, nil, ""},
 		{"audience before error", `{"status":{"error":"it is old"}}`, []string{"x"}, nil, nil, ""},
 		{"anonymous", `{"status":{"authenticated":true,"user":{"username":"system:anonymous"}}}`, nil, &request.User{Name: request.AnonymousUser}, nil, ""},
 		{"that is no JSON", `no`, nil, nil, nil, "invalid character"},

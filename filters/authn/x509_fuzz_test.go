@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// oddString is a text in one of the ways that ASN.1 has to write it.
+// oddString encodes a text as an ASN.1 string of the type that tag names.
 func oddString(tag int, text string) asn1.RawValue {
 	data := []byte(text)
 	if tag == asn1.TagBMPString {
@@ -25,7 +25,8 @@ func oddString(tag int, text string) asn1.RawValue {
 	return asn1.RawValue{Tag: tag, Bytes: data}
 }
 
-// subject is a subject with attributes, each a relative name of its own, as DER.
+// subject returns the DER of a subject with attributes, each as a relative distinguished name of
+// its own.
 func subject(f *testing.F, attributes ...pkix.AttributeTypeAndValue) []byte {
 	f.Helper()
 	var names pkix.RDNSequence
@@ -90,7 +91,7 @@ func FuzzCertificateNames(f *testing.F) {
 			}
 		case user == nil:
 			if name != "" {
-				t.Errorf("%q is nobody", name)
+				t.Errorf("%q has no user", name)
 			}
 		case user.Name != name || name == "" || !slices.Equal(user.Groups, append(groups, request.GroupAuthenticated)):
 			t.Errorf("got %q in %q, want %q in %q", user.Name, user.Groups, name, groups)

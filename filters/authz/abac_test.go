@@ -22,8 +22,8 @@ func TestPolicyMistakes(t *testing.T) {
 	}
 }
 
-// TestPolicyPaths: a path is compared as it was sent; tricks with it match nothing that they should
-// not.
+// TestPolicyPaths: a path is compared as the client sent it, without cleaning it and without
+// unescaping it.
 func TestPolicyPaths(t *testing.T) {
 	list, err := readPolicies("f", strings.NewReader(
 		`{"apiVersion":"abac.authorization.kubernetes.io/v1beta1","kind":"Policy","spec":{"user":"a","nonResourcePath":"/public/*"}}`+"\n"+

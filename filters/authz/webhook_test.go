@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// hook answers every question in the same way.
+// hook gives every request the same response.
 type hook struct {
 	status reviewStatus
 	err    error
@@ -67,7 +67,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestWebhookKnows: remembered answers are for exactly the same question, and expire.
+// TestWebhookKnows: a remembered response is used for an equal request only, until it expires.
 func TestWebhookKnows(t *testing.T) {
 	h := &hook{status: reviewStatus{Allowed: true}}
 	w, err := NewWebhook(WebhookConfig{Hook: h, Version: ReviewV1, AuthorizedTTL: time.Hour})
@@ -109,7 +109,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%d and %d answers, want %d", len(c.byKey), c.recent.Len(), maxAnswers)
 	}
 	if _, ok := c.get(key(0), now); !ok {
-		t.Error("what is used is gone")
+		t.Error("an answer in use has been evicted")
 	}
 	if _, ok := c.get(key(1), now); ok {
 		t.Error("what is not used is still there")

@@ -61,8 +61,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestObserved: a chain that is observed does the same, and tells of each plugin that has run, then
-// of all together.
+// TestObserved: an observer does not change what a chain does. The observer hears of each plugin
+// that has run, and then of the whole chain.
 func TestObserved(t *testing.T) {
 	var ran, told []string
 	boom := errors.New("boom")
@@ -117,7 +117,8 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// fakeNamespaces answers from two maps: what the cache has, and what the store has.
+// fakeNamespaces has the phases of namespaces, by name: as the cache has them, and as the store has
+// them.
 type fakeNamespaces struct {
 	cached, stored map[string]string
 	reads          int
@@ -231,7 +232,7 @@ func TestDefaultTolerationSeconds(t *testing.T) {
 	}
 }
 
-// TestPodPlugins: what is decided about a pod is decided whenever it is stored, and then only.
+// TestPodPlugins: both plugins run when a pod is stored, and at no other time.
 func TestPodPlugins(t *testing.T) {
 	for _, plugin := range []admission.Plugin{admission.NewPriority(nil), admission.DefaultTolerationSeconds{}} {
 		for op, want := range map[admission.Operation]bool{admission.Create: true, admission.Update: true, admission.Delete: false, admission.Connect: false} {

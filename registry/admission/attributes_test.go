@@ -82,16 +82,16 @@ func (p actor) Validate(ctx context.Context, a *admission.Attributes) error {
 	return p.validate(ctx, a)
 }
 
-// TestReplace: what comes from outside is defaulted, converted, and shown to all mutators once
-// more.
+// TestReplace: if a mutator replaces the object, the new object is defaulted and converted to the
+// hub, and all mutators run again on it.
 func TestReplace(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		with *scheme.Unstructured
-		in   int // which of the mutators replaces; -1 for none
+		in   int // the index of the mutator that replaces; -1 for none
 		size int64
 		via  string
-		seen string // sizes, by mutator, "!" when reinvoked
+		seen string // the size that each mutator saw; "!" when reinvoked
 	}{
 		{"nothing", nil, -1, 7, "", "a7 b7 c7"},
 		{"by the first", thing("v1", 5), 0, 5, "", "a7 b5 c5 a5! b5! c5!"},
@@ -111,7 +111,7 @@ func TestReplace(t *testing.T) {
 						note += "!"
 					}
 					seen = append(seen, note)
-					if i == tt.in { // also when reinvoked: there is no third time
+					if i == tt.in { // in the second run, too: a third run does not follow
 						return a.Replace(ctx, tt.with.DeepCopy())
 					}
 					return nil
@@ -128,8 +128,7 @@ func TestReplace(t *testing.T) {
 			if got := strings.Join(seen, " "); got != tt.seen {
 				t.Errorf("the mutators saw %s, want %s", got, tt.seen)
 			}
-			// The next try of the write begins anew, and whoever observes the chain changes
-			// nothing.
+			// A new try runs all mutators from the start. An observer does not change that.
 			in := tt.in
 			seen, a.Object, tt.in = nil, thing("v1", 7), -1
 			if err := chain.Mutate(t.Context(), a); err != nil {
@@ -177,8 +176,8 @@ func TestReplaceFails(t *testing.T) {
 	}
 }
 
-// TestViews: objects are converted when somebody asks, once for all validators, and each time for
-// mutators, which may change them in between.
+// TestViews: objects are converted on demand: once for all validators, but each time for mutators,
+// which may change the object in between.
 func TestViews(t *testing.T) {
 	k, c := newThings(t)
 	look := func(ctx context.Context, a *admission.Attributes, want int64) error {
@@ -214,7 +213,7 @@ func TestViews(t *testing.T) {
 		return look(ctx, a, want)
 	}}
 	if err := (admission.Chain{grow, grow}).Mutate(t.Context(), a); err != nil || c.n != 0 {
-		t.Fatalf("got %v and %d conversions that nobody asked for", err, c.n)
+		t.Fatalf("got %v and %d conversions before any was requested", err, c.n)
 	}
 	a.Object = thing("v1", 7)
 	if err := (admission.Chain{watcher, grow, watcher, grow}).Mutate(t.Context(), a); err != nil {
@@ -238,7 +237,7 @@ func TestViews(t *testing.T) {
 	if err := (admission.Chain{validator, validator, validator}).Validate(t.Context(), a); err != nil || c.n != 2 {
 		t.Errorf("got %v and %d conversions for three validators, want one of each object", err, c.n)
 	}
-	// Another try has other objects.
+	// The next try has new objects, which are converted again.
 	a.Object, a.Old = thing("v1", 9), thing("v1", 3)
 	if err := (admission.Chain{validator}).Validate(t.Context(), a); err != nil || c.n != 4 {
 		t.Errorf("got %v and %d conversions, want two more for the next try", err, c.n-2)

@@ -19,12 +19,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// csr makes a request for a certificate with a status.
+// csr returns a request for a certificate with a status.
 func csr(t *testing.T, signer, status string) *certificatesv1.CertificateSigningRequest {
 	return checktest.Decode[certificatesv1.CertificateSigningRequest](t, fmt.Sprintf(`{"spec":{"signerName":%q},"status":{%s}}`, signer, status))
 }
 
-// signs is a write of a request for a certificate by somebody.
+// signs returns the attributes of a write of a CertificateSigningRequest.
 func signs(op admission.Operation, subresource string, now, old meta.Object) *admission.Attributes {
 	return &admission.Attributes{
 		Operation: op, Resource: certificatesv1.GroupVersion.WithResource("certificatesigningrequests"), Subresource: subresource,
@@ -32,7 +32,8 @@ func signs(op admission.Operation, subresource string, now, old meta.Object) *ad
 	}
 }
 
-// TestSigners has requests approved and signed with some of the rights to do so.
+// TestSigners writes approvals and certificates as users who have some of the rights that this
+// needs.
 func TestSigners(t *testing.T) {
 	const (
 		approved = `"conditions":[{"type":"Approved","status":"True"}]`
@@ -44,22 +45,23 @@ func TestSigners(t *testing.T) {
 		rights, door, status, was, refused string
 	}{
 		{"", "approval", approved, "", approve},
-		{"", "approval", "", "", approve}, // whatever it is that changes
+		{"", "approval", "", "", approve}, // even if the approval does not change
 		{"approve  /a.b/c", "approval", approved, "", ""},
 		{"approve  /a.b/*", "approval", approved, "", ""},
 		{"approve  /a.b/d", "approval", approved, "", approve},
 		{"sign  /a.b/c", "approval", approved, "", approve},
 		{"", "status", issued, "", sign},
 		{"", "status", approved, "", sign},
-		{"", "status", issued, issued, ""}, // labels, maybe
+		{"", "status", issued, issued, ""}, // for example, a change of labels
 		{"sign  /a.b/c", "status", issued, "", ""},
 		{"sign  /a.b/*", "status", issued, "", ""},
 		{"approve  /a.b/*", "status", issued, "", sign},
 		{"", "", "", "", ""},
 	} {
-		// The signer that counts is that of before: nobody gets around the right by changing it.
+		// The signer of the stored request counts: a user who changes the signer still needs the
+		// right for the old one.
 		a := signs(admission.Update, tt.door, csr(t, "x.y/z", tt.status), csr(t, "a.b/c", tt.was))
-		h := &holder{rights: []string{tt.rights}}
+		h := &rightsAuthorizer{rights: []string{tt.rights}}
 		chain := admission.Chain{admission.NewCertificateApproval(h), admission.NewCertificateSigning(h)}
 		want := tt.refused
 		if want != "" {
@@ -109,7 +111,7 @@ func TestCertificateSubjectRestriction(t *testing.T) {
 	}
 }
 
-// signingRequests makes requests for certificates of names.
+// signingRequests returns a PEM request for a certificate for each name.
 func signingRequests(t *testing.T, names ...pkix.Name) [][]byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

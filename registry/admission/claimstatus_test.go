@@ -14,13 +14,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// holder has some rights, written as "verb subresource namespace/name", and notes what is asked.
-type holder struct {
+// rightsAuthorizer allows its rights, written as "verb subresource namespace/name", and notes each
+// question.
+type rightsAuthorizer struct {
 	rights []string
 	asked  []string
 }
 
-func (h *holder) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
+func (h *rightsAuthorizer) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 	what := a.Verb + " " + a.Subresource + " " + a.Namespace + "/" + a.Name
 	h.asked = append(h.asked, what)
 	if slices.Contains(h.rights, what) {
@@ -29,7 +30,8 @@ func (h *holder) Authorize(_ context.Context, a *request.Attributes) (request.De
 	return request.NoOpinion, "no role", errors.New("a role is missing")
 }
 
-// TestClaimStatus has parts of the status of a claim written with some of the rights to do so.
+// TestClaimStatus writes parts of the status of a claim as users who have some of the rights that
+// this needs.
 func TestClaimStatus(t *testing.T) {
 	claim := func(status string) *resourcev1.ResourceClaim {
 		return checktest.Decode[resourcev1.ResourceClaim](t, `{"status":{`+status+`}}`)
@@ -81,7 +83,7 @@ func TestClaimStatus(t *testing.T) {
 			asked: "arbitrary-node:update driver ns/a,arbitrary-node:update driver ns/b", want: []string{driver("arbitrary-node:update", "arbitrary-node:update", "b")}},
 		{name: "deallocation", now: ``, old: on + a, user: person, rights: "update binding /", asked: "update binding /"},
 	} {
-		may := &holder{rights: strings.Split(tt.rights, ",")}
+		may := &rightsAuthorizer{rights: strings.Split(tt.rights, ",")}
 		attributes := &admission.Attributes{
 			Operation: admission.Update, Resource: resourcev1.GroupVersion.WithResource("resourceclaims"), Kind: resourcev1.GroupVersion.WithKind("ResourceClaim"),
 			Subresource: "status", Namespace: "ns", Name: "x", Object: claim(tt.now), Old: claim(tt.old), User: tt.user, Options: &meta.UpdateOptions{},

@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// labelled are the namespaces with a value of the label for access to devices as an administrator.
-// Others cannot be found.
+// labelled has the value of the label resource.kubernetes.io/admin-access by namespace. It finds no
+// other namespace.
 type labelled map[string]string
 
 func (l labelled) lookUp(_ context.Context, name string, fresh request.Freshness) (admission.Namespace, error) {
@@ -41,7 +41,7 @@ func TestDeviceAdminAccess(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
 		obj, old  meta.Object
-		forbidden string // where, in namespaces without the label
+		forbidden string // the path of the refused field, in namespaces without the label
 	}{
 		{"another kind", &resourcev1.DeviceClass{}, nil, ""},
 		{"a claim", claim(`{"spec":` + plain + `}`), nil, ""},

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestExtendingShowsTheCode holds the code in docs/extending.md against the files that it comes
-// from: before each block there is the name of its file.
+// TestExtendingShowsTheCode compares the code in docs/extending.md with the files that the code
+// comes from. The name of its file stands before each block.
 func TestExtendingShowsTheCode(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/extending.md")
 	if err != nil {

@@ -55,7 +55,8 @@ func TestEventRateLimit(t *testing.T) {
 		}},
 		"Namespace": {`[{"type":"Namespace","qps":1,"burst":1,"cacheSize":2}]`, []step{
 			{0, "a", "u", "p", ""}, {0, "b", "u", "p", ""}, {0, "a", "u", "p", refused + "Namespace for key a"},
-			// The third bucket takes the place of the one of b, which is used less recently.
+			// The cache has two buckets. The bucket of c replaces that of b, which was used least
+			// recently.
 			{0, "c", "u", "p", ""}, {0, "a", "u", "p", refused + "Namespace for key a"}, {0, "b", "u", "p", ""},
 		}},
 		"User": {`[{"type":"User","qps":1,"burst":1}]`, []step{
@@ -94,7 +95,8 @@ func messageOf(err error) string {
 	return err.Error()
 }
 
-// TestEventRateLimitConcerns: dry runs, events of events.k8s.io and other kinds are not limited.
+// TestEventRateLimitConcerns: the plugin does not limit dry runs, events of events.k8s.io, and
+// other kinds.
 func TestEventRateLimitConcerns(t *testing.T) {
 	p := eventLimits(t, `[{"type":"Server","qps":1,"burst":1}]`)
 	dry, newer, pod := eventAttributes("a", "u", "p"), eventAttributes("a", "u", "p"), eventAttributes("a", "u", "p")

@@ -57,8 +57,8 @@ func imagePod() *corev1.Pod {
 	return pod
 }
 
-// TestImagePolicyAnswers: what a pod create says after each answer of the webhook, and the audit
-// annotations.
+// TestImagePolicyAnswers checks the result of the creation of a pod and its audit annotations after
+// each answer of the webhook.
 func TestImagePolicyAnswers(t *testing.T) {
 	const prefix = "imagepolicywebhook.image-policy.k8s.io/"
 	forbidden := func(text string) string { return `pods "p" is forbidden: ` + text }
@@ -94,7 +94,7 @@ func TestImagePolicyAnswers(t *testing.T) {
 	}
 }
 
-// TestImagePolicyConcerns: only pods and their ephemeral containers are asked about.
+// TestImagePolicyConcerns: the plugin asks only about pods and their ephemeral containers.
 func TestImagePolicyConcerns(t *testing.T) {
 	hook := &imageHook{answer: `{"status":{"allowed":true}}`}
 	p := imagePolicy(t, hook, "")
@@ -121,8 +121,8 @@ func TestImagePolicyConcerns(t *testing.T) {
 	}
 }
 
-// TestImagePolicyCache: answers are remembered for their time, those that deny for another one, and
-// at most 1024 of them. Failures are not remembered.
+// TestImagePolicyCache: the plugin caches at most 1024 answers, those that allow and those that
+// deny each for a time of their own. It does not cache failures.
 func TestImagePolicyCache(t *testing.T) {
 	const allow, deny = `{"status":{"allowed":true}}`, `{"status":{"reason":"no"}}`
 	synctest.Test(t, func(t *testing.T) {

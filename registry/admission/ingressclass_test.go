@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// ingressClasses are the ingress classes that there are.
+// ingressClasses lists ingress classes.
 type ingressClasses []*networkingv1.IngressClass
 
 func (c ingressClasses) List(context.Context, request.Freshness) ([]*networkingv1.IngressClass, error) {

@@ -17,14 +17,15 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// rangeBook are limit ranges as the cache and the store have them, and the reads so far.
-type rangeBook struct {
+// limitRangeLister lists limit ranges, from a cache or from the store, and notes with which
+// freshness each read was.
+type limitRangeLister struct {
 	cached, stored       []*corev1.LimitRange
 	cacheFails, askFails error
 	reads                []request.Freshness
 }
 
-func (b *rangeBook) list(_ context.Context, _ string, fresh request.Freshness) ([]*corev1.LimitRange, error) {
+func (b *limitRangeLister) list(_ context.Context, _ string, fresh request.Freshness) ([]*corev1.LimitRange, error) {
 	b.reads = append(b.reads, fresh)
 	if fresh == request.Cached {
 		return b.cached, b.cacheFails
@@ -32,7 +33,8 @@ func (b *rangeBook) list(_ context.Context, _ string, fresh request.Freshness) (
 	return b.stored, b.askFails
 }
 
-// limitRanges makes limit ranges, each from the JSON of its items without the brackets around them.
+// limitRanges returns limit ranges, each from the JSON of its items without the brackets around
+// them.
 func limitRanges(t testing.TB, items ...string) (list []*corev1.LimitRange) {
 	t.Helper()
 	for i, text := range items {
@@ -114,7 +116,7 @@ func TestLimitRangerDefaults(t *testing.T) {
 			if tt.change != nil {
 				tt.change(a)
 			}
-			book := &rangeBook{cached: limitRanges(t, strings.Split(tt.ranges, "|")...)}
+			book := &limitRangeLister{cached: limitRanges(t, strings.Split(tt.ranges, "|")...)}
 			before := scheme.DeepCopy(book.cached[0].Spec)
 			for range 2 { // the second call changes nothing
 				if err := admission.NewLimitRanger(book.list).Mutate(t.Context(), a); err != nil {
@@ -139,7 +141,7 @@ func TestLimitRangerDefaults(t *testing.T) {
 	}
 }
 
-// TestLimitRangerBounds compares the messages about pods that are outside of a range.
+// TestLimitRangerBounds compares the messages for pods that violate a limit range.
 func TestLimitRangerBounds(t *testing.T) {
 	const (
 		ratio = "cpu max limit to request ratio per Container is 2, but "
@@ -175,7 +177,7 @@ func TestLimitRangerBounds(t *testing.T) {
 		{"of claims", container(""), `{"type":"PersistentVolumeClaim","min":{"cpu":"1"}}`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			plugin := admission.NewLimitRanger((&rangeBook{cached: limitRanges(t, strings.Split(tt.ranges, "|")...)}).list)
+			plugin := admission.NewLimitRanger((&limitRangeLister{cached: limitRanges(t, strings.Split(tt.ranges, "|")...)}).list)
 			pod := limitedPod(t, tt.spec)
 			want := tt.want
 			if want != "" {
@@ -205,7 +207,7 @@ func TestLimitRangerClaims(t *testing.T) {
 	} {
 		claim, old := &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolumeClaim{}
 		parseLimits(t, tt.resources, &claim.Spec.Resources)
-		plugin := admission.NewLimitRanger((&rangeBook{cached: limitRanges(t, bounds)}).list)
+		plugin := admission.NewLimitRanger((&limitRangeLister{cached: limitRanges(t, bounds)}).list)
 		write := func(op admission.Operation, sub string) string {
 			a := &admission.Attributes{Operation: op, Subresource: sub, Namespace: "ns", Name: "c", Object: claim,
 				Resource: corev1.GroupVersion.WithResource("persistentvolumeclaims")}
@@ -232,7 +234,8 @@ func TestLimitRangerClaims(t *testing.T) {
 	}
 }
 
-// TestLimitRangerReads checks when the store is asked, and what is said if a read fails.
+// TestLimitRangerReads checks when the plugin reads from the store, and its message if a read
+// fails.
 func TestLimitRangerReads(t *testing.T) {
 	const text = `{"type":"Container","min":{"cpu":"1"}}`
 	const broken = `pods "p" is forbidden: minimum cpu usage per Container is 1.  No request is specified`
@@ -240,18 +243,18 @@ func TestLimitRangerReads(t *testing.T) {
 	cached, asked := []request.Freshness{request.Cached}, []request.Freshness{request.Cached, request.Consistent}
 	for _, tt := range []struct {
 		name  string
-		book  rangeBook
+		book  limitRangeLister
 		op    admission.Operation
 		reads []request.Freshness
 		want  string
 	}{
-		{"in the cache", rangeBook{cached: limitRanges(t, text)}, admission.Update, cached, broken},
-		{"in the store only", rangeBook{stored: limitRanges(t, text)}, admission.Update, asked, broken},
-		{"nowhere", rangeBook{}, admission.Update, asked, ""},
-		{"not in a cache that is as new as the namespace", rangeBook{stored: limitRanges(t, text)}, admission.Create, cached, ""},
-		{"unreadable", rangeBook{cacheFails: boom}, admission.Update, cached,
+		{"in the cache", limitRangeLister{cached: limitRanges(t, text)}, admission.Update, cached, broken},
+		{"in the store only", limitRangeLister{stored: limitRanges(t, text)}, admission.Update, asked, broken},
+		{"nowhere", limitRangeLister{}, admission.Update, asked, ""},
+		{"not in a cache that is as new as the namespace", limitRangeLister{stored: limitRanges(t, text)}, admission.Create, cached, ""},
+		{"unreadable", limitRangeLister{cacheFails: boom}, admission.Update, cached,
 			`pods "p" is forbidden: unable to UPDATE /v1, Resource=pods at this time because there was an error enforcing limit ranges`},
-		{"no answer", rangeBook{askFails: boom}, admission.Update, asked, `pods "p" is forbidden: boom`},
+		{"no answer", limitRangeLister{askFails: boom}, admission.Update, asked, `pods "p" is forbidden: boom`},
 	} {
 		pod := limitedPod(t, `{"containers":[{"name":"c"}]}`)
 		a := podWrite(pod, nil)
@@ -275,7 +278,7 @@ func TestLimitRangerReads(t *testing.T) {
 	}
 }
 
-// TestLimitRangerManyMistakes: the message about a pod of many containers is bounded.
+// TestLimitRangerManyMistakes: the message for a pod with many containers has a bounded length.
 func TestLimitRangerManyMistakes(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: "p"}}
 	for i := range 1000 {
@@ -284,14 +287,15 @@ func TestLimitRangerManyMistakes(t *testing.T) {
 			Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": q}},
 		})
 	}
-	plugin := admission.NewLimitRanger((&rangeBook{cached: limitRanges(t, `{"type":"Container","min":{"cpu":"2"}}`)}).list)
+	plugin := admission.NewLimitRanger((&limitRangeLister{cached: limitRanges(t, `{"type":"Container","min":{"cpu":"2"}}`)}).list)
 	got := said(plugin.Validate(t.Context(), podWrite(pod, nil)))
 	if n := strings.Count(got, "usage"); n != field.MaxErrors || !strings.HasSuffix(got, ", and at least 1 more]") {
 		t.Errorf("got %d mistakes: %s", n, got)
 	}
 }
 
-// TestLimitRangerCost: writes without limit ranges cost a read of the memo and no allocation.
+// TestLimitRangerCost: a write in a namespace without limit ranges costs one read of the cache and
+// no allocation.
 func TestLimitRangerCost(t *testing.T) {
 	plugin := admission.NewLimitRanger(func(context.Context, string, request.Freshness) ([]*corev1.LimitRange, error) { return nil, nil })
 	configMap := &admission.Attributes{Operation: admission.Create, Resource: corev1.GroupVersion.WithResource("configmaps"), Object: &corev1.ConfigMap{}}
@@ -313,7 +317,7 @@ func BenchmarkLimitRanger(b *testing.B) {
 		`{"name":"d","resources":{"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"1","memory":"1Gi"}}}]}`)
 	const one = `{"type":"Container","default":{"cpu":"1"},"defaultRequest":{"cpu":"1"},"min":{"cpu":"1","memory":"1Gi"},"max":{"cpu":"2"}},{"type":"Pod","max":{"memory":"3Gi"}}`
 	for _, n := range []int{0, 1, 3} {
-		book := &rangeBook{cached: limitRanges(b, slices.Repeat([]string{one}, n)...)}
+		book := &limitRangeLister{cached: limitRanges(b, slices.Repeat([]string{one}, n)...)}
 		plugin := admission.NewLimitRanger(func(context.Context, string, request.Freshness) ([]*corev1.LimitRange, error) {
 			return book.cached, nil
 		})

@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestNamespaceLookedUpOnce: plugins share what was looked up for a try, if it is new enough for
-// them.
+// TestNamespaceLookedUpOnce: the plugins of a try share one look-up of the namespace, if it is
+// fresh enough for each of them.
 func TestNamespaceLookedUpOnce(t *testing.T) {
 	f := &fakeNamespaces{cached: map[string]string{"ns": "Active"}, stored: map[string]string{"ns": "Terminating"}}
 	namespaces := admission.NewNamespaces(f.lookUp)
@@ -55,6 +55,6 @@ func TestNamespaceLookedUpOnce(t *testing.T) {
 		t.Errorf("an error was kept: %v", err)
 	}
 	if n := testing.AllocsPerRun(100, func() { _, _ = namespaces.Of(t.Context(), a, request.Consistent) }); n > 0 {
-		t.Errorf("a look at what is at hand allocates %v times", n)
+		t.Errorf("a look-up in the attributes allocates %v times", n)
 	}
 }

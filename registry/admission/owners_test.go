@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// ownerRights allows some requests, and keeps what is asked.
+// ownerRights is an authorizer that allows some requests and notes each question.
 type ownerRights struct{ allowed, asked []string }
 
 func (r *ownerRights) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
@@ -25,7 +25,7 @@ func (r *ownerRights) Authorize(_ context.Context, a *request.Attributes) (reque
 	return request.NoOpinion, "no role", errors.New("a role is missing")
 }
 
-// ownerResources has a namespaced kind and one of the whole cluster.
+// ownerResources maps two kinds to their resources: a namespaced kind and a cluster-scoped one.
 func ownerResources(gvk meta.GroupVersionKind) (resource string, namespaced, ok bool) {
 	switch gvk {
 	case meta.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}:
@@ -80,7 +80,7 @@ func TestOwnerReferencesPermissionEnforcement(t *testing.T) {
 		if got := message(plugin.Validate(t.Context(), a)); got != tt.want || !slices.Equal(may.asked, tt.asked) {
 			t.Errorf("%s:\n got %s\nwant %s\n got asked %q\nwant asked %q", tt.name, got, tt.want, may.asked, tt.asked)
 		}
-		a.User = nil // the server itself
+		a.User = nil // a write of the server itself
 		if err := plugin.Validate(t.Context(), a); err != nil {
 			t.Errorf("%s: the server: %v", tt.name, err)
 		}

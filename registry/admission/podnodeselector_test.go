@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// annotated returns annotations of namespaces by name.
+// annotated returns a look-up of the annotations of namespaces, by name.
 func annotated(namespaces map[string]map[string]string) admission.NamespaceAnnotations {
 	return func(_ context.Context, namespace string) (map[string]string, error) {
 		found, ok := namespaces[namespace]
@@ -78,8 +78,8 @@ func TestPodNodeSelector(t *testing.T) {
 	}
 }
 
-// TestPodNodeSelectorConfiguration: unknown fields and scalars of any kind are accepted; what
-// cannot be a selector is an error that names the field.
+// TestPodNodeSelectorConfiguration: unknown fields and scalars of any type are accepted. A value
+// that is no selector is an error that names the field.
 func TestPodNodeSelectorConfiguration(t *testing.T) {
 	for _, tt := range []struct{ configuration, want string }{
 		{"", ""},

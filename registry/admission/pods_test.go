@@ -67,7 +67,7 @@ func TestAlwaysPullImages(t *testing.T) {
 		name     string
 		op       admission.Operation
 		pod, old *corev1.Pod
-		want     string // what Validate says without Mutate; "": the write is no concern of the plugin
+		want     string // the error of Validate without Mutate; "": the plugin ignores the write
 	}{
 		{"create", admission.Create, pod("a", corev1.PullNever), nil, all},
 		{"another image", admission.Update, pod("a", corev1.PullNever), pod("b", corev1.PullNever), all},
@@ -126,7 +126,7 @@ func TestExtendedResourceToleration(t *testing.T) {
 	}
 }
 
-// nodes are the nodes that there are.
+// nodes finds nodes by name.
 type nodes map[string]*corev1.Node
 
 func (n nodes) read(_ context.Context, name string) (*corev1.Node, error) {
@@ -140,8 +140,8 @@ func (n nodes) read(_ context.Context, name string) (*corev1.Node, error) {
 	}
 }
 
-// sized returns a pod on a node that requests an amount of CPU and memory in a container, after an
-// update of its spec.
+// sized returns a pod on a node with one container, which requests an amount of CPU and memory. Its
+// generation is that after one update of the spec.
 func sized(node, cpu, memory string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: meta.ObjectMeta{Name: "p", Generation: 2}, Spec: corev1.PodSpec{
 		NodeName:   node,

@@ -36,7 +36,7 @@ func TestPodTolerationRestriction(t *testing.T) {
 	for _, tt := range []struct {
 		namespace  string
 		op         admission.Operation
-		spec, want string // want are the tolerations
+		spec, want string // want has the tolerations
 		refused    string
 	}{
 		{"plain", admission.Create, `{}`, `[` + bySelf + `]`, ""},

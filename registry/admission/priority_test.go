@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// classes are the priority classes that there are.
+// classes lists priority classes. The class "hidden" cannot be read.
 type classes []*schedulingv1.PriorityClass
 
 func (c classes) Hidden(_ context.Context, name string) error {
@@ -28,7 +28,7 @@ func (c classes) List(context.Context, request.Freshness) ([]*schedulingv1.Prior
 
 func ptr[T any](v T) *T { return &v }
 
-// class makes a priority class; policy may be "".
+// class returns a priority class; policy may be "".
 func class(name string, value int32, policy corev1.PreemptionPolicy, isDefault bool) *schedulingv1.PriorityClass {
 	c := &schedulingv1.PriorityClass{ObjectMeta: meta.ObjectMeta{Name: name}, Value: value, GlobalDefault: isDefault}
 	if policy != "" {
@@ -37,7 +37,7 @@ func class(name string, value int32, policy corev1.PreemptionPolicy, isDefault b
 	return c
 }
 
-// TestHiddenPriority: a class that cannot be read is there, which is not to be mistaken for a
+// TestHiddenPriority: a class that exists but cannot be read is an error of the server, not a
 // mistake of the client.
 func TestHiddenPriority(t *testing.T) {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{PriorityClassName: "hidden"}}

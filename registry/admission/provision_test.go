@@ -11,8 +11,8 @@ import (
 
 var namespaceResource = meta.GroupResource{Resource: "namespaces"}
 
-// someNamespaces knows "cached", and when it asks the store, also "stored". It cannot read
-// "broken".
+// someNamespaces finds "cached" in the cache and in the store, and "stored" only in the store. A
+// look-up of "broken" fails.
 func someNamespaces(_ context.Context, name string, fresh request.Freshness) (admission.Namespace, error) {
 	switch {
 	case name == "cached" || name == "stored" && fresh == request.Consistent:

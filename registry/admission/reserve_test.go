@@ -12,21 +12,21 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 )
 
-// taker is a reserver that notes what happens to it.
-type taker struct {
+// notingReserver is a reserver that notes its calls and those of its settle function.
+type notingReserver struct {
 	name  string
 	notes *[]string
 	err   error
 	none  bool   // it takes nothing
-	broke string // its settle panics with this
+	broke string // its settle function panics with this
 }
 
-func (p *taker) Name() string                        { return p.name }
-func (p *taker) Handles(op admission.Operation) bool { return op != admission.Connect }
+func (p *notingReserver) Name() string                        { return p.name }
+func (p *notingReserver) Handles(op admission.Operation) bool { return op != admission.Connect }
 
-func (p *taker) note(what string) { *p.notes = append(*p.notes, p.name+" "+what) }
+func (p *notingReserver) note(what string) { *p.notes = append(*p.notes, p.name+" "+what) }
 
-func (p *taker) Reserve(context.Context, *admission.Attributes) (admission.Settle, error) {
+func (p *notingReserver) Reserve(context.Context, *admission.Attributes) (admission.Settle, error) {
 	p.note("asked")
 	if p.err != nil || p.none {
 		return nil, p.err
@@ -42,32 +42,32 @@ func (p *taker) Reserve(context.Context, *admission.Attributes) (admission.Settl
 	}, nil
 }
 
-// TestReservers: reservers come after all validators, wherever they stand, and each that has taken
-// something is settled once, the last first.
+// TestReservers: reservers run after all validators, wherever they stand in the chain. Each one
+// that has reserved something is settled once, the last one first.
 func TestReservers(t *testing.T) {
 	failed := errors.New("no")
 	for _, tt := range []struct {
 		name   string
 		op     admission.Operation
-		change func(a, b, c *taker)
+		change func(a, b, c *notingReserver)
 		refuse error
 		want   string
 	}{
-		{"all take", admission.Create, func(a, b, c *taker) {}, nil,
+		{"all take", admission.Create, func(a, b, c *notingReserver) {}, nil,
 			"a asked; b asked; c asked; c stored; b stored; a stored"},
-		{"one takes nothing", admission.Create, func(a, b, c *taker) { b.none = true }, nil,
+		{"one takes nothing", admission.Create, func(a, b, c *notingReserver) { b.none = true }, nil,
 			"a asked; b asked; c asked; c stored; a stored"},
-		{"the last fails", admission.Create, func(a, b, c *taker) { c.err = failed }, nil,
+		{"the last fails", admission.Create, func(a, b, c *notingReserver) { c.err = failed }, nil,
 			"a asked; b asked; c asked; b stored; a stored"},
-		{"the first fails", admission.Create, func(a, b, c *taker) { a.err = failed }, nil, "a asked"},
-		{"a validator behind them refuses", admission.Create, func(a, b, c *taker) {}, failed, ""},
-		{"another operation", admission.Connect, func(a, b, c *taker) {}, nil, ""},
+		{"the first fails", admission.Create, func(a, b, c *notingReserver) { a.err = failed }, nil, "a asked"},
+		{"a validator behind them refuses", admission.Create, func(a, b, c *notingReserver) {}, failed, ""},
+		{"another operation", admission.Connect, func(a, b, c *notingReserver) {}, nil, ""},
 	} {
 		for _, observed := range []bool{false, true} {
 			var notes, told []string
-			takers := []*taker{{name: "a", notes: &notes}, {name: "b", notes: &notes}, {name: "c", notes: &notes}}
-			tt.change(takers[0], takers[1], takers[2])
-			chain := admission.Chain{takers[0], takers[1], takers[2], actor{validate: func(context.Context, *admission.Attributes) error {
+			reservers := []*notingReserver{{name: "a", notes: &notes}, {name: "b", notes: &notes}, {name: "c", notes: &notes}}
+			tt.change(reservers[0], reservers[1], reservers[2])
+			chain := admission.Chain{reservers[0], reservers[1], reservers[2], actor{validate: func(context.Context, *admission.Attributes) error {
 				return tt.refuse
 			}}}
 			if observed {
@@ -80,7 +80,7 @@ func TestReservers(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			attrs := &admission.Attributes{Operation: tt.op}
 			err := chain.Validate(ctx, attrs)
-			fails := tt.refuse != nil || slices.ContainsFunc(takers, func(p *taker) bool { return p.err != nil })
+			fails := tt.refuse != nil || slices.ContainsFunc(reservers, func(p *notingReserver) bool { return p.err != nil })
 			if (err != nil) != fails {
 				t.Errorf("%s: got %v", tt.name, err)
 			}
@@ -98,30 +98,31 @@ func TestReservers(t *testing.T) {
 	}
 }
 
-// fencer is a taker that asks for fences: keys and revisions in turn.
-type fencer struct {
-	taker
+// fencingReserver is a notingReserver that asks for a fence at its key. The revision grows with
+// each call.
+type fencingReserver struct {
+	notingReserver
 	key string
 	rev uint64
 }
 
-func (p *fencer) Reserve(ctx context.Context, a *admission.Attributes) (admission.Settle, error) {
+func (p *fencingReserver) Reserve(ctx context.Context, a *admission.Attributes) (admission.Settle, error) {
 	if err := a.Fence(p.key, p.rev); err != nil {
 		return nil, err
 	}
 	p.rev++
-	return p.taker.Reserve(ctx, a)
+	return p.notingReserver.Reserve(ctx, a)
 }
 
-// TestFence: reservers ask for the fence of a try, which ends with the try, and only they run again
-// if it did not hold. What others took stays taken.
+// TestFence: reservers set the fence of a try, which ends with the try. If the fence did not hold,
+// ReserveAgain runs only the reservers again, and keeps what others took.
 func TestFence(t *testing.T) {
 	for _, observed := range []bool{false, true} {
 		var notes []string
-		first := &fencer{taker{name: "first", notes: &notes}, "/fence", 7}
-		second := &fencer{taker{name: "second", notes: &notes}, "/fence", 5}
+		first := &fencingReserver{notingReserver{name: "first", notes: &notes}, "/fence", 7}
+		second := &fencingReserver{notingReserver{name: "second", notes: &notes}, "/fence", 5}
 		validated := 0
-		chain := admission.Chain{first, &taker{name: "between", notes: &notes, none: true}, second,
+		chain := admission.Chain{first, &notingReserver{name: "between", notes: &notes, none: true}, second,
 			actor{validate: func(context.Context, *admission.Attributes) error { validated++; return nil }}}
 		if observed {
 			chain = chain.WithObserver(func(string) admission.Observer {
@@ -164,12 +165,13 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestTwoFences: a write carries one fence.
+// TestTwoFences: two reservers cannot set fences at different keys, because a write carries only
+// one.
 func TestTwoFences(t *testing.T) {
 	var notes []string
 	a := &admission.Attributes{Operation: admission.Create}
-	err := admission.Chain{&fencer{taker{name: "a", notes: &notes}, "/fence", 7},
-		&fencer{taker{name: "b", notes: &notes}, "/other", 7}}.Validate(t.Context(), a)
+	err := admission.Chain{&fencingReserver{notingReserver{name: "a", notes: &notes}, "/fence", 7},
+		&fencingReserver{notingReserver{name: "b", notes: &notes}, "/other", 7}}.Validate(t.Context(), a)
 	if err == nil || err.Error() != "admission: two reservers want fences at different keys, and a write can carry only one" {
 		t.Errorf("got %v", err)
 	}
@@ -178,11 +180,12 @@ func TestTwoFences(t *testing.T) {
 	}
 }
 
-// TestSettleAfterPanic: who panics is not settled again, and the others are.
+// TestSettleAfterPanic: a second Settle does not settle the reserver that panicked, but settles the
+// others.
 func TestSettleAfterPanic(t *testing.T) {
 	var notes []string
 	a := &admission.Attributes{Operation: admission.Create}
-	chain := admission.Chain{&taker{name: "a", notes: &notes}, &taker{name: "b", notes: &notes, broke: "boom"}}
+	chain := admission.Chain{&notingReserver{name: "a", notes: &notes}, &notingReserver{name: "b", notes: &notes, broke: "boom"}}
 	if err := chain.Validate(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +203,7 @@ func TestSettleAfterPanic(t *testing.T) {
 	}
 }
 
-// TestConnectShowsOptions: the object of a connect is what the client asks for.
+// TestConnectShowsOptions: plugins see the options of a connect as its object.
 func TestConnectShowsOptions(t *testing.T) {
 	options := thing("v1", 1)
 	a := &admission.Attributes{Operation: admission.Connect, Object: options}

@@ -13,11 +13,11 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// asked is an authorizer that counts questions. It allows ann to get, and fails on paths.
-type asked struct{ questions []request.Attributes }
+// countingAuthorizer notes its questions. It allows ann to get, and fails for paths.
+type countingAuthorizer struct{ questions []request.Attributes }
 
 // Authorize implements request.Authorizer.
-func (a *asked) Authorize(_ context.Context, of *request.Attributes) (request.Decision, string, error) {
+func (a *countingAuthorizer) Authorize(_ context.Context, of *request.Attributes) (request.Decision, string, error) {
 	a.questions = append(a.questions, *of)
 	switch {
 	case !of.IsResource:
@@ -28,7 +28,8 @@ func (a *asked) Authorize(_ context.Context, of *request.Attributes) (request.De
 	return request.Deny, "no", nil
 }
 
-// TestReviewed: expressions see the request, and the rights of the user and of service accounts.
+// TestReviewed: expressions can read the request and ask for the rights of the user and of service
+// accounts.
 func TestReviewed(t *testing.T) {
 	a := &Attributes{
 		Operation: Update, Name: "web", Namespace: "shop", Subresource: "status", DryRun: true,
@@ -37,7 +38,7 @@ func TestReviewed(t *testing.T) {
 		User:     &request.User{Name: "ann", Groups: []string{"shop"}, Extra: map[string][]string{"team": {"a"}}},
 		Options:  &meta.UpdateOptions{FieldManager: "kubectl"},
 	}
-	authorizer := &asked{}
+	authorizer := &countingAuthorizer{}
 	in := &policies.Inputs{
 		Request: a.Reviewed(meta.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
 			meta.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}),

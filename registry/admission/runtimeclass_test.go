@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// runtimeClasses are the runtime classes that there are. The class "late" is seen only by
-// consistent reads, and the class "hidden" cannot be read.
+// runtimeClasses lists runtime classes. Only a consistent read finds the class "late", and the
+// class "hidden" cannot be read.
 type runtimeClasses []*nodev1.RuntimeClass
 
 func (c runtimeClasses) List(_ context.Context, fresh request.Freshness) ([]*nodev1.RuntimeClass, error) {
@@ -40,7 +40,7 @@ func decoded[T any](t *testing.T, text string) *T {
 	return obj
 }
 
-// TestRuntimeClass has pods mutated twice, as mutators must bear it, and then validated.
+// TestRuntimeClass mutates pods twice, because a mutator must allow it, and then validates them.
 func TestRuntimeClass(t *testing.T) {
 	const prefix = `pods "p" is forbidden: `
 	const other = prefix + "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
@@ -111,7 +111,7 @@ func TestRuntimeClassIsValidated(t *testing.T) {
 	}
 }
 
-// TestRuntimeClassOfOtherPods passes what the plugin does not concern: nothing is allocated.
+// TestRuntimeClassOfOtherPods: a write that the plugin ignores allocates nothing.
 func TestRuntimeClassOfOtherPods(t *testing.T) {
 	plugin, a := admission.NewRuntimeClass(nil), podAttributes(admission.Create, &corev1.Pod{}, nil)
 	if got := testing.AllocsPerRun(100, func() {

@@ -29,8 +29,8 @@ func accountsOf(list ...*corev1.ServiceAccount) *admission.ServiceAccount {
 	return admission.NewServiceAccount(find, func(base string) string { return base + "x" })
 }
 
-// account makes a service account that allows the secrets "s" and, for pulling images, "pull".
-// enforce is the value of its annotation, "" for none.
+// account returns a service account that lists the secret "s" and the image pull secret "pull".
+// enforce is the value of the annotation for mountable secrets, "" for none.
 func account(name, enforce string) *corev1.ServiceAccount {
 	account := &corev1.ServiceAccount{
 		ObjectMeta: meta.ObjectMeta{Name: name}, Secrets: []corev1.ObjectReference{{Name: "s"}},
@@ -68,7 +68,7 @@ const (
 	tokenMountJSON = `{"name":"kube-api-access-x","readOnly":true,"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}`
 )
 
-// TestServiceAccountMutates: what a pod gets from its account. A second run changes nothing.
+// TestServiceAccountMutates checks what the plugin adds to a pod. A second run changes nothing.
 func TestServiceAccountMutates(t *testing.T) {
 	silent := account("silent", "")
 	silent.AutomountServiceAccountToken = new(false)
@@ -119,7 +119,7 @@ func TestServiceAccountMutates(t *testing.T) {
 	}
 }
 
-// TestServiceAccountRefuses: the message of each refusal.
+// TestServiceAccountRefuses checks the message of each refusal.
 func TestServiceAccountRefuses(t *testing.T) {
 	plugin := accountsOf(account("default", ""), account("strict", "true"), account("lax", "yes"), account("other", "false"))
 	const (
@@ -168,7 +168,7 @@ func TestServiceAccountRefuses(t *testing.T) {
 	checkRefused(t, "Validate without an account", plugin.Validate(t.Context(), a), "no service account specified for pod ns/p")
 }
 
-// checkRefused compares the refusal of pod p; "" is none.
+// checkRefused compares an error with the expected refusal of pod p; "" stands for no error.
 func checkRefused(t *testing.T, what string, err error, want string) {
 	t.Helper()
 	got := ""
@@ -183,8 +183,8 @@ func checkRefused(t *testing.T, what string, err error, want string) {
 	}
 }
 
-// TestServiceAccountOfUpdates: of all updates, only that of ephemeral containers is checked, also
-// that of a mirror pod.
+// TestServiceAccountOfUpdates: the plugin checks only one sort of update, that of ephemeral
+// containers. It does so for mirror pods, too.
 func TestServiceAccountOfUpdates(t *testing.T) {
 	plugin := accountsOf(account("strict", "true"), account("default", ""))
 	const (
@@ -207,7 +207,7 @@ func TestServiceAccountOfUpdates(t *testing.T) {
 			t.Errorf("%s: Mutate: got %+v, %v", tt.name, pod, err)
 		}
 		err := plugin.Validate(t.Context(), a)
-		if tt.want == refused { // kube-apiserver does not say what is forbidden either
+		if tt.want == refused { // like kube-apiserver, the plugin does not say what is forbidden
 			if !meta.IsForbidden(err) || err.Error() != refused {
 				t.Errorf("%s: got %v, want %s", tt.name, err, refused)
 			}
@@ -217,12 +217,12 @@ func TestServiceAccountOfUpdates(t *testing.T) {
 	}
 }
 
-// TestServiceAccountPatience: for the default account the plugin asks ten times, for another once;
-// an error ends it, and so does the end of the request.
+// TestServiceAccountPatience: the plugin looks up the default account up to ten times, any other
+// account once. An error or the end of the request ends the look-ups.
 func TestServiceAccountPatience(t *testing.T) {
 	for _, tt := range []struct {
 		name, account string
-		comes         int // the live look-up that finds the account
+		comes         int // the number of the live look-up that finds the account
 		err           error
 		timeout       time.Duration
 		asked         int // live look-ups
@@ -275,8 +275,8 @@ func TestServiceAccountPatience(t *testing.T) {
 	}
 }
 
-// TestServiceAccountCost: a write that is no creation of a pod costs no allocation, and a creation
-// in which nothing is added costs none either.
+// TestServiceAccountCost: a write that creates no pod allocates nothing. Nor does the creation of a
+// pod to which the plugin adds nothing.
 func TestServiceAccountCost(t *testing.T) {
 	plugin := accountsOf(&corev1.ServiceAccount{ObjectMeta: meta.ObjectMeta{Name: "default"}})
 	config := &admission.Attributes{

@@ -12,14 +12,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// storageClasses are the storage classes that there are.
+// storageClasses lists storage classes.
 type storageClasses []*storagev1.StorageClass
 
 func (c storageClasses) List(context.Context, request.Freshness) ([]*storagev1.StorageClass, error) {
 	return c, nil
 }
 
-// claimAttributes are those of a write of a claim named c.
+// claimAttributes returns the attributes of a write of the claim c.
 func claimAttributes(op admission.Operation, claim, old *corev1.PersistentVolumeClaim) *admission.Attributes {
 	a := &admission.Attributes{Operation: op, Resource: corev1.GroupVersion.WithResource("persistentvolumeclaims"), Object: claim, Name: "c"}
 	if old != nil {
@@ -70,7 +70,7 @@ func TestPersistentVolumeClaimResize(t *testing.T) {
 	some := storageClasses{
 		{ObjectMeta: meta.ObjectMeta{Name: "fixed"}, AllowVolumeExpansion: ptr(false)}, {ObjectMeta: meta.ObjectMeta{Name: "silent"}},
 		{ObjectMeta: meta.ObjectMeta{Name: "grows"}, AllowVolumeExpansion: ptr(true)},
-		{AllowVolumeExpansion: ptr(true)}, // no class has the empty name, and no claim is of it
+		{AllowVolumeExpansion: ptr(true)}, // has no name, so that no claim can use it
 	}
 	claim := func(class, annotation, size string, phase corev1.PersistentVolumeClaimPhase) *corev1.PersistentVolumeClaim {
 		c := &corev1.PersistentVolumeClaim{Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class}}
@@ -111,7 +111,7 @@ func TestPersistentVolumeClaimResize(t *testing.T) {
 	}
 }
 
-// errorText is the text of an error, "" for nil.
+// errorText returns the text of an error, "" for nil.
 func errorText(err error) string {
 	if err == nil {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// zones are labels of nodes.
+// zones finds the labels of nodes by name.
 type zones map[string]map[string]string
 
 func (z zones) of(_ context.Context, name string) (meta.Lookup, error) {

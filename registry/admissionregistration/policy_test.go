@@ -71,8 +71,8 @@ func TestManyAuditAnnotations(t *testing.T) {
 	}
 }
 
-// TestSameConditions: match conditions are compiled again if they change, or if the kind of the
-// parameters does.
+// TestSameConditions: match conditions are compiled again if they change or the kind of the
+// parameters changes.
 func TestSameConditions(t *testing.T) {
 	const bad, want = `,"matchConditions":[{"expression":"true"}]`, "spec.matchConditions[0].name: Required value"
 	for _, tt := range []struct{ old, now, want string }{

@@ -36,7 +36,7 @@ func TestNameWarnings(t *testing.T) {
 	}
 }
 
-// hook is a webhook with more fields, or others.
+// hook returns the JSON of a webhook with further fields, which may override the given ones.
 func hook(fields string) string {
 	return `{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],"clientConfig":{"url":"https://a"}` + fields + `}`
 }

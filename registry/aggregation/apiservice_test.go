@@ -63,8 +63,8 @@ spec.insecureSkipTLSVerify: Invalid value: true: may not be true if caBundle is 
 	}
 }
 
-// TestAvailable: a local APIService is available from its creation on, any other when a write to
-// its status says so.
+// TestAvailable: a local APIService is available from its creation on. Any other is available when
+// a write of its status says so.
 func TestAvailable(t *testing.T) {
 	r, now := declared(t), time.Unix(1_900_000_000, 0)
 	prepare := func(text string) *apiregistrationv1.APIService {

@@ -30,7 +30,7 @@ func kind(t *testing.T, name string) *registry.Resource {
 	return nil
 }
 
-// decode returns a defaulted object. spec is its JSON, in which $ stands for a selector and a
+// decode returns an object with defaults. text is its JSON, in which $ stands for a selector and a
 // template.
 func decode[T any, P interface {
 	*T
@@ -53,7 +53,7 @@ func update(r *registry.Resource, obj, old meta.Object) field.ErrorList {
 	return r.Strategy.Validate(obj, old)
 }
 
-// tries compares what is wrong with new objects of a kind. $ in want is the path of the spec.
+// tries compares the errors of new objects of a kind. $ in want is the path of the spec.
 func tries[T any, P interface {
 	*T
 	meta.Object
@@ -203,7 +203,7 @@ $.selector: Invalid value: {"matchExpressions":[{"key":"a","operator":"X"}]}`,
 			{"metadata":{"name":"d"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}}],
 			"template":{"metadata":{"labels":{"a":"b"}},"spec":{"hostname":"A","subdomain":"B","volumes":[{"name":"d","hostPath":{"path":""}},{"name":"E","emptyDir":{}}],
 			"containers":[{"name":"c","image":"i","volumeMounts":[{"name":"d","mountPath":"/d"}]}]}}}}`: `$.template.spec.volumes[1].name: Invalid value: "E": ` + checktest.Label,
-		// Metadata is checked twice, as in kube-apiserver.
+		// The metadata is checked twice, as in kube-apiserver: errors come twice.
 		`{"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b","-":""}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}`: `$.template.labels: Invalid value: "-": ` + name + `
 $.template.labels: Invalid value: "-": ` + name,
 	})

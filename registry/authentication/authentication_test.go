@@ -21,7 +21,7 @@ func (j authenticatorFunc) AuthenticateToken(_ context.Context, token string, au
 	return j(token, audiences)
 }
 
-// ask creates a review without decoding and admission.
+// ask runs the creation of a review, without decoding and admission.
 func ask(t *testing.T, tokens request.TokenAuthenticator, name string, obj meta.Object) (meta.Typed, error) {
 	t.Helper()
 	all := Actions(tokens)
@@ -79,8 +79,8 @@ func TestTokenReview(t *testing.T) {
 	}
 }
 
-// TestTokenReviewIsNoUse: warnings for the bearer of a token do not go to the client that reviews
-// the token.
+// TestTokenReviewIsNoUse: a review does not use the token. Warnings for the bearer of the token do
+// not go to the client that reviews it.
 func TestTokenReviewIsNoUse(t *testing.T) {
 	tokens := tokenUse(func(ctx context.Context) {
 		if info := request.From(ctx); info != nil {

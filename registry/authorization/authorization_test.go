@@ -41,7 +41,7 @@ func (l list) RulesFor(_ context.Context, user *request.User, namespace string) 
 	return l.rules, l.incomplete, l.err
 }
 
-// ask creates a review without decoding and admission.
+// ask runs the creation of a review, without decoding and admission.
 func ask(ctx context.Context, all []registry.Actions, name string, obj meta.Object) (meta.Typed, error) {
 	i := slices.IndexFunc(all, func(a registry.Actions) bool { return a.GroupResource.Resource == name })
 	act := &registry.Action{Object: obj, User: &request.User{Name: "alice"}}
@@ -83,8 +83,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestNobodyWaits: a review whose request has ended has no answer, because the authorizer's error
-// may only say that the request has ended.
+// TestNobodyWaits: a review whose request has ended gets no answer, because then the authorizer's
+// error may only say that the request has ended.
 func TestNobodyWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

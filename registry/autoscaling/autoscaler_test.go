@@ -67,8 +67,8 @@ $.type: Unsupported value: "": supported values: "ContainerResource", "External"
 		`{"type":"Odd"}`: `$.type: Unsupported value: "Odd": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"
 $.type: Unsupported value: "Odd": supported values: "ContainerResource", "External", "Object", "Pods", "Resource"`,
 		`{"type":"Resource"}`: `$.resource: Required value: must populate information for the given metric source`,
-		// Of two sources only the first is checked, and those that do not belong to the type are
-		// reported.
+		// If a metric has two sources, only the first one is checked, and sources that do not
+		// belong to the type are errors.
 		`{"type":"Resource","pods":{},"resource":{}}`: `$.pods.metric.name: Required value: must specify a metric name
 $.pods.target.type: Required value: must specify a metric target type
 $.pods.target.type: Invalid value: "": must be either Utilization, Value, or AverageValue

@@ -22,14 +22,14 @@ func kind(t *testing.T, name string) *registry.Resource {
 	return checktest.Resource(t, Resources(podspec.Rules{}), name)
 }
 
-// Templates of pods whose containers never restart, and restart when they fail.
+// Templates of pods. The containers of never do not restart; those of often restart when they fail.
 const (
 	never = `"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}],"initContainers":[{"name":"d","image":"i"}]}}`
 	often = `"template":{"spec":{"restartPolicy":"OnFailure","containers":[{"name":"c","image":"i"}]}}`
 )
 
-// job returns the job with a spec, in which $ stands for a template, and with more JSON beside it.
-// Its UID is u.
+// job returns a job with the UID u. spec is its spec, in which $ stands for a template; more is
+// further JSON beside the spec.
 func job(t *testing.T, spec, more string) *batchv1.Job {
 	t.Helper()
 	j := checktest.Decode[batchv1.Job](t, `{"spec":{`+strings.ReplaceAll(spec, "$", never)+`}`+more+`}`)
@@ -109,8 +109,8 @@ spec.template.spec.restartPolicy: Unsupported value: "Odd": supported values: "O
 	}
 }
 
-// TestDeclarations checks that the deletion of a job keeps its pods and warns of that, unless the
-// client says what to do.
+// TestDeclarations checks that the deletion of a job orphans its pods, with a warning, unless the
+// client sets a propagation policy.
 func TestDeclarations(t *testing.T) {
 	r := kind(t, "Job")
 	const warning = "child pods are preserved by default when jobs are deleted; " +
@@ -218,7 +218,7 @@ func TestJobWarnings(t *testing.T) {
 	}
 	next := *many
 	if got := r.Strategy.Warnings(&next, many); len(got) > 0 {
-		t.Errorf("of what has not changed: got %q", got)
+		t.Errorf("of an unchanged template: got %q", got)
 	}
 	next.Generation++
 	if got := r.Strategy.Warnings(&next, many); !slices.Equal(got, []string{want}) {

@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 )
 
-// conditions returns the JSON of conditions with the given names. Their status is True, unless it
-// follows the name: Suspended=False.
+// conditions returns the JSON of conditions with these types. The status is True, unless it follows
+// the type: Suspended=False.
 func conditions(names ...string) string {
 	var list []string
 	for _, name := range names {

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/batchv1"
 )
 
-// changed returns a copy of a job into which JSON has been decoded.
+// changed returns a copy of a job with fields changed to those of the JSON text.
 func changed(t *testing.T, j *batchv1.Job, text string) *batchv1.Job {
 	t.Helper()
 	next := scheme.DeepCopy(j)

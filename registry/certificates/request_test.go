@@ -44,7 +44,8 @@ func issued(t *testing.T) []byte {
 	return pkitest.SelfSigned(t).Cert.Raw
 }
 
-// asked makes a request with a spec of fields beside the request itself, and a status.
+// asked returns a request with a valid spec.request. spec has the JSON of further fields of the
+// spec, status that of the status.
 func asked(t *testing.T, spec, status string) *signingRequest {
 	t.Helper()
 	if !strings.Contains(spec, `"request"`) {
@@ -60,7 +61,7 @@ func kind(t *testing.T) *registry.Resource {
 	return checktest.Resource(t, Resources(), "CertificateSigningRequest")
 }
 
-// doors are the ways in to a stored request.
+// doors has the ways to update a stored request, by subresource.
 func doors(t *testing.T) map[string]func(obj, old *signingRequest) string {
 	t.Helper()
 	r := kind(t)
@@ -126,8 +127,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// unsigned returns a request for an RSA key of the given bits with an invalid signature. No private
-// key exists.
+// unsigned returns a request for an RSA key with this many bits. Its signature is invalid, because
+// no private key exists.
 func unsigned(t *testing.T, bits int) []byte {
 	t.Helper()
 	key, err := x509.MarshalPKIXPublicKey(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), bits-1, 1), E: 65537})
@@ -255,7 +256,7 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// TestStored: a stored request that breaks a younger rule can still be updated.
+// TestStored: a stored request that violates a rule that was added later can still be updated.
 func TestStored(t *testing.T) {
 	spec := `"signerName":"kubernetes.io/legacy-unknown","usages":["odd","any","any"]`
 	old := asked(t, spec, "")

@@ -96,8 +96,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestObjectMeta: what kinds check of metadata themselves is the rules of all, and that finalizers
-// are qualified names.
+// TestObjectMeta: kinds that check metadata themselves apply the rules of all kinds, and also
+// require that finalizers are qualified names.
 func TestObjectMeta(t *testing.T) {
 	bad := &meta.ObjectMeta{Name: "a", Namespace: "n", ResourceVersion: "1", Finalizers: []string{"plain"}, Labels: map[string]string{"a": "b c"}}
 	const labels = `metadata.labels: Invalid value: "b c": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', ` +
@@ -114,7 +114,7 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestApplyAllocations: a value that is right costs no path.
+// TestApplyAllocations: the check of a valid value allocates no path.
 func TestApplyAllocations(t *testing.T) {
 	spec := field.NewPath("spec")
 	if got := testing.AllocsPerRun(100, func() {

@@ -10,13 +10,13 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// answering is a store that can only say its revision, or fail to.
-type answering struct {
+// revisionStore is a store with only one method: its revision, which may fail.
+type revisionStore struct {
 	storage.Store
 	err error
 }
 
-func (s answering) Revision(ctx context.Context) (storage.Revision, error) {
+func (s revisionStore) Revision(ctx context.Context) (storage.Revision, error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		return 0, errors.New("asked without a limit")
 	}
@@ -34,7 +34,7 @@ func TestComponentStatuses(t *testing.T) {
 		{errors.New("down"), "etcd-0 Unhealthy  down"},
 	} {
 		var got []string
-		for _, obj := range o.Compute(t.Context(), answering{err: tt.err}) {
+		for _, obj := range o.Compute(t.Context(), revisionStore{err: tt.err}) {
 			got = append(got, fmt.Sprintf("%s %s %s %s", o.Table.Cells(obj, testTime)...))
 		}
 		if want := []string{"controller-manager " + unknown, tt.want, "scheduler " + unknown}; fmt.Sprint(got) != fmt.Sprint(want) {

@@ -45,7 +45,7 @@ spec.template: Required value`},
 	}
 }
 
-// TestOldTemplates: a template may keep what an older server accepted.
+// TestOldTemplates: a template may keep a value that an older server accepted.
 func TestOldTemplates(t *testing.T) {
 	odd := strings.Replace(webTemplate, `"spec":{`, `"spec":{"overhead":{"hugepages-2Mi":"1Mi","memory":"1"},`, 1)
 	const want = `template.spec.overhead.limits[hugepages-2Mi]: Invalid value: "1Mi": 1Mi is not positive integer multiple of hugepages-2Mi`
@@ -61,8 +61,8 @@ func TestOldTemplates(t *testing.T) {
 	checktest.Want(t, update(templates, "", scheme.DeepCopy(pt), pt), "")
 }
 
-// TestNonConvertible: an annotation says that another version has more in a field than this one can
-// show.
+// TestNonConvertible: an annotation names the fields of another version that this version cannot
+// show in full.
 func TestNonConvertible(t *testing.T) {
 	r := resource(t, "replicationcontrollers")
 	now := checktest.Decode[corev1.ReplicationController](t, `{"spec":{"selector":{"app":"web"},`+webTemplate+`}}`)
@@ -111,7 +111,8 @@ status.availableReplicas: Invalid value: 3: cannot be greater than readyReplicas
 	}
 }
 
-// TestTemplateWarnings: the warnings of a changed controller are about its old template.
+// TestTemplateWarnings: an update of a controller warns about the old template, not about the new
+// one.
 func TestTemplateWarnings(t *testing.T) {
 	const odd = `{"spec":{"selector":{"app":"web"},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"c","image":"i","env":[{"name":"A"},{"name":"A"}]}]}}}}`
 	const said = `template.spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply`

@@ -43,7 +43,7 @@ func create(r *registry.Resource, obj meta.Object) field.ErrorList {
 	return door{r.Strategy.Prepare, validate(r)}.write(obj, nil)
 }
 
-// complete runs the step before the reservations of a service, in a cluster with both families.
+// complete runs the step of a service that comes before its reservations, in a dual-stack cluster.
 func complete(obj, old meta.Object) field.ErrorList {
 	svc, ok := obj.(*corev1.Service)
 	if !ok {
@@ -51,13 +51,13 @@ func complete(obj, old meta.Object) field.ErrorList {
 	}
 	f := families{corev1.IPv4Protocol, corev1.IPv6Protocol}
 	was, _ := old.(*corev1.Service)
-	if was != nil { // the reader has done that
+	if was != nil { // as the reader of a stored service does
 		f.completeStored(was)
 	}
 	return completeService(f, svc, was)
 }
 
-// update runs obj through a door as a change of old; the door "" is the resource itself.
+// update runs obj through a door as a change of old. The door "" is the resource itself.
 func update(r *registry.Resource, name string, obj, old meta.Object) field.ErrorList {
 	d := door{r.Strategy.Prepare, validate(r)}
 	if name == "" {
@@ -77,7 +77,7 @@ func update(r *registry.Resource, name string, obj, old meta.Object) field.Error
 	return d.write(obj, old)
 }
 
-// validate runs the checks of an object that is written in the version of the core group.
+// validate returns the checks for objects that are written in the version of the core group.
 func validate(r *registry.Resource) func(obj, old meta.Object) field.ErrorList {
 	if f := r.Strategy.ValidateIn; f != nil {
 		return func(obj, old meta.Object) field.ErrorList { return f(corev1.GroupVersion, obj, old) }
@@ -106,7 +106,7 @@ func kindOf(r *registry.Resource) kind.Kind {
 	return kind.NewTypes(s, codec.NewFactory(s)).Kind(meta.GroupKind{Group: r.GroupResource.Group, Kind: r.Kind})
 }
 
-// keeper returns the function that restores what a door may not set, as the registry does.
+// keeper returns the function that resets the fields that a door may not set, as the registry does.
 func keeper(r *registry.Resource, door string) func(obj, old meta.Object) {
 	var owned []string
 	if r.Status != nil {
@@ -146,7 +146,7 @@ func TestResourcesAreComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r.Table == nil {
-			continue // name and age
+			continue // rows have the default columns
 		}
 		if cells := r.Table.Cells(obj.(meta.Object), testTime); len(cells) != len(r.Table.Columns) {
 			t.Errorf("%s: got %d cells for %d columns", r.GroupResource.Resource, len(cells), len(r.Table.Columns))
@@ -164,7 +164,8 @@ func TestResourcesAreComplete(t *testing.T) {
 	}
 }
 
-// Empty objects come in from the network: nothing may panic.
+// TestEmptyObjects: clients can send empty objects, so that no function of a strategy may panic on
+// them.
 func TestEmptyObjects(t *testing.T) {
 	for _, r := range Resources(Config{EventTTL: time.Hour}) {
 		make := func() meta.Object {

@@ -57,7 +57,7 @@ subsets[1].notReadyAddresses[0].ip: IPv6 address "fe80:0::1" should be in RFC 59
 	}
 	e.Labels = map[string]string{endpointsManagedBy: "somebody"}
 	if got := r.Strategy.Warnings(e, e); len(got) != 2 {
-		t.Errorf("managed by somebody: got %q", got)
+		t.Errorf("managed by a controller: got %q", got)
 	}
 	e.Labels[endpointsManagedBy] = endpointsController
 	if got := r.Strategy.Warnings(e, nil); got != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/field"
 )
 
-// strictly runs an event through the rules of events.k8s.io.
+// strictly checks an event by the rules of events.k8s.io.
 func strictly(t *testing.T, e, old *corev1.Event) field.ErrorList {
 	t.Helper()
 	return checkEvent(eventsv1.GroupVersion, e, old)
@@ -78,7 +78,7 @@ action: Invalid value: "b"`+immutable+`
 related: Invalid value: {"Kind":"","Namespace":"","Name":"r","UID":"","APIVersion":"","ResourceVersion":"","FieldPath":""}`+immutable+`
 reportingController: Invalid value: "d"`+immutable+`
 reportingInstance: Invalid value: "j"`+immutable)
-	// In the core group all that may change.
+	// In the core group all these fields may change.
 	checktest.Want(t, checkEvent(corev1.GroupVersion, other, old), ``)
 
 	held := scheme.DeepCopy(old)

@@ -10,7 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// Every pod that can be decoded can be defaulted, checked, compared and printed.
+// FuzzPod: every pod that can be decoded can be defaulted, validated, compared and printed without
+// a panic.
 func FuzzPod(f *testing.F) {
 	f.Add([]byte(`{"spec":{"containers":[{"name":"c","image":"i"}],"volumes":[{"name":"v","projected":{"sources":[{}]}}]}}`), []byte(`{}`))
 	f.Add([]byte(`{"spec":{"schedulingGates":[{"name":"g"}],"affinity":{"podAffinity":{},"nodeAffinity":{}}}}`),

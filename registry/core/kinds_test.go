@@ -85,7 +85,7 @@ data[same]: Invalid value: "same": duplicate of key present in binaryData`)
 	checktest.Want(t, update(secs, "", checktest.Decode[corev1.Secret](t, `{"stringData":{"k":"w"},"immutable":true}`), checktest.Decode[corev1.Secret](t, `{"stringData":{"k":"v"},"immutable":true}`)),
 		"data: Forbidden: field is immutable when `immutable` is set")
 	checktest.Want(t, update(secs, "", &corev1.Secret{}, checktest.Decode[corev1.Secret](t, `{"type":"kubernetes.io/service-account-token"}`)),
-		`metadata.annotations[kubernetes.io/service-account.name]: Required value`) // the type that is left out is kept
+		`metadata.annotations[kubernetes.io/service-account.name]: Required value`) // an update may leave out the type
 
 	for _, tt := range []struct{ in, want string }{
 		{`{"stringData":{"a":"b"}}`, ``},
@@ -140,7 +140,7 @@ status.allocatable.cpu: Invalid value: "-1": must be greater than or equal to 0`
 	}
 }
 
-// TestNodes has valid and invalid nodes, new and changed.
+// TestNodes validates valid and invalid nodes, at creation and update.
 func TestNodes(t *testing.T) {
 	r := resource(t, "nodes")
 	const once = "spec.podCIDRs: Invalid value: "

@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// TestEphemeralContainers: they can be added to a pod and then stay as they are. The door changes
-// nothing else.
+// TestEphemeralContainers: a client can add ephemeral containers to a pod, but not change them
+// later. The door changes nothing else.
 func TestEphemeralContainers(t *testing.T) {
 	r := resource(t, "pods")
 	const common = `"imagePullPolicy":"Always","terminationMessagePolicy":"File"`
@@ -95,8 +95,8 @@ spec.resources.limits: Forbidden: pod-level resource limits cannot be removed`},
 	}
 }
 
-// TestResizeNode: the node must support resizing, and the pod must have no claims that take part in
-// it.
+// TestResizeNode: the node must support resizing, and no claim of the pod may take part in the
+// resize.
 func TestResizeNode(t *testing.T) {
 	r := resource(t, "pods")
 	pod := func(status string) *corev1.Pod {

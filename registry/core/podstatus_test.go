@@ -9,14 +9,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// TestContainerTransitions: a container that has ended may run again by its rules, its own policy
-// or the policy of its pod. A container that the pod does not have may not. As in Kubernetes the
-// index is that of the old status.
+// TestContainerTransitions: a container that has ended may run again if its restart rules, its
+// restart policy or the policy of its pod allow it. A container that is not in the spec may not. As
+// in Kubernetes, the index in the error is the index in the old status.
 func TestContainerTransitions(t *testing.T) {
 	const refused = `status.%s[1].state: Forbidden: may not be transitioned to non-terminated state`
 	rules := func(rule string) string { return `"restartPolicy":"Never","restartPolicyRules":[` + rule + `]` }
 	for _, tt := range []struct {
-		name, policy, container string // beside its name, which is c
+		name, policy, container string // fields of the container beside its name, which is c
 		exit                    int
 		again                   bool
 	}{
@@ -107,8 +107,8 @@ status.extendedResourceClaimStatus.resourceClaimName: Invalid value: "A": ` + ch
 		`status.containerStatuses[0].user.linux: Forbidden: cannot be set for a windows pod`)
 }
 
-// TestStatusGenerations: generations that a status leaves out stay, those of conditions by type and
-// order.
+// TestStatusGenerations: if a status leaves out generations, the old ones stay. Those of conditions
+// are found by type and order.
 func TestStatusGenerations(t *testing.T) {
 	const spec = `"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"qosClass":"BestEffort"`
 	old := checktest.Decode[corev1.Pod](t, `{`+spec+`,"observedGeneration":4,"conditions":[{"type":"Ready","observedGeneration":1},{"type":"a/b","observedGeneration":2},{"type":"a/b","observedGeneration":3}]}}`)
@@ -128,8 +128,8 @@ func TestStatusGenerations(t *testing.T) {
 	}
 }
 
-// TestStatusAddresses: an old address in another form than the canonical may stay with a warning; a
-// new one is refused.
+// TestStatusAddresses: an old address that is not canonical may stay, with a warning. A new one is
+// refused.
 func TestStatusAddresses(t *testing.T) {
 	r := resource(t, "pods")
 	const spec = `"spec":{"containers":[{"name":"c","image":"i"}]},"status":{"qosClass":"BestEffort"`
@@ -157,8 +157,8 @@ func TestPodNameWarning(t *testing.T) {
 	}
 }
 
-// TestNodeFeatures: the features of a node are well-formed, sorted and unique. Pod ranges that are
-// not canonical get a warning.
+// TestNodeFeatures: the features of a node must be well-formed, sorted and unique. Pod ranges that
+// are not canonical get a warning.
 func TestNodeFeatures(t *testing.T) {
 	r := resource(t, "nodes")
 	const form = `must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), ` +

@@ -15,7 +15,7 @@ const othersMessage = "spec: Forbidden: pod updates may not change fields other 
 	"`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n"
 
-// TestPodCreate: the rules that hold only for a new pod.
+// TestPodCreate checks the rules that apply only to new pods.
 func TestPodCreate(t *testing.T) {
 	for _, tt := range []struct{ name, spec, want string }{
 		{"good", `"containers":[{"name":"c","image":"i"}]`, ``},
@@ -110,7 +110,7 @@ spec.activeDeadlineSeconds: Invalid value: -1: must be between 0 and 2147483647,
 	}
 }
 
-// TestPodAnnotations: annotations that have a meaning to the server cannot change.
+// TestPodAnnotations: annotations to which the server gives a meaning cannot change.
 func TestPodAnnotations(t *testing.T) {
 	const armor, mirror = "container.apparmor.security.beta.kubernetes.io/c", "kubernetes.io/config.mirror"
 	for _, tt := range []struct{ old, now, want string }{
@@ -136,7 +136,7 @@ metadata.annotations[` + mirror + `]: Forbidden: may not add mirror pod annotati
 func TestPodUpdateShowsTheDifference(t *testing.T) {
 	r := resource(t, "pods")
 	for _, tt := range []struct{ old, now string }{
-		{`"nodeSelector":{"a":"b"}`, `"nodeSelector":{"a":"b","c":"d"}`}, // without a gate
+		{`"nodeSelector":{"a":"b"}`, `"nodeSelector":{"a":"b","c":"d"}`}, // a pod without a scheduling gate
 		{`"terminationGracePeriodSeconds":0`, `"terminationGracePeriodSeconds":1`},
 		{`"terminationGracePeriodSeconds":-5`, `"terminationGracePeriodSeconds":2`},
 	} {
@@ -164,7 +164,7 @@ func TestPodUpdateShowsTheDifference(t *testing.T) {
 	if len(errs) != 1 || errs[0].Error() != want {
 		t.Errorf("got %v\nwant %s", errs.ToAggregate(), want)
 	}
-	pod.Spec.InitContainers = []corev1.Container{} // which does not count as a difference
+	pod.Spec.InitContainers = []corev1.Container{} // an empty list equals no list
 	if errs := update(r, "", pod, old); len(errs) != 1 || errs[0].Error() != want {
 		t.Errorf("empty list: got %v\nwant %s", errs.ToAggregate(), want)
 	}
@@ -272,8 +272,7 @@ func TestPodPrepare(t *testing.T) {
 	}
 }
 
-// TestAppArmorFields: annotations that are older than the fields become fields where these are not
-// set.
+// TestAppArmorFields: old annotations set the AppArmor fields that are not set.
 func TestAppArmorFields(t *testing.T) {
 	const own = `"securityContext":{"appArmorProfile":{"type":"Unconfined"}}`
 	for _, tt := range []struct{ annotation, pod, container, want string }{
@@ -282,7 +281,7 @@ func TestAppArmorFields(t *testing.T) {
 		{"localhost/a/b", ``, ``, `{"appArmorProfile":{"type":"Localhost","localhostProfile":"a/b"}}`},
 		{"localhost/", ``, ``, `null`},
 		{"odd", ``, ``, `null`},
-		{"unconfined", own + `,`, ``, `null`}, // the pod's does
+		{"unconfined", own + `,`, ``, `null`}, // the profile of the pod applies to the container
 		{"runtime/default", own + `,`, ``, `{"appArmorProfile":{"type":"RuntimeDefault"}}`},
 		{"runtime/default", ``, `,` + own, `{"appArmorProfile":{"type":"Unconfined"}}`},
 	} {
@@ -295,7 +294,7 @@ func TestAppArmorFields(t *testing.T) {
 	}
 }
 
-// TestPodWarnings: a changed pod gets no warnings.
+// TestPodWarnings: an update of a pod gives no warnings.
 func TestPodWarnings(t *testing.T) {
 	r := resource(t, "pods")
 	pod := checktest.Decode[corev1.Pod](t, `{"spec":{"containers":[{"name":"c","env":[{"name":"A"},{"name":"A"}]}]}}`)

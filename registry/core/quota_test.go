@@ -54,7 +54,7 @@ func TestLimitRange(t *testing.T) {
 	}
 }
 
-// TestLimitRangeNames: an object without a name gets a UID as its name.
+// TestLimitRangeNames: an object without a name gets a random UID as its name.
 func TestLimitRangeNames(t *testing.T) {
 	prepare := resource(t, "limitranges").Strategy.Prepare
 	for _, tt := range []struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// TestServices has valid and invalid services. In want, $ is the path of the spec.
+// TestServices validates valid and invalid services. In want, $ is the path of the spec.
 func TestServices(t *testing.T) {
 	const ports, balancer = `"ports":[{"port":80}]`, `"type":"LoadBalancer","ports":[{"port":80}]`
 	for _, tt := range []struct{ spec, want string }{
@@ -38,7 +38,7 @@ $.externalName: Required value
 $.internalTrafficPolicy: Unsupported value: "Odd": supported values: "Cluster", "Local"`},
 		{`"selector":{"a b":"c"},` + ports, `$.selector: Invalid value: "a b": ` + qualified},
 
-		{`"sessionAffinity":"ClientIP",` + ports, ``}, // with the default's timeout
+		{`"sessionAffinity":"ClientIP",` + ports, ``}, // defaulting sets the timeout
 		{`"sessionAffinity":"ClientIP","sessionAffinityConfig":{"clientIP":{"timeoutSeconds":1}},` + ports, ``},
 		{`"sessionAffinity":"ClientIP","sessionAffinityConfig":{"clientIP":{"timeoutSeconds":86400}},` + ports, ``},
 		{`"sessionAffinity":"ClientIP","sessionAffinityConfig":{"clientIP":{"timeoutSeconds":0}},` + ports,
@@ -92,14 +92,14 @@ $.clusterIPs: Invalid value: ["10.0.0.1","fd00::1","fd00::2"]: may only hold up 
 		{"ClientIP", &corev1.SessionAffinityConfig{ClientIP: &corev1.ClientIPConfig{}},
 			`spec.sessionAffinityConfig.clientIP.timeoutSeconds: Required value: when session affinity type is ClientIP`},
 		{"None", &corev1.SessionAffinityConfig{}, `spec.sessionAffinityConfig: Forbidden: must not be set when session affinity is None`},
-	} { // what defaulting would not let through
+	} { // values that do not come through defaulting
 		svc := checktest.Decode[corev1.Service](t, `{"spec":{`+ports+`}}`)
 		svc.Spec.SessionAffinity, svc.Spec.SessionAffinityConfig = tt.affinity, tt.config
 		checktest.Want(t, create(resource(t, "services"), svc), tt.want)
 	}
 }
 
-// TestServiceAnnotations has the annotations that are older names of fields.
+// TestServiceAnnotations validates the annotations that are older names of fields.
 func TestServiceAnnotations(t *testing.T) {
 	const ranges, path = `"service.beta.kubernetes.io/load-balancer-source-ranges"`, `metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]`
 	const bad = `: must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`
@@ -136,8 +136,8 @@ func TestInternalPolicy(t *testing.T) {
 	}
 }
 
-// TestServiceChanges has changes of services, with values that a client leaves out or that a new
-// type has no use for.
+// TestServiceChanges validates updates that leave out values, or keep values that a new type has no
+// use for.
 func TestServiceChanges(t *testing.T) {
 	const one, two = `"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ipFamilies":["IPv4"]`,
 		`"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1","fd00::1"],"ipFamilies":["IPv4","IPv6"]`
@@ -221,7 +221,7 @@ func TestAddressesStay(t *testing.T) {
 			t.Errorf("%s: got %+v, want the old addresses and families", now, s)
 		}
 	}
-	// A client that knows only clusterIP, and clears it.
+	// A client that knows only clusterIP clears it.
 	svc := checktest.Decode[corev1.Service](t, `{"spec":{"type":"ExternalName","externalName":"a","clusterIP":"","clusterIPs":["10.0.0.1"]}}`)
 	checktest.Want(t, update(resource(t, "services"), "", svc, checktest.Decode[corev1.Service](t, `{"spec":{"clusterIP":"10.0.0.1","clusterIPs":["10.0.0.1"],"ports":[{"port":80}]}}`)), ``)
 }

@@ -48,8 +48,8 @@ func TestPersistentVolumeIsPrepared(t *testing.T) {
 	}
 }
 
-// TestPersistentVolumeUpdate changes volumes. The errors of a volume itself come twice; differences
-// are cut off.
+// TestPersistentVolumeUpdate validates updates of volumes. The errors of a volume itself come
+// twice. The differences in messages are cut off.
 func TestPersistentVolumeUpdate(t *testing.T) {
 	const (
 		host, csi = `"hostPath":{"path":"/x"}`, `"csi":{"driver":"d","volumeHandle":"h"}`
@@ -94,8 +94,8 @@ spec.storageClassName: Invalid value: "S_": ` + checktest.Subdomain},
 	}
 }
 
-// TestVolumeMetadata: the code for volumes in kube-apiserver checks metadata twice on an update,
-// and never compares them.
+// TestVolumeMetadata: like kube-apiserver, the strategy checks the metadata of a volume twice on an
+// update, and never compares them with the old ones.
 func TestVolumeMetadata(t *testing.T) {
 	const plain = `metadata.finalizers[0]: Invalid value: "plain": name is neither a standard finalizer name nor is it fully qualified`
 	v := volume(t, `"hostPath":{"path":"/x"}`)
@@ -120,14 +120,14 @@ func TestMountOptions(t *testing.T) {
 	}
 }
 
-// claim returns a stored claim; more is added to its spec, and beside it.
+// claim returns a stored claim. spec is more JSON for its spec, more is JSON beside the spec.
 func claim(t *testing.T, spec, more string) *corev1.PersistentVolumeClaim {
 	t.Helper()
 	return checktest.Decode[corev1.PersistentVolumeClaim](t,
 		`{"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"2Gi"}}`+spec+`}`+more+`}`)
 }
 
-// TestClaimIsPrepared has the data sources of claims.
+// TestClaimIsPrepared prepares claims with each sort of data source.
 func TestClaimIsPrepared(t *testing.T) {
 	const (
 		other    = `{"kind":"PersistentVolumeClaim","name":"n"}`
@@ -181,7 +181,7 @@ func dataSources(source, ref string) string {
 	return text
 }
 
-// TestClaimUpdate changes claims; differences are cut off.
+// TestClaimUpdate validates updates of claims. The differences in messages are cut off.
 func TestClaimUpdate(t *testing.T) {
 	const (
 		bound     = `,"status":{"phase":"Bound","capacity":{"storage":"1Gi"}}`

@@ -167,6 +167,6 @@ func TestSliceCells(t *testing.T) {
 	}
 	unnamed := &discoveryv1.EndpointSlice{Ports: make([]discoveryv1.EndpointPort, 1)}
 	if got := fmt.Sprint(Resources()[0].Table.Cells(unnamed, time.Time{})); got != "[  * <unset> <unknown>]" {
-		t.Errorf("a port of which nothing is known: got %s", got)
+		t.Errorf("a port without any field: got %s", got)
 	}
 }

@@ -60,14 +60,14 @@ func TestConditions(t *testing.T) {
 				t.Errorf("got %q, new: %v, want %q", got, changed, tt.want)
 			}
 			if again, changed := conditions(d, meta.Time{Time: at.Add(time.Hour)}); changed || !slices.Equal(again, got) {
-				t.Errorf("judged once more: got %q, new: %v", again, changed)
+				t.Errorf("a second update: got %q, new: %v", again, changed)
 			}
 		})
 	}
 }
 
 // TestNamesAreGivenOnce: of two definitions that want the same names, the second gets only the
-// names that are free, and its condition tells which were refused.
+// names that are free. Its condition tells which names were refused.
 func TestNamesAreGivenOnce(t *testing.T) {
 	first := definition(t, `"kind":"Kite"`, `"kind":"Kite","shortNames":["k","ki"]`)
 	conditions(first, at)
@@ -83,7 +83,7 @@ func TestNamesAreGivenOnce(t *testing.T) {
 		t.Errorf("when the first is gone: got %q", got)
 	}
 
-	// Who is served goes on under its names, and has no more of them.
+	// An established definition keeps its accepted names, and is not given new ones that are taken.
 	first.Spec.Names.ShortNames = []string{"o"}
 	got, _ := conditions(first, at, first, second)
 	if got[0] != `NamesAccepted False ShortNamesConflict: "o" is already in use` || !extensions.Served(first) {
@@ -94,7 +94,7 @@ func TestNamesAreGivenOnce(t *testing.T) {
 	}
 }
 
-// TestEmptying compares the conditions of a definition that is being deleted. Finalizers of others
+// TestEmptying compares the conditions of a definition that is being deleted. Other finalizers
 // stay.
 func TestEmptying(t *testing.T) {
 	d := definition(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// kites is a definition that nothing is wrong with.
+// kites is a valid definition.
 const kites = `{"metadata":{"name":"kites.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
 	"names":{"plural":"kites","kind":"Kite"},"versions":[
 		{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"size":{"type":"integer"}}}}},
@@ -150,7 +150,7 @@ func TestStoredVersion(t *testing.T) {
 	}
 }
 
-// TestFormatsNobodyChecks: a client is warned of each unknown format once.
+// TestFormatsNobodyChecks: a client is warned once of each unknown format.
 func TestFormatsNobodyChecks(t *testing.T) {
 	strange := []string{`"type":"integer"`, `"type":"string","format":"hue"`}
 	if got := strategy().Warnings(definition(t, strange...), nil); fmt.Sprintf("%q", got) != `["unrecognized format \"hue\""]` {

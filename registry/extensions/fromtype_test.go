@@ -75,7 +75,7 @@ func define(t *testing.T, typ meta.Object) (*apiextensionsv1.CustomResourceDefin
 	}, typ)
 }
 
-// goodShip is one that its own checks accept.
+// goodShip returns a ship that satisfies its own checks.
 func goodShip() *ship {
 	return &ship{
 		TypeMeta:   meta.TypeMeta{APIVersion: "quay.example.com/v1", Kind: "Ship"},
@@ -183,7 +183,7 @@ func TestDefinitionText(t *testing.T) {
 	}
 }
 
-// Types of which there can be no definition.
+// Types that have no definition.
 type (
 	endless struct {
 		meta.TypeMeta   `json:",inline"`
@@ -241,7 +241,7 @@ type ruledRange struct {
 	High int64    `json:"high"`
 }
 
-// Rules in tags stand in the schemas of what they are about.
+// TestDefinitionRules: a rule in a tag stands in the schema of the struct or field that it checks.
 func TestDefinitionRules(t *testing.T) {
 	def, err := extensions.Definition(apiextensionsv1.CustomResourceDefinitionSpec{
 		Group: "test.example.com", Scope: apiextensionsv1.NamespaceScoped,

@@ -14,7 +14,7 @@ import (
 )
 
 // TestJudge: the errors of a custom resource come in the order of kube-apiserver. A write to the
-// status has those of them that concern the status.
+// status gets only the errors about the status.
 func TestJudge(t *testing.T) {
 	def := definition(t, `"size":{"type":"integer"}`, `
 		"spec":{"type":"object","properties":{"size":{"type":"integer"},

@@ -9,8 +9,8 @@ import (
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 )
 
-// The rules for all defaults of a schema have the budget of one object: else a definition could
-// take as long as it has defaults.
+// TestDefaultsShareABudget: the rules for all defaults of a schema share the budget of one object,
+// so that a definition with many defaults is validated in bounded time.
 func TestDefaultsShareABudget(t *testing.T) {
 	const over = "no further validation rules will be run"
 	for _, tt := range []struct{ fields, over int }{{5, 0}, {40, 1}} {
@@ -18,7 +18,7 @@ func TestDefaultsShareABudget(t *testing.T) {
 		for i := range tt.fields {
 			s.Properties[fmt.Sprintf("f%02d", i)] = v1.JSONSchemaProps{
 				Type: "string", Default: &v1.JSON{Raw: []byte(`"` + strings.Repeat("x", 9000) + `"`)},
-				XValidations: []v1.ValidationRule{{Rule: "self.contains(self)"}}, // which costs 810,000
+				XValidations: []v1.ValidationRule{{Rule: "self.contains(self)"}}, // each rule costs 810,000
 			}
 		}
 		got := 0

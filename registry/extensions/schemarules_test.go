@@ -7,8 +7,8 @@ import (
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 )
 
-// What a schema takes that is not structural, and has rules on each of many levels, grows as its
-// depth does.
+// TestFieldPathsOfDeepSchemas: the cost of a schema that is not structural and has rules on each
+// level grows in proportion to its depth.
 func TestFieldPathsOfDeepSchemas(t *testing.T) {
 	allocs := func(levels int) float64 {
 		s := &v1.JSONSchemaProps{Type: "string"}

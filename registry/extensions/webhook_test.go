@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// kites makes the converter of kites.toys.io, whose webhook answers as respond wants: it is given
-// the objects as they should be.
+// kites returns the converter of kites.toys.io. respond makes the webhook's answer; it gets the UID
+// of the review and the objects in the wanted version.
 func kites(reviews []string, respond func(uid, objects string) string) *converter {
 	def := &v1.CustomResourceDefinition{}
 	def.Spec.Group = "toys.io"
@@ -32,7 +32,7 @@ func kites(reviews []string, respond func(uid, objects string) string) *converte
 	}})
 }
 
-// reviewed returns the answer of a webhook with objects.
+// reviewed returns the answer of a webhook, with the converted objects.
 func reviewed(uid, objects string) string {
 	return fmt.Sprintf(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":%q,"convertedObjects":[%s],"result":{"status":"Success"}}}`, uid, objects)
 }
@@ -110,7 +110,7 @@ func TestConverted(t *testing.T) {
 			asked++
 			objects = strings.NewReplacer(`"tail":1`, `"tails":[1]`, `"labels":{"a":"b"}`, `"annotations":{"c":"d"},"generation":9,"finalizers":[],"ownerReferences":[{}]`,
 				`"resourceVersion"`, `"unexpected"`).Replace(objects)
-			if reviews == "v1beta1" { // it need not repeat anything
+			if reviews == "v1beta1" { // a v1beta1 webhook need not repeat the metadata
 				return fmt.Sprintf(`{"response":{"convertedObjects":[%s],"result":{"status":"Success"}}}`, objects)
 			}
 			return reviewed(uid, objects)

@@ -51,7 +51,7 @@ $.rules[0]: Required value: at least one of resourceRules and nonResourceRules h
 	}
 }
 
-// TestWithoutDefaults checks the validation of specs that lack what defaults fill in.
+// TestWithoutDefaults checks the validation of specs without their defaults.
 func TestWithoutDefaults(t *testing.T) {
 	checktest.Want(t, checkPrecedence(nil, "exempt", 0), "<nil>: Invalid value: 0: must be a positive value")
 	checktest.Want(t, checkPrecedence(nil, "exempt", 1), "")
@@ -93,8 +93,8 @@ $.serviceAccount.namespace: Invalid value: "A": ` + checktest.Label,
 	}
 }
 
-// TestRules has rules right and wrong. In want, $ is the path of the first rule for resources, & of
-// that for others.
+// TestRules checks the validation of rules. In want, $ is the path of the first resource rule, &
+// that of the first non-resource rule.
 func TestRules(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "FlowSchema").Strategy
 	const member = "each member of this list must be '*' or a DNS-1123 label; "
@@ -142,7 +142,8 @@ $.namespaces[1]: Invalid value: "B": ` + member + checktest.Label,
 	}
 }
 
-// TestMandatorySchemas: the schemas of every cluster are what they are.
+// TestMandatorySchemas checks that the specs of the mandatory schemas cannot differ from the fixed
+// values.
 func TestMandatorySchemas(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "FlowSchema").Strategy
 	const all = `"resourceRules":[{"verbs":["*"],"apiGroups":["*"],"resources":["*"],"clusterScope":true,"namespaces":["*"]}],
@@ -162,15 +163,16 @@ func TestMandatorySchemas(t *testing.T) {
 		`"MatchingPrecedence":5,"DistinguisherMethod":null,"Rules":null}: spec of 'exempt' must equal the fixed value`)
 }
 
-// level makes a priority level. What is given of its spec may use $ for the queue of a limited one.
+// level returns a priority level. In spec, $ stands for the beginning of a limited level, up to the
+// parameters of its queues.
 func level(t *testing.T, name, spec string) meta.Object {
 	t.Helper()
 	spec = strings.ReplaceAll(spec, "$", `"type":"Limited","limited":{"limitResponse":{"type":"Queue","queuing":`)
 	return checktest.Decode[flowcontrolv1.PriorityLevelConfiguration](t, `{"metadata":{"name":"`+name+`"},"spec":{`+spec+`}}`)
 }
 
-// TestPriorityLevels has levels right and wrong. In want, $ is the path of the spec, & that of the
-// queues.
+// TestPriorityLevels checks the validation of priority levels. In want, $ is the path of the spec,
+// & that of the queues.
 func TestPriorityLevels(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "PriorityLevelConfiguration").Strategy
 	const reject = `"limitResponse":{"type":"Reject"}`
@@ -241,7 +243,8 @@ spec: Invalid value: {"Type":"Limited","Limited":{"NominalConcurrencyShares":6,"
 	}
 }
 
-// TestStatus: a status has one condition of each type, and its door is for it alone.
+// TestStatus: a status has one condition of each type. A write of the status changes only the
+// status.
 func TestStatus(t *testing.T) {
 	const conditions = `{"metadata":{"labels":{"a":"b"}},"status":{"conditions":[{"type":"A"},{"type":"B"},{"type":"A"},{}]}}`
 	const want = "status.conditions[2].type: Duplicate value: \"A\"\nstatus.conditions[3].type: Required value"

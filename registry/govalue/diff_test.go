@@ -25,7 +25,8 @@ func TestUnifiedDiff(t *testing.T) {
 	}
 }
 
-// tableDiff is diffLines without its ends, with the table of all pairs of places.
+// tableDiff is the reference for diffLines. It computes the table for all pairs of lines, and does
+// not cut off equal ends.
 func tableDiff(a, b []string) []edit {
 	common := make([][]int, len(a)+1) // common[i][j]: length of the common subsequence of a[i:] and b[j:]
 	for i := range common {
@@ -57,7 +58,7 @@ func tableDiff(a, b []string) []edit {
 	return edits
 }
 
-// TestDiffLines compares what is found in little space with what the whole table says.
+// TestDiffLines compares diffLines, which takes little space, with tableDiff.
 func TestDiffLines(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -70,7 +71,7 @@ func TestDiffLines(t *testing.T) {
 			return lines
 		}
 		a, b := text(), text()
-		// Between lines that are nowhere else, there are no equal ends.
+		// The texts begin and end with different lines, so that there are no equal ends to cut off.
 		a, b = slices.Concat([]string{"A"}, a, []string{"A"}), slices.Concat([]string{"B"}, b, []string{"B"})
 		if got, want := diffLines(a, b), tableDiff(a, b); !slices.Equal(got, want) {
 			t.Fatalf("diff of %v and %v: got %v, want %v", a, b, got, want)
@@ -91,7 +92,7 @@ func TestDiffLines(t *testing.T) {
 	}
 }
 
-// long makes a text of as many lines as are compared. No two texts have equal ends.
+// long returns a text of maxDiffLines lines. Two such texts have no equal ends.
 func long(name string) []string {
 	lines := make([]string, maxDiffLines)
 	for i := range lines {
@@ -104,8 +105,8 @@ func long(name string) []string {
 	return lines
 }
 
-// TestLongDiff: texts up to a length are compared line by line; a longer one is shown as replaced
-// as a whole.
+// TestLongDiff: texts up to a length are compared line by line. A longer text is shown as replaced
+// in whole.
 func TestLongDiff(t *testing.T) {
 	kept := func(a, b []string) (n int) {
 		for _, e := range diffLines(a, b) {
@@ -124,7 +125,7 @@ func TestLongDiff(t *testing.T) {
 	}
 }
 
-// TestDiffSpace: a refusal that shows a long difference takes about the memory of the lines.
+// TestDiffSpace: the memory that a long diff takes is about that of its lines.
 func TestDiffSpace(t *testing.T) {
 	a, b := long("a"), long("b")
 	result := testing.Benchmark(func(tb *testing.B) {

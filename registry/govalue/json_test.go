@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestJSON: values appear as those of the internal types of kube-apiserver do in its messages.
+// TestJSON: values are shown as kube-apiserver shows the values of its internal types in messages.
 func TestJSON(t *testing.T) {
 	yes, seconds, amount := true, int64(5), meta.Quantity{}
 	for _, tt := range []struct {
@@ -74,7 +74,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestLongValues: what is too long is not shown.
+// TestLongValues: a value that is too long is not shown.
 func TestLongValues(t *testing.T) {
 	fits, over := strings.Repeat("x", maxText-2), strings.Repeat("x", maxText-1)
 	if got, err := json.Marshal(JSON(fits)); err != nil || len(got) != maxText {
@@ -88,7 +88,7 @@ func TestLongValues(t *testing.T) {
 	}
 	for _, pair := range [][2]any{{over, "a"}, {"a", over}} {
 		if got := Diff(pair[0], pair[1]); got != "" {
-			t.Errorf("the difference of what is too long: got %d bytes, want none", len(got))
+			t.Errorf("the diff of long values: got %d bytes, want none", len(got))
 		}
 	}
 	if got, want := Diff([]string{"a"}, []string{"b"}), "@@ -1,3 +1,3 @@\n [\n- \"a\"\n+ \"b\"\n ]\n"; got != want {

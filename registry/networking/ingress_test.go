@@ -103,7 +103,8 @@ func TestBackends(t *testing.T) {
 	}
 }
 
-// TestOldIngresses checks that an update may keep what older servers accepted, until it is mended.
+// TestOldIngresses checks that an update may keep what older servers accepted, until it is
+// corrected.
 func TestOldIngresses(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "Ingress").Strategy
 	const (

@@ -64,8 +64,8 @@ $.egress[0].to[1].ipBlock.except[5]: Invalid value: "11.0.0.1/9": must be a stri
 	}
 }
 
-// TestOldRanges checks that the CIDRs of a policy may stay, may move within the policy, and are
-// warned of.
+// TestOldRanges checks that an update may keep the CIDRs of a policy, also at another place, and
+// that the client is warned of them.
 func TestOldRanges(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "NetworkPolicy").Strategy
 	const peer = `"ipBlock":{"cidr":"10.0.0.1/8","except":["010.1.0.0/16"]}`

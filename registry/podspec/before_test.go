@@ -72,7 +72,7 @@ spec.tolerations[0].value: Invalid value: "": strconv.ParseInt: parsing "": inva
 spec.tolerations[1].value: Invalid value: "007": must be a valid decimal integer in canonical form
 spec.tolerations[2].value: Invalid value: "-9223372036854775809": strconv.ParseInt: parsing "-9223372036854775809": value out of range`)
 	if rules = (Rules{AllowPrivileged: true}); rules.AfterTemplate(nil) != rules {
-		t.Error("what was not there changes the rules")
+		t.Error("a missing old template changes the rules")
 	}
 }
 

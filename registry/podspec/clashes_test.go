@@ -70,7 +70,8 @@ spec.affinity.nodeAffinity.` + soft + `[0].preference.matchExpressions[0].values
 	}
 }
 
-// TestProfileWarnings checks that an annotation is warned of unless a field says the same.
+// TestProfileWarnings checks that an annotation leads to a warning unless the field that replaced
+// it has the same value.
 func TestProfileWarnings(t *testing.T) {
 	const seccomp, appArmor = "seccomp.security.alpha.kubernetes.io/pod", "container.apparmor.security.beta.kubernetes.io/c"
 	const seccompOfC = "container.seccomp.security.alpha.kubernetes.io/c"
@@ -94,8 +95,8 @@ func TestProfileWarnings(t *testing.T) {
 	}
 }
 
-// TestManyClashes has a hundred thousand ports and files: a comparison of all pairs would not end
-// in the time of a test.
+// TestManyClashes checks a pod with a hundred thousand ports and files, in too little time for a
+// comparison of all pairs.
 func TestManyClashes(t *testing.T) {
 	pod := decode(t, `{"spec":{"containers":[{"name":"c","image":"i"}],"volumes":[{"name":"v","configMap":{"name":"m"}}]}}`)
 	const many = 100_000

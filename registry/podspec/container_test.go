@@ -93,7 +93,7 @@ $.lifecycle.preStop.sleep: Forbidden: may not specify more than 1 handler type`}
 	}
 }
 
-// TestOtherContainers checks the rules that only init and ephemeral containers have.
+// TestOtherContainers checks the rules that apply only to init and ephemeral containers.
 func TestOtherContainers(t *testing.T) {
 	for _, tt := range []struct{ more, want string }{
 		{`"initContainers":[{"name":"a","image":"i","ports":[{"containerPort":1,"hostPort":1}]},{"name":"b","image":"i","ports":[{"containerPort":1,"hostPort":1}]}]`, ``},

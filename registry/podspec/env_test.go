@@ -11,7 +11,7 @@ import (
 func TestVariables(t *testing.T) {
 	for _, tt := range []struct{ source, want string }{
 		{`"fieldRef":{"fieldPath":"spec.nodeName"}`, ``},
-		{`"fieldRef":{"fieldPath":"spec.host"}`, ``}, // as it was once called
+		{`"fieldRef":{"fieldPath":"spec.host"}`, ``}, // the former name of spec.nodeName
 		{`"fieldRef":{"fieldPath":"metadata.labels['a/b']"}`, ``},
 		{`"fieldRef":{"fieldPath":"metadata.annotations['A.b/c']"}`, ``},
 		{`"fieldRef":{"fieldPath":""}`, `$.fieldRef.fieldPath: Required value`},

@@ -13,9 +13,9 @@ func decode(t *testing.T, text string) *corev1.Pod {
 	return checktest.Decode[corev1.Pod](t, text)
 }
 
-// checkContainer compares what is wrong with a container that has a name, an image and more JSON.
-// Its pod has three volumes: an emptyDir e, a claim p and a config map m. In want, $ is the path of
-// the container.
+// checkContainer compares the errors of a container that has a name, an image and more JSON. Its
+// pod has three volumes: an emptyDir e, a claim p and a config map m. In want, $ is the path of the
+// container.
 func checkContainer(t *testing.T, more, want string) {
 	t.Helper()
 	pod := decode(t, `{"spec":{"volumes":[{"name":"e"},{"name":"p","persistentVolumeClaim":{"claimName":"c"}},{"name":"m","configMap":{"name":"m"}}],
@@ -23,7 +23,7 @@ func checkContainer(t *testing.T, more, want string) {
 	checktest.Want(t, Rules{AllowPrivileged: true}.Pod(pod), strings.ReplaceAll(want, "$", "spec.containers[0]"))
 }
 
-// checkSpec compares what is wrong with the spec of a pod. In want, $ is the path of the spec.
+// checkSpec compares the errors of the spec of a pod. In want, $ is the path of the spec.
 func checkSpec(t *testing.T, spec, want string) {
 	t.Helper()
 	checktest.Want(t, Rules{}.Pod(decode(t, `{"spec":{`+spec+`}}`)), strings.ReplaceAll(want, "$", "spec"))

@@ -25,8 +25,8 @@ $.tolerations[1].operator: Unsupported value: "Odd": supported values: "Equal", 
 	}
 }
 
-// TestAffinity checks terms about nodes and about other pods. In want, H and S are the paths of
-// required and of preferred terms.
+// TestAffinity checks the terms of node affinity and of pod affinity. In want, H and S are the
+// paths of required and of preferred terms.
 func TestAffinity(t *testing.T) {
 	const required, preferred = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 	nodes := func(hard, soft string) string {
@@ -73,7 +73,7 @@ S[1].weight: Invalid value: 101: must be in the range 1-100
 S[1].podAffinityTerm.matchLabelKeys[0]: Invalid value: "a b": ` + qualified + `
 S[1].podAffinityTerm.mismatchLabelKeys[1]: Invalid value: "d e": ` + qualified + `
 S[1].podAffinityTerm.matchLabelKeys[1]: Invalid value: "c": exists in both matchLabelKeys and mismatchLabelKeys`},
-		// The index in the path is that of the key.
+		// The index in the path is that of the key, not that of a requirement.
 		{pods(`{`+selector+`,"matchLabelKeys":["a","b"]}`, ``), `H[0][1]: Invalid value: "b": exists in both matchLabelKeys and labelSelector`},
 	} {
 		sort, _, _ := strings.Cut(strings.TrimPrefix(tt.affinity, `"`), `"`)

@@ -90,7 +90,7 @@ C.windowsOptions.runAsUserName: Invalid value: "?\\": runAsUserName's User canno
 // domain is a DNS domain of n bytes.
 func domain(n int) string { return strings.Repeat("d.", n/2-1) + strings.Repeat("d", n-2*(n/2-1)) }
 
-// TestSecurityOfPods checks settings that depend on each other or on Rules.
+// TestSecurityOfPods checks settings that depend on each other or on the options in Rules.
 func TestSecurityOfPods(t *testing.T) {
 	const escape = `"containers":[{"name":"c","image":"i","securityContext":{"privileged":true}}]`
 	for _, tt := range []struct{ name, spec, allowed, denied string }{

@@ -11,8 +11,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestTemplate checks that a template may have what a pod may not: an image with spaces, a token
-// without a service account, and any length of name. Its labels and annotations are checked.
+// TestTemplate checks values that a template may have and a pod may not: an image with spaces, a
+// token without a service account, and a name of any length. The labels and annotations of a
+// template are checked.
 func TestTemplate(t *testing.T) {
 	pod := decode(t, `{"metadata":{"name":"`+strings.Repeat("n", 250)+`","labels":{"a b":"c"},"annotations":{"-":"","kubernetes.io/config.mirror":"m",
 		"seccomp.security.alpha.kubernetes.io/pod":"unconfined"}},"spec":{"hostNetwork":true,"securityContext":{"seccompProfile":{"type":"RuntimeDefault"}},"volumes":[{"name":"v","image":{}},{"name":"data","ephemeral":{"volumeClaimTemplate":{"spec":{

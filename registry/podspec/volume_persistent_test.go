@@ -13,8 +13,8 @@ import (
 
 const capacity = `"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"}`
 
-// checkVolumeSpec compares what is wrong with a PersistentVolume called v. In want, $ is the path
-// of its spec.
+// checkVolumeSpec compares the errors of the PersistentVolume v. In want, $ is the path of its
+// spec.
 func checkVolumeSpec(t *testing.T, spec, want string) {
 	t.Helper()
 	v := checktest.Decode[corev1.PersistentVolume](t, `{"spec":{`+spec+`}}`)

@@ -247,7 +247,7 @@ func TestClaimsOfPod(t *testing.T) {
 	checktest.Want(t, Rules{}.Pod(pod), `spec.volumes[0].name: Required value`)
 }
 
-// checkVolume compares what is wrong with a pod that has one volume.
+// checkVolume compares the errors of a pod that has one volume.
 func checkVolume(t *testing.T, source, want string) {
 	t.Helper()
 	sort, _, _ := strings.Cut(strings.TrimPrefix(source, `"`), `"`)

@@ -14,7 +14,7 @@ func TestWarnings(t *testing.T) {
 		"volumes":[{"name":"g","gitRepo":{"repository":"r"}}],"topologySpreadConstraints":[{"topologyKey":"k"}],
 		"containers":[{"name":"c","image":"i","env":[{"name":"A"},{"name":"A"}],"ports":[{"containerPort":80},{"containerPort":80}],
 		"resources":{"limits":{"memory":"0.5"}}}]}}`)
-	*pod.Spec.TerminationGracePeriodSeconds = -1 // that of a pod becomes 1, that of a template does not
+	*pod.Spec.TerminationGracePeriodSeconds = -1 // for a pod, defaulting sets 1; for a template, -1 stays
 	want := []string{
 		`spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead`,
 		`spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod`,
@@ -33,7 +33,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestMoreWarnings checks warnings of which a pod can have only some at a time.
+// TestMoreWarnings checks warnings that exclude each other in one pod.
 func TestMoreWarnings(t *testing.T) {
 	const zone, soft = "failure-domain.beta.kubernetes.io/zone", "preferredDuringSchedulingIgnoredDuringExecution"
 	const oldZone = zone + ` is deprecated since v1.17; use "topology.kubernetes.io/zone" instead`
@@ -90,8 +90,8 @@ spec.containers[0].env[4]: hides previous definition of "A", which may be droppe
 	}
 }
 
-// TestManyWarnings checks that a pod with very many flaws gets no more warnings than a client is
-// sent.
+// TestManyWarnings checks that a pod with very many flaws does not get more warnings than a client
+// is sent.
 func TestManyWarnings(t *testing.T) {
 	pod := decode(t, `{"spec":{"containers":[{"name":"c","image":"i"}]}}`)
 	const many = 40_000
@@ -106,8 +106,7 @@ func TestManyWarnings(t *testing.T) {
 	if len(got) > maxWarnings || allocs > 50*maxWarnings {
 		t.Errorf("got %d warnings with %v allocations", len(got), allocs)
 	}
-	// The warnings kept are longer than the headers that they are sent in, so the rest would be cut
-	// anyway.
+	// The kept warnings are already longer than the response headers may be: more would be cut off.
 	if sum := len(strings.Join(got, "")); sum < 4<<10 {
 		t.Errorf("got warnings of %d bytes", sum)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/policyv1"
 )
 
-// TestBudgets has valid and invalid budgets. In want, $ is the path of the spec.
+// TestBudgets validates valid and invalid budgets. In want, $ is the path of the spec.
 func TestBudgets(t *testing.T) {
 	s := checktest.Resource(t, Resources(), "PodDisruptionBudget").Strategy
 	for spec, want := range map[string]string{

@@ -25,7 +25,7 @@ import (
 
 const key = "/registry/ranges/servicenodeports"
 
-// open returns an allocator over a store, where there may be others.
+// open returns an allocator over a store, which other allocators may share.
 func open(t *testing.T, store storage.Store, span ports.Span) *ports.Allocator {
 	t.Helper()
 	s := scheme.New()
@@ -44,7 +44,7 @@ func open(t *testing.T, store storage.Store, span ports.Span) *ports.Allocator {
 	return a
 }
 
-// begin makes the record, with nothing taken.
+// begin creates the record, with no port taken.
 func begin(t *testing.T, a *ports.Allocator) {
 	t.Helper()
 	if ok, err := a.Replace(t.Context(), ports.NewSet(a.Span()), 0); !ok || err != nil {
@@ -61,7 +61,7 @@ func newStore(t *testing.T) *memory.Store {
 func TestParseSpan(t *testing.T) {
 	for _, tt := range []struct {
 		text string
-		want string // "" and no error: the empty span
+		want string // "" without an error is the empty span
 		bad  bool
 	}{
 		{"30000-32767", "30000-32767", false},
@@ -114,7 +114,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// Ports at the low end are left to those who ask for them as long as there are others.
+// TestReservedPortsAreLast: TakeNext takes a port of the static band only if no other port is free.
 func TestReservedPortsAreLast(t *testing.T) {
 	for _, tt := range []struct{ size, low int }{{16, 0}, {17, 16}, {640, 20}, {2768, 86}, {60000, 128}} {
 		s := ports.NewSet(ports.Span{Base: 1000, Size: tt.size})
@@ -148,7 +148,7 @@ func TestAnotherRange(t *testing.T) {
 	}
 }
 
-// The record is what kube-apiserver reads and writes.
+// TestRecord: the record has the format that kube-apiserver reads and writes.
 func TestRecord(t *testing.T) {
 	store := newStore(t)
 	a := open(t, store, ports.Span{Base: 30000, Size: 2768})
@@ -162,7 +162,7 @@ func TestRecord(t *testing.T) {
 	if err != nil || string(e.Value) != want {
 		t.Errorf("stored: got %s, %v, want %s", e.Value, err, want)
 	}
-	// As another writes it, with bits that the range has no ports for.
+	// A record of another server, with bits for ports outside of the range.
 	data := base64.StdEncoding.EncodeToString(append([]byte{1}, make([]byte, 346)...))
 	other := `{"kind":"RangeAllocation","apiVersion":"v1","metadata":{"creationTimestamp":null},"range":"30000-32767","data":"` + data + `"}`
 	if _, err := store.Put(t.Context(), key, []byte(other), storage.Pre{}, 0); err != nil {
@@ -173,7 +173,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A change that fails leaves no trace, not even beside others that are written with it.
+// TestFailedChange: a change that fails takes nothing, even if other changes are written in the
+// same batch.
 func TestFailedChange(t *testing.T) {
 	a := open(t, newStore(t), ports.Span{Base: 1, Size: 10})
 	begin(t, a)
@@ -191,7 +192,7 @@ func TestFailedChange(t *testing.T) {
 	}
 }
 
-// slow is a store whose writes wait.
+// slow is a store whose writes wait until the test lets them go on.
 type slow struct {
 	storage.Store
 	begun, proceed chan struct{}
@@ -203,9 +204,8 @@ func (s *slow) Put(ctx context.Context, key string, value []byte, pre storage.Pr
 	return s.Store.Put(ctx, key, value, pre, lease)
 }
 
-// TestChangeEnds: a change whose request has gone ends at once, whether it is being written or
-// waits for its turn. What it took is given back, and the change of another in the same write
-// holds.
+// TestChangeEnds: a change whose request has ended returns at once, whether it waits or is being
+// written. Its ports are released. Another change in the same write is kept.
 func TestChangeEnds(t *testing.T) {
 	store := &slow{newStore(t), make(chan struct{}), make(chan struct{})}
 	a := open(t, store, ports.Span{Base: 1, Size: 10})
@@ -242,7 +242,7 @@ func TestChangeEnds(t *testing.T) {
 	if err := <-third; err != nil {
 		t.Errorf("the change of another: %v", err)
 	}
-	if err := a.Release(t.Context(), []int{9}); err != nil { // after all that was under way
+	if err := a.Release(t.Context(), []int{9}); err != nil { // waits for all earlier changes
 		t.Error(err)
 	}
 	if s, _, err := fast.Load(t.Context()); err != nil || !slices.Equal(slices.Collect(s.All()), []int{3}) {
@@ -251,8 +251,8 @@ func TestChangeEnds(t *testing.T) {
 	close(store.begun)
 }
 
-// Two servers, each with many clients, share one store: each port goes to one of them, and none is
-// refused that is free.
+// TestContention: two servers with many clients each share one store. No port is given to two
+// clients, and no client is refused a free port.
 func TestContention(t *testing.T) {
 	const size, clients = 300, 10
 	store := newStore(t)
@@ -296,11 +296,12 @@ func TestContention(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := slices.Collect(s.All()); len(got) != len(owner) {
-		t.Errorf("%d ports are taken, and %d are somebody's", len(got), len(owner))
+		t.Errorf("%d ports are taken in the record, and %d by clients", len(got), len(owner))
 	}
 }
 
-// A server's guess of what is taken may be old: it refuses nothing by it.
+// TestStaleGuess: an allocator's copy of the record may be out of date, so that it refuses nothing
+// without reading the record.
 func TestStaleGuess(t *testing.T) {
 	store := newStore(t)
 	a, b := open(t, store, ports.Span{Base: 1, Size: 10}), open(t, store, ports.Span{Base: 1, Size: 10})
@@ -317,8 +318,8 @@ func TestStaleGuess(t *testing.T) {
 	}
 }
 
-// When it cannot be known whether a port was taken it is not handed out, and nobody else gets it
-// who asks for any.
+// TestInDoubt: if it is unknown whether a port was taken, the change fails with InDoubt. The next
+// change finds out, because it reads the record.
 func TestInDoubt(t *testing.T) {
 	for _, tt := range []struct {
 		fault storagetest.Fault
@@ -327,7 +328,7 @@ func TestInDoubt(t *testing.T) {
 		store := storagetest.NewFaulty(newStore(t))
 		a := open(t, store, ports.Span{Base: 1, Size: 10})
 		begin(t, a)
-		store.FailAt(1, tt.fault) // the write, behind the read
+		store.FailAt(1, tt.fault) // the write; the read before it does not fail
 		err := a.Change(t.Context(), func(s *ports.Set) error { return s.Take(5) })
 		if !errors.Is(err, storage.InDoubt) {
 			t.Fatalf("Change: got %v, want %v", err, storage.InDoubt)

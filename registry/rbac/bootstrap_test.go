@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestBootstrap checks that bootstrap.txt is read whole, and that its objects are valid and none
-// repeats. test/differential compares them with Kubernetes' own.
+// TestBootstrap checks that all of bootstrap.txt is read, that its objects are valid, and that no
+// object appears twice. test/differential compares them with Kubernetes' own.
 func TestBootstrap(t *testing.T) {
 	p := Bootstrap()
 	if got, want := []int{len(p.ClusterRoles), len(p.ClusterRoleBindings), len(p.Roles), len(p.RoleBindings)}, []int{69, 50, 7, 7}; !slices.Equal(got, want) {
@@ -19,7 +19,7 @@ func TestBootstrap(t *testing.T) {
 	check := func(kind string, obj meta.Object) {
 		m := obj.GetObjectMeta()
 		if key := kind + "/" + m.Namespace + "/" + m.Name; seen[key] {
-			t.Errorf("%s is there twice", key)
+			t.Errorf("%s appears twice", key)
 		} else {
 			seen[key] = true
 		}

@@ -21,8 +21,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// granted is an authorizer for one user: what the user may do, as "verb resource/namespace/name",
-// and the rules that the user holds.
+// granted is an authorizer for one user. rights are allowed requests, as "verb
+// resource/namespace/name". It also has the rules that the user holds.
 type granted struct {
 	rights []string
 	rules  []rbacv1.PolicyRule
@@ -39,7 +39,7 @@ func (g granted) RulesFor(context.Context, *request.User, string) ([]rbacv1.Poli
 	return g.rules, false, errors.New("a role is missing")
 }
 
-// stored are the stores of the group's resources, without guards.
+// stored has the stores of the group's resources, without guards.
 type stored map[meta.GroupResource]*registry.Store
 
 func (s stored) Store(gr meta.GroupResource) *registry.Store { return s[gr] }

@@ -78,7 +78,7 @@ $.devices.config[1].opaque.parameters: Too long: may not be more than 10240 byte
 }
 
 // TestReallocation checks that an allocation can be set and cleared but not changed, and that an
-// unchanged one is not checked again.
+// unchanged allocation is not checked again.
 func TestReallocation(t *testing.T) {
 	const odd = `"allocation":{"devices":{"results":[{"device":"X"}]}}`
 	checktest.Want(t, toStatus(t, withStatus(t, odd), withStatus(t, odd)), ``)

@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// herd is an object that has a size.
+// herd is a kind whose objects have a size.
 type herd struct {
 	meta.TypeMeta
 	meta.ObjectMeta

@@ -40,7 +40,7 @@ func TestCSIDriverUpdate(t *testing.T) {
 		want       string
 	}{
 		{``, 0, ``},
-		{`"preventPodSchedulingIfMissing":true`, 0, ``}, // not kept
+		{`"preventPodSchedulingIfMissing":true`, 0, ``}, // the field is dropped
 		{`"podInfoOnMount":true,"storageCapacity":true,"fsGroupPolicy":"File","requiresRepublish":true,"seLinuxMount":true`, 1, ``},
 		{`"attachRequired":false,"volumeLifecycleModes":["Ephemeral"]`, 1, `
 spec.attachedRequired: Invalid value: false: field is immutable

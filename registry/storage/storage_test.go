@@ -47,7 +47,7 @@ func TestResourcesAreComplete(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Strategy.Validate(obj.(meta.Object), nil) // empty objects come in from the network: nothing may panic
+		r.Strategy.Validate(obj.(meta.Object), nil) // clients can send empty objects, on which nothing may panic
 		if r.Table == nil {
 			continue
 		}
@@ -92,7 +92,7 @@ func TestTables(t *testing.T) {
 			t.Errorf("%s %s: got %s, want %s", tt.resource, tt.in, got, tt.want)
 		}
 	}
-	bare := driverCells(&storagev1.CSIDriver{}, testTime) // as for a bookmark
+	bare := driverCells(&storagev1.CSIDriver{}, testTime) // without a name, as in a bookmark
 	if bare[1] != true || bare[6] != "<none>" {
 		t.Errorf("an empty driver: got %v, want it to need attachment and to have no modes", bare)
 	}

@@ -40,7 +40,7 @@ type Config struct {
 	// Spread makes the Client speak HTTP/1.1, in which calls that run at the same time have a
 	// connection each, so that they reach all backends of a service. By HTTP/2, all of them would
 	// share one connection to one backend. A URL of this machine itself has one backend, so HTTP/2
-	// stays allowed. Kubernetes calls admission and conversion webhooks so.
+	// stays allowed. Kubernetes does the same for admission and conversion webhooks.
 	Spread bool
 	// Retry says when a failed call is tried again; by default never.
 	Retry Retry
@@ -175,10 +175,14 @@ func (c *Client) post(ctx context.Context, body []byte, read func(answer []byte)
 	})
 }
 
-// attempt makes one attempt.
+// attempt is one try of post. It follows redirects.
 func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) error) (failure *Error) {
-	ctx, cancel := context.WithTimeout(parent, c.cfg.Timeout)
-	defer cancel()
+	ctx := parent
+	if end, ok := parent.Deadline(); !ok || time.Until(end) > c.cfg.Timeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(parent, c.cfg.Timeout)
+		defer cancel()
+	}
 	to := c.url
 	if c.cfg.TellTimeout {
 		to = tellTimeout(ctx, to)
@@ -232,11 +236,11 @@ func (c *Client) exchange(ctx context.Context, to *url.URL, body []byte) (*http.
 	return c.send(r)
 }
 
-// maxRedirects is how many redirects a call follows, as in net/http.
+// maxRedirects is the number of redirects that a call follows, as in net/http.
 const maxRedirects = 10
 
-// moved returns where a response says that the same request is to be sent, nil if nowhere or to
-// another host. A request that would become a GET is not sent again. resp may be nil.
+// moved returns the URL to which a response redirects the request, or nil if there is none. It is
+// also nil if the URL has another host, or if the request would become a GET. resp may be nil.
 func moved(resp *http.Response, from *url.URL) *url.URL {
 	if resp == nil {
 		return nil
@@ -272,8 +276,7 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.send(to)
 }
 
-// send sends a request to the URL in it, which is one of the Target. It adds credentials to the
-// header of the request.
+// send sends a request, whose URL is one of the Target, and adds credentials to its header.
 func (c *Client) send(r *http.Request) (*http.Response, error) {
 	if authorize := c.cfg.Target.Authorize; authorize != nil {
 		if err := authorize(r.Header); err != nil {

@@ -240,10 +240,10 @@ func TestNoHTTP(t *testing.T) {
 	}
 }
 
-// picky is a type with a decoder that quotes what it is given.
-type picky struct{}
+// quotingDecoder is a type with a decoder that quotes what it is given.
+type quotingDecoder struct{}
 
-func (*picky) UnmarshalJSON(data []byte) error { return fmt.Errorf("what is %s?", data) }
+func (*quotingDecoder) UnmarshalJSON(data []byte) error { return fmt.Errorf("what is %s?", data) }
 
 // TestUnreadable: an error does not quote a value that cannot be decoded.
 func TestUnreadable(t *testing.T) {
@@ -251,7 +251,7 @@ func TestUnreadable(t *testing.T) {
 	hook := serve(t, ca, true, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"n":123456,"s":"123456"}`) })
 	c := client(t, Config{Target: Target{URL: hook.URL, CABundle: ca.CertPEM}})
 	for name, out := range map[string]any{
-		"number": &struct{ N int8 }{}, "time": &struct{ S time.Time }{}, "decoder": &struct{ S picky }{},
+		"number": &struct{ N int8 }{}, "time": &struct{ S time.Time }{}, "decoder": &struct{ S quotingDecoder }{},
 	} {
 		if err := c.Call(t.Context(), nil, out); KindOf(err) != Malformed || strings.Contains(err.Error(), "123456") {
 			t.Errorf("%s: got %v", name, err)
@@ -293,7 +293,7 @@ func TestHooks(t *testing.T) {
 	})
 	var mu sync.Mutex
 	var got []string
-	fails := 2 // times that credentials cannot be had
+	fails := 2 // tries for which Authorize fails
 	c := client(t, Config{
 		Name: "flaky",
 		Target: Target{URL: hook.URL, CABundle: ca.CertPEM, Authorize: func(h http.Header) error {

@@ -67,7 +67,7 @@ func KindOf(err error) Kind {
 	return OK
 }
 
-// Errors that replace others which quote the response.
+// These errors replace errors that would quote the response.
 var (
 	errNoHTTP = errors.New("the response is not valid HTTP")
 	errValue  = errors.New("the response contains a value that cannot be decoded")

@@ -26,13 +26,13 @@ func TestFlaws(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		leaf       *x509.Certificate
-		bad, taken string // flaws, where certificates are looked at, and where none is
+		bad, taken string // the flaws for a client that verifies certificates, and for one that accepts all
 	}{
 		{"fine", named(func(*x509.Certificate) {}), "", ""},
-		{"of another name", named(func(c *x509.Certificate) { c.DNSNames = []string{"elsewhere"} }), "", ""},
+		{"for another name", named(func(c *x509.Certificate) { c.DNSNames = []string{"elsewhere"} }), "", ""},
 		{"without names", named(func(c *x509.Certificate) { c.DNSNames = nil }), "[0]", "[0]"},
-		{"of another name alone", named(func(c *x509.Certificate) { c.DNSNames, c.Subject.CommonName = nil, "elsewhere" }), "", "[0]"},
-		{"over SHA-1", named(func(c *x509.Certificate) { c.SignatureAlgorithm = x509.ECDSAWithSHA1 }), "[1]", "[1]"},
+		{"another common name, no other names", named(func(c *x509.Certificate) { c.DNSNames, c.Subject.CommonName = nil, "elsewhere" }), "", "[0]"},
+		{"signed with SHA-1", named(func(c *x509.Certificate) { c.SignatureAlgorithm = x509.ECDSAWithSHA1 }), "[1]", "[1]"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") }))

@@ -154,7 +154,6 @@ func (l *links) idleLocked() map[*link]struct{} {
 	return maps.Clone(l.open)
 }
 
-// closeAll closes connections.
 func closeAll(links map[*link]struct{}) {
 	for k := range links {
 		_ = k.Close() // no request uses it

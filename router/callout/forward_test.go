@@ -50,7 +50,7 @@ func TestForward(t *testing.T) {
 	}{
 		{"usual", "/a%2Fb?c=d", Target{Service: service, CABundle: ca.CertPEM}, "200 HTTP/2.0PUT/a%2Fb?c=dybodynobody", ""},
 		{"with a certificate", "/", Target{Service: service, CABundle: ca.CertPEM, Certificate: shows}, "200 HTTP/2.0PUT/ybodyme", ""},
-		{"whoever it is", "/", Target{Service: service, Insecure: true}, "200 HTTP/2.0PUT/ybodynobody", ""},
+		{"any certificate", "/", Target{Service: service, Insecure: true}, "200 HTTP/2.0PUT/ybodynobody", ""},
 		{"redirect", "/there", Target{Service: service, CABundle: ca.CertPEM}, "302 ", ""},
 		{"of a stranger", "/", Target{Service: service, CABundle: other.CertPEM}, "", "certificate signed by unknown authority"},
 		{"other service", "/", Target{Service: &Service{Namespace: "team", Name: "yours"}, CABundle: ca.CertPEM}, "", "valid for mine.team.svc, not yours.team.svc"},

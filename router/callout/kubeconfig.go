@@ -48,7 +48,7 @@ type cluster struct {
 	Proxy      string `json:"proxy-url"`
 }
 
-// user is the credentials in a kubeconfig file.
+// user has the credentials in a kubeconfig file.
 type user struct {
 	CertFile     string    `json:"client-certificate"`
 	CertData     []byte    `json:"client-certificate-data"`
@@ -99,7 +99,7 @@ func parseKubeconfig(data []byte, folder string) (Target, error) {
 	return t, nil
 }
 
-// decodeKubeconfig decodes a kubeconfig.
+// decodeKubeconfig decodes a kubeconfig. Its errors do not quote the file.
 func decodeKubeconfig(data []byte) (*kubeconfig, error) {
 	text, _, err := codec.YAMLToJSON(data, false, nil)
 	if err != nil {
@@ -159,7 +159,7 @@ func (k *kubeconfig) cluster(name string) (*cluster, error) {
 	return nil, fmt.Errorf("there is no cluster %q", name)
 }
 
-// user returns the user called name; without a name, one without credentials.
+// user returns the user called name. If name is "", the user has no credentials.
 func (k *kubeconfig) user(name string) (*user, error) {
 	if name == "" {
 		return new(user), nil
@@ -205,7 +205,7 @@ func (u *user) fill(t *Target) error {
 }
 
 // fillCertificate sets the client certificate. Data in the kubeconfig itself takes precedence over
-// a file, as everywhere in it.
+// a file, as for certificate-authority-data.
 func (u *user) fillCertificate(t *Target) error {
 	hasCert, hasKey := len(u.CertData) > 0 || u.CertFile != "", len(u.KeyData) > 0 || u.KeyFile != ""
 	if !hasCert && !hasKey {

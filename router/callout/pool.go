@@ -14,7 +14,8 @@ import (
 // This file keeps the clients of webhooks that objects of the API name: admission webhooks and the
 // conversion webhooks of definitions.
 
-// Webhook is where an object of the API says that a webhook is. One of URL and Service is set.
+// Webhook is the address of a webhook as an object of the API gives it. One of URL and Service is
+// set.
 type Webhook struct {
 	URL      string
 	Service  *Service
@@ -85,8 +86,8 @@ func (p *Pool) Open(w Webhook) (client *Client, release func(), err error) {
 	}), nil
 }
 
-// make makes the client of a webhook. Its path is cleaned, and loses a slash at its end, as in
-// Kubernetes.
+// make makes the client of a webhook. The webhook's path is cleaned, and loses a slash at its end,
+// as in Kubernetes.
 func (p *Pool) make(key webhookKey) (*Client, error) {
 	cfg := p.cfg
 	cfg.Target = Target{URL: key.url, CABundle: []byte(key.authority), Flawed: p.cfg.Target.Flawed}

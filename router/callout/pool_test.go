@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 )
 
-// TestSpread: calls of a service and of other machines take connections of their own by HTTP/1.1,
-// which are kept; calls of this machine share one by HTTP/2.
+// TestSpread: with HTTP/1.1, concurrent calls of a service or of another machine have a connection
+// each, which is kept. With HTTP/2, calls of this machine share a connection.
 func TestSpread(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	both := make(chan struct{})
@@ -65,7 +65,7 @@ func TestSpread(t *testing.T) {
 					}
 				}
 			}
-			// The first two calls by HTTP/2 may both have made a connection.
+			// With HTTP/2, each of the first two calls may have made a connection.
 			if conns := hook.conns.Load() - before; conns != 2 && (conns != 1 || tt.proto == "HTTP/1.1") {
 				t.Errorf("got %d connections", conns)
 			}
@@ -127,7 +127,7 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestUsers: the name of a user says for which hosts the user is.
+// TestUsers: the name of a user says for which hosts its credentials are.
 func TestUsers(t *testing.T) {
 	cert, key := pkitest.Files(t, pkitest.NewAuthority(t, "ca").Client("me"))
 	file := pkitest.Write(t, filepath.Join(t.TempDir(), "users"), []byte(`
@@ -192,7 +192,7 @@ func TestRetryAsked(t *testing.T) {
 	}
 }
 
-// TestMoved: a call follows redirects on the same host, which keep the body, and no others.
+// TestMoved: a call follows a redirect if the redirect stays on the host and keeps the body.
 func TestMoved(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	hook := serve(t, ca, false, func(w http.ResponseWriter, r *http.Request) {

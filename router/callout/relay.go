@@ -38,8 +38,8 @@ type Relay struct {
 	// Failed answers the client if there is no response, or if it cannot be passed on; see
 	// HeadError.
 	Failed func(w http.ResponseWriter, r *http.Request, err error)
-	// Lasts marks a request without a natural end, such as a watch: both ends may send at any time,
-	// and mostly neither does.
+	// Lasts marks a request without a natural end, such as a watch: either end may send at any
+	// time, but most of the time neither does.
 	Lasts bool
 	// Ends is a context that ends connections that have switched protocols. Their request's
 	// deadline does not end them.

@@ -125,8 +125,8 @@ func TestRelayDoesNotSwitch(t *testing.T) {
 	}
 }
 
-// refusing answers without looking at the body, and waits for nothing. A handler that only returns
-// would not do: net/http reads the body before it sends the answer.
+// refusing answers without reading the body. It takes over the connection, because net/http would
+// read the body before it sends the answer of a handler.
 func refusing(w http.ResponseWriter, _ *http.Request) {
 	conn, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -137,10 +137,9 @@ func refusing(w http.ResponseWriter, _ *http.Request) {
 	io.Copy(io.Discard, rw) // the connection stays
 }
 
-// TestRelayAnswersEarly: the server behind answers while the client has not sent its whole body,
-// and may never do so. Serve passes the answer on and returns. What still holds the answer up then
-// is net/http on this side, which wants to read the body first, until the client sends the rest or
-// its time is over.
+// TestRelayAnswersEarly: the server behind answers before the client has sent its whole body. Serve
+// passes the answer on and returns. net/http in this server then delays the answer until the client
+// has sent the rest of the body, or until the read deadline.
 func TestRelayAnswersEarly(t *testing.T) {
 	for _, upgrade := range []string{"", "Connection: Upgrade\r\nUpgrade: echo\r\n"} {
 		for _, sends := range []bool{true, false} {

@@ -21,7 +21,7 @@ type Retry struct {
 	// the response asks.
 	Pause time.Duration
 	// Asked tries again only if the response asks for it, by its status and by Retry-After, and
-	// after exactly the time that it asks for. Kubernetes calls admission webhooks so.
+	// after exactly the time that it asks for, as Kubernetes does for admission webhooks.
 	Asked bool
 }
 

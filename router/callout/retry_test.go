@@ -38,9 +38,9 @@ func TestRepeat(t *testing.T) {
 		name     string
 		retry    Retry
 		ctx      time.Duration // its deadline
-		errs     []*Error      // of the tries; then they succeed
+		errs     []*Error      // of the first tries; the next try succeeds
 		tries    int
-		min, max time.Duration // taken in all
+		min, max time.Duration // of all tries together
 		want     *Error
 	}{
 		{"never", Retry{}, time.Hour, []*Error{again}, 1, 0, 0, again},

@@ -22,8 +22,8 @@ type Socket struct {
 	called func(method string, took time.Duration, err error)
 }
 
-// DialSocket returns the Socket at a path, or at an abstract name that begins with "@". It does not
-// connect; each call waits for a plugin that is not there yet. called is called after each call.
+// DialSocket returns the Socket at a path, or at an abstract name that begins with "@". DialSocket
+// does not connect; each call waits until the plugin is there. called is called after each call.
 func DialSocket(path string, called func(method string, took time.Duration, err error)) (*Socket, error) {
 	conn, err := grpc.NewClient("passthrough:///plugin",
 		grpc.WithAuthority("localhost"),

@@ -53,8 +53,8 @@ type Service struct {
 // Resolver returns the address, host:port, of a service. It is called for each new connection.
 type Resolver func(ctx context.Context, s Service) (address string, err error)
 
-// address returns where t points to, or what is wrong with it. Its errors do not repeat the URL,
-// which may contain a password.
+// address returns the URL of t, or an error that says what is wrong with t. Its errors do not
+// repeat the URL, which may contain a password.
 func (t *Target) address() (*url.URL, error) {
 	if (t.URL == "") == (t.Service == nil) {
 		return nil, errors.New("exactly one of a URL and a service is needed")

@@ -12,7 +12,7 @@ import (
 // Users are the credentials in a kubeconfig file, for webhooks that objects of the API name. The
 // name of a user in the file says for which hosts the user is: "host:port", or "host" for port 443;
 // with "*." for the first labels of the host; "*" for all other hosts. If no name fits, the user of
-// the current context is taken, and without one none.
+// the current context is used; without a current context, there are no credentials.
 type Users struct {
 	byName  map[string]*Target // only credentials are set
 	current string             // the user of the current context; "": none
@@ -70,8 +70,8 @@ func (u *Users) of(hostPort string) *Target {
 	return u.byName[u.current]
 }
 
-// named returns the user whose name is that of a host, or stands for it with "*." and its last
-// labels. The longest name wins.
+// named returns the user whose name is host, or "*." and the last labels of host. The longest name
+// wins.
 func (u *Users) named(host string) *Target {
 	if t := u.byName[host]; t != nil {
 		return t

@@ -47,7 +47,7 @@ func TestContextEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		deadline time.Duration // from now; 0 for none
-		cancel   bool          // the parent
+		cancel   bool          // of the parent
 		end      bool
 		want     error
 	}{

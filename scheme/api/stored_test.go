@@ -10,9 +10,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestStoredVersions reads objects of old versions that have names, places or defaults of their
-// own, and writes them as they are served. That all old versions read as in Kubernetes is proved by
-// TestStored in test/differential.
+// TestStoredVersions reads objects of old versions with other names, places or defaults of fields,
+// and writes them in the served versions. TestStored in test/differential compares all old versions
+// with Kubernetes.
 func TestStoredVersions(t *testing.T) {
 	s := scheme.New()
 	api.AddToScheme(s)

@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// kindSchemas returns the schema of a kind of the core group.
+// kindSchema returns the schema of a kind of the core group.
 func kindSchema(tb testing.TB, kind string) *schema.Schema {
 	tb.Helper()
 	s := scheme.New()

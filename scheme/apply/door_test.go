@@ -19,7 +19,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// kinds are the versions of ConfigMap: v1, and v2, in which data is called text.
+// kinds has the schemas of two versions of ConfigMap: v1, and v2, in which data is called text.
 type kinds map[string]*schema.Schema
 
 func (k kinds) Schema(apiVersion string) *schema.Schema { return k[apiVersion] }
@@ -40,7 +40,7 @@ func (kinds) Convert(_ context.Context, tree any, from, to string) (any, error) 
 	return lazy(names.Replace(string(text))), nil
 }
 
-// configMaps returns the door to ConfigMaps in a version of two.
+// configMaps returns the door to ConfigMaps in v1 or v2.
 func configMaps(tb testing.TB, version string) *apply.Door {
 	tb.Helper()
 	v2, errs := schema.Parse(nil, []byte(`{"type":"object","properties":{"text":{"type":"object","additionalProperties":{"type":"string"}}}}`))
@@ -73,7 +73,7 @@ func body(version, data string) string {
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":"ConfigMap","metadata":{"name":"n","namespace":"ns"},%q:{%s}}`, version, name, data)
 }
 
-// history is an object that is written one time after the other, an hour apart.
+// history is an object that is written once an hour.
 type history struct {
 	tb   testing.TB
 	door *apply.Door
@@ -86,7 +86,7 @@ func newHistory(tb testing.TB) *history {
 	return &history{tb, door, apply.Object{Tree: lazy(`{"apiVersion":"v1","kind":"ConfigMap"}`)}, time.Unix(0, 0)}
 }
 
-// put writes an object, with the managedFields that it has.
+// put updates the object. managed are the managedFields that the client sends.
 func (h *history) put(manager, data string, managed ...meta.ManagedFieldsEntry) {
 	h.tb.Helper()
 	obj := apply.Object{Tree: lazy(body("v1", data)), Managed: managed, Stored: true}
@@ -116,7 +116,7 @@ func (h *history) writer(manager string) apply.Writer {
 	return apply.Writer{Manager: manager, Now: h.now}
 }
 
-// data returns what is in the object.
+// data returns the data of the object.
 func (h *history) data() string {
 	h.tb.Helper()
 	text, err := jsontext.AppendTree(nil, h.live.Tree, jsontext.Plain)
@@ -130,8 +130,8 @@ func (h *history) data() string {
 	return fmt.Sprint(object.Data)
 }
 
-// owners returns the entries, each with manager, operation, hour and what it owns of the data;
-// "data" is that alone.
+// owners returns the entries, each with its manager, operation and hour, and the keys of data that
+// it owns. "data" means that it owns the field data and no key.
 func (h *history) owners() string {
 	var out []string
 	for _, e := range h.live.Managed {
@@ -156,7 +156,7 @@ func (h *history) want(data, owners string) {
 	}
 }
 
-// TestUpdates has fields go from one updater to another.
+// TestUpdates: fields go from one updater to another.
 func TestUpdates(t *testing.T) {
 	h := newHistory(t)
 	h.put("", `"a":"1","b":"1"`)
@@ -169,7 +169,7 @@ func TestUpdates(t *testing.T) {
 	h.want("a:2", "unknown/Update@1 data; other/Update@2 {fa}")
 }
 
-// TestManagedOfClients is about what clients say of managedFields when they put an object.
+// TestManagedOfClients checks the effect of managedFields in an update.
 func TestManagedOfClients(t *testing.T) {
 	entry := meta.ManagedFieldsEntry{Manager: "m", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1",
 		FieldsV1: &meta.FieldsV1{Raw: []byte(` { "f:data" : {"f:a":{} }} `)}}
@@ -184,8 +184,8 @@ func TestManagedOfClients(t *testing.T) {
 	}{
 		{"none", nil, "first/Update@1 {.,fa}"},
 		{"entries", []meta.ManagedFieldsEntry{entry}, "m/Update@- {fa}"},
-		{"what cannot be decoded", []meta.ManagedFieldsEntry{entry, wrong}, "first/Update@1 {.,fa}"},
-		{"a version that is gone", []meta.ManagedFieldsEntry{gone, entry}, "m/Update@- {fa}"},
+		{"an entry that cannot be decoded", []meta.ManagedFieldsEntry{entry, wrong}, "first/Update@1 {.,fa}"},
+		{"an unknown version", []meta.ManagedFieldsEntry{gone, entry}, "m/Update@- {fa}"},
 		{"an empty list", []meta.ManagedFieldsEntry{}, ""},
 		{"an empty entry", []meta.ManagedFieldsEntry{{}}, ""},
 	} {
@@ -201,7 +201,7 @@ func TestManagedOfClients(t *testing.T) {
 	}
 }
 
-// TestForgotten has nobody own anything any more until somebody applies.
+// TestForgotten: after a client has removed all entries, no manager owns a field until one applies.
 func TestForgotten(t *testing.T) {
 	h := newHistory(t)
 	h.put("first", `"a":"1"`)
@@ -214,7 +214,7 @@ func TestForgotten(t *testing.T) {
 	h.want("a:2 b:1", "applier/Apply@4 {fb}; before-first-apply/Update@4 {.,fa}")
 }
 
-// TestApplications has fields go from one applier to another.
+// TestApplications: fields go from one applier to another.
 func TestApplications(t *testing.T) {
 	h := newHistory(t)
 	if err := h.apply("one", `"a":"1","b":"1"`, false); err != nil {
@@ -225,17 +225,17 @@ func TestApplications(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.want("a:1 b:1 c:1", "one/Apply@1 {fa,fb}; two/Apply@2 {fa,fc}")
-	if err := h.apply("one", ``, false); err != nil { // a is two's, too
+	if err := h.apply("one", ``, false); err != nil { // a stays, because two owns it too
 		t.Fatal(err)
 	}
 	h.want("a:1 c:1", "two/Apply@2 {fa,fc}; one/Apply@3 data")
-	if err := h.apply("three", `"c":"1"`, false); err != nil { // changes nothing
+	if err := h.apply("three", `"c":"1"`, false); err != nil { // no value changes, so the entry has no time
 		t.Fatal(err)
 	}
 	h.want("a:1 c:1", "three/Apply@- {fc}; two/Apply@2 {fa,fc}; one/Apply@3 data")
 }
 
-// TestConflicts is about applying to what is others', and forcing it.
+// TestConflicts applies fields of other managers, without and with force.
 func TestConflicts(t *testing.T) {
 	h := newHistory(t)
 	h.put("puts <it>", `"a":"1","b":"1"`)
@@ -267,7 +267,7 @@ func TestConflicts(t *testing.T) {
 	h.want("a:2 b:1 c:1", "applier/Apply@2 {fc}; other/Apply@5 {fa}; puts <it>/Update@1 {.,fb}")
 }
 
-// TestManyConflicts bounds what a client is shown of them.
+// TestManyConflicts bounds the message and the causes of an error about many conflicts.
 func TestManyConflicts(t *testing.T) {
 	data := func(value string) string {
 		var entries []string
@@ -290,7 +290,7 @@ func TestManyConflicts(t *testing.T) {
 	}
 }
 
-// TestBadConfigs refuses what cannot be applied.
+// TestBadConfigs: an invalid configuration is refused.
 func TestBadConfigs(t *testing.T) {
 	for _, tt := range []struct{ config, want string }{
 		{`{"apiVersion":"v1","kind":"Pod"}`, "invalid object type: /v1, Kind=Pod"},
@@ -310,8 +310,8 @@ func TestBadConfigs(t *testing.T) {
 	}
 }
 
-// TestEnds: each pass over a large object looks at the context, and once that has ended none goes
-// on. Objects of a usual size cost no look.
+// TestEnds: each pass over a large object checks the context, and stops when the context has ended.
+// Objects of a usual size need no check.
 func TestEnds(t *testing.T) {
 	s, errs := schema.Parse(nil, []byte(`{"type":"object","properties":{"data":{"type":"object","properties":{
 		"map":{"type":"object","additionalProperties":{"type":"string"}},
@@ -325,7 +325,7 @@ func TestEnds(t *testing.T) {
 		Versions: kinds{"v1": s}, Kind: meta.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Custom: true,
 		ResetFields: map[string]*apply.Set{"v1": apply.Fields("status")},
 	}
-	// Nothing is in order, and the values are those of who writes.
+	// large returns an object with n unordered entries in each collection, all with the same value.
 	large := func(n int, value string) string {
 		var m, set, list []string
 		for i := range n {
@@ -387,7 +387,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// conflicts returns what else is wrong than that there are conflicts.
+// conflicts returns err, or nil if err says that there are conflicts.
 func conflicts(err error) error {
 	if _, ok := err.(*meta.StatusError); ok {
 		return nil
@@ -395,7 +395,7 @@ func conflicts(err error) error {
 	return err
 }
 
-// TestBadLive applies to objects that cannot be merged into, which is not the client's fault.
+// TestBadLive: if the stored object cannot be merged, the error is the server's.
 func TestBadLive(t *testing.T) {
 	for _, tt := range []struct{ live, want string }{
 		{`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"n"},"gone":1}`,
@@ -432,7 +432,7 @@ func TestVersions(t *testing.T) {
 	}
 	text, err := jsontext.AppendTree(nil, applied.Tree, jsontext.Plain)
 	if want := `"text":{"b":"2","c":"1"}`; err != nil || !strings.Contains(string(text), want) {
-		t.Errorf("got %s, %v, want %s: what m does not list any more goes", text, err, want)
+		t.Errorf("got %s, %v, want %s: the field that m no longer applies is removed", text, err, want)
 	}
 	h.live.Managed = applied.Managed
 	if got, want := h.owners(), `m/Apply@4 {ftext{fc}; updater/Update@2 {fb}`; got != want {
@@ -441,27 +441,28 @@ func TestVersions(t *testing.T) {
 
 	live.Tree = lazy(body("v2", `"a":"inconvertible"`))
 	if entries, err := v2.Update(t.Context(), live, live, h.writer("m")); err == nil || entries != nil {
-		t.Errorf("Update of what does not convert: got %v, %v, want an error", entries, err)
+		t.Errorf("Update of an object that does not convert: got %v, %v, want an error", entries, err)
 	}
 	if _, err := v2.Apply(t.Context(), live, eager(t, body("v2", ``)), h.writer("m"), false); err == nil || err.Error() != "webhook says no" {
-		t.Errorf("Apply to what does not convert: got %v, want its error", err)
+		t.Errorf("Apply to an object that does not convert: got %v, want its error", err)
 	}
 }
 
-// TestSubresource keeps apart what a manager writes through one, and leaves out what it resets.
+// TestSubresource: a manager has an entry of its own for writes through a subresource, without the
+// fields that the subresource resets.
 func TestSubresource(t *testing.T) {
 	h := newHistory(t)
 	h.put("m", `"a":"1"`)
 	h.door.Subresource = "status"
 	h.door.ResetFields = map[string]*apply.Set{"v1": apply.Fields("data.b")}
-	h.put("m", `"a":"2","b":"2","c":"2"`, meta.ManagedFieldsEntry{}) // what clients say does not count there
+	h.put("m", `"a":"2","b":"2","c":"2"`, meta.ManagedFieldsEntry{}) // a subresource ignores the managedFields of clients
 	h.want("a:2 b:2 c:2", "m/Update@1 data; m/Update@2 {fa,fc}")
 	if got := h.live.Managed[1].Subresource; got != "status" {
 		t.Errorf("subresource: got %q", got)
 	}
 }
 
-// TestTooManyUpdaters has the oldest become one.
+// TestTooManyUpdaters: if there are too many updaters, the oldest entries are joined.
 func TestTooManyUpdaters(t *testing.T) {
 	h := newHistory(t)
 	data := `"k":"1"`
@@ -477,7 +478,7 @@ func TestTooManyUpdaters(t *testing.T) {
 	}
 }
 
-// TestKubectl is about who has applied on the client's side before.
+// TestKubectl applies an object that was written by client-side apply before.
 func TestKubectl(t *testing.T) {
 	const name = "kubectl.kubernetes.io/last-applied-configuration"
 	applied := func(data, annotations string) string {
@@ -496,11 +497,11 @@ func TestKubectl(t *testing.T) {
 	live.Managed = entries
 
 	if _, err := h.door.Apply(t.Context(), live, eager(t, body("v1", `"a":"2"`)), h.writer("other"), false); err == nil {
-		t.Error("another manager applies what kubectl has noted")
+		t.Error("another manager applies the fields of kubectl's annotation without a conflict")
 	}
 	_, err = h.door.Apply(t.Context(), live, eager(t, body("v1", `"a":"2","b":"2"`)), h.writer("kubectl"), false)
 	if want := `Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using v1: .data.b`; err == nil || err.Error() != want {
-		t.Errorf("kubectl applies more than it has noted: got %v, want %s", err, want)
+		t.Errorf("kubectl applies more than its annotation has: got %v, want %s", err, want)
 	}
 	out, err := h.door.Apply(t.Context(), live, eager(t, body("v1", `"a":"2"`)), h.writer("kubectl"), false)
 	if err != nil {
@@ -513,7 +514,7 @@ func TestKubectl(t *testing.T) {
 		t.Errorf("annotation: got %q, want %q", annotations[name], want)
 	}
 
-	// What does not fit any more goes.
+	// An annotation that would be too long is removed.
 	long := strings.Repeat("x", 200<<10)
 	live.Tree = lazy(applied(`"a":"1"`, note(long)))
 	out, err = h.door.Apply(t.Context(), live, eager(t, body("v1", `"a":"`+long+long+`"`)), h.writer("kubectl"), true)
@@ -526,7 +527,7 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// twenty is a ConfigMap with twenty entries, of which one has the given value.
+// twenty returns a ConfigMap with twenty entries, one of them with the given value.
 func twenty(value string) string {
 	data := `"k00":"` + value + `"`
 	for i := 1; i < 20; i++ {
@@ -590,8 +591,8 @@ func BenchmarkDoor(b *testing.B) {
 	})
 }
 
-// FuzzDoor has clients send any managedFields and apply anything. What they can make of an object
-// can be written again.
+// FuzzDoor sends random managedFields and configurations. An object that results from them can be
+// applied to again.
 func FuzzDoor(f *testing.F) {
 	f.Add(`[{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:a":{}}}}]`,
 		twenty("a"), twenty("b"))

@@ -13,8 +13,8 @@ import (
 )
 
 // TestPrune applies a Service without the port that the same manager applied before. The fields
-// that only this manager owns are removed. If another manager owns the port, the fields that nobody
-// owns stay with it.
+// that only this manager owns are removed. If another manager owns the port, the fields of the port
+// that no manager owns stay.
 func TestPrune(t *testing.T) {
 	door := &apply.Door{
 		Versions: kinds{"v1": schema.FromType(typeinfo.For[corev1.Service]())}, Kind: meta.GroupVersionKind{Version: "v1", Kind: "Service"},
@@ -33,8 +33,8 @@ func TestPrune(t *testing.T) {
 		owners []meta.ManagedFieldsEntry
 		left   string
 	}{
-		{"nobody else owns the port", nil, ``},
-		{"somebody else owns the port", []meta.ManagedFieldsEntry{entry("other", "Update", `,"f:targetPort":{}`)},
+		{"no other manager owns the port", nil, ``},
+		{"another manager owns the port", []meta.ManagedFieldsEntry{entry("other", "Update", `,"f:targetPort":{}`)},
 			`{"nodePort":30080,"port":80,"protocol":"TCP","targetPort":8080}`},
 	} {
 		live := apply.Object{Tree: lazy(head + port + `]}}`), Stored: true,

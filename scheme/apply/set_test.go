@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// set reads FieldsV1 that is right.
+// set parses valid FieldsV1.
 func set(t testing.TB, text string) *Set {
 	t.Helper()
 	s, err := ParseFields(nil, []byte(text))
@@ -85,7 +85,7 @@ func TestFieldsV1(t *testing.T) {
 	}
 }
 
-// FuzzFieldsV1 reads what was written of what was read.
+// FuzzFieldsV1 parses a text, writes the fields and parses them again.
 func FuzzFieldsV1(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `null`, `{"f:a":{".":{},"k:{\"name\":\"x\"}":{"f:b":{}},"v:1":{},"i:0":{}}}`, `{"k:{\"a\":[1,{\"b\":null}],\"a\":true}":{}}`, `{"f:\u2028<":{},"v:\"\ud800\"":{}}`, `{"v:-0":{},"v:0":{}}`,

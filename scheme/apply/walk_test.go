@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// widgetSchema has one of everything.
+// widgetSchema has a field of each kind.
 const widgetSchema = `{"type":"object","properties":{"spec":{"type":"object","properties":{
 	"text":{"type":"string"},"count":{"type":"integer"},"port":{"x-kubernetes-int-or-string":true},
 	"labels":{"type":"object","additionalProperties":{"type":"string"}},
@@ -29,7 +29,7 @@ func widget(t testing.TB, changes ...string) *schema.Schema {
 	return s
 }
 
-// bothWays calls f with a tree as nobody has looked into it yet, and with one that is not lazy.
+// bothWays calls f with a lazy tree that is not decoded yet, and with a decoded tree.
 func bothWays(t *testing.T, text string, f func(tree any)) {
 	t.Helper()
 	f(jsontext.Raw(text))
@@ -87,7 +87,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What is the same text is not looked into: nothing in there is found to be wrong.
+// TestCompareLeavesTextAlone: two parts with the same text are equal without being decoded, so
+// mistakes in them are not found.
 func TestCompareLeavesTextAlone(t *testing.T) {
 	const wrong = `{"spec":{"tags":[null]}`
 	c, err := Compare(nil, jsontext.Raw(wrong+`,"status":1}`), jsontext.Raw(wrong+`,"status":2}`), widget(t, `"spec":{`, `"status":{"type":"integer"},"spec":{`))
@@ -99,14 +100,14 @@ func TestCompareLeavesTextAlone(t *testing.T) {
 func TestMerge(t *testing.T) {
 	for _, tt := range []struct{ name, live, config, want string }{
 		{"fields of both", `{"text":"a","labels":{"a":"1","b":"2"}}`, `{"count":1,"labels":{"b":"3"}}`, `{"count":1,"labels":{"a":"1","b":"3"},"text":"a"}`},
-		{"what is atomic", `{"selector":{"a":"1"},"args":["a"]}`, `{"selector":{"b":"1"},"args":[]}`, `{"args":[],"selector":{"b":"1"}}`},
+		{"atomic values", `{"selector":{"a":"1"},"args":["a"]}`, `{"selector":{"b":"1"},"args":[]}`, `{"args":[],"selector":{"b":"1"}}`},
 		{"empty onto full", `{"labels":{"a":"1"}}`, `{"labels":{}}`, `{"labels":{"a":"1"}}`},
 		{"null onto full and onto nothing", `{"labels":{"a":"1"},"text":"a"}`, `{"labels":null,"text":null,"selector":null}`, `{"labels":{"a":"1"},"selector":null,"text":null}`},
 		{"order of elements", `{"tags":["x","a","y","b","z","c"]}`, `{"tags":["c","a","n"]}`, `{"tags":["x","y","b","z","c","a","n"]}`},
 		{"elements by keys", `{"ports":[{"port":1,"name":"a"},{"port":2}]}`, `{"ports":[{"port":2,"protocol":"TCP","name":"b"},{"port":2,"protocol":"UDP"}]}`,
 			`{"ports":[{"name":"a","port":1},{"name":"b","port":2,"protocol":"TCP"},{"port":2,"protocol":"UDP"}]}`},
 		{"elements that are repeated", `{"ports":[{"port":1,"name":"a"},{"port":1,"name":"b"},{"port":2}]}`, `{"ports":[{"port":1}]}`, `{"ports":[{"port":1},{"port":2}]}`},
-		{"repeated elements that nobody mentions", `{"tags":["a","a"]}`, `{"tags":["b"]}`, `{"tags":["a","a","b"]}`},
+		{"repeated elements that the configuration lacks", `{"tags":["a","a"]}`, `{"tags":["b"]}`, `{"tags":["a","a","b"]}`},
 		{"another type", `{"port":"http"}`, `{"port":80}`, `{"port":80}`},
 	} {
 		bothWays(t, `{"spec":`+tt.live+`}`, func(live any) {
@@ -135,7 +136,7 @@ func TestRemoveAndExtract(t *testing.T) {
 			`{"labels":{"b":"2"},"ports":[{"port":80},{"port":81}],"selector":{"a":"b"},"tags":["y"],"text":"a"}`, `{"labels":{"a":"1"},"ports":[{"name":"a"}],"tags":["x"]}`},
 		{"all parts", `"f:labels":{"f:a":{},"f:b":{}},"f:tags":{"v:\"x\"":{},"v:\"y\"":{}}`,
 			`{"labels":null,"ports":[{"name":"a","port":80},{"port":81}],"selector":{"a":"b"},"tags":null,"text":"a"}`, `{"labels":{"a":"1","b":"2"},"tags":["x","y"]}`},
-		{"part of what is atomic", `"f:selector":{"f:a":{}}`, `{"labels":{"a":"1","b":"2"},"ports":[{"name":"a","port":80},{"port":81}],"selector":null,"tags":["x","y"],"text":"a"}`, `{"selector":{"a":"b"}}`},
+		{"part of an atomic value", `"f:selector":{"f:a":{}}`, `{"labels":{"a":"1","b":"2"},"ports":[{"name":"a","port":80},{"port":81}],"selector":null,"tags":["x","y"],"text":"a"}`, `{"selector":{"a":"b"}}`},
 	} {
 		fields := set(t, `{"f:spec":{`+tt.fields+`}}`)
 		bothWays(t, tree, func(tree any) {
@@ -204,8 +205,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What clients send is deep, long and wrong. None of it makes a walk panic, and what is said of it
-// is bounded.
+// TestHostileTrees: deep, long and invalid trees make no walk panic, and errors about them are
+// short.
 func TestHostileTrees(t *testing.T) {
 	s := widget(t)
 	deep := `{"spec":{"free":` + strings.Repeat(`{"a":`, jsontext.MaxDepth-2) + `"` + strings.Repeat("x", 1<<16) + `"` + strings.Repeat("}", jsontext.MaxDepth)
@@ -228,8 +229,8 @@ func TestHostileTrees(t *testing.T) {
 	}
 }
 
-// A ConfigMap whose 20 entries are compared, merged and named costs less than one allocation for
-// each, twice.
+// TestAllocations: comparing, merging or listing the 20 entries of a ConfigMap takes less than an
+// allocation for each.
 func TestAllocations(t *testing.T) {
 	s := kindSchema(t, "ConfigMap")
 	live, config := jsontext.RawOf(configMap("a")), eager(t, configMap("b"))
@@ -249,8 +250,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// FuzzWalk walks through what clients may send: nothing panics, and to have looked into it before
-// changes nothing.
+// FuzzWalk walks random trees: nothing panics, and lazy trees give the same results as decoded
+// ones.
 func FuzzWalk(f *testing.F) {
 	for _, spec := range []string{
 		`{"text":"a","labels":{"a":"b","a":"c"},"tags":["a","a","b"]}`, `{"ports":[{"port":80},{"port":80.0,"protocol":"UDP"},{}]}`, `{"free":{"x":[{"y":null}],"inner":{"a":"\u0061"}}}`,
@@ -272,7 +273,7 @@ func FuzzWalk(f *testing.F) {
 	})
 }
 
-// walked words what can be done with two trees.
+// walked returns the results of all walks over two trees, as text.
 func walked(s *schema.Schema, live, config any) string {
 	words := func(parts ...any) string {
 		var b strings.Builder

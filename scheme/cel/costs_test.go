@@ -19,10 +19,10 @@ import (
 )
 
 // TestRecordedCosts runs the expressions of testdata/costs.txt. Their costs are those that
-// Kubernetes 1.36 counts with cel-go 0.26.0. They are part of the API: whatever version of cel-go
-// is used, they stay. The first lines of the file are values of the variables; each of the others
-// has a cost, whether there is a value or an error, the number of the line with the variables, and
-// an expression. test/differential compares more of them with Kubernetes itself.
+// Kubernetes 1.36 counts with cel-go 0.26.0. The costs are part of the API, so they must stay the
+// same with every version of cel-go. The first lines of the file are values of the variables; each
+// of the others has a cost, whether there is a value or an error, the number of the line with the
+// variables, and an expression. test/differential compares more of them with Kubernetes itself.
 func TestRecordedCosts(t *testing.T) {
 	env, err := cel.Base().Extend(
 		celgo.Variable("s", celgo.StringType), celgo.Variable("n", celgo.IntType), celgo.Variable("d", celgo.DynType),

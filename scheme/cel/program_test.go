@@ -107,7 +107,7 @@ func TestLimits(t *testing.T) {
 	}
 
 	line, budget := plan(t, "self.all(a, a == 0)"), cel.Budget(10)
-	for _, self := range []any{long, []int{0}} { // a budget that was overdrawn pays for nothing more
+	for _, self := range []any{long, []int{0}} { // after an overdraft, no further run is allowed
 		if _, err := line.Run(t.Context(), vars(t, self), &budget); !errors.Is(err, cel.ErrBudget) {
 			t.Errorf("got %v, want %v", err, cel.ErrBudget)
 		}
@@ -201,7 +201,7 @@ func BenchmarkRule(b *testing.B) {
 	}
 }
 
-// TestRunCosts checks the cost of calls: of those that cel-go's libraries count, and of those that
+// TestRunCosts checks the costs of calls that cel-go's libraries count, and of calls that
 // Kubernetes' libraries count by the length of strings and lists. The alternative of an optional
 // costs nothing if it is not used.
 func TestRunCosts(t *testing.T) {

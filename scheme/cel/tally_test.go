@@ -9,7 +9,7 @@ import (
 	"github.com/google/cel-go/common/types/ref"
 )
 
-// TestTally compares a tally with a stack that is searched from its top.
+// TestTally compares a tally with a plain stack that is searched from its top.
 func TestTally(t *testing.T) {
 	const ids = 8
 	rnd := rand.New(rand.NewPCG(1, 2))

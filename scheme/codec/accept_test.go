@@ -134,7 +134,8 @@ func checkAccept(t *testing.T, accept string, offer Offer) {
 }
 
 // TestNegotiateAsKubernetes compares Negotiate with its plain twin on random headers, including
-// those for which the comparison of clauses is no order, and repeated parameters.
+// headers with repeated parameters, and headers for which the comparison of clauses is not
+// transitive.
 func TestNegotiateAsKubernetes(t *testing.T) {
 	types := []string{"application/json", "*/*", "application/yaml;q=0.5", "a/b;q=0.9", "application/*;q=0.7", "*", "application/vnd.kubernetes.protobuf;q=0.5"}
 	for i := range 1 << 14 {
@@ -142,7 +143,7 @@ func TestNegotiateAsKubernetes(t *testing.T) {
 		for n := i; n > 0 || len(elements) < 2; n /= len(types) {
 			elements = append(elements, types[n%len(types)])
 		}
-		for len(elements) < i%20 { // more than are sorted by insertion
+		for len(elements) < i%20 { // more than insertion sort is used for
 			elements = append(elements, types[len(elements)*i%len(types)])
 		}
 		checkAccept(t, strings.Join(elements, ","), 0)
@@ -162,10 +163,11 @@ func TestNegotiateAsKubernetes(t *testing.T) {
 	}
 }
 
-// nasty are headers of any length that made negotiation expensive once, or could.
+// nasty are parts of headers. A header that repeats one of them could make negotiation expensive.
 var nasty = []string{"application/json;%d=1", ";a%d=1", ";%d", ",", "a/b,", ";as=%d", ";q=%d", "*/*;q=1,", "/", "=", ";=", " ", "application/json,", ";q=x", "9", ";q=0.%d", "*/*;q=x,"}
 
-// What Negotiate may allocate for any header: the response, and one error of strconv per clause.
+// The most that Negotiate may allocate for any header: the response, and an error of strconv for
+// each clause.
 const (
 	maxNegotiate = 8 << 10 // bytes
 	maxAllocs    = 10 + 2*maxClauses

@@ -57,7 +57,7 @@ func TestEncodersAreSmall(t *testing.T) {
 // heap returns how many bytes are in use after a collection.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC() // what pools held is gone after the second
+	runtime.GC() // the second collection frees what pools held
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)

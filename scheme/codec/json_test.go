@@ -75,7 +75,7 @@ func TestAppendJSONTree(t *testing.T) {
 func TestEncodeAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 40 {
-		// No two of these types are alike, so each is compiled anew.
+		// All these types differ, so each is compiled for the first time.
 		name := fmt.Sprintf("F%d", i)
 		fresh := reflect.StructOf([]reflect.StructField{
 			{Name: name, Type: reflect.TypeFor[[]Odd](), Tag: `json:"odds"`},

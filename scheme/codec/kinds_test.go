@@ -69,7 +69,7 @@ type Loose struct {
 	Anythings map[string]any      `json:"anythings,omitempty"`
 }
 
-// Odd has a field of every shape that a type may have.
+// Odd has fields of all types that a kind may have.
 type Odd struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`

@@ -130,7 +130,7 @@ func TestWithoutManagedFieldsAllocates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []float64{1, 0} { // the second time there is nothing to cut
+		for _, want := range []float64{1, 0} { // the second time there are no managedFields
 			var out []byte
 			if n := testing.AllocsPerRun(100, func() { out, err = codec.WithoutManagedFields(data) }); n > want || err != nil {
 				t.Errorf("%s: got %v allocs, %v, want %v", m.Type, n, err, want)

@@ -39,10 +39,10 @@ func (p *prover) typ(gvk meta.GroupVersionKind) func() *typeinfo.Type {
 	return func() *typeinfo.Type { return p.Type(gvk) }
 }
 
-// none are the further needs of a kind that has none.
+// none returns the further needs of a kind: none.
 func none() []typeinfo.Need { return nil }
 
-// kinds are those of objects with metadata.
+// kinds returns the kinds of objects with metadata.
 func (p *prover) kinds() []meta.GroupVersionKind {
 	return slices.DeleteFunc(p.AllKinds(), func(gvk meta.GroupVersionKind) bool {
 		obj, err := p.NewObject(gvk)
@@ -60,8 +60,8 @@ func (p *prover) lacks(gvk meta.GroupVersionKind, data []byte) bool {
 	return p.json[gvk].Peek(data, &peek) != nil || peek.MayNeedDefaults
 }
 
-// check fails the test if data is proven to lack nothing and defaulting changes it nevertheless. It
-// reports whether there was a proof.
+// check fails the test if a peek proves that data lacks nothing, but defaulting changes the object.
+// It reports whether there was a proof.
 func (p *prover) check(t testing.TB, gvk meta.GroupVersionKind, data []byte) bool {
 	t.Helper()
 	if p.lacks(gvk, data) {
@@ -169,14 +169,15 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// looked are the kinds for which a completed object with only a name is not proven to be complete.
-var looked = []string{
+// unproven are the kinds of which an object with only a name and its defaults is not proven
+// complete.
+var unproven = []string{
 	"CSIDriver", "CustomResourceDefinition", "FlowSchema", "HorizontalPodAutoscaler", "MutatingAdmissionPolicy", "PriorityClass",
 	"TokenRequest", "ValidatingAdmissionPolicy",
 }
 
-// TestBareKinds lists the kinds without such a proof: the needs of their defaults are unknown, or a
-// name is not enough to complete them (CustomResourceDefinition).
+// TestBareKinds: for all other kinds there is a proof. The kinds in unproven have defaults whose
+// needs are unknown. A CustomResourceDefinition with only a name is not complete.
 func TestBareKinds(t *testing.T) {
 	p := newProver(t)
 	var got []string
@@ -194,8 +195,8 @@ func TestBareKinds(t *testing.T) {
 			got = append(got, gvk.Kind)
 		}
 	}
-	if slices.Sort(got); !slices.Equal(got, looked) {
-		t.Errorf("got %q, want %q", got, looked)
+	if slices.Sort(got); !slices.Equal(got, unproven) {
+		t.Errorf("got %q, want %q", got, unproven)
 	}
 }
 
@@ -251,8 +252,8 @@ func kindOf(name string) meta.GroupVersionKind {
 	return gv.WithKind(kind)
 }
 
-// TestTypicalProofs: completed objects of the common kinds are proven to be complete. Without one
-// of their members they are proven to be complete only if they are.
+// TestTypicalProofs: completed objects of common kinds are proven complete. An object without one
+// of their members is proven complete only if defaulting does not change it.
 func TestTypicalProofs(t *testing.T) {
 	p := newProver(t)
 	for name, text := range typical {

@@ -90,7 +90,7 @@ func TestNegotiate(t *testing.T) {
 		{"application/json;as=Table;v=v1;g=meta.k8s.io;drop=metadata.managedFields", all, Media{As: "Table", Group: "meta.k8s.io", Version: "v1", DropManagedFields: true}, ""},
 		{"application/json;stream=watch;drop=metadata.managedFields", OfferWatch, Media{Stream: true, DropManagedFields: true}, ""},
 	} {
-		for range 2 { // the second time from memory
+		for range 2 { // the second time from the cache
 			got, err := Negotiate(tt.accept, tt.offer)
 			if got != tt.want || errText(err) != tt.err {
 				t.Errorf("Negotiate(%q, %d): got %+v, %q, want %+v, %q", tt.accept, tt.offer, got, errText(err), tt.want, tt.err)

@@ -22,15 +22,15 @@ func ownershipOf(m *meta.ObjectMeta) Ownership {
 	return o
 }
 
-// same compares two of them, whatever the capacity of their slices.
+// same reports whether o and other are equal, whatever the capacity of their slices.
 func (o Ownership) same(other Ownership) bool {
 	o.Owners, o.Finalizers = append([]OwnerRef{}, o.Owners...), append([]string{}, o.Finalizers...)
 	other.Owners, other.Finalizers = append([]OwnerRef{}, other.Owners...), append([]string{}, other.Finalizers...)
 	return reflect.DeepEqual(o, other)
 }
 
-// owned is a pod with everything that PeekOwners looks for, and the same names where they mean
-// nothing.
+// owned returns a pod with everything that PeekOwners looks for, and with fields of the same names
+// at other places.
 func owned() *corev1.Pod {
 	now, yes, no := meta.Now(), true, false
 	return &corev1.Pod{

@@ -171,7 +171,7 @@ func TestProtoPeekKinds(t *testing.T) {
 			p := NewProtoPeeker(func() *typeinfo.Type { return s.Type(gvk) }, paths...)
 			for seed := range uint64(20) {
 				obj, _ := s.NewObject(gvk)
-				if seed > 0 { // else empty
+				if seed > 0 { // the first object is empty
 					sample.New(seed).Fill(obj)
 				}
 				obj.GetTypeMeta().SetGroupVersionKind(gvk)
@@ -369,7 +369,7 @@ func FuzzProtoPeek(f *testing.F) {
 			failed := peekers[gvk].Peek(data, &got)
 			want, err := peekPlainly(t, factory, data, gvk, paths[gvk])
 			if err != nil {
-				continue // it may be malformed where nobody looked
+				continue // it may be malformed in a part that Peek skips
 			}
 			if failed != nil {
 				t.Fatalf("Peek(%x) as %s: %v", data, gvk.Kind, failed)

@@ -111,6 +111,6 @@ func TestPipe(t *testing.T) {
 	}
 	<-done
 	if data, err := read(path, 4, 5*retryTime); err == nil || !strings.Contains(err.Error(), "has not ended after 50ms") {
-		t.Errorf("a pipe that nobody writes to: got %q, %v", data, err)
+		t.Errorf("a pipe without a writer: got %q, %v", data, err)
 	}
 }

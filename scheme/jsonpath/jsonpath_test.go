@@ -101,7 +101,7 @@ func TestFindEnds(t *testing.T) {
 	}
 }
 
-// TestFirst: paths of field names, which are the usual ones, are followed without an allocation.
+// TestFirst: a path of field names, which is the usual form, is followed without an allocation.
 func TestFirst(t *testing.T) {
 	tree, err := jsontext.Decode([]byte(example), nil)
 	if err != nil {

@@ -201,11 +201,11 @@ func checkString(t *testing.T, s string) {
 	}
 }
 
-// nearly has one of everything; the tests cut it and spoil it everywhere.
+// nearly has one value of each kind. The tests cut it, or change a byte of it, at every place.
 const nearly = `{"a\u00e9\n":[true,false,null,-10.25e+3,0E-1,""], "b" :{"":"\uAbcF\u0fa0\ud83d\ude00"},"ab":{"0":9}}`
 
-// TestNearly: a text that ends too early, or has one wrong byte, is malformed to every reader here
-// if and only if it is malformed to encoding/json.
+// TestNearly: a text that ends too early, or has one wrong byte, is malformed for every reader here
+// if and only if it is malformed for encoding/json.
 func TestNearly(t *testing.T) {
 	for i := range len(nearly) {
 		checkDecode(t, []byte(nearly[:i]))
@@ -239,7 +239,7 @@ func TestStringsAtEachPlace(t *testing.T) {
 	}
 }
 
-// After an escape, others are first looked for byte by byte, so a special byte is tested at each
+// After an escape, the scan goes byte by byte for a while, so a special byte is tested at each
 // distance from an escape.
 func TestEscapesAtEachDistance(t *testing.T) {
 	const filler = "abcdefghijk"
@@ -344,22 +344,22 @@ func TestDecodeCountsBytes(t *testing.T) {
 	}
 }
 
-// journal is an Observer that records its calls and returns the errors it is told to.
-type journal struct {
+// recordingObserver is an Observer that records its calls, and returns the errors that a test sets.
+type recordingObserver struct {
 	notes            []string
 	repeated, beyond error
 }
 
-func (j *journal) EnterKey(key string) { j.notes = append(j.notes, key) }
-func (j *journal) EnterIndex(i int)    { j.notes = append(j.notes, strconv.Itoa(i)) }
-func (j *journal) Leave()              { j.notes = append(j.notes, "up") }
+func (j *recordingObserver) EnterKey(key string) { j.notes = append(j.notes, key) }
+func (j *recordingObserver) EnterIndex(i int)    { j.notes = append(j.notes, strconv.Itoa(i)) }
+func (j *recordingObserver) Leave()              { j.notes = append(j.notes, "up") }
 
-func (j *journal) Repeated(key string) error {
+func (j *recordingObserver) Repeated(key string) error {
 	j.notes = append(j.notes, "again "+key)
 	return j.repeated
 }
 
-func (j *journal) Beyond(err *json.UnmarshalTypeError) error {
+func (j *recordingObserver) Beyond(err *json.UnmarshalTypeError) error {
 	j.notes = append(j.notes, err.Value)
 	return j.beyond
 }
@@ -370,15 +370,15 @@ func TestObserver(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		unique bool
-		told   journal
+		told   recordingObserver
 		want   any
 		err    error
 		notes  string
 	}{
-		{"repeated keys are nothing", false, journal{}, map[string]any{"a": []any{}, "c": nil}, nil, "a 0 up 1 b up up up c number 1e999 up a up"},
-		{"repeated keys go on", true, journal{}, map[string]any{"a": []any{}, "c": nil}, nil, "a 0 up 1 b up up up c number 1e999 up again a a up"},
-		{"repeated keys end it", true, journal{repeated: refusal}, nil, refusal, "a 0 up 1 b up up up c number 1e999 up again a"},
-		{"large numbers end it", true, journal{beyond: refusal}, nil, refusal, "a 0 up 1 b up up up c number 1e999"},
+		{"repeated keys are nothing", false, recordingObserver{}, map[string]any{"a": []any{}, "c": nil}, nil, "a 0 up 1 b up up up c number 1e999 up a up"},
+		{"repeated keys go on", true, recordingObserver{}, map[string]any{"a": []any{}, "c": nil}, nil, "a 0 up 1 b up up up c number 1e999 up again a a up"},
+		{"repeated keys end it", true, recordingObserver{repeated: refusal}, nil, refusal, "a 0 up 1 b up up up c number 1e999 up again a"},
+		{"large numbers end it", true, recordingObserver{beyond: refusal}, nil, refusal, "a 0 up 1 b up up up c number 1e999"},
 	} {
 		s := NewScanner([]byte(data), true, nil)
 		s.Observer, s.Unique = &tt.told, tt.unique

@@ -76,12 +76,13 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// TestDecodeOfAnotherKind: the error or the GVK says that the object has another kind.
 func TestDecodeOfAnotherKind(t *testing.T) {
 	each(t, func(t *testing.T, k kind.Kind) {
 		want := v1.GroupVersion().WithKind("Other")
 		out, err := k.Decode(codec.DecodeRequest{Data: []byte(`{"apiVersion":"test.example.com/v1","kind":"Other"}`), Default: v1})
 		if out.GVK != want || err != nil && !scheme.IsNotRegistered(err) {
-			t.Fatalf("got %v, %v, want %v, or that it is not known", out.GVK, err, want)
+			t.Fatalf("got %v, %v, want %v, or an error that it is not registered", out.GVK, err, want)
 		}
 		if err == nil {
 			if _, err = kind.ToHub(t.Context(), k, out.Object); err == nil {
@@ -91,6 +92,8 @@ func TestDecodeOfAnotherKind(t *testing.T) {
 	})
 }
 
+// TestDecodeAs decodes an object as a kind, whatever kind the object names, as strategic merge
+// patches need it.
 func TestDecodeAs(t *testing.T) {
 	each(t, func(t *testing.T, k kind.Kind) {
 		out, err := k.Decode(codec.DecodeRequest{Data: []byte(`{"apiVersion":"x/v7","kind":"Other","spec":{"size":1}}`), As: v1})
@@ -104,6 +107,7 @@ func TestDecodeAs(t *testing.T) {
 	})
 }
 
+// TestDecodedOwnsItself: the decoded object does not share the bytes of the request.
 func TestDecodedOwnsItself(t *testing.T) {
 	each(t, func(t *testing.T, k kind.Kind) {
 		data := []byte(red)

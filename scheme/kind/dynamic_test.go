@@ -87,6 +87,7 @@ func TestDynamicRefuses(t *testing.T) {
 	}
 }
 
+// TestDynamicHub: the hub need not be the preferred version.
 func TestDynamicHub(t *testing.T) {
 	d := declaration(t)
 	d.Hub = "v1beta1"
@@ -107,6 +108,7 @@ func TestDynamicHub(t *testing.T) {
 	}
 }
 
+// TestDynamicWithoutSchema: a kind without a schema keeps all fields.
 func TestDynamicWithoutSchema(t *testing.T) {
 	k, err := kind.Dynamic{GroupKind: gadgets, Versions: []kind.DynamicVersion{{Name: "v1"}}}.New()
 	if err != nil {
@@ -126,7 +128,7 @@ func TestDynamicWithoutSchema(t *testing.T) {
 	}
 }
 
-// TestDefaultTooLarge refuses an object that stands for much more than it says.
+// TestDefaultTooLarge refuses a small object that defaults would make much larger.
 func TestDefaultTooLarge(t *testing.T) {
 	s, errs := schema.Parse(nil, []byte(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"object","properties":{
 		"a":{"type":"string","default":"`+strings.Repeat("x", 1<<20)+`"}}}}}}`))

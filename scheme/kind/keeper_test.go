@@ -78,6 +78,7 @@ func TestKeeper(t *testing.T) {
 	}
 }
 
+// TestKeeperRefuses: Keeper reports a misspelled path, so a server finds it at the start.
 func TestKeeperRefuses(t *testing.T) {
 	k := sorts(t)["typed"]
 	for _, path := range []string{"statuses", "spec.nothing", "spec.color.shade", ""} {

@@ -35,8 +35,7 @@ type gadgetStatus struct {
 	Phase string `json:"phase,omitempty" pb:"1"`
 }
 
-// oldGadget is gadget as version v1beta1 shows it: the color is called otherwise, and stands
-// elsewhere.
+// oldGadget is gadget in version v1beta1, in which the color has another name and another place.
 type oldGadget struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -99,7 +98,7 @@ const (
 	status = `"status":{"type":"object","properties":{"phase":{"type":"string"}}}`
 )
 
-// declaration is gadget without a Go type.
+// declaration declares gadget as a dynamic kind.
 func declaration(tb testing.TB) kind.Dynamic {
 	return kind.Dynamic{
 		GroupKind: gadgets,
@@ -126,7 +125,7 @@ func declaration(tb testing.TB) kind.Dynamic {
 	}
 }
 
-// sorts are the same kind in both ways of making one.
+// sorts returns the same kind as a typed kind and as a dynamic kind.
 func sorts(tb testing.TB) map[string]kind.Kind {
 	tb.Helper()
 	dynamic, err := declaration(tb).New()
@@ -136,7 +135,7 @@ func sorts(tb testing.TB) map[string]kind.Kind {
 	return map[string]kind.Kind{"typed": newTypes(tb).Kind(gadgets), "dynamic": dynamic}
 }
 
-// each runs a test with either sort.
+// each runs a test with both kinds of sorts.
 func each(t *testing.T, test func(t *testing.T, k kind.Kind)) {
 	for name, k := range sorts(t) {
 		t.Run(name, func(t *testing.T) { test(t, k) })
@@ -161,7 +160,7 @@ func convert(tb testing.TB, k kind.Kind, obj meta.Typed, version string) meta.Ty
 	return out
 }
 
-// tree is an object as JSON whose order says nothing.
+// tree returns an object as decoded JSON, so that the order of members does not count.
 func tree(tb testing.TB, k kind.Kind, obj meta.Typed) any {
 	tb.Helper()
 	data, err := k.Append(nil, obj, codec.Media{})
@@ -176,7 +175,7 @@ func tree(tb testing.TB, k kind.Kind, obj meta.Typed) any {
 	return v
 }
 
-// drop removes what is empty: Go types write empty structs.
+// drop removes empty members, because Go types write empty structs.
 func drop(v any) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -244,9 +243,6 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestDecodeOfAnotherKind: whoever decodes can tell, by the error or by the GVK.
-// TestDecodeAs takes an object for a kind whatever it says, as strategic merge patches want it.
-// TestDecodedOwnsItself: the bytes of a request may be used again.
 func TestConvert(t *testing.T) {
 	forms := map[string]string{"v1": red, "v1beta1": oldRed, scheme.InternalVersion: red}
 	each(t, func(t *testing.T, k kind.Kind) {
@@ -329,7 +325,7 @@ func TestDefaultAndCheck(t *testing.T) {
 	})
 }
 
-// Rules in tags are judged after the checks.
+// TestRulesInTags: rules in tags are evaluated after the checks.
 func TestRulesInTags(t *testing.T) {
 	k := newTypes(t).Kind(meta.GroupKind{Group: gadgets.Group, Kind: "Other"})
 	for _, tt := range []struct {
@@ -367,7 +363,7 @@ func TestAppend(t *testing.T) {
 		obj := decode(t, k, red)
 		plain, err := k.Append([]byte("before"), obj, codec.Media{})
 		if err != nil || !strings.HasPrefix(string(plain), "before{") || strings.HasSuffix(string(plain), "\n") {
-			t.Errorf("JSON: got %q, %v, want it behind what is there, without a newline", plain, err)
+			t.Errorf("JSON: got %q, %v, want it appended, without a newline", plain, err)
 		}
 		pretty, err := k.Append(nil, obj, codec.Media{Pretty: true})
 		if err != nil || !strings.Contains(string(pretty), "\n  \"spec\": {") {
@@ -410,9 +406,6 @@ func TestProtobuf(t *testing.T) {
 	}
 }
 
-// TestKeeperRefuses: a misspelled path is found when the server starts.
-// TestDynamicHub: the hub need not be the preferred version.
-// TestDynamicWithoutSchema keeps everything.
 func TestTypes(t *testing.T) {
 	types := newTypes(t)
 	if k := types.Kind(meta.GroupKind{Group: gadgets.Group, Kind: "Nothing"}); k != nil {

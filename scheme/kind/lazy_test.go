@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestLazyKind makes what a declaration says of the fields of a lazy kind into functions when they
-// are called: a path that does not exist is told then.
+// TestLazyKind: the functions of a lazy kind resolve their paths at their first call. A path that
+// does not exist is a panic then.
 func TestLazyKind(t *testing.T) {
 	s := scheme.New()
 	s.AddLazy(func(s *scheme.Scheme) { s.AddKnownType(v1, &gadget{}) })

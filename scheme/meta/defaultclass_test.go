@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// markedClass is an object that says itself whether it is marked.
+// markedClass is a class that may be marked as the default.
 type markedClass struct {
 	TypeMeta
 	ObjectMeta

@@ -35,7 +35,7 @@ func TestDropRepeatedOwners(t *testing.T) {
 	}
 }
 
-// TestManyOwners has as many references as a request can bring. Each of them is visited once.
+// TestManyOwners has as many references as a request can have. Each of them is visited once.
 func TestManyOwners(t *testing.T) {
 	const many = 100_000
 	m := &ObjectMeta{OwnerReferences: make([]OwnerReference, many)}

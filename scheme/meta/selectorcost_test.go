@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// nastySelectors make long selectors if they are repeated between a head and a tail.
+// nastySelectors has parts of long selectors: piece is repeated between head and tail.
 var nastySelectors = []struct{ head, piece, tail string }{
 	{"", "a,", "a"}, {"", "!a,", "a"}, {"", "!", "a"}, {"", "a=b,", "a"}, {"", "a>1,", "a"}, {"", "a in (b),", "a"}, {"a in (", "b,", "b)"},
 	{"a in (", ",", ")"}, {"a notin (", "?,", "b)"}, {"a in (", "(", ")"}, {"a", "a", "=b"}, {"a=", "b", ""}, {"", "=", ""}, {"", ",", ""}, {"", " ", ""},
@@ -23,7 +23,7 @@ func checkSelectorCost(t *testing.T, s string) {
 	} {
 		var before, after runtime.MemStats
 		cost, limit := uint64(math.MaxUint64), uint64(64<<10+256*len(s))
-		for i := 0; i < 20 && cost > limit; i++ { // others allocate meanwhile
+		for i := 0; i < 20 && cost > limit; i++ { // other goroutines allocate at the same time
 			runtime.ReadMemStats(&before)
 			parse()
 			runtime.ReadMemStats(&after)

@@ -148,7 +148,7 @@ func FuzzParseProto(f *testing.F) {
 				t.Errorf("Time %x: wrote %s, %v, read back %v", data, out, err, tmBack)
 			}
 		}
-		// None may panic, whatever it makes of the bytes.
+		// None of these may panic, whatever the bytes are.
 		_ = new(MicroTime).ParseProto(data)
 		_ = new(Duration).ParseProto(data)
 		_ = new(Quantity).ParseProto(data)

@@ -11,8 +11,8 @@ var (
 	long254 = strings.Repeat("a", 254)
 )
 
-// The messages are written out, because they are part of the API and no change to one may go
-// unseen.
+// The messages are written out, because they are part of the API, so that a change to one fails a
+// test.
 const (
 	label      = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 	subdomain  = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
@@ -126,7 +126,7 @@ func TestGenerateName(t *testing.T) {
 		name string
 		rule func(string, bool) []string
 		in   string
-		ok   bool // as a prefix; as a name none of these is right
+		ok   bool // valid as a prefix; none is valid as a name
 	}{
 		{"DNSSubdomainName", DNSSubdomainName, "a.b-", true},
 		{"DNSSubdomainName", DNSSubdomainName, "-", false},

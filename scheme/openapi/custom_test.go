@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// van uses everything that a custom resource definition can express.
+// van is a schema with everything that a custom resource definition can express.
 const van = `{"description":"a van","title":"Van","type":"object","required":["spec"],"properties":{
 	"spec":{"type":"object","required":["seats","nul"],"x-kubernetes-map-type":"atomic","minProperties":1,"maxProperties":9,
 		"externalDocs":{"description":"more","url":"https://example.com"},"example":{"seats":2},
@@ -152,7 +152,8 @@ func TestHeadDescriptions(t *testing.T) {
 	}
 }
 
-// Version 2 cannot express all of it, and kubectl would misread some of it.
+// TestCustomV2: the schema in version 2 lacks what this version cannot express, and what kubectl
+// would misread.
 func TestCustomV2(t *testing.T) {
 	doc := customDocument(t, van)
 	spec := definitions(t, V2JSON(Info{}, []Document{doc}), "definitions", "com.example.stable.v1.Van", "properties", "spec")
@@ -207,7 +208,7 @@ func TestCustomOperations(t *testing.T) {
 		}
 		paths := definitions(t, data, "paths")
 		at := "/apis/stable.example.com/v1"
-		if len(paths) != 5 || paths[at+"/vans"] == nil { // neither those of discovery nor the old ones of watches
+		if len(paths) != 5 || paths[at+"/vans"] == nil { // without the paths of discovery and of the old watch verbs
 			t.Errorf("got the paths %v", slices.Sorted(maps.Keys(paths)))
 		}
 		item := at + "/namespaces/{namespace}/vans/{name}"

@@ -168,8 +168,8 @@ func TestReadSwaggerRefuses(t *testing.T) {
 	}
 }
 
-// FuzzMergeV2: after merging any document, the result is a valid document and has everything that
-// it had before.
+// FuzzMergeV2: after merging any document into a document, the result is valid, and has everything
+// that the document had before.
 func FuzzMergeV2(f *testing.F) {
 	f.Add([]byte(theirs), []byte(ours))
 	f.Add([]byte(theirs), []byte(theirs))

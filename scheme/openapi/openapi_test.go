@@ -376,13 +376,13 @@ func TestPatchOperation(t *testing.T) {
 	}
 }
 
-// a document of the library that users of the protobuf forms read them with.
+// libraryDocument is a document of the library with which clients read the protobuf forms.
 type libraryDocument interface {
 	proto.Message
 	YAMLValue(comment string) ([]byte, error)
 }
 
-// sameForm compares a protobuf form with what the library makes of the JSON.
+// sameForm compares a protobuf form with the form that the library makes of the JSON.
 func sameForm(t *testing.T, what string, fromJSON, fromProto libraryDocument, form []byte) {
 	t.Helper()
 	if err := proto.Unmarshal(form, fromProto); err != nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The results of JSON patches on {"a":[0,1,2],"n":null,"o":{"k":"v"}}; refused means that the patch
-// does not apply.
+// TestJSON checks the results of JSON patches on {"a":[0,1,2],"n":null,"o":{"k":"v"}}. refused
+// means that the patch does not apply.
 func TestJSON(t *testing.T) {
 	const (
 		doc     = `{"a":[0,1,2],"n":null,"o":{"k":"v"}}`
@@ -90,8 +90,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Operations with members that are no strings or occur twice, paths with escapes, and texts that
-// are no patch.
+// TestOperations: operations with members that are no strings or occur twice, paths with escapes,
+// and texts that are no patch.
 func TestOperations(t *testing.T) {
 	const intoString = "error decoding patch: json: cannot unmarshal %s into Go struct field jsonPatchOp.%s of type string"
 	for _, tt := range []struct{ op, want string }{
@@ -128,7 +128,7 @@ func TestOperations(t *testing.T) {
 }
 
 // TestJSONSortsWhatItTests checks that objects have sorted keys after a test operation, or the way
-// to a target, has decoded them. They do in Kubernetes, and clients see it.
+// to a target, has decoded them. The same is so in Kubernetes, and clients see it.
 func TestJSONSortsWhatItTests(t *testing.T) {
 	for patch, want := range map[string]string{
 		`{"op":"test","path":"/a","value":{"x":{"p":1,"q":2},"y":[{"t":1,"s":2}]}}`: `{"a":{"x":{"p":1,"q":2},"y":[{"s":2,"t":1}]},"b":{"z":1,"y":2}}`,

@@ -133,7 +133,7 @@ func kindOf(err error) Kind {
 	return e.Kind
 }
 
-// decode keeps numbers as they are written.
+// decode decodes JSON, and keeps the spelling of numbers.
 func decode(data []byte) (v any, err error) {
 	d := json.NewDecoder(strings.NewReader(string(data)))
 	d.UseNumber()
@@ -141,7 +141,8 @@ func decode(data []byte) (v any, err error) {
 	return v, err
 }
 
-// sameJSON compares as JSON; exact asks for the same number literals.
+// sameJSON reports whether a and b are the same JSON. If exact is set, numbers must be spelled the
+// same.
 func sameJSON(a, b []byte, exact bool) bool {
 	av, aerr := decode(a)
 	bv, berr := decode(b)
@@ -373,7 +374,7 @@ func TestFitUnknown(t *testing.T) {
 		{`{"properties":{"a":{"typo":1,"properties":{"b":{"typo":2}}},"c":{"typo":[]}}}`,
 			`properties.properties.typo properties.typo properties.typo`},
 		{`{"allOf":[{"typo":1},{"properties":{"a":{"allOf":[{"x":1}]}}}]}`, `allOf[0].typo allOf[1].properties.allOf[0].x`},
-		{`{"typo":1,"type":5}`, ``}, // is no object at all
+		{`{"typo":1,"type":5}`, ``}, // type makes it no valid object
 	} {
 		got, _ := CheckStrategicResult([]byte(tt.merged), typ, nil)
 		for i := range got {

@@ -83,8 +83,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// An element that was appended to a short list is found after the list has become long, and an
-// element that has lost its key is not.
+// TestKeyedGrows: an element that was appended to a short list is found after the list has become
+// long. An element that has lost its key is not found.
 func TestKeyedGrows(t *testing.T) {
 	x := keyedBy(list{object{"name": "a"}, object{"name": "b"}, object{"name": "a"}}, "name", nil)
 	drop := func(i int, value any) {
@@ -122,7 +122,7 @@ func TestKeyedGrows(t *testing.T) {
 	found(map[any]int{raw("5"): -1, raw("6"): 6})
 }
 
-// items joins what f makes of the numbers up to n.
+// items joins the texts that f returns for the numbers below n.
 func items(n int, f func(i int) string) string {
 	parts := make([]string, n)
 	for i := range parts {
@@ -131,9 +131,9 @@ func items(n int, f func(i int) string) string {
 	return strings.Join(parts, ",")
 }
 
-// dear are the most expensive patches: with plain loops, their work would grow with the square of
-// their lists, or they are as large as the limits allow.
-func dear() map[string]func(m *meter.Meter) error {
+// expensive returns the most expensive patches. With plain loops, their work would grow with the
+// square of the length of their lists, or they are as large as the limits allow.
+func expensive() map[string]func(m *meter.Meter) error {
 	const n = 8_000
 	service, pod := typeinfo.For[corev1.Service](), typeinfo.For[corev1.Pod]()
 	ports := func(spelling string) string {
@@ -178,9 +178,10 @@ func dear() map[string]func(m *meter.Meter) error {
 	}
 }
 
-// The most expensive patches take steps in proportion to their size, and end with the context.
-func TestDear(t *testing.T) {
-	for name, apply := range dear() {
+// TestExpensive: the most expensive patches take steps in proportion to their size, and end with
+// the context.
+func TestExpensive(t *testing.T) {
+	for name, apply := range expensive() {
 		t.Run(name, func(t *testing.T) {
 			if err := apply(meter.WithBudget(t.Context(), 3<<20)); err != nil {
 				t.Errorf("within the budget: %v", err)
@@ -218,8 +219,8 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// A value that copy operations repeat and paths decode again is within all limits of size, but
-// would take minutes without a Meter.
+// TestBudget: a patch whose copy operations repeat a value, and whose paths decode it again, is
+// within all limits of size, but would take minutes without a Meter.
 func TestBudget(t *testing.T) {
 	const levels, times = 5000, 100
 	value := strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)

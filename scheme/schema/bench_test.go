@@ -74,8 +74,8 @@ func BenchmarkParse(b *testing.B) {
 	runtime.KeepAlive(kept)
 }
 
-// A valid object costs few allocations: the way to a value is kept in one slice, and written as
-// text only for an error.
+// TestAllocations: a valid object costs few allocations, because the path of a value is kept in one
+// slice, and is written as text only for an error.
 func TestAllocations(t *testing.T) {
 	s, tree := parseSchema(t, widget), parseTree(t, widgetObject)
 	for _, tt := range []struct {

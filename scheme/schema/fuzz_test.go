@@ -22,7 +22,7 @@ import (
 
 type word string
 
-// part has each check, on values that can be left out, that cannot, and behind pointers.
+// part has each check on optional values, on required values and behind pointers.
 type part struct {
 	Name      string            `json:"name" check:"required"`
 	Port      int32             `json:"port" check:"min=1,max=65535"`
@@ -58,7 +58,7 @@ type plain struct {
 	D []string `json:"d,omitempty"`
 }
 
-// shapes has what a value can be made of, and defaults of each kind.
+// shapes has fields of all types, and defaults of each kind.
 type shapes struct {
 	Part     part               `json:"part"`
 	Pointer  *part              `json:"pointer,omitempty" check:"required"`
@@ -101,7 +101,7 @@ type shapes struct {
 	Limits   map[string]meta.Quantity `json:"limits,omitempty"`
 }
 
-// Everything is a kind with all of it.
+// Everything is a kind with all of these shapes.
 type Everything struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`
@@ -183,7 +183,7 @@ func makePair(t *testing.T, factory *codec.Factory, s *schema.Schema, typ reflec
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree = treeOf(t, json.RawMessage(data)) // in which nothing is shared
+	tree = treeOf(t, json.RawMessage(data)) // a tree that shares nothing with the first
 	gvk := meta.GroupVersionKind{Version: "v1", Kind: typ.Name()}
 	decoded, err := factory.Decode(codec.DecodeRequest{Data: data, As: gvk, Strict: true})
 	unknown := s.Prune(nil, tree)
@@ -239,8 +239,8 @@ func compareDefaults(t *testing.T, factory *codec.Factory, s *schema.Schema, gvk
 	}
 }
 
-// compareChecks validates both forms. Paths and types have to be the same; words are those of
-// custom resources for trees.
+// compareChecks validates both forms. Paths and types have to be the same. Messages may differ,
+// because those about trees are worded for custom resources.
 func compareChecks(t *testing.T, s *schema.Schema, now, was pair, what string) {
 	var old any
 	if was.object != nil {
@@ -265,8 +265,8 @@ func brief(errs field.ErrorList) []string {
 	return out
 }
 
-// edit changes a tree as a script says: three bytes for where, which of the values there, and what
-// with it.
+// edit changes a tree by a script of three bytes for each change: the object or list, the value in
+// it, and the change.
 func edit(tree map[string]any, script []byte) {
 	for ; len(script) >= 3; script = script[3:] {
 		holders := holdersIn(tree, nil)
@@ -294,7 +294,7 @@ func edit(tree map[string]any, script []byte) {
 	}
 }
 
-// other returns a value to replace another with, mostly of the same type.
+// other returns a replacement for v, which often has the same type.
 func other(v any, choice byte) any {
 	if choice < 48 {
 		return []any{nil, "", int64(0), false, []any{}, map[string]any{}, 0.5, "25%"}[choice%8]

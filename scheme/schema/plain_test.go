@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// FuzzValidate validates random trees by random schemas. No tree may pass that plainly, below,
-// refuses. An update that changes nothing must pass, apart from embedded resources.
+// FuzzValidate validates random trees by random schemas. A tree that plainly refuses must not pass.
+// An update that changes nothing must pass, apart from embedded resources.
 func FuzzValidate(f *testing.F) {
 	f.Add([]byte(widget), []byte(widgetObject))
 	f.Add([]byte(`{"type":"object","additionalProperties":{"x-kubernetes-int-or-string":true,"enum":[1,"a"]}}`), []byte(`{"a":1,"b":"c","c":1.5}`))
@@ -30,7 +30,7 @@ func FuzzValidate(f *testing.F) {
 }
 
 // plainly reports whether a value fulfils a schema, in the simplest code. It leaves out formats,
-// embedded resources, and numbers of which kube-apiserver compares a part only.
+// embedded resources, and numbers that kube-apiserver does not compare exactly.
 func plainly(s *Schema, v any) bool {
 	if s == nil {
 		return true

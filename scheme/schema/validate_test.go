@@ -60,7 +60,8 @@ func checkValid(t *testing.T, s *Schema, value, old string, want ...string) {
 	}
 }
 
-// The answers are those of kube-apiserver 1.36 for the same definitions and objects.
+// TestValidateTypesAndLimits: the errors are those of kube-apiserver 1.36 for the same definitions
+// and objects.
 func TestValidateTypesAndLimits(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","properties":{"spec":{"type":"object","properties":{
 		"b":{"type":"boolean"},"e":{"type":"string","enum":["red","green"]},
@@ -255,8 +256,7 @@ func TestCoerce(t *testing.T) {
 	}
 }
 
-// A part of an object is validated with the path of the part, to which messages append the way
-// below it.
+// TestValidateBelowPath: messages about a part of an object begin with the path of the part.
 func TestValidateBelowPath(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","required":["x"],"properties":{"count":{"type":"integer"}}}`)
 	got := messages(s.Validate(nil, field.NewPath("status"), parseTree(t, `{"count":"many"}`), nil))
@@ -298,7 +298,7 @@ func TestValidateIsBounded(t *testing.T) {
 	if errs = loop.Validate(nil, nil, deep, nil); len(errs) != 1 || errs[0].Detail != "the object is nested too deeply" {
 		t.Errorf("a deep list: got %v", errs.ToAggregate())
 	}
-	// A value that cannot be in a tree makes nothing panic.
+	// A value of a type that trees do not have causes no panic.
 	for _, v := range []any{int(1), uint64(1), []string{"x"}, struct{}{}, map[string]string{}} {
 		s.Prune(nil, v)
 		if errs = s.Validate(nil, nil, v, nil); len(errs) == 0 {

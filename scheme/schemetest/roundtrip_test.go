@@ -80,7 +80,7 @@ func boats(t *testing.T, toHub func(*oldSpec, *BoatSpec), fromHub func(*BoatSpec
 	return s
 }
 
-// seated sets seats to a number, which no tag demands.
+// seated sets seats to a number, because no tag says that the text must be one.
 func seated(obj meta.Object) { obj.(*oldBoat).Spec.Seats = "4" }
 
 func nothing(*oldSpec, *BoatSpec) {}

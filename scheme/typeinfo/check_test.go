@@ -68,7 +68,7 @@ func TestValidate(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(now, old *checked)
-		want   string // starts the only error; empty for none
+		want   string // the only error begins with it; "" for none
 	}{
 		{"nothing wrong", func(_, _ *checked) {}, ""},
 		{"below min", func(n, _ *checked) { n.Low = ptr(int32(-1)) }, "low: Invalid value: -1: must be greater than or equal to 0"},

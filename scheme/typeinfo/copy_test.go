@@ -159,7 +159,7 @@ func TestCopyAllocatesOnlyWhatItOwns(t *testing.T) {
 	countOwned(reflect.ValueOf(pod), &needed)
 	got := fewestAllocs(func() { sink = typeinfo.Copy(pod) })
 	t.Logf("copy of a Pod: %v allocations, %d owned pieces", got, needed)
-	// A map is more than one allocation in the runtime; nothing else may be.
+	// In the runtime a map is more than one allocation. Every other piece must be one.
 	if maps := 7; got > float64(needed+maps) {
 		t.Errorf("Copy: got %v allocations, want at most %d", got, needed+maps)
 	}

@@ -37,7 +37,7 @@ func everyKind(tb testing.TB) []meta.Typed {
 	}
 	var list []meta.Typed
 	for _, gvk := range s.AllKinds() {
-		if gvk.Kind == "WatchEvent" { // has no kind of its own
+		if gvk.Kind == "WatchEvent" { // it has no kind of its own
 			continue
 		}
 		obj, err := s.NewObject(gvk)

@@ -25,7 +25,7 @@ type needing struct {
 	Object   *object                  `json:"object,omitempty"`
 }
 
-// object is an object for needs with a label.
+// object is an object with metadata, for needs about labels.
 type object struct {
 	meta.ObjectMeta `json:"metadata"`
 }

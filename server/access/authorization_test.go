@@ -17,8 +17,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// judge is an authorization webhook over TLS that decides by the attributes of a request.
-type judge struct {
+// authorizationWebhook is a webhook over TLS that decides by the attributes of a request, and notes
+// what it is asked.
+type authorizationWebhook struct {
 	*httptest.Server
 	kubeconfig string
 
@@ -28,8 +29,8 @@ type judge struct {
 	fails bool
 }
 
-func newJudge(t *testing.T) *judge {
-	j := new(judge)
+func newAuthorizationWebhook(t *testing.T) *authorizationWebhook {
+	j := new(authorizationWebhook)
 	j.Server = httptest.NewTLSServer(http.HandlerFunc(j.serve))
 	t.Cleanup(j.Close)
 	folder := t.TempDir()
@@ -41,7 +42,7 @@ func newJudge(t *testing.T) *judge {
 	return j
 }
 
-func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
+func (j *authorizationWebhook) serve(w http.ResponseWriter, r *http.Request) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var review map[string]any
@@ -62,7 +63,7 @@ func (j *judge) serve(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(review)
 }
 
-func (j *judge) take() []string {
+func (j *authorizationWebhook) take() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	asked := j.asked
@@ -70,7 +71,7 @@ func (j *judge) take() []string {
 	return asked
 }
 
-func (j *judge) fail(yes bool) {
+func (j *authorizationWebhook) fail(yes bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.fails = yes
@@ -90,9 +91,9 @@ func authorizing(t *testing.T, c access.Config) (*servertest.Server, func(token,
 	}
 }
 
-// TestWebhookMode: the webhook is asked, and its answers are remembered for their time.
+// TestWebhookMode: the webhook is asked, and its answers are remembered for their TTLs.
 func TestWebhookMode(t *testing.T) {
-	j := newJudge(t)
+	j := newAuthorizationWebhook(t)
 	_, get := authorizing(t, access.Config{
 		Modes:   []string{access.RBAC, access.Webhook},
 		Webhook: access.WebhookConfig{ConfigFile: j.kubeconfig, UnauthorizedTTL: -1},
@@ -103,7 +104,7 @@ func TestWebhookMode(t *testing.T) {
 		}
 	}
 	if asked := j.take(); len(asked) != 1 || asked[0] != "alice list pods" {
-		t.Errorf("asked about what is allowed: %q, want it once", asked)
+		t.Errorf("requests to the webhook for an allowed action: %q, want one", asked)
 	}
 	want := `{"apiVersion":"authorization.k8s.io/v1beta1","kind":"SubjectAccessReview","metadata":{},"spec":{"group":["dev","system:authenticated"],` +
 		`"resourceAttributes":{"fieldSelector":{"requirements":[{"key":"spec.nodeName","operator":"NotIn","values":["x"]}]},` +
@@ -121,7 +122,7 @@ func TestWebhookMode(t *testing.T) {
 		}
 	}
 	if asked := j.take(); len(asked) != 2 {
-		t.Errorf("asked about what is not allowed: %q, want it twice", asked)
+		t.Errorf("requests to the webhook for a denied action: %q, want two", asked)
 	}
 	j.fail(true)
 	if code, body := get("bob", "/api/v1/services"); code != http.StatusInternalServerError {
@@ -132,10 +133,10 @@ func TestWebhookMode(t *testing.T) {
 	}
 }
 
-// TestAuthorizationConfig: a chain out of a file, which changes while the server runs; what is
-// wrong changes nothing.
+// TestAuthorizationConfig: the chain of authorizers comes from a file, which is read again when it
+// changes. An invalid file changes nothing.
 func TestAuthorizationConfig(t *testing.T) {
-	j := newJudge(t)
+	j := newAuthorizationWebhook(t)
 	file := filepath.Join(t.TempDir(), "authz.yaml")
 	config := func(policy, condition, more string) string {
 		return `apiVersion: apiserver.config.k8s.io/v1
@@ -181,11 +182,11 @@ authorizers:
 	write(t, file, config("NoOpinion", "request.nobody", ""))
 	eventually(t, "a wrong file was not told of", failures)
 	if code, _ := get("alice", "/api/v1/services"); code != http.StatusOK {
-		t.Errorf("after a wrong file: got %d, want what was before", code)
+		t.Errorf("after an invalid file: got %d, want the old configuration", code)
 	}
 	_, metrics := get(s.Token, "/metrics")
 	metrics = anywhere(metrics)
-	write(t, file, config("NoOpinion", "request.user != 'bob'", "")) // what is still in force
+	write(t, file, config("NoOpinion", "request.user != 'bob'", "")) // the configuration in force, to compute its hash
 	for _, want := range []string{
 		`apiserver_authorization_config_controller_automatic_reloads_total{apiserver_id_hash="sha256:X",status="success"} 1`,
 		`apiserver_authorization_config_controller_last_config_info{apiserver_id_hash="sha256:X",hash="` + fileHash(t, file) + `"} 1`,
@@ -200,7 +201,7 @@ authorizers:
 	}
 }
 
-// TestAuthorizationMistakes: a wrong configuration is an error before anything starts.
+// TestAuthorizationMistakes: an invalid configuration is an error before the server starts.
 func TestAuthorizationMistakes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	write(t, file, `{"apiVersion":"apiserver.config.k8s.io/v1","kind":"AuthorizationConfiguration"}`)
@@ -214,7 +215,7 @@ func TestAuthorizationMistakes(t *testing.T) {
 		`cannot specify --authorization-webhook-config-file without mode Webhook`:   {Webhook: access.WebhookConfig{ConfigFile: file}},
 		`--authorization-config can not be specified when --authorization-mode or`:  {ConfigFile: file, Modes: []string{"Node"}},
 		`authorizers: Required value: at least one authorization mode must be defi`: {ConfigFile: file},
-		`unsupported webhook authorizer version "v2", supported versions are`:       {Modes: []string{"Webhook"}, Webhook: access.WebhookConfig{ConfigFile: newJudge(t).kubeconfig, Version: "v2"}},
+		`unsupported webhook authorizer version "v2", supported versions are`:       {Modes: []string{"Webhook"}, Webhook: access.WebhookConfig{ConfigFile: newAuthorizationWebhook(t).kubeconfig, Version: "v2"}},
 	} {
 		s, err := servertest.New(t, server.Config{DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Authorization: c})
 		if err == nil {

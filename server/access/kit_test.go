@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// do sends one request of a user to a server, past its listeners, and returns the answer.
+// do sends one request of a user directly to the handler of a server, and returns the answer.
 func do(t *testing.T, s *server.Server, user, method, target, body string) (int, string) {
 	t.Helper()
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -34,7 +34,7 @@ func do(t *testing.T, s *server.Server, user, method, target, body string) (int,
 	return w.Code, w.Body.String()
 }
 
-// write replaces a file at once.
+// write replaces a file atomically.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
@@ -45,7 +45,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// tokensOf writes a file of tokens: each user's is their name.
+// tokensOf writes a token file, in which the token of each user is the user's name.
 func tokensOf(t *testing.T, lines ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tokens.csv")
@@ -55,7 +55,7 @@ func tokensOf(t *testing.T, lines ...string) string {
 	return path
 }
 
-// eventually waits until a condition holds.
+// eventually waits until holds returns true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
@@ -67,12 +67,13 @@ func eventually(t *testing.T, what string, holds func() bool) {
 
 var serverLabel = regexp.MustCompile(`apiserver_id_hash="sha256:[0-9a-f]{64}"`)
 
-// anywhere is metrics of a server, whichever machine it runs on.
+// anywhere replaces the hash of the server's name in metrics, which differs from machine to
+// machine.
 func anywhere(text string) string {
 	return serverLabel.ReplaceAllString(text, `apiserver_id_hash="sha256:X"`)
 }
 
-// fileHash is the hash of what a file says.
+// fileHash returns the hash of a file, as metrics show it.
 func fileHash(t *testing.T, file string) string {
 	t.Helper()
 	data, err := os.ReadFile(file)

@@ -13,12 +13,12 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestNodeMode: a kubelet reads what its pods need as soon as the server has seen them, and writes
-// what is its own.
+// TestNodeMode: a kubelet may read the objects that its pods need as soon as the server has seen
+// the pods, and may write its own objects.
 func TestNodeMode(t *testing.T) {
 	s := servertest.Start(t, server.Config{
 		Controllers:    []string{},
-		Admission:      plugins.Config{Disable: []string{"ServiceAccount"}}, // no controller makes accounts
+		Admission:      plugins.Config{Disable: []string{"ServiceAccount"}}, // no controller creates service accounts
 		Serving:        server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 		Authentication: identity.Config{TokenAuthFile: tokensOf(t, `a,system:node:a,1,"system:nodes"`, `b,system:node:b,2,"system:nodes"`)},
 		Authorization:  access.Config{Modes: []string{access.Node}},

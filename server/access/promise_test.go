@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/server/access"
 )
 
-// nothing is a server without resources.
+// nothing is a set of stores without any store.
 type nothing struct{}
 
 func (nothing) Store(meta.GroupResource) *registry.Store { return nil }
@@ -29,15 +29,15 @@ func (issuer) Sign(context.Context, *core.AccountToken) (token, credential strin
 
 func (issuer) Bounds() (longest, extended time.Duration) { return time.Hour, time.Minute }
 
-// known knows a token that is for an audience.
+// known authenticates every token, for the audiences that are asked for.
 type known struct{}
 
 func (known) AuthenticateToken(_ context.Context, token string, audiences []string) (*request.User, []string, error) {
 	return &request.User{Name: token}, audiences, nil
 }
 
-// TestPromise: before it is kept, whoever asks gets an error; after that the answers, which nobody
-// can replace.
+// TestPromise: until the promise is kept, every call fails. Afterwards its authorizer and
+// authenticator answer, and cannot be replaced.
 func TestPromise(t *testing.T) {
 	ctx, p := t.Context(), new(access.Promise)
 	user := &request.User{Name: "a"}
@@ -89,7 +89,7 @@ func TestPromise(t *testing.T) {
 	p.Keep(answers)
 }
 
-// TestRolesAreNeeded: a server without roles cannot decide by them.
+// TestRolesAreNeeded: a server that serves no roles cannot authorize by RBAC.
 func TestRolesAreNeeded(t *testing.T) {
 	c, err := access.Config{}.Complete()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestChangeBeforeRun: what changes in a configuration file while the server starts is taken up.
+// TestChangeBeforeRun: a change of a configuration file while the server starts is not lost.
 func TestChangeBeforeRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "authorization.yaml")
 	config := func(first, second string) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// BenchmarkCreateService compares what the sorts of services cost: one with a cluster IP has an
-// IPAddress, which is a second durable write.
+// BenchmarkCreateService compares the costs of the types of services: a service with a cluster IP
+// has an IPAddress, which is a second durable write.
 func BenchmarkCreateService(b *testing.B) {
 	for _, tt := range []struct{ name, spec string }{
 		{"headless", `{"clusterIP":"None"}`}, {"clusterIP", `{}`}, {"dual", `{"ipFamilyPolicy":"RequireDualStack"}`},
@@ -38,7 +38,7 @@ func BenchmarkCreateService(b *testing.B) {
 	}
 }
 
-// cpuTime is how long the process has used processors.
+// cpuTime returns the processor time of this process.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// admin asks a running server as its administrator.
+// admin sends requests to a running server as its administrator.
 type admin struct {
 	*inProcess
 	token string
@@ -30,7 +30,7 @@ func (a *admin) do(method, target, body string) (int, string) {
 	return a.inProcess.do(method, target, body, "Authorization", "Bearer "+a.token)
 }
 
-// byEndpoints finds services by their endpoints.
+// byEndpoints returns the function that resolves a service to its endpoints.
 func (a *admin) byEndpoints() func(namespace, name string, port int) (string, error) {
 	resolve := addresses.NewResolver(a.Stores, true)
 	return func(namespace, name string, port int) (string, error) {
@@ -38,7 +38,7 @@ func (a *admin) byEndpoints() func(namespace, name string, port int) (string, er
 	}
 }
 
-// TestServicesByEndpoints finds endpoints of services that are ready.
+// TestServicesByEndpoints resolves services to their ready endpoints.
 func TestServicesByEndpoints(t *testing.T) {
 	t.Parallel()
 	s := startAs(t)
@@ -92,7 +92,7 @@ func TestServicesByEndpoints(t *testing.T) {
 		}
 	}
 
-	// What changes counts at once, and for the services that it is about.
+	// A change applies to the next request, and only to the services that it concerns.
 	const slicesPath = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/"
 	for _, step := range []struct{ method, slice, body, want string }{
 		{"PATCH", "four", `{"endpoints":[{"addresses":["192.0.2.4"]}]}`, `["192.0.2.4:8443"]`},
@@ -121,8 +121,7 @@ func sorted(set map[string]bool) (keys []string) {
 	return keys
 }
 
-// BenchmarkServiceByEndpoints finds an endpoint of a service among a hundred, while nothing
-// changes.
+// BenchmarkServiceByEndpoints resolves one service among a hundred, while nothing changes.
 func BenchmarkServiceByEndpoints(b *testing.B) {
 	s := startAs(b)
 	for i := range 100 {

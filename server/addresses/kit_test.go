@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// inProcess is a server that does not listen, with what the tests of this package do with it.
+// inProcess is a server that does not listen, with helpers for the tests of this package.
 type inProcess struct{ *handled }
 
 // handled is embedded under a name of its own, so that p.Server is the server.Server.
@@ -47,14 +47,14 @@ const (
 	rangesPath    = "/apis/networking.k8s.io/v1/servicecidrs"
 )
 
-// cluster is a server with some ranges of addresses for services.
+// cluster returns a server with these ranges for the addresses of services.
 func cluster(t testing.TB, ranges ...string) *inProcess {
 	t.Helper()
 	return newInProcess(t, func(c *server.Config) { c.API.Services.ClusterIPRanges = ranges })
 }
 
-// service sends a write of a service and returns it, or the message of the error with its code in
-// front.
+// service sends a write of a service. It returns the service, or the code and the message of the
+// error.
 func (p *inProcess) service(method, target, body string) (*corev1.Service, string) {
 	p.TB.Helper()
 	code, answer := p.do(method, target, body)
@@ -68,8 +68,8 @@ func (p *inProcess) service(method, target, body string) (*corev1.Service, strin
 	return svc, ""
 }
 
-// createService makes a service with a spec, which gets a port if it has none. It returns the
-// service's addresses.
+// createService creates a service, with a port if the spec has none. It returns the addresses of
+// the service.
 func (p *inProcess) createService(name, spec string) []string {
 	p.TB.Helper()
 	svc, failed := p.service("POST", servicesPath, serviceJSON(name, spec))
@@ -79,7 +79,7 @@ func (p *inProcess) createService(name, spec string) []string {
 	return svc.Spec.ClusterIPs
 }
 
-// serviceJSON is a service with a spec, and a port if that has none.
+// serviceJSON returns a service with a spec, and with a port if the spec has none.
 func serviceJSON(name, spec string) string {
 	if !strings.Contains(spec, `"ports"`) {
 		spec = strings.TrimSuffix(strings.TrimSuffix(spec, "}"), ",") + `,"ports":[{"port":80}]}`
@@ -88,7 +88,7 @@ func serviceJSON(name, spec string) string {
 	return `{"metadata":{"name":"` + name + `"},"spec":` + spec + `}`
 }
 
-// held returns the addresses of all IPAddresses, each with the Service that it belongs to.
+// held returns the names of all IPAddresses, each with the Service that it belongs to.
 func (p *inProcess) held() map[string]string {
 	p.TB.Helper()
 	_, answer := p.do("GET", addressesPath, "")
@@ -121,7 +121,7 @@ func (p *inProcess) held() map[string]string {
 	return held
 }
 
-// wantHeld compares who holds addresses: "a" is the service of that name in ns.
+// wantHeld compares the addresses of each service. A name without a namespace is a service in ns.
 func (p *inProcess) wantHeld(when string, want map[string][]string) {
 	p.TB.Helper()
 	got := p.held()
@@ -139,15 +139,15 @@ func (p *inProcess) wantHeld(when string, want map[string][]string) {
 	}
 }
 
-// message is that of a Status.
+// message returns the message of a Status.
 func message(answer string) string {
 	var s struct{ Message string }
 	_ = json.Unmarshal([]byte(answer), &s)
 	return s.Message
 }
 
-// sharedStore is a store of several servers. Its Close does nothing, so that no server closes it
-// for the others.
+// sharedStore is a store that several servers share. Its Close does nothing, so that no server
+// closes it under the others.
 type sharedStore struct{ storage.Store }
 
 func (sharedStore) Close() error { return nil }
@@ -162,10 +162,10 @@ func newSharedStore(t *testing.T) sharedStore {
 type runningServer struct {
 	*server.Server
 	t    *testing.T
-	stop func() // ends it in good order
+	stop func() // shuts it down gracefully
 }
 
-// runOn starts a server of one address on a store; nil for one of its own.
+// runOn starts a server that advertises an address, on a store; nil stands for a store of its own.
 func runOn(t *testing.T, store storage.Store, address string, change ...func(*server.Config)) *runningServer {
 	t.Helper()
 	cfg := server.Config{
@@ -218,7 +218,8 @@ func (r *runningServer) slices() client.Resource[*discoveryv1.EndpointSlice] {
 	return client.For[*discoveryv1.EndpointSlice](r.Client(), discoveryv1.GroupVersion.WithResource("endpointslices")).In("default")
 }
 
-// published is what endpoints and slice say: addresses, ports and labels of either.
+// published returns the content of the Endpoints and the EndpointSlice: addresses, ports and labels
+// of each.
 func (r *runningServer) published() string {
 	r.t.Helper()
 	var b strings.Builder
@@ -252,8 +253,8 @@ func (r *runningServer) published() string {
 	return b.String()
 }
 
-// wantPublished waits until endpoints and slice name some addresses and one port, 0 for the
-// server's own.
+// wantPublished waits until Endpoints and EndpointSlice have these addresses and this port; 0
+// stands for the server's own port.
 func (r *runningServer) wantPublished(port int, addresses ...string) {
 	r.t.Helper()
 	if port == 0 {
@@ -267,7 +268,7 @@ func (r *runningServer) wantPublished(port int, addresses ...string) {
 	}
 }
 
-// comesTrue waits until a condition holds.
+// comesTrue waits until f returns true, for at most 20 seconds.
 func comesTrue(f func() bool) bool {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if f() {
@@ -279,7 +280,7 @@ func comesTrue(f func() bool) bool {
 	}
 }
 
-// waitUntil waits for something that has to happen.
+// waitUntil fails the test if is does not become true in time.
 func waitUntil(t *testing.T, is func() bool) {
 	t.Helper()
 	if !comesTrue(is) {

@@ -33,7 +33,7 @@ func TestKubernetesService(t *testing.T) {
 	}
 	r.wantPublished(0, "198.51.100.7")
 
-	// What somebody does to them is undone.
+	// The server undoes each change of them by a client.
 	for _, destroy := range []func() error{
 		func() error { return r.endpoints().Delete(t.Context(), "kubernetes", meta.DeleteOptions{}) },
 		func() error { return r.slices().Delete(t.Context(), "kubernetes", meta.DeleteOptions{}) },
@@ -51,7 +51,7 @@ func TestKubernetesService(t *testing.T) {
 			err := r.slices().Delete(t.Context(), "kubernetes", meta.DeleteOptions{})
 			if err == nil {
 				if _, err = r.slices().Create(t.Context(), slice, meta.CreateOptions{}); meta.IsAlreadyExists(err) {
-					err = nil // that quickly
+					err = nil // the server has created it already
 				}
 			}
 			return err
@@ -73,8 +73,8 @@ func TestKubernetesService(t *testing.T) {
 	}
 }
 
-// All servers on a store are endpoints of the Service, until they stop, or until their records end
-// after they were killed.
+// TestServersBehindTheService: all servers on a store are endpoints of the Service, until they
+// stop. If a server is killed, it is an endpoint until the lease of its record expires.
 func TestServersBehindTheService(t *testing.T) {
 	store := newSharedStore(t)
 	a := runOn(t, store, "198.51.100.2")
@@ -89,7 +89,7 @@ func TestServersBehindTheService(t *testing.T) {
 		t.Errorf("record: got %s, %v, want %s", got, err, want)
 	}
 
-	// One that is killed leaves its record to its lease.
+	// A server that is killed leaves its record, which ends with its lease.
 	lease, err := store.Lease(t.Context(), time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +113,8 @@ func TestServersBehindTheService(t *testing.T) {
 	}
 }
 
-// A server whose address has another IP family than the Service is no endpoint.
+// TestServerWithoutAnAddress: a server whose address is of another IP family than the Service is no
+// endpoint.
 func TestServerWithoutAnAddress(t *testing.T) {
 	store := newSharedStore(t)
 	r := runOn(t, store, "2001:db8::7")
@@ -133,7 +134,7 @@ func TestServerWithoutAnAddress(t *testing.T) {
 	}
 }
 
-// Servers that do not serve Services write no records.
+// TestNoKubernetesService: a server that does not serve Services writes no record.
 func TestNoKubernetesService(t *testing.T) {
 	store := newSharedStore(t)
 	runOn(t, store, "198.51.100.7", func(c *server.Config) { c.API.Profile = server.ProfileCRDOnly })
@@ -145,8 +146,8 @@ func TestNoKubernetesService(t *testing.T) {
 	}
 }
 
-// Records that are no resource are encrypted and measured under the names that kube-apiserver gives
-// them.
+// TestRecordsAreKnown: the records that are no objects are encrypted and counted under the names
+// that kube-apiserver gives them.
 func TestRecordsAreKnown(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "encryption.yaml")
 	config := fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n"+
@@ -179,8 +180,8 @@ func TestRecordsAreKnown(t *testing.T) {
 	}
 }
 
-// TestServersWithOneAddress: two servers on different ports of one address leave the endpoints to
-// each other for a while.
+// TestServersWithOneAddress: two servers on different ports of one address do not overwrite each
+// other's endpoints all the time. Each leaves the endpoints to the other for a while.
 func TestServersWithOneAddress(t *testing.T) {
 	store := newSharedStore(t)
 	runOn(t, store, "198.51.100.1")
@@ -203,13 +204,13 @@ func TestServersWithOneAddress(t *testing.T) {
 			changes += len(batch.Events)
 		}
 	}
-	if changes > 4 { // each may have taken the port once
+	if changes > 4 { // each server may have written its port once
 		t.Errorf("the endpoints have changed %d times", changes)
 	}
 }
 
-// TestKubernetesNodePort: the service kubernetes can be reached at all nodes, and its endpoints can
-// be left to others.
+// TestKubernetesNodePort: the service kubernetes can have a node port. The server need not manage
+// its endpoints.
 func TestKubernetesNodePort(t *testing.T) {
 	r := runOn(t, nil, "198.51.100.7", func(c *server.Config) {
 		c.API.Services.KubernetesNodePort, c.API.Services.NoKubernetesEndpoints = 30443, true

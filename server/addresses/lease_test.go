@@ -17,7 +17,7 @@ func (r *runningServer) leases() client.Resource[*coordinationv1.Lease] {
 	return client.For[*coordinationv1.Lease](r.Client(), coordinationv1.GroupVersion.WithResource("leases")).In("kube-system")
 }
 
-// identities lists the names of the leases of servers, as kube-apiserver selects them.
+// identities returns the names of the leases of servers, selected as kube-apiserver does.
 func (r *runningServer) identities() []string {
 	r.t.Helper()
 	list, err := r.leases().List(r.t.Context(), meta.ListOptions{LabelSelector: "apiserver.kubernetes.io/identity=kube-apiserver"})
@@ -31,7 +31,7 @@ func (r *runningServer) identities() []string {
 	return names
 }
 
-// serverLease is a lease of a server that has renewed it some time ago.
+// serverLease returns the lease of a server that renewed it this long ago.
 func serverLease(name string, ago time.Duration) *coordinationv1.Lease {
 	holder, seconds := name+"_0", int32(3600)
 	return &coordinationv1.Lease{
@@ -84,12 +84,12 @@ func TestIdentityLease(t *testing.T) {
 	}
 	alone := runOn(t, nil, "192.0.2.3")
 	if got := alone.identities(); got != nil {
-		t.Errorf("got %v on a store that nobody shares, want none", got)
+		t.Errorf("got %v on a store of its own, want none", got)
 	}
 }
 
-// TestAddressesBeside: while a kube-apiserver lives on the store, IPAddresses are there some time
-// before and after their service.
+// TestAddressesBeside: if a kube-apiserver runs on the same store, an IPAddress is created some
+// time before its service, and deleted some time after it.
 func TestAddressesBeside(t *testing.T) {
 	const head = 200 * time.Millisecond
 	store := newSharedStore(t)

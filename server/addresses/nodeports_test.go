@@ -16,16 +16,17 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/storage"
 )
 
-// portServer is a server whose node ports are 30000 to 30031, 16 of them reserved, with the record
-// made.
+// portServer is a server with the node ports 30000 to 30031, of which 16 are reserved. Its record
+// exists.
 type portServer struct {
 	*server.Server
 	t        *testing.T
 	services client.Resource[*corev1.Service]
-	ports    *ports.Allocator // another one than the server's, of the same record
+	ports    *ports.Allocator // an allocator of the same record, which is not the server's
 	repairs  *addresses.PortRepair
 	logs     *observer.ObservedLogs
 }
@@ -41,7 +42,9 @@ func newPortServer(t *testing.T) *portServer {
 		t.Fatal(err)
 	}
 	p.services = client.For[*corev1.Service](s.Client(), corev1.GroupVersion.WithResource("services")).In("ns")
-	p.repairs = addresses.NewPortRepair(s.Client(), p.ports, zap.New(core))
+	p.repairs = &addresses.PortRepair{
+		Client: s.Client(), Ports: p.ports, Events: controller.NewRecorder(s.Client(), "test", zap.NewNop()), Log: zap.New(core),
+	}
 	p.repair()
 	return p
 }
@@ -53,7 +56,7 @@ func (p *portServer) repair() {
 	}
 }
 
-// taken are the ports that are taken by the record.
+// taken returns the ports that are taken in the record.
 func (p *portServer) taken() []int {
 	p.t.Helper()
 	s, _, err := p.ports.Load(p.t.Context())
@@ -72,7 +75,7 @@ func (p *portServer) wantTaken(want ...int) {
 	}
 }
 
-// change changes the record as another server would.
+// change changes the record, as another server does.
 func (p *portServer) change(f func(s *ports.Set) error) {
 	p.t.Helper()
 	if err := p.ports.Change(p.t.Context(), f); err != nil {
@@ -98,7 +101,8 @@ func (p *portServer) update(svc *corev1.Service) *corev1.Service {
 	return svc
 }
 
-// service has ports 80, 81, ... with node ports, 0 for any. Its cluster IP is of no interest.
+// service returns a service with ports 80, 81, and so on. Each has a node port of nodePorts, 0 for
+// any. These tests do not look at its cluster IP.
 func service(name string, typ corev1.ServiceType, nodePorts ...int32) *corev1.Service {
 	svc := &corev1.Service{ObjectMeta: meta.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{Type: typ}}
 	for i, port := range nodePorts {
@@ -107,7 +111,8 @@ func service(name string, typ corev1.ServiceType, nodePorts ...int32) *corev1.Se
 	return svc
 }
 
-// balancer is a load balancer whose nodes answer for themselves, and so are asked how they are.
+// balancer returns a load balancer with external traffic policy Local, which has a node port for
+// health checks.
 func balancer(name string, healthPort int32, nodePorts ...int32) *corev1.Service {
 	svc := service(name, corev1.ServiceTypeLoadBalancer, nodePorts...)
 	svc.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
@@ -115,7 +120,7 @@ func balancer(name string, healthPort int32, nodePorts ...int32) *corev1.Service
 	return svc
 }
 
-// nodePortsOf are all node ports of a service.
+// nodePortsOf returns all node ports of a service.
 func nodePortsOf(svc *corev1.Service) (list []int) {
 	for _, p := range svc.Spec.Ports {
 		list = append(list, int(p.NodePort))
@@ -172,7 +177,8 @@ func TestNodePorts(t *testing.T) {
 	})
 }
 
-// Ports of one number that differ by protocol share a node port.
+// TestNodePortOfTwoProtocols: two ports with the same number and different protocols share a node
+// port.
 func TestNodePortOfTwoProtocols(t *testing.T) {
 	p := newPortServer(t)
 	svc := service("dns", corev1.ServiceTypeNodePort, 0, 0)
@@ -228,7 +234,7 @@ func TestRefusedNodePorts(t *testing.T) {
 		t.Errorf("update: got %v, want %s", err, want)
 	}
 	b.Spec.Ports[0].NodePort = 0
-	b.Spec.Ports = append(b.Spec.Ports, b.Spec.Ports[0]) // both have had the node port of their name
+	b.Spec.Ports = append(b.Spec.Ports, b.Spec.Ports[0]) // both get the old node port of their name
 	_, err = p.services.Update(t.Context(), b, meta.UpdateOptions{})
 	if want := "duplicate nodePort: {TCP 30002}"; err == nil || err.Error() != want {
 		t.Errorf("a port repeated: got %v, want %s", err, want)
@@ -265,8 +271,8 @@ func TestHealthCheckNodePort(t *testing.T) {
 	p.wantTaken()
 }
 
-// A load balancer that does not allocate node ports has only those that it asks for, and keeps
-// them.
+// TestLoadBalancerWithoutNodePorts: a load balancer that does not allocate node ports has only the
+// node ports that it asks for, and keeps them.
 func TestLoadBalancerWithoutNodePorts(t *testing.T) {
 	p := newPortServer(t)
 	svc := service("a", corev1.ServiceTypeLoadBalancer, 0, 30003)
@@ -311,15 +317,15 @@ func TestNodePortsOfDryRun(t *testing.T) {
 	p.wantTaken(30001)
 }
 
-// A server dies between its writes of the record and of the Service, or the reverse: the repair
-// mends the rest.
+// TestNodePortRepair: a server may die between its write of the record and that of the Service, in
+// either order. The repair completes what is missing.
 func TestNodePortRepair(t *testing.T) {
 	p := newPortServer(t)
 	p.create(service("lost", corev1.ServiceTypeNodePort, 30001))
 	p.create(service("kept", corev1.ServiceTypeNodePort, 30002))
 	p.change(func(s *ports.Set) error {
 		s.Release(30001)
-		return s.Take(30007) // nobody's
+		return s.Take(30007) // no service has it
 	})
 	p.repair()
 	p.wantTaken(30001, 30002, 30007)
@@ -328,11 +334,11 @@ func TestNodePortRepair(t *testing.T) {
 	p.repair()
 	p.wantTaken(30001, 30002)
 	if n := p.logs.FilterMessage("released node ports that nobody had").Len(); n != 1 {
-		t.Errorf("the log speaks of it %d times, want once", n)
+		t.Errorf("the log has %d lines about released ports, want one", n)
 	}
 	p.wantEvents("PortNotAllocated: Port 30001 is not allocated; repairing")
 
-	// Another round begins to count anew if somebody had the port meanwhile.
+	// If a service has had the port in between, the count of passes begins again.
 	p.change(func(s *ports.Set) error { return s.Take(30008) })
 	p.repair()
 	p.repair()
@@ -341,7 +347,8 @@ func TestNodePortRepair(t *testing.T) {
 	p.repair()
 	p.wantTaken(30001, 30002, 30008)
 
-	// Two services with one port, which a record without it has let happen.
+	// Two services have the same port, because the record lacked it when the second one was
+	// created.
 	p.change(func(s *ports.Set) error { s.Release(30002); return nil })
 	p.create(service("double", corev1.ServiceTypeNodePort, 30002))
 	p.repair()
@@ -350,8 +357,8 @@ func TestNodePortRepair(t *testing.T) {
 		"PortNotAllocated: Port 30001 is not allocated; repairing")
 }
 
-// TestNodePortsOfUnreadableServices: while a service cannot be read, no port is released that
-// nobody else has.
+// TestNodePortsOfUnreadableServices: while a service cannot be read, no port is released, because
+// that service may have it.
 func TestNodePortsOfUnreadableServices(t *testing.T) {
 	p := newPortServer(t)
 	p.create(service("hidden", corev1.ServiceTypeNodePort, 30001))
@@ -375,7 +382,7 @@ func TestNodePortsOfUnreadableServices(t *testing.T) {
 	p.wantTaken(30002)
 }
 
-// wantEvents compares the events there are, sorted.
+// wantEvents compares all events, in sorted order.
 func (p *portServer) wantEvents(want ...string) {
 	p.t.Helper()
 	events := client.For[*corev1.Event](p.Client(), corev1.GroupVersion.WithResource("events")).In("ns")
@@ -393,17 +400,17 @@ func (p *portServer) wantEvents(want ...string) {
 	}
 }
 
-// A server with another range than before takes the record over.
+// TestNodePortsOfAnotherRange: a server with another range than the record's takes the record over.
 func TestNodePortsOfAnotherRange(t *testing.T) {
 	p := newPortServer(t)
 	p.create(service("in", corev1.ServiceTypeNodePort, 30004))
 	p.create(service("out", corev1.ServiceTypeNodePort, 30020))
-	p.change(func(s *ports.Set) error { return s.Take(30006) }) // nobody's, and of both ranges
+	p.change(func(s *ports.Set) error { return s.Take(30006) }) // no service has it, and both ranges contain it
 	next := ports.New(ports.Span{Base: 30000, Size: 10})
 	if err := addresses.OpenNodePorts(p.Resources, next); err != nil {
 		t.Fatal(err)
 	}
-	p.repairs.Use(next)
+	p.repairs.Ports = next
 	p.repair()
 	p.wantTaken(30004, 30006)
 	p.wantEvents("PortOutOfRange: Port 30020 is not within the port range 30000-30009; please recreate service")

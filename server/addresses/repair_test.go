@@ -17,8 +17,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// repairAddresses makes a pass with a grace, and returns what it told, and whether it wants to look
-// again.
+// repairAddresses runs one pass. It returns the events, and whether something younger than grace is
+// left for another pass.
 func (p *inProcess) repairAddresses(grace time.Duration) (told []string, young bool) {
 	p.TB.Helper()
 	r := core.NewAddressRepair(core.Config{Stores: p.Server}, grace, func(_ context.Context, e core.RepairEvent) {
@@ -32,7 +32,7 @@ func (p *inProcess) repairAddresses(grace time.Duration) (told []string, young b
 	return told, young
 }
 
-// TestAddressRepair does to services and IPAddresses what only a crash or a person can.
+// TestAddressRepair makes services and IPAddresses inconsistent, as only a crash or a person can.
 func TestAddressRepair(t *testing.T) {
 	p := cluster(t, "10.0.0.0/24")
 	p.do("POST", rangesPath, `{"metadata":{"name":"kubernetes"},"spec":{"cidrs":["10.0.0.0/24"]}}`)
@@ -67,7 +67,7 @@ func TestAddressRepair(t *testing.T) {
 	address("10.0.0.51", "", to("fine"))
 	address("10.0.0.52", "", `"resource":"gateways","group":"example.com","name":"g"`)
 	address("10.0.0.54", "", `"resource":"services","name":"fine"`)
-	address("10.0.0.53", `"a":"b"`, `"resource":"gateways","group":"example.com","name":"g"`) // nobody's business
+	address("10.0.0.53", `"a":"b"`, `"resource":"gateways","group":"example.com","name":"g"`) // not the server's
 
 	young, old := []string{
 		`IPAddress/10.0.0.52 IPAddressNotAllocated IPAddressAllocation: IPAddress 10.0.0.52 appears to have been modified, not referencing a Service &ParentReference{Group:example.com,Resource:gateways,Namespace:,Name:g,}: cleaning up`,
@@ -91,13 +91,13 @@ func TestAddressRepair(t *testing.T) {
 	p.wantHeld("repaired", map[string][]string{
 		"fine": {"10.0.0.1"}, "lost": {"10.0.0.2"}, "foreign": {"10.0.0.3"}, "wrong": {"10.0.0.4"}, "thief": {"10.0.0.5"}, "stripped": {"10.0.0.6"},
 	})
-	p.do("DELETE", servicesPath+"/stolen", "") // another has the address
+	p.do("DELETE", servicesPath+"/stolen", "") // the address is held for thief
 	p.wantHeld("deleted", map[string][]string{
 		"fine": {"10.0.0.1"}, "lost": {"10.0.0.2"}, "foreign": {"10.0.0.3"}, "wrong": {"10.0.0.4"}, "thief": {"10.0.0.5"}, "stripped": {"10.0.0.6"},
 	})
 }
 
-// TestAddressOutOfRange: the range of a service goes while no server watches.
+// TestAddressOutOfRange: the range of a service was replaced while no server was running.
 func TestAddressOutOfRange(t *testing.T) {
 	p := cluster(t, "10.0.0.0/24")
 	p.createService("a", `{"clusterIP":"10.0.0.1"}`)
@@ -108,8 +108,8 @@ func TestAddressOutOfRange(t *testing.T) {
 	}
 }
 
-// TestRepairWhileItRuns: what is wrong at start is repaired before the server is ready, an
-// IPAddress that somebody deletes comes back, and people are told.
+// TestRepairWhileItRuns: inconsistencies at the start are repaired before the server is ready. An
+// IPAddress that a client deletes is created again, with an event.
 func TestRepairWhileItRuns(t *testing.T) {
 	store := newSharedStore(t)
 	first := newInProcess(t, func(c *server.Config) { c.Storage = server.StorageConfig{Store: store} })
@@ -140,8 +140,8 @@ func TestRepairWhileItRuns(t *testing.T) {
 	waitUntil(t, func() bool { return strings.Contains(get(rangesPath+"/kubernetes"), `"True"`) })
 }
 
-// TestTwoServersShareAddresses has two servers create, change and delete services in a range that
-// is hardly large enough. No address is given to two, and none is lost.
+// TestTwoServersShareAddresses runs two servers, which create, change and delete services in a
+// range that is hardly large enough. No address is given to two services, and none is lost.
 func TestTwoServersShareAddresses(t *testing.T) {
 	store := newSharedStore(t)
 	var servers []*inProcess
@@ -183,7 +183,7 @@ func TestTwoServersShareAddresses(t *testing.T) {
 	p.wantHeld("all deleted", nil)
 }
 
-// churn makes random changes to Services that others change at the same time.
+// churn makes random changes to Services that other workers change at the same time.
 func churn(p *inProcess, worker, times int) {
 	random := rand.New(rand.NewPCG(1, uint64(worker)))
 	for range times {

@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/server/addresses"
 )
 
-// TestSelf: documents name the configured port until the server listens, and then the one that it
-// listens at.
+// TestSelf: documents contain the configured port until the server listens, and then the port at
+// which it listens.
 func TestSelf(t *testing.T) {
 	for _, tt := range []struct {
 		name          string

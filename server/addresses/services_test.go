@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestAddressesAreOwned looks who owns the fields of the IPAddress that a service has.
+// TestAddressesAreOwned checks the managedFields of the IPAddress of a service.
 func TestAddressesAreOwned(t *testing.T) {
 	p := cluster(t, "10.0.0.0/24")
 	got := p.Must("GET", addressesPath+"/"+p.createService("a", `{}`)[0], "")
@@ -30,8 +30,8 @@ func TestAddressesAreOwned(t *testing.T) {
 	}
 }
 
-// TestClusterIPs takes services through their lives: an address is taken once, kept, and given
-// back.
+// TestClusterIPs creates, changes and deletes services: an address is taken once, kept, and
+// released.
 func TestClusterIPs(t *testing.T) {
 	p := cluster(t, "10.0.0.0/24")
 	all := iprange.New(netip.MustParsePrefix("10.0.0.0/24"))
@@ -88,7 +88,7 @@ func TestClusterIPs(t *testing.T) {
 	}
 }
 
-// TestClusterIPsOfTypes: a service that changes its type takes an address, or gives it back.
+// TestClusterIPsOfTypes: a service that changes its type takes an address or releases it.
 func TestClusterIPsOfTypes(t *testing.T) {
 	p := cluster(t, "10.0.0.0/24")
 	p.createService("a", `{"clusterIP":"10.0.0.7"}`)
@@ -123,7 +123,7 @@ func TestClusterIPsOfTypes(t *testing.T) {
 		t.Errorf("a dry deletion, and one that begins: got %v, want %v", got, before)
 	}
 	p.do("DELETE", servicesPath+"/made", "")
-	p.do("PATCH", servicesPath+"/finalized/status", `{"metadata":{"finalizers":null}}`) // a door is a way out, too
+	p.do("PATCH", servicesPath+"/finalized/status", `{"metadata":{"finalizers":null}}`) // deletes it
 	p.wantHeld("deleted", nil)
 	if code, answer := p.do("PUT", servicesPath+"/put", serviceJSON("put", `{}`)); code != http.StatusCreated {
 		t.Fatalf("%d %s", code, answer)
@@ -137,7 +137,7 @@ func TestClusterIPsOfTypes(t *testing.T) {
 	}
 }
 
-// TestDualStack: services get a second address, and give it back.
+// TestDualStack: services get a second address, and release it.
 func TestDualStack(t *testing.T) {
 	p := cluster(t, "10.0.0.0/24", "fd00::/112")
 	p.createService("one", `{"clusterIP":"10.0.0.1"}`)
@@ -181,8 +181,8 @@ func TestDualStack(t *testing.T) {
 	}
 }
 
-// TestServicesWithoutAddresses: services that were stored where nobody gave addresses get them when
-// they are next written.
+// TestServicesWithoutAddresses: a service that was stored by a server that allocates no addresses
+// gets them at its next write.
 func TestServicesWithoutAddresses(t *testing.T) {
 	store := newSharedStore(t)
 	p := newInProcess(t, func(c *server.Config) {
@@ -217,7 +217,7 @@ func TestServicesWithoutAddresses(t *testing.T) {
 	p.wantHeld("written", held)
 }
 
-// TestAllAddressesTaken: the last address of a range is found, and the one that comes back.
+// TestAllAddressesTaken: the last free address of a range is found, and so is a released one.
 func TestAllAddressesTaken(t *testing.T) {
 	p := cluster(t, "10.0.0.0/27")
 	seen := map[string]bool{}
@@ -235,7 +235,7 @@ func TestAllAddressesTaken(t *testing.T) {
 	p.do("DELETE", servicesPath+"/s20", "")
 	p.createService("more", `{}`)
 
-	// A range that comes, one that is not ready, and one that goes.
+	// A range is added, another one is not ready, and one is deleted.
 	create := func(name, cidr, ready string) {
 		t.Helper()
 		if code, answer := p.do("POST", rangesPath, `{"metadata":{"name":"`+name+`","finalizers":["example.com/x"]},"spec":{"cidrs":["`+cidr+`"]}}`); code != 201 {
@@ -258,7 +258,7 @@ func TestAllAddressesTaken(t *testing.T) {
 	}
 }
 
-// TestServiceTakesItsEndpoints: a service that goes takes along the endpoints of its name.
+// TestServiceTakesItsEndpoints: the deletion of a service deletes the endpoints of its name.
 func TestServiceTakesItsEndpoints(t *testing.T) {
 	p := cluster(t)
 	p.createService("a", `{}`)

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/generic"
 )
 
-// through returns functions that send requests for resources of the core through an Aggregator: one
-// with no server behind it, and one with one.
+// through returns two functions that send a request for a resource of this server through an
+// Aggregator: "alone" without a server behind, "beside" with one.
 func through(t testing.TB) map[string]func() {
 	r := httptest.NewRequest("GET", "/apis/apps/v1/namespaces/default/deployments/d", nil)
 	info := new(request.Info)

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// boats are answers of a server behind: aggregated discovery, and the index of OpenAPI v3.
+// boats has the answers of a server behind: aggregated discovery, and the index of OpenAPI v3.
 var boats = []string{`{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":[
 	{"metadata":{"name":"boats.example.com"},"versions":[
 		{"version":"v1","freshness":"Current","resources":[{"resource":"boats","scope":"Namespaced","singularResource":"boat",
@@ -50,8 +50,7 @@ func FuzzDescription(f *testing.F) {
 	})
 }
 
-// described returns the description of a server behind that gives the same answer to every
-// question.
+// described returns the description of a server behind that gives the same answer to every request.
 func described(body []byte) (resources []apidiscoveryv2.APIResourceDiscovery, schemas map[string]string) {
 	d := &description{versions: map[meta.GroupVersion]versionSaid{}}
 	_ = d.readAll(body, &description{})

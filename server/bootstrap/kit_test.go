@@ -25,8 +25,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // definitions is the path of CustomResourceDefinitions.
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// shared is a store of several servers. Its Close does nothing, so that no server closes it for the
-// others.
+// shared is a store that several servers share. Its Close does nothing, so that no server closes it
+// under the others.
 type shared struct{ storage.Store }
 
 func (shared) Close() error { return nil }
@@ -37,7 +37,7 @@ func newShared(t *testing.T) shared {
 	return shared{store}
 }
 
-// appears waits until a change makes an object what ok wants, and returns the object.
+// appears waits until ok accepts the object, and returns the object.
 func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok func(obj T) bool) (found T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -54,13 +54,13 @@ func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok 
 	return found
 }
 
-// running is a server that runs, with requests as its administrator.
+// running is a server that runs. Its methods send requests as the administrator.
 type running struct {
 	*servertest.Server
 	t testing.TB
 }
 
-// raw sends a request and returns code and answer.
+// raw sends a request and returns the code and the answer.
 func (s *running) raw(method, path, body string, header ...string) (int, []byte) {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+path, strings.NewReader(body))
@@ -83,7 +83,7 @@ func (s *running) raw(method, path, body string, header ...string) (int, []byte)
 	return resp.StatusCode, data
 }
 
-// do sends a request and returns code and decoded answer.
+// do sends a request and returns the code and the decoded answer.
 func (s *running) do(method, path, body string, header ...string) (int, map[string]any) {
 	s.t.Helper()
 	code, data := s.raw(method, path, body, header...)
@@ -94,7 +94,7 @@ func (s *running) do(method, path, body string, header ...string) (int, map[stri
 	return code, tree
 }
 
-// want sends a request and compares the code and, at dotted paths, the answer.
+// want sends a request, and compares the code and the values at dotted paths of the answer.
 func (s *running) want(code int, method, path, body string, at map[string]any, header ...string) {
 	s.t.Helper()
 	got, tree := s.do(method, path, body, header...)
@@ -120,7 +120,7 @@ func (s *running) gone(path string) {
 	s.t.Fatalf("GET %s: got %d, want 404 in the end", path, code)
 }
 
-// value is what stands in a tree at a dotted path; a number is an index of a list.
+// value returns the value at a dotted path of a tree. A number in the path is the index in a list.
 func value(v any, path string) any {
 	for name := range strings.SplitSeq(path, ".") {
 		switch t := v.(type) {

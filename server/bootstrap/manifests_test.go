@@ -45,7 +45,7 @@ func manifestFiles(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// ship is an object that shipDefinition defines.
+// ship returns an object that shipDefinition defines.
 func ship(namespace, name string, sails int) string {
 	return fmt.Sprintf("apiVersion: quay.example.com/v1\nkind: Ship\nmetadata: {namespace: %q, name: %s}\nspec: {sails: %d}\n", namespace, name, sails)
 }
@@ -63,7 +63,8 @@ func TestManifests(t *testing.T) {
 		"/apis/quay.example.com/v1/namespaces/default/ships/one", "/apis/quay.example.com/v1/namespaces/harbor/ships/two",
 		"/api/v1/namespaces/default/configmaps/settings", "/api/v1/namespaces/harbor", definitions + "/ships.quay.example.com",
 	}
-	// versions are those of all objects, by a server that says that it is ready.
+	// versions starts a server, and returns the resourceVersions of all objects once the server is
+	// ready.
 	versions := func(t *testing.T) string {
 		h := &running{servertest.Start(t, config), t}
 		if code, body := h.raw("GET", "/readyz/poststarthook/apply-manifests", ""); code != 200 {
@@ -80,7 +81,7 @@ func TestManifests(t *testing.T) {
 		h.want(200, "GET", paths[0], "", map[string]any{"spec.sails": 1, "metadata.managedFields.0.manager": "coracle-manifests"})
 		return strings.Join(found, " ")
 	}
-	var wg sync.WaitGroup // at once, on an empty store
+	var wg sync.WaitGroup // two servers start at once on an empty store
 	for range 2 {
 		wg.Go(func() { t.Run("first", func(t *testing.T) { versions(t) }) })
 	}
@@ -89,7 +90,7 @@ func TestManifests(t *testing.T) {
 	if after := versions(t); after != before {
 		t.Errorf("another start: got the versions %s, want as before: %s", after, before)
 	}
-	// Of what the files say, the next start has it again; the rest is left alone.
+	// The next start restores the fields that the files set, and leaves other fields as they are.
 	h := &running{servertest.Start(t, server.Config{Storage: config.Storage}), t}
 	h.want(200, "PATCH", paths[0], `{"metadata":{"labels":{"a":"b"}},"spec":{"sails":7}}`, nil, "Content-Type", "application/merge-patch+json")
 	h = &running{servertest.Start(t, config), t}

@@ -67,7 +67,7 @@ func TestNoFlowStatus(t *testing.T) {
 	}
 }
 
-// TestNoFlows: a server without the group starts, and makes nothing.
+// TestNoFlows: a server that does not serve the group starts, and creates none of its objects.
 func TestNoFlows(t *testing.T) {
 	s := servertest.Start(t, server.Config{API: server.APIConfig{Runtime: map[string]string{"flowcontrol.apiserver.k8s.io/v1": "false"}}})
 	if code, body := (&running{s, t}).raw("GET", "/readyz?verbose", ""); code != 200 || strings.Contains(string(body), "priority-and-fairness") {

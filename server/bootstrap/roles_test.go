@@ -38,7 +38,7 @@ func TestBootstrapRoles(t *testing.T) {
 			return strings.Contains(fmt.Sprint(r.Rules), "ships")
 		}
 		appears(t, roles, "view", hasShips)
-		appears(t, roles, "admin", hasShips) // by way of edit
+		appears(t, roles, "admin", hasShips) // admin aggregates edit, which aggregates the role
 		if err := roles.Delete(ctx, "ships", meta.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestBootstrapRoles(t *testing.T) {
 			return b
 		}
 		if r := get("system:discovery"); r.Labels["mine"] != "a" || r.Labels["kubernetes.io/bootstrapping"] != "rbac-defaults" || r.Rules[0].NonResourceURLs[0] != "/mine" || len(r.Rules) < 5 {
-			t.Errorf("got %+v, want what is mine and what was missing", r)
+			t.Errorf("got %+v, want the changes by a client and the missing rules", r)
 		}
 		if r := get("system:basic-user"); r.Rules != nil {
 			t.Errorf("got %v, want a role that is left alone", r.Rules)

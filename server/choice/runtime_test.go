@@ -31,7 +31,7 @@ func allGroups() ([]generic.Group, *scheme.Scheme) {
 	return groups, s
 }
 
-// runtimeConfig reads what stands behind --runtime-config.
+// runtimeConfig parses the value of --runtime-config.
 func runtimeConfig(text string) map[string]string {
 	config := map[string]string{}
 	for entry := range strings.SplitSeq(text, ",") {
@@ -42,7 +42,7 @@ func runtimeConfig(text string) map[string]string {
 	return config
 }
 
-// TestBadRuntime wants kube-apiserver's words for what cannot be chosen.
+// TestBadRuntime compares the errors with kube-apiserver's texts.
 func TestBadRuntime(t *testing.T) {
 	groups, s := allGroups()
 	for config, want := range map[string]string{

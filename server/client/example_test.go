@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// The smallest controller: it watches config maps and marks those that it has seen. Here it runs in
-// the process of the server; with a URL and a token it runs anywhere.
+// A minimal controller: it watches config maps, and labels each one that it has seen. Here it runs
+// in the process of the server; with a URL and a token it runs anywhere.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -42,7 +42,7 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	failed := func(err error) { log.Print(err) } // and it goes on
+	failed := func(err error) { log.Print(err) } // Changes then tries again
 	for batch := range follow.Changes(ctx, maps.Source(meta.ListOptions{}), follow.Options{Failed: failed}) {
 		for _, change := range batch.Changes {
 			if change.Gone || change.Unread != nil {

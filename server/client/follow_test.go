@@ -18,9 +18,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// play answers requests in the order of a script, of lines "request: answer". A request is "list",
-// with the continue token if there is one, or "watch" with the revision; "wait" as the end of an
-// answer holds it until the client goes.
+// play answers requests as a script says, in order. A line is "request: answer". A request is
+// "list" with the continue token, or "watch" with the revision. "wait" at the end of an answer
+// keeps it open until the client leaves.
 func play(t *testing.T, script string) http.HandlerFunc {
 	lines := strings.Split(strings.TrimSpace(script), "\n")
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +51,7 @@ func play(t *testing.T, script string) http.HandlerFunc {
 			http.Error(w, "", code)
 			return
 		}
-		answer = strings.ReplaceAll(answer, "}{", "}\n{") // one event a line
+		answer = strings.ReplaceAll(answer, "}{", "}\n{") // one event per line
 		if strings.HasSuffix(answer, "}") {
 			answer += "\n"
 		}
@@ -62,7 +62,8 @@ func play(t *testing.T, script string) http.HandlerFunc {
 	}
 }
 
-// list and the others write answers of a script. Objects are names with a revision: "a@5".
+// list and the functions after it write the answers of a script. Objects are written as name and
+// revision: "a@5".
 func list(version, more string, objects ...string) string {
 	var items []string
 	for _, o := range objects {
@@ -80,7 +81,7 @@ func event(typ, o string) string { return fmt.Sprintf(`{"type":%q,"object":%s}`,
 
 const expired = `{"type":"ERROR","object":{"kind":"Status","status":"Failure","code":410,"reason":"Expired","message":"too old"}}`
 
-// told is a change as a text.
+// told returns a change as text.
 func told(ch follow.Change[*corev1.ConfigMap]) string {
 	if ch.Gone {
 		return "gone " + ch.Name.Name
@@ -136,7 +137,7 @@ func TestFollow(t *testing.T) {
 				defer cancel()
 				var got []string
 				begun := time.Now()
-				opts := meta.ListOptions{LabelSelector: "a=b", Limit: 7, ResourceVersion: "1"} // of which the selector counts
+				opts := meta.ListOptions{LabelSelector: "a=b", Limit: 7, ResourceVersion: "1"} // only the selector is used
 				tell := func(what string) { got = append(got, time.Since(begun).String()+" "+what) }
 				failed := func(err error) {
 					if meta.StatusOf(err).Reason == "" && meta.StatusOf(err).Code != 500 {
@@ -160,7 +161,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowPauses counts the attempts of an hour in which all fail.
+// TestFollowPauses counts the attempts in an hour in which every attempt fails.
 func TestFollowPauses(t *testing.T) {
 	codecs := codecs(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -179,8 +180,8 @@ func TestFollowPauses(t *testing.T) {
 	})
 }
 
-// TestFollowIsInStep: a follower is in step from the end of each list on, at the revision of the
-// last event or bookmark.
+// TestFollowIsInStep: a follower is in step at the end of each list, and then after each event and
+// bookmark, at its revision.
 func TestFollowIsInStep(t *testing.T) {
 	script := `list: ` + list("7", "next", "a@3") + `
 		list next: ` + list("7", "", "b@2") + `
@@ -211,8 +212,8 @@ func TestFollowIsInStep(t *testing.T) {
 	})
 }
 
-// TestFollowIsLeft: wherever the reader stops, no request is sent and no change is yielded
-// afterwards.
+// TestFollowIsLeft: after the reader stops, at whatever change, no request is sent and no change is
+// yielded.
 func TestFollowIsLeft(t *testing.T) {
 	script := `list: ` + list("7", "next", "a@3", "b@2") + `
 		list next: ` + list("7", "", "c@1") + `
@@ -254,7 +255,7 @@ func TestFollowMissesNothing(t *testing.T) {
 				made <- err
 				return
 			}
-			time.Sleep(2 * time.Second / n) // so that there are changes within watches and between them
+			time.Sleep(2 * time.Second / n) // some changes fall within a watch, some between two watches
 		}
 		made <- nil
 	}()

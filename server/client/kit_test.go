@@ -30,8 +30,8 @@ func newClient(t testing.TB, cfg client.Config) *client.Client {
 	return c
 }
 
-// onBoth runs a test, without controllers that make objects, with a server of its own for each way
-// to it: the network, and its handler.
+// onBoth runs a test twice, each time with a new server without controllers: with a client over the
+// network, and with a client of the server's handler.
 func onBoth(t *testing.T, test func(t *testing.T, c *client.Client)) {
 	t.Run("network", func(t *testing.T) {
 		s := servertest.Start(t, server.Config{Controllers: []string{}})
@@ -44,7 +44,7 @@ func onBoth(t *testing.T, test func(t *testing.T, c *client.Client)) {
 	})
 }
 
-// to returns a client of a handler that is no server.
+// to returns a client of a handler that stands for a server.
 func to(t testing.TB, h http.HandlerFunc) *client.Client {
 	t.Helper()
 	return newClient(t, client.Config{Transport: client.HandlerTransport(h), Codecs: codecs(t)})

@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/server/client"
 )
 
-// codecs know the core group.
+// codecs returns the codecs of the core group.
 func codecs(t testing.TB) *codec.Factory {
 	t.Helper()
 	s := scheme.New()
@@ -49,7 +49,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestObject follows an object through its life.
+// TestObject creates, reads, changes and deletes an object.
 func TestObject(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *client.Client) {
 		ctx := t.Context()
@@ -73,7 +73,7 @@ func TestObject(t *testing.T) {
 		}
 
 		got.Data["k"] = "2"
-		changed, err := maps.In("").Update(ctx, got, meta.UpdateOptions{}) // the object knows its namespace
+		changed, err := maps.In("").Update(ctx, got, meta.UpdateOptions{}) // the namespace comes from the object
 		if err != nil || changed.Data["k"] != "2" {
 			t.Errorf("Update: got %+v, %v", changed, err)
 		}
@@ -114,7 +114,7 @@ func TestObject(t *testing.T) {
 	})
 }
 
-// TestSub writes the status and nothing else.
+// TestSub writes only the status.
 func TestSub(t *testing.T) {
 	onBoth(t, func(t *testing.T, c *client.Client) {
 		namespaces := client.For[*corev1.Namespace](c, namespaceResource)
@@ -158,7 +158,7 @@ func TestCollection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m.Namespace != "kube-system" { // the server's own
+			if m.Namespace != "kube-system" { // not an object of the server
 				found = append(found, m.Namespace+"/"+m.Name)
 			}
 		}

@@ -59,7 +59,7 @@ func TestHandlerTransport(t *testing.T) {
 	resp.Body.Close()
 }
 
-// The client can read an answer while the handler goes on writing.
+// TestHandlerStreams: the client can read the answer while the handler still writes.
 func TestHandlerStreams(t *testing.T) {
 	more := make(chan string)
 	resp, err := roundTrip(t, t.Context(), func(w http.ResponseWriter, _ *http.Request) {
@@ -87,13 +87,13 @@ func TestHandlerStreams(t *testing.T) {
 	}
 }
 
-// In whichever way the caller gives up, the context of the handler ends, and the handler has
-// returned when the caller goes on.
+// TestHandlerEndsWithItsCaller: in whatever way the caller gives up, the context of the handler
+// ends. The caller continues only after the handler has returned.
 func TestHandlerEndsWithItsCaller(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		serve  func(w http.ResponseWriter, r *http.Request)
-		answer bool // there is one before the caller gives up
+		answer bool // whether the answer has begun before the caller gives up
 	}{
 		{"before the answer", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, false},
 		{"while waiting", func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(200); <-r.Context().Done() }, true},
@@ -169,7 +169,7 @@ func TestHandlerPanics(t *testing.T) {
 	}
 }
 
-// A write deadline cuts off a caller that does not read.
+// TestHandlerHeedsWriteDeadlines: a write deadline ends the answer to a caller that does not read.
 func TestHandlerHeedsWriteDeadlines(t *testing.T) {
 	written := make(chan error, 1)
 	resp, err := roundTrip(t, t.Context(), func(w http.ResponseWriter, _ *http.Request) {

@@ -51,7 +51,7 @@ func TestWatch(t *testing.T) {
 		}
 		next(client.Deleted, "new")
 
-		// All of this once more, from the beginning, without a Go type and with bookmarks.
+		// The same events again from the beginning, without a Go type and with bookmarks.
 		yes := true
 		loose, err := client.For[*scheme.Unstructured](c, configMapResource).In("default").Watch(ctx, meta.ListOptions{
 			SendInitialEvents: &yes, AllowWatchBookmarks: true, ResourceVersionMatch: meta.ResourceVersionMatchNotOlderThan})

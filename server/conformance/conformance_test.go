@@ -39,8 +39,8 @@ type engine struct {
 	config func(t *testing.T) server.Config
 }
 
-// engines are all engines. The tests that also run with the race detector use the first alone; see
-// engines_test.go for the others.
+// engines has all engines. Tests that also run with the race detector use only the first;
+// engines_test.go has the tests of the others.
 var engines = []engine{
 	{"memory", func(*testing.T) server.Config {
 		return server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}}

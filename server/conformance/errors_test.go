@@ -64,7 +64,7 @@ func configMap(rest string) string {
 	return `{"apiVersion":"v1","kind":"ConfigMap",` + rest + `}`
 }
 
-// errorDifferences are the differences on purpose, by case.
+// errorDifferences has the intended differences, by case.
 var errorDifferences = map[string]difference{
 	"rv-set-on-create":          {400, meta.StatusReasonBadRequest},
 	"rv-malformed-on-update":    {400, meta.StatusReasonBadRequest},
@@ -93,7 +93,7 @@ func playErrors(t *testing.T, engines []engine) {
 		t.Run(engine.name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlayer(t, start(t, engine.config(t)))
-			p.agent = "" // as they were recorded
+			p.agent = "" // the cases were recorded without a User-Agent
 			prepareErrors(t, p)
 			var file struct {
 				Cases []errorCase `json:"cases"`
@@ -172,7 +172,7 @@ func (c *errorCase) step() (*step, error) {
 	s.Expect.Body = newLeveller(nil).value(c.Body)
 	switch {
 	case c.Path == "/version":
-		s.Match = matchStatus // the body differs in every build
+		s.Match = matchStatus // the body differs between builds
 	case c.BodyText != nil:
 		s.Text, s.Expect.BodyText = true, *c.BodyText
 	case c.BodyKind != "":

@@ -18,14 +18,14 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 )
 
-// TestStreamsHoldLittle bounds the heap that a watch by HTTP/1.1 holds while it waits: no buffer of
-// the connection.
+// TestStreamsHoldLittle bounds the heap that an idle watch over HTTP/1.1 holds: it must not hold
+// the connection's buffers.
 func TestStreamsHoldLittle(t *testing.T) {
 	const watches, bound = 200, 12 << 10
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
-		runtime.GC() // what pools keep
+		runtime.GC() // also frees what pools keep
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
@@ -43,7 +43,7 @@ func TestStreamsHoldLittle(t *testing.T) {
 				read += string(b[:n])
 			}
 		}
-		open() // the cache is loaded
+		open() // loads caches and pools
 		before := heap()
 		for range watches {
 			open()
@@ -65,7 +65,7 @@ func streamed(t *testing.T, target string, log *zap.Logger, h http.HandlerFunc) 
 	go srv.Serve(all.wrap(p))
 	t.Cleanup(func() {
 		srv.Close()
-		_ = all.awaitHijacked(t.Context()) // which has ended: what is left is cut
+		_ = all.awaitHijacked(t.Context()) // the context has ended, so that remaining streams are cut
 	})
 	c := p.Dial("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n")
 	return &peer{t, c, bufio.NewReader(c)}, all
@@ -81,8 +81,8 @@ func (c *peer) answer() *http.Response {
 	return resp
 }
 
-// TestStream sends events of all sizes to the end, behind which the connection closes, as the
-// client is told.
+// TestStream sends events of all sizes until the stream ends. Then the connection closes, as the
+// header Connection has announced.
 func TestStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var want strings.Builder
@@ -115,8 +115,8 @@ func TestStream(t *testing.T) {
 	})
 }
 
-// TestNoStream: a request that looks like a watch and is none stays with net/http, and the
-// connection can be used again.
+// TestNoStream: a request that only looks like a watch stays with net/http, and its connection can
+// be used again.
 func TestNoStream(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"refused":      func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusForbidden) },
@@ -152,8 +152,9 @@ func TestNoStream(t *testing.T) {
 	}
 }
 
-// TestRefusedAgain leaves watches to net/http for a moment behind one that was refused, as long as
-// it takes a client to go on asking at once. What is served then is served as well.
+// TestRefusedAgain: after a watch is refused, net/http serves the watches of its connection for a
+// moment, because a client may try again at once. A watch that succeeds in that time is served by
+// net/http, too.
 func TestRefusedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		code, alone := 403, false
@@ -176,7 +177,7 @@ func TestRefusedAgain(t *testing.T) {
 			{2 * refusedFor, 200, true, true},
 		} {
 			time.Sleep(step.after)
-			if i > 0 { // the first has been sent
+			if i > 0 { // streamed has sent the first request
 				code = step.code
 				go io.WriteString(c, "GET /?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n")
 			}
@@ -189,8 +190,8 @@ func TestRefusedAgain(t *testing.T) {
 	})
 }
 
-// TestStreamEndsWithItsClient ends the request when the client leaves, and not before, though the
-// request of net/http has.
+// TestStreamEndsWithItsClient: the request of a stream ends when its client leaves and not before,
+// although net/http's own request has ended.
 func TestStreamEndsWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := false
@@ -214,8 +215,8 @@ func TestStreamEndsWithItsClient(t *testing.T) {
 	})
 }
 
-// TestStreamPanics shows a panic as what it is: before the stream begins it is net/http's, then a
-// stream that breaks off.
+// TestStreamPanics: a panic before the stream begins is handled by net/http. A later one cuts off
+// the stream, and is logged.
 func TestStreamPanics(t *testing.T) {
 	for _, begun := range []bool{false, true} {
 		for _, reason := range []any{http.ErrAbortHandler, "fault"} {
@@ -243,7 +244,8 @@ func TestStreamPanics(t *testing.T) {
 	}
 }
 
-// TestStreamDeadline holds a stream to the deadline for writing, whenever it was set.
+// TestStreamDeadline: a write deadline applies to a stream, whether it was set before the stream
+// began or after.
 func TestStreamDeadline(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -272,7 +274,7 @@ func TestStreamDeadline(t *testing.T) {
 	}
 }
 
-// TestStreamsAreSeenOut cuts, at the end, the stream of a client that does not read.
+// TestStreamsAreSeenOut: at shutdown, the stream of a client that does not read is cut.
 func TestStreamsAreSeenOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, all := streamed(t, "/?watch=1", zap.NewNop(), func(w http.ResponseWriter, r *http.Request) {

@@ -45,7 +45,7 @@ func dialPeer(t *testing.T, p *connectionstest.Pipes) *peer {
 	return &peer{t, c, bufio.NewReader(c)}
 }
 
-// ask sends a request and reads the answer, that of a watch up to its headers.
+// ask sends a request and reads the answer; of a watch, it reads only the header.
 func (c *peer) ask(target, header string) {
 	c.t.Helper()
 	go fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", target, header)
@@ -65,7 +65,7 @@ func (c *peer) watch() { c.t.Helper(); c.ask("/api/v1/pods?watch=1", "") }
 func (c *peer) is(open bool, who string) {
 	c.t.Helper()
 	synctest.Wait()
-	c.SetReadDeadline(time.Now().Add(time.Nanosecond)) // fails if it is closed, as does Peek
+	c.SetReadDeadline(time.Now().Add(time.Nanosecond)) // an open connection then fails with it
 	_, err := c.answers.Peek(1)
 	if got := errors.Is(err, os.ErrDeadlineExceeded); got != open {
 		c.t.Errorf("%s: open is %v, want %v (%v)", who, got, open, err)
@@ -73,13 +73,14 @@ func (c *peer) is(open bool, who string) {
 	c.SetReadDeadline(time.Time{})
 }
 
-// TestWhoGoes fills the server with connections. Those of strangers are closed before others, the
-// longest idle first, and none whose request is being served.
+// TestWhoGoes fills the server with connections. To make room, it closes connections of strangers
+// before others, and the longest idle one first. It closes no connection whose request is being
+// served.
 func TestWhoGoes(t *testing.T) {
 	overPipes(t, 4, func(t *testing.T, p *served) {
 		known := dialPeer(t, p.Pipes)
 		known.ask("/version", "Authorization: Bearer "+token+"\r\n")
-		known.ask("/version", "") // once known, always known
+		known.ask("/version", "") // the connection stays authenticated
 		mute, asked, watcher := dialPeer(t, p.Pipes), dialPeer(t, p.Pipes), dialPeer(t, p.Pipes)
 		asked.ask("/version", "")
 		watcher.watch()
@@ -101,7 +102,7 @@ func TestWhoGoes(t *testing.T) {
 			c.is(true, "a watch")
 		}
 
-		// Now nobody can go. Who comes waits until somebody does.
+		// Now no connection can be closed. A new one waits until one of them ends.
 		waiting := dialPeer(t, p.Pipes)
 		waiting.is(true, "who waits")
 		fourth.Close()
@@ -156,7 +157,7 @@ func TestKnownByHTTP2(t *testing.T) {
 	})
 }
 
-// TestCloseWithoutRoom closes a listener that waits for room.
+// TestCloseWithoutRoom closes a listener while it waits for room.
 func TestCloseWithoutRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := connectionstest.NewPipes()
@@ -190,10 +191,10 @@ func TestCloseWithoutRoom(t *testing.T) {
 	})
 }
 
-// failing is a listener for whose connections there are no descriptors.
-type failing struct{ net.Listener }
+// failingListener is a listener whose Accept fails because the process has no descriptors left.
+type failingListener struct{ net.Listener }
 
-func (failing) Accept() (net.Conn, error) {
+func (failingListener) Accept() (net.Conn, error) {
 	return nil, &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
 }
 
@@ -204,13 +205,13 @@ func TestNoDescriptors(t *testing.T) {
 	client, end := net.Pipe()
 	defer client.Close()
 	c := &conn{Conn: end, all: cs}
-	l := &bounded{Listener: failing{}, all: cs}
+	l := &bounded{Listener: failingListener{}, all: cs}
 	if !l.admit(c) {
 		t.Fatal("not admitted")
 	}
-	for range 2 { // with and without an idle one
+	for range 2 { // with an idle connection, and without one
 		_, err := l.Accept()
-		var again interface{ Temporary() bool } // as net/http asks
+		var again interface{ Temporary() bool } // the interface that net/http checks
 		if !errors.As(err, &again) || !again.Temporary() {
 			t.Errorf("Accept: got %v, want an error after which net/http tries again", err)
 		}

@@ -20,12 +20,12 @@ import (
 // token authenticates a request over pipes.
 const token = "secret"
 
-// served are listeners that serve over pipes.
+// served has two listeners that serve over pipes.
 type served struct {
 	*connectionstest.Pipes
-	secure *connectionstest.Pipes // which speaks TLS
+	secure *connectionstest.Pipes // serves TLS
 	tls    *tls.Config
-	all    *conns // of both
+	all    *conns // the connections of both
 }
 
 // overPipes serves in fake time, with room for bound connections.
@@ -54,10 +54,10 @@ func overPipes(t *testing.T, bound int, f func(t *testing.T, p *served)) {
 	})
 }
 
-// known is an authenticator that accepts token.
-type known struct{}
+// tokenAuthenticator is an authenticator that accepts token.
+type tokenAuthenticator struct{}
 
-func (known) Authenticate(r *http.Request) (*request.User, error) {
+func (tokenAuthenticator) Authenticate(r *http.Request) (*request.User, error) {
 	if r.Header.Get("Authorization") == "Bearer "+token {
 		return &request.User{Name: "admin"}, nil
 	}
@@ -66,7 +66,7 @@ func (known) Authenticate(r *http.Request) (*request.User, error) {
 
 // answer answers a watch when its client leaves, and everything else at once.
 func answer(w http.ResponseWriter, r *http.Request) {
-	if _, err := MarkAuthenticated(known{}).Authenticate(r); err != nil {
+	if _, err := MarkAuthenticated(tokenAuthenticator{}).Authenticate(r); err != nil {
 		panic(err)
 	}
 	if r.URL.Query().Get("watch") == "" {

@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestCrowdSettles gives memory back to the system when many connections and long-running requests
-// have come and settled, and only then.
+// TestCrowdSettles: memory is given back to the system after many connections and long-running
+// requests have arrived, when no more arrive, and only then.
 func TestCrowdSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, cs := connectionstest.NewPipes(), newConns(10*burstSize, MaxStreams, &Bursts{}, zap.NewNop())
@@ -65,14 +65,14 @@ func TestCrowdSettles(t *testing.T) {
 	})
 }
 
-// forced counts the collections that somebody asked for.
+// forced returns the number of garbage collections that the program has requested.
 func forced() uint32 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.NumForcedGC
 }
 
-// garbage leaves n bytes that have been used.
+// garbage allocates and writes n bytes, which are then free.
 //
 //go:noinline
 func garbage(n int) {

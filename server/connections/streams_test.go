@@ -17,7 +17,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestBudget: a taker waits if the budget is empty, but not for ever, and not after a give.
+// TestBudget: a taker waits the longer the more is missing in the budget, but at most longestPace.
+// Gives and time refill the budget.
 func TestBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBudget(10, 100)
@@ -52,8 +53,8 @@ func TestBudget(t *testing.T) {
 	})
 }
 
-// TestFramed reads frames in pieces of all lengths: what is read is what was sent, and each stream
-// is counted when it begins.
+// TestFramed reads frames in pieces of all lengths. The bytes that are read are those that were
+// sent, and each stream is counted when it begins.
 func TestFramed(t *testing.T) {
 	var sent bytes.Buffer
 	sent.WriteString(http2.ClientPreface)
@@ -64,17 +65,17 @@ func TestFramed(t *testing.T) {
 		}
 	}
 	f.WriteSettings()
-	headers(1, 0) // free
+	headers(1, 0) // the first stream is not counted
 	headers(3, 100)
 	f.WriteContinuation(3, true, []byte("HEADERS"))
 	f.WriteData(3, false, make([]byte, 5000))
 	headers(3, 20) // trailers
 	f.WriteRSTStream(3, http2.ErrCodeCancel)
 	headers(7, 1)
-	headers(5, 1) // a mistake, which net/http finds
+	headers(5, 1) // stream numbers must grow: net/http finds this mistake
 	f.WritePing(false, [8]byte{0, 0, 0, 1})
 	headers(9, 16<<10)
-	const begun = 4 // 3, 7 and 9, and the reset
+	const begun = 4 // streams 3, 7 and 9, and the reset
 	overPipes(t, 1000, func(t *testing.T, p *served) {
 		for _, most := range []int{1, 2, 8, 9, 10, 4096, 1 << 20} {
 			near, far := net.Pipe()
@@ -100,8 +101,7 @@ func TestFramed(t *testing.T) {
 	})
 }
 
-// TestRapidResets: strangers who reset their requests wait for each other, and no other client
-// waits for them.
+// TestRapidResets: strangers that reset their requests slow each other down, but no other client.
 func TestRapidResets(t *testing.T) {
 	overPipes(t, 1000, func(t *testing.T, p *served) {
 		var all []*connectionstest.Frames
@@ -140,19 +140,19 @@ func TestRapidResets(t *testing.T) {
 			if header == nil {
 				continue
 			}
-			for range 2 * MaxStreams { // known by now
+			for range 2 * MaxStreams { // the connection is authenticated
 				f.Send("GET", "/version", true)
 				f.Answers(1)
 			}
 			if took := time.Since(asked); took > 0 {
-				t.Errorf("somebody known waited for %v", took)
+				t.Errorf("an authenticated client waited for %v", took)
 			}
 		}
 		for range floods {
 			f := <-flooding
-			f.Must(f.WritePing(false, [8]byte{})) // fails if it was cut
+			f.Must(f.WritePing(false, [8]byte{})) // fails if the connection was cut
 		}
-		// Those that were answered before they were reset count once, others twice.
+		// A stream that was answered before its reset counts once, any other reset stream twice.
 		if took := time.Since(begun); took < (seconds-1)*time.Second || took > (2*seconds+2)*time.Second {
 			t.Errorf("the floods took %v, want %d to %d s", took, seconds, 2*seconds)
 		}
@@ -227,13 +227,14 @@ func TestConfiguredStreams(t *testing.T) {
 	}
 }
 
-// TestLongFrames: the server takes no frame that is longer than it must.
+// TestLongFrames: the server refuses frames that are longer than the protocol requires it to
+// accept.
 func TestLongFrames(t *testing.T) {
 	overPipes(t, 1000, func(t *testing.T, p *served) {
 		for _, length := range []int{maxFrame, maxFrame + 1} {
 			f := connectionstest.NewFrames(t, tls.Client(p.secure.Dial(""), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}), 1<<20)
 			stream := f.Send("POST", "/version", false)
-			go func() { // the server may hang up meanwhile
+			go func() { // the server may close the connection before all is sent
 				_ = f.WriteData(stream, true, make([]byte, length))
 				_ = f.WritePing(false, [8]byte{1})
 			}()

@@ -16,7 +16,8 @@ import (
 )
 
 // BenchmarkInformer measures what an informer of 100 objects costs for each event of its watch,
-// from the bytes of a stream to the view that it keeps. The events come in writes of several.
+// from the bytes of the stream to the view that it keeps. Each write of the stream has several
+// events.
 func BenchmarkInformer(b *testing.B) {
 	codecs := servertest.Start(b, server.Config{
 		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}, Controllers: []string{},

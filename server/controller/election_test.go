@@ -40,7 +40,7 @@ func (w *fakeWorld) want(text string) {
 	}
 }
 
-// candidate is a server that takes part in an election; the network between it and the store can
+// candidate is a server that takes part in an election. The network between it and the store can
 // fail.
 type candidate struct {
 	stop  context.CancelFunc
@@ -63,7 +63,7 @@ func (c *candidate) transport(h http.Handler) http.RoundTripper {
 	}))
 }
 
-// run lets a candidate take part until it is stopped, or the test ends.
+// run makes a candidate take part until it is stopped or the test ends.
 func (w *fakeWorld) run(name string) *candidate {
 	w.T.Helper()
 	ctx, stop := context.WithCancel(w.T.Context())
@@ -85,7 +85,7 @@ func (w *fakeWorld) run(name string) *candidate {
 	return c
 }
 
-// change changes a Lease behind its holder's back.
+// change changes a Lease as another client.
 func (w *fakeWorld) change(name string, change func(l *coordinationv1.Lease)) {
 	w.T.Helper()
 	l, err := w.leases().Get(w.T.Context(), name, meta.GetOptions{})
@@ -98,7 +98,7 @@ func (w *fakeWorld) change(name string, change func(l *coordinationv1.Lease)) {
 	}
 }
 
-// TestElectionHandsOver stops the leader in good order: it releases the Lease, and another leads.
+// TestElectionHandsOver shuts the leader down: it releases the Lease, and another candidate leads.
 func TestElectionHandsOver(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, w *fakeWorld) {
 		a := w.run("a")
@@ -177,7 +177,7 @@ func TestElectionIsLost(t *testing.T) {
 func TestElectionFindsALease(t *testing.T) {
 	for _, tt := range []struct {
 		holder  string
-		renewed time.Duration // ago
+		renewed time.Duration // before the test begins
 		want    string
 	}{
 		{"x", 0, "a leads@16s"},

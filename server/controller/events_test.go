@@ -55,7 +55,7 @@ func TestRecorder(t *testing.T) {
 	if len(list.Items) != 4 {
 		t.Errorf("got %d events, want 4", len(list.Items))
 	}
-	for _, ev := range list.Items { // one that is gone is written anew
+	for _, ev := range list.Items { // an Event that has been deleted is created again
 		if err := events.In(ev.Namespace).Delete(t.Context(), ev.Name, meta.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestRecorder(t *testing.T) {
 	if list, err := events.List(t.Context(), meta.ListOptions{}); err != nil || len(list.Items) != 1 || list.Items[0].Count != 1 {
 		t.Errorf("got %+v, %v, want one that counts one", list, err)
 	}
-	w.DeleteNamespace() // where nothing can be said any more is nothing to complain of
+	w.DeleteNamespace() // failures in a missing or terminating namespace are not logged
 	r.Event(t.Context(), about("n", "a"), corev1.EventTypeNormal, "Late", "it is late")
 	r.Event(t.Context(), about("absent", "a"), corev1.EventTypeNormal, "Late", "it is late")
 	if logged.Len() != 0 {

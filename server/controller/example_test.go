@@ -17,8 +17,8 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// A loop that gives each namespace a config map, and makes it again when somebody deletes it. Here
-// it runs beside the server, in one process; with a client that has a URL and a token it runs
+// A loop that gives each namespace a config map, and creates it again if a client deletes it. Here
+// the loop runs in the process of the server; with a client that has a URL and a token it runs
 // anywhere.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
@@ -40,7 +40,7 @@ func Example() {
 
 	maps := client.For[*corev1.ConfigMap](s.Client(), corev1.GroupVersion.WithResource("configmaps"))
 	informers := controller.NewInformers(ctx, s.Client(), zap.NewNop())
-	type namespace struct{ Going bool } // what the loop needs to know of a namespace
+	type namespace struct{ Going bool } // the view of a namespace
 	namespaces := controller.InformerOf(informers, corev1.GroupVersion.WithResource("namespaces"), func(ns *corev1.Namespace) *namespace {
 		return &namespace{Going: ns.DeletionTimestamp != nil}
 	})
@@ -58,7 +58,7 @@ func Example() {
 			}
 			_, err = maps.In(name.Namespace).Get(ctx, name.Name, meta.GetOptions{})
 			if !meta.IsNotFound(err) {
-				return 0, err // nil: it is there
+				return 0, err // without an error, it exists
 			}
 			_, err = maps.In(name.Namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: name.Name}}, meta.CreateOptions{})
 			if err == nil {

@@ -25,7 +25,8 @@ var configMaps = corev1.GroupVersion.WithResource("configmaps")
 // view is the view of a config map that the tests keep.
 type view struct{ Value string }
 
-// informed are informers of a server whose watches can be ended, and answered with 410.
+// informed has informers of a server. A test can end their watches, and have the next watch
+// answered with 410.
 type informed struct {
 	*controller.Informers
 	maps    client.Resource[*corev1.ConfigMap]
@@ -34,7 +35,7 @@ type informed struct {
 	cut     atomic.Pointer[context.CancelFunc] // ends the last watch
 }
 
-// informers makes informers that end with the test.
+// informers returns informers that end with the test.
 func (w *fakeWorld) informers() *informed {
 	i := &informed{maps: client.For[*corev1.ConfigMap](w.S.Client(), configMaps).In("kube-system")}
 	c, err := client.New(client.Config{Codecs: w.S.Codecs, Transport: client.HandlerTransport(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -121,7 +122,7 @@ func (v *view) String() string {
 // is compares the calls since the last is. The calls for one change may come in any order.
 func (tl *told) is(w *fakeWorld, text string) {
 	w.T.Helper()
-	w.Sleep(2 * time.Second) // a watch that ends begins again after a pause
+	w.Sleep(2 * time.Second) // a watch begins again only after a pause
 	tl.mu.Lock()
 	defer tl.mu.Unlock()
 	slices.Sort(tl.list)
@@ -150,14 +151,14 @@ func TestInformer(t *testing.T) {
 		w.put(i, "b", "2", "is not looked at")
 		w.put(i, "c", "4", "")
 		first.is(w, "a:1>3 c:>4")
-		second := w.join(maps) // who comes later is told of all
+		second := w.join(maps) // a later Source gets all objects
 		second.is(w, "a:>3 b:>2 c:>4")
 		w.remove(i, "c")
 		w.put(i, "b", "", "")
 		for _, tl := range []*told{first, second} {
 			tl.is(w, "b:2> c:4>")
 		}
-		(*i.cut.Load())() // the watch ends, and cannot go on where it was
+		(*i.cut.Load())() // the watch ends, and the next one gets 410
 		i.expired.Store(true)
 		w.remove(i, "a")
 		w.put(i, "d", "5", "")
@@ -194,7 +195,7 @@ func TestInformerIsNotComplete(t *testing.T) {
 	})
 }
 
-// kept has strings wherever a view can have them.
+// kept is a view with strings in each sort of field.
 type kept struct {
 	Text   string
 	List   []string
@@ -222,7 +223,7 @@ func TestInformerKeepsNothingElse(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := i.maps.List(t.Context(), meta.ListOptions{}); err != nil { // the server has them in memory from now on
+		if _, err := i.maps.List(t.Context(), meta.ListOptions{}); err != nil { // loads the server's cache, so that it does not count
 			t.Fatal(err)
 		}
 		heap := func() int {

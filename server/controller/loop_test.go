@@ -36,13 +36,13 @@ func (s source) names(ctx context.Context, add func(controller.Name), failed fun
 	}
 }
 
-// calls records when names are reconciled.
+// calls records the calls of reconcile and their times.
 type calls struct {
 	mu    sync.Mutex
 	begun time.Time
 	list  []string
 	again time.Duration
-	errs  int // so many calls fail
+	errs  int // how many of the next calls fail
 }
 
 func (c *calls) reconcile(_ context.Context, name controller.Name) (time.Duration, error) {
@@ -116,7 +116,7 @@ func TestLoopBacksOff(t *testing.T) {
 		time.Sleep(time.Hour)
 		want(t, c, "/a@0s /a@50ms /a@150ms /a@350ms /a@750ms")
 		c.mu.Lock()
-		c.errs, c.list, c.begun = 1, nil, time.Now() // after a success, pauses are short again
+		c.errs, c.list, c.begun = 1, nil, time.Now() // a success has made the pauses short again
 		c.mu.Unlock()
 		src <- controller.Name{Name: "a"}
 		time.Sleep(time.Hour)
@@ -161,14 +161,14 @@ func TestLoopEndsWithAFailure(t *testing.T) {
 	})
 }
 
-// workload reconciles many names, each for a time, and fails the test if two workers have one name
-// at once.
+// workload reconciles many names, each for a random time, and fails the test if two workers have
+// one name at once.
 type workload struct {
 	t     *testing.T
 	mu    sync.Mutex
 	busy  map[controller.Name]bool
-	most  int                     // names in work at once
-	owed  map[controller.Name]int // changes that no call has begun after
+	most  int                     // the largest number of names in work at once
+	owed  map[controller.Name]int // the changes of each name after which no call has begun
 	calls int
 	rand  *rand.Rand
 }
@@ -227,7 +227,7 @@ func TestLoopWorkers(t *testing.T) {
 			synctest.Wait()
 			c.mu.Lock()
 			if len(c.owed) > 0 {
-				t.Errorf("seed %d: nobody has seen the changes %v", seed, c.owed)
+				t.Errorf("seed %d: no call has begun after the changes %v", seed, c.owed)
 			}
 			if c.most != workers {
 				t.Errorf("seed %d: %d names were in work at once, want %d", seed, c.most, workers)
@@ -244,8 +244,8 @@ func TestLoopWorkers(t *testing.T) {
 	}
 }
 
-// TestLoopIsFair adds one name again all the time, beside others: the name that has waited longest
-// is next.
+// TestLoopIsFair: one name is added again all the time, beside others. The next name is always the
+// one that has waited longest.
 func TestLoopIsFair(t *testing.T) {
 	c := &calls{again: time.Second}
 	slow := func(ctx context.Context, name controller.Name) (time.Duration, error) {
@@ -272,7 +272,7 @@ func TestLoopIsFair(t *testing.T) {
 	})
 }
 
-// TestLoopEndsWithManyWaiting: a Loop ends at once though its names are due much later.
+// TestLoopEndsWithManyWaiting: a Loop ends at once, although its names are due much later.
 func TestLoopEndsWithManyWaiting(t *testing.T) {
 	later := func(context.Context, controller.Name) (time.Duration, error) { return 24 * time.Hour, nil }
 	synctest.Test(t, func(t *testing.T) {

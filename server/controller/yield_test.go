@@ -27,7 +27,7 @@ func (w *fakeWorld) yield() {
 	w.T.Cleanup(func() { stop(); <-ended })
 }
 
-// renew renews the Lease every 2 s, so many times.
+// renew renews the Lease every 2 seconds, this many times.
 func (w *fakeWorld) renew(times int) {
 	for range times {
 		w.change("other", func(l *coordinationv1.Lease) { l.Spec.RenewTime = &meta.MicroTime{Time: time.Now().UTC()} })
@@ -48,7 +48,7 @@ func TestYield(t *testing.T) {
 		{"nobody holds it", func(w *fakeWorld) {
 			w.yield()
 			w.lease("another", "x", 0)
-			w.Sleep(3 * time.Hour) // also when its watch ends
+			w.Sleep(3 * time.Hour) // long enough that its watch ends and begins again
 		}, "works@0s"},
 		{"held", func(w *fakeWorld) {
 			w.lease("other", "x", 0)

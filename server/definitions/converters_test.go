@@ -244,8 +244,8 @@ func TestConversionBeforeSelection(t *testing.T) {
 	q.Want(200, "GET", bargesV1, "", map[string]any{"items.0.metadata.name": "b1", "items.4": nil})
 }
 
-// TestConversionOnce has many readers want one object at once: they share one call. If the reader
-// whose request made the call goes away, another reader makes it.
+// TestConversionOnce: many readers that request one object at the same time share one call. If the
+// reader whose request made the call goes away, another reader makes it.
 func TestConversionOnce(t *testing.T) {
 	w := newWebhook(t)
 	q := newBarges(t, w, w.url())
@@ -282,7 +282,7 @@ func TestConversionOnce(t *testing.T) {
 	q.Want(200, "PATCH", bargesV1+"/b", `{"spec":{"length":2}}`, map[string]any{"spec.length": 2}, "Content-Type", quaytest.MergePatch)
 	for e := events(); quaytest.Value(e, "object.spec.length") != float64(2); e = events() {
 	}
-	<-w.asked // the lists want b as well, in either state
+	<-w.asked // the lists need b, too, in either state
 	cancel()
 	if err := <-first; err == nil {
 		t.Error("the first reader was answered")
@@ -325,7 +325,7 @@ func TestConversionFails(t *testing.T) {
 	_, tree := q.Do("GET", bargesV2+"/a", "")
 	want := fmt.Sprintf(`conversion webhook for harbour.example.com/v1, Kind=Barge failed: Post "%s/convert?timeout=30s": dial tcp 127.0.0.1:%s: connect: connection refused`, w.URL, w.port)
 	if tree["message"] != want {
-		t.Errorf("nobody there: got %q\nwant %q", tree["message"], want)
+		t.Errorf("no webhook listens: got %q\nwant %q", tree["message"], want)
 	}
 	q.Want(200, "DELETE", bargesV1+"/a", "", nil)
 }
@@ -385,7 +385,7 @@ func TestConversionService(t *testing.T) {
 	for end := time.Now().Add(20 * time.Second); w.open.Load() > 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	if n := w.open.Load(); n > 0 {
-		t.Errorf("%d connections to a webhook that is not used any more", n)
+		t.Errorf("%d connections to an unused webhook", n)
 	}
 	q.Want(200, "GET", bargesV2+"/a", "", map[string]any{"apiVersion": "harbour.example.com/v2", "spec.size": nil})
 }
@@ -423,7 +423,7 @@ func TestStorageVersionChanges(t *testing.T) {
 	one()
 	change("v2", "v2")
 	if e := one(); e != nil {
-		t.Errorf("the watch in a version that is not served any more: got %v, want its end", e)
+		t.Errorf("the watch in a version that is no longer served: got %v, want its end", e)
 	}
 	q.Gone(bargesV1)
 	q.Want(200, "PATCH", bargesV2+"/old", `{"spec":{"size":6}}`, nil, "Content-Type", quaytest.MergePatch)

@@ -59,11 +59,11 @@ func TestDefinitionNames(t *testing.T) {
 	q.Want(201, "POST", quaytest.Definitions, q.Definition("limes2", "Lime", `,"shortNames":["lm"],"singular":"lime2"`, quaytest.Version("v1", true)), nil)
 	q.Until("limes2", "NamesAccepted", `False ListKindConflict "LimeList" is already in use`)
 	if got := q.Condition("limes2", "Established"); got != "False NotAccepted not all names are accepted" {
-		t.Errorf("Established of what has not its names: got %q", got)
+		t.Errorf("Established without accepted names: got %q", got)
 	}
 	q.Want(200, "GET", quaytest.Definitions+"/limes2."+q.Group, "", map[string]any{"status.acceptedNames.plural": "limes2", "status.acceptedNames.kind": ""})
 	if code, _ := q.Raw("GET", q.Path("limes2", "v1"), ""); code != 404 {
-		t.Errorf("what has not its names is served: %d", code)
+		t.Errorf("a definition without accepted names is served: %d", code)
 	}
 
 	// A served definition asks for a short name that another one has. It keeps its old names.
@@ -123,7 +123,7 @@ func TestDefinitionChanged(t *testing.T) {
 	}
 	change(strings.Replace(quaytest.Version("v1", false), `"served":true`, `"served":false`, 1), quaytest.Version("v2", true))
 	if e := first(); e != nil {
-		t.Errorf("a watch of a version that is not served any more: got %v, want its end", e)
+		t.Errorf("a watch of a version that is no longer served: got %v, want its end", e)
 	}
 	q.Gone(q.Path("ships", "v1"))
 	q.Want(200, "PATCH", q.Path("ships", "v2")+"/a", `{"metadata":{"labels":{"x":"z"}}}`, nil, "Content-Type", "application/merge-patch+json")

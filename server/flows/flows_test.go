@@ -25,8 +25,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a server in the fake time of synctest. The server is made but not run, so its own loops
-// change nothing.
+// world is a server in the fake time of synctest. The server is constructed but not run, so its own
+// loops change nothing.
 type world struct {
 	*testing.T
 	client  *client.Client
@@ -57,7 +57,7 @@ func inWorld(t *testing.T, f func(w *world)) {
 	})
 }
 
-// ensure has a Keeper look at the objects once.
+// ensure runs one pass of a Keeper.
 func (w *world) ensure() {
 	w.Helper()
 	if err := (&flows.Keeper{Client: w.client, Log: zap.NewNop()}).Ensure(w.Context()); err != nil {
@@ -83,7 +83,7 @@ func (w *world) keeping(f func()) {
 	w.beside((&flows.Keeper{Client: w.client, Log: zap.NewNop()}).Run, f)
 }
 
-// telling runs f beside a Dangling.
+// telling runs f beside a loop that writes the condition Dangling.
 func (w *world) telling(f func()) {
 	w.beside(func(ctx context.Context) {
 		in := controller.NewInformers(ctx, w.client, zap.NewNop())
@@ -287,7 +287,7 @@ func (w *world) condition(name string) string {
 	return strings.Join(all, ", ")
 }
 
-// TestDangling creates and deletes levels: the condition of every schema follows.
+// TestDangling creates and deletes levels, and checks the condition of every schema.
 func TestDangling(t *testing.T) {
 	inWorld(t, func(w *world) {
 		mine := flowcontrol.Suggested().Schemas[0]
@@ -343,7 +343,7 @@ func TestDanglingDuel(t *testing.T) {
 		w.telling(func() {
 			time.Sleep(time.Second)
 			undone := 0
-			for range 120 { // half a second each
+			for range 120 { // one every half second
 				fs := w.schema("probes")
 				if fs.Status.Conditions[0].Reason != "Mine" {
 					undone++

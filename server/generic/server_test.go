@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// conflict is a Getter that answers 409, so that the test can tell a resource that is served from
-// one that is not (404).
+// conflict is a Getter that answers 409. The test thus distinguishes a served resource from one
+// that is not served (404).
 type conflict struct{ router.Encoder }
 
 func (conflict) FormOf(string, codec.Media) uint32 { return 1 }

@@ -15,7 +15,7 @@ func TestVersionPriority(t *testing.T) {
 		custom   bool
 		want     string
 	}{
-		{[]string{"v2", "v1", "v1beta1"}, false, "[15 15 15]"}, // discovery has them in this order anyway
+		{[]string{"v2", "v1", "v1beta1"}, false, "[15 15 15]"}, // the order of discovery is the same
 		{[]string{"v2", "v1", "v1beta1"}, true, "[100 100 100]"},
 		{[]string{"v1", "v2"}, false, "[17 16]"},
 		{[]string{"v1beta1", "v1", "v1alpha1"}, false, "[18 17 16]"},
@@ -36,7 +36,7 @@ func TestVersionPriority(t *testing.T) {
 	}
 }
 
-// BenchmarkOfKey measures the look-up that every operation on the store makes.
+// BenchmarkOfKey measures the look-up by key that every operation on the store makes.
 func BenchmarkOfKey(b *testing.B) {
 	for _, n := range []int{10, 600} {
 		t := NewTable("/registry/")

@@ -53,7 +53,7 @@ func TestWork(t *testing.T) {
 			t.Error("Stop does not wait for parts")
 		}
 		if part := w.Part(); part.Context().Err() == nil {
-			t.Error("a part of what has stopped runs")
+			t.Error("a part of stopped work runs")
 		}
 	})
 }

@@ -23,13 +23,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// ailing is a store whose Revision fails while err is set.
-type ailing struct {
+// failingStore is a store whose Revision fails while err is set.
+type failingStore struct {
 	storage.Store
 	err atomic.Pointer[error]
 }
 
-func (s *ailing) Revision(ctx context.Context) (storage.Revision, error) {
+func (s *failingStore) Revision(ctx context.Context) (storage.Revision, error) {
 	if err := s.err.Load(); err != nil {
 		return 0, *err
 	}
@@ -63,7 +63,7 @@ func (s subject) get(ctx context.Context, target string) (int, string) {
 // if the store is unavailable, which is logged elsewhere.
 func TestHealthLog(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
-	store := &ailing{Store: memory.New(memory.Config{})}
+	store := &failingStore{Store: memory.New(memory.Config{})}
 	h := newHealth(t, store, zap.New(core))
 	probe := func(want, lines int) {
 		t.Helper()
@@ -92,7 +92,7 @@ func TestHealthLog(t *testing.T) {
 // TestHealthMetrics: the checks that an endpoint makes are counted. Excluded checks, and checks
 // that were requested on their own path, are not.
 func TestHealthMetrics(t *testing.T) {
-	store := &ailing{Store: memory.New(memory.Config{})}
+	store := &failingStore{Store: memory.New(memory.Config{})}
 	h := newHealth(t, store, zap.NewNop())
 	h.get(t.Context(), "/livez")
 	h.get(t.Context(), "/livez?exclude=log")

@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// gatedStore is a store whose watches tell nothing while the gate is locked.
+// gatedStore is a store whose watches yield no events while the gate is locked.
 type gatedStore struct {
 	*quaytest.DelayedStore
 	gate *sync.RWMutex

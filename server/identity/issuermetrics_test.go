@@ -47,6 +47,6 @@ func TestIssuerMetrics(t *testing.T) {
 	}
 	m.forget("https://a")
 	if got := issuers(); !slices.Equal(got, []string{b, b, b}) {
-		t.Errorf("after one has gone: got %q, want %s alone", got, b)
+		t.Errorf("after forget: got %q, want %s alone", got, b)
 	}
 }

@@ -61,7 +61,7 @@ func TestSigners(t *testing.T) {
 	}
 }
 
-// TestSignerFiles checks what is wrong with files of authorities.
+// TestSignerFiles checks the errors for invalid files of authorities.
 func TestSignerFiles(t *testing.T) {
 	a, b := pkitest.NewAuthority(t, "a"), pkitest.NewAuthority(t, "b")
 	good, dir := filesOf(t, a), t.TempDir()
@@ -83,7 +83,7 @@ func TestSignerFiles(t *testing.T) {
 	}
 }
 
-// TestSigningMistakes checks the errors about pairs that are not whole, and about too many of them.
+// TestSigningMistakes checks the errors about incomplete pairs, and about too many of them.
 func TestSigningMistakes(t *testing.T) {
 	whole := AuthorityFiles{"c", "k"}
 	const both = "cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags at the same time"
@@ -131,7 +131,7 @@ func TestSignerReload(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(reload.CheckEvery)
-			if err := os.Chtimes(files.CertFile, time.Now(), time.Now()); err != nil { // fake time differs at each replacement
+			if err := os.Chtimes(files.CertFile, time.Now(), time.Now()); err != nil { // the modification time shows the change, because fake time differs at each replacement
 				t.Fatal(err)
 			}
 		}

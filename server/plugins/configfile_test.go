@@ -28,8 +28,8 @@ func (*soundings) Handles(admission.Operation) bool                      { retur
 func (*soundings) Mutate(context.Context, *admission.Attributes) error   { return nil }
 func (*soundings) Validate(context.Context, *admission.Attributes) error { return nil }
 
-// TestConfigFile configures an own plugin in an AdmissionConfiguration: inside it, by a path that
-// counts from the file's folder, and wrongly.
+// TestConfigFile configures an own plugin in an AdmissionConfiguration: in the file itself, in a
+// file with a path relative to the folder of the first one, and with mistakes.
 func TestConfigFile(t *testing.T) {
 	const (
 		head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n"

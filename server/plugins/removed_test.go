@@ -20,8 +20,8 @@ func TestRemoved(t *testing.T) {
 	}
 }
 
-// TestAdmissionDoc holds docs/admission.md against the tables: each plugin has a row, in order,
-// whose last cell names its file if the plugin is here.
+// TestAdmissionDoc compares docs/admission.md with the tables: each plugin has a row, in the order
+// of kube-apiserver. If the plugin exists here, the last cell names its file.
 func TestAdmissionDoc(t *testing.T) {
 	text, err := os.ReadFile("../../docs/admission.md")
 	if err != nil {

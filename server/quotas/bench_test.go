@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// BenchmarkCreates lets 16 clients create config maps in the embedded store, without a quota and
-// under one that they share.
+// BenchmarkCreates measures 16 clients that create config maps in the embedded store, without a
+// quota and with one that they share.
 func BenchmarkCreates(b *testing.B) {
 	for _, limited := range []bool{false, true} {
 		b.Run(fmt.Sprintf("limited=%t", limited), func(b *testing.B) {

@@ -12,9 +12,9 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestStoresOfTheirOwn: without a fence, because what is counted, the quotas or the Leases are in a
-// store of their own, a quota admits what it limits and gets back what is deleted, while no recount
-// meets a write that is under way.
+// TestStoresOfTheirOwn: if the counted resource, the quotas or the Leases have a store of their
+// own, writes carry no fence. A quota still limits writes and counts deletions, as long as no
+// recount runs during a write.
 func TestStoresOfTheirOwn(t *testing.T) {
 	for _, gr := range []meta.GroupResource{
 		{Resource: "configmaps"}, {Resource: "resourcequotas"}, {Group: "coordination.k8s.io", Resource: "leases"},

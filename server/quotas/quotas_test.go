@@ -44,7 +44,7 @@ func limit(w *looptest.World, hard string) {
 	await(w, "", func(q *corev1.ResourceQuota) bool { return len(q.Status.Used) == len(list) })
 }
 
-// await waits until the quota is as it should be, and at most 20 seconds.
+// await waits until ok accepts the quota, for at most 20 seconds.
 func await(w *looptest.World, what string, ok func(q *corev1.ResourceQuota) bool) {
 	w.T.Helper()
 	quotas := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas")
@@ -65,14 +65,13 @@ func configMap(name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: name}}
 }
 
-// used returns an amount of the quota in its status.
+// used returns an amount that the status of the quota has as used.
 func used(q *corev1.ResourceQuota, name string) string {
 	amount := q.Status.Used[corev1.ResourceName(name)]
 	return amount.String()
 }
 
-// TestQuota creates objects up to a limit, is refused beyond it, and may create again when an
-// object is deleted.
+// TestQuota creates objects up to a limit. Further ones are refused, until one is deleted.
 func TestQuota(t *testing.T) {
 	w := start(t)
 	looptest.Create(w, "configmaps", configMap("before"))
@@ -115,15 +114,15 @@ func TestQuota(t *testing.T) {
 	})
 }
 
-// TestQuotaUnderLoad lets many clients create and delete at once: the objects that are stored never
-// exceed the limit, and at the end the quota says how many there are.
+// TestQuotaUnderLoad: many clients create and delete at the same time. The number of stored objects
+// never exceeds the limit, and in the end the quota has the right number.
 func TestQuotaUnderLoad(t *testing.T) {
 	w := start(t)
 	underLoad(t, w, w)
 }
 
-// TestQuotaOnTwoServers does the same on two servers of one store, one of which gets its events
-// late.
+// TestQuotaOnTwoServers is TestQuotaUnderLoad with two servers on one store. One of them gets its
+// events late.
 func TestQuotaOnTwoServers(t *testing.T) {
 	near := quaytest.NewStore(t)
 	far := &quaytest.DelayedStore{Store: near.Store, Late: 20 * time.Millisecond}

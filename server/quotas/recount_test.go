@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -32,7 +33,7 @@ func status(w *looptest.World) corev1.ResourceQuotaStatus {
 	return q.Status
 }
 
-// create creates the quota "q" with limits that nothing reaches.
+// create creates the quota "q" with limits that are never reached.
 func create(w *looptest.World, scopes []corev1.ResourceQuotaScope, names ...corev1.ResourceName) {
 	hard := corev1.ResourceList{}
 	for _, name := range names {
@@ -43,8 +44,27 @@ func create(w *looptest.World, scopes []corev1.ResourceQuotaScope, names ...core
 	})
 }
 
-// TestRecountRemembers: a Controller that remembers what it has measured counts as one that has
-// seen nothing, whatever happened between two recounts.
+// recountLog is the log of a Controller. It shows what the Controller remembers.
+type recountLog struct{ lines *observer.ObservedLogs }
+
+func newRecountLog() (*zap.Logger, recountLog) {
+	core, lines := observer.New(zap.DebugLevel)
+	return zap.New(core), recountLog{lines}
+}
+
+// kept returns how many objects and usages the Controller remembers after its last recount.
+func (l recountLog) kept(t *testing.T) (objects, usages int64) {
+	t.Helper()
+	recounts := l.lines.FilterMessage("quotas were recounted").All()
+	if len(recounts) == 0 {
+		t.Fatal("nothing was recounted")
+	}
+	last := recounts[len(recounts)-1].ContextMap()
+	return last["remembered objects"].(int64), last["remembered usages"].(int64)
+}
+
+// TestRecountRemembers: a Controller that remembers the usages of earlier recounts gets the same
+// result as a new one, whatever has changed between two recounts.
 func TestRecountRemembers(t *testing.T) {
 	for _, scopes := range [][]corev1.ResourceQuotaScope{nil, {corev1.ResourceQuotaScopeNotTerminating}} {
 		w := looptest.Start(t, server.Config{Controllers: []string{}})
@@ -54,7 +74,8 @@ func TestRecountRemembers(t *testing.T) {
 			names = append(names, "count/configmaps", "services.nodeports")
 		}
 		create(w, scopes, names...)
-		remembers := &quotas.Controller{Stores: w.S}
+		log, recounts := newRecountLog()
+		remembers := &quotas.Controller{Stores: w.S, Log: log}
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 60 {
 			for range random.IntN(6) {
@@ -64,7 +85,7 @@ func TestRecountRemembers(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := fmt.Sprint(status(w).Used)
-			if err := (&quotas.Controller{Stores: w.S}).Recount(t.Context(), "n"); err != nil {
+			if err := (&quotas.Controller{Stores: w.S, Log: zap.NewNop()}).Recount(t.Context(), "n"); err != nil {
 				t.Fatal(err)
 			}
 			if want := fmt.Sprint(status(w).Used); got != want {
@@ -79,16 +100,16 @@ func TestRecountRemembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if objects, usages := recounts.kept(t); objects > int64(len(list.Items)) || usages > objects+1 {
+			t.Errorf("%d objects and %d usages of %d pods are remembered", objects, usages, len(list.Items))
+		}
 		for _, pod := range list.Items {
-			if objects, usages := remembers.Kept(); objects > len(list.Items) || usages > objects+1 {
-				t.Errorf("%d objects and %d usages of %d pods are remembered", objects, usages, len(list.Items))
-			}
 			looptest.Delete(w, pods, pod.Name)
 		}
 		if err := remembers.Recount(t.Context(), "n"); err != nil {
 			t.Fatal(err)
 		}
-		if objects, usages := remembers.Kept(); objects > 0 || usages > 1 { // config maps have a usage
+		if objects, usages := recounts.kept(t); objects > 0 || usages > 1 { // the usage of config maps is remembered
 			t.Errorf("%d objects and %d usages of no pod are remembered", objects, usages)
 		}
 	}
@@ -123,7 +144,7 @@ func step(w *looptest.World, random *rand.Rand) {
 	}
 }
 
-// hookedStores calls a function when a resource is asked for.
+// hookedStores calls a function before it returns a store.
 type hookedStores struct {
 	registry.Stores
 	asked func(gr meta.GroupResource)
@@ -135,13 +156,13 @@ func (s hookedStores) Store(gr meta.GroupResource) *registry.Store {
 }
 
 // TestRecountAtTheFence: an object that is charged and stored after the recount has raised the
-// fence, and before the recount has counted, is used once.
+// fence, and before it has counted, is counted once.
 func TestRecountAtTheFence(t *testing.T) {
 	w := looptest.Start(t, server.Config{Controllers: []string{}})
 	w.CreateNamespace()
 	create(w, nil, "count/configmaps", "requests.storage", "persistentvolumeclaims")
-	late := false // the recount is to be overtaken
-	c := &quotas.Controller{Stores: hookedStores{w.S, func(gr meta.GroupResource) {
+	late := false // whether the next recount is overtaken
+	c := &quotas.Controller{Log: zap.NewNop(), Stores: hookedStores{w.S, func(gr meta.GroupResource) {
 		if !late || gr.Resource != "configmaps" {
 			return
 		}
@@ -156,17 +177,17 @@ func TestRecountAtTheFence(t *testing.T) {
 		t.Fatal(err)
 	}
 	looptest.Create(w, "configmaps", configMap("early"))
-	looptest.Delete(w, looptest.Of[*corev1.ConfigMap](w, "configmaps"), "early") // the quota is behind
+	looptest.Delete(w, looptest.Of[*corev1.ConfigMap](w, "configmaps"), "early") // the deletion is not yet counted
 	late = true
 	if err := c.Recount(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprint(status(w).Used); late || got != "map[count/configmaps:1 persistentvolumeclaims:1 requests.storage:5]" {
-		t.Errorf("got %s, want what is late, once", got)
+		t.Errorf("got %s, want the late objects counted once", got)
 	}
 }
 
-// TestRecountOfClaims: what a claim for devices uses changes with the classes of devices, although
+// TestRecountOfClaims: the usage of a claim for devices changes with the device classes, although
 // the claim does not change.
 func TestRecountOfClaims(t *testing.T) {
 	w := looptest.Start(t, server.Config{Controllers: []string{}})
@@ -176,7 +197,7 @@ func TestRecountOfClaims(t *testing.T) {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: meta.ObjectMeta{Name: "c"}}
 	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpus"}}}
 	looptest.Make(w, claims, claim, nil)
-	c := &quotas.Controller{Stores: w.S}
+	c := &quotas.Controller{Stores: w.S, Log: zap.NewNop()}
 	for _, want := range []string{"0", "1"} {
 		if err := c.Recount(t.Context(), "n"); err != nil {
 			t.Fatal(err)
@@ -192,7 +213,8 @@ func TestRecountOfClaims(t *testing.T) {
 	}
 }
 
-// brokenFeed is a feed that misses changes at once, or tells nothing until its context ends.
+// brokenFeed is a feed that fails at once with missed changes, or that yields nothing until its
+// context ends.
 type brokenFeed struct{ broken bool }
 
 func (f brokenFeed) Next(ctx context.Context) (less, changed []string, err error) {
@@ -205,7 +227,8 @@ func (f brokenFeed) Next(ctx context.Context) (less, changed []string, err error
 
 func (brokenFeed) Close() {}
 
-// TestForgets: when the last quota of a namespace is gone, nothing is remembered of the namespace.
+// TestForgets: when the last quota of a namespace is deleted, the controller remembers nothing of
+// the namespace.
 func TestForgets(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")
@@ -213,8 +236,9 @@ func TestForgets(t *testing.T) {
 		limits := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas")
 		looptest.Create(w, "resourcequotas", &corev1.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "q"},
 			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": meta.NewQuantity(1, meta.DecimalSI)}}})
+		log, recounts := newRecountLog()
 		c := &quotas.Controller{
-			Stores: w.S, Log: zap.NewNop(), ResourcesChanged: func() <-chan struct{} { return nil },
+			Stores: w.S, Log: log, ResourcesChanged: func() <-chan struct{} { return nil },
 			Changes: func(context.Context) (quotas.Changes, error) { return brokenFeed{}, nil },
 		}
 		w.Run(func(ctx context.Context, in *controller.Informers) {
@@ -222,17 +246,17 @@ func TestForgets(t *testing.T) {
 			c.Run(ctx)
 		})
 		w.Sleep(10 * time.Second)
-		before, _ := c.Kept()
+		before, _ := recounts.kept(t)
 		looptest.Delete(w, limits, "q")
 		w.Sleep(10 * time.Second)
-		if after, _ := c.Kept(); before != 1 || after != 0 {
+		if after, _ := recounts.kept(t); before != 1 || after != 0 {
 			t.Errorf("%d objects are remembered under a quota, and %d without, want 1 and 0", before, after)
 		}
 	})
 }
 
-// TestBetweenFeeds: the deletion of an object between two feeds is noticed when the second feed has
-// begun, and not only by the recount of all namespaces.
+// TestBetweenFeeds: if an object is deleted between two feeds, that is counted when the second feed
+// begins, and not only at the recount of all namespaces.
 func TestBetweenFeeds(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")
@@ -264,7 +288,8 @@ func TestBetweenFeeds(t *testing.T) {
 	})
 }
 
-// TestPodUpdates: what the status or the deadline of a pod changes is counted after ten seconds.
+// TestPodUpdates: a change of usage by the status or the deadline of a pod is counted after ten
+// seconds.
 func TestPodUpdates(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")
@@ -296,7 +321,7 @@ func TestPodUpdates(t *testing.T) {
 			}
 		}
 		want("created", "2")
-		for _, n := range []int64{5, 3} { // a node gives the container more, and less
+		for _, n := range []int64{5, 3} { // the node resizes the container up and down
 			p, err := w.Pods().Get(t.Context(), "p", meta.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -316,8 +341,8 @@ func TestPodUpdates(t *testing.T) {
 	})
 }
 
-// TestNewLimits: a write that has seen a quota without its limits is not charged, and not held up
-// by the fence. A second recount counts it.
+// TestNewLimits: a write that read a quota before the quota had a status is not charged, and
+// carries no fence. A second recount counts its object.
 func TestNewLimits(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")

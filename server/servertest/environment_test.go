@@ -37,7 +37,7 @@ func started(t testing.TB, e servertest.Environment) *servertest.Server {
 	return s
 }
 
-// pool returns certificate authorities to trust.
+// pool returns a pool with the certificates in pem.
 func pool(t *testing.T, pem []byte) *x509.CertPool {
 	t.Helper()
 	roots := x509.NewCertPool()

@@ -34,7 +34,7 @@ func TestManyInARow(t *testing.T) {
 		}
 		if c, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "https://")); err == nil {
 			c.Close()
-			t.Errorf("somebody listens at %s after the end", s.URL)
+			t.Errorf("a server listens at %s after the end", s.URL)
 		}
 		if i == 0 {
 			files, goroutines = openFiles(), runtime.NumGoroutine()

@@ -152,8 +152,8 @@ func (s *ships) hash() string {
 	return found.StorageVersionHash
 }
 
-// TestMigrationSecondServer migrates while a second server on the store has not followed the
-// definition yet, and goes on storing in the old version. After the old version is removed from the
+// TestMigrationSecondServer migrates while a second server on the store has not yet seen the change
+// of the definition, and still stores in the old version. After the old version is removed from the
 // definition, all objects can be read.
 func TestMigrationSecondServer(t *testing.T) {
 	t.Parallel() // it waits

@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// cheap is a decoder that costs next to nothing, so that benchmarks show the cache.
-func cheap(key string, value []byte) (cache.Decoded, error) {
+// cheapDecode is a decoder that costs next to nothing, so that benchmarks show the cache.
+func cheapDecode(key string, value []byte) (cache.Decoded, error) {
 	return cache.Decoded{Data: value, Splice: 43, Head: 31,
 		Fields: cache.Pairs{{Key: "metadata.name", Value: name(key)}, {Key: "metadata.namespace", Value: "ns"}}}, nil
 }
@@ -34,7 +34,7 @@ func filled(b testing.TB, n int) (*cache.Resource, storage.Store) {
 		c.Close()
 		store.Close()
 	})
-	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})
+	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheapDecode})
 	settle(b, r)
 	return r, store
 }
@@ -134,7 +134,7 @@ func BenchmarkIngest(b *testing.B) {
 				if _, err := store.Put(b.Context(), keys[i%1000], val, storage.Pre{}, 0); err != nil {
 					b.Fatal(err)
 				}
-				if i++; i%16 == 0 { // the store would forget what the cache has not seen
+				if i++; i%16 == 0 { // otherwise the store forgets changes that the cache has not seen
 					if _, err := r.Exists(b.Context(), keys[0]); err != nil {
 						b.Fatal(err)
 					}
@@ -223,8 +223,8 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// TestCeilings holds allocations and memory to their budget. The numbers are deterministic enough
-// to fail on.
+// TestCeilings bounds allocations and memory. The numbers hardly vary, so the test can fail on
+// them.
 func TestCeilings(t *testing.T) {
 	const n = 8000
 	r, _ := filled(t, n)
@@ -238,7 +238,7 @@ func TestCeilings(t *testing.T) {
 		max  float64
 		f    func() error
 	}{
-		{"List part", 1, func() error { // its slice, as long as nobody lists all
+		{"List part", 1, func() error { // its slice, before a list of all has made one
 			_, err := r.List(context.Background(), cache.ListOptions{Prefix: things + "ns5/", Want: cache.Want{Match: cache.Any}})
 			return err
 		}},
@@ -248,7 +248,7 @@ func TestCeilings(t *testing.T) {
 			_, err := r.List(context.Background(), cache.ListOptions{Prefix: things})
 			return err
 		}},
-		{"List namespace", 0, func() error { // of the slice that the list of all made
+		{"List namespace", 0, func() error { // a part of the slice that the list of all made
 			_, err := r.List(context.Background(), cache.ListOptions{Prefix: things + "ns5/"})
 			return err
 		}},
@@ -267,11 +267,11 @@ func TestCeilings(t *testing.T) {
 			t.Errorf("%s: got %v allocs, %v, want at most %v", tt.name, got, err, tt.max)
 		}
 	}
-	// What a second cache of the same store adds is the cache's; the store's own bytes are there
-	// already.
+	// The test measures a second cache of the same store, because the store's own bytes are then in
+	// memory already.
 	c := cache.New(r.Store(), cache.Config{})
 	defer c.Close()
-	second := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})
+	second := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheapDecode})
 	before := heap()
 	settle(t, second)
 	if o, err = second.Get(t.Context(), key, cache.Want{}); err != nil {
@@ -279,7 +279,7 @@ func TestCeilings(t *testing.T) {
 	}
 	per := float64(heap()-before)/n - float64(len(o.JSON()))
 	t.Logf("an object of %d bytes costs %.0f bytes beside them", len(o.JSON()), per)
-	if per > 300 { // 250 and what the allocator rounds 1 kB up to
+	if per > 300 { // 250, and what the allocator adds to 1 kB when it rounds up
 		t.Errorf("got %.0f bytes beside an object's own, want at most 300", per)
 	}
 	runtime.KeepAlive(second)

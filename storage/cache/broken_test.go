@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// spoil puts what no decoder reads.
+// spoil puts a value that no decoder can read.
 func spoil(t testing.TB, store storage.Store, key string) storage.Revision {
 	t.Helper()
 	e, err := store.Put(t.Context(), key, []byte("}{"), storage.Pre{}, 0)
@@ -41,8 +41,9 @@ func keysOf(t testing.TB, err error) []string {
 	return keys
 }
 
-// TestListNamesTheBroken: the error of a list names all objects that are in its way, up to a bound,
-// and the page no others. So it is whether the cache answers or, while it is loading, the store.
+// TestListNamesTheBroken: the error of a list names all unreadable objects of the list, up to a
+// bound, and the error of a page only those of the page. The same holds for lists that the cache
+// answers, and for lists that the store answers while the cache loads.
 func TestListNamesTheBroken(t *testing.T) {
 	for _, from := range []string{"cache", "store"} {
 		t.Run(from, func(t *testing.T) {
@@ -77,7 +78,7 @@ func TestListNamesTheBroken(t *testing.T) {
 			}
 			none := func(*cache.Object) bool { return false }
 			if got := fmt.Sprint(list(cache.ListOptions{Prefix: "ns/", Limit: 9, Match: none})); got != "[ns/bad0 ns/bad1 ns/bad2 ns/bad3 ns/bad4]" {
-				t.Errorf("of a selection: got %s, want all, as they may belong to it", got)
+				t.Errorf("of a selection: got %s, want all, because each of them may match", got)
 			}
 			if got := list(cache.ListOptions{Prefix: "many/", Limit: 3 * cache.MaxCorrupt}); len(got) != cache.MaxCorrupt+1 || got[100] != "many/100" {
 				t.Errorf("of many: got %d, want the first %d and one more", len(got), cache.MaxCorrupt)
@@ -92,8 +93,7 @@ func TestListNamesTheBroken(t *testing.T) {
 	}
 }
 
-// TestBrokenIsTold: the one who asks is told which object it is and in which state, and so is the
-// hook.
+// TestBrokenIsTold: the error and the hook say which object cannot be read, and at which revision.
 func TestBrokenIsTold(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
@@ -116,16 +116,16 @@ func TestBrokenIsTold(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if fmt.Sprint(told) != fmt.Sprint(want) {
-		t.Errorf("the hook was told of %q, want %q", told, want)
+		t.Errorf("the hook got %q, want %q", told, want)
 	}
 	if st := r.Stats(); st.Broken != 1 || st.Objects != 1 {
 		t.Errorf("got %d broken of %d, want 1 of 1", st.Broken, st.Objects)
 	}
 }
 
-// TestBrokenGoes: who watches from behind the time when an object could be read may know it from
-// before. It is told when the object goes, by an error, as nobody can say what goes; the changes of
-// others are not held up.
+// TestBrokenGoes: a client may know an unreadable object from the time when it could be read. When
+// the object is deleted, every watch that may have shown it ends with an error, because no event
+// can show the object. Watches go on at changes of other objects.
 func TestBrokenGoes(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	settle(t, r)
@@ -147,7 +147,7 @@ func TestBrokenGoes(t *testing.T) {
 	for i, w := range []*cache.Watcher{all, key, red.Watcher, ns.Watcher} {
 		var e *storage.Error
 		if events, err := w.Next(t.Context()); !errors.As(err, &e) || e.Kind != storage.Corrupt || e.Op != "delete" || e.Key != things+"ns/bad" {
-			t.Errorf("Next of watcher %d: got %v, %v, want that an unreadable object is gone", i, events, err)
+			t.Errorf("Next of watcher %d: got %v, %v, want an error that an unreadable object was deleted", i, events, err)
 		}
 	}
 	idle(t, other.Watcher)
@@ -156,7 +156,7 @@ func TestBrokenGoes(t *testing.T) {
 	}
 }
 
-// TestBrokenThen: whether a list of the past can be shown depends on what could be read then.
+// TestBrokenThen: a list of a past state fails if an object of that state cannot be read.
 func TestBrokenThen(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	settle(t, r)
@@ -165,7 +165,7 @@ func TestBrokenThen(t *testing.T) {
 	revs := []storage.Revision{put(t, store, key, "1", nil), spoil(t, store, key), put(t, store, key, "2", nil), spoil(t, store, key),
 		spoil(t, store, key), remove(t, store, key), put(t, store, key, "3", nil)}
 	settle(t, r)
-	for _, reads := range []int{1, 2} { // computed, then kept for its next pages
+	for _, reads := range []int{1, 2} { // the first time the state is computed, the second time it is the kept snapshot
 		for i, want := range []error{nil, storage.Corrupt, nil, storage.Corrupt, storage.Corrupt, nil, nil} {
 			opts := cache.ListOptions{Prefix: things, Want: cache.Want{Match: cache.Exact, Rev: revs[i]}, Limit: 3 - reads}
 			if l, err := r.List(t.Context(), opts); !errors.Is(err, want) || err == nil && l.Rev != revs[i] {
@@ -175,8 +175,8 @@ func TestBrokenThen(t *testing.T) {
 	}
 }
 
-// TestBrokenWhy: the error says what the decoder said, without what is said of every unreadable
-// object.
+// TestBrokenWhy: the error has the reason of the decoder once, without the prefix that every such
+// error gets.
 func TestBrokenWhy(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	key := things + "ns/a"
@@ -196,8 +196,9 @@ func TestBrokenWhy(t *testing.T) {
 	}
 }
 
-// TestBrokenIsMended: those who select the object as it is now see it; those who do not may have
-// done so when it could be read before, and begin anew.
+// TestBrokenIsMended: when an unreadable object becomes readable, a watch that selects it gets it.
+// A watch that does not select it may have shown an older state of it, so this watch ends, and the
+// client lists again.
 func TestBrokenIsMended(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	settle(t, r)
@@ -213,7 +214,7 @@ func TestBrokenIsMended(t *testing.T) {
 	}
 }
 
-// TestDiscard deletes what cannot be read, in the state that the caller has seen and in no other.
+// TestDiscard deletes an unreadable object, if it still has the revision that the caller saw.
 func TestDiscard(t *testing.T) {
 	r, store, c := open(t, cache.Config{})
 	key := things + "ns/bad"

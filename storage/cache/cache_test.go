@@ -21,7 +21,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const things = "/registry/things/"
 
-// body is the object that tests store. Its encoding puts name behind the place of resourceVersion.
+// body returns the object that tests store. In its JSON, name comes after the place of
+// resourceVersion.
 func body(key, value string, labels map[string]string) []byte {
 	l, _ := json.Marshal(labels)
 	return fmt.Appendf(nil, `{"kind":"Thing","apiVersion":"v1","metadata":{"labels":%s,"name":%q},"value":%q}`, l, name(key), value)
@@ -63,7 +64,7 @@ func openOn(t testing.TB, store storage.Store, cfg cache.Config) (*cache.Resourc
 	return c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: decode, GroupBy: []string{"metadata.name", "color"}}), store, c
 }
 
-// put writes behind the cache's back.
+// put writes to the store, past the cache.
 func put(t testing.TB, store storage.Store, key, value string, labels map[string]string) storage.Revision {
 	t.Helper()
 	e, err := store.Put(t.Context(), key, body(key, value, labels), storage.Pre{}, 0)
@@ -100,7 +101,7 @@ func show(objects []*cache.Object) string {
 func TestReadYourWrites(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	for i := range 100 {
-		if i == 50 { // until then the store may answer
+		if i == 50 { // before, the store may answer the reads
 			settle(t, r)
 		}
 		key := fmt.Sprintf("%sa/%d", things, i%7)

@@ -17,10 +17,10 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// unloaded returns a resource whose load waits until it is let go.
+// unloaded returns a resource whose load waits until release is called.
 func unloaded(t *testing.T, store storage.Store) (r *cache.Resource, c *cache.Cache, release func()) {
 	gate := make(chan struct{})
-	u := &unruly{Store: store}
+	u := &hookedStore{Store: store}
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		select {
 		case <-gate:
@@ -33,8 +33,8 @@ func unloaded(t *testing.T, store storage.Store) (r *cache.Resource, c *cache.Ca
 	return r, c, sync.OnceFunc(func() { close(gate) })
 }
 
-// TestColdReads: what needs little of the store is answered by it while the objects are not loaded,
-// as if they were.
+// TestColdReads: while the objects are not loaded, the store answers reads of few objects, with the
+// same results.
 func TestColdReads(t *testing.T) {
 	for engine, open := range engines {
 		t.Run(engine, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestColdFuture(t *testing.T) {
 	if err := <-result; err != nil {
 		t.Error(err)
 	}
-	for _, match := range []cache.Match{cache.NotOlderThan, cache.Exact} { // nobody writes
+	for _, match := range []cache.Match{cache.NotOlderThan, cache.Exact} { // the revision never comes
 		r, _, release := unloaded(t, memory.New(memory.Config{Rev: 5}))
 		go func() {
 			_, err := r.Get(t.Context(), key, cache.Want{Match: match, Rev: 100})
@@ -157,7 +157,7 @@ func TestColdFuture(t *testing.T) {
 	}
 }
 
-// TestColdNeighbors: keys that are nearly the one that is asked for are not taken for it.
+// TestColdNeighbors: a read of a key is not answered with an object whose key is similar.
 func TestColdNeighbors(t *testing.T) {
 	store := memory.New(memory.Config{})
 	key := things + "ns/b"
@@ -177,9 +177,9 @@ func TestColdNeighbors(t *testing.T) {
 	}
 }
 
-// TestColdPage: a page is read from the store, and no more than that.
+// TestColdPage: a read of a page reads no more objects from the store than the page has.
 func TestColdPage(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	const n = 20
 	for i := range n {
 		put(t, u.Store, fmt.Sprintf("%sns/%02d", things, i), "v", color([]string{"red", "blue"}[i%2]))
@@ -211,10 +211,10 @@ func TestColdPage(t *testing.T) {
 	}
 }
 
-// TestColdNotOlder: a store shows a change to readers a little after it has told watchers of it. A
-// read that wants a revision is not answered with what was before.
+// TestColdNotOlder: the store may show a change to watchers a little earlier than to readers. A
+// read that wants a revision does not get an older state.
 func TestColdNotOlder(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	key := things + "ns/a"
 	old := put(t, u, key, "old", nil)
 	put(t, u, key, "new", nil)
@@ -297,7 +297,7 @@ func TestPagesAcrossLoad(t *testing.T) {
 					}
 					opts.After = list.Objects[len(list.Objects)-1].Key
 					opts.Want = cache.Want{Match: cache.Exact, Rev: rev}
-					for i := range 3 { // what must not be seen
+					for i := range 3 { // changes that the list must not show
 						put(t, store, fmt.Sprintf("%sns/%02d", things, (page*11+i*13)%n), "later", color("blue"))
 						put(t, store, fmt.Sprintf("%sns/%02da", things, page), "later", color("blue"))
 					}
@@ -324,8 +324,8 @@ func TestPagesAcrossLoad(t *testing.T) {
 	}
 }
 
-// TestColdMatch: a page that selects little of much is not searched for in the store, but waits for
-// the load.
+// TestColdMatch: if a page selects few of many objects, the cache stops to search in the store, and
+// waits for the load.
 func TestColdMatch(t *testing.T) {
 	const n = 5000
 	entries := make([]storage.Entry, n)
@@ -341,11 +341,11 @@ func TestColdMatch(t *testing.T) {
 		looked[o.Key] = true
 		return strings.HasSuffix(o.Key, "999")
 	}
-	u := &unruly{Store: memory.New(memory.Config{Entries: entries})}
+	u := &hookedStore{Store: memory.New(memory.Config{Entries: entries})}
 	loaded := make(chan struct{})
 	release := sync.OnceFunc(func() { close(loaded) })
 	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
-		if req.After == "" && req.Limit < 1000 { // the load, which begins with little
+		if req.After == "" && req.Limit < 1000 { // the load, whose first chunk is small
 			select {
 			case <-loaded:
 			case <-ctx.Done():
@@ -377,7 +377,7 @@ func TestColdMatch(t *testing.T) {
 		t.Errorf("looked at %d objects in the store", len(looked))
 	}
 	mu.Unlock()
-	// The revision that the list began with is no obligation.
+	// The rest of the list may be of a later revision than its beginning.
 	if err := store.Compact(t.Context(), put(t, store, "/registry/others/a", "v", nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -410,18 +410,18 @@ func TestColdClosed(t *testing.T) {
 	}
 }
 
-// TestLoadChunks: a load reads as many objects at once as fit, not fewer and not more.
+// TestLoadChunks: a load reads as many objects at once as fit into a chunk.
 func TestLoadChunks(t *testing.T) {
 	for _, tt := range []struct{ size, objects, calls int }{
 		{100, 20_000, 13},
-		{200_000, 160, 6}, // the first 100 are read before anything is known
+		{200_000, 160, 6}, // the first chunk has 100, because the size of objects is not known yet
 	} {
 		t.Run(fmt.Sprintf("size=%d", tt.size), func(t *testing.T) {
 			entries, value := make([]storage.Entry, tt.objects), body("any", strings.Repeat("x", tt.size), nil)
 			for i := range entries {
 				entries[i] = storage.Entry{Key: fmt.Sprintf("%sns/%05d", things, i), Value: value, Rev: storage.Revision(i + 2)}
 			}
-			u := &unruly{Store: memory.New(memory.Config{Entries: entries})}
+			u := &hookedStore{Store: memory.New(memory.Config{Entries: entries})}
 			most, calls := 0, 0
 			u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 				res, err := u.Store.Range(ctx, req)
@@ -435,7 +435,7 @@ func TestLoadChunks(t *testing.T) {
 				return res, err
 			}
 			_, _, c := openOn(t, u, cache.Config{})
-			r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})
+			r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheapDecode})
 			settle(t, r)
 			if most > 5<<20 || calls > tt.calls || r.Count() != tt.objects {
 				t.Errorf("%d objects came in %d calls of at most %d bytes, want at most %d of 5 MiB", r.Count(), calls, most, tt.calls)
@@ -445,8 +445,8 @@ func TestLoadChunks(t *testing.T) {
 }
 
 // BenchmarkColdStart opens an embedded store of 150,000 objects of 1 KiB and reads some of them
-// while all are loaded: one, then a page, then others until the load has ended. It shows the
-// longest of each.
+// while they load: one, then a page, then others until the load has ended. It reports the longest
+// time of each.
 func BenchmarkColdStart(b *testing.B) {
 	const n, writers = 150_000, 64
 	dir := b.TempDir()
@@ -484,7 +484,7 @@ func BenchmarkColdStart(b *testing.B) {
 		}
 		loaded := make(chan time.Duration, 1)
 		c := cache.New(s, cache.Config{Hooks: cache.Hooks{Loaded: func(_ string, _ int, took time.Duration) { loaded <- took }}})
-		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})
+		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheapDecode})
 		i := 0
 		get := func() error {
 			i = (i + 7919) % n

@@ -11,12 +11,13 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestInDoubt makes every write lie about its outcome, applied or not, and counts what was applied.
+// TestInDoubt: every write of the store ends in doubt, applied or not. Each is applied exactly
+// once.
 func TestInDoubt(t *testing.T) {
 	for _, applied := range []bool{true, false} {
 		for _, loaded := range []bool{true, false} {
 			t.Run(fmt.Sprintf("applied=%t,loaded=%t", applied, loaded), func(t *testing.T) {
-				u := &unruly{Store: memory.New(memory.Config{})}
+				u := &hookedStore{Store: memory.New(memory.Config{})}
 				lie := 0
 				u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
 					if lie++; lie%2 == 0 {
@@ -72,9 +73,10 @@ func TestInDoubt(t *testing.T) {
 	}
 }
 
-// TestInDoubtOverwritten finds an own write in the history although another one has replaced it.
+// TestInDoubtOverwritten: a write in doubt is found in the history if another write has replaced
+// it.
 func TestInDoubtOverwritten(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	key := things + "ns/a"
 	r, store, _ := openOn(t, u, cache.Config{})
 	base := put(t, store, key, "0", nil)
@@ -96,20 +98,20 @@ func TestInDoubtOverwritten(t *testing.T) {
 	}
 }
 
-// TestInDoubtSame does not take an earlier write of the same content for the write in doubt.
+// TestInDoubtSame: an earlier write with the same content is not mistaken for the write in doubt.
 func TestInDoubtSame(t *testing.T) {
 	r, store, hold := lagging(t)
 	key := things + "ns/a"
 	put(t, store, key, "x", nil)
 	settle(t, r)
-	hold() // r's guess stays at x
+	hold() // from here on, r begins each update with x
 	grow := func(cur *cache.Object) ([]byte, storage.LeaseID, error) {
 		return body(key, value(cur)+"x", nil), 0, nil
 	}
 	if _, err := r.Twin().Update(t.Context(), key, cache.UpdateOptions{}, grow); err != nil {
 		t.Fatal(err)
 	}
-	u := store.(*unruly)
+	u := store.(*hookedStore)
 	u.put = func(context.Context, string, []byte, storage.Pre) (storage.Entry, error) {
 		u.put = nil
 		return storage.Entry{}, fail(storage.InDoubt)
@@ -120,7 +122,7 @@ func TestInDoubtSame(t *testing.T) {
 	}
 }
 
-// TestCreateInDoubt: what became of a creation in doubt is told from what others did to the key.
+// TestCreateInDoubt: the history of the key decides whether a creation in doubt was stored.
 func TestCreateInDoubt(t *testing.T) {
 	key := things + "ns/a"
 	for _, tt := range []struct {
@@ -141,7 +143,7 @@ func TestCreateInDoubt(t *testing.T) {
 		{"another deleted", func(t *testing.T, s storage.Store, _ func()) { put(t, s, key, "other", nil); remove(t, s, key) }, "mine", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			u := &unruly{Store: memory.New(memory.Config{})}
+			u := &hookedStore{Store: memory.New(memory.Config{})}
 			r, _, _ := openOn(t, u, cache.Config{})
 			settle(t, r)
 			u.put = func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error) {
@@ -157,13 +159,13 @@ func TestCreateInDoubt(t *testing.T) {
 	}
 }
 
-// TestDeleteInDoubt: an object created after a deletion in doubt is not deleted in the place of the
-// first.
+// TestDeleteInDoubt: if an object was deleted and created again while a deletion is in doubt, the
+// new object is not deleted.
 func TestDeleteInDoubt(t *testing.T) {
 	key := things + "ns/a"
 	for _, recreated := range []bool{true, false} {
 		t.Run(fmt.Sprintf("recreated=%t", recreated), func(t *testing.T) {
-			u := &unruly{Store: memory.New(memory.Config{})}
+			u := &hookedStore{Store: memory.New(memory.Config{})}
 			r, store, _ := openOn(t, u, cache.Config{})
 			put(t, store, key, "1", nil)
 			settle(t, r)
@@ -189,7 +191,7 @@ func TestDeleteInDoubt(t *testing.T) {
 
 // TestAlwaysInDoubt: a write whose outcome stays unknown is reported as such, after a few tries.
 func TestAlwaysInDoubt(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	key, other := things+"ns/a", things+"ns/b"
 	r, _, _ := openOn(t, u, cache.Config{})
 	put(t, u.Store, key, "1", nil)
@@ -197,7 +199,7 @@ func TestAlwaysInDoubt(t *testing.T) {
 	tries := 0
 	doubt := func() error {
 		if tries++; tries > 10 {
-			return fail(storage.TooLarge) // ends what would go on for ever
+			return fail(storage.TooLarge) // ends the test if the cache never gives up
 		}
 		return fail(storage.InDoubt)
 	}
@@ -221,8 +223,8 @@ func TestAlwaysInDoubt(t *testing.T) {
 	}
 }
 
-// TestDeleteLooksInVain: if the store does not say what became of the object, a deletion fails with
-// that, or with its doubt.
+// TestDeleteLooksInVain: if the store cannot say what became of the object, the deletion fails with
+// the error of the read, or stays in doubt.
 func TestDeleteLooksInVain(t *testing.T) {
 	key := things + "ns/a"
 	for _, tt := range []struct{ del, want storage.Kind }{
@@ -231,7 +233,7 @@ func TestDeleteLooksInVain(t *testing.T) {
 		{storage.InDoubt, storage.InDoubt},
 		{storage.Unavailable, storage.Unavailable},
 	} {
-		u := &unruly{Store: memory.New(memory.Config{})}
+		u := &hookedStore{Store: memory.New(memory.Config{})}
 		r, _, _ := openOn(t, u, cache.Config{})
 		put(t, u.Store, key, "1", nil)
 		settle(t, r)

@@ -57,7 +57,8 @@ func TestKeyRotation(t *testing.T) {
 	}
 }
 
-// TestUnreadable: a value that cannot be decrypted fails what would show it. The stream goes on.
+// TestUnreadable: reads that would show a value that cannot be decrypted fail. The watch of the
+// store goes on.
 func TestUnreadable(t *testing.T) {
 	mem := memory.New(memory.Config{})
 	chain := encryption.Chain{keyNamed(t, "1"), encryption.Identity()}
@@ -93,7 +94,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestReread: what could not be decrypted is read when it can be, without being written.
+// TestReread: a value that could not be decrypted is read again when its key is there, without a
+// write.
 func TestReread(t *testing.T) {
 	mem := memory.New(memory.Config{})
 	var chain atomic.Pointer[encryption.Chain]

@@ -6,7 +6,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Trim does the janitor's round now.
+// Trim does at once what the janitor does from time to time.
 func (r *Resource) Trim() { r.trim(time.Now()) }
 
 // Store returns the store behind the cache.
@@ -18,7 +18,7 @@ func (r *Resource) Twin() *Resource { return r.c.Resource(r.cfg) }
 // SetStored makes the bytes of the present objects, which bound those of the forms, seem to be n.
 func (r *Resource) SetStored(n int64) { r.shelf.stored.Store(n) }
 
-// Announce does the first half of publishing a change that concerns the watcher.
+// Announce does the first of the two steps in which a change is published to the watcher's group.
 func (w *Watcher) Announce() {
 	seq := w.epoch.state.Load().end()
 	c := w.group.cell.Load()

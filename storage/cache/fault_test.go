@@ -18,8 +18,8 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// unruly is a store whose methods tests replace.
-type unruly struct {
+// hookedStore is a store whose methods tests replace.
+type hookedStore struct {
 	storage.Store
 	get      func(ctx context.Context, key string) (storage.Entry, error)
 	put      func(ctx context.Context, key string, value []byte, pre storage.Pre) (storage.Entry, error)
@@ -29,42 +29,42 @@ type unruly struct {
 	revision func(ctx context.Context) (storage.Revision, error)
 }
 
-func (u *unruly) Get(ctx context.Context, key string) (storage.Entry, error) {
+func (u *hookedStore) Get(ctx context.Context, key string) (storage.Entry, error) {
 	if u.get != nil {
 		return u.get(ctx, key)
 	}
 	return u.Store.Get(ctx, key)
 }
 
-func (u *unruly) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
+func (u *hookedStore) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	if u.put != nil {
 		return u.put(ctx, key, value, pre)
 	}
 	return u.Store.Put(ctx, key, value, pre, lease)
 }
 
-func (u *unruly) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
+func (u *hookedStore) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
 	if u.del != nil {
 		return u.del(ctx, key, pre)
 	}
 	return u.Store.Delete(ctx, key, pre)
 }
 
-func (u *unruly) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+func (u *hookedStore) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	if u.rng != nil {
 		return u.rng(ctx, req)
 	}
 	return u.Store.Range(ctx, req)
 }
 
-func (u *unruly) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+func (u *hookedStore) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 	if u.watch != nil {
 		return u.watch(ctx, req)
 	}
 	return u.Store.Watch(ctx, req)
 }
 
-func (u *unruly) Revision(ctx context.Context) (storage.Revision, error) {
+func (u *hookedStore) Revision(ctx context.Context) (storage.Revision, error) {
 	if u.revision != nil {
 		return u.revision(ctx)
 	}
@@ -73,14 +73,14 @@ func (u *unruly) Revision(ctx context.Context) (storage.Revision, error) {
 
 func fail(kind storage.Kind) error { return &storage.Error{Op: "test", Kind: kind} }
 
-// brittle is a cursor that a test can break.
-type brittle struct {
+// breakableCursor is a cursor that a test can break.
+type breakableCursor struct {
 	storage.Cursor
 	broken chan error
 	cause  error // of the next call
 }
 
-func (b *brittle) Next(ctx context.Context) (storage.Batch, error) {
+func (b *breakableCursor) Next(ctx context.Context) (storage.Batch, error) {
 	if b.cause != nil {
 		return storage.Batch{}, b.cause
 	}
@@ -102,26 +102,27 @@ func (b *brittle) Next(ctx context.Context) (storage.Batch, error) {
 	if cause != nil && err != nil {
 		return batch, cause
 	}
-	b.cause = cause // after this batch
+	b.cause = cause // the next call fails
 	return batch, err
 }
 
-// breakable returns a store whose shared watch ends with what is sent to the channel.
-func breakable() (*unruly, chan error) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+// breakableStore returns a store whose shared watch ends with the error that is sent to the
+// channel.
+func breakableStore() (*hookedStore, chan error) {
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	broken := make(chan error, 1)
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		cur, err := u.Store.Watch(ctx, req)
 		if err != nil || req.Prev {
 			return cur, err
 		}
-		return &brittle{Cursor: cur, broken: broken}, nil
+		return &breakableCursor{Cursor: cur, broken: broken}, nil
 	}
 	return u, broken
 }
 
 func TestWatchReconnects(t *testing.T) {
-	u, broken := breakable()
+	u, broken := breakableStore()
 	failures := make(chan error, 10)
 	r, store, _ := openOn(t, u, cache.Config{Hooks: cache.Hooks{WatchFailed: func(err error) { failures <- err }}})
 	put(t, store, things+"ns/a", "1", nil)
@@ -152,7 +153,7 @@ func TestWatchReconnects(t *testing.T) {
 }
 
 func TestWatchCompacted(t *testing.T) {
-	u, broken := breakable()
+	u, broken := breakableStore()
 	var loads atomic.Int32
 	r, store, _ := openOn(t, u, cache.Config{Hooks: cache.Hooks{Loaded: func(string, int, time.Duration) { loads.Add(1) }}})
 	put(t, store, things+"ns/a", "1", nil)
@@ -178,10 +179,10 @@ func TestWatchCompacted(t *testing.T) {
 	}
 }
 
-// TestRestartRandom breaks the shared watch again and again under load. Clients do as clients do:
-// relist on Compacted.
+// TestRestartRandom breaks the shared watch again and again under load. Clients list again on
+// Compacted.
 func TestRestartRandom(t *testing.T) {
-	u, broken := breakable()
+	u, broken := breakableStore()
 	r, store, _ := openOn(t, u, cache.Config{})
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -262,7 +263,7 @@ func TestRestartRandom(t *testing.T) {
 }
 
 func TestLoadFails(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	var calls atomic.Int32
 	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 		if calls.Add(1) <= 2 {
@@ -280,9 +281,9 @@ func TestLoadFails(t *testing.T) {
 	}
 }
 
-// TestLoadJoins lets changes come between the chunks of a load.
+// TestLoadJoins changes objects between the chunks of a load.
 func TestLoadJoins(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	n := 0
 	u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 		if req.Limit == 0 {
@@ -335,12 +336,12 @@ func TestLoadJoins(t *testing.T) {
 	u.Store.Close()
 }
 
-// TestLoadOvertaken: a load begins again if more changes during the load than it may put aside. The
-// bound counts keys and values.
+// TestLoadOvertaken: a load begins again if the changes during the load are more than it may keep
+// for its end. The bound counts keys and values.
 func TestLoadOvertaken(t *testing.T) {
 	const changes, large = 70, 1 << 20
 	for _, tt := range []struct{ key, value, loads int }{{10, 10, 1}, {large, 10, 2}, {10, large, 2}} {
-		u := &unruly{Store: memory.New(memory.Config{})}
+		u := &hookedStore{Store: memory.New(memory.Config{})}
 		begun, gate := 0, make(chan struct{})
 		entered := make(chan struct{}, 10)
 		u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
@@ -350,7 +351,7 @@ func TestLoadOvertaken(t *testing.T) {
 			return u.Store.Range(ctx, req)
 		}
 		_, _, c := openOn(t, u, cache.Config{})
-		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})
+		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheapDecode})
 		result := make(chan error)
 		go func() {
 			_, err := r.List(t.Context(), cache.ListOptions{Prefix: things})
@@ -374,11 +375,11 @@ func TestLoadOvertaken(t *testing.T) {
 	}
 }
 
-// TestProgress: the store is asked for its progress as long as somebody waits for a revision, and
-// no longer.
+// TestProgress: the cache asks the store for its progress while a read waits for a revision, and no
+// longer.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := &unruly{Store: memory.New(memory.Config{})}
+		u := &hookedStore{Store: memory.New(memory.Config{})}
 		var asked atomic.Int64
 		u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 			cur, err := u.Store.Watch(ctx, req)
@@ -393,7 +394,7 @@ func TestProgress(t *testing.T) {
 		n := asked.Load()
 		time.Sleep(time.Minute)
 		if later := asked.Load(); n < 10 || later > n+1 {
-			t.Errorf("the store was asked %d times by one who waits and %d times afterwards, want many and one at most", n, later-n)
+			t.Errorf("the store was asked %d times during the wait and %d times afterwards, want at least 10 and at most 1", n, later-n)
 		}
 	})
 }
@@ -409,14 +410,14 @@ func (p progressing) Progress() {
 	p.Cursor.Progress()
 }
 
-// TestWatchFailsAlways: a watch that can be opened and then fails each time is not tried as fast as
-// the processor goes.
+// TestWatchFailsAlways: if the watch of the store fails each time after it was opened, the pauses
+// before it is opened again grow.
 func TestWatchFailsAlways(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	var fails atomic.Int32
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		cur, err := u.Store.Watch(ctx, req)
-		return &brittle{Cursor: cur, cause: fail(storage.Corrupt)}, err
+		return &breakableCursor{Cursor: cur, cause: fail(storage.Corrupt)}, err
 	}
 	r, store, _ := openOn(t, u, cache.Config{MaxWait: 50 * time.Millisecond,
 		Hooks: cache.Hooks{WatchFailed: func(error) { fails.Add(1) }}})
@@ -431,10 +432,10 @@ func TestWatchFailsAlways(t *testing.T) {
 	}
 }
 
-// TestLoadTooSlow: a resource whose history is always gone before it is loaded is unavailable. Its
-// readers have not asked for an old revision.
+// TestLoadTooSlow: if the history is compacted during every load, the resource is Unavailable. It
+// is not Compacted, because its readers have not asked for an old revision.
 func TestLoadTooSlow(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	u.rng = func(context.Context, storage.RangeRequest) (storage.RangeResult, error) {
 		return storage.RangeResult{}, fail(storage.Compacted)
 	}
@@ -444,9 +445,10 @@ func TestLoadTooSlow(t *testing.T) {
 	}
 }
 
-// TestQuestion checks that a reader never gets an answer to a question asked before it came.
+// TestQuestion: readers share one request for the store's revision, but never one that was sent
+// before they asked.
 func TestQuestion(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	var asked atomic.Int32
 	gate := make(chan struct{})
 	entered := make(chan struct{}, 100)
@@ -468,7 +470,7 @@ func TestQuestion(t *testing.T) {
 	}
 	go ask(first)
 	<-entered
-	rev := put(t, store, things+"ns/a", "1", nil) // after the first question was answered by the store
+	rev := put(t, store, things+"ns/a", "1", nil) // the store has answered the first request already
 	const n = 50
 	rest := make(chan storage.Revision, n)
 	for range n {
@@ -489,13 +491,14 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestQuestionsEnd: after many have asked at once, the next one asks for itself, at once.
+// TestQuestionsEnd: after many readers have shared a request, the next reader's request is sent at
+// once.
 func TestQuestionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := &unruly{Store: memory.New(memory.Config{})}
+		u := &hookedStore{Store: memory.New(memory.Config{})}
 		u.revision = func(ctx context.Context) (storage.Revision, error) {
 			select {
-			case <-time.After(100 * time.Millisecond): // as a store far away
+			case <-time.After(100 * time.Millisecond): // a distant store
 				return u.Store.Revision(ctx)
 			case <-ctx.Done():
 				return 0, ctx.Err()
@@ -523,7 +526,7 @@ func TestQuestionsEnd(t *testing.T) {
 
 // TestFallback reads from the store when the watch does not deliver.
 func TestFallback(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		return &silent{done: make(chan struct{})}, nil
 	}
@@ -553,8 +556,8 @@ func TestFallback(t *testing.T) {
 }
 
 // TestFaulty lets the i-th operation of a short session fail, i = 0, 1, 2, ..., until one passes
-// without a fault. What is reported as done is done, what is refused is not, and the cache equals
-// the store in the end.
+// without a fault. A write that is reported as done is stored, a refused one is not, and the cache
+// equals the store in the end.
 func TestFaulty(t *testing.T) {
 	for _, fault := range []storagetest.Fault{storagetest.Refuse, storagetest.Lose, storagetest.Pretend} {
 		for i, faulted := 0, true; faulted; i++ {
@@ -568,8 +571,8 @@ func TestFaulty(t *testing.T) {
 	}
 }
 
-// session writes and reads; every step is tried until it succeeds, and must have happened once. It
-// returns whether the fault came.
+// session writes and reads. It tries each step until the step succeeds; the step must have happened
+// once. It reports whether the fault came.
 func session(t *testing.T, store storage.Store, name string, came func() bool) bool {
 	t.Helper()
 	c := cache.New(store, cache.Config{})

@@ -14,7 +14,7 @@ import (
 // fenceKey is the key of the fence, beside the objects.
 const fenceKey = "/registry/fence"
 
-// move writes the fence and returns its revision.
+// move writes the fence's key and returns its revision.
 func move(t testing.TB, store storage.Store) storage.Revision {
 	t.Helper()
 	e, err := store.Put(t.Context(), fenceKey, nil, storage.Pre{}, 0)
@@ -37,15 +37,15 @@ var fenced = map[string]func(ctx context.Context, r *cache.Resource, key string,
 	},
 }
 
-// TestFence: a write is stored if its fence holds, and is otherwise Fenced, whatever the resource
-// has loaded, and also if the write was in doubt before.
+// TestFence: a write is stored if its fence holds, and otherwise fails with Fenced. This is so
+// whether or not the resource is loaded, and for a write that was in doubt.
 func TestFence(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		// first is what happens in the place of the first put; it may do the put.
+		// first is called instead of the first put, and may do the put by mine.
 		first func(s storage.Store, t *testing.T, mine func() error) error
 		want  storage.Kind // 0: stored
-		puts  int          // until the end
+		puts  int          // of the whole write
 	}{
 		{"it holds", func(_ storage.Store, _ *testing.T, mine func() error) error { return mine() }, 0, 1},
 		{"it moves before", func(s storage.Store, t *testing.T, mine func() error) error { move(t, s); return mine() },
@@ -68,7 +68,7 @@ func TestFence(t *testing.T) {
 		for name, write := range fenced {
 			for _, loaded := range []bool{true, false} {
 				t.Run(fmt.Sprintf("%s/%s,loaded=%t", tt.name, name, loaded), func(t *testing.T) {
-					u := &unruly{Store: memory.New(memory.Config{})}
+					u := &hookedStore{Store: memory.New(memory.Config{})}
 					r, _, _ := openOn(t, u, cache.Config{})
 					key := things + "ns/a"
 					if name == "update" {
@@ -101,7 +101,7 @@ func TestFence(t *testing.T) {
 						}
 						return
 					}
-					// A put that was on its way all the time comes too late.
+					// A put that arrives only after that fails.
 					if err := late(); !errors.Is(err, storage.Fenced) {
 						t.Errorf("a late put: got %v, want %v", err, storage.Fenced)
 					}
@@ -111,8 +111,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestFenceOfStale: an update whose guess was stale begins again, with the fence that the function
-// asks for then.
+// TestFenceOfStale: an update that began with a stale object begins again, with the fence that the
+// function then asks for.
 func TestFenceOfStale(t *testing.T) {
 	r, store, hold := lagging(t)
 	key := things + "ns/a"
@@ -133,7 +133,8 @@ func TestFenceOfStale(t *testing.T) {
 	}
 }
 
-// TestFenceOfNothing: an update that changes nothing writes nothing, and is not fenced.
+// TestFenceOfNothing: an update that changes nothing writes nothing, so it succeeds although its
+// fence does not hold.
 func TestFenceOfNothing(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	key := things + "ns/a"

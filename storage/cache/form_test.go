@@ -19,7 +19,7 @@ import (
 func object(t testing.TB, r *cache.Resource, store storage.Store, key string, size int) *cache.Object {
 	t.Helper()
 	put(t, store, key, strings.Repeat("x", size), nil)
-	if !r.Stats().Loaded { // until it is, objects are read from the store, and not kept
+	if !r.Stats().Loaded { // before the load, the cache keeps no objects
 		if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestFormBound: whatever is asked for, forms stay within their bytes.
+// TestFormBound: whichever forms are asked for, all forms together stay within FormBytes.
 func TestFormBound(t *testing.T) {
 	const bound = 64 << 10
 	r, store, _ := open(t, cache.Config{FormBytes: bound})
@@ -100,7 +100,7 @@ func TestFormBound(t *testing.T) {
 	}
 }
 
-// TestFormAsStored: a form that turns out to be what is stored takes no room for its bytes.
+// TestFormAsStored: if a form has the same bytes as the stored object, the bytes do not count.
 func TestFormAsStored(t *testing.T) {
 	const bound = 64 << 10
 	r, store, _ := open(t, cache.Config{FormBytes: bound})
@@ -127,7 +127,7 @@ func TestFormAsStored(t *testing.T) {
 	}
 }
 
-// TestFormsThatFit: forms may take all of their room, and are counted as they come and go.
+// TestFormsThatFit: forms may fill all of FormBytes. Added and dropped forms are counted exactly.
 func TestFormsThatFit(t *testing.T) {
 	const size = 1000
 	r, store, _ := open(t, cache.Config{})
@@ -150,14 +150,15 @@ func TestFormsThatFit(t *testing.T) {
 			}
 			check(when)
 		}
-		for id := range uint32(3 * n) { // all are in use: these find little room, and take none that is not there
+		for id := range uint32(3 * n) { // with all others in use, the bound holds for each new form
 			formed(t, o, uint32(n)+id, size)
 			check("with one more")
 		}
 	}
 }
 
-// TestFormDisplaces: a form takes the place of all that nobody uses, if there are not too many.
+// TestFormDisplaces: a large form displaces all forms that are not in use, if these are not too
+// many.
 func TestFormDisplaces(t *testing.T) {
 	const size = 1000
 	r, store, _ := open(t, cache.Config{})
@@ -177,8 +178,7 @@ func TestFormDisplaces(t *testing.T) {
 	}
 }
 
-// TestFormsLeaveNothing: counting forms takes memory for those that there are, not for those that
-// have been.
+// TestFormsLeaveNothing: dropped forms leave no memory behind in the count of forms.
 func TestFormsLeaveNothing(t *testing.T) {
 	const objects, each = 1000, 40
 	r, store, _ := open(t, cache.Config{FormBytes: 1})
@@ -193,7 +193,7 @@ func TestFormsLeaveNothing(t *testing.T) {
 	data := make([]byte, 100)
 	build := func() ([]byte, error) { return data, nil }
 	before := heap()
-	for _, room := range []int64{20 << 10, 64 << 20} { // a few at a time, then all at once
+	for _, room := range []int64{20 << 10, 64 << 20} { // at first there is room for a few forms at a time, then for all
 		r.SetStored(room)
 		for id := range uint32(each) {
 			for _, o := range all {
@@ -214,8 +214,7 @@ func TestFormsLeaveNothing(t *testing.T) {
 	runtime.KeepAlive(all)
 }
 
-// TestFormBoundFollowsObjects: forms may take as much as the objects, and no longer so when those
-// have gone.
+// TestFormBoundFollowsObjects: forms may take as many bytes as the present objects.
 func TestFormBoundFollowsObjects(t *testing.T) {
 	const n, size = 100, 2000
 	r, store, _ := open(t, cache.Config{FormBytes: 1})
@@ -249,7 +248,7 @@ func TestFormBoundFollowsObjects(t *testing.T) {
 	}
 }
 
-// TestFormBoundShrinks: objects may go at any moment while a form is added.
+// TestFormBoundShrinks: the bound on forms may fall at any moment while a form is added.
 func TestFormBoundShrinks(t *testing.T) {
 	r, store, _ := open(t, cache.Config{FormBytes: 1})
 	o := object(t, r, store, things+"ns/a", 10)
@@ -267,7 +266,7 @@ func TestFormBoundShrinks(t *testing.T) {
 		}
 	})
 	for id := range uint32(20_000) {
-		if _, err := o.Form(id, func() ([]byte, error) { return make([]byte, 20_000), nil }); err != nil { // few are kept at a time
+		if _, err := o.Form(id, func() ([]byte, error) { return make([]byte, 20_000), nil }); err != nil { // there is room for few at a time
 			t.Fatal(err)
 		}
 	}
@@ -275,7 +274,7 @@ func TestFormBoundShrinks(t *testing.T) {
 	wg.Wait()
 }
 
-// TestFormsInUseStay: what is found now and then outlives what is asked for once.
+// TestFormsInUseStay: a form that is used now and then outlives forms that are used once.
 func TestFormsInUseStay(t *testing.T) {
 	r, store, _ := open(t, cache.Config{FormBytes: 64 << 10})
 	hot := object(t, r, store, things+"ns/hot", 10)
@@ -293,7 +292,7 @@ func TestFormsInUseStay(t *testing.T) {
 	}
 }
 
-// TestFormsOfTheDead: a replaced object and its forms are not kept alive by being counted.
+// TestFormsOfTheDead: the count of forms does not keep a replaced object and its forms in memory.
 func TestFormsOfTheDead(t *testing.T) {
 	r, store, _ := open(t, cache.Config{WindowEvents: 1})
 	key := things + "ns/a"
@@ -304,7 +303,7 @@ func TestFormsOfTheDead(t *testing.T) {
 	}
 	dead, bytes := weak.Make(o), weak.Make(&data[0])
 	o, data = nil, nil
-	for i := range 3 { // the window forgets it as well
+	for i := range 3 { // after these, the window does not hold it either
 		put(t, store, key, fmt.Sprint(i), nil)
 		settle(t, r)
 	}
@@ -314,12 +313,12 @@ func TestFormsOfTheDead(t *testing.T) {
 			t.Fatalf("the object lives: %t; its form: %t", dead.Value() != nil, bytes.Value() != nil)
 		}
 	}
-	if st := r.Stats(); st.Forms != 1 { // else the test does not show anything
+	if st := r.Stats(); st.Forms != 1 { // otherwise the test proves nothing
 		t.Errorf("got %d forms counted, want 1", st.Forms)
 	}
 }
 
-// BenchmarkForm: hit finds one of four forms, miss adds one where others have to go.
+// BenchmarkForm: hit finds one of four forms, miss adds a form for which others are dropped.
 func BenchmarkForm(b *testing.B) {
 	const n = 20_000
 	form := make([]byte, 900)

@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// colored watches the objects of a color, and counts the objects that it is asked about.
+// colored watches the objects of a color, and counts the objects that its Match looks at.
 type colored struct {
 	*cache.Watcher
 	looked atomic.Int64
@@ -36,7 +36,7 @@ func watchColor(t testing.TB, r *cache.Resource, prefix, color string) *colored 
 	return c
 }
 
-// idle waits until the watcher has seen everything.
+// idle checks that the watcher has no events.
 func idle(t *testing.T, w *cache.Watcher) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -48,8 +48,8 @@ func idle(t *testing.T, w *cache.Watcher) {
 
 func color(c string) map[string]string { return map[string]string{"color": c} }
 
-// TestGroupByField: a watcher of one value looks at what concerns it, awake or asleep, however much
-// happens to others.
+// TestGroupByField: a watcher of one value of a field looks only at changes of objects with that
+// value, whether or not it is waiting in Next.
 func TestGroupByField(t *testing.T) {
 	r, store, _ := open(t, cache.Config{WindowEvents: 50})
 	all, ns := watchColor(t, r, things, "red"), watchColor(t, r, things+"ns/", "red")
@@ -89,7 +89,7 @@ func TestGroupByField(t *testing.T) {
 		for i, step := range steps {
 			others()
 			rev := step.write()
-			for j := range 5 { // behind it, so that the watcher wakes late
+			for j := range 5 { // later changes, so that the watcher is late
 				put(t, store, fmt.Sprintf("%sns/%d", things, j), "late", color("green"))
 				settle(t, r)
 			}
@@ -105,8 +105,8 @@ func TestGroupByField(t *testing.T) {
 	}
 }
 
-// TestGroupFallsBehind: a watcher gets the changes of several batches in order, and is ended once
-// the window has left one of them behind.
+// TestGroupFallsBehind: a watcher gets the changes of several batches in order. It ends when a
+// change that concerns it has left the window.
 func TestGroupFallsBehind(t *testing.T) {
 	r, store, _ := open(t, cache.Config{WindowEvents: 50})
 	w := watchColor(t, r, things, "red")
@@ -148,8 +148,8 @@ func TestGroupFallsBehind(t *testing.T) {
 	}
 }
 
-// TestGroupLeft: watchers that go take nothing from those who stay, asleep, in the same group or in
-// others.
+// TestGroupLeft: closing a watcher does not disturb the others that wait, in the same group or in
+// another.
 func TestGroupLeft(t *testing.T) {
 	red := cache.WatchOptions{Prefix: things, Field: cache.Pair{Key: "color", Value: "red"}}
 	byKey := cache.WatchOptions{Prefix: things, Key: things + "ns/a"}
@@ -161,7 +161,7 @@ func TestGroupLeft(t *testing.T) {
 				idle(t, left)
 				idle(t, w)
 				left.Close()
-				left.Close() // again, which does nothing
+				left.Close() // a second Close does nothing
 				got := make(chan []cache.Event)
 				go func() {
 					events, err := w.Next(t.Context())
@@ -173,14 +173,15 @@ func TestGroupLeft(t *testing.T) {
 				synctest.Wait()
 				rev := put(t, store, things+"ns/a", "1", color("red"))
 				if events := <-got; len(events) != 1 || events[0].Rev != rev {
-					t.Errorf("%+v after %+v had gone: got %v, want the change at %d", stays, goes, events, rev)
+					t.Errorf("%+v after %+v was closed: got %v, want the change at %d", stays, goes, events, rev)
 				}
 			})
 		}
 	}
 }
 
-// TestGroupsLeaveNothing: watchers of ever other objects leave no memory behind.
+// TestGroupsLeaveNothing: closed watchers leave no memory behind, even if each has watched another
+// object.
 func TestGroupsLeaveNothing(t *testing.T) {
 	r, _, _ := open(t, cache.Config{})
 	settle(t, r)
@@ -279,7 +280,7 @@ func BenchmarkWakings(b *testing.B) {
 				if n++; n%16 == 0 {
 					settle(b, r)
 				}
-				if n%1024 == 0 { // nobody may fall behind
+				if n%1024 == 0 { // no watcher may fall behind
 					arrived()
 				}
 			}
@@ -291,7 +292,7 @@ func BenchmarkWakings(b *testing.B) {
 	}
 }
 
-// cpuTime is what the process has used.
+// cpuTime returns the processor time that the process has used.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

@@ -19,12 +19,12 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// churn writes n changes round robin to keys objects of about size bytes, as a server did before it
-// was restarted. It returns the revision before and after.
+// churn writes n changes of about size bytes to the objects in turn, as if a server had been
+// restarted after them. It returns the revisions before and after the changes.
 func churn(t testing.TB, store storage.Store, keys, n, size int) (before, after storage.Revision) {
 	t.Helper()
 	before = put(t, store, "/registry/others/begin", "v", nil)
-	const writers = 16 // share what syncing costs
+	const writers = 16 // they share the syncs of the disk
 	var wg sync.WaitGroup
 	for g := range writers {
 		wg.Go(func() {
@@ -45,8 +45,8 @@ func churn(t testing.TB, store storage.Store, keys, n, size int) (before, after 
 	return before, after
 }
 
-// resume watches one object each from a revision until each has got want events, and returns the
-// most goroutines that there were beside the watchers'.
+// resume runs watchers of one object each from a revision, until each has got want events. It
+// returns the largest number of goroutines beside those of the watchers.
 func resume(t testing.TB, r *cache.Resource, watchers, want int, after storage.Revision) (goroutines int) {
 	t.Helper()
 	before := runtime.NumGoroutine()
@@ -84,13 +84,14 @@ func resume(t testing.TB, r *cache.Resource, watchers, want int, after storage.R
 	return int(most.Load()) - before - watchers
 }
 
-// TestManyResume: watchers that resume from before the window cost no goroutine and no watch each.
+// TestManyResume: watchers that resume from before the window share goroutines and watches of the
+// store.
 func TestManyResume(t *testing.T) {
 	const watchers, changes = 200, 2000
 	for engine, open := range engines {
 		t.Run(engine, func(t *testing.T) {
 			var watches atomic.Int64
-			u := &unruly{Store: open(t)}
+			u := &hookedStore{Store: open(t)}
 			u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 				watches.Add(1)
 				return u.Store.Watch(ctx, req)
@@ -110,8 +111,8 @@ func TestManyResume(t *testing.T) {
 	}
 }
 
-// TestHistoryInParts: a stretch that is larger than the bound is served in parts, to those who are
-// at different places as well, and nobody misses or repeats anything.
+// TestHistoryInParts: a stretch that is larger than the bound is read in parts. Watchers at
+// different revisions of it get each change once.
 func TestHistoryInParts(t *testing.T) {
 	const keys, changes, watchers, bound = 20, 800, 12, 64 << 10
 	for engine, open := range engines {
@@ -153,7 +154,7 @@ func TestHistoryInParts(t *testing.T) {
 	}
 }
 
-// TestHistoryLikeWindow: watchers see the same of the history as those who were there.
+// TestHistoryLikeWindow: a watcher gets the same events from the history as from the window.
 func TestHistoryLikeWindow(t *testing.T) {
 	red := func(o *cache.Object) bool { c, _ := o.Labels.Get("color"); return c == "red" }
 	for engine, open := range engines {
@@ -213,7 +214,7 @@ func TestHistoryLikeWindow(t *testing.T) {
 	}
 }
 
-// follows reads the events from one revision to another, of which there is one each.
+// follows reads the events from next to last, one for each revision.
 func follows(t *testing.T, w *cache.Watcher, next, last storage.Revision) {
 	t.Helper()
 	for next <= last {
@@ -230,23 +231,24 @@ func follows(t *testing.T, w *cache.Watcher, next, last storage.Revision) {
 	}
 }
 
-// TestHistoryWithoutRoom: what fits nowhere is handed over one revision at a time.
+// TestHistoryWithoutRoom: if nothing of the history fits into the bound, it is handed over one
+// revision at a time.
 func TestHistoryWithoutRoom(t *testing.T) {
-	u, asked := historian(nil)
+	u, asked := recordedHistory(nil)
 	r, store, _ := openOn(t, u, cache.Config{WindowBytes: 1})
 	before, after := churn(t, store, 5, 50, 100)
 	w := watch(t, r, cache.WatchOptions{Prefix: things, After: before})
 	follows(t, w, before+1, after)
-	if len(*asked) > 2 { // by Watch, and to begin with what that has not kept
+	if len(*asked) > 2 { // once by Watch, and once to read on
 		t.Errorf("the history was opened after %v, want twice at most", *asked)
 	}
 }
 
-// TestHistoryIdle: what was read of the history is dropped after a while, and the cursor closed.
+// TestHistoryIdle: after a while without readers, the stretch is dropped and its cursor is closed.
 func TestHistoryIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var open atomic.Int64
-		u := &unruly{Store: memory.New(memory.Config{})}
+		u := &hookedStore{Store: memory.New(memory.Config{})}
 		u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 			cur, err := u.Store.Watch(ctx, req)
 			if err != nil || !req.Prev {
@@ -284,7 +286,7 @@ func TestHistoryIdle(t *testing.T) {
 	})
 }
 
-// counted is a cursor that notes that it is open.
+// counted is a cursor that counts the open cursors.
 type counted struct {
 	storage.Cursor
 	open *atomic.Int64
@@ -298,7 +300,7 @@ func (c *counted) Close() {
 // TestHistoryClosed: a resource that is closed while its history is read leaves no cursor.
 func TestHistoryClosed(t *testing.T) {
 	var open atomic.Int64
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	defer u.Close()
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		cur, err := u.Store.Watch(ctx, req)
@@ -325,7 +327,7 @@ func TestHistoryClosed(t *testing.T) {
 			for range i % 100 * 50 {
 				open.Load()
 			}
-			r.Close() // perhaps as the reader stops
+			r.Close() // possibly while the reader stops
 		})
 		wg.Wait()
 		c.Close()
@@ -335,9 +337,9 @@ func TestHistoryClosed(t *testing.T) {
 	}
 }
 
-// stuck returns a store whose history yields nothing.
-func stuck() *unruly {
-	u := &unruly{Store: memory.New(memory.Config{})}
+// stuck returns a store whose history never yields a change.
+func stuck() *hookedStore {
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		if req.Prev {
 			return &silent{done: make(chan struct{})}, nil
@@ -384,9 +386,10 @@ func TestHistoryWaits(t *testing.T) {
 	}
 }
 
-// TestHistoryFails: an error of the store reaches those who wait; the next to come try again.
+// TestHistoryFails: an error of the store fails the watches that wait for the history. Later
+// watches try again.
 func TestHistoryFails(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	var fails atomic.Bool
 	fails.Store(true)
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
@@ -412,7 +415,7 @@ func TestHistoryFails(t *testing.T) {
 	if _, err := r.Watch(t.Context(), opts); !errors.Is(err, storage.Compacted) {
 		t.Errorf("Watch behind the store's history: got %v, want %v", err, storage.Compacted)
 	}
-	opts.After = before // is at hand
+	opts.After = before // the stretch is still in memory
 	if events, err := watch(t, r, opts).Next(t.Context()); err != nil || len(events) != int(after-before) {
 		t.Errorf("Next: got %d events, %v, want %d", len(events), err, after-before)
 	}
@@ -431,7 +434,7 @@ func BenchmarkResume(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				c := cache.New(store, cache.Config{})
-				r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheap})
+				r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: cheapDecode})
 				runtime.GC()
 				var m0, m1 runtime.MemStats
 				runtime.ReadMemStats(&m0)
@@ -461,10 +464,10 @@ func (s *scripted) Next(ctx context.Context) (storage.Batch, error) {
 	return s.silent.Next(ctx)
 }
 
-// TestHistoryTorn: of changes at one revision, some of which cannot be read, none is shown. Else a
-// watch that goes on after it would miss the others.
+// TestHistoryTorn: if one of the changes of a revision cannot be read, none of them is shown.
+// Otherwise a watch that resumes after the revision would miss a change.
 func TestHistoryTorn(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	event := func(name string, rev storage.Revision, prev []byte) storage.Event {
 		return storage.Event{Key: things + "ns/" + name, Rev: rev, Deleted: true, Prev: prev, PrevRev: 2}
 	}
@@ -488,11 +491,11 @@ func TestHistoryTorn(t *testing.T) {
 	}
 }
 
-// grouped returns a store whose history consists of changes at few revisions, and the number of
-// those.
-func grouped(size int) (u *unruly, revisions int) {
+// grouped returns a store whose history has size changes at each revision, and the number of
+// revisions.
+func grouped(size int) (u *hookedStore, revisions int) {
 	const n, first = 1190, 100
-	u = &unruly{Store: memory.New(memory.Config{Rev: 10_000})}
+	u = &hookedStore{Store: memory.New(memory.Config{Rev: 10_000})}
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		if !req.Prev {
 			return u.Store.Watch(ctx, req)
@@ -509,8 +512,8 @@ func grouped(size int) (u *unruly, revisions int) {
 	return u, n / size
 }
 
-// TestHistoryKeepsRevisions: the changes of one revision come together, wherever the bounds are, so
-// that a watch can go on after any of them.
+// TestHistoryKeepsRevisions: the changes of one revision come in one batch, whatever the bounds
+// are, so that a watch can resume after any batch.
 func TestHistoryKeepsRevisions(t *testing.T) {
 	for _, size := range []int{1, 5, 7} {
 		for _, bytes := range []int64{0, 1, 5000, 100_000} {
@@ -533,13 +536,12 @@ func TestHistoryKeepsRevisions(t *testing.T) {
 	}
 }
 
-// TestHistoryMeetsWindow: the window begins where the history has been read to, also if that is to
-// the very revision.
+// TestHistoryMeetsWindow: the window may begin at exactly the revision at which the history ends.
 func TestHistoryMeetsWindow(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		cur, err := u.Store.Watch(ctx, req)
-		return &trickle{Cursor: cur}, err
+		return &slowCursor{Cursor: cur}, err
 	}
 	r, store, _ := openOn(t, u, cache.Config{})
 	before, after := churn(t, store, 3, 20, 10)
@@ -548,13 +550,13 @@ func TestHistoryMeetsWindow(t *testing.T) {
 	follows(t, w, before+1, after+1)
 }
 
-// TestHistoryForOthers: what becomes of one that waits for the history does not concern those who
-// wait for the same or for later changes.
+// TestHistoryForOthers: if one watch that waits for the history gives up or fails, others that wait
+// for the same or for later changes get what is theirs.
 func TestHistoryForOthers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		answer error // of the store
-		cancel bool  // the first gives up
+		answer error // of the store to the first
+		cancel bool  // the first watch gives up
 		want   [3]error
 	}{
 		{"first gives up", nil, true, [3]error{context.Canceled, nil, nil}},
@@ -562,7 +564,7 @@ func TestHistoryForOthers(t *testing.T) {
 		{"unavailable", fail(storage.Unavailable), false, [3]error{storage.Unavailable, storage.Unavailable, storage.Unavailable}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			u := &unruly{Store: memory.New(memory.Config{})}
+			u := &hookedStore{Store: memory.New(memory.Config{})}
 			gate := make(chan struct{})
 			var before storage.Revision
 			u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {

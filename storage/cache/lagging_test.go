@@ -32,15 +32,15 @@ func (s *silent) Next(ctx context.Context) (storage.Batch, error) {
 func (s *silent) Progress() {}
 func (s *silent) Close()    { s.once.Do(func() { close(s.done) }) }
 
-// trickle is a cursor that yields one change at a time, and a while later.
-type trickle struct {
+// slowCursor is a cursor that yields one change at a time, each after a delay.
+type slowCursor struct {
 	storage.Cursor
 	delay time.Duration
 	rest  []storage.Event
 	rev   storage.Revision
 }
 
-func (c *trickle) Next(ctx context.Context) (storage.Batch, error) {
+func (c *slowCursor) Next(ctx context.Context) (storage.Batch, error) {
 	if len(c.rest) == 0 {
 		batch, err := c.Cursor.Next(ctx)
 		if err != nil || len(batch.Events) == 0 {
@@ -59,10 +59,10 @@ func (c *trickle) Next(ctx context.Context) (storage.Batch, error) {
 // TestLaggingStream loads resources while the watch is far behind the store, and resumes watches
 // from its past.
 func TestLaggingStream(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		cur, err := u.Store.Watch(ctx, req)
-		return &trickle{Cursor: cur, delay: 300 * time.Microsecond}, err
+		return &slowCursor{Cursor: cur, delay: 300 * time.Microsecond}, err
 	}
 	_, store, c := openOn(t, u, cache.Config{})
 	other := c.Resource(cache.ResourceConfig{Name: "others", Prefix: "/registry/others/", Decode: decode})
@@ -112,7 +112,7 @@ func TestLaggingStream(t *testing.T) {
 	}
 }
 
-// held is a cursor that yields nothing until it is let go.
+// held is a cursor that yields nothing until release is closed.
 type held struct {
 	storage.Cursor
 	release <-chan struct{}
@@ -127,10 +127,10 @@ func (h held) Next(ctx context.Context) (storage.Batch, error) {
 	}
 }
 
-// TestPastAheadOfWindow resumes a watch from the store's history, which is ahead of what the shared
-// watch has brought. When that catches up, nothing comes twice.
+// TestPastAheadOfWindow resumes a watch from the store's history, which is ahead of the shared
+// watch. When the shared watch catches up, no change comes twice.
 func TestPastAheadOfWindow(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	release := make(chan struct{})
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		cur, err := u.Store.Watch(ctx, req)
@@ -156,19 +156,19 @@ func TestPastAheadOfWindow(t *testing.T) {
 	follows(t, w, begin+7, last)
 }
 
-// reticent is a cursor that reports progress when it has been asked often enough, and not before.
-type reticent struct {
+// lateProgress is a cursor that reports progress only from the third request on.
+type lateProgress struct {
 	storage.Cursor
 	asked atomic.Int32
 }
 
-func (c *reticent) Progress() {
+func (c *lateProgress) Progress() {
 	if c.asked.Add(1) >= 3 {
 		c.Cursor.Progress()
 	}
 }
 
-func (c *reticent) Next(ctx context.Context) (storage.Batch, error) {
+func (c *lateProgress) Next(ctx context.Context) (storage.Batch, error) {
 	for {
 		batch, err := c.Cursor.Next(ctx)
 		if err != nil || len(batch.Events) > 0 || c.asked.Load() >= 3 {
@@ -177,14 +177,14 @@ func (c *reticent) Next(ctx context.Context) (storage.Batch, error) {
 	}
 }
 
-// TestProgressIsAskedFor: a read that waits for a revision of somebody else's key has the store
-// asked how far it is, again and again.
+// TestProgressIsAskedFor: while a read waits for a revision that another key has, the cache asks
+// the store for progress again and again.
 func TestProgressIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := &unruly{Store: memory.New(memory.Config{})}
+		u := &hookedStore{Store: memory.New(memory.Config{})}
 		u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 			cur, err := u.Store.Watch(ctx, req)
-			return &reticent{Cursor: cur}, err
+			return &lateProgress{Cursor: cur}, err
 		}
 		r, store, _ := openOn(t, u, cache.Config{})
 		rev := put(t, store, things+"ns/a", "1", nil)
@@ -199,10 +199,10 @@ func TestProgressIsAskedFor(t *testing.T) {
 	})
 }
 
-// TestInitialAheadOfWindow: what a watch has begun with does not come again when the shared watch
+// TestInitialAheadOfWindow: the initial objects of a watch do not come again when the shared watch
 // catches up.
 func TestInitialAheadOfWindow(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	release := make(chan struct{})
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		cur, err := u.Store.Watch(ctx, req)
@@ -229,10 +229,10 @@ func TestInitialAheadOfWindow(t *testing.T) {
 	}
 }
 
-// TestCompactedWhileLoading loses changes between the reading of a resource and its joining the
-// stream.
+// TestCompactedWhileLoading: the shared watch loses changes after a load has read the objects and
+// before it has joined the watch.
 func TestCompactedWhileLoading(t *testing.T) {
-	u, broken := breakable()
+	u, broken := breakableStore()
 	var mu sync.Mutex
 	reopened := make(chan struct{})
 	stage := 0
@@ -254,7 +254,7 @@ func TestCompactedWhileLoading(t *testing.T) {
 	u.revision = func(ctx context.Context) (storage.Revision, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if stage == 1 { // the cache asks where to go on: this change comes before
+		if stage == 1 { // the cache asks for the revision to go on at: the change has an earlier one
 			stage = 2
 			put(t, u.Store, key, "lost", nil)
 			close(reopened)
@@ -275,9 +275,10 @@ func TestCompactedWhileLoading(t *testing.T) {
 	}
 }
 
-// TestCompactedAtTheEndOfLoad loses the stream while a load applies what came meanwhile.
+// TestCompactedAtTheEndOfLoad: the shared watch ends while a load applies the changes that came
+// during it.
 func TestCompactedAtTheEndOfLoad(t *testing.T) {
-	u, broken := breakable()
+	u, broken := breakableStore()
 	c := cache.New(u, cache.Config{})
 	defer u.Close()
 	defer c.Close()
@@ -305,7 +306,7 @@ func TestCompactedAtTheEndOfLoad(t *testing.T) {
 				<-watches
 				broken <- fail(storage.Compacted)
 				<-watches
-				time.Sleep(5 * time.Millisecond) // until the resource has been told
+				time.Sleep(5 * time.Millisecond) // until the resource knows it
 			})
 		}
 		return decode(key, value)

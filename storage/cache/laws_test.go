@@ -143,7 +143,7 @@ func lawExact(t *testing.T, r *cache.Resource, store storage.Store) {
 	for i := range 20 {
 		write(i)
 	}
-	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); err != nil { // loads: what was before is the store's
+	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); err != nil { // loads the resource: earlier changes are only in the store's history
 		t.Fatal(err)
 	}
 	for i := 20; i < 40; i++ {
@@ -218,7 +218,7 @@ func lawPages(t *testing.T, r *cache.Resource, store storage.Store) {
 	}
 }
 
-// replica is what a client makes of a list and a watch.
+// replica is the state that a client builds from a list and a watch.
 type replica map[string]storage.Revision
 
 func (m replica) apply(t *testing.T, e cache.Event) {
@@ -290,7 +290,7 @@ func lawListWatch(t *testing.T, r *cache.Resource, store storage.Store) {
 	var wg sync.WaitGroup
 	stop := storage.Revision(0)
 	{
-		// The number of revisions is known: each write is one.
+		// Each write is one revision, so the number of revisions is known.
 		rev, err := store.Revision(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -339,7 +339,7 @@ func lawResume(t *testing.T, r *cache.Resource, store storage.Store) {
 		t.Fatal(err)
 	}
 	var revs []storage.Revision
-	for i := range 10 { // before the load: in the store's history only
+	for i := range 10 { // before the load, so only the store has them
 		revs = append(revs, put(t, store, fmt.Sprintf("%sns/%d", things, i%3), "v", nil))
 	}
 	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things}); err != nil {
@@ -505,7 +505,7 @@ func lawVerify(t *testing.T, r *cache.Resource, store storage.Store) {
 				if err != nil {
 					t.Error(err)
 				}
-				time.Sleep(10 * time.Microsecond) // else the store forgets the revision before it is read
+				time.Sleep(10 * time.Microsecond) // otherwise the store forgets the revision before the test reads it
 			}
 		})
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestListEdges: a list shows what is under its prefix and behind its beginning, whoever answers
-// it.
+// TestListEdges: a list has the objects with its prefix and after its beginning, whether the cache
+// or the store answers it.
 func TestListEdges(t *testing.T) {
 	store := memory.New(memory.Config{})
 	for _, key := range []string{"a", "ns", "ns.x/a", "ns/a", "ns/b", "ns/c", "ns0", "ns0/a"} {
@@ -99,10 +99,10 @@ func TestListEdges(t *testing.T) {
 	}
 }
 
-// noRanges returns a loaded resource whose store answers no range any more, and the store that
-// changes are written to.
-func noRanges(t *testing.T, cfg cache.Config) (*cache.Resource, *unruly) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+// noRanges returns a loaded resource whose store refuses each Range, and this store, to which a
+// test can write.
+func noRanges(t *testing.T, cfg cache.Config) (*cache.Resource, *hookedStore) {
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	for i := range 5 {
 		put(t, u.Store, fmt.Sprintf("%sns/%d", things, i), "old", nil)
 	}
@@ -114,8 +114,8 @@ func noRanges(t *testing.T, cfg cache.Config) (*cache.Resource, *unruly) {
 	return r, u
 }
 
-// TestExactFromWindow: as far back as changes are remembered, exact reads need no range of the
-// store; nor does what is absent, or what reads the store's present state of an object.
+// TestExactFromWindow: exact lists of revisions in the window need no Range of the store. Neither
+// does an update of an absent object, nor a dry run.
 func TestExactFromWindow(t *testing.T) {
 	r, u := noRanges(t, cache.Config{})
 	floor := r.Stats().WindowFloor
@@ -152,7 +152,8 @@ func TestExactFromWindow(t *testing.T) {
 	}
 }
 
-// TestSnapshotBounds: lists can go on for as long, and as many, as is configured.
+// TestSnapshotBounds: the cache keeps the configured number of snapshots, each until it has not
+// been used for a while.
 func TestSnapshotBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, u := noRanges(t, cache.Config{Snapshots: 3, WindowEvents: 1})
@@ -186,7 +187,7 @@ func TestSnapshotBounds(t *testing.T) {
 			goesOn(rev, want)
 		}
 		time.Sleep(5 * time.Minute)
-		goesOn(begun[4], 0) // which counts as use
+		goesOn(begun[4], 0) // this is a use
 		r.Trim()
 		if n := r.Stats().Snapshots; n != 3 {
 			t.Errorf("after 5 minutes: got %d snapshots, want 3", n)
@@ -204,8 +205,8 @@ func TestSnapshotBounds(t *testing.T) {
 	})
 }
 
-// TestListOvertaken: the page of a list during which something changed is not taken for what came
-// of the change.
+// TestListOvertaken: the snapshot of a list is the state that the list has shown, also if an object
+// changes during the list.
 func TestListOvertaken(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	for i := range 3 {
@@ -235,8 +236,8 @@ func TestListOvertaken(t *testing.T) {
 	}
 }
 
-// TestSnapshotHolds: the state of a page can be read at all revisions until the next change, and no
-// longer, whether that came afterwards or while the page was made.
+// TestSnapshotHolds: a snapshot answers exact lists of all revisions before the next change, and of
+// no later one. The change may come after the list or during it.
 func TestSnapshotHolds(t *testing.T) {
 	for _, overtaken := range []bool{false, true} {
 		r, u := noRanges(t, cache.Config{WindowEvents: 1})
@@ -273,17 +274,17 @@ func TestSnapshotHolds(t *testing.T) {
 	}
 }
 
-// TestListChunks: what the store answers is read in chunks, and counted only for what shows how
-// much remains.
+// TestListChunks: the cache reads a list from the store in chunks. It has the store count the rest
+// only if the list shows how much remains.
 func TestListChunks(t *testing.T) {
 	const n = 2500
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	for i := range n + 1 {
 		put(t, u.Store, fmt.Sprintf("%sns/%04d", things, i), "v", nil)
 	}
 	r, _, _ := openOn(t, u, cache.Config{})
 	settle(t, r)
-	rev := r.Stats().WindowFloor - 1 // which the cache does not have
+	rev := r.Stats().WindowFloor - 1 // before the cache's window
 	none := func(*cache.Object) bool { return false }
 	for _, tt := range []struct {
 		opts   cache.ListOptions
@@ -310,8 +311,8 @@ func TestListChunks(t *testing.T) {
 	}
 }
 
-// TestStoreStaysBehind: a store that does not have what it has shown is asked less and less often,
-// for as long as a read may wait.
+// TestStoreStaysBehind: if the store does not have a revision that it has shown, the cache asks it
+// again after growing pauses, for as long as a read may wait.
 func TestStoreStaysBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const most = 5 * time.Second
@@ -322,7 +323,7 @@ func TestStoreStaysBehind(t *testing.T) {
 			return storage.RangeResult{}, fail(storage.Future)
 		}
 		begin := time.Now()
-		want := cache.Want{Match: cache.Exact, Rev: r.Stats().WindowFloor - 1} // which only the store has
+		want := cache.Want{Match: cache.Exact, Rev: r.Stats().WindowFloor - 1} // only the store has it
 		_, err := r.List(t.Context(), cache.ListOptions{Prefix: things, Want: want})
 		if took := time.Since(begin); storage.KindOf(err) != storage.Unavailable || took != most || asked > 30 {
 			t.Errorf("List: got %v after %v and %d questions, want %v after %v", err, took, asked, storage.Unavailable, most)
@@ -330,9 +331,10 @@ func TestStoreStaysBehind(t *testing.T) {
 	})
 }
 
-// TestPagesAcrossRestart: a list goes on although the cache has lost its place since.
+// TestPagesAcrossRestart: a list goes on although the cache has loaded the resource again since its
+// first page.
 func TestPagesAcrossRestart(t *testing.T) {
-	u, broken := breakable()
+	u, broken := breakableStore()
 	r, store, _ := openOn(t, u, cache.Config{})
 	for i := range 4 {
 		put(t, store, fmt.Sprintf("%sns/%d", things, i), "old", nil)

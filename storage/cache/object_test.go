@@ -47,8 +47,8 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// TestAliasing: strings that alias the stored value alias the served bytes afterwards, so that
-// those alone are kept.
+// TestAliasing: strings of the decoder that alias the stored value are moved to the served bytes,
+// so that the cache keeps the served bytes alone.
 func TestAliasing(t *testing.T) {
 	_, store, c := open(t, cache.Config{})
 	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
@@ -59,7 +59,7 @@ func TestAliasing(t *testing.T) {
 			i := bytes.Index(array, []byte(s))
 			return unsafe.String(&array[i], len(s))
 		}
-		d.Labels = cache.Pairs{{Key: part("app"), Value: part("web")}, {Key: "elsewhere", Value: part(`"labels"`)}, // where resourceVersion comes
+		d.Labels = cache.Pairs{{Key: part("app"), Value: part("web")}, {Key: "elsewhere", Value: part(`"labels"`)}, // the place of resourceVersion
 			{Key: part("behind"), Value: part("")}}
 		d.Fields = cache.Pairs{{Key: part("kind"), Value: part("Thing")}}
 		return d, err
@@ -88,7 +88,7 @@ func TestAliasing(t *testing.T) {
 	}
 }
 
-// asWritten reads JSON as decode does, and anything else behind a prefix that is not JSON's.
+// asWritten decodes JSON as decode does. It keeps values with the prefix of protobuf as they are.
 func asWritten(key string, value []byte) (cache.Decoded, error) {
 	if !bytes.HasPrefix(value, []byte("k8s\x00")) {
 		return decode(key, value)
@@ -96,8 +96,8 @@ func asWritten(key string, value []byte) (cache.Decoded, error) {
 	return cache.Decoded{Data: value, Form: 7, Fields: cache.Pairs{{Key: "metadata.name", Value: name(key)}}}, nil
 }
 
-// TestAsWritten: bytes without a place for resourceVersion are kept and served as they are, beside
-// JSON.
+// TestAsWritten: values without a place for resourceVersion are kept and served as they are. Other
+// objects of the resource may be JSON.
 func TestAsWritten(t *testing.T) {
 	_, store, c := open(t, cache.Config{})
 	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: asWritten})
@@ -130,7 +130,7 @@ func TestAsWritten(t *testing.T) {
 	if err != nil || !bytes.Equal(e.Value, raw) {
 		t.Errorf("stored: got %q, %v, want %q", e.Value, err, raw)
 	}
-	asJSON := put(t, store, key, "1", nil) // another writer's
+	asJSON := put(t, store, key, "1", nil) // by another writer
 	o, err = r.Get(t.Context(), key, cache.Want{})
 	if err != nil || value(o) != "1" {
 		t.Errorf("Get of the JSON: got %v, %v", o, err)
@@ -147,7 +147,8 @@ func TestAsWritten(t *testing.T) {
 	check(events[3].Object, nil, gone)
 }
 
-// TestSetDecode: another decoder holds for what is read from then on. The watch goes on.
+// TestSetDecode: a new decoder decodes the values that are read after the change. The watch goes
+// on.
 func TestSetDecode(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	w := watch(t, r, cache.WatchOptions{Prefix: things})
@@ -168,14 +169,14 @@ func TestSetDecode(t *testing.T) {
 	}, nil)
 	put(t, store, things+"ns/b", "1", nil)
 	if _, form := next().Stored(); form != 2 {
-		t.Errorf("form of what came later: got %d, want 2", form)
+		t.Errorf("form of a later object: got %d, want 2", form)
 	}
 	if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil || o != before {
-		t.Errorf("Get of what was there: got %v, %v, want %v", o, err, before)
+		t.Errorf("Get of an earlier object: got %v, %v, want %v", o, err, before)
 	}
 }
 
-// TestSetDecodeMends: what the decoder of before could not read, the next one may.
+// TestSetDecodeMends: a new decoder may read objects that the old one could not read.
 func TestSetDecodeMends(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	var lenient atomic.Bool

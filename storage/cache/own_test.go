@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// TestOwn reads what this server has written and deleted just now.
+// TestOwn: a read with OwnWrites sees the write or deletion that this server has just made.
 func TestOwn(t *testing.T) {
 	r, _, _ := open(t, cache.Config{})
 	own := cache.Want{Match: cache.OwnWrites}

@@ -31,7 +31,7 @@ func since(t *testing.T, r *cache.Resource, p cache.Position) (string, bool, cac
 	return strings.Join(list, " "), whole, next
 }
 
-func TestPlace(t *testing.T) {
+func TestPosition(t *testing.T) {
 	r, store, _ := open(t, cache.Config{WindowEvents: 5})
 	put(t, store, things+"ns/a", "1", nil)
 	var p cache.Position
@@ -47,7 +47,7 @@ func TestPlace(t *testing.T) {
 		{func() {}, "", false},
 		{func() { put(t, store, things+"ns/b", "2", nil); settle(t, r) }, "b=2", false},
 		{func() { remove(t, store, things+"ns/a"); put(t, store, things+"ns/b", "3", nil); settle(t, r) }, "-a b=3", false},
-		{func() { // more than is remembered
+		{func() { // more changes than the window holds
 			for i := range 10 {
 				put(t, store, things+"ns/c", fmt.Sprint(i), nil)
 			}
@@ -63,14 +63,14 @@ func TestPlace(t *testing.T) {
 			t.Errorf("got %q (whole: %t), want %q (%t)", got, whole, step.want, step.whole)
 		}
 		if p = next; !r.Holds(p) || p.Revision() == 0 {
-			t.Errorf("after %q: the place does not hold", got)
+			t.Errorf("after %q: the position does not hold", got)
 		}
 	}
 }
 
-// TestPlaceOfOwnWrites: what was written here counts from the moment at which that was answered,
-// however late the watch is.
-func TestPlaceOfOwnWrites(t *testing.T) {
+// TestPositionOfOwnWrites: a position covers a write of this server as soon as the write is
+// answered, however late the watch is.
+func TestPositionOfOwnWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(memory.Config{})
 		defer store.Close()
@@ -94,17 +94,17 @@ func TestPlaceOfOwnWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.Holds(p) {
-				t.Errorf("before %q: the place holds", write.want)
+				t.Errorf("before %q: the position holds", write.want)
 			}
 			got, _, next := since(t, r, p)
 			if p = next; got != write.want || !r.Holds(p) {
-				t.Errorf("got %q, want %q, and a place that holds", got, write.want)
+				t.Errorf("got %q, want %q, and a position that holds", got, write.want)
 			}
 		}
 	})
 }
 
-// lateStore hears of everything a second late.
+// lateStore is a store whose watches are a second late.
 type lateStore struct{ storage.Store }
 
 func (s *lateStore) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {

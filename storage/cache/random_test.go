@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// history is the dumb model: every state that the store has had, from its own log.
+// history is the model: every state that the store has had, from the store's own history.
 type history struct {
 	base   storage.Revision
 	last   storage.Revision
@@ -65,7 +65,7 @@ func (h *history) at(rev storage.Revision) map[string]storage.Entry {
 	return h.states[h.base]
 }
 
-// selected is what a list with the options shows of a state.
+// selected returns the part of a state that a list with the options has.
 func selected(state map[string]storage.Entry, prefix string, match func(*cache.Object) bool) replica {
 	out := replica{}
 	for k, e := range state {
@@ -92,8 +92,8 @@ type observed struct {
 	got    replica
 }
 
-// lawRandom runs writers, readers and watchers at once and then holds what they saw against the
-// store's own log.
+// lawRandom runs writers, readers and watchers at once, and then compares what they saw with the
+// store's own history.
 func lawRandom(t *testing.T, r *cache.Resource, store storage.Store) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -222,8 +222,8 @@ func randomReads(t *testing.T, ctx context.Context, r *cache.Resource, rnd *rand
 	}
 }
 
-// randomWatch watches in stretches, each resumed at the end of the last, and notes what it has at
-// each end.
+// randomWatch runs one watch after another, each from the end of the last, and notes its state
+// after each batch.
 func randomWatch(t *testing.T, ctx context.Context, r *cache.Resource, rnd *rand.Rand, note func(observed)) {
 	prefix, match, field := randomScope(rnd)
 	opts := cache.WatchOptions{Prefix: prefix, Match: match, Field: field, Initial: true, InitialEnd: true}
@@ -257,7 +257,7 @@ func randomWatch(t *testing.T, ctx context.Context, r *cache.Resource, rnd *rand
 			}
 		}
 		w.Close()
-		if opts.Initial { // not begun: start over
+		if opts.Initial { // the initial events were not complete
 			clear(m)
 		}
 		opts.After = last

@@ -21,7 +21,8 @@ func countStoreReads(t *testing.T, r *cache.Resource, why cache.Reason, n uint64
 	}
 }
 
-// TestStoreReads: of reads of the present and of a past that is remembered the store answers none.
+// TestStoreReads: the cache itself answers reads of the present, and of past states that the window
+// reaches.
 func TestStoreReads(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	key := things + "ns/a"

@@ -10,14 +10,14 @@ import (
 	"github.com/coracle-project/coracle/storage/cache"
 )
 
-// shade shows things in another form, and those that are dark not at all. It notes how many objects
-// it is asked about at once.
-type shade struct {
+// showLight shows light objects in another form, and hides dark ones. It notes how many objects
+// each call asks about.
+type showLight struct {
 	asked []int
 	fail  error
 }
 
-func (s *shade) show(_ context.Context, objects []*cache.Object) ([]*cache.Object, error) {
+func (s *showLight) show(_ context.Context, objects []*cache.Object) ([]*cache.Object, error) {
 	if s.fail != nil {
 		return nil, s.fail
 	}
@@ -39,13 +39,13 @@ func (s *shade) show(_ context.Context, objects []*cache.Object) ([]*cache.Objec
 	return out, nil
 }
 
-// TestShownLists: lists are of what is seen, pages are full, and as little is asked as that takes,
-// from the cache and from the store.
+// TestShownLists: a list has the objects that Show shows, a page is full, and Show is asked about
+// as few objects as possible.
 func TestShownLists(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		opts  cache.ListOptions
-		keys  string // of 0 to 9, of which odd ones are dark
+		keys  string // of 0 to 9; the odd ones are dark
 		more  bool
 		left  int64
 		asked string
@@ -60,7 +60,7 @@ func TestShownLists(t *testing.T) {
 	} {
 		for _, from := range []string{"cache", "store"} {
 			if tt.name == "all" && from == "store" {
-				continue // it loads the cache
+				continue // a list of all loads the cache
 			}
 			t.Run(tt.name+" from the "+from, func(t *testing.T) {
 				r, store, _ := open(t, cache.Config{})
@@ -72,7 +72,7 @@ func TestShownLists(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				var s shade
+				var s showLight
 				tt.opts.Prefix, tt.opts.Show = things, s.show
 				list, err := r.List(t.Context(), tt.opts)
 				if err != nil {
@@ -99,8 +99,9 @@ func TestShownLists(t *testing.T) {
 	}
 }
 
-// TestShownWatch: what begins to be seen is added, and what is not seen any more deleted, as it was
-// seen and at the revision of that. Those who come from before the window see the same.
+// TestShownWatch: an object that becomes visible is added. An object that becomes hidden is
+// deleted: the event has its last visible state, at the revision of the change. A watch from before
+// the window gets the same events.
 func TestShownWatch(t *testing.T) {
 	for _, from := range []string{"the window", "before the window"} {
 		t.Run(from, func(t *testing.T) {
@@ -120,7 +121,7 @@ func TestShownWatch(t *testing.T) {
 			remove(t, store, things+"ns/a")
 			last := put(t, store, things+"ns/a", "light", nil)
 			load()
-			var s shade
+			var s showLight
 			w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, After: first, Show: s.show})
 			if err != nil {
 				t.Fatal(err)

@@ -13,10 +13,10 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// lawShown: what a watch has shown is there for every operation that looks at the store.
+// lawShown: every operation that reads the store sees a change that a watch has shown.
 func lawShown(t *testing.T, r *cache.Resource, store storage.Store) {
-	// Cursors that nobody reads: the store needs longer to tell all of a change, and readers have
-	// time to come too early.
+	// These cursors are never read. With them the store takes longer to tell all watches of a
+	// change, so that reads can come before the change is visible to them.
 	for range 32 {
 		c, err := store.Watch(t.Context(), storage.WatchRequest{Prefix: things})
 		if err != nil {
@@ -43,7 +43,7 @@ func lawShown(t *testing.T, r *cache.Resource, store storage.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := len(events) - 1; i >= 0; i-- { // the last first: it is the one that may have been shown too early
+		for i := len(events) - 1; i >= 0; i-- { // the newest first: it may have been shown too early
 			o := events[i].Object
 			if events[i].Type != cache.Added {
 				continue
@@ -55,7 +55,7 @@ func lawShown(t *testing.T, r *cache.Resource, store storage.Store) {
 			if _, err := r.Update(t.Context(), o.Key, cache.UpdateOptions{}, refuse); err != refused {
 				t.Errorf("Update that refuses %s, shown at %d: got %v", o.Key, o.Rev, err)
 			}
-			if left%20 == 0 { // seldom: it takes so long that the next events are no news
+			if left%20 == 0 { // seldom, because a deletion takes so long that the next events are old
 				if _, err := r.Delete(t.Context(), o.Key, cache.DeleteOptions{Rev: o.Rev}, nil); err != nil {
 					t.Errorf("Delete of %s, shown at %d: got %v", o.Key, o.Rev, err)
 				}
@@ -64,23 +64,24 @@ func lawShown(t *testing.T, r *cache.Resource, store storage.Store) {
 	}
 }
 
-// forgetful is a store whose reads lag behind its watch: they show the state of one revision.
-type forgetful struct {
-	*unruly
+// staleStore is a store whose reads lag behind its watch: they return the state of one revision.
+type staleStore struct {
+	*hookedStore
 	mu   sync.Mutex
-	at   storage.Revision // what reads show; 0 is the present
-	left int              // so many reads show it; less than 0 is all
+	at   storage.Revision // the revision that reads return; 0: the present
+	left int              // the number of reads that return it; below 0: all
 }
 
-// forget has so many reads, all if it is less than 0, show the state of a revision.
-func (f *forgetful) forget(at storage.Revision, reads int) {
+// showOld makes the next reads return the state of a revision, or all reads if the number is below
+// 0.
+func (f *staleStore) showOld(at storage.Revision, reads int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.at, f.left = at, reads
 }
 
-// shows returns the revision that a read shows, 0 for the present.
-func (f *forgetful) shows() storage.Revision {
+// shows returns the revision whose state a read returns, 0 for the present.
+func (f *staleStore) shows() storage.Revision {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left == 0 {
@@ -90,8 +91,8 @@ func (f *forgetful) shows() storage.Revision {
 	return f.at
 }
 
-func newForgetful() *forgetful {
-	f := &forgetful{unruly: &unruly{Store: memory.New(memory.Config{})}}
+func newStaleStore() *staleStore {
+	f := &staleStore{hookedStore: &hookedStore{Store: memory.New(memory.Config{})}}
 	f.get = func(ctx context.Context, key string) (storage.Entry, error) {
 		at := f.shows()
 		if at == 0 {
@@ -118,8 +119,8 @@ func newForgetful() *forgetful {
 	return f
 }
 
-// TestStoreBehind has the store answer with a state that is older than what the cache has shown. It
-// is asked again, until it has caught up, or for as long as a read may wait.
+// TestStoreBehind: if the store answers with an older state than the cache has shown, the cache
+// asks it again, until the store has caught up, or for as long as a read may wait.
 func TestStoreBehind(t *testing.T) {
 	key, other := things+"ns/a", things+"ns/b"
 	same := func(o *cache.Object) ([]byte, storage.LeaseID, error) { return body(key, value(o), nil), 0, nil }
@@ -131,35 +132,35 @@ func TestStoreBehind(t *testing.T) {
 	}
 	steps := []struct {
 		name   string
-		change func(t *testing.T, s storage.Store) // what the store's reads do not show
+		change func(t *testing.T, s storage.Store) // the store's reads do not show it
 		read   func(t *testing.T, r *cache.Resource) error
 		want   storage.Kind // 0: no error
 	}{
-		{"update without a change of what was created",
+		{"update without a change of a created object",
 			func(t *testing.T, s storage.Store) { put(t, s, key, "1", nil) },
 			func(t *testing.T, r *cache.Resource) error {
 				_, err := r.Update(t.Context(), key, cache.UpdateOptions{}, same)
 				return err
 			}, 0},
-		{"dry run of an update of what was created",
+		{"dry run of an update of a created object",
 			func(t *testing.T, s storage.Store) { put(t, s, key, "1", nil) },
 			func(t *testing.T, r *cache.Resource) error {
 				_, err := r.Update(t.Context(), key, cache.UpdateOptions{DryRun: true}, same)
 				return err
 			}, 0},
-		{"deletion of what was created, refused at first",
+		{"deletion of a created object, refused at first",
 			func(t *testing.T, s storage.Store) { put(t, s, key, "1", nil) },
 			func(t *testing.T, r *cache.Resource) error {
 				_, err := r.Delete(t.Context(), key, cache.DeleteOptions{Rev: 1}, nil)
 				return err
 			}, storage.Conflict},
-		{"update of what was deleted",
+		{"update of a deleted object",
 			func(t *testing.T, s storage.Store) { put(t, s, key, "1", nil); remove(t, s, key) },
 			func(t *testing.T, r *cache.Resource) error {
 				_, err := r.Update(t.Context(), key, cache.UpdateOptions{}, same)
 				return err
 			}, storage.NotFound},
-		{"creation over what was deleted",
+		{"creation of an object that was deleted",
 			func(t *testing.T, s storage.Store) { remove(t, s, other) },
 			func(t *testing.T, r *cache.Resource) error {
 				_, err := r.Update(t.Context(), other, cache.UpdateOptions{AllowCreate: true, DryRun: true}, create)
@@ -193,7 +194,7 @@ func TestStoreBehind(t *testing.T) {
 	for _, tt := range steps {
 		for _, reads := range []int{3, -1} {
 			t.Run(fmt.Sprintf("%s/reads=%d", tt.name, reads), func(t *testing.T) {
-				f := newForgetful()
+				f := newStaleStore()
 				r, _, _ := openOn(t, f, cache.Config{MaxWait: 20 * time.Millisecond})
 				put(t, f.Store, other, "0", nil)
 				settle(t, r)
@@ -203,7 +204,7 @@ func TestStoreBehind(t *testing.T) {
 				}
 				tt.change(t, f.Store)
 				settle(t, r)
-				f.forget(before, reads)
+				f.showOld(before, reads)
 				want := tt.want
 				if reads < 0 {
 					want = storage.Unavailable

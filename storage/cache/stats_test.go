@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestStats: what debug pages show of a cache is what there is.
+// TestStats: Stats returns the resources of a cache in order, and what each holds.
 func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, store, c := open(t, cache.Config{})
@@ -47,8 +47,8 @@ func TestStats(t *testing.T) {
 	})
 }
 
-// TestStatsOfWatchers: a watcher's lag is what it has to look at, so nothing of an idle one
-// whatever happens to others.
+// TestStatsOfWatchers: a watcher's lag is the number of changes that it still has to look at.
+// Changes that do not concern a waiting watcher do not count.
 func TestStatsOfWatchers(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	put(t, store, things+"ns/a", "1", color("red"))
@@ -81,8 +81,7 @@ func TestStatsOfWatchers(t *testing.T) {
 	check("when they have been sent", "  lag=0 past=false", "initial/  lag=4 past=true", "ns/ color=red lag=1 past=false")
 }
 
-// TestReadsWait: each read waits for its own revision, not for those of others, and is counted
-// while it waits.
+// TestReadsWait: each read waits for its own revision, and is counted while it waits.
 func TestReadsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, c := open(t, cache.Config{})
@@ -151,24 +150,24 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// TestVerifyFinds: a difference between cache and store does not pass, wherever it is.
+// TestVerifyFinds: Verify finds a difference between cache and store, wherever it is.
 func TestVerifyFinds(t *testing.T) {
-	const n = 1500 // more than the store is asked for at once
-	u := &unruly{Store: memory.New(memory.Config{})}
+	const n = 1500 // more than one Range returns
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	for i := range n {
 		put(t, u.Store, fmt.Sprintf("%sns/%04d", things, i), "v", nil)
 	}
 	r, _, _ := openOn(t, u, cache.Config{})
 	settle(t, r)
 	if err := r.Verify(t.Context()); err != nil {
-		t.Errorf("of what is equal: %v", err)
+		t.Errorf("without a difference: %v", err)
 	}
 	for _, tt := range []struct {
 		name, want string
-		change     func(all []storage.Entry) []storage.Entry // of what the store answers
+		change     func(all []storage.Entry) []storage.Entry // of the store's answer
 	}{
 		{"lost at the end", `the store lacks "/registry/things/ns/1499"`, func(all []storage.Entry) []storage.Entry { return all[:n-1] }},
-		{"lost before", `at 1501 where the cache has "/registry/things/ns/1200" at 1202`, // the one behind it comes in its place
+		{"lost before", `at 1501 where the cache has "/registry/things/ns/1200" at 1202`, // the store's next object
 			func(all []storage.Entry) []storage.Entry { return slices.Delete(all, 1200, n-1) }},
 		{"all lost", `the store lacks "/registry/things/ns/0000"`, func([]storage.Entry) []storage.Entry { return nil }},
 		{"another revision", `"/registry/things/ns/0003" at 9000 where the cache has "/registry/things/ns/0003" at 5`,

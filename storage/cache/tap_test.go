@@ -27,7 +27,7 @@ func tap(t *testing.T, store storage.Store, cfg cache.Config) (*cache.Tap, *cach
 	return tap, c
 }
 
-// TestTap keeps a copy of the store by what a Tap shows, while others write.
+// TestTap keeps a copy of the store from what a Tap shows while others write.
 func TestTap(t *testing.T) {
 	const writers, writes, keys = 4, 500, 30
 	store := memory.New(memory.Config{})
@@ -89,7 +89,8 @@ func TestTap(t *testing.T) {
 	}
 }
 
-// TestTapLosesItsPlace: whoever does not read, or misses changes with everybody else, is told.
+// TestTapLosesItsPlace: a Tap that is not read, or whose changes the shared watch has lost, ends
+// with an error.
 func TestTapLosesItsPlace(t *testing.T) {
 	lost := func(t *testing.T, tap *cache.Tap, want error) {
 		t.Helper()
@@ -118,13 +119,13 @@ func TestTapLosesItsPlace(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := other.Next(t.Context()); err != nil {
-				t.Fatalf("who reads, at %d: %v", i, err)
+				t.Fatalf("the Tap that reads, at %d: %v", i, err)
 			}
 		}
 		lost(t, tap, storage.Compacted)
 	})
 	t.Run("restart", func(t *testing.T) {
-		store, broken := breakable()
+		store, broken := breakableStore()
 		tap, _ := tap(t, store, cache.Config{})
 		broken <- fail(storage.Compacted)
 		lost(t, tap, storage.Compacted)

@@ -12,13 +12,13 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// historian returns a store that notes after which revisions its history is opened, which waits for
-// the gate if there is one.
-func historian(gate chan struct{}) (u *unruly, asked *[]storage.Revision) {
-	u, asked = &unruly{Store: memory.New(memory.Config{})}, new([]storage.Revision)
+// recordedHistory returns a store that notes after which revisions its history is opened. If gate
+// is not nil, the opening waits for it.
+func recordedHistory(gate chan struct{}) (u *hookedStore, asked *[]storage.Revision) {
+	u, asked = &hookedStore{Store: memory.New(memory.Config{})}, new([]storage.Revision)
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		if req.Prev {
-			*asked = append(*asked, req.After) // there is one reader
+			*asked = append(*asked, req.After) // only one goroutine reads the history
 			if gate != nil {
 				<-gate
 			}
@@ -28,11 +28,11 @@ func historian(gate chan struct{}) (u *unruly, asked *[]storage.Revision) {
 	return u, asked
 }
 
-// TestHistoryTurns: the one who is furthest behind comes first, but for one who has waited for
-// long. Who has given up does not come.
+// TestHistoryTurns: the watch with the oldest revision is served first, except that a watch that
+// has waited for long goes before. A watch that has given up is not served.
 func TestHistoryTurns(t *testing.T) {
 	for _, tt := range []struct {
-		waits  time.Duration // the one who asked before the other
+		waits  time.Duration // how long the watch after 15 waits before the one after 10 comes
 		cancel bool
 		want   []storage.Revision
 	}{
@@ -43,8 +43,8 @@ func TestHistoryTurns(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			gate := make(chan struct{})
-			u, asked := historian(gate)
-			r, store, _ := openOn(t, u, cache.Config{WindowBytes: 1}) // nothing is kept for others
+			u, asked := recordedHistory(gate)
+			r, store, _ := openOn(t, u, cache.Config{WindowBytes: 1}) // no stretch is kept for other watches
 			before, _ := churn(t, store, 1, 20, 10)
 			settle(t, r)
 			wait := func(ctx context.Context, after storage.Revision) {
@@ -59,7 +59,7 @@ func TestHistoryTurns(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			wait(t.Context(), 0) // is being served while the others come
+			wait(t.Context(), 0) // is being served when the others come
 			wait(ctx, 15)
 			time.Sleep(tt.waits)
 			wait(t.Context(), 10)
@@ -73,14 +73,14 @@ func TestHistoryTurns(t *testing.T) {
 				(*asked)[i] -= before
 			}
 			if !slices.Equal(*asked, tt.want) {
-				t.Errorf("after %v, given up %t: the history was opened after %v, want %v", tt.waits, tt.cancel, *asked, tt.want)
+				t.Errorf("wait %v, given up %t: the history was opened after %v, want %v", tt.waits, tt.cancel, *asked, tt.want)
 			}
 		})
 	}
 }
 
-// TestHistoryKeptOnce: who comes from further back reads up to where others have begun, and goes on
-// with what is there.
+// TestHistoryKeptOnce: a watch from further back reads the history up to the stretches that are
+// there, and then uses these.
 func TestHistoryKeptOnce(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	before, after := churn(t, store, 90, 90, 100)

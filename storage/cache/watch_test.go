@@ -24,7 +24,7 @@ func watch(t testing.TB, r *cache.Resource, opts cache.WatchOptions) *cache.Watc
 	return w
 }
 
-// settle waits until the cache is loaded and has seen everything.
+// settle waits until the cache is loaded and has all changes of the store.
 func settle(t testing.TB, r *cache.Resource) {
 	t.Helper()
 	if _, err := r.List(t.Context(), cache.ListOptions{Prefix: things + "none/"}); err != nil {
@@ -32,8 +32,7 @@ func settle(t testing.TB, r *cache.Resource) {
 	}
 }
 
-// TestSince: what happened before a resource began to be is not its history, though the store knows
-// it.
+// TestSince: changes before Since are not a resource's history, though the store has them.
 func TestSince(t *testing.T) {
 	_, store, c := open(t, cache.Config{})
 	first := put(t, store, "/registry/late/a", "v", nil)
@@ -70,8 +69,8 @@ func TestSlowWatcher(t *testing.T) {
 	}
 }
 
-// TestIdleWatcher: the window may pass over a watcher that nothing concerns, asleep or between two
-// calls.
+// TestIdleWatcher: a watcher that no change concerns goes on after the window has dropped the
+// changes that it has not looked at, whether or not it waits in Next.
 func TestIdleWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, store, _ := open(t, cache.Config{WindowEvents: 20})
@@ -125,14 +124,15 @@ func TestIdleWatcher(t *testing.T) {
 	})
 }
 
-// TestBatchBeyondWindow: changes that came and went within one batch end the watchers they concern.
+// TestBatchBeyondWindow: a change that enters and leaves the window within one batch ends the
+// watchers that it concerns.
 func TestBatchBeyondWindow(t *testing.T) {
-	u, broken := breakable()
+	u, broken := breakableStore()
 	r, store, _ := openOn(t, u, cache.Config{WindowEvents: 20})
 	w := watch(t, r, cache.WatchOptions{Prefix: things + "quiet/"})
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	if _, err := w.Next(ctx); !errors.Is(err, context.DeadlineExceeded) { // it is idle now
+	if _, err := w.Next(ctx); !errors.Is(err, context.DeadlineExceeded) { // it has no events
 		t.Fatal(err)
 	}
 	open := u.watch
@@ -170,23 +170,23 @@ func TestSlowInitial(t *testing.T) {
 			put(t, store, fmt.Sprintf("%sns/%d", things, i), "v", nil)
 		}
 		settle(t, r)
-		r.Trim() // the janitor's round
+		r.Trim() // drops what is old
 	}
-	change(50) // which the window holds
+	change(50) // as many as the window holds
 	next(nil)
 	change(1)
 	next(storage.Compacted)
 }
 
-// TestNextIsBounded: one call returns so many events at most, and as many if there are, wherever
-// they come from.
+// TestNextIsBounded: one call of Next returns 512 events, or all if there are fewer, wherever they
+// come from.
 func TestNextIsBounded(t *testing.T) {
 	const most, n = 512, 1100
 	r, store, _ := open(t, cache.Config{})
 	settle(t, r)
 	before, after := churn(t, store, n, n, 10)
 	settle(t, r)
-	late := r.Twin() // has it in the store's history
+	late := r.Twin() // loaded after the changes, so they are only in the store's history
 	settle(t, late)
 	for name, w := range map[string]*cache.Watcher{
 		"initial": watch(t, r, cache.WatchOptions{Prefix: things, Initial: true}),
@@ -228,7 +228,7 @@ func TestBookmarks(t *testing.T) {
 				t.Errorf("bookmark after %v, want 45s to 1m", took)
 			}
 			begin = time.Now()
-			want = put(t, store, things+"loud/a", "1", nil) // concerns the revision, not the watcher
+			want = put(t, store, things+"loud/a", "1", nil) // a new revision, but no event for the watcher
 		}
 		w = watch(t, r, cache.WatchOptions{Prefix: things, After: want, Bookmarks: true})
 		if events, err := w.Next(t.Context()); err != nil || len(events) != 1 || events[0].Type != cache.Bookmark || events[0].Rev != want {
@@ -248,8 +248,8 @@ func TestBookmarks(t *testing.T) {
 	})
 }
 
-// TestBookmarkWhilePublishing: what has been sent is not known while a change is being published,
-// so nothing is said.
+// TestBookmarkWhilePublishing: no bookmark is sent while a change is being published, because the
+// watcher may not have got it.
 func TestBookmarkWhilePublishing(t *testing.T) {
 	bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, store storage.Store) {
 		put(t, store, things+"ns/a", "1", nil)
@@ -265,7 +265,7 @@ func TestBookmarkWhilePublishing(t *testing.T) {
 	})
 }
 
-// TestBookmarkBeforeDeadline: the last bookmark is as recent as the client can have in time.
+// TestBookmarkBeforeDeadline: the last bookmark comes as late as the client can still get it.
 func TestBookmarkBeforeDeadline(t *testing.T) {
 	for _, tt := range []struct{ lasts, before time.Duration }{
 		{30 * time.Second, 2 * time.Second},
@@ -298,7 +298,7 @@ func TestBookmarkBeforeDeadline(t *testing.T) {
 	}
 }
 
-// TestBookmarkInterval: a bookmark comes within the interval, however short that is.
+// TestBookmarkInterval: a bookmark comes within the interval, however short the interval is.
 func TestBookmarkInterval(t *testing.T) {
 	for _, interval := range []time.Duration{1, 5, time.Second} {
 		bubble(t, cache.Config{BookmarkInterval: interval}, func(t *testing.T, r *cache.Resource, _ storage.Store) {
@@ -312,7 +312,7 @@ func TestBookmarkInterval(t *testing.T) {
 	}
 }
 
-// TestBookmarkAfterDeadline: a deadline that has come already is no reason for a bookmark.
+// TestBookmarkAfterDeadline: after the deadline no bookmark comes because of it.
 func TestBookmarkAfterDeadline(t *testing.T) {
 	for _, lasts := range []time.Duration{0, -time.Second, -time.Hour} {
 		bubble(t, cache.Config{}, func(t *testing.T, r *cache.Resource, _ storage.Store) {
@@ -367,7 +367,8 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestCloseLeavesOthers: closing one of two resources of the same keys does not concern the other.
+// TestCloseLeavesOthers: closing one of two resources with the same prefix does not affect the
+// other.
 func TestCloseLeavesOthers(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		r, store, _ := open(t, cache.Config{})
@@ -386,11 +387,10 @@ func TestCloseLeavesOthers(t *testing.T) {
 	}
 }
 
-// TestCloseWhileLoading: who waits for a load is told that it is over, and the resource stays
-// closed.
+// TestCloseWhileLoading: Close ends the reads that wait for a load, and the resource stays closed.
 func TestCloseWhileLoading(t *testing.T) {
 	for _, whole := range []bool{false, true} {
-		u := &unruly{Store: memory.New(memory.Config{})}
+		u := &hookedStore{Store: memory.New(memory.Config{})}
 		entered, gate := make(chan struct{}, 10), make(chan struct{})
 		u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 			entered <- struct{}{}
@@ -420,7 +420,7 @@ func TestCloseWhileLoading(t *testing.T) {
 	}
 }
 
-// TestBroken: an object that cannot be decoded fails what would show it, and nothing else.
+// TestBroken: the reads that would show an object that cannot be decoded fail, and no others.
 func TestBroken(t *testing.T) {
 	var failed []string
 	var mu sync.Mutex

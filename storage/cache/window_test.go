@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestWindowShrinks: a quiet resource remembers little, also if what it forgets at once is much of
-// the window.
+// TestWindowShrinks: the window of a quiet resource shrinks, also if a large part of it is dropped
+// at once.
 func TestWindowShrinks(t *testing.T) {
 	for _, bytes := range []int64{16 << 20, 700 << 10} {
 		bubble(t, cache.Config{WindowBytes: bytes}, func(t *testing.T, r *cache.Resource, store storage.Store) {
@@ -96,7 +96,7 @@ func TestWindowReleases(t *testing.T) {
 	}
 }
 
-// heap returns the bytes of what is reachable.
+// heap returns the bytes of reachable objects.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -104,8 +104,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestQuietWindowReleases: changes that are dropped because they are old are not kept alive either,
-// nor are those that were dropped before because there was no room.
+// TestQuietWindowReleases: changes that the window has dropped for their age, or for lack of room,
+// are not kept alive.
 func TestQuietWindowReleases(t *testing.T) {
 	for _, tt := range []struct {
 		cfg   cache.Config
@@ -128,7 +128,7 @@ func TestQuietWindowReleases(t *testing.T) {
 	}
 }
 
-// TestFullWindowCosts: a change for which an old one is dropped does not copy the window.
+// TestFullWindowCosts: dropping an old change for a new one does not copy the window.
 func TestFullWindowCosts(t *testing.T) {
 	const window, changes = 10_000, 1000
 	r, store, _ := open(t, cache.Config{WindowEvents: window})
@@ -149,14 +149,14 @@ func TestFullWindowCosts(t *testing.T) {
 	}
 }
 
-// allocated returns the bytes of all that has ever been allocated.
+// allocated returns the bytes that have been allocated since the start.
 func allocated() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.TotalAlloc)
 }
 
-// TestWindowThatFits: the window takes all of its room, in bytes as in changes.
+// TestWindowThatFits: the window uses all of its bounds, in bytes and in changes.
 func TestWindowThatFits(t *testing.T) {
 	window := func(cfg cache.Config, changes int) cache.ResourceStats {
 		r, store, _ := open(t, cfg)
@@ -177,12 +177,12 @@ func TestWindowThatFits(t *testing.T) {
 	}
 }
 
-// TestWindowKeepsRevisions: the changes of one revision leave the window together, so all that it
-// counts can be watched.
+// TestWindowKeepsRevisions: the changes of one revision leave the window together, so that a watch
+// from its floor gets all of its changes.
 func TestWindowKeepsRevisions(t *testing.T) {
 	const groups, size, first = 7, 4, 1000
 	for _, tt := range []struct{ most, want int }{{10, 2 * size}, {8, 2 * size}, {2, 0}} {
-		u := &unruly{Store: memory.New(memory.Config{})}
+		u := &hookedStore{Store: memory.New(memory.Config{})}
 		batch := storage.Batch{Rev: first + groups}
 		for i := range groups * size {
 			key := fmt.Sprintf("%sns/%02d", things, i)
@@ -213,12 +213,12 @@ func TestWindowKeepsRevisions(t *testing.T) {
 	}
 }
 
-// TestWindowCounts: the bytes of the window are at least those of the objects that it alone holds,
-// and not many times those.
+// TestWindowCounts: WindowBytes is at least the size of the objects that only the window holds, and
+// not many times as much.
 func TestWindowCounts(t *testing.T) {
 	for _, tt := range []struct {
 		key, labels, value int
-		fields             bool // as many as labels
+		fields             bool // as many fields as labels
 	}{{10, 0, 0, false}, {1000, 0, 0, false}, {10, 100, 0, false}, {10, 100, 0, true}, {10, 0, 5000, false}} {
 		_, store, c := open(t, cache.Config{})
 		r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {

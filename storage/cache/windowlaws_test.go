@@ -11,9 +11,9 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestWindowLaws publishes random batches of changes and holds each state, and whom it wakes,
-// against a model that keeps everything. A fault of the window makes watchers wait for ever; what
-// it breaks stands here first.
+// TestWindowLaws publishes random batches of changes. It compares each state, and the watchers that
+// it wakes, with a model that keeps all changes. A fault of the window would make watchers of other
+// tests wait for ever; here it is an error.
 func TestWindowLaws(t *testing.T) {
 	for _, cfg := range []Config{{WindowEvents: 3}, {WindowEvents: 30}, {WindowEvents: 1000, WindowBytes: 8 << 10}} {
 		t.Run(fmt.Sprintf("events=%d", cfg.WindowEvents), func(t *testing.T) {
@@ -54,7 +54,7 @@ type watchedGroup struct {
 	group *group
 }
 
-// concerns reports whether a change of an object is one for the group.
+// concerns reports whether a change concerns the group.
 func (g *watchedGroup) concerns(ch *change) bool {
 	if strings.HasSuffix(g.prefix, "/") && !strings.HasPrefix(ch.key, g.prefix) || !strings.HasSuffix(g.prefix, "/") && ch.key != g.prefix {
 		return false
@@ -64,15 +64,15 @@ func (g *watchedGroup) concerns(ch *change) bool {
 	return g.field == "" || has && is == g.value || had && was == g.value
 }
 
-// windowModel is what a resource has to remember.
+// windowModel is the state that a resource must have.
 type windowModel struct {
 	r       *Resource
 	e       *epoch
 	rnd     *rand.Rand
-	base    storage.Revision // of the load
+	base    storage.Revision // the revision of the load
 	rev     storage.Revision
 	objects map[string]*Object
-	all     []*change // number i+1 is at i
+	all     []*change // the change with number i+1 is at i
 	first   uint64    // number of the oldest change in the window
 	watched []watchedGroup
 	wrong   []string
@@ -84,8 +84,8 @@ func (m *windowModel) expect(ok bool, format string, args ...any) {
 	}
 }
 
-// batch makes changes of up to three revisions. Some have one revision together, and some were
-// there when the resource was loaded.
+// batch makes changes of up to three revisions. A revision may have two changes. Some changes are
+// already part of the loaded state. counted are the changes that the window must count.
 func (m *windowModel) batch() (published, counted []*change) {
 	if m.rnd.IntN(8) == 0 {
 		o := &Object{Key: lawPrefix + "a/old", Rev: m.base, data: []byte("old")}
@@ -122,7 +122,7 @@ func (m *windowModel) batch() (published, counted []*change) {
 	return published, counted
 }
 
-// step publishes a batch and looks at what has come of it.
+// step publishes a batch and checks the state after it.
 func (m *windowModel) step() {
 	published, counted := m.batch()
 	cells := map[*cell]*watchedGroup{}
@@ -145,11 +145,11 @@ func (m *windowModel) step() {
 
 func (m *windowModel) publish(changes []*change) []*cell {
 	m.r.mu.Lock()
-	defer m.r.mu.Unlock() // if it panics, too: else nothing would end
+	defer m.r.mu.Unlock() // also if it panics; otherwise the test would not end
 	return m.r.publishLocked(m.e, changes)
 }
 
-// numbers has the laws of which changes are in the window.
+// numbers checks which changes are in the window.
 func (m *windowModel) numbers(s *state) {
 	m.expect(s.end() == uint64(len(m.all))+1, "the next change gets number %d, want %d", s.end(), len(m.all)+1)
 	m.expect(s.first >= max(m.first, 1), "the window begins with number %d, and has begun with %d before", s.first, m.first)
@@ -190,7 +190,7 @@ func (m *windowModel) numbers(s *state) {
 	}
 }
 
-// content has the laws of the objects.
+// content checks the objects.
 func (m *windowModel) content(s *state) {
 	stored := int64(0)
 	for key, want := range m.objects {
@@ -202,8 +202,8 @@ func (m *windowModel) content(s *state) {
 	m.expect(s.stored == stored, "the objects count %d bytes, and have %d", s.stored, stored)
 }
 
-// wakes has the law of who is woken: the groups that a change concerns, and they are told from
-// which change to which.
+// wakes checks that the groups that a change concerns are woken, and learn the numbers of the first
+// and the last of these changes.
 func (m *windowModel) wakes(g *watchedGroup, c *cell, woken bool, s *state, since uint64, counted []*change) {
 	var from, upto uint64
 	for i, ch := range counted {
@@ -214,7 +214,7 @@ func (m *windowModel) wakes(g *watchedGroup, c *cell, woken bool, s *state, sinc
 			upto = since + uint64(i) + 1
 		}
 	}
-	if s.first > since { // some are not in the window any more: all have to look
+	if s.first > since { // some changes have left the window already: all groups must look
 		from, upto = since, since+1
 	}
 	m.expect(woken == (from != 0), "group %v: woken %v, want %v", g.groupKey, woken, from != 0)

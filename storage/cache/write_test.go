@@ -15,10 +15,10 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// lagging returns a resource whose watch stops delivering when hold is called: its guesses are
-// stale then.
+// lagging returns a resource whose watch delivers nothing after hold is called. Its updates then
+// begin with stale objects.
 func lagging(t *testing.T) (r *cache.Resource, store storage.Store, hold func()) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	held := make(chan struct{})
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		cur, err := u.Store.Watch(ctx, req)
@@ -131,7 +131,8 @@ func TestUpdateAbsent(t *testing.T) {
 	}
 }
 
-// TestUpdateStaleForm: an update that changes nothing rewrites what is stored in an old form.
+// TestUpdateStaleForm: an update that changes nothing writes an object that is stored in an old
+// form.
 func TestUpdateStaleForm(t *testing.T) {
 	_, store, c := open(t, cache.Config{})
 	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
@@ -154,10 +155,10 @@ func TestUpdateStaleForm(t *testing.T) {
 	}
 }
 
-// TestForeignEvent: an event that comes while an own write of the same key is under way is not
-// taken for it.
+// TestForeignEvent: an event that comes during a write of this server to the same key is not taken
+// for that write.
 func TestForeignEvent(t *testing.T) {
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	r, store, c := openOn(t, u, cache.Config{})
 	key := things + "ns/a"
 	put(t, store, key, "0", nil)
@@ -256,8 +257,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// TestWriteAfterClose writes nothing past the end of the resource, whatever has been read or
-// decided before.
+// TestWriteAfterClose: a closed resource writes nothing, even if the write began before.
 func TestWriteAfterClose(t *testing.T) {
 	r, store, _ := open(t, cache.Config{})
 	const old, fresh = things + "a/old", things + "a/fresh"
@@ -292,13 +292,14 @@ func TestWriteAfterClose(t *testing.T) {
 	}
 }
 
-// TestWritesAreDecodedOnce: what this server writes is decoded before it is written, and not again
-// when its event comes, before the write returns or after. What others write at the same time is.
+// TestWritesAreDecodedOnce: the cache decodes a write of this server before it is stored, and not
+// again when its event comes, whether the event comes before or after the write returns. It decodes
+// the writes of others.
 func TestWritesAreDecodedOnce(t *testing.T) {
 	key := things + "ns/a"
 	for _, first := range []string{"event", "writer"} {
 		t.Run(first, func(t *testing.T) {
-			u := &unruly{Store: memory.New(memory.Config{})}
+			u := &hookedStore{Store: memory.New(memory.Config{})}
 			release := make(chan struct{}, 100)
 			u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 				cur, err := u.Store.Watch(ctx, req)
@@ -352,12 +353,12 @@ func TestWritesAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// TestWritesAreBounded: of writes whose events have not come yet, 16 MiB are remembered, so that
-// these need not be decoded again. Those that failed take no room, nor do those whose events have
-// come.
+// TestWritesAreBounded: the cache remembers up to 16 MiB of writes whose events have not come yet,
+// so that it need not decode them again. Failed writes, and writes whose events have come, do not
+// count.
 func TestWritesAreBounded(t *testing.T) {
 	const n, size, room = 20, 1 << 20, 16 << 20
-	u := &unruly{Store: memory.New(memory.Config{})}
+	u := &hookedStore{Store: memory.New(memory.Config{})}
 	release := make(chan struct{})
 	u.watch = func(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
 		cur, err := u.Store.Watch(ctx, req)
@@ -367,7 +368,7 @@ func TestWritesAreBounded(t *testing.T) {
 	var decoded atomic.Int64
 	r := c.Resource(cache.ResourceConfig{Name: "things", Prefix: things, Decode: func(key string, value []byte) (cache.Decoded, error) {
 		decoded.Add(1)
-		return cheap(key, value)
+		return cheapDecode(key, value)
 	}})
 	settle(t, r)
 	value := body("any", strings.Repeat("x", size), nil)
@@ -399,8 +400,8 @@ func TestWritesAreBounded(t *testing.T) {
 	}
 }
 
-// TestUpdateBeginsWithOwnWrite: an update begins with what this server has written last, whether
-// the cache has seen it or not.
+// TestUpdateBeginsWithOwnWrite: an update begins with this server's last write, whether or not its
+// event has come.
 func TestUpdateBeginsWithOwnWrite(t *testing.T) {
 	r, store, hold := lagging(t)
 	key := things + "ns/a"

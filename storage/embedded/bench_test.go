@@ -27,7 +27,6 @@ func openBench(b *testing.B) *embedded.Store {
 	return s
 }
 
-// cpu returns the processor time of the process.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
@@ -160,8 +159,8 @@ func BenchmarkWatch(b *testing.B) {
 	}
 }
 
-// BenchmarkResident reports the resident memory after many updates of few keys, compacted as the
-// server does it.
+// BenchmarkResident reports the resident memory after many updates of few keys, with compactions as
+// the server makes them.
 func BenchmarkResident(b *testing.B) {
 	for _, compact := range []int{0, 5000} {
 		b.Run(fmt.Sprintf("updates=100000/compactEvery=%d", compact), func(b *testing.B) {
@@ -224,9 +223,9 @@ func resident() (all, file float64) {
 	return all, file
 }
 
-// BenchmarkDefragment reports the longest that one of 8 writers waited for a durable write while a
-// store of 256 MiB was defragmented of which a tenth was in use, and how long one waited in the
-// same time before.
+// BenchmarkDefragment defragments a store of 256 MiB of which a tenth is in use. It reports the
+// longest time that one of 8 writers waited for a durable write meanwhile, and the longest in an
+// equal time before.
 func BenchmarkDefragment(b *testing.B) {
 	s := openBench(b)
 	for b.Loop() {

@@ -12,8 +12,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestSnapshotOfBrokenLog lets the log fail while a snapshot is being saved: that is not written
-// behind what the log has in part, which the next start could not read.
+// TestSnapshotOfBrokenLog lets the log fail before a snapshot is saved. The snapshot's record is
+// not written after the incomplete record in the log, because the next start could not read such a
+// log.
 func TestSnapshotOfBrokenLog(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(t.Context(), Config{Dir: dir})

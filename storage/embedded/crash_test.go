@@ -17,9 +17,9 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// crashDir makes the test binary the victim of a test here: it writes, prints each acknowledgement,
-// and never ends. What crashSize says is how much it writes at once, without a sync. With crashCopy
-// it defragments its database all the time.
+// With crashDir, a process of the test binary is the victim of a test: it writes to the store in
+// that folder, prints each acknowledgement, and never ends. crashSize is the size of its values in
+// bytes; above 0, it does not sync. With crashCopy, it defragments its database again and again.
 const (
 	crashDir  = "EMBEDDED_CRASH_DIR"
 	crashSize = "EMBEDDED_CRASH_SIZE"
@@ -58,8 +58,8 @@ func victim(dir string) {
 	select {}
 }
 
-// TestKill kills a writing process and checks that all it had acknowledged is there, several times
-// over.
+// TestKill kills a writing process several times. All that the process acknowledged is in the
+// store.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	dir, last := t.TempDir(), map[string]storage.Entry{} // acknowledged, over all rounds
@@ -69,14 +69,14 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killAfter kills a process after so many acknowledgements, and adds all of them to last.
+// killAfter kills a process after a number of acknowledgements, and adds all of them to last.
 func killAfter(t *testing.T, dir string, size, lines int, last map[string]storage.Entry) {
 	t.Helper()
 	kill(t, dir, size, nil, func(acknowledged int) bool { return acknowledged >= lines }, last)
 }
 
-// kill kills a process, with an environment, as soon as that is due after an acknowledgement, and
-// adds all of them to last.
+// kill runs a process with an environment, and kills it as soon as due reports true after an
+// acknowledgement. It adds all acknowledgements to last.
 func kill(t *testing.T, dir string, size int, env []string, due func(acknowledged int) bool, last map[string]storage.Entry) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -10,8 +10,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestKillWhileSaving does the same with so much that segments of the log begin and end all the
-// time, and snapshots are saved.
+// TestKillWhileSaving is TestKill with so many bytes that the process often changes the segment of
+// the log and saves snapshots.
 func TestKillWhileSaving(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 20_000, 500_000} {

@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// sparse fills a store with keys of 16 KiB, so many MiB of them, and forgets nine of ten.
+// sparse puts mib MiB of values of 16 KiB, deletes nine of ten of them, and compacts the store.
 func sparse(t testing.TB, s *embedded.Store, mib int) {
 	t.Helper()
 	value := bytes.Repeat([]byte("v"), 16<<10)
@@ -67,8 +67,8 @@ func waitFor(t testing.TB, cond func() bool) {
 }
 
 // TestDefragmentWhileUsed defragments a store again and again while writers write, and readers and
-// a watch follow them. Each reads what was acknowledged to it, and so does who opens the store
-// again.
+// a watch follow them. Each writer reads what was acknowledged to it, and so does a store that is
+// opened again.
 func TestDefragmentWhileUsed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -134,7 +134,7 @@ func TestDefragmentWhileUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if file, used := s.Size(); used > file || file > 24<<20 { // a tenth of 32 MiB, and what the writers write
+		if file, used := s.Size(); used > file || file > 24<<20 { // a tenth of 32 MiB, and the writers' values
 			t.Errorf("of %d bytes %d are in use, after %+v", file, used, d)
 		}
 	}
@@ -177,8 +177,8 @@ func TestDefragmentWhileUsed(t *testing.T) {
 	check(s)
 }
 
-// TestDefragmentEnds wants a defragmentation to end with its context, and with the store, and to
-// leave nothing behind.
+// TestDefragmentEnds: a defragmentation ends with its context and with the store, and leaves no
+// file behind.
 func TestDefragmentEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

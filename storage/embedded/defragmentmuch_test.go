@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// TestDefragmentsByItself wants a store to give back what is free at the start, and while it runs.
+// TestDefragmentsByItself: a store gives free space back at the start and while it runs.
 func TestDefragmentsByItself(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -55,8 +55,8 @@ func TestDefragmentsByItself(t *testing.T) {
 }
 
 // TestKillWhileDefragmenting kills processes at each stage of a defragmentation: when the copy has
-// just been begun, when it has something, and when it has just taken the place of the database. All
-// that was acknowledged is there, and no copy.
+// just begun, when it has some content, and when it has just replaced the database. All
+// acknowledged writes are there, and no copy is left.
 func TestKillWhileDefragmenting(t *testing.T) {
 	t.Parallel()
 	dir, last := t.TempDir(), map[string]storage.Entry{}

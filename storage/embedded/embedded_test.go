@@ -34,7 +34,7 @@ func seen(s *embedded.Store) storage.Revision {
 	return rev
 }
 
-// located is a store that knows where it is.
+// located is a store with its folder.
 type located struct {
 	*embedded.Store
 	dir string

@@ -18,7 +18,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// etcdServer is etcd's own server, for what is compared with it. It listens only where serve says.
+// etcdServer is etcd's own server, with which tests compare the store. It listens only at the
+// socket of serve.
 type etcdServer struct {
 	*etcdserver.EtcdServer
 	t testing.TB
@@ -53,7 +54,6 @@ func openEtcd(t testing.TB, dir string) *etcdServer {
 	return &etcdServer{s, t}
 }
 
-// put writes a key and returns its revision.
 func (e *etcdServer) put(key, value string) storage.Revision {
 	e.t.Helper()
 	r, err := e.Put(context.Background(), &pb.PutRequest{Key: []byte(key), Value: []byte(value)})
@@ -65,8 +65,8 @@ func (e *etcdServer) put(key, value string) storage.Revision {
 
 func (e *etcdServer) close() { e.HardStop() }
 
-// serve lets it answer gRPC until the returned function. It listens at a socket in dir: at the same
-// one again after an end, which nobody else can have taken meanwhile.
+// serve answers gRPC until stop is called. It listens at a socket in dir, because no other process
+// can take the socket between two calls.
 func (e *etcdServer) serve(dir string) (endpoint string, stop func()) {
 	e.t.Helper()
 	l, err := net.Listen("unix", filepath.Join(dir, "socket"))

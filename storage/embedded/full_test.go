@@ -23,11 +23,11 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// fullDir makes the test binary the child of a test here: the directory for its data.
+// fullDir is the data directory of a process of the test binary that child has started.
 const fullDir = "EMBEDDED_FULL_DIR"
 
-// child runs a test again in a process of its own, in a directory of the parent's. The parent only
-// reports.
+// child runs the test in a process of its own, in a directory of the parent. The parent only
+// reports the result.
 func child(t *testing.T, attr *syscall.SysProcAttr, run func(t *testing.T, dir string)) {
 	t.Parallel()
 	if dir := os.Getenv(fullDir); dir != "" {
@@ -47,8 +47,8 @@ func child(t *testing.T, attr *syscall.SysProcAttr, run func(t *testing.T, dir s
 	}
 }
 
-// TestFullFile writes until the database may not grow, for the size that files may have, and lifts
-// that limit.
+// TestFullFile writes until the limit on the size of files keeps the database from growing, and
+// then raises the limit.
 func TestFullFile(t *testing.T) {
 	child(t, nil, func(t *testing.T, dir string) {
 		limit := func(n uint64) {
@@ -76,8 +76,8 @@ func TestFullFile(t *testing.T) {
 	})
 }
 
-// TestFullDisk writes until the disk has too little room, takes the rest of it away, and gives back
-// more.
+// TestFullDisk writes until the disk has too little room, fills the rest of the disk, and then
+// makes the disk larger.
 func TestFullDisk(t *testing.T) {
 	attr := &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
@@ -93,7 +93,7 @@ func TestFullDisk(t *testing.T) {
 		f.reads()
 		f.deletes()
 		f.reopen()
-		// Somebody else takes what was kept free.
+		// Another program takes the room that the store kept free.
 		rest, err := os.Create(filepath.Join(dir, "rest"))
 		if err != nil {
 			t.Fatal(err)
@@ -120,8 +120,8 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// TestFullBefore opens stores where there is too little to begin with: that is an error, and leaves
-// nothing that is in the way of another try.
+// TestFullBefore: if there is too little room for a new store, Open fails, and a later Open of the
+// same directory succeeds.
 func TestFullBefore(t *testing.T) {
 	child(t, nil, func(t *testing.T, dir string) {
 		var l syscall.Rlimit
@@ -144,9 +144,9 @@ func TestFullBefore(t *testing.T) {
 	})
 }
 
-// TestFailedLog lets writing to the log fail: the writes that were under way are in doubt, all
-// others are refused from then on, reads and watches go on and show nothing of them, and the next
-// start has all that was acknowledged.
+// TestFailedLog lets a write to the log fail. The writes that were under way are in doubt, and all
+// later ones are refused. Reads and watches go on, without these writes. The next start has all
+// acknowledged writes.
 func TestFailedLog(t *testing.T) {
 	child(t, nil, func(t *testing.T, dir string) {
 		var l syscall.Rlimit
@@ -158,7 +158,7 @@ func TestFailedLog(t *testing.T) {
 		f := openFull(t, dir)
 		doubt := func(w int) string { return fmt.Sprintf("/doubt/%d", w) }
 		const writers = 8
-		for i, failed := 0, false; !failed; i++ { // the store may look at the limit just then, and refuse
+		for i, failed := 0, false; !failed; i++ { // again if the store has noticed the limit before the write, and so has refused it
 			if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestFailedLog(t *testing.T) {
 		f.reads()
 		for w := range writers {
 			if e, err := f.store.Get(t.Context(), doubt(w)); !errors.Is(err, storage.NotFound) {
-				t.Errorf("Get of what was not written: got %+v, %v", e, err)
+				t.Errorf("Get of a key that was not written: got %+v, %v", e, err)
 			}
 		}
 		f.reopen()
@@ -207,7 +207,7 @@ func TestFailedLog(t *testing.T) {
 	})
 }
 
-// filling is a store on a small disk, and what it has acknowledged.
+// filling is a store on a small disk, with the writes that it has acknowledged.
 type filling struct {
 	*testing.T
 	store  *embedded.Store
@@ -217,7 +217,7 @@ type filling struct {
 	acked  map[string]storage.Revision
 	cursor storage.Cursor
 	shown  storage.Revision
-	ended  bool // the lease
+	ended  bool // the lease has ended
 }
 
 func openFull(t *testing.T, dir string) *filling {
@@ -246,7 +246,7 @@ func (f *filling) reopen() {
 	f.open()
 }
 
-// put is one write, noted if it is acknowledged.
+// put writes a key, and notes the write if it is acknowledged.
 func (f *filling) put(key string, size int) error {
 	e, err := f.store.Put(f.Context(), key, bytes.Repeat([]byte("x"), size), storage.Pre{}, 0)
 	if err == nil {
@@ -257,7 +257,7 @@ func (f *filling) put(key string, size int) error {
 	return err
 }
 
-// fill has several write at once, small and large values, until each is refused.
+// fill runs several writers at once, of small and large values, until each is refused.
 func (f *filling) fill() {
 	f.Helper()
 	lease, err := f.store.Lease(f.Context(), time.Second)
@@ -286,17 +286,17 @@ func (f *filling) fill() {
 	}
 	wg.Wait()
 	told := func() int { return f.logs.FilterMessageSnippet("too little room").Len() }
-	for w := len(sizes); told() == 0 && f.Context().Err() == nil; w++ { // they were refused for what others had under way
+	for w := len(sizes); told() == 0 && f.Context().Err() == nil; w++ { // all were refused because of the writes that others had under way
 		until(w, 1000)
 	}
 	f.Logf("%d writes were acknowledged", len(f.acked))
-	// What makes room may have found some, once or twice, before all were refused.
+	// The store may have made some room, once or twice, before it refused all writers.
 	if n, again := told(), f.logs.FilterMessageSnippet("has room again").Len(); n != again+1 || n > 3 {
 		f.Errorf("got %d lines that there is too little room, and %d that there is room again; want one more, and few", n, again)
 	}
 }
 
-// reads finds all that was acknowledged, by key, by range and by the watch.
+// reads checks that Get, Range and the watch show all acknowledged writes.
 func (f *filling) reads() {
 	f.Helper()
 	for key, rev := range f.acked {
@@ -314,7 +314,7 @@ func (f *filling) reads() {
 	}
 }
 
-// next takes what the cursor has.
+// next reads a batch of the cursor.
 func (f *filling) next() {
 	f.Helper()
 	b, err := f.cursor.Next(f.Context())
@@ -327,7 +327,8 @@ func (f *filling) next() {
 	f.shown = b.Rev
 }
 
-// deletes makes a little room as clients can, and waits for the end of a lease.
+// deletes deletes some keys, which the store allows when it is full, and waits for the end of a
+// lease.
 func (f *filling) deletes() {
 	f.Helper()
 	deleted := 0
@@ -345,11 +346,11 @@ func (f *filling) deletes() {
 	}
 }
 
-// refuses tries whatever is written: nothing is left even for what makes room.
+// refuses checks that every kind of write is refused, even those that make room.
 func (f *filling) refuses() {
 	f.Helper()
 	begin := time.Now()
-	for err := error(nil); storage.KindOf(err) != storage.Unavailable; { // until the store has looked
+	for err := error(nil); storage.KindOf(err) != storage.Unavailable; { // until the store has noticed it
 		if time.Since(begin) > 10*time.Second {
 			f.Fatalf("the disk is full, and deletions are not refused: %v", err)
 		}
@@ -370,7 +371,7 @@ func (f *filling) refused(what string, err error) {
 	}
 }
 
-// resumes writes as soon as there is room.
+// resumes checks that the store accepts writes soon after there is room.
 func (f *filling) resumes() {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), 30*time.Second)

@@ -27,7 +27,7 @@ func (h *halting) Write(trace *traceutil.Trace) mvcc.TxnWrite {
 	return h.KV.Write(trace)
 }
 
-// openHalting opens a store whose leader stops at halt when it applies a change.
+// openHalting opens a store whose leader calls halt before it applies a change.
 func openHalting(t *testing.T, dir string, halt func(s *Store, n int)) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{Dir: dir, NoSync: true})
@@ -39,7 +39,7 @@ func openHalting(t *testing.T, dir string, halt func(s *Store, n int)) *Store {
 	return s
 }
 
-// awaitQueue waits until so many requests wait for the leader.
+// awaitQueue waits until n requests wait for the leader.
 func (m *member) awaitQueue(n int) {
 	for {
 		m.mu.Lock()
@@ -52,8 +52,9 @@ func (m *member) awaitQueue(n int) {
 	}
 }
 
-// TestPanic lets a leader panic: the panic goes on, those who wait are in doubt or refused, as is
-// whoever writes then, reads go on, and the next start has what was in the log.
+// TestPanic lets a leader panic. The panic reaches its caller. The other writes of the batch are in
+// doubt, and waiting and later ones are refused. Reads go on, and the next start has what was in
+// the log.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	const writers = 8
@@ -63,7 +64,7 @@ func TestPanic(t *testing.T) {
 		switch n {
 		case 1:
 			close(led)
-			s.member.awaitQueue(writers) // for the batch that comes then
+			s.member.awaitQueue(writers) // which are the next batch
 		case 3:
 			close(half)
 			s.member.awaitQueue(1)
@@ -135,8 +136,9 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestWatchFromNow: a watch from the current revision on does not show what was read before it was
-// opened, even if that was part of a batch of which the rest is still being applied.
+// TestWatchFromNow: a watch from the current revision does not show a write that could be read
+// before the watch was opened. This is so even if the rest of the write's batch is still being
+// applied.
 func TestWatchFromNow(t *testing.T) {
 	t.Parallel()
 	half, watched := make(chan struct{}), make(chan struct{})

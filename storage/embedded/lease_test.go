@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// naming is a lessor that names leases as due when it is told to.
+// naming is a lessor that reports the leases as due that the test sends to it.
 type naming struct {
 	lease.Lessor
 	due chan []*lease.Lease
@@ -19,8 +19,8 @@ type naming struct {
 
 func (n naming) ExpiredLeasesC() <-chan []*lease.Lease { return n.due }
 
-// TestLeaseNamedAgain: a lease that has ended before its turn, since it was named twice, does not
-// hold up those named with it.
+// TestLeaseNamedAgain: a lease that was reported as due twice may have ended before. It does not
+// hold up the leases that were reported with it.
 func TestLeaseNamedAgain(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{Dir: t.TempDir(), NoSync: true})
@@ -28,7 +28,7 @@ func TestLeaseNamedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.commits.close() // its loop gives way to the one below
+	s.commits.close() // ends the store's own loop; the test runs one below
 	id, err := s.Lease(t.Context(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestLeaseNamedAgain(t *testing.T) {
 	ending.Go(func() { s.member.endLeases(ctx) })
 	gone := lease.NewLease(lease.LeaseID(id)+1, 1)
 	l.due <- []*lease.Lease{gone, l.Lookup(lease.LeaseID(id))}
-	l.due <- nil // it has come to the end of the others
+	l.due <- nil // endLeases has handled the leases before
 	stop()
 	ending.Wait()
 	if rev := s.member.kv.Rev(); rev != int64(e.Rev)+1 {

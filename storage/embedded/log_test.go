@@ -47,8 +47,8 @@ func records(t *testing.T, dir string, kind int64) int {
 	return n
 }
 
-// TestGroups: those who write at the same time share what is written and synced at once, and all of
-// them are in the log.
+// TestGroups: concurrent writes share a write and a sync of the log, and all of them are in the
+// log.
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -71,15 +71,15 @@ func TestGroups(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	const before = 2 // the admission of the member, and its election
+	const before = 2 // the entries about the member and its election
 	entries, writes := records(t, dir, wal.EntryType)-before, records(t, dir, wal.StateType)-before
 	if entries != writers*each || writes >= entries {
 		t.Errorf("the log has %d entries, written in %d groups, want %d in fewer", entries, writes, writers*each)
 	}
 }
 
-// TestGivenUp gives up many writes at different moments: one that fails with the error of its
-// context was not done, one that is in doubt may have been, and the others go on.
+// TestGivenUp gives up many writes at different moments. A write that fails with the error of its
+// context was not stored. A write in doubt may have been stored. The other writes go on.
 func TestGivenUp(t *testing.T) {
 	t.Parallel()
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir()})
@@ -114,7 +114,7 @@ func TestGivenUp(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLogIsBounded writes more than what is kept of the log: in entries, and in bytes.
+// TestLogIsBounded writes more than the log keeps, in entries and in bytes.
 func TestLogIsBounded(t *testing.T) {
 	t.Parallel()
 	const most = 100 << 20
@@ -154,13 +154,18 @@ func TestLogIsBounded(t *testing.T) {
 		}
 		return sum
 	}
-	for end := time.Now().Add(20 * time.Second); length() > most; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the log has %d MiB", length()>>20)
+	snapshots := func() []string {
+		files, err := filepath.Glob(filepath.Join(dir, "member", "snap", "*.snap"))
+		if err != nil {
+			t.Fatal(err)
 		}
+		return files
 	}
-	if snapshots, err := filepath.Glob(filepath.Join(dir, "member", "snap", "*.snap")); err != nil || len(snapshots) != 1 {
-		t.Errorf("got the snapshots %v, %v, want one", snapshots, err)
+	// A snapshot is saved before the snapshot and the log before it are deleted.
+	for end := time.Now().Add(20 * time.Second); length() > most || len(snapshots()) != 1; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the log has %d MiB and the snapshots %v, want at most %d MiB and one snapshot", length()>>20, snapshots(), most>>20)
+		}
 	}
 	want := contents(t, s)
 	s.Close()
@@ -173,8 +178,7 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
-// TestLeaseOverRestart: a lease and its keys are there after a crash, end in their time, and stay
-// ended.
+// TestLeaseOverRestart: a lease and its keys survive a crash, end in time, and do not come back.
 func TestLeaseOverRestart(t *testing.T) {
 	t.Parallel()
 	open := func(dir string) *embedded.Store {
@@ -222,8 +226,8 @@ func TestLeaseOverRestart(t *testing.T) {
 	}
 }
 
-// TestTornLog cuts off the last entry of the log somewhere, as when the process is killed while it
-// is written, and what is allocated behind it as well: all entries before are there.
+// TestTornLog cuts the log off inside its last entry, as if the process had been killed during the
+// write. All entries before it are there.
 func TestTornLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

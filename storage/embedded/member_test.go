@@ -13,8 +13,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestLockedLog: the log may be locked for a moment by a child that was forked while it was open,
-// which is waited for, or by another process, which is an error.
+// TestLockedLog: Open waits if the log is locked for a moment, as by a child process that was
+// forked while the log was open. It fails if another process keeps the log locked.
 func TestLockedLog(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -45,8 +45,8 @@ func TestLockedLog(t *testing.T) {
 	}
 }
 
-// TestStartGivenUp: a start that is given up leaves what the next one needs of the disk, as Close
-// does.
+// TestStartGivenUp: a start that is given up leaves an allocated segment of the log for the next
+// start, as Close does.
 func TestStartGivenUp(t *testing.T) {
 	t.Parallel()
 	cfg := Config{Dir: t.TempDir(), NoSync: true}
@@ -65,8 +65,7 @@ func TestStartGivenUp(t *testing.T) {
 	}
 }
 
-// TestCommits: what has been written is soon in the database, though the backend itself commits
-// seldom.
+// TestCommits: writes are soon committed to the database, though the backend itself commits seldom.
 func TestCommits(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), Config{Dir: t.TempDir(), NoSync: true})
@@ -92,7 +91,8 @@ func TestCommits(t *testing.T) {
 	}
 }
 
-// TestReleaseLog: what snapshots make needless is deleted, whatever the name of the directory.
+// TestReleaseLog: files of the log that a snapshot makes needless are deleted, whatever the name of
+// the directory is.
 func TestReleaseLog(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a[b]*")

@@ -17,8 +17,8 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// TestQuiet checks that an ordinary life logs nothing, and leaves nothing but etcd's own layout and
-// the lock.
+// TestQuiet checks that opening, writing and closing log nothing, and leave only etcd's own files
+// and the lock.
 func TestQuiet(t *testing.T) {
 	core, logs := observer.New(zap.DebugLevel)
 	dir := filepath.Join(t.TempDir(), "data")
@@ -71,7 +71,8 @@ func TestOpenErrors(t *testing.T) {
 	s.Close()
 }
 
-// TestSlowCursor lets far more events pass than the queues hold, then reads them all.
+// TestSlowCursor writes far more events than the queues hold, and then reads them all from one
+// cursor.
 func TestSlowCursor(t *testing.T) {
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: t.TempDir(), NoSync: true})
 	if err != nil {
@@ -119,8 +120,8 @@ func TestSlowCursor(t *testing.T) {
 	}
 }
 
-// TestQuietReplay starts several members on long logs, of which the files of the snapshots are
-// gone, as a copy may lack them: the log says itself where to begin, and nothing is said about it.
+// TestQuietReplay starts several members on long logs without the files of their snapshots, which a
+// copy may lack. The log itself says where to begin, and the store logs nothing.
 func TestQuietReplay(t *testing.T) {
 	from := filepath.Join(t.TempDir(), "data")
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: from, NoSync: true})

@@ -25,8 +25,8 @@ func decodeCounter(_ string, value []byte) (cache.Decoded, error) {
 }
 
 // TestOutages takes the etcd of two caches away again and again while both are written to, and
-// compacts its history close to the present. What one acknowledged the other's next read shows;
-// every watch, resumed from where it was or after a new list, tells each change once and ends in
+// compacts the history up to the present. The next read of one cache shows the acknowledged writes
+// of the other. Every watch, whether it resumes or lists again, shows each change once, and ends in
 // the same state as the store.
 func TestOutages(t *testing.T) {
 	t.Parallel()
@@ -80,7 +80,7 @@ func TestOutages(t *testing.T) {
 			}
 		})
 	}
-	var finish atomic.Uint64 // the revision to follow to, once it is known
+	var finish atomic.Uint64 // the last revision to follow, once it is known
 	var watching sync.WaitGroup
 	for w := range 4 {
 		watching.Go(func() {
@@ -110,12 +110,12 @@ func TestOutages(t *testing.T) {
 	t.Logf("%d written, %d failed; watches: %d resumed, %d relisted", acked.Load(), failed.Load(), resumed.Load(), relisted.Load())
 }
 
-// follow keeps a state by list and watch until the revision that finish tells, then compares it
-// with the cache's.
+// follow builds a state from lists and watches up to the revision in finish, and compares it with
+// the cache's.
 func follow(t *testing.T, r *cache.Resource, breaks bool, finish *atomic.Uint64, resumed, relisted *atomic.Int64) {
 	state := map[string]storage.Revision{}
 	var last, end storage.Revision
-	get := func() bool { // relist
+	get := func() bool { // lists again
 		list, err := r.List(t.Context(), cache.ListOptions{Prefix: counters})
 		if err != nil {
 			time.Sleep(10 * time.Millisecond)

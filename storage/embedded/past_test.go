@@ -45,8 +45,8 @@ func fill(t testing.TB, s *embedded.Store, prefix string, n, size int) storage.R
 	return first
 }
 
-// TestPastMeetsPresent begins watches in the past while there are writes: each brings every change
-// once.
+// TestPastMeetsPresent begins watches at past revisions while writes go on. Each watch shows every
+// change once.
 func TestPastMeetsPresent(t *testing.T) {
 	t.Parallel()
 	s := openQuick(t)
@@ -84,8 +84,8 @@ func TestPastMeetsPresent(t *testing.T) {
 	wg.Wait()
 }
 
-// TestPastInParts: large changes come in batches of a bounded size, and what is under other
-// prefixes is left out.
+// TestPastInParts: large changes come in batches of a bounded size, and changes under other
+// prefixes are left out.
 func TestPastInParts(t *testing.T) {
 	t.Parallel()
 	s := openQuick(t)
@@ -120,7 +120,7 @@ func TestPastInParts(t *testing.T) {
 	}
 }
 
-// TestPastCompacted: a position that is compacted while it is read ends the watch.
+// TestPastCompacted: a watch ends if its position is compacted before it is read.
 func TestPastCompacted(t *testing.T) {
 	t.Parallel()
 	s := openQuick(t)
@@ -141,7 +141,7 @@ func TestPastCompacted(t *testing.T) {
 	}
 }
 
-// BenchmarkPast is the cost of a change that a watch from the past brings.
+// BenchmarkPast measures the cost of a change in a watch from a past revision.
 func BenchmarkPast(b *testing.B) {
 	for _, prev := range []bool{false, true} {
 		b.Run(fmt.Sprintf("prev=%t", prev), func(b *testing.B) {

@@ -96,7 +96,7 @@ func TestEtcdReconnects(t *testing.T) {
 		}
 	}
 	stop()
-	c.Close() // while it tries to connect
+	c.Close() // while the store tries to connect
 }
 
 func TestEtcdUnreachable(t *testing.T) {

@@ -9,11 +9,11 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded"
 )
 
-// TestRoom writes history until the database is full: the store makes room by itself, and keeps
-// what is present.
+// TestRoom writes history until the database is full: the store makes room by itself, and keeps the
+// present values.
 func TestRoom(t *testing.T) {
 	t.Parallel()
-	const quota, margin = 20 << 20, 64 << 20 // margin is that of make.go
+	const quota, margin = 20 << 20, 64 << 20 // margin is the margin in make.go
 	dir := t.TempDir()
 	s, err := embedded.Open(t.Context(), embedded.Config{Dir: dir, NoSync: true, Quota: quota})
 	if err != nil {
@@ -36,7 +36,7 @@ func TestRoom(t *testing.T) {
 		case err == nil && e.Rev != last+1:
 			t.Fatalf("got revision %d after %d: a refused write was applied", e.Rev, last)
 		case err == nil:
-			for last = e.Rev; shown < last; { // also across the moment in which the history is forgotten
+			for last = e.Rev; shown < last; { // also while the store drops the history
 				b, err := c.Next(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -56,7 +56,7 @@ func TestRoom(t *testing.T) {
 	if e, err := s.Get(t.Context(), "/a/kept"); err != nil || string(e.Value) != "1" {
 		t.Errorf("Get: got %s, %v", e.Value, err)
 	}
-	// What is written between two commits comes on top.
+	// The writes between two commits come on top of the quota.
 	if file, _ := s.Size(); file > quota+margin {
 		t.Errorf("size: got %d bytes", file)
 	}

@@ -53,7 +53,7 @@ func TestTrim(t *testing.T) {
 	if before-after < n*8192/2 {
 		t.Errorf("resident mapped files: %d MiB before, %d MiB after", before>>20, after>>20)
 	}
-	list() // the pages come back
+	list() // reads the pages again
 	before = mappedResident()
 	for calls := 1; mappedResident() > before-n*8192/2; calls++ {
 		if calls == 1000 {
@@ -74,8 +74,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// TestResidentWhileMakingRoom forgets history and defragments: both read the whole file, of which
-// little may be resident at once.
+// TestResidentWhileMakingRoom compacts and defragments. Both read the whole file, but only a small
+// part of it may be resident at once.
 func TestResidentWhileMakingRoom(t *testing.T) {
 	s, err := Open(t.Context(), Config{Dir: t.TempDir(), NoSync: true})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 var db = filepath.Join("member", "snap", "db")
 
-// contents are all keys of a store at its revision.
+// contents returns all keys of a store and its revision, as text.
 func contents(t *testing.T, s *embedded.Store) string {
 	t.Helper()
 	res, err := s.Range(t.Context(), storage.RangeRequest{Prefix: "/"})
@@ -34,7 +34,7 @@ func contents(t *testing.T, s *embedded.Store) string {
 	return text
 }
 
-// contents are all keys of an etcd at its revision.
+// contents returns all keys of an etcd and its revision, as text.
 func (e *etcdServer) contents() string {
 	e.t.Helper()
 	res, err := e.Range(context.Background(), &pb.RangeRequest{Key: []byte("/"), RangeEnd: []byte("0")})
@@ -48,8 +48,8 @@ func (e *etcdServer) contents() string {
 	return text
 }
 
-// change makes random changes: with and without preconditions and fences, some of which fail, under
-// leases, and compactions.
+// change makes n random changes, some of them with preconditions, fences or leases, and
+// compactions. Some of them fail.
 func change(t *testing.T, s *embedded.Store, r *rand.Rand, n int) {
 	t.Helper()
 	id, err := s.Lease(t.Context(), time.Hour)
@@ -133,8 +133,8 @@ func copyOf(t *testing.T, dir string) string {
 	return to
 }
 
-// TestReplay replays the whole log on a database that has nothing of it, again and again some of it
-// on one that has more, and by etcd: all end in the same state.
+// TestReplay replays the log on a database without any of its changes, and on one with a part of
+// them, by the store and by etcd. All end in the same state.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -177,8 +177,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestTakeTurns lets etcd and an embedded store work on the same data in turn, and kills either now
-// and then: what one has acknowledged the other has, at the same revision.
+// TestTakeTurns opens the same data with etcd and with an embedded store in turn, and now and then
+// kills one of them. Each has the acknowledged writes of the other, at the same revisions.
 func TestTakeTurns(t *testing.T) {
 	t.Parallel()
 	for _, etcdFirst := range []bool{true, false} {
@@ -207,11 +207,11 @@ func TestTakeTurns(t *testing.T) {
 					want = e.contents()
 					killed := copyOf(t, dir)
 					e.close()
-					if round%2 == 0 { // with all that in the log only
+					if round%2 == 0 { // the changes are only in the log
 						dir = killed
 						err = os.WriteFile(filepath.Join(dir, db), before, 0o600)
 					}
-					if round == 0 { // and with its beginning, as if nothing had been committed yet
+					if round == 0 { // all entries of the log are, as if nothing had been committed
 						err = os.Remove(filepath.Join(dir, db))
 					}
 					if err != nil {
@@ -242,7 +242,7 @@ func TestTakeTurns(t *testing.T) {
 	}
 }
 
-// change writes what an etcd alone has in its log. It returns a lease.
+// change makes requests that only an etcd has in its log. It returns a lease.
 func (e *etcdServer) change(r *rand.Rand, round int) int64 {
 	e.t.Helper()
 	ctx := context.Background()
@@ -287,7 +287,8 @@ func (e *etcdServer) change(r *rand.Rand, round int) int64 {
 	return granted.ID
 }
 
-// TestForeign: what a member alone cannot do is refused, and the data is left as it was.
+// TestForeign: Open refuses data with features of etcd that the store lacks, and leaves the data as
+// it was.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	for what, prepare := range map[string]func(ctx context.Context, e *etcdServer) error{

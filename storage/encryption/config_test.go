@@ -9,7 +9,7 @@ import (
 
 var key32 = base64.StdEncoding.EncodeToString(secret(5))
 
-// opened is the Set of a configuration.
+// opened returns the Set of a configuration.
 func opened(t testing.TB, config string, o Options) *Set {
 	t.Helper()
 	c, err := Parse([]byte(config))

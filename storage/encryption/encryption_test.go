@@ -87,7 +87,7 @@ func TestStoredForm(t *testing.T) {
 	}
 }
 
-// TestGCMByHand reads a value that was put together from the description of the format alone.
+// TestGCMByHand decrypts a value that the test itself made, by the description of the format.
 func TestGCMByHand(t *testing.T) {
 	const key = "/registry/secrets/default/x"
 	block, _ := aes.NewCipher(secret(7))
@@ -210,7 +210,7 @@ func FuzzDecrypt(f *testing.F) {
 				t.Fatal(err)
 			}
 			if i == 3 && bytes.HasPrefix(data, encrypted) {
-				continue // identity cannot tell
+				continue // identity cannot tell this value from an encrypted one
 			}
 			if got, _, err := c.Decrypt(t.Context(), "/a/x", sealed); err != nil || !bytes.Equal(got, data) {
 				t.Fatalf("provider %d: got %q, %v, want %q", i, got, err, data)
@@ -241,8 +241,8 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// TestPadding decrypts a value of one block whose last byte, which says how long the padding is, is
-// anything: only a padding as in PKCS #7 is taken off.
+// TestPadding decrypts values of one block with each last byte, which is the length of the padding.
+// Only a padding as in PKCS #7 is accepted.
 func TestPadding(t *testing.T) {
 	block, err := aes.NewCipher(secret(1))
 	if err != nil {
@@ -253,7 +253,7 @@ func TestPadding(t *testing.T) {
 		plain := bytes.Repeat([]byte{byte(last)}, aes.BlockSize)
 		for _, whole := range []bool{true, false} {
 			if !whole {
-				plain[aes.BlockSize-2] ^= 1 // a byte of any padding longer than one
+				plain[aes.BlockSize-2] ^= 1 // belongs to the padding if that is longer than one byte
 			}
 			data := append([]byte("k8s:enc:aescbc:v1:key1:"), make([]byte, 2*aes.BlockSize)...)
 			iv := data[len(data)-2*aes.BlockSize : len(data)-aes.BlockSize]

@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// fakeKMS is a plugin whose keys are known by what stands before their ciphertexts.
+// fakeKMS is a plugin. It encrypts by putting the key's ID before the text.
 type fakeKMS struct {
 	mu                          sync.Mutex
 	version, healthz, keyID     string
@@ -82,7 +82,8 @@ resources:
   - identity: {}
 `
 
-// withPlugin is the chain of a Set with one plugin, which has been looked at.
+// withPlugin returns a Set with one plugin, whose status has been checked, and its chain for
+// secrets.
 func withPlugin(t testing.TB, f *fakeKMS, hooks Hooks) (*Set, Chain) {
 	t.Helper()
 	s := opened(t, fmt.Sprintf(kmsConfig, "plug"), Options{Hooks: hooks, Dial: func(name, endpoint string) (KMS, error) {
@@ -125,7 +126,7 @@ func TestKMSStoredForm(t *testing.T) {
 	if f.encrypted.Load() != 1 {
 		t.Errorf("the plugin has encrypted %d seeds, want 1", f.encrypted.Load())
 	}
-	// Another server, with another seed.
+	// Another server has another seed.
 	_, other := withPlugin(t, f, Hooks{})
 	for range 3 {
 		got, stale, err := other.Decrypt(t.Context(), "/registry/secrets/ns/x", data)
@@ -148,7 +149,8 @@ func TestKMSStoredForm(t *testing.T) {
 	}
 }
 
-// TestKMSKeyWritten reads what old servers wrote: the plugin has encrypted the key itself.
+// TestKMSKeyWritten decrypts a value of an older server, in which the plugin has encrypted the key
+// itself and not a seed.
 func TestKMSKeyWritten(t *testing.T) {
 	_, chain := withPlugin(t, newFakeKMS("1"), Hooks{})
 	aead, _ := newGCM(secret(9))
@@ -186,8 +188,8 @@ func TestKMSRotation(t *testing.T) {
 			t.Errorf("%d seeds for the keys %v", f.encrypted.Load(), named)
 		}
 
-		// While it is not well, what is there counts on: for 3 minutes for writes, for ever for
-		// reads.
+		// While the plugin is not healthy, its last key is used for writes for 3 minutes, and for
+		// reads without a limit.
 		f.set(func() { f.down = errors.New("no power"); f.keyID = "3" })
 		time.Sleep(2 * time.Minute)
 		if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "kms-provider-0: failed to perform status section of the healthz check for KMS Provider plug, error: no power") {
@@ -220,7 +222,7 @@ func TestKMSRotation(t *testing.T) {
 	})
 }
 
-// TestKMSUnwell has plugins say what they must not.
+// TestKMSUnwell: a plugin with an invalid answer is not healthy.
 func TestKMSUnwell(t *testing.T) {
 	for want, change := range map[string]func(*fakeKMS){
 		"got unexpected healthz status: tired":     func(f *fakeKMS) { f.healthz = "tired" },
@@ -253,8 +255,8 @@ func TestKMSUnwell(t *testing.T) {
 	})
 }
 
-// TestKMSAway: while a plugin has not answered yet, reads can be tried again, and nothing counts as
-// corrupt.
+// TestKMSAway: until a plugin has answered, reads fail with an error that allows another try, and
+// no value counts as corrupt.
 func TestKMSAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memory.New(memory.Config{})

@@ -17,7 +17,7 @@ func TestTransforms(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name          string
-		writes, reads string // providers
+		writes, reads string // the providers of writes, and of reads
 		want          string
 	}{
 		{"one key", provider(aesgcm, "a", key), provider(aesgcm, "a", key),

@@ -17,11 +17,11 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// proxy stands between a store and its etcd, to take it away.
+// proxy forwards connections from a store to its etcd, until a test cuts or holds them.
 type proxy struct {
 	address, target string
 
-	held sync.RWMutex // for writing: nothing passes, and nobody is told
+	held sync.RWMutex // while a test holds it for writing, no bytes pass and no connection ends
 	wg   sync.WaitGroup
 
 	mu    sync.Mutex
@@ -41,7 +41,7 @@ func newProxy(t *testing.T, target string) *proxy {
 func (p *proxy) listen(t *testing.T) {
 	t.Helper()
 	var l net.Listener
-	eventually(t, func() (err error) { // somebody else may have taken the port for a while
+	eventually(t, func() (err error) { // another process may have the port for a while
 		l, err = net.Listen("tcp", p.address)
 		return err
 	})
@@ -120,7 +120,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 	}
 }
 
-// told returns what the log says above the debug level.
+// told returns the lines of the log above the level debug.
 func told(logs *observer.ObservedLogs) (lines []string) {
 	for _, e := range logs.All() {
 		if e.Level > zapcore.DebugLevel {
@@ -130,7 +130,7 @@ func told(logs *observer.ObservedLogs) (lines []string) {
 	return lines
 }
 
-// eventually asks until there is no error.
+// eventually calls f until f returns no error.
 func eventually(t *testing.T, f func() error) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
@@ -142,7 +142,7 @@ func eventually(t *testing.T, f func() error) {
 	}
 }
 
-// watched writes /a/x and returns it, with a cursor behind it.
+// watched writes /a/x and returns it, with a cursor that begins after the write.
 func watched(t *testing.T, s *Store) (first storage.Entry, c storage.Cursor) {
 	t.Helper()
 	first, err := s.Put(t.Context(), "/a/x", []byte("1"), storage.Pre{}, 0)
@@ -155,9 +155,9 @@ func watched(t *testing.T, s *Store) (first storage.Entry, c storage.Cursor) {
 	return first, c
 }
 
-// TestAway takes etcd away while it is written to. Once that is known everything is refused at
-// once, and nothing is in doubt. When it is back all goes on, the cursor without a gap; and the log
-// has one line for each.
+// TestAway takes etcd away while it is written to. As soon as the store knows it, it refuses every
+// call at once, and none is in doubt. When etcd is back, calls and the cursor go on without a gap.
+// The log has one line about each change.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t, etcdproc.Start(t))
@@ -175,7 +175,7 @@ func TestAway(t *testing.T) {
 		_, err := s.Put(t.Context(), "/a/x", []byte("2"), storage.Pre{}, 0)
 		if errors.Is(err, storage.Unavailable) {
 			return nil
-		} else if !errors.Is(err, storage.InDoubt) { // what is sent before the loss is known is in doubt
+		} else if !errors.Is(err, storage.InDoubt) { // a write that was sent before the store knew it is in doubt
 			t.Errorf("Put: got %v, want InDoubt or Unavailable", err)
 		}
 		return err
@@ -225,8 +225,8 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestHanging has etcd fall silent: what waits for it is answered once that has gone on for some
-// beats, and what was held on its way is applied or not, but never twice.
+// TestHanging: if etcd does not answer for some beats, the calls that wait for it fail. A write
+// that was held on its way is applied once or not at all.
 func TestHanging(t *testing.T) {
 	t.Parallel()
 	if longest := (silentAfter+1)*beat + beat/10 + patience; longest >= 10*time.Second {
@@ -236,7 +236,7 @@ func TestHanging(t *testing.T) {
 	core, logs := observer.New(zapcore.DebugLevel)
 	cfg := Config{Endpoints: []string{p.address}, Logger: zap.New(core), DialTimeout: 5 * time.Second}
 	l := newLink(cfg.Endpoints, cfg.Logger)
-	l.beat, l.patience = 150*time.Millisecond, 150*time.Millisecond // enough for an answer on a busy machine
+	l.beat, l.patience = 150*time.Millisecond, 150*time.Millisecond // long enough for an answer on a busy machine
 	s, err := open(t.Context(), cfg, l)
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +245,7 @@ func TestHanging(t *testing.T) {
 	first, c := watched(t, s)
 	defer c.Close()
 
-	// An idle connection is kept: it answers when it is asked.
+	// An idle connection is kept, because etcd answers pings.
 	before := logs.FilterMessageSnippet("silent").Len()
 	for range 2 * silentAfter {
 		<-time.After(l.beat)
@@ -299,10 +299,10 @@ func TestHanging(t *testing.T) {
 	}
 }
 
-// TestOpenEnds opens a store whose etcd does not answer, and ends the context: so does Open, with
-// its reason and that of the connection.
+// TestOpenEnds: Open of a store whose etcd does not answer ends with its context, with the
+// context's cause.
 func TestOpenEnds(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
+	l, err := net.Listen("tcp", "127.0.0.1:0") // accepts no connection
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// crashAt is the size in bytes at which the kernel lets no file of a victim grow, and kills it
-// instead.
+// crashAt is a size in bytes. If a file of the victim would grow beyond it, the kernel kills the
+// victim.
 const crashAt = "FILE_CRASH_AT"
 
 func init() {
@@ -58,8 +58,8 @@ func init() {
 
 const oldValue, newValue = `{"n":1}`, `{"n":2}`
 
-// dieBeyond has the kernel kill the process when a file would grow beyond a size. Go catches the
-// signal; its default action is to die on the spot.
+// dieBeyond makes the kernel kill the process when a file would grow beyond a size. It restores the
+// default action of the signal, which Go would catch.
 func dieBeyond(size uint64) error {
 	var def struct{ handler, flags, restorer, mask uintptr }
 	_, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGXFSZ), uintptr(unsafe.Pointer(&def)), 0, 8, 0, 0)
@@ -89,7 +89,7 @@ func untilEmpty(ctx context.Context, s *Store) error {
 	return err
 }
 
-// crash runs a victim in dir, which the kernel kills when its journal has grown by some bytes. It
+// crash runs a victim in dir, which the kernel kills when its journal has grown by growth bytes. It
 // reports whether the victim was done before.
 func crash(t *testing.T, dir, as string, growth int) (done bool) {
 	t.Helper()
@@ -109,14 +109,14 @@ func crash(t *testing.T, dir, as string, growth int) (done bool) {
 	return true
 }
 
-// TestCrashPoints kills writes at every part of every line that they note, and with them between
-// all steps of a write: before and behind what is noted first, the rename or removal of the file,
-// and what is noted last. Whatever of it has happened, nothing may be without its lease.
+// TestCrashPoints kills writes inside each line that they append to the journal, and so between all
+// steps of a write: the first lines, the rename or removal of the file, and the last line. At
+// whichever step a write is killed, no object has lost its lease.
 func TestCrashPoints(t *testing.T) {
 	for _, tt := range []struct {
 		name, victim string
-		old          bool // the key is there before
-		step         int  // from one try to the next, in bytes that the journal grows by
+		old          bool // the key exists before
+		step         int  // bytes of the journal from one try to the next
 	}{
 		{"create", "put", false, 11},
 		{"update", "put", true, 11},
@@ -164,7 +164,7 @@ func TestCrashPoints(t *testing.T) {
 	}
 }
 
-// TestCrashInExpiry kills the end of a lease with several keys half way.
+// TestCrashInExpiry kills the process while it deletes the keys of a lease that has ended.
 func TestCrashInExpiry(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, dir)

@@ -18,7 +18,7 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// crashDir makes the test binary one of the victims, which is called by crashAs.
+// With crashDir, a process of the test binary is the victim that crashAs names, with that folder.
 const (
 	crashDir = "FILE_CRASH_DIR"
 	crashAs  = "FILE_CRASH_AS"
@@ -210,7 +210,7 @@ func TestOutsideConflict(t *testing.T) {
 	}
 }
 
-// TestWhileClosed changes the folder while no store has it.
+// TestWhileClosed changes the folder while no store has it open.
 func TestWhileClosed(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, dir)
@@ -304,7 +304,7 @@ func victim(dir string) {
 	select {}
 }
 
-// TestKill kills a writing process and checks that what it had acknowledged is there.
+// TestKill kills a writing process and checks that its acknowledged writes are there.
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	type ack struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// tree returns everything in a folder, with what is in the files.
+// tree returns all paths in a folder, with the content of the files.
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -40,8 +40,8 @@ func tree(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// TestLinks puts symbolic links into the folder, which lead out of it or elsewhere in it. Nothing
-// is read, written, made or removed behind one.
+// TestLinks puts symbolic links into the folder, to places outside of it and in it. The store
+// reads, writes, makes and removes nothing behind a link.
 func TestLinks(t *testing.T) {
 	outside := t.TempDir()
 	for name, content := range map[string]string{"secret.yaml": "n: 1\n", "x.yaml": "n: 2\n", "empty/.keep": ""} {
@@ -133,8 +133,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestNoFile puts what is no file in the place of one: reading a pipe would wait for somebody to
-// write.
+// TestNoFile gives a folder and a pipe the names of files. The store must not read them: reading a
+// pipe would wait for a writer.
 func TestNoFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "a/dir.yaml"), 0o755); err != nil {

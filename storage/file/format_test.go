@@ -91,7 +91,7 @@ func TestYAMLReads(t *testing.T) {
 	}
 }
 
-// odd are values in all spellings that JSON has, and some that it has not.
+// odd has values in all spellings of JSON, and some values that are not JSON.
 var odd = []string{`{"a":[1,"x\ny\n",{"b":null}],"":"- x"}`, `"y"`, `{"k":"a\n b\n\n","l":[[],[[1]],{},[{}],[{"x":[]}]]}`, "k8s\x00binary",
 	`{"n":1e400,"m":-0.0,"o":"1e400","p":1E3,"q":1e+3,"r":123456789012345678901234567890,"s":0.10}`,
 	`{"s":" lead","t":"trail ","u":"# c","v":"a: b","w":"\u007f\u0085\u2028"}`, `[{"a":[{"b":"x\ny"}]}]`,
@@ -121,8 +121,8 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// TestReadable checks that what the API writes is stored as YAML, and not as a scalar that nobody
-// can read.
+// TestReadable checks that what the API writes is stored as YAML, and not as a scalar that people
+// cannot read.
 func TestReadable(t *testing.T) {
 	for _, value := range []string{
 		`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x"},"data":{"run":"a \u0026\u0026 b\n","\u003c":"é\u2028"}}`,
@@ -192,7 +192,7 @@ func TestJournal(t *testing.T) {
 		if n := state.keys["/a/\"y\n"]; n.rev != 3 || n.hash != 8 || !n.ends.Equal(ends) {
 			t.Fatalf("got %+v", n)
 		}
-		// Of a finished write nothing is pending, and no pending one is kept beyond a rewrite.
+		// A finished write has no pending lease, and a rewrite of the journal drops pending ones.
 		if n := state.leases["/a/z"]; len(state.leases) != 1-i || i == 0 && (n.hash != 9 || !n.ends.Equal(ends)) {
 			t.Fatalf("got leases %+v", state.leases)
 		}

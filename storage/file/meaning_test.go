@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestSameMeaning edits a file in ways that change nothing of what it means, while the store is
-// open and while it is not. No revision comes of it, and the key stays on its lease.
+// TestSameMeaning edits a file without changing its meaning, while the store is open and while it
+// is closed. The edit makes no revision, and the key stays on its lease.
 func TestSameMeaning(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, dir)

@@ -9,9 +9,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestJournalFails takes the journal away under a store, as a full disk does. The write that
-// noticed is in doubt; as soon as the journal can be written again the store goes on by itself,
-// with revisions that survive a restart.
+// TestJournalFails lets writes to the journal fail, as on a full disk. The first write after that
+// is in doubt. As soon as the journal can be written again, the store goes on, with revisions that
+// survive a restart.
 func TestJournalFails(t *testing.T) {
 	dir := t.TempDir()
 	s := openAt(t, dir)
@@ -27,7 +27,7 @@ func TestJournalFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nor can a new one be made: a folder is in its place.
+	// A folder with the name of the new journal keeps the store from making one.
 	blocked := filepath.Join(dir, stateDir, "journal.new")
 	if err := os.Mkdir(blocked, 0o755); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestJournalFails(t *testing.T) {
 	if _, err := put(`{"n":2}`); storage.KindOf(err) != storage.InDoubt {
 		t.Errorf("Put: got %v, want %v", err, storage.InDoubt)
 	}
-	// What the file has is what is read, and watched, until the journal knows it as well.
+	// Reads and watches show the content of the file before the journal has it.
 	if e, err := s.Get(t.Context(), key); err != nil || e.Rev != first+2 || string(e.Value) != `{"n":2}` {
 		t.Errorf("Get: got %s at %d, %v", e.Value, e.Rev, err)
 	}
@@ -62,8 +62,8 @@ func TestJournalFails(t *testing.T) {
 	}
 }
 
-// TestLeaseOfEdited: an edit takes an object off its lease, also one that is noticed only when the
-// lease ends.
+// TestLeaseOfEdited: an edit takes an object off its lease, even if the store notices the edit only
+// when the lease ends.
 func TestLeaseOfEdited(t *testing.T) {
 	s := openAt(t, t.TempDir())
 	id, err := s.Lease(t.Context(), time.Hour)
@@ -75,7 +75,7 @@ func TestLeaseOfEdited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.notify.Close() // the file system tells nothing
+	s.notify.Close() // the store gets no more events of the file system
 	if err := os.WriteFile(s.abs(keyPath(key+"-edited")), []byte("a: 1\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

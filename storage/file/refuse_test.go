@@ -14,7 +14,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// reports collects what a store tells of its files.
+// reports collects a store's reports about files.
 type reports struct {
 	mu  sync.Mutex
 	got map[string][]string // by name, relative to the folder
@@ -41,14 +41,15 @@ func openReporting(t *testing.T, dir string, accept func(Found) ([]byte, Birth, 
 	return s, r
 }
 
-// of returns what was told of a file.
+// of returns the reports about a file.
 func (r *reports) of(name string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.got[name]
 }
 
-// seen waits until the store has seen all changes so far: that of a file which is made last.
+// seen waits until the store has seen all changes so far. To know it, seen makes a file and waits
+// for its event.
 func seen(t *testing.T, s *Store) {
 	t.Helper()
 	c, err := s.Watch(t.Context(), storage.WatchRequest{Prefix: "/seen/"})
@@ -59,14 +60,15 @@ func seen(t *testing.T, s *Store) {
 	name := s.abs("seen/" + fmt.Sprint(time.Now().UnixNano()) + ".yaml")
 	save(t, name, "n: 1\n")
 	next(t, c)
-	// A batch is taken in in no order, and what came later may be in the next one.
+	// The store takes the changes of a batch in any order, so earlier changes may still come after
+	// the file's. The removal comes in a later batch.
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
 	next(t, c)
 }
 
-// save puts a file in its place at once, as good editors do.
+// save replaces a file in one step, as good editors do.
 func save(t *testing.T, path, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -81,15 +83,15 @@ func save(t *testing.T, path, content string) {
 	}
 }
 
-// picky refuses values that say so.
-func picky(f Found) ([]byte, Birth, error) {
+// refuseBad refuses values that contain "bad".
+func refuseBad(f Found) ([]byte, Birth, error) {
 	if strings.Contains(string(f.Value), "bad") {
 		return nil, Birth{}, errors.New("a bad value")
 	}
 	return f.Value, Birth{}, nil
 }
 
-// broken are files that are refused, by what makes them so, and what is said of them.
+// broken has the files that are refused, by the reason, with the cause that is reported.
 var broken = map[string]struct {
 	name, cause string
 	make        func(t *testing.T, path string)
@@ -126,8 +128,8 @@ func gone(t *testing.T, path string) {
 	}
 }
 
-// TestRefused: each file that cannot be taken in is reported once, with its cause, whether it is
-// there at the start or comes later, and again when it is all right.
+// TestRefused: each file that the store refuses is reported once with its cause, whether it is
+// there at the start or comes later. It is reported again when it is mended.
 func TestRefused(t *testing.T) {
 	for what, b := range broken {
 		for _, when := range []string{"at the start", "later"} {
@@ -137,12 +139,12 @@ func TestRefused(t *testing.T) {
 				if when == "at the start" {
 					b.make(t, path)
 				}
-				s, r := openReporting(t, dir, picky)
+				s, r := openReporting(t, dir, refuseBad)
 				if when == "later" {
 					b.make(t, path)
 				}
 				seen(t, s)
-				s.syncPath(".") // as when events were lost
+				s.syncPath(".") // as if events had been lost
 				_, _ = s.Put(t.Context(), "/"+strings.TrimSuffix(b.name, suffix), []byte(`{}`), storage.Pre{Rev: 1 << 40}, 0)
 				if got := r.of(b.name); len(got) != 1 || !strings.Contains(got[0], b.cause) {
 					t.Fatalf("got %q, want one report with %q", got, b.cause)
@@ -163,10 +165,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRefusedAgain: the same content is reported once, another one again. The last good value
-// stays, and takes no write.
+// TestRefusedAgain: a refused file is reported again when its content changes. The key keeps its
+// last good value, and cannot be written.
 func TestRefusedAgain(t *testing.T) {
-	s, r := openReporting(t, t.TempDir(), picky)
+	s, r := openReporting(t, t.TempDir(), refuseBad)
 	path := s.abs(keyPath(key))
 	save(t, path, "v: good\n")
 	seen(t, s)
@@ -193,9 +195,9 @@ func TestRefusedAgain(t *testing.T) {
 	}
 }
 
-// TestRefusedFolder: a folder of refused files that is taken away leaves no refusals.
+// TestRefusedFolder: a refused file does not count any longer when its folder is removed.
 func TestRefusedFolder(t *testing.T) {
-	s, _ := openReporting(t, t.TempDir(), picky)
+	s, _ := openReporting(t, t.TempDir(), refuseBad)
 	for i := range 3 {
 		save(t, s.abs(fmt.Sprintf("a/b/%d.yaml", i)), "v: bad\n")
 	}
@@ -212,8 +214,8 @@ func TestRefusedFolder(t *testing.T) {
 	}
 }
 
-// completing completes values with their births, as "id" and "at", and makes births one after the
-// other.
+// completing returns an Accept that adds the birth of a value to it, as "id" and "at", and numbers
+// the births.
 func completing() func(Found) ([]byte, Birth, error) {
 	made := 0
 	return func(f Found) ([]byte, Birth, error) {
@@ -231,9 +233,9 @@ func completing() func(Found) ([]byte, Birth, error) {
 	}
 }
 
-// TestBirth: what a file lacks stays the same through edits, restarts and a time in which it is
-// broken, whatever becomes of the journal's length, and ends with the file. The file is left as it
-// is.
+// TestBirth: the birth that completes a file stays the same through edits, restarts, a time in
+// which the file is refused, and a rewrite of the journal. It ends with the file. The file itself
+// is not changed.
 func TestBirth(t *testing.T) {
 	dir := t.TempDir()
 	const hand = "# by hand\nn:   1\n"
@@ -273,7 +275,7 @@ func TestBirth(t *testing.T) {
 	if _, err := s.Get(t.Context(), key); storage.KindOf(err) != storage.NotFound {
 		t.Errorf("refused at the start: got %v, want %v", err, storage.NotFound)
 	}
-	for i := range 1100 { // the journal is written anew
+	for i := range 1100 { // so many writes that the journal is rewritten
 		if _, err := s.Put(t.Context(), "/a/x", fmt.Appendf(nil, `{"id":%d}`, i), storage.Pre{}, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -296,11 +298,11 @@ func TestBirth(t *testing.T) {
 	seen(t, s)
 	if e, err := s.Get(t.Context(), key); err != nil || !strings.HasPrefix(string(e.Value), `{"n":4,"id":"settings-`) ||
 		strings.Contains(string(e.Value), `"settings-1"`) {
-		t.Errorf("made anew: got %s, %v, want another birth", e.Value, err)
+		t.Errorf("made again: got %s, %v, want another birth", e.Value, err)
 	}
 }
 
-// TestBirthWithOld: the value before is shown to those who complete the next one.
+// TestBirthWithOld: Accept gets the key's value from before the edit.
 func TestBirthWithOld(t *testing.T) {
 	var mu sync.Mutex
 	old := map[string]string{}
@@ -322,7 +324,7 @@ func TestBirthWithOld(t *testing.T) {
 	}
 }
 
-// TestBirthWithAnyID: whatever an identity is made of, the journal has it, and is not broken by it.
+// TestBirthWithAnyID: the journal can hold every ID of a birth.
 func TestBirthWithAnyID(t *testing.T) {
 	for _, id := range []string{"a b", `"`, "a\nb", "a%20b+c", "ü"} {
 		dir, birth := t.TempDir(), Birth{ID: id, At: time.Unix(1e9, 0)}

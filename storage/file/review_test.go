@@ -10,9 +10,9 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// TestReview: what Accept learns to refuse, to complete or to take is judged anew, without a change
-// of its file, and named once; the rest and other prefixes stay as they were. So it is after a
-// restart, too.
+// TestReview: a review asks Accept again about the files of a prefix, though they have not changed.
+// Objects of files that Accept then refuses, completes or takes change, and each refusal is
+// reported once. All other files stay as they were. The same holds after a restart.
 func TestReview(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a/bad": "v: bad", "a/born": "v: born", "a/plain": "v: 1", "a/later": "v: later", "b/bad": "v: bad"} {
@@ -29,7 +29,7 @@ func TestReview(t *testing.T) {
 		case strings.Contains(text, "born"):
 			return []byte(`{"v":"born","id":"id"}`), Birth{ID: "id", At: f.Modified}, nil
 		}
-		return picky(f)
+		return refuseBad(f)
 	}
 	s, told := openReporting(t, dir, accept)
 	for _, when := range []string{"first", "restarted"} {
@@ -56,16 +56,16 @@ func TestReview(t *testing.T) {
 			}
 		}
 		if e, err := s.Get(t.Context(), "/a/plain"); err != nil || e.Rev != plain.Rev {
-			t.Errorf("%s: what is as it was has revision %d, %v, want %d", when, e.Rev, err, plain.Rev)
+			t.Errorf("%s: the unchanged object has revision %d, %v, want %d", when, e.Rev, err, plain.Rev)
 		}
 		if _, err := s.Put(t.Context(), "/a/bad", []byte(`{"v":1}`), storage.Pre{}, 0); storage.KindOf(err) != storage.Unavailable {
-			t.Errorf("%s: over what is refused a write gets %v, want that it cannot be", when, err)
+			t.Errorf("%s: a write to a refused file: got %v, want Unavailable", when, err)
 		}
 		if got := told.of("a/bad.yaml"); len(got) != 1 || got[0] != "a bad value" {
-			t.Errorf("%s: told of the refused file: %q, want once that it is bad", when, got)
+			t.Errorf("%s: reports about the refused file: got %q, want one", when, got)
 		}
 		if got := told.of("a/later.yaml"); len(got) != 2 || got[1] != "all right" {
-			t.Errorf("%s: told of the file that came in: %q", when, got)
+			t.Errorf("%s: reports about the accepted file: got %q", when, got)
 		}
 		save(t, dir+"/a/bad.yaml", "v: good\n")
 		seen(t, s)
@@ -81,7 +81,8 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// TestReviewKeepsLease: what a review completes ends with its lease, after a restart, too.
+// TestReviewKeepsLease: an object that a review completes still ends with its lease, also after a
+// restart.
 func TestReviewKeepsLease(t *testing.T) {
 	dir := t.TempDir()
 	var knows atomic.Bool

@@ -32,7 +32,7 @@ func put(tb testing.TB, s storage.Store, key string, value []byte) storage.Revis
 	return e.Rev
 }
 
-// TestHistoryIsBounded checks both bounds, and that what they cut is Compacted and nothing else.
+// TestHistoryIsBounded checks both bounds. Only the revisions beyond them are Compacted.
 func TestHistoryIsBounded(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -81,8 +81,8 @@ func TestStartState(t *testing.T) {
 	}
 }
 
-// TestRangeDuringCuts lists at old revisions while writes cut the history: every answer is whole,
-// or Compacted.
+// TestRangeDuringCuts lists at old revisions while writes cut the history: every answer is
+// complete, or Compacted.
 func TestRangeDuringCuts(t *testing.T) {
 	s := memory.New(memory.Config{History: 64})
 	defer s.Close()

@@ -60,7 +60,7 @@ func TestFind(t *testing.T) {
 		{[]string{"http://127.0.0.1:1"}, false},
 		{[]string{etcdproc.Start(t)}, false},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // where nobody listens it waits
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) // Find waits if no server listens
 		p := standin.Find(ctx, tt.urls, func() {})
 		cancel()
 		if (p != nil) != tt.found || p != nil && *p != place {
@@ -69,8 +69,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestAnswers asks a stand-in as long as it is there, when another has taken its place, and when
-// none has.
+// TestAnswers checks a stand-in while it runs, when another one answers at its address, and when
+// none does.
 func TestAnswers(t *testing.T) {
 	first, second := httptest.NewServer(standin.Handler(place)), serve(t, standin.Location{Dir: "/other"})
 	if err := place.Check(t.Context(), first.URL); err != nil {
@@ -81,11 +81,11 @@ func TestAnswers(t *testing.T) {
 	}
 	first.Close()
 	if err := place.Check(t.Context(), first.URL); err == nil {
-		t.Error("nobody: got no error")
+		t.Error("no server: got no error")
 	}
 }
 
-// TestAsEtcd asks what programs ask of an etcd that they have started.
+// TestAsEtcd sends the requests of programs that have started an etcd and wait for it.
 func TestAsEtcd(t *testing.T) {
 	url := serve(t, place)
 	for path, want := range map[string]string{
@@ -104,7 +104,7 @@ func TestAsEtcd(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestClient has a client take it for an etcd: it is told at once what it is.
+// TestClient: a client that takes the stand-in for an etcd learns at once that it is none.
 func TestClient(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -113,11 +113,11 @@ func TestClient(t *testing.T) {
 		s.Close()
 	}
 	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), "this is no etcd: it stands in for one") {
-		t.Errorf("got %v, want to be told at once", err)
+		t.Errorf("got %v, want an error at once", err)
 	}
 }
 
-// TestFindWaits starts the stand-in after somebody looks for it.
+// TestFindWaits starts the stand-in while Find waits for it.
 func TestFindWaits(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -129,7 +129,7 @@ func TestFindWaits(t *testing.T) {
 	go func() { found <- standin.Find(t.Context(), []string{"http://" + address}, func() {}) }()
 	select {
 	case p := <-found:
-		t.Fatalf("found %v where nobody listens", p)
+		t.Fatalf("found %v where no server listens", p)
 	case <-time.After(50 * time.Millisecond):
 	}
 	if l, err = net.Listen("tcp", address); err != nil {

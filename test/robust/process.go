@@ -16,13 +16,13 @@ import (
 // machine needs.
 const patience = 90 * time.Second
 
-// process is a program that is killed and started again. One goroutine at a time uses it.
+// process is a program that is killed and started again. Only one goroutine at a time uses it.
 type process struct {
 	name    string
 	path    string
 	args    []string
 	log     string // file
-	ready   string // URL that answers 200 once it is
+	ready   string // URL that answers 200 when the process is ready
 	trouble func(format string, args ...any)
 
 	cmd  *exec.Cmd

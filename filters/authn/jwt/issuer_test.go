@@ -28,7 +28,7 @@ func TestTokens(t *testing.T) {
 	for _, tt := range []struct {
 		name, token string
 		of          *Authenticators
-		fails       string // "" with no user: of somebody else
+		fails       string // part of the error; "" and no user: the token is not for this authenticator
 		user        *request.User
 	}{
 		{"good", good, a, "", &request.User{Name: "alice", Groups: []string{authenticated}}},
@@ -68,7 +68,7 @@ func TestTokens(t *testing.T) {
 					t.Errorf("got %v, %v, want an error with %q", user, err, tt.fails)
 				}
 				if err != nil && (strings.Contains(err.Error(), tt.token) || strings.Contains(err.Error(), "alice")) {
-					t.Errorf("the error tells of the token: %v", err)
+					t.Errorf("the error quotes the token: %v", err)
 				}
 			case err != nil || !reflect.DeepEqual(user, tt.user):
 				t.Errorf("got %+v, %v, want %+v", user, err, tt.user)
@@ -110,7 +110,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestAway: an unreachable issuer is discovered later, and nobody waits for it meanwhile.
+// TestAway: an unreachable issuer is discovered later, and no request waits for that.
 func TestAway(t *testing.T) {
 	p := newProvider(t)
 	p.away.Store(true)
@@ -176,7 +176,8 @@ func TestDiscoveryURL(t *testing.T) {
 	}
 }
 
-// TestDistributedClaims: groups that another server knows are fetched there.
+// TestDistributedClaims: if a token names a server that has the claim groups, the groups come from
+// that server.
 func TestDistributedClaims(t *testing.T) {
 	p, other := newProvider(t), newProvider(t)
 	// One authority signs for both.
@@ -217,7 +218,7 @@ func TestDistributedClaims(t *testing.T) {
 	other.groups = strings.Replace(other.groups, "x", "y", 1)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	for ctx.Err() == nil { // keys of others are asked for no more often than the issuer's own
+	for ctx.Err() == nil { // another server's keys are fetched no more often than the issuer's own
 		_, _, err := a.AuthenticateToken(ctx, p.token(map[string]any{
 			"_claim_names": map[string]string{"groups": "s"}, "_claim_sources": map[string]any{"s": map[string]any{"endpoint": other.URL + "/groups", "access_token": "access"}},
 		}), nil)
@@ -247,7 +248,7 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 func (endless) Close() error               { return nil }
 
-// TestTold: the hooks are told about tokens and keys.
+// TestTold: the hooks get the result of each token of the issuer, and the fetched keys.
 func TestTold(t *testing.T) {
 	p := newProvider(t)
 	var mu sync.Mutex
@@ -261,7 +262,7 @@ func TestTold(t *testing.T) {
 		Observe: func(issuer string, _ time.Duration, err error) { tell("judged", issuer, err) },
 		Keys: func(issuer string, keys []byte, err error) {
 			if err == nil && !bytes.Contains(keys, []byte(`"kty"`)) {
-				t.Errorf("told of the keys %s", keys)
+				t.Errorf("Keys was called with %s", keys)
 			}
 			tell("keys", issuer, err)
 		},

@@ -25,19 +25,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// provider issues tokens.
+// provider is an OpenID Connect provider.
 type provider struct {
 	*httptest.Server
 	t    testing.TB
 	ca   string
-	away atomic.Bool  // answers nothing but errors
-	asks atomic.Int64 // for keys
+	away atomic.Bool  // every answer is an error
+	asks atomic.Int64 // requests for its keys
 
 	mu     sync.Mutex
 	ec     *ecdsa.PrivateKey
 	rsa    *rsa.PrivateKey
 	kid    string
-	groups string // a token that holds a claim that others ask for
+	groups string // the answer at /groups: a token with a distributed claim
 }
 
 func newProvider(t testing.TB) *provider {
@@ -108,7 +108,8 @@ func (p *provider) keys() []map[string]string {
 	}
 }
 
-// content is what a good token says, with what a test adds or, by nil, takes away.
+// content returns the claims of a valid token with the claims of change in place of them. A nil
+// value removes a claim.
 func (p *provider) content(change map[string]any) map[string]any {
 	c := map[string]any{"iss": p.URL, "aud": "us", "sub": "alice", "exp": time.Now().Add(time.Hour).Unix()}
 	for k, v := range change {
@@ -119,12 +120,12 @@ func (p *provider) content(change map[string]any) map[string]any {
 	return c
 }
 
-// token is a good token but for what a test changes.
+// token returns a signed token with content(change).
 func (p *provider) token(change map[string]any) string {
 	return p.sign("ES256", p.kid, p.content(change))
 }
 
-// sign signs claims with an algorithm, or what passes for one.
+// sign signs claims. alg may be an algorithm that must not be accepted.
 func (p *provider) sign(alg, kid string, content any) string {
 	p.t.Helper()
 	head, err := json.Marshal(map[string]string{"alg": alg, "kid": kid})
@@ -151,7 +152,7 @@ func (p *provider) sign(alg, kid string, content any) string {
 		if signature, err = rsa.SignPKCS1v15(rand.Reader, p.rsa, crypto.SHA256, sum[:]); err != nil {
 			p.t.Fatal(err)
 		}
-	case "HS256": // with what everybody knows
+	case "HS256": // the secret is a public key
 		h := hmac.New(sha256.New, p.rsa.N.Bytes())
 		h.Write([]byte(text))
 		signature = h.Sum(nil)
@@ -161,7 +162,8 @@ func (p *provider) sign(alg, kid string, content any) string {
 
 func ptr(s string) *string { return &s }
 
-// trusting is the issuer p, with sub as name and groups as groups unless a test changes that.
+// trusting returns a configuration with the issuer p, in which the claim sub is the name and groups
+// has the groups, after change.
 func trusting(p *provider, change ...func(*Issuer)) *Config {
 	i := Issuer{
 		Issuer: Source{URL: p.URL, CertificateAuthority: p.ca, Audiences: []string{"us"}},
@@ -175,7 +177,7 @@ func trusting(p *provider, change ...func(*Issuer)) *Config {
 	return &Config{JWT: []Issuer{i}}
 }
 
-// open makes Authenticators whose issuers have been found.
+// open makes Authenticators and waits until it has discovered the issuers.
 func open(t testing.TB, c *Config, o Options) *Authenticators {
 	t.Helper()
 	a, err := New(c, o)

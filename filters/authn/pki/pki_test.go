@@ -14,8 +14,8 @@ import (
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 )
 
-// TestAuthority wants certificates that are good for what their templates say, and for no longer
-// than the authority.
+// TestAuthority: a certificate is valid for the uses in its template, and for no longer than the
+// authority.
 func TestAuthority(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	server, client := ca.Server("a.example.com", "127.0.0.1"), ca.Client("alice", "dev")
@@ -51,7 +51,7 @@ func TestAuthority(t *testing.T) {
 	}
 }
 
-// TestParse reads what the package writes, in one text with what is passed over.
+// TestParse reads the keys and certificates of a text that also has parts to be skipped.
 func TestParse(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	one := ca.Client("one")

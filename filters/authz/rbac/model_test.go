@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// The model looks at every binding for every question, in the words of RBAC's definition.
+// The model looks at every binding for every request, as the definition of RBAC says.
 
 func modelAllows(s *objects, q *request.Attributes) bool {
 	for k, obj := range s.all {
@@ -81,12 +81,13 @@ func modelRule(r *rbacv1.PolicyRule, q *request.Attributes) bool {
 	return either(r.APIGroups, "*", q.Group) && either(r.Resources, what...) && (len(r.ResourceNames) == 0 || either(r.ResourceNames, q.Name))
 }
 
-// dice makes policies and questions from a small vocabulary, so that they often match.
-type dice struct{ *rand.Rand }
+// randomPolicies makes random policies and requests from a small vocabulary, so that they often
+// match.
+type randomPolicies struct{ *rand.Rand }
 
-func (d dice) one(words ...string) string { return words[d.IntN(len(words))] }
+func (d randomPolicies) one(words ...string) string { return words[d.IntN(len(words))] }
 
-func (d dice) some(words ...string) []string {
+func (d randomPolicies) some(words ...string) []string {
 	var out []string
 	for range 1 + d.IntN(3) {
 		out = append(out, d.one(words...))
@@ -103,7 +104,7 @@ var (
 	spaceWords    = list("", "one", "two")
 )
 
-func (d dice) rules() (rules []rbacv1.PolicyRule) {
+func (d randomPolicies) rules() (rules []rbacv1.PolicyRule) {
 	for range d.IntN(4) {
 		rules = append(rules, rbacv1.PolicyRule{
 			Verbs: d.some(verbWords...), APIGroups: d.some(groupWords...), Resources: d.some(resourceWords...),
@@ -116,7 +117,7 @@ func (d dice) rules() (rules []rbacv1.PolicyRule) {
 	return rules
 }
 
-func (d dice) subjects() (subjects []rbacv1.Subject) {
+func (d randomPolicies) subjects() (subjects []rbacv1.Subject) {
 	for range d.IntN(4) {
 		s := rbacv1.Subject{Kind: d.one("User", "Group", "ServiceAccount"), Name: d.one("alice", "dev", "bot", "system:serviceaccount:one:bot")}
 		if s.Kind == rbacv1.ServiceAccountKind {
@@ -128,7 +129,7 @@ func (d dice) subjects() (subjects []rbacv1.Subject) {
 }
 
 // change adds, replaces or removes a random object of s.
-func (d dice) change(s *objects) {
+func (d randomPolicies) change(s *objects) {
 	name, namespace := d.one("a", "b", "c"), d.one("one", "two")
 	var obj meta.Object
 	switch d.IntN(4) {
@@ -148,7 +149,7 @@ func (d dice) change(s *objects) {
 	}
 }
 
-func (d dice) question() request.Attributes {
+func (d randomPolicies) question() request.Attributes {
 	q := request.Attributes{
 		User: &request.User{Name: d.one("alice", "bob", "system:serviceaccount:one:bot", "system:serviceaccount:two:bot"), Groups: d.some("dev", "ops", "alice")},
 		Verb: d.one(verbWords...), Group: d.one(groupWords...), Resource: d.one("pods", "nodes", "log", "*"), Subresource: d.one("", "", "log"),
@@ -161,7 +162,7 @@ func (d dice) question() request.Attributes {
 func TestModel(t *testing.T) {
 	allowed := 0
 	for seed := range uint64(40) {
-		d := dice{rand.New(rand.NewPCG(seed, 1))}
+		d := randomPolicies{rand.New(rand.NewPCG(seed, 1))}
 		s := newObjects()
 		a := New(s)
 		for range 1000 {
@@ -188,7 +189,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// many is a cluster of 1,000 roles and 5,000 bindings.
+// many returns a cluster of 1,000 roles and 5,000 bindings.
 func many() *objects {
 	s := newObjects(
 		clusterRoleOf("basic", ruleOf(list("create"), list("authorization.k8s.io"), list("selfsubjectaccessreviews", "selfsubjectrulesreviews"))),
@@ -215,7 +216,8 @@ func many() *objects {
 	return s
 }
 
-// usual returns typical questions: some are allowed early, some late, some not at all.
+// usual returns typical requests: an early rule allows some of them, a late one allows others, and
+// no rule allows the rest.
 func usual() map[string]request.Attributes {
 	who := func(i int) *request.User {
 		return &request.User{Name: fmt.Sprint("user-", i), Groups: list("system:authenticated", fmt.Sprint("group-", i+1), "dev")}

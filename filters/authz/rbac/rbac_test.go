@@ -11,7 +11,7 @@ import (
 
 const allow, pass = request.Allow, request.NoOpinion
 
-// TestRules: what one rule allows, and what it does not.
+// TestRules checks which requests one rule allows.
 func TestRules(t *testing.T) {
 	paths := func(verb string, paths ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{Verbs: list(verb), NonResourceURLs: paths}
@@ -70,7 +70,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestSubjects: which users get a binding's role, where, and with which reason.
+// TestSubjects checks which users get a binding's role, in which namespace, and with which reason.
 func TestSubjects(t *testing.T) {
 	all := ruleOf(list("get"), list(""), list("pods"))
 	a := New(newObjects(

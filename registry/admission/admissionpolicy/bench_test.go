@@ -8,8 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
-// BenchmarkValidate judges a ConfigMap by policies with some expressions, and by 200 policies for
-// other resources.
+// BenchmarkValidate validates a ConfigMap by policies with some expressions, and by 200 policies
+// for other resources.
 func BenchmarkValidate(b *testing.B) {
 	check := `{expression: "object.data.a == '1'"}`
 	for _, bm := range []struct {

@@ -18,7 +18,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// world is a cluster of which both plugins are part.
+// world is a cluster that both plugins read: namespaces, parameters, policies and bindings.
 type world struct {
 	tb     testing.TB
 	kinds  *kind.Types
@@ -136,7 +136,7 @@ func (w *world) paramsOf(k meta.GroupVersionKind) *admissionpolicy.Params {
 	}
 }
 
-// Authorize implements request.Authorizer: everybody may get.
+// Authorize implements request.Authorizer: it allows every get.
 func (w *world) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 	if a.Verb == "get" {
 		return request.Allow, "", nil

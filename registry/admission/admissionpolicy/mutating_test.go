@@ -37,7 +37,7 @@ func dataOf(a *admission.Attributes) string {
 	return strings.Join(list, " ")
 }
 
-// TestMutate checks what becomes of a ConfigMap with a=1.
+// TestMutate checks the result for a ConfigMap with a=1.
 func TestMutate(t *testing.T) {
 	const about = `policy 'p' with binding 'b' denied request: `
 	for _, tt := range []struct {
@@ -72,7 +72,7 @@ func TestMutate(t *testing.T) {
 	}
 }
 
-// TestMutateCustom changes a custom resource, by the schema of its definition.
+// TestMutateCustom changes a custom resource, whose type comes from the schema of its definition.
 func TestMutateCustom(t *testing.T) {
 	s, errs := schema.Parse(field.NewPath("schema"), []byte(`{"type":"object","properties":{"spec":{"type":"object","properties":{`+
 		`"size":{"type":"integer","default":7},"tags":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"},`+

@@ -14,7 +14,7 @@ import (
 // denies is a binding that denies.
 var denies = validatingBinding("b", "p", "\n  validationActions: [Deny]")
 
-// TestValidate checks what becomes of a ConfigMap with a=1 in the namespace ns.
+// TestValidate checks the result for a ConfigMap with a=1 in the namespace ns.
 func TestValidate(t *testing.T) {
 	const about = `ValidatingAdmissionPolicy 'p' with binding 'b' denied request: `
 	deny := []string{denies}
@@ -208,7 +208,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestNobodyWants: a request that no policy is for allocates nothing.
+// TestNobodyWants: a request that no policy matches allocates nothing.
 func TestNobodyWants(t *testing.T) {
 	w := newWorld(t)
 	w.set(unmatched(200)...)

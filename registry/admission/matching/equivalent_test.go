@@ -24,14 +24,14 @@ func targetsOf(t testing.TB, texts ...string) (list []matching.Target) {
 	return list
 }
 
-// TestEquivalents has rules that name other versions and groups than the request.
+// TestEquivalents matches rules that name other versions and groups than the request.
 func TestEquivalents(t *testing.T) {
 	known := targetsOf(t, "core/v1/events", "core/v2/events", "events.k8s.io/v1/events", "events.k8s.io/v2/events")
 	for _, tt := range []struct {
 		name   string
 		policy v1.MatchPolicyType
 		rules  []string
-		want   string // "" for none
+		want   string // "" for no match
 	}{
 		{"itself", v1.Exact, []string{"* core v1 events"}, "core/v1/events"},
 		{"another version, exactly", v1.Exact, []string{"* core v2 events"}, ""},
@@ -135,8 +135,8 @@ func TestObjectsAcrossGroups(t *testing.T) {
 	}
 }
 
-// TestExempt: no webhook sees what configures webhooks and policies, and no policy sees what
-// configures policies.
+// TestExempt: no webhook sees the configurations of webhooks and policies, and no policy sees the
+// configurations of policies.
 func TestExempt(t *testing.T) {
 	for _, tt := range []struct {
 		group, kind, resource string

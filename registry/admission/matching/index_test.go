@@ -30,7 +30,7 @@ func hooksOf(t testing.TB, rules ...string) (hooks []hook) {
 	return hooks
 }
 
-// TestCandidates names the hooks that are asked about a request.
+// TestCandidates checks which hooks are candidates for a request.
 func TestCandidates(t *testing.T) {
 	x := matching.NewIndex(hooksOf(t,
 		"* * * *",               // 0
@@ -39,7 +39,7 @@ func TestCandidates(t *testing.T) {
 		"* core * */status",     // 3
 		"* * * pods",            // 4
 		"* apps v1 *",           // 5
-		"* core,* v1 pods,pods", // 6: many times, and yielded once
+		"* core,* v1 pods,pods", // the rule names pods twice; the hook is yielded once
 		"* events.k8s.io v1 events",
 	), hook.matcher)
 	events := targetsOf(t, "core/v1/events", "events.k8s.io/v1/events")
@@ -73,7 +73,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestNobodyIsMissed compares an Index of random hooks with asking each of them.
+// TestNobodyIsMissed compares the candidates of an Index of random hooks with a match of each hook.
 func TestNobodyIsMissed(t *testing.T) {
 	r := rand.New(rand.NewPCG(32, 7))
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
@@ -119,7 +119,7 @@ func TestNobodyIsMissed(t *testing.T) {
 	}
 }
 
-// unwanted returns 200 hooks, a request that none of them wants, and a world.
+// unwanted returns 200 hooks, a request that matches none of them, and a World.
 func unwanted(t testing.TB) (*matching.Index[hook], *admission.Attributes, *matching.World) {
 	t.Helper()
 	var rules []string
@@ -132,7 +132,7 @@ func unwanted(t testing.TB) (*matching.Index[hook], *admission.Attributes, *matc
 	return matching.NewIndex(hooksOf(t, rules...), hook.matcher), requestOf(t, "CREATE core/v1/configmaps ns/a"), w
 }
 
-// TestAllocations: neither a request that no rule names nor one that a rule names allocates.
+// TestAllocations: a request does not allocate, whether a rule names it or not.
 func TestAllocations(t *testing.T) {
 	x, a, w := unwanted(t)
 	hooks := hooksOf(t, "CREATE core v2 *", "* * * pods", "CREATE core v1 configmaps")

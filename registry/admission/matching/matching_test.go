@@ -85,7 +85,7 @@ func labelled(label string) *corev1.ConfigMap {
 	return obj
 }
 
-// TestRules has one rule and requests that it matches or not.
+// TestRules matches one rule with requests.
 func TestRules(t *testing.T) {
 	for _, tt := range []struct {
 		rule, request string
@@ -122,7 +122,7 @@ func TestRules(t *testing.T) {
 		{"* * * * Cluster", "UPDATE core/v1/namespaces /a", true},
 		{"* * * * Namespaced", "UPDATE core/v1/namespaces /a", false},
 		{"* * * * Namespaced", "CREATE e.io/v1/namespaces /a", false},
-		{"* * * * Namespaced", "UPDATE e.io/v1/namespaces /a", true}, // its path looks like that of a namespace
+		{"* * * * Namespaced", "UPDATE e.io/v1/namespaces /a", true}, // its path is /namespaces/a, so that a is its namespace
 		{"* * * * * a,b", "UPDATE core/v1/nodes /b", true},
 		{"* * * * * a,b", "UPDATE core/v1/nodes /c", false},
 		{"* * * * * a,b", "CREATE core/v1/nodes /", false},
@@ -175,7 +175,7 @@ func TestExcluded(t *testing.T) {
 
 // spaces counts how often the namespace was looked up.
 type spaces struct {
-	labels map[string]string // by namespace, one label each
+	labels map[string]string // one label each, by namespace
 	err    error
 	asked  int
 }
@@ -195,8 +195,7 @@ func (s *spaces) lookUp(_ context.Context, name string, fresh request.Freshness)
 	return admission.Namespace{Labels: meta.Set(labelled(label).Labels)}, nil
 }
 
-// TestSelectors has selectors, the labels of object, old object and namespace, and what they come
-// to.
+// TestSelectors evaluates selectors on the labels of the object, the old object and the namespace.
 func TestSelectors(t *testing.T) {
 	const inNS, outside = "UPDATE core/v1/configmaps ns/a", "UPDATE core/v1/nodes /a"
 	for _, tt := range []struct {

@@ -28,8 +28,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// cluster is what kubelets' writes refer to: the nodes n1 and n2, a pod of each, and what mine
-// mounts.
+// cluster has the objects that writes of kubelets refer to: the nodes n1 and n2, a pod on each, and
+// the volumes of the pod mine.
 type cluster struct{ t *testing.T }
 
 const mine = `{"metadata":{"name":"mine","namespace":"ns","uid":"u"},"spec":{"nodeName":"n1","volumes":[
@@ -94,7 +94,8 @@ func (c cluster) Driver(_ context.Context, name string) (*storagev1.CSIDriver, e
 	})
 }
 
-// Authorize lets n1 have tokens for one audience.
+// Authorize answers whether n1 may request tokens for an audience: "granted" is allowed,
+// "undecided" fails.
 func (cluster) Authorize(_ context.Context, a *request.Attributes) (request.Decision, string, error) {
 	switch {
 	case a.Verb != "request-serviceaccounts-token-audience" || a.User.Name != "system:node:n1" || a.Namespace != "ns" || a.Name != "bot":
@@ -107,7 +108,7 @@ func (cluster) Authorize(_ context.Context, a *request.Attributes) (request.Deci
 	return request.NoOpinion, "", nil
 }
 
-// restricted are the kinds of what kubelets write, by resource.
+// restricted has the group and a decoder of each resource that the test writes, by resource.
 var restricted = map[string]struct {
 	group  string
 	decode func(t *testing.T, text string) meta.Object
@@ -137,9 +138,9 @@ func decoder[T any, P interface {
 	return func(t *testing.T, text string) meta.Object { return checktest.Decode[T, P](t, text) }
 }
 
-// TestNodeRestriction has the kubelet of n1 write. A line is what it writes ("verb resource
-// namespace/name"), what is there before, what it sends, and why it is refused, "" if it is not.
-// test/differential asks Kubernetes' own plugin the same of random writes.
+// TestNodeRestriction writes as the kubelet of n1. A line has the write ("verb resource
+// namespace/name"), the old object, the new object, and the reason of the refusal, "" for none.
+// test/differential compares random writes with Kubernetes' own plugin.
 func TestNodeRestriction(t *testing.T) {
 	const (
 		owner  = `{"apiVersion":"v1","kind":"Node","name":"n1","uid":"u1","controller":true}`
@@ -147,7 +148,8 @@ func TestNodeRestriction(t *testing.T) {
 		own    = `{"spec":{"nodeName":"n1"}}`
 		others = `{"spec":{"nodeName":"n2"}}`
 	)
-	// with changes a mirror pod: its owners, and what is in its spec beside the node.
+	// owned returns the mirror pod with other owners, with the mirror pod with more fields in its
+	// spec.
 	owned := func(owners string) string { return strings.Replace(mirror, owner, owners, 1) }
 	with := func(spec string) string {
 		return strings.Replace(mirror, `{"nodeName":"n1"}`, `{"nodeName":"n1",`+spec+`}`, 1)
@@ -181,7 +183,7 @@ func TestNodeRestriction(t *testing.T) {
 		refused = append(refused, checkRestriction(t, a, want, what...))
 	}
 	for _, tt := range []struct{ does, old, sent, refused string }{
-		// Pods: mirrors of what runs anyway.
+		// Mirror pods, which show what a kubelet runs without the server.
 		{"create pods ns/x", "", mirror, ""},
 		{"create pods ns/x", "", own, `pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods`},
 		{"create pods ns/x", "", strings.Replace(mirror, `"nodeName":"n1"`, `"nodeName":"n2"`, 1), `node "n1" can only create pods with spec.nodeName set to itself`},
@@ -198,7 +200,7 @@ func TestNodeRestriction(t *testing.T) {
 		{"delete pods ns/x", others, "", `node "n1" can only delete pods with spec.nodeName set to itself`},
 		{"create pods/binding ns/x", "", own, `unexpected pod subresource "binding", only 'status' and 'eviction' are allowed`},
 
-		// What a mirror pod refers to.
+		// The objects that a mirror pod refers to.
 		{"create pods ns/x", "", volume(`"hostPath":{"path":"/"}`), ""},
 		{"create pods ns/x", "", volume(`"emptyDir":{}`), ""},
 		{"create pods ns/x", "", container(`"env":[{"name":"a","value":"b"}]`), ""},
@@ -276,7 +278,7 @@ func TestNodeRestriction(t *testing.T) {
 		{"delete nodes n1", labels(``), "", ""},
 		{"delete nodes n2", labels(``), "", `node "n1" is not allowed to modify node "n2"`},
 
-		// Claims: how far their volumes have grown.
+		// Claims: the kubelet reports how far their volumes have been resized.
 		{"update persistentvolumeclaims/status ns/x", `{}`, `{"status":{"capacity":{"storage":"1Gi"},"conditions":[{"type":"Resizing","status":"True"}]}}`, ""},
 		{"update persistentvolumeclaims/status ns/x", `{}`, `{"status":{"phase":"Lost"}}`,
 			`node "n1" is not allowed to update fields other than status.quantity and status.conditions: `},
@@ -285,7 +287,7 @@ func TestNodeRestriction(t *testing.T) {
 		{"create persistentvolumeclaims/status ns/x", "", `{}`, `unexpected operation "CREATE"`},
 		{"update persistentvolumeclaims ns/x", `{}`, `{}`, `may only update PVC status`},
 
-		// Tokens: for pods of the node, and whom they talk to.
+		// Tokens: only for pods of the node, and only for audiences that these pods need.
 		{"create serviceaccounts/token ns/bot", "", bound(`"projected"`), ""},
 		{"create serviceaccounts/token ns/bot", "", bound(`"of-inline"`), ""},
 		{"create serviceaccounts/token ns/bot", "", bound(`"of-claimed"`), ""},
@@ -313,7 +315,7 @@ func TestNodeRestriction(t *testing.T) {
 				`could not find a secret namespace in PersistentVolumeSource or ClaimRef, ` +
 				`failed to get region from zones: multiple or no regions gotten from zones, got: map[us-east1:{} us-west1:{}]]`},
 
-		// What else is the node's own.
+		// Other objects that belong to the node.
 		{"create leases kube-node-lease/n1", "", `{"metadata":{"name":"n1"}}`, ""},
 		{"create leases kube-node-lease/", "", `{"metadata":{"name":"n2"}}`, `can only access node lease with the same name as the requesting node`},
 		{"update leases kube-node-lease/n2", `{}`, `{}`, `can only access node lease with the same name as the requesting node`},
@@ -323,7 +325,7 @@ func TestNodeRestriction(t *testing.T) {
 		{"create resourceslices x", "", `{"spec":{"nodeName":"n1"}}`, ""},
 		{"create resourceslices x", "", `{"spec":{"nodeName":"n2"}}`, `can only create ResourceSlice with the same NodeName as the requesting node`},
 		{"create resourceslices x", "", `{"spec":{"allNodes":true}}`, `can only create ResourceSlice with the same NodeName as the requesting node`},
-		{"update resourceslices x", others, others, ""}, // which the Node authorizer does not let happen
+		{"update resourceslices x", others, others, ""}, // the Node authorizer refuses it before admission
 		{"delete resourceslices x", others, "", `can only delete ResourceSlice with the same NodeName as the requesting node`},
 		{"create certificatesigningrequests x", "", signing(client, asksFor[0]), ""},
 		{"create certificatesigningrequests x", "", signing(client, asksFor[1]), `can only create a node CSR with CN=system:node:n1`},
@@ -338,7 +340,7 @@ func TestNodeRestriction(t *testing.T) {
 		check(a, tt.refused, tt.does, tt.sent)
 	}
 
-	// Who is a kubelet.
+	// Which users are kubelets.
 	evicts := func(user *request.User, refused string) {
 		a := nodeWrite(t, "create pods/eviction ns/theirs", "", `{}`)
 		a.User = user
@@ -367,7 +369,7 @@ func kubelet(node string) *request.User {
 	return &request.User{Name: "system:node:" + node, Groups: []string{request.GroupNodes, request.GroupAuthenticated}}
 }
 
-// nodeWrite makes a write of a line of the table.
+// nodeWrite returns the write that a line of the table describes.
 func nodeWrite(t *testing.T, does, old, sent string) *admission.Attributes {
 	t.Helper()
 	words := strings.Fields(does)
@@ -393,7 +395,7 @@ func nodeWrite(t *testing.T, does, old, sent string) *admission.Attributes {
 	return a
 }
 
-// checkRestriction compares why a write is refused, and returns that.
+// checkRestriction compares the reason of a refusal with want, and returns the reason.
 func checkRestriction(t *testing.T, a *admission.Attributes, want string, what ...string) string {
 	t.Helper()
 	c := cluster{t}
@@ -411,7 +413,7 @@ func checkRestriction(t *testing.T, a *admission.Attributes, want string, what .
 	return got
 }
 
-// signingRequests makes requests for certificates of names.
+// signingRequests returns a PEM request for a certificate for each name.
 func signingRequests(t *testing.T, names ...pkix.Name) [][]byte {
 	t.Helper()
 	key := pkitest.Key(t)

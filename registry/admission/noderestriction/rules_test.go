@@ -11,12 +11,11 @@ import (
 	"testing"
 )
 
-// verbs are those of the formats of refusals.
+// verbs matches the verbs of format strings.
 var verbs = regexp.MustCompile(`%[a-zA-Z]`)
 
-// eachRule walks the refusals in the sources of a plugin, the files that match pattern, and wants
-// that a test has met each: refused are the reasons that tests were given. A rule of which no
-// test is refused fails.
+// eachRule finds all refusals in the source files that match pattern, and fails for each refusal
+// that no test has caused. refused has the reasons that the tests got.
 func eachRule(t *testing.T, pattern string, refused []string) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
@@ -52,7 +51,7 @@ func eachRule(t *testing.T, pattern string, refused []string) {
 			}
 			rules++
 			if strings.HasPrefix(format, "unexpected type ") {
-				return true // no resource has objects of another type
+				return true // a resource never has objects of another type, so that no request can cause this refusal
 			}
 			parts := verbs.Split(format, -1)
 			for i, part := range parts {

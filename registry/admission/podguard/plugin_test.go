@@ -20,8 +20,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// world has namespaces, of which each has the label enforce of its name, and the pods of a
-// namespace. It notes what the plugin counts.
+// world has namespaces and the pods of one namespace. A namespace enforces the level that its name
+// says. world notes each call of the plugin's counters.
 type world struct {
 	pods    []*corev1.Pod
 	each    func() // called before each pod that is listed; may be nil
@@ -93,7 +93,7 @@ func tame(name string) *corev1.Pod {
 	return pod
 }
 
-// tried is what a write leads to.
+// tried is the result of a write.
 type tried struct {
 	err         string
 	warnings    []string
@@ -126,7 +126,7 @@ func podWrite(namespace string, pod, old *corev1.Pod) *admission.Attributes {
 	return a
 }
 
-// TestPods writes pods, and checks verdict, warnings, audit annotations and counts.
+// TestPods writes pods, and checks the verdict, warnings, audit annotations and counts.
 func TestPods(t *testing.T) {
 	const violation = `PodSecurity "baseline:latest": host namespaces (hostPID=true)`
 	other := hostile("p")
@@ -192,8 +192,8 @@ func TestPods(t *testing.T) {
 	}
 }
 
-// TestWorkloads writes workloads: their templates lead to warnings and annotations, and nothing
-// refuses them.
+// TestWorkloads writes workloads: a template that violates a level leads to warnings and
+// annotations, but not to a refusal.
 func TestWorkloads(t *testing.T) {
 	const violation = `would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)`
 	deployment := &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: corev1.PodTemplateSpec{Spec: hostile("").Spec}}}
@@ -296,8 +296,8 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestManyPods gives a namespace a stricter level that has more pods than are judged. Pods of a
-// controller that has been seen come last.
+// TestManyPods sets a stricter level on a namespace with more pods than the plugin evaluates.
+// Further pods of a controller of which a pod has been evaluated come last.
 func TestManyPods(t *testing.T) {
 	const head = `existing pods in namespace "n" violate the new PodSecurity enforce level "baseline:latest"`
 	w := &world{}
@@ -316,8 +316,8 @@ func TestManyPods(t *testing.T) {
 	}
 }
 
-// TestSlowPods lists pods so slowly that one second is not enough, and for a request with less
-// time.
+// TestSlowPods lists pods that take longer than the plugin's limit of one second, or longer than
+// the request has left.
 func TestSlowPods(t *testing.T) {
 	const head = `existing pods in namespace "n" violate the new PodSecurity enforce level "baseline:latest"`
 	for limit, want := range map[time.Duration]string{time.Minute: "9 of 20", time.Second: "4 of 20"} {
@@ -370,7 +370,8 @@ func TestConfiguration(t *testing.T) {
 	}
 }
 
-// TestCost: pods of a namespace without labels cost no allocation, nor do other objects.
+// TestCost: pods of a namespace without labels cost no allocation; nor do objects that are not
+// pods.
 func TestCost(t *testing.T) {
 	w := &world{}
 	p, err := podguard.New(nil, admission.NewNamespaces(func(context.Context, string, request.Freshness) (admission.Namespace, error) {
@@ -389,7 +390,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// silent counts nothing.
+// silent is a set of counters that counts nothing.
 type silent struct{}
 
 func (silent) Evaluated(podguard.Evaluation) {}

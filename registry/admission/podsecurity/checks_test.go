@@ -30,7 +30,7 @@ func level(text string, version podsecurity.Version) podsecurity.LevelVersion {
 
 const latest = podsecurity.Latest
 
-// TestChecks evaluates a pod that is strict but for one thing, by a level that forbids it.
+// TestChecks changes one thing of a strict pod, and evaluates the pod by the level that forbids it.
 func TestChecks(t *testing.T) {
 	first := func(f func(c *corev1.Container, ctx *corev1.SecurityContext)) func(*corev1.Pod) {
 		return func(p *corev1.Pod) { f(&p.Spec.InitContainers[0], p.Spec.InitContainers[0].SecurityContext) }
@@ -202,7 +202,7 @@ func TestPolicyOf(t *testing.T) {
 	}
 }
 
-// TestParseVersion parses versions and what is none.
+// TestParseVersion parses valid and invalid versions.
 func TestParseVersion(t *testing.T) {
 	for text, want := range map[string]podsecurity.Version{"latest": latest, "v1.0": 0, "v1.7": 7, "v1.120": 120} {
 		if got, err := podsecurity.ParseVersion(text); got != want || err != nil || got.String() != text {

@@ -18,7 +18,7 @@ import (
 
 var surroundings = quota.Surroundings{Now: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 
-// groupResource reads a resource as quotas name it: deployments.apps.
+// groupResource parses a resource in the form that quotas use, such as deployments.apps.
 func groupResource(text string) meta.GroupResource {
 	resource, group, _ := strings.Cut(text, ".")
 	return meta.GroupResource{Group: group, Resource: resource}
@@ -39,7 +39,8 @@ func pod(t *testing.T, spec string) *corev1.Pod {
 	return checktest.Decode[corev1.Pod](t, fmt.Sprintf(`{"metadata":{"name":"x","namespace":"ns","resourceVersion":"7"},"spec":{%s}}`, spec))
 }
 
-// limit makes a quota: "name=hard,used", where used may be missing. spec is added to its spec.
+// limit returns a quota with amounts "name=hard,used", of which used may be missing. spec is JSON
+// for its spec.
 func limit(t *testing.T, name, spec string, amounts ...string) *corev1.ResourceQuota {
 	q := checktest.Decode[corev1.ResourceQuota](t, fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"ns"},"spec":{%s}}`, name, spec))
 	q.Status.Hard, q.Status.Used = corev1.ResourceList{}, corev1.ResourceList{}
@@ -54,7 +55,7 @@ func limit(t *testing.T, name, spec string, amounts ...string) *corev1.ResourceQ
 	return q
 }
 
-// said is what Check said: the charges as "quota: name=amount", or the error.
+// said returns the result of Check as text: the charges as "quota: name=amount", or the error.
 func said(charges []quota.Charge, err error) string {
 	if err != nil {
 		return err.Error()
@@ -129,7 +130,7 @@ func TestCheck(t *testing.T) {
 				t.Fatal("Handles: got false")
 			}
 			r := quota.Measure(tt.write, surroundings)
-			for range 2 { // a second Check, as after a conflict, says the same
+			for range 2 { // a second Check, as after a conflict, gives the same result
 				if got := said(r.Check(tt.quotas, tt.limited)); got != tt.want {
 					t.Errorf("got  %s\nwant %s", got, tt.want)
 				}
@@ -158,10 +159,10 @@ func TestCheckInTurn(t *testing.T) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	delete(q.Status.Used, corev1.ResourceRequestsCPU)
-	q.Status.Used[corev1.ResourcePods] = meta.MustParse("0") // a recount has been here
+	q.Status.Used[corev1.ResourcePods] = meta.MustParse("0") // a recount has lowered the usage
 	charges[1].Amounts.TakeFrom(q.Status.Used)
 	if got := q.Status.Used; len(got) != 1 || got[corev1.ResourcePods].Sign() != 0 {
-		t.Errorf("gave back what was not there: %v", got)
+		t.Errorf("refunded more than was used: %v", got)
 	}
 }
 
@@ -198,7 +199,8 @@ func TestHandles(t *testing.T) {
 	}
 }
 
-// TestSources holds Sources against Tracks: a name counts objects of its sources and of no others.
+// TestSources compares Sources with Tracks: a name counts objects of its sources, and of no other
+// resource.
 func TestSources(t *testing.T) {
 	gpu := "example.com/gpu"
 	classes := []*resourcev1.DeviceClass{{ObjectMeta: meta.ObjectMeta{Name: "c"}, Spec: resourcev1.DeviceClassSpec{ExtendedResourceName: &gpu}}}
@@ -249,8 +251,8 @@ func TestLimited(t *testing.T) {
 	}
 }
 
-// TestAllocations bounds what a write costs that no quota concerns, and one that a quota with three
-// limits charges.
+// TestAllocations bounds the allocations of a write that no quota counts, and of one that is
+// charged to a quota with three limits.
 func TestAllocations(t *testing.T) {
 	create, widget := write("pods", pod(t, small), nil), write("widgets.example.com", &corev1.ConfigMap{}, nil)
 	quotas := []*corev1.ResourceQuota{limit(t, "q", "", "pods=2,1", "requests.cpu=20,3", "limits.cpu=20,3")}

@@ -13,7 +13,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// used is the usage of an object as text, without its count and without zeros.
+// used returns the usage of an object as text, without its count and without zeros.
 func used(resource string, obj meta.Typed, s quota.Surroundings) string {
 	var texts []string
 	for _, x := range quota.Usage(groupResource(resource), obj, s) {
@@ -80,8 +80,8 @@ func TestVolumeClaimUsage(t *testing.T) {
 	}
 }
 
-// TestDeviceUsage has claims, one of which was made for the extended resources of a pod. The pod
-// has been charged for one device.
+// TestDeviceUsage computes the usage of claims. One of them was made for the extended resources of
+// a pod, which has been charged for one device.
 func TestDeviceUsage(t *testing.T) {
 	class := checktest.Decode[resourcev1.DeviceClass](t, `{"metadata":{"name":"gpu"},"spec":{"extendedResourceName":"example.com/gpu"}}`)
 	user := checktest.Decode[corev1.Pod](t, `{"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"containers":[{"name":"a","resources":{"requests":{"example.com/gpu":"1"}}}]}}`)

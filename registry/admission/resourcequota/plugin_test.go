@@ -71,7 +71,7 @@ func (l *memoryLedger) Update(
 		if q.Name != name {
 			continue
 		}
-		_ = change(clone(q)) // as if another writer had been faster
+		_ = change(clone(q)) // the change is made again, as after a conflict
 		next := clone(q)
 		if err := change(next); err != nil {
 			return err
@@ -86,7 +86,7 @@ func (l *memoryLedger) Update(
 	return meta.NewNotFound(quotaResource, name)
 }
 
-// used returns what the quota i says is used of config maps.
+// used returns how many config maps quota i counts as used.
 func (l *memoryLedger) used(i int) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +94,7 @@ func (l *memoryLedger) used(i int) int64 {
 	return amount.Value()
 }
 
-// limits returns a quota of config maps.
+// limits returns a quota for the number of config maps.
 func limits(name string, most, used int64) *corev1.ResourceQuota {
 	q := &corev1.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: name}}
 	list := func(n int64) corev1.ResourceList {
@@ -104,7 +104,7 @@ func limits(name string, most, used int64) *corev1.ResourceQuota {
 	return q
 }
 
-// create returns the create of a config map.
+// create returns the attributes of the creation of a config map.
 func create(dryRun bool) *admission.Attributes {
 	return &admission.Attributes{
 		Operation: admission.Create, Namespace: "n", Name: "m", DryRun: dryRun,
@@ -113,7 +113,7 @@ func create(dryRun bool) *admission.Attributes {
 	}
 }
 
-// TestCharges checks what a write charges, and what becomes of the charge.
+// TestCharges checks what a write charges, and the usage after each fate of the write.
 func TestCharges(t *testing.T) {
 	for name, tt := range map[string]struct {
 		ledger *memoryLedger
@@ -158,7 +158,7 @@ func TestCharges(t *testing.T) {
 	}
 }
 
-// TestBatches: writes that wait at one moment are charged together, and never beyond the limit.
+// TestBatches: writes that wait at the same time are charged together, and never beyond the limit.
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &memoryLedger{quotas: []*corev1.ResourceQuota{limits("p", 1000, 0), limits("q", 60, 0)}}
@@ -210,7 +210,7 @@ func TestWithdrawnCharge(t *testing.T) {
 	})
 }
 
-// TestUnlimited: a write in a namespace without quotas costs next to nothing.
+// TestUnlimited: a write in a namespace without quotas costs no allocation.
 func TestUnlimited(t *testing.T) {
 	p, a, ctx := New(&memoryLedger{}, nil), create(false), t.Context()
 	if n := testing.AllocsPerRun(100, func() {

@@ -19,12 +19,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// body is a hook that answers with a text, whatever it is asked.
+// body returns a hook that answers every request with a text.
 func body(text string) hook {
 	return func(w http.ResponseWriter, _ *http.Request, _ *asked) { io.WriteString(w, text) }
 }
 
-// status is a hook that answers with an HTTP status.
+// status returns a hook that answers with an HTTP status and no review.
 func status(code int) hook {
 	return func(w http.ResponseWriter, _ *http.Request, _ *asked) {
 		w.Header().Set("Location", "https://elsewhere.example.com/")
@@ -33,7 +33,7 @@ func status(code int) hook {
 	}
 }
 
-// drips sends one byte after the other until the caller has gone.
+// drips answers one byte at a time until the client has gone.
 func drips(w http.ResponseWriter, r *http.Request, _ *asked) {
 	for r.Context().Err() == nil {
 		io.WriteString(w, " ")
@@ -45,7 +45,7 @@ func drips(w http.ResponseWriter, r *http.Request, _ *asked) {
 	}
 }
 
-// failures are hooks that give no proper answer, with the texts of their failures and the HTTP
+// failures has hooks that give no valid answer. Each has the text of its failure, and the HTTP
 // status that metrics get. "URL" stands for the URL of the hook.
 var failures = []struct {
 	name string
@@ -93,8 +93,8 @@ var failures = []struct {
 	}, "received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=", 503},
 }
 
-// TestFailures: the failure policy holds for every hook that fails, within its time and in bounded
-// memory, and the text says why.
+// TestFailures: the failure policy applies to each hook that fails. A call ends within the timeout
+// of its hook and within bounded memory, and the message gives the cause.
 func TestFailures(t *testing.T) {
 	for _, tt := range failures {
 		t.Run(tt.name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func fails(t *testing.T, k *kit, want string, code int, options ...func(*v1.Muta
 	}
 }
 
-// TestUnusable has hooks that cannot be called at all.
+// TestUnusable configures hooks that cannot be called at all.
 func TestUnusable(t *testing.T) {
 	k := newKit(t)
 	stranger := pkitest.NewAuthority(t, "stranger").CertPEM
@@ -200,7 +200,7 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// TestPatches has patches that do not apply, or cost much.
+// TestPatches answers with patches that cannot be applied, or that cost too much.
 func TestPatches(t *testing.T) {
 	chain := `[{"op":"add","path":"/data/x0","value":"` + strings.Repeat("x", 1<<10) + `"}`
 	for i := range 30 {
@@ -209,13 +209,13 @@ func TestPatches(t *testing.T) {
 	many := "[" + strings.Repeat(`{"op":"add","path":"/data/x","value":"1"},`, 10000)
 	for _, tt := range []struct {
 		name, patch string
-		want        string // the begin of the error
-		data        string // else
+		want        string // the beginning of the error
+		data        string // the data, if there is no error
 	}{
 		{"nothing", `[]`, "", `{"x":"0"}`},
 		{"null", `null`, "", `{"x":"0"}`},
 		{"replace", `[{"op":"replace","path":"/data/x","value":"1"}]`, "", `{"x":"1"}`},
-		{"another name", `[{"op":"replace","path":"/metadata/name","value":"b"}]`, "", `{"x":"0"}`}, // judged by the write
+		{"another name", `[{"op":"replace","path":"/metadata/name","value":"b"}]`, "", `{"x":"0"}`}, // the plugin accepts it; the write refuses it
 		{"all new", `[{"op":"replace","path":"","value":{"data":{"y":"1"}}}]`, "", `{"y":"1"}`},
 		{"no patch", `{"op":`, `Internal error occurred: failed calling webhook "h.example.com": received undecodable patch in webhook response: `, ""},
 		{"not there", `[{"op":"remove","path":"/data/y"}]`, "Internal error occurred: ", ""},
@@ -260,7 +260,7 @@ func TestPatches(t *testing.T) {
 }
 
 // TestClientGone: when the client has gone or its time is up, the write ends, whatever the failure
-// policies say, and nobody counts that as a failure of the hook.
+// policy is. Metrics do not count that as a failure of the hook.
 func TestClientGone(t *testing.T) {
 	k := newKit(t)
 	came := make(chan struct{}, 2)
@@ -279,7 +279,7 @@ func TestClientGone(t *testing.T) {
 	if !errors.As(err, &late) || late.Status.Code != 504 || len(k.calls) != 1 || !k.calls[0].Canceled {
 		t.Errorf("got %v, %+v", err, k.calls)
 	}
-	if len(k.notes) != 1 { // that the hook has changed nothing
+	if len(k.notes) != 1 { // the note says that the hook has changed nothing
 		t.Errorf("annotations: %v", k.notes)
 	}
 	k.called()
@@ -288,8 +288,8 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
-// TestConnections: hooks of one server share its connections, which outlive changes of their
-// configurations and close when the last one has gone.
+// TestConnections: all hooks of a server share its connections. Connections outlive a change of the
+// configurations, and close when the last hook of the server has gone.
 func TestConnections(t *testing.T) {
 	k := newKit(t)
 	service := func(w *v1.MutatingWebhook) {

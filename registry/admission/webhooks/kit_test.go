@@ -46,7 +46,7 @@ var kinds = sync.OnceValue(func() *kind.Types {
 	return kind.NewTypes(s, codec.NewFactory(s))
 })
 
-// asked is a review as a hook gets it, with what the hook needs to answer.
+// asked is a review as the server of the hooks receives it.
 type asked struct {
 	APIVersion string `json:"apiVersion"`
 	Request    struct {
@@ -56,7 +56,8 @@ type asked struct {
 	body []byte
 }
 
-// answer returns an answer whose response has further members, such as `"allowed":true`.
+// answer returns the text of an answer whose response has further members, such as
+// `"allowed":true`.
 func (q *asked) answer(members string) string {
 	return fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":%q,"response":{"uid":%q,%s}}`,
 		q.APIVersion, q.Request.UID, members)
@@ -64,7 +65,7 @@ func (q *asked) answer(members string) string {
 
 const allowed = `"allowed":true`
 
-// patched returns the members of a response with a JSON patch.
+// patched returns the members of a response that allows and has a JSON patch.
 func patched(patch string) string {
 	return allowed + `,"patchType":"JSONPatch","patch":"` + base64.StdEncoding.EncodeToString([]byte(patch)) + `"`
 }
@@ -77,7 +78,7 @@ func says(members string) hook {
 	return func(w http.ResponseWriter, _ *http.Request, q *asked) { io.WriteString(w, q.answer(members)) }
 }
 
-// kit is a TLS server of hooks, and both plugins.
+// kit has a TLS server of hooks, and a chain with both plugins.
 type kit struct {
 	t      testing.TB
 	server *httptest.Server
@@ -88,13 +89,13 @@ type kit struct {
 	open   atomic.Int64  // connections
 	closed chan struct{} // gets a token for each connection that ends
 
-	quick func(w http.ResponseWriter, body []byte) // answers instead of the hooks; nil: they do
-	last  []byte                                   // the body that quick has answered
+	quick func(w http.ResponseWriter, body []byte) // answers instead of the hooks, unless nil
+	last  []byte                                   // the body of the last request to quick
 
 	mu     sync.Mutex
 	hooks  map[string]hook // by path
 	log    []string        // the paths that were called
-	bodies []string        // with uids of zeros
+	bodies []string        // the bodies of reviews, with 0 for their UIDs
 	calls  []webhooks.Call
 	judged []webhooks.Judgement
 
@@ -104,7 +105,7 @@ type kit struct {
 	warnings          []string
 	notes, fullNotes  map[string]string
 	chain             admission.Chain
-	before, afterward admission.Mutator // around the plugin that mutates; may be nil
+	before, afterward admission.Mutator // run before and after the plugin that mutates; may be nil
 }
 
 func newKit(t testing.TB) *kit {
@@ -150,7 +151,7 @@ func (k *kit) fixed(mutating, validating *webhooks.Hooks) admission.Chain {
 	}
 }
 
-// around calls a mutator that a test may set.
+// around is a mutator that calls another one, which a test may replace.
 type around struct{ to *admission.Mutator }
 
 func (around) Name() string                     { return "around" }
@@ -185,7 +186,7 @@ func (k *kit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h(w, r, q)
 }
 
-// called returns the paths that were called since the last time, and forgets them.
+// called returns the paths that were called since its last call.
 func (k *kit) called() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -203,7 +204,7 @@ func (k *kit) client(path string) v1.WebhookClientConfig {
 	return v1.WebhookClientConfig{URL: new(k.server.URL + "/" + path), CABundle: k.ca.CertPEM}
 }
 
-// mutates returns a mutating webhook whose name and path begin alike.
+// mutates returns a mutating webhook. Its path, and the beginning of its name, is path.
 func (k *kit) mutates(path string, options ...func(*v1.MutatingWebhook)) v1.MutatingWebhook {
 	w := v1.MutatingWebhook{
 		Name: path + ".example.com", ClientConfig: k.client(path), Rules: everything,
@@ -217,7 +218,7 @@ func (k *kit) mutates(path string, options ...func(*v1.MutatingWebhook)) v1.Muta
 	return w
 }
 
-// validates returns a validating webhook with the fields of a mutating one.
+// validates returns a validating webhook with the same fields as the mutating webhook of mutates.
 func (k *kit) validates(path string, options ...func(*v1.MutatingWebhook)) v1.ValidatingWebhook {
 	w := k.mutates(path, options...)
 	return v1.ValidatingWebhook{
@@ -230,25 +231,25 @@ func (k *kit) validates(path string, options ...func(*v1.MutatingWebhook)) v1.Va
 func ignore(w *v1.MutatingWebhook)   { w.FailurePolicy = new(v1.Ignore) }
 func ifNeeded(w *v1.MutatingWebhook) { w.ReinvocationPolicy = new(v1.IfNeededReinvocationPolicy) }
 
-// configure adds a configuration of mutating webhooks.
+// configure adds a configuration with mutating webhooks.
 func (k *kit) configure(name string, hooks ...v1.MutatingWebhook) {
 	k.mutating = append(k.mutating, &v1.MutatingWebhookConfiguration{ObjectMeta: meta.ObjectMeta{Name: name}, Webhooks: hooks})
 }
 
-// configureChecks adds a configuration of validating webhooks.
+// configureChecks adds a configuration with validating webhooks.
 func (k *kit) configureChecks(name string, hooks ...v1.ValidatingWebhook) {
 	k.validating = append(k.validating,
 		&v1.ValidatingWebhookConfiguration{ObjectMeta: meta.ObjectMeta{Name: name}, Webhooks: hooks})
 }
 
-// both configures a hook of each sort for a path.
+// both replaces all configurations by one mutating and one validating hook for a path.
 func (k *kit) both(path string, options ...func(*v1.MutatingWebhook)) {
 	k.mutating, k.validating = nil, nil
 	k.configure("m", k.mutates(path, options...))
 	k.configureChecks("v", k.validates(path, options...))
 }
 
-// write returns a write of a config map. The kit receives its warnings and annotations.
+// write returns a write of a config map. The kit notes its warnings and annotations.
 func (k *kit) write(op admission.Operation, obj, old *corev1.ConfigMap) *admission.Attributes {
 	a := &admission.Attributes{
 		Operation: op, Resource: meta.GroupVersionResource{Version: "v1", Resource: "configmaps"},
@@ -287,7 +288,7 @@ func dataOf(a *admission.Attributes) string {
 	return string(text)
 }
 
-// addsTo returns a hook that adds a letter to the data.
+// addsTo returns a hook that appends a letter to the value of a key of the data.
 func addsTo(key, letter string) hook {
 	return func(w http.ResponseWriter, _ *http.Request, q *asked) {
 		var obj struct {

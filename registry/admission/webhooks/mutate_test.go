@@ -23,7 +23,7 @@ type execOptions struct {
 	Command       []string `json:"command,omitempty"`
 }
 
-// TestReview has the whole review of each operation.
+// TestReview compares the whole review of each operation.
 func TestReview(t *testing.T) {
 	k := newKit(t)
 	k.configure("c", k.mutates("m"))
@@ -76,8 +76,8 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// TestOrder: mutating hooks run by configuration and place, each sees what the hooks before it
-// made, and annotations tell of them.
+// TestOrder: mutating hooks run in the order of their configurations and of their places there.
+// Each sees the changes of the hooks before it, and annotations record each call.
 func TestOrder(t *testing.T) {
 	k := newKit(t)
 	for _, name := range []string{"one", "two", "three"} {
@@ -118,7 +118,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// doing is a mutator of the server itself.
+// doing is a mutator that is built into the server.
 type doing func(a *admission.Attributes)
 
 func (doing) Name() string                     { return "doing" }
@@ -128,8 +128,8 @@ func (f doing) Mutate(_ context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// TestReinvocation: hooks that want it run a second time if the object changes after them, by a
-// hook or by another plugin.
+// TestReinvocation: a hook with reinvocationPolicy IfNeeded runs a second time if another hook or
+// plugin changes the object after it.
 func TestReinvocation(t *testing.T) {
 	set := func(letter string) admission.Mutator {
 		return doing(func(a *admission.Attributes) { a.Object.(*corev1.ConfigMap).Data["other"] = letter })
@@ -144,7 +144,7 @@ func TestReinvocation(t *testing.T) {
 	again := doing(func(a *admission.Attributes) { a.Reinvoke() })
 	for _, tt := range []struct {
 		name              string
-		hooks             string // small: runs once; with "!": again if needed; "+" changes the object each time
+		hooks             string // hooks by letter; "!": reinvoked if needed; "+": changes the object each time
 		before, afterward admission.Mutator
 		want              string
 	}{
@@ -187,7 +187,7 @@ func TestReinvocation(t *testing.T) {
 	}
 }
 
-// TestNewcomers: a hook that did not want the object in the first run is not called in the second.
+// TestNewcomers: a hook that did not match the object in the first run is not called in the second.
 func TestNewcomers(t *testing.T) {
 	k := newKit(t)
 	label := says(patched(`[{"op":"add","path":"/metadata/labels","value":{"l":"1"}}]`))
@@ -206,8 +206,8 @@ func TestNewcomers(t *testing.T) {
 	}
 }
 
-// TestVersions: a hook sees the object in the version that its rule names; what it makes is
-// converted back, and completed with the defaults of its version.
+// TestVersions: a hook sees the object in the version that its rule names. The patched object gets
+// the defaults of that version and is converted back.
 func TestVersions(t *testing.T) {
 	k := newKit(t)
 	typ := kinds().Kind(meta.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"})

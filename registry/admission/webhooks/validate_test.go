@@ -27,8 +27,8 @@ func equivalentTo(typ kind.Kind, resource meta.GroupVersionResource, as meta.Gro
 	}
 }
 
-// TestTogether: validating hooks are called at the same time; the error is that of the first in
-// order; warnings and annotations of all count.
+// TestTogether: validating hooks are called in parallel. The error is that of the first hook in
+// order. The warnings and annotations of all hooks are kept.
 func TestTogether(t *testing.T) {
 	k := newKit(t)
 	meet := make(chan struct{})
@@ -53,7 +53,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestRefusals has what a refused client gets.
+// TestRefusals checks the errors that clients get when a hook refuses.
 func TestRefusals(t *testing.T) {
 	const denied = `admission webhook "h.example.com" denied the request`
 	for _, tt := range []struct {
@@ -70,10 +70,10 @@ func TestRefusals(t *testing.T) {
 	} {
 		k := newKit(t)
 		k.hooks["h"] = says(tt.response)
-		k.both("h", ignore) // a refusal is no failure
+		k.both("h", ignore) // a refusal is not a failure: the failure policy does not apply
 		for name, run := range k.runs() {
 			if strings.Contains(tt.response, "patch") && name == "validating" {
-				continue // which may not patch
+				continue // a validating hook may not patch
 			}
 			err := run(t.Context(), k.write(admission.Create, configMap(), nil))
 			var refused *meta.StatusError
@@ -86,7 +86,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// runs are the two phases of the kit's chain.
+// runs has the two phases of the kit's chain, by name.
 func (k *kit) runs() map[string]func(context.Context, *admission.Attributes) error {
 	return map[string]func(context.Context, *admission.Attributes) error{
 		"mutating": k.chain.Mutate, "validating": k.chain.Validate,
@@ -141,7 +141,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestExempt: nobody is asked about the configurations of webhooks themselves.
+// TestExempt: no hook is called for the configurations of webhooks.
 func TestExempt(t *testing.T) {
 	k := newKit(t)
 	k.both("h")
@@ -154,7 +154,7 @@ func TestExempt(t *testing.T) {
 	}
 }
 
-// TestNobodyWants: a write that no hook wants allocates nothing.
+// TestNobodyWants: a write that no hook matches allocates nothing.
 func TestNobodyWants(t *testing.T) {
 	k := newKit(t)
 	apps := func(w *v1.MutatingWebhook) {

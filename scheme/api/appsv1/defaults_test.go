@@ -11,7 +11,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestDefaults wants the JSON of a defaulted object to contain a text.
+// TestDefaults: the JSON of a defaulted object contains a text.
 func TestDefaults(t *testing.T) {
 	s := scheme.New()
 	corev1.Scheme.AddToScheme(s)

@@ -24,8 +24,9 @@ func newScheme(t *testing.T) *scheme.Scheme {
 	return s
 }
 
-// TestRoundTrip: this version loses nothing on the way to the hub and back. A target is never missing there, and what was
-// measured comes back in an annotation, too.
+// TestRoundTrip: this version loses nothing on the way to the hub and back. The objects have a
+// target, because conversion adds a missing one, and no measurement, because conversion also writes
+// it into an annotation.
 func TestRoundTrip(t *testing.T) {
 	schemetest.RoundTrip(t, newScheme(t), func(obj meta.Object) {
 		if a, ok := obj.(*autoscalingv1.HorizontalPodAutoscaler); ok {
@@ -52,7 +53,7 @@ func decode[T any](t *testing.T, text string) *T {
 	return obj
 }
 
-// full is an autoscaler with all that its first version keeps in annotations.
+// full is an autoscaler with everything that autoscaling/v1 keeps in annotations.
 const full = `{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","metadata":{"name":"a","annotations":{"own":"x","autoscaling.alpha.kubernetes.io/behavior":"stale"}},
 	"spec":{"scaleTargetRef":{"kind":"Deployment","name":"d","apiVersion":"apps/v1"},"minReplicas":2,"maxReplicas":9,"metrics":[
 		{"type":"Resource","resource":{"name":"memory","target":{"type":"AverageValue","averageValue":"1Gi"}}},
@@ -73,7 +74,7 @@ const full = `{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","m
 		{"type":"External","external":{"metric":{"name":"e"},"current":{"value":"5","averageValue":"6"}}}],
 	"conditions":[{"type":"AbleToScale","status":"True","lastTransitionTime":"2024-02-29T12:00:00Z","reason":"R","message":"m"}]}}`
 
-// TestAnnotations: the forms are those that kube-apiserver writes, to the byte.
+// TestAnnotations: the annotations equal those of kube-apiserver, byte for byte.
 func TestAnnotations(t *testing.T) {
 	s := newScheme(t)
 	hub := decode[autoscalingv2.HorizontalPodAutoscaler](t, full)
@@ -140,7 +141,7 @@ func TestToHub(t *testing.T) {
 	}
 }
 
-// TestFromHub: the first target for CPU counts, and the last measurement of it.
+// TestFromHub: autoscaling/v1 shows the first target for CPU and the last measurement of CPU.
 func TestFromHub(t *testing.T) {
 	s := newScheme(t)
 	hub := decode[autoscalingv2.HorizontalPodAutoscaler](t, `{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","spec":{"metrics":[

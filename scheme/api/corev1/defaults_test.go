@@ -196,7 +196,7 @@ func TestFieldLabels(t *testing.T) {
 	}
 }
 
-// The same grammar in regular expressions.
+// The grammar of image references, as regular expressions.
 var (
 	imagePath   = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
 	imageDomain = regexp.MustCompile(
@@ -204,7 +204,7 @@ var (
 	imageTag = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 )
 
-// imageParts are what may stand in a reference, or nearly.
+// imageParts are parts of image references, some of them valid and some almost valid.
 var imageParts = []string{
 	"", "a", "A", "a1", "1", "a-b", "a--b", "-a", "a-", "a_b", "a__b", "a___b", "a_", "_a", "a.b", "a..b", ".a", "a.", "a-.b", "a.-b", "a_-b",
 	"a/b", "a//b", "/a", "a/", "a:1", "a:", ":1", "a:b", "a:1:1", "[::1]", "[::1]:5", "[::1]5", "[::1]:", "[]", "[", "]", "a]", "[g]", "[a]]", "é", "a b", "+",
@@ -244,7 +244,8 @@ func FuzzImageTag(f *testing.F) {
 	})
 }
 
-// Amounts are rounded each time that an object is defaulted, which they hardly ever need.
+// TestRoundResourcesAllocations: rounding allocates nothing if no amount needs it, because it is
+// done at each defaulting.
 func TestRoundResourcesAllocations(t *testing.T) {
 	list := ResourceList{ResourceCPU: meta.MustParse("1500m"), ResourceMemory: meta.MustParse("64Mi"), ResourceStorage: meta.MustParse("1E")}
 	if got := testing.AllocsPerRun(100, func() { roundResources(list) }); got > 0 {

@@ -23,7 +23,7 @@ func newScheme(t *testing.T) *scheme.Scheme {
 
 func TestRoundTrip(t *testing.T) { schemetest.RoundTrip(t, newScheme(t), nil) }
 
-// TestFields: what has another name here is what the core group calls so.
+// TestFields: fields whose names differ from those in the core group have the same values.
 func TestFields(t *testing.T) {
 	in := &corev1.Event{
 		InvolvedObject: corev1.ObjectReference{Name: "about"}, Message: "text", Source: corev1.EventSource{Host: "host"}, Count: 3,

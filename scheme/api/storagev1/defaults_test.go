@@ -47,7 +47,7 @@ func TestDefaults(t *testing.T) {
 			"storageCapacity":true,"fsGroupPolicy":"File","requiresRepublish":true,"seLinuxMount":true}}`).Spec,
 			`{"attachRequired":false,"podInfoOnMount":true,"volumeLifecycleModes":["Ephemeral"],"storageCapacity":true,"fsGroupPolicy":"File","requiresRepublish":true,"seLinuxMount":true}`},
 		{"inline volume", defaulted[storagev1.VolumeAttachment](t, `{"spec":{"source":{"inlineVolumeSpec":{"hostPath":{"path":"/x"}}}}}`).Spec.Source,
-			`{"inlineVolumeSpec":{"hostPath":{"path":"/x","type":""}}}`}, // without what volumes have by default
+			`{"inlineVolumeSpec":{"hostPath":{"path":"/x","type":""}}}`}, // without the defaults of volumes in pods
 	} {
 		if got, err := json.Marshal(tt.spec); string(got) != tt.want || err != nil {
 			t.Errorf("%s: got %s, %v, want %s", tt.name, got, err, tt.want)

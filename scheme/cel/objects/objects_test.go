@@ -33,8 +33,8 @@ func treeOf(t *testing.T, object meta.Typed) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(tree)
 }
 
-// differs describes the first difference between a view and the value of a tree, by everything that
-// an expression can ask of them; "" if there is none.
+// differs describes the first difference between a view and the value of a tree, by all operations
+// of expressions; "" if there is none.
 func differs(path string, got, want ref.Val) string {
 	if got.Type() != want.Type() {
 		return fmt.Sprintf("%s: type %v, want %v", path, got.Type(), want.Type())
@@ -81,7 +81,7 @@ func differs(path string, got, want ref.Val) string {
 	return ""
 }
 
-// TestAllKinds: views of all kinds say what their JSON says.
+// TestAllKinds: views of objects of all kinds equal the values of their JSON.
 func TestAllKinds(t *testing.T) {
 	s := scheme.New()
 	api.AddToScheme(s)
@@ -179,7 +179,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestOnce: what has to be converted is converted once, so that reading it again takes no time.
+// TestOnce: a value that has to be converted is converted once, so that reading it again takes no
+// time.
 func TestOnce(t *testing.T) {
 	secret := &corev1.Secret{Data: map[string][]byte{"key": make([]byte, 1<<20)}}
 	var view objects.View

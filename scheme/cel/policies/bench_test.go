@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/cel/policies"
 )
 
-// five are the expressions of a policy about pods as people write them.
+// five are expressions of a policy about pods, as people write them.
 var five = []string{
 	"object.spec.containers.all(c, c.image.startsWith('example.com/'))",
 	"!has(object.spec.hostNetwork) || !object.spec.hostNetwork",
@@ -47,7 +47,7 @@ func heap() uint64 {
 func TestMemory(t *testing.T) {
 	const n, most = 100, 30 << 10
 	kept := make([]*policies.Set, n)
-	compiled(t) // what all policies share
+	compiled(t) // makes what all policies share
 	before := heap()
 	for i := range kept {
 		kept[i] = compiled(t)

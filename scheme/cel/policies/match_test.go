@@ -20,7 +20,7 @@ func TestMatch(t *testing.T) {
 		name       string
 		conditions []string
 		ignore     bool
-		want       policies.Match // without Err
+		want       policies.Match // Err is not compared
 		err        string
 	}{
 		{"none", nil, false, policies.Match{Matched: true}, ""},

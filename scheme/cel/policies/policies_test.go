@@ -20,7 +20,7 @@ func TestCheck(t *testing.T) {
 		text  string
 		uses  policies.Uses
 		types []*types.Type
-		wrong string // the end of the first line of what is wrong
+		wrong string // the end of the first line of the error
 	}{
 		{"object.a == oldObject.a && request.kind.kind == namespaceObject.metadata.name", policies.Uses{}, []*types.Type{types.BoolType}, ""},
 		{"request.kind.resource == ''", policies.Uses{}, []*types.Type{types.BoolType}, "undefined field 'resource'"},
@@ -69,9 +69,9 @@ func TestDeclare(t *testing.T) {
 		"variables.number == 1":             "",
 		"variables.number == ''":            "found no matching overload for '_==_' applied to '(int, string)'",
 		"variables.list[0] == ''":           "found no matching overload for '_==_' applied to '(int, string)'",
-		"variables.early == ''":             "", // its type is not known
+		"variables.early == ''":             "", // the type of a variable with an error is unknown
 		"variables.quantity.isInteger()":    "",
-		"variables.quantity == 'a'":         "", // nor is that of one that is none of the usual ones
+		"variables.quantity == 'a'":         "", // a type of a library counts as unknown
 		"variables.late == 1":               "undefined field 'late'",
 		"variables.number == params.number": "undeclared reference to 'params' (in container '')",
 	} {

@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// pod is an object as a policy sees it.
+// pod returns an object as a policy sees it.
 func pod() *corev1.Pod {
 	p := &corev1.Pod{TypeMeta: meta.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
 	p.Name, p.Namespace, p.Labels = "web", "shop", map[string]string{"app": "web"}
@@ -20,7 +20,7 @@ func pod() *corev1.Pod {
 	return p
 }
 
-// inputs are those of the creation of a pod.
+// inputs returns the inputs for the creation of a pod.
 func inputs() *policies.Inputs {
 	return &policies.Inputs{Object: pod(), Request: &policies.Request{
 		Kind: policies.Kind{Version: "v1", Kind: "Pod"}, Operation: "CREATE", Name: "web", Namespace: "shop",

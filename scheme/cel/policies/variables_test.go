@@ -26,7 +26,7 @@ func evaluate(t *testing.T, budget *cel.Budget, variables []string, texts ...str
 	return s.Set(expressions...).Evaluate(t.Context(), inputs(), budget)
 }
 
-// TestVariables: a variable is evaluated when it is read first, and paid once.
+// TestVariables: a variable is evaluated when it is first read, and its cost counts once.
 func TestVariables(t *testing.T) {
 	variables := []string{
 		"name", "object.metadata.name", // costs 3
@@ -74,7 +74,7 @@ func TestVariablesCost(t *testing.T) {
 		t.Errorf("the variable costs %d, the first expression %d, and the second %d", alone, once, reads)
 	}
 	if unread := cost(variables, "true"); unread != 0 {
-		t.Errorf("a variable that nobody reads costs %d", unread)
+		t.Errorf("a variable that no expression reads costs %d", unread)
 	}
 }
 
@@ -99,8 +99,8 @@ func TestBudget(t *testing.T) {
 }
 
 // TestHostileVariables: variables that refer to themselves or to a thousand others end in an error.
-// 300 variables that cost all that an expression may would take half a minute: the evaluation ends
-// when the budget for two is spent.
+// 300 variables, each with the largest cost of an expression, would take half a minute. The
+// evaluation ends when the cost of two of them is spent.
 func TestHostileVariables(t *testing.T) {
 	var chain, bombs []string
 	for i := range 1200 {

@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// TestOfType: rules see a field of a Go type as they would see it in a custom resource.
+// Chart is a kind with rules in its tags, whose fields have all shapes that rules see.
 type Chart struct {
 	meta.TypeMeta   `json:",inline"`
 	meta.ObjectMeta `json:"metadata,omitempty"`
@@ -42,6 +42,7 @@ type Extent struct {
 	High float64  `json:"high"`
 }
 
+// TestOfType: rules see a field of a Go type as they would see it in a custom resource.
 func TestOfType(t *testing.T) {
 	declared := rules.OfType(typeinfo.Of(reflect.TypeFor[Chart]()))
 	if err := declared.Err(); err != nil {

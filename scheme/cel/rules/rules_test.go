@@ -124,17 +124,18 @@ func TestRatchet(t *testing.T) {
 	}
 }
 
-// TestBounds: neither one rule nor all of an object run for long, and errors end.
+// TestBounds: the cost of one rule, the cost of all rules of an object, and the number of errors
+// are bounded.
 func TestBounds(t *testing.T) {
 	numbers := `{"spec":[` + strings.Repeat("1,", 2000) + `1]}`
-	// To match it costs 15 for each ten characters, and takes no time.
-	dear := `"x-kubernetes-validations":[{"rule":"!self.matches('` + strings.Repeat("a", 60) + `')"}]`
-	errs, _ := judge(t, ofSpec(`{"type":"string",`+dear+`}`), `{"spec":"`+strings.Repeat("b", 1_000_000)+`"}`, "")
+	// A match costs 15 for each ten characters, but takes hardly any time.
+	expensive := `"x-kubernetes-validations":[{"rule":"!self.matches('` + strings.Repeat("a", 60) + `')"}]`
+	errs, _ := judge(t, ofSpec(`{"type":"string",`+expensive+`}`), `{"spec":"`+strings.Repeat("b", 1_000_000)+`"}`, "")
 	if len(errs) != 1 || !strings.Contains(errs[0], "no further validation rules will be run due to call cost exceeds limit for rule") {
-		t.Errorf("one dear rule: %q", errs)
+		t.Errorf("one expensive rule: %q", errs)
 	}
 	texts := `{"spec":[` + strings.Repeat(`"`+strings.Repeat("b", 300_000)+`",`, 30) + `""]}`
-	errs, _ = judge(t, ofSpec(`{"type":"array","items":{"type":"string",`+dear+`}}`), texts, "")
+	errs, _ = judge(t, ofSpec(`{"type":"array","items":{"type":"string",`+expensive+`}}`), texts, "")
 	if len(errs) != 1 || !strings.HasSuffix(errs[0], "validation failed due to running out of cost budget, no further validation rules will be run") {
 		t.Errorf("many rules: %q", errs)
 	}
@@ -151,7 +152,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestTotal: the error about all rules names the costliest.
+// TestTotal: if all rules together are too expensive, the first error is about the most expensive
+// rule.
 func TestTotal(t *testing.T) {
 	s := parse(t, ofSpec(`{"type":"object","properties":{"l":{"type":"array","items":{"type":"string"}}},
 		"x-kubernetes-validations":[{"rule":"self.l.all(x, self.l.all(y, x == y))"},{"rule":"true"}]}`))
@@ -166,8 +168,8 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// FuzzValidate has objects judged that no schema would let pass, by rules of all kinds: nothing
-// panics.
+// FuzzValidate validates random objects, also those that the schema forbids, by rules of all kinds.
+// Nothing panics.
 func FuzzValidate(f *testing.F) {
 	schema := ofSpec(`{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"s":{"type":"array","x-kubernetes-list-type":"set",
 		"items":{"type":"string"}},"m":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["k"],"items":{"type":"object",

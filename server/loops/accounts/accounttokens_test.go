@@ -15,7 +15,7 @@ import (
 )
 
 // TestAccountTokens creates token secrets before and after their account, removes their data, and
-// deletes the account: secrets are filled, filled again, and deleted.
+// deletes the account. The loop fills the secrets, fills them again, and deletes them.
 func TestAccountTokens(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")

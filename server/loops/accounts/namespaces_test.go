@@ -16,8 +16,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// TestRootCA expects the ConfigMap in all namespaces, and that it is written again after it was
-// changed or deleted, except for a description that is only replaced.
+// TestRootCA: all namespaces have the ConfigMap. It is restored after a change or a deletion. A
+// description that is removed is restored, too, but one that a client replaces stays.
 func TestRootCA(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		maps := looptest.Of[*corev1.ConfigMap](w, "configmaps")
@@ -62,8 +62,8 @@ func TestRootCA(t *testing.T) {
 	})
 }
 
-// TestServiceAccount expects a default account in active namespaces, and none in a namespace that
-// is being deleted.
+// TestServiceAccount: active namespaces have the default account, and a namespace that is being
+// deleted has none.
 func TestServiceAccount(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		made := looptest.Of[*corev1.ServiceAccount](w, "serviceaccounts")

@@ -23,15 +23,16 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// remotes are servers behind services, and what is said of them.
+// remotes has a fake server with an APIService and its service, and records the checks, writes and
+// metrics of the controller.
 type remotes struct {
 	*looptest.Fake
-	stop   func()       // the controller
-	writes atomic.Int32 // of it
+	stop   func()       // stops the controller
+	writes atomic.Int32 // number of the controller's writes
 
 	mu     sync.Mutex
-	answer func(ctx context.Context, s *apiregistrationv1.APIService) error // to checks; nil: all is well
-	checks []time.Duration                                                  // when there were any, since the last call of checked
+	answer func(ctx context.Context, s *apiregistrationv1.APIService) error // the result of a check; nil: success
+	checks []time.Duration                                                  // their times since the last call of checked
 	since  time.Time
 	lost   []string
 }
@@ -85,7 +86,7 @@ func (r *remotes) check(ctx context.Context, s *apiregistrationv1.APIService) er
 	return answer(ctx, s)
 }
 
-// answers has all checks answered so from now on.
+// answers sets the result of all further checks.
 func (r *remotes) answers(answer func(ctx context.Context, s *apiregistrationv1.APIService) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +95,7 @@ func (r *remotes) answers(answer func(ctx context.Context, s *apiregistrationv1.
 
 func fails(ctx context.Context, _ *apiregistrationv1.APIService) error { return errors.New("no route") }
 
-// checked lists when there were checks since the last call.
+// checked returns the times of the checks since its last call.
 func (r *remotes) checked() string {
 	r.Sleep(0)
 	r.mu.Lock()
@@ -108,7 +109,7 @@ func (r *remotes) apiServices() client.Resource[*apiregistrationv1.APIService] {
 	return client.For[*apiregistrationv1.APIService](r.S.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
 }
 
-// register makes an APIService for the service n/back, and has it be what change makes it.
+// register creates an APIService for the service n/back. change changes its spec.
 func (r *remotes) register(change func(s *apiregistrationv1.APIServiceSpec)) {
 	r.T.Helper()
 	s := &apiregistrationv1.APIService{
@@ -124,7 +125,7 @@ func (r *remotes) register(change func(s *apiregistrationv1.APIServiceSpec)) {
 	looptest.Make(r.Fake, r.apiServices(), s, nil)
 }
 
-// set changes what is registered.
+// set updates the APIService.
 func (r *remotes) set(change func(s *apiregistrationv1.APIService)) {
 	r.T.Helper()
 	s, err := r.apiServices().Get(r.T.Context(), "v1.example.com", meta.GetOptions{})
@@ -137,8 +138,7 @@ func (r *remotes) set(change func(s *apiregistrationv1.APIService)) {
 	}
 }
 
-// service makes the service n/back with a port 443 named "https", and has it be what change makes
-// it.
+// service creates the service n/back with a port 443 named "https". change changes its spec.
 func (r *remotes) service(change func(s *corev1.ServiceSpec)) {
 	r.T.Helper()
 	s := &corev1.Service{ObjectMeta: meta.ObjectMeta{Name: "back"}, Spec: corev1.ServiceSpec{
@@ -154,7 +154,7 @@ func (r *remotes) slices() client.Resource[*discoveryv1.EndpointSlice] {
 	return looptest.InGroup[*discoveryv1.EndpointSlice](r.Fake, discoveryv1.GroupVersion.WithResource("endpointslices"))
 }
 
-// slice makes an endpoint slice of the service with an address, ready or not, and a port of some
+// slice creates an endpoint slice of the service, with an address that is ready or not, and a port
 // name.
 func (r *remotes) slice(name, port string, ready *bool) {
 	r.T.Helper()
@@ -167,7 +167,7 @@ func (r *remotes) slice(name, port string, ready *bool) {
 	}, nil)
 }
 
-// complete makes all that there has to be.
+// complete creates the APIService, the service and an endpoint slice.
 func (r *remotes) complete() {
 	r.T.Helper()
 	r.service(nil)
@@ -175,8 +175,8 @@ func (r *remotes) complete() {
 	r.register(nil)
 }
 
-// available compares what is said of the APIService, as "status reason: message", after all that is
-// to happen at once has.
+// available compares the condition Available, as "status reason: message", after everything that
+// happens at once has happened.
 func (r *remotes) available(want string) {
 	r.T.Helper()
 	r.Sleep(0)
@@ -197,8 +197,8 @@ func (r *remotes) said() string {
 
 const passed = "True Passed: all checks passed"
 
-// TestAvailabilityFollows what stands behind an APIService, step by step, without waiting for its
-// next look.
+// TestAvailabilityFollows changes the APIService, its service and its endpoint slices step by step.
+// The condition follows at once, without waiting for the next check.
 func TestAvailabilityFollows(t *testing.T) {
 	yes, no := true, false
 	inAvailability(t, func(r *remotes) {
@@ -221,7 +221,7 @@ func TestAvailabilityFollows(t *testing.T) {
 		r.set(func(s *apiregistrationv1.APIService) { s.Spec.Service.Name = "front" })
 		r.available(`False ServiceNotFound: service/front in "n" is not present`)
 		r.set(func(s *apiregistrationv1.APIService) { s.Spec.Service = nil })
-		r.available(`False ServiceNotFound: service/front in "n" is not present`) // what is to be said of it now is for another to say
+		r.available(`False ServiceNotFound: service/front in "n" is not present`) // another controller writes it
 		r.set(func(s *apiregistrationv1.APIService) {
 			s.Spec.Service = &apiregistrationv1.ServiceReference{Namespace: "n", Name: "back"}
 		})
@@ -238,8 +238,8 @@ func TestAvailabilityFollows(t *testing.T) {
 	})
 }
 
-// TestAvailabilityOfOtherServices has services of other types than ClusterIP: neither their ports
-// nor their endpoint slices are checked, only the server behind.
+// TestAvailabilityOfOtherServices: for a service of another type than ClusterIP, ports and endpoint
+// slices are not checked, only the server behind.
 func TestAvailabilityOfOtherServices(t *testing.T) {
 	for _, typ := range []corev1.ServiceType{corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer} {
 		t.Run(string(typ), func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestAvailabilityOfOtherServices(t *testing.T) {
 	}
 }
 
-// TestAvailabilityOfNoService: APIServices may refer to what no service can be called.
+// TestAvailabilityOfNoService: an APIService may refer to a name that no service can have.
 func TestAvailabilityOfNoService(t *testing.T) {
 	for _, ref := range []apiregistrationv1.ServiceReference{
 		{Namespace: "n/x", Name: "back"}, {Namespace: "n", Name: "a,metadata.name!=b"}, {Namespace: "..", Name: ".."},
@@ -273,8 +273,8 @@ func TestAvailabilityOfNoService(t *testing.T) {
 	}
 }
 
-// TestAvailabilityIsLookedAtAgain: every 30 s, and soon while nobody answers. Nothing is written
-// that is there.
+// TestAvailabilityIsLookedAtAgain: a server behind is checked every 30 seconds, and with short
+// pauses when it begins to fail. A status that does not change is not written.
 func TestAvailabilityIsLookedAtAgain(t *testing.T) {
 	inAvailability(t, func(r *remotes) {
 		r.complete()
@@ -290,7 +290,7 @@ func TestAvailabilityIsLookedAtAgain(t *testing.T) {
 			r.T.Errorf("written %d times, and there was nothing new to say", n)
 		}
 		r.answers(fails)
-		r.Sleep(29*time.Second + 75*time.Millisecond) // 5, 10, 20, 40 ms
+		r.Sleep(29*time.Second + 75*time.Millisecond) // the pauses of retries are 5, 10, 20 and 40 ms
 		r.available("False FailedDiscoveryCheck: no route")
 		if got := len(strings.Fields(r.checked())); got != 5*checkAttempts {
 			r.T.Errorf("asked %d times, want five checks of %d", got, checkAttempts)
@@ -311,8 +311,8 @@ func TestAvailabilityIsLookedAtAgain(t *testing.T) {
 
 const checkAttempts = 5
 
-// TestAvailabilityAttempts: one answer of several is enough, and who is slow does not keep others
-// from being asked.
+// TestAvailabilityAttempts: a check makes several attempts in parallel, of which one must succeed.
+// A slow attempt does not delay the others.
 func TestAvailabilityAttempts(t *testing.T) {
 	var n int
 	var mu sync.Mutex
@@ -326,7 +326,7 @@ func TestAvailabilityAttempts(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		answer func(ctx context.Context) error
-		want   string // and
+		want   string // the condition, which is written at the time after
 		after  time.Duration
 		asked  int
 	}{
@@ -368,8 +368,8 @@ func TestAvailabilityAttempts(t *testing.T) {
 	}
 }
 
-// TestAvailabilityGoesOn finds statuses that another server has written: those that are still right
-// are not written again, the others are.
+// TestAvailabilityGoesOn: a controller that starts does not write a status that another server has
+// written, if it is still right.
 func TestAvailabilityGoesOn(t *testing.T) {
 	inAvailability(t, func(r *remotes) {
 		r.complete()
@@ -387,8 +387,9 @@ func TestAvailabilityGoesOn(t *testing.T) {
 	})
 }
 
-// TestAvailabilityTellsAtMostOncePerLook, where one server reaches what another does not: neither
-// looks because the other has written.
+// TestAvailabilityTellsAtMostOncePerLook: one server can reach the server behind, and another
+// cannot. Each writes the status at most once per check, because a write by the other does not
+// cause a check.
 func TestAvailabilityTellsAtMostOncePerLook(t *testing.T) {
 	inAvailability(t, func(r *remotes) {
 		r.complete()
@@ -406,8 +407,8 @@ func TestAvailabilityTellsAtMostOncePerLook(t *testing.T) {
 	})
 }
 
-// TestAvailabilityEnds: who stands behind an APIService that is gone is asked no more, and nobody
-// when the controller ends.
+// TestAvailabilityEnds: when an APIService is deleted, its server behind is not checked any longer.
+// When the controller stops, running checks end.
 func TestAvailabilityEnds(t *testing.T) {
 	inAvailability(t, func(r *remotes) {
 		r.complete()
@@ -415,7 +416,7 @@ func TestAvailabilityEnds(t *testing.T) {
 		looptest.Delete(r.Fake, r.apiServices(), "v1.example.com")
 		r.checked()
 		r.Sleep(time.Hour)
-		looptest.Delete(r.Fake, r.slices(), "a") // nobody follows it any more
+		looptest.Delete(r.Fake, r.slices(), "a") // the controller no longer follows slices
 		if got := r.checked(); got != "" {
 			r.T.Errorf("checked at %s", got)
 		}
@@ -423,7 +424,7 @@ func TestAvailabilityEnds(t *testing.T) {
 		r.slice("a", "https", nil)
 		r.register(nil)
 		r.Sleep(time.Second)
-		r.stop() // what a check ends with when the controller does is not written down
+		r.stop() // the result of a check that the stop has cut off is not written
 		r.available(" : ")
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// localVersions are what a server has itself.
+// localVersions are the versions that a server serves itself.
 type localVersions struct {
 	mu      sync.Mutex
 	all     map[meta.GroupVersion]apiservices.LocalVersion
@@ -51,8 +51,8 @@ func (l *localVersions) learn(gv meta.GroupVersion) {
 	l.changed = make(chan struct{})
 }
 
-// TestMissing expects a version that stays among the missing until its APIService is available,
-// also if the APIService belongs to a user.
+// TestMissing: a version counts as missing until its APIService is available, even if a client
+// created the APIService.
 func TestMissing(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		services := client.For[*apiregistrationv1.APIService](w.S.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))
@@ -115,7 +115,7 @@ func TestMissing(t *testing.T) {
 		change("v1.left.example.com", services.Update, func(s *apiregistrationv1.APIService) { s.Spec.Service = nil })
 		want("")
 		looptest.Delete(w, services, "v1.absent.example.com")
-		want("") // it has been there
+		want("") // it was available before
 		list, err := services.List(t.Context(), meta.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -132,10 +132,10 @@ func TestMissing(t *testing.T) {
 	})
 }
 
-// TestRegisteredByAnother: a version that another server has registered stays, if this one learns
-// of it soon.
+// TestRegisteredByAnother: another server on the store registers a version. Its APIService stays,
+// if this server serves the version soon afterwards.
 func TestRegisteredByAnother(t *testing.T) {
-	s, err := servertest.New(t, server.Config{ // which does not run, and so registers nothing itself
+	s, err := servertest.New(t, server.Config{ // the server does not run, so that it registers nothing
 		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory},
 		Serving: server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 	})
@@ -166,7 +166,7 @@ func TestRegisteredByAnother(t *testing.T) {
 		if _, err := services.Get(t.Context(), never.Name, meta.GetOptions{}); meta.IsNotFound(err) {
 			break
 		} else if err != nil || time.Now().After(end) {
-			t.Fatalf("what no server has: %v", err)
+			t.Fatalf("a version that no server has: %v", err)
 		}
 	}
 	if time.Since(begun) < time.Second {
@@ -177,8 +177,9 @@ func TestRegisteredByAnother(t *testing.T) {
 	}
 }
 
-// TestRegisteredBeside: a server leaves versions that come and go to a kube-apiserver beside it for
-// a while, and leaves alone what that has for good.
+// TestRegisteredBeside: beside a kube-apiserver, a server waits a while before it registers a
+// version of a custom resource, and does not change the built-in versions that the kube-apiserver
+// has registered.
 func TestRegisteredBeside(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		services := client.For[*apiregistrationv1.APIService](w.S.Client(), apiregistrationv1.GroupVersion.WithResource("apiservices"))

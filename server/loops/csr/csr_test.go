@@ -133,7 +133,7 @@ func authority(t *testing.T, life time.Duration) *pki.Pair {
 }
 
 // TestSigner makes requests and approves, denies and fails them. Only an approved one to a signer
-// that has an authority gets a certificate, by the authority of that moment.
+// that has an authority gets a certificate, signed by the current authority.
 func TestSigner(t *testing.T) {
 	inFakeTime(t, func(w *fakeWorld) {
 		var ca atomic.Pointer[pki.Pair]
@@ -205,7 +205,7 @@ func TestApprover(t *testing.T) {
 	})
 }
 
-// TestCleaner lets requests of all kinds grow old.
+// TestCleaner: requests in each state are deleted after the time for that state.
 func TestCleaner(t *testing.T) {
 	inFakeTime(t, func(w *fakeWorld) {
 		var ca atomic.Pointer[pki.Pair]

@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestEndpointsFollowPods takes a pod from its creation to its end.
+// TestEndpointsFollowPods creates a pod, changes its state and deletes it.
 func TestEndpointsFollowPods(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	w.service("s", nil)
@@ -35,7 +35,7 @@ func TestEndpointsFollowPods(t *testing.T) {
 	w.runs("p", true, "10.0.0.1")
 	w.wantEndpoints("s", "http:8080/TCP 10.0.0.1 p ready")
 	w.wantSlices("s", "IPv4 http:8080/TCP 10.0.0.1 p@a/zone-a ready serving")
-	w.remove("pods", "p") // it has its time to end
+	w.remove("pods", "p") // the pod has a grace period
 	w.wantEndpoints("s")
 	w.wantEndpoints("early", "http:8080/TCP 10.0.0.1 p ready")
 	w.wantSlices("s", "IPv4 http:8080/TCP 10.0.0.1 p@a/zone-a serving terminating")
@@ -46,7 +46,7 @@ func TestEndpointsFollowPods(t *testing.T) {
 	w.wantEndpoints("early")
 }
 
-// TestEndpointsFollowLabels moves a pod from one service to another.
+// TestEndpointsFollowLabels changes the labels of a pod, so that another service selects it.
 func TestEndpointsFollowLabels(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	w.service("s", nil)
@@ -64,7 +64,7 @@ func TestEndpointsFollowLabels(t *testing.T) {
 	w.wantSlices("s", "IPv4 http:8080/TCP 10.0.0.1 p@a/zone-a ready serving")
 }
 
-// TestEndpointsMeta looks at what endpoints say beside addresses.
+// TestEndpointsMeta checks the metadata of Endpoints and slices, and the ports.
 func TestEndpointsMeta(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	w.service("s", nil)
@@ -127,12 +127,12 @@ func TestEndpointsMeta(t *testing.T) {
 	})
 }
 
-// deref is an owner reference without pointers, to be shown.
+// deref returns the fields of an owner reference without pointers, for messages.
 func deref(ref meta.OwnerReference) any {
 	return []any{ref.APIVersion, ref.Kind, ref.Name, ref.UID, *ref.Controller, *ref.BlockOwnerDeletion}
 }
 
-// TestNamedPorts finds ports by their names, also those of containers that run beside the others.
+// TestNamedPorts resolves named ports, also those of sidecar containers.
 func TestNamedPorts(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	w.service("s", func(spec *corev1.ServiceSpec) {
@@ -161,7 +161,7 @@ func TestNamedPorts(t *testing.T) {
 		"IPv4 http:8081/TCP 10.0.0.2 two@a/zone-a ready serving", "IPv4 10.0.0.4 none@a/zone-a ready serving")
 }
 
-// TestHeadless gives pods their names within a service, which need not have ports.
+// TestHeadless: a headless service, which need not have ports, has the host names of its pods.
 func TestHeadless(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	w.service("s", func(spec *corev1.ServiceSpec) { spec.Ports = nil })
@@ -177,7 +177,7 @@ func TestHeadless(t *testing.T) {
 	w.wantSlices("s", "IPv4 10.0.0.1 p@a/zone-a host=zero ready serving, 10.0.0.2 q@a/zone-a ready serving")
 }
 
-// TestDualStack has slices for each family that the service has.
+// TestDualStack: a service has slices for each of its families.
 func TestDualStack(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	dual := corev1.IPFamilyPolicyRequireDualStack
@@ -194,7 +194,7 @@ func TestDualStack(t *testing.T) {
 	w.wantSlices("s", "IPv6 http:8080/TCP fd00::1 p@a/zone-a ready serving")
 }
 
-// TestTrafficDistribution hints at where traffic should stay.
+// TestTrafficDistribution checks the hints for spec.trafficDistribution.
 func TestTrafficDistribution(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	wish := "PreferSameNode"
@@ -210,7 +210,7 @@ func TestTrafficDistribution(t *testing.T) {
 	w.wantSlices("s", "IPv4 http:8080/TCP 10.0.0.1 p@a/zone-a ready serving, 10.0.0.2 q@a/zone-a")
 }
 
-// TestNodeThatComesLate leaves a pod out until its node is there, and says so.
+// TestNodeThatComesLate: a pod has no endpoint before its node exists. An Event reports that.
 func TestNodeThatComesLate(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	w.service("s", nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// put writes the bytes of an object behind the server's back.
+// put writes the bytes of an object directly into the store.
 func (w *world) put(store storage.Store, key, value string) {
 	w.T.Helper()
 	if _, err := store.Put(w.T.Context(), key, []byte(value), storage.Pre{}, 0); err != nil {
@@ -24,8 +24,8 @@ func (w *world) put(store storage.Store, key, value string) {
 	}
 }
 
-// untilRead waits until the server's answer about an object is an error that is, or is not, that of
-// an object that cannot be read.
+// untilRead waits until a GET of an object fails because the object cannot be read, or no longer
+// does.
 func (w *world) untilRead(resource, name string, unreadable bool) {
 	w.T.Helper()
 	r := client.For[*meta.PartialObjectMetadata](w.S.Client(), corev1.GroupVersion.WithResource(resource))
@@ -43,9 +43,8 @@ func (w *world) untilRead(resource, name string, unreadable bool) {
 	}
 }
 
-// TestEndpointsOfHiddenPods begins with pods and a node that cannot be read. What endpoints and
-// slices say of them stays, while the other pods change, until each pod can be read again or is
-// gone.
+// TestEndpointsOfHiddenPods begins with pods and a node that cannot be read. Their endpoints stay
+// while other pods change, until each pod can be read or is deleted.
 func TestEndpointsOfHiddenPods(t *testing.T) {
 	store := memory.New(memory.Config{})
 	w := startWithNodes(t, server.Config{Storage: server.StorageConfig{Store: store}, Controllers: []string{}})

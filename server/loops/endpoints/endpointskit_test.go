@@ -17,7 +17,7 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// startWithNodes runs a server with services of both families, the namespace "n" and two nodes.
+// startWithNodes runs a dual-stack server with the namespace "n" and two nodes.
 func startWithNodes(t *testing.T, cfg server.Config) *world {
 	t.Helper()
 	cfg.API.Services.ClusterIPRanges = []string{"10.0.0.0/16", "fd00::/108"}
@@ -33,7 +33,7 @@ func startWithNodes(t *testing.T, cfg server.Config) *world {
 	return w
 }
 
-// service makes a service with the selector app=web, whose spec is otherwise what change makes it.
+// service creates a service with the selector app=web. change changes its spec.
 func (w *world) service(name string, change func(spec *corev1.ServiceSpec)) {
 	w.T.Helper()
 	s := &corev1.Service{
@@ -49,7 +49,7 @@ func (w *world) service(name string, change func(spec *corev1.ServiceSpec)) {
 	looptest.Create(w, "services", s)
 }
 
-// webPod is a pod with the label app=web on node a.
+// webPod returns a pod with the label app=web on node a.
 func webPod(name string, ports ...corev1.ContainerPort) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: meta.ObjectMeta{Name: name, Labels: map[string]string{"app": "web"}},
@@ -57,7 +57,7 @@ func webPod(name string, ports ...corev1.ContainerPort) *corev1.Pod {
 	}
 }
 
-// runs gives a pod its addresses, and makes it ready, or not.
+// runs sets the addresses of a pod, and whether it is ready.
 func (w *world) runs(pod string, ready bool, ips ...string) {
 	w.T.Helper()
 	var list []string
@@ -107,7 +107,8 @@ func (w *world) wantSlices(service string, want ...string) {
 	})
 }
 
-// describeSlice says what a slice holds: "IPv4 http:8080/TCP 10.0.0.1 pod@a/zone-a ready serving".
+// describeSlice returns the content of a slice as text: "IPv4 http:8080/TCP 10.0.0.1 pod@a/zone-a
+// ready serving".
 func describeSlice(s *discoveryv1.EndpointSlice) string {
 	parts := []string{string(s.AddressType)}
 	for _, p := range s.Ports {
@@ -189,7 +190,7 @@ func describeEndpoints(e *corev1.Endpoints) []string {
 	return list
 }
 
-// putPods writes pods of the service into a store, as a server before would have.
+// putPods writes pods of the service into a store, as an earlier server would have.
 func putPods(t *testing.T, store storage.Store, first, n int) {
 	t.Helper()
 	for i := first; i < first+n; i++ {

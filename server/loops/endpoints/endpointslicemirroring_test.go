@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// byHand makes Endpoints that somebody looks after.
+// byHand creates Endpoints that a client manages.
 func (w *world) byHand(name string, m meta.ObjectMeta, subsets ...corev1.EndpointSubset) {
 	w.T.Helper()
 	m.Name = name
@@ -28,7 +28,7 @@ func addresses(ips ...string) (list []corev1.EndpointAddress) {
 	return list
 }
 
-// TestMirroring follows Endpoints that people write, from the first to the last.
+// TestMirroring creates, changes and deletes Endpoints of a client, and checks their mirror slices.
 func TestMirroring(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	node := "a"
@@ -65,12 +65,13 @@ func TestMirroring(t *testing.T) {
 		}
 		return fmt.Sprintf("annotations %v", list[0].Annotations)
 	})
-	looptest.Patch(w, "services", "", "s", `{"spec":{"selector":{"app":"web"}}}`) // it is the other controllers' from now on
+	looptest.Patch(w, "services", "", "s", `{"spec":{"selector":{"app":"web"}}}`) // the controllers of services with a selector manage it from here on
 	w.wantSlices("s", "IPv4 ", "IPv6 ")
 	w.wantEndpoints("s")
 }
 
-// TestMirroringEnds takes slices back when Endpoints or their service go, or say so.
+// TestMirroringEnds: mirror slices are deleted when the Endpoints or the service are deleted, or
+// when the Endpoints have a label or an annotation that excludes them.
 func TestMirroringEnds(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	subset := corev1.EndpointSubset{Addresses: addresses("10.0.0.1")}
@@ -93,7 +94,7 @@ func TestMirroringEnds(t *testing.T) {
 	w.wantSlices("service")
 }
 
-// TestMirroringManyAddresses leaves out what is too much, and says so.
+// TestMirroringManyAddresses: addresses beyond the limit are left out, and an Event reports that.
 func TestMirroringManyAddresses(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	var many []string

@@ -67,7 +67,7 @@ func TestEndpointsYield(t *testing.T) {
 	if err := looptest.Of[*corev1.Namespace](w, "namespaces").Delete(t.Context(), "m", meta.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	looptest.AwaitList(w, looptest.Of[*corev1.Namespace](w, "namespaces"), func(list []*corev1.Namespace) string { // other controllers work
+	looptest.AwaitList(w, looptest.Of[*corev1.Namespace](w, "namespaces"), func(list []*corev1.Namespace) string { // shows that other controllers run
 		for _, ns := range list {
 			if ns.Name == "m" {
 				return "the namespace is still there"
@@ -96,9 +96,9 @@ func revision(t *testing.T, version string) (n uint64) {
 	return n
 }
 
-// TestEndpointsLeftovers deletes Endpoints whose service has gone before the controller began, and
-// not those whose service comes right after them: the one who writes them both is not to lose the
-// first.
+// TestEndpointsLeftovers: Endpoints whose service was deleted before the controller started are
+// deleted. Endpoints whose service is created shortly after them stay, because a client may create
+// both in this order.
 func TestEndpointsLeftovers(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")
@@ -175,7 +175,7 @@ func runEndpoints(ctx context.Context, c *client.Client) {
 }
 
 // TestEndpointsAtOnce runs each controller twice, and restarts one of the two, while pods and
-// services change. In the end each endpoint is there once.
+// services change. In the end, each endpoint exists once.
 func TestEndpointsAtOnce(t *testing.T) {
 	w := startWithNodes(t, server.Config{Controllers: []string{}})
 	ctx, cancel := context.WithCancel(t.Context())

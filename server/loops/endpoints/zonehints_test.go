@@ -22,7 +22,7 @@ func (w *world) patchNode(name, sub, patch string) {
 	}
 }
 
-// nodeRuns makes a node ready, with some CPU for pods.
+// nodeRuns makes a node ready, with an amount of allocatable CPU.
 func (w *world) nodeRuns(name, cpu string) {
 	w.T.Helper()
 	w.patchNode(name, "status", fmt.Sprintf(`{"status":{"allocatable":{"cpu":%q},"conditions":[{"type":"Ready","status":"True"}]}}`, cpu))
@@ -45,8 +45,9 @@ func (w *world) wantHintEvent(typ, reason, message string) {
 
 const askForZones = `{"metadata":{"annotations":{"service.kubernetes.io/topology-mode":"Auto"}}}`
 
-// TestZoneHints follows a service that asks for hints by how much of the cluster each zone has,
-// from nodes that say nothing of themselves to a service that does not ask any more.
+// TestZoneHints changes the CPU, roles and conditions of the nodes of a service that asks for hints
+// by the CPU of each zone. At first the nodes report no CPU. In the end the service does not ask
+// for hints.
 func TestZoneHints(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	sameZone := "PreferSameZone"
@@ -72,17 +73,17 @@ func TestZoneHints(t *testing.T) {
 	}
 	w.wantSlices("s", slice("a", "a", "b", "b"))
 
-	looptest.Patch(w, "services", "", "s", askForZones) // which goes before the field
+	looptest.Patch(w, "services", "", "s", askForZones) // the annotation overrides the field
 	w.wantSlices("s", slice())
 	w.wantHintEvent("Warning", "TopologyAwareHintsDisabled",
 		"Insufficient Node information: allocatable CPU or zone not specified on one or more nodes, addressType: IPv4")
 
 	w.nodeRuns("b", "12")
-	w.nodeRuns("a", "4") // a quarter
+	w.nodeRuns("a", "4") // a quarter of the CPU
 	w.wantSlices("s", slice("b", "a", "b", "b"))
 	w.wantHintEvent("Normal", "TopologyAwareHintsEnabled", "Topology Aware Hints has been enabled, addressType: IPv4")
 
-	w.nodeRuns("a", "12") // one endpoint of four is too little for a half
+	w.nodeRuns("a", "12") // one of four endpoints is too few for half of the CPU
 	w.wantSlices("s", slice("a", "a", "b", "b"))
 	w.patchNode("a", "", `{"metadata":{"labels":{"node-role.kubernetes.io/control-plane":""}}}`)
 	w.wantSlices("s", slice())
@@ -101,8 +102,8 @@ func TestZoneHints(t *testing.T) {
 	w.wantSlices("s", slice("a", "a", "b", "b"))
 }
 
-// TestZoneHintsStay: hints that are as good as others are not written anew; those of both families
-// are chosen apart.
+// TestZoneHintsStay: valid hints are not replaced by equally good ones. The hints of the two
+// families are chosen independently.
 func TestZoneHintsStay(t *testing.T) {
 	w := startWithNodes(t, server.Config{})
 	w.nodeRuns("a", "4")
@@ -128,7 +129,7 @@ func TestZoneHintsStay(t *testing.T) {
 		if s.AddressType != "IPv4" {
 			continue
 		}
-		for i := range s.Endpoints { // the other way round
+		for i := range s.Endpoints { // swap the hints
 			zone := map[string]string{"p0": "zone-a", "p1": "zone-b"}[s.Endpoints[i].TargetRef.Name]
 			s.Endpoints[i].Hints.ForZones[0].Name = zone
 		}
@@ -137,7 +138,7 @@ func TestZoneHintsStay(t *testing.T) {
 		}
 	}
 	looptest.Create(w, "pods", webPod("p2"))
-	w.runs("p2", true, "fd00::3") // shows that the controller has been at it since
+	w.runs("p2", true, "fd00::3") // shows that the controller has worked since then
 	w.wantSlices("s",
 		"IPv4 http:8080/TCP 10.0.0.1 p0@a/zone-a ready serving hints=[{zone-a}][], 10.0.0.2 p1@a/zone-a ready serving hints=[{zone-b}][]",
 		"IPv6 http:8080/TCP fd00::2 p1@a/zone-a ready serving hints=[{zone-b}][], fd00::3 p2@a/zone-a ready serving hints=[{zone-a}][]")

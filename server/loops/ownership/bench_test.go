@@ -11,8 +11,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// BenchmarkDeleteNamespace measures a namespace's way from its deletion to its end, with the given
-// number of objects in it.
+// BenchmarkDeleteNamespace measures the time from the deletion of a namespace until it is gone,
+// with a number of objects in it.
 func BenchmarkDeleteNamespace(b *testing.B) {
 	for _, storage := range []string{server.StorageMemory, server.StorageEmbedded} {
 		for _, objects := range []int{0, 5000} {
@@ -33,8 +33,8 @@ func BenchmarkDeleteNamespace(b *testing.B) {
 	}
 }
 
-// BenchmarkDeleteNamespaces measures how long many namespaces with ten objects each take to go,
-// deleted at once.
+// BenchmarkDeleteNamespaces measures the time until many namespaces with ten objects each, deleted
+// at once, are gone.
 func BenchmarkDeleteNamespaces(b *testing.B) {
 	const namespaces, objects = 100, 10
 	for _, storage := range []string{server.StorageMemory, server.StorageEmbedded} {

@@ -24,8 +24,8 @@ func ref(owner *meta.PartialObjectMetadata, flags ...string) meta.OwnerReference
 	return r
 }
 
-// thing makes an object of the core group in a namespace, "" for that of w, and returns what a
-// reference to it needs.
+// thing creates an object of the core group in a namespace; "" stands for that of w. It returns the
+// fields that a reference to it needs.
 func (w *world) thing(resource, namespace, name string, owners []meta.OwnerReference, finalizers ...string) *meta.PartialObjectMetadata {
 	w.T.Helper()
 	m := meta.ObjectMeta{Name: name, Namespace: namespace, OwnerReferences: owners, Finalizers: finalizers}
@@ -60,7 +60,7 @@ func (w *world) delete(resource, namespace, name string, policy meta.DeletionPro
 	}
 }
 
-// until waits for a state of a resource's objects, which ok judges by name.
+// until waits until ok accepts the objects of a resource, which it gets by name.
 func (w *world) until(what, resource, namespace string, ok func(map[string]*meta.PartialObjectMetadata) bool) {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), 30*time.Second)
@@ -92,7 +92,7 @@ func (w *world) until(what, resource, namespace string, ok func(map[string]*meta
 	}
 }
 
-// untilOnly waits until the config maps in n are those of some names.
+// untilOnly waits until the config maps in n are those with these names.
 func (w *world) untilOnly(names ...string) {
 	w.T.Helper()
 	w.until(fmt.Sprintf("there are only %v", names), "configmaps", "n", func(objects map[string]*meta.PartialObjectMetadata) bool {
@@ -110,7 +110,7 @@ func (w *world) untilOnly(names ...string) {
 	})
 }
 
-// onEngines runs a test with a namespace n on several engines, JSON and protobuf.
+// onEngines runs a test with a namespace n on several engines, with JSON and protobuf.
 func onEngines(t *testing.T, test func(t *testing.T, w *world)) {
 	for _, storage := range []server.StorageConfig{
 		{Engine: server.StorageMemory}, {Engine: server.StorageEmbedded, Protobuf: true}, {Engine: server.StorageFile},
@@ -158,7 +158,7 @@ func TestForeground(t *testing.T) {
 			return true
 		})
 		w.release("configmaps", "c")
-		w.untilOnly("loose") // it blocks nobody
+		w.untilOnly("loose") // its reference does not block the deletion
 		w.release("configmaps", "loose")
 		w.untilOnly()
 	})
@@ -187,7 +187,7 @@ func TestOrphan(t *testing.T) {
 
 func TestCycle(t *testing.T) {
 	onEngines(t, func(t *testing.T, w *world) {
-		// Each owns the next, and the last the first.
+		// Each object owns the next one, and the last one owns the first.
 		const size = 4
 		link := func(name string, owner *meta.PartialObjectMetadata) {
 			patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []meta.OwnerReference{ref(owner, "block")}}})
@@ -250,8 +250,8 @@ func TestAbsentOwners(t *testing.T) {
 	})
 }
 
-// hasEvent reports whether there is an event OwnerRefInvalidNamespace: the kind and name that it is
-// about, and the message.
+// hasEvent reports whether there is an event OwnerRefInvalidNamespace. want is the kind and name of
+// its object, and its message.
 func (w *world) hasEvent(namespace, want string) bool {
 	w.T.Helper()
 	events, err := client.For[*corev1.Event](w.S.Client(), corev1.GroupVersion.WithResource("events")).In(namespace).List(w.T.Context(), meta.ListOptions{})
@@ -278,7 +278,7 @@ func TestOwnerComesAnew(t *testing.T) {
 	})
 }
 
-// TestCollectorLeftOut leaves dependents where they are.
+// TestCollectorLeftOut: without the collector, dependents of deleted owners stay.
 func TestCollectorLeftOut(t *testing.T) {
 	for _, list := range [][]string{{}, {"*", "-garbage-collector-controller"}, {"-garbagecollector", "*"}} {
 		w := start(t, server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: list})

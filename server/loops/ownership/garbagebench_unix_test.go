@@ -12,8 +12,8 @@ import (
 	"github.com/coracle-project/coracle/server"
 )
 
-// BenchmarkCollect measures how long the dependents of one owner take to go, and how much processor
-// time each costs.
+// BenchmarkCollect measures the time until all dependents of one owner are gone, and the processor
+// time for each.
 func BenchmarkCollect(b *testing.B) {
 	const dependents = 10_000
 	for _, storage := range []string{server.StorageMemory, server.StorageEmbedded} {
@@ -53,7 +53,7 @@ func BenchmarkCollect(b *testing.B) {
 	}
 }
 
-// isEmpty reports whether n has no objects of a resource but the config map that each namespace
+// isEmpty reports whether n has no objects of a resource, except the config map that each namespace
 // has.
 func (w *world) isEmpty(resource string) bool {
 	list, err := w.partial(resource, "n").List(w.T.Context(), meta.ListOptions{Limit: 1, FieldSelector: "metadata.name!=kube-root-ca.crt"})
@@ -63,7 +63,7 @@ func (w *world) isEmpty(resource string) bool {
 	return len(list.Items) == 0
 }
 
-// processorTime is what the process has used so far.
+// processorTime returns the processor time of this process.
 func processorTime(t testing.TB) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// Boats are a resource that comes and goes.
+// Boats are a resource that is installed and removed during the test.
 const boatVersion = "boats.example.com/v1"
 
 var boatName = meta.GroupResource{Group: "boats.example.com", Resource: "boats"}
@@ -48,17 +48,17 @@ func boats(t testing.TB) server.Group {
 	})}}
 }
 
-// lasting is a store that outlives its servers.
-type lasting struct{ storage.Store }
+// reusedStore is a store whose Close does nothing, because several servers use it in turn.
+type reusedStore struct{ storage.Store }
 
-func (lasting) Close() error { return nil }
+func (reusedStore) Close() error { return nil }
 
-// modelRun is one store with random graphs, on which server after server works until it is killed.
+// modelRun has a store with random graphs. One server after the other works on it and is killed.
 type modelRun struct {
 	t        *testing.T
 	r        *rand.Rand
 	store    storage.Store
-	prefixes map[string]string // of keys, by kind
+	prefixes map[string]string // prefixes of keys, by kind
 	boats    server.Group
 }
 
@@ -68,21 +68,21 @@ var modelResources = map[string]meta.GroupVersionResource{
 	modelNode: corev1.GroupVersion.WithResource("nodes"), modelBoat: {Group: boatName.Group, Version: "v1", Resource: boatName.Resource},
 }
 
-// life is one server, from its start to its end.
+// life is one server, from its start until it is killed.
 type life struct {
 	*server.Server
 	store *storagetest.Faulty
 	end   func()
 }
 
-// leaseKey is where the Lease is stored that says which server runs controllers.
+// leaseKey is the key of the Lease of the server that runs the controllers.
 const leaseKey = "/registry/leases/kube-system/coracle-controllers"
 
-// live starts a server as it finds the store when the Lease of the one before is over.
+// live starts a server, as after the Lease of the one before has expired.
 func (m *modelRun) live(controllers ...string) *life {
 	m.t.Helper()
 	_, _ = m.store.Delete(m.t.Context(), leaseKey, storage.Pre{}) // there may be none
-	l := &life{store: storagetest.NewFaulty(lasting{m.store})}
+	l := &life{store: storagetest.NewFaulty(reusedStore{m.store})}
 	s, err := servertest.New(m.t, server.Config{
 		DataDir: m.t.TempDir(), Controllers: controllers, Storage: server.StorageConfig{Store: l.store},
 		Serving:  server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
@@ -95,19 +95,19 @@ func (m *modelRun) live(controllers ...string) *life {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = s.Run(ctx) // one that is killed does not end well
+		_ = s.Run(ctx) // a server that is killed ends with an error
 	}()
 	l.Server, l.end = s, func() { cancel(); <-ended }
 	<-s.Ready()
 	return l
 }
 
-// objects are the objects of a kind in a namespace.
+// objects returns the client for objects of a kind in a namespace.
 func (l *life) objects(kind, namespace string) client.Resource[*meta.PartialObjectMetadata] {
 	return client.For[*meta.PartialObjectMetadata](l.Client(), modelResources[kind]).In(namespace)
 }
 
-// fill stores the objects as they are when the first server starts.
+// fill stores the objects of a graph before the first server starts.
 func (m *modelRun) fill(g modelGraph) {
 	m.t.Helper()
 	for _, o := range g {
@@ -143,7 +143,7 @@ func (m *modelRun) fill(g modelGraph) {
 	}
 }
 
-// release takes off the finalizers that hold objects.
+// release removes the finalizer that holds an object.
 func (l *life) release(ctx context.Context, o *modelObject) error {
 	live, err := l.objects(o.kind, o.namespace).Get(ctx, o.name, meta.GetOptions{})
 	if err != nil {
@@ -160,8 +160,8 @@ func (l *life) release(ctx context.Context, o *modelObject) error {
 	return err
 }
 
-// kill lets a server work until one of its operations on the store is its last, which may have
-// happened or not. Meanwhile boats come and go, and objects are let go.
+// kill runs a server until a random operation on the store. That operation may be applied or not;
+// all later ones fail. Meanwhile boats are installed and removed, and finalizers are removed.
 func (m *modelRun) kill(g modelGraph) {
 	m.t.Helper()
 	l := m.live("garbage-collector-controller")
@@ -206,12 +206,12 @@ func (m *modelRun) kill(g modelGraph) {
 	}
 	select {
 	case <-dead:
-	case <-time.After(50 * time.Millisecond): // it had nothing to do any more
+	case <-time.After(50 * time.Millisecond): // it had nothing left to do
 	}
 }
 
-// finish lets a server do what is left, and wants what the model says, as far as it says the same
-// in whatever order.
+// finish runs a server until it has completed the work, and compares the objects with the model, as
+// far as the model gives the same result in every order of steps.
 func (m *modelRun) finish(g modelGraph) {
 	m.t.Helper()
 	l := m.live("garbage-collector-controller")
@@ -256,7 +256,7 @@ func (m *modelRun) finish(g modelGraph) {
 	}
 }
 
-// compare says what is not yet as it should be.
+// compare returns the differences between the store and the model.
 func (m *modelRun) compare(l *life, g, first, last modelGraph) (wrong []string) {
 	m.t.Helper()
 	found := map[meta.UID]*modelObject{}

@@ -13,18 +13,18 @@ type modelObject struct {
 	kind, namespace, name string
 	uid                   meta.UID
 	refs                  []meta.OwnerReference
-	policy                meta.DeletionPropagation // with which it has been deleted; "" if it has not
-	held                  bool                     // by a finalizer that is nobody's here, until the end
+	policy                meta.DeletionPropagation // the policy of its deletion; "" if it is not deleted
+	held                  bool                     // by a finalizer that the test removes at the end
 }
 
-// modelGraph is objects by uid.
+// modelGraph has objects by UID.
 type modelGraph map[meta.UID]*modelObject
 
 // Kinds of random graphs.
 const (
-	modelNode    = "Node"   // of the cluster
-	modelBoat    = "Boat"   // of a resource that comes and goes
-	modelUnheard = "Banana" // of no resource
+	modelNode    = "Node"   // cluster-scoped
+	modelBoat    = "Boat"   // its resource is installed and removed
+	modelUnheard = "Banana" // no resource has this kind
 )
 
 func modelVersion(kind string) string {
@@ -37,8 +37,8 @@ func modelVersion(kind string) string {
 	return "v1"
 }
 
-// randomGraph makes the objects of a graph whose names begin with a prefix: some have been deleted,
-// in every way, and many refer to each other, in every wrong way too.
+// randomGraph returns a graph of objects whose names begin with a prefix. Some have been deleted,
+// with each policy. Many refer to each other, with each mistake that a reference can have.
 func randomGraph(r *rand.Rand, prefix string) modelGraph {
 	g := modelGraph{}
 	var list []*modelObject
@@ -65,7 +65,7 @@ func randomGraph(r *rand.Rand, prefix string) modelGraph {
 	for i, o := range list {
 		for range []int{0, 1, 1, 1, 2, 3}[r.IntN(6)] {
 			at := r.IntN(len(list))
-			if r.IntN(4) > 0 && i > 0 { // mostly without cycles
+			if r.IntN(4) > 0 && i > 0 { // in most cases no cycle
 				at = r.IntN(i)
 			}
 			o.refer(r, list[at])
@@ -73,13 +73,13 @@ func randomGraph(r *rand.Rand, prefix string) modelGraph {
 	}
 	for uid, o := range g {
 		if o.policy == meta.DeletePropagationBackground && !o.held {
-			delete(g, uid) // nothing has kept it
+			delete(g, uid) // nothing holds it
 		}
 	}
 	return g
 }
 
-// refer adds a reference to an owner, or to something like it.
+// refer adds a reference to an owner, or one with a mistake.
 func (o *modelObject) refer(r *rand.Rand, owner *modelObject) {
 	ref := meta.OwnerReference{APIVersion: modelVersion(owner.kind), Kind: owner.kind, Name: owner.name, UID: owner.uid}
 	if r.IntN(2) == 0 {
@@ -101,8 +101,8 @@ func (o *modelObject) refer(r *rand.Rand, owner *modelObject) {
 	}
 }
 
-// owner returns the owner that a reference of o means, nil if it is not there. lost says that
-// nobody can know.
+// owner returns the owner that a reference of o names; nil if it does not exist. lost reports that
+// nobody can know whether it exists.
 func (g modelGraph) owner(o *modelObject, ref *meta.OwnerReference) (owner *modelObject, lost bool) {
 	namespaced := ref.Kind != modelNode
 	if ref.Kind == modelUnheard || namespaced && o.namespace == "" {
@@ -116,9 +116,10 @@ func (g modelGraph) owner(o *modelObject, ref *meta.OwnerReference) (owner *mode
 }
 
 // settle repeats the steps of the collector until nothing changes. Some results depend on the order
-// of steps: dependents forget an owner before or after their other owners go; an owner without
-// blocking dependents goes before or after its dependents are deleted in the foreground. With eager
-// an object goes if any order lets it go; without, only if every order does.
+// of steps: dependents may forget an owner before or after their other owners are deleted, and an
+// owner without blocking dependents may be deleted before or after its dependents are deleted in
+// the foreground. With eager, an object is deleted if any order deletes it; without, only if every
+// order does.
 func (g modelGraph) settle(eager bool) {
 	for changed := true; changed; {
 		forgets := func() bool { return g.each(func(o *modelObject) bool { return g.forget(o, eager) }) }
@@ -153,7 +154,7 @@ func keysOf(g modelGraph) func(func(meta.UID) bool) {
 	}
 }
 
-// modelOwners are the owners of an object, by what they are.
+// modelOwners has the number of owners of an object in each state.
 type modelOwners struct{ solid, others, waiting, released, lost int }
 
 func (g modelGraph) classify(o *modelObject) (found modelOwners) {
@@ -174,7 +175,7 @@ func (g modelGraph) classify(o *modelObject) (found modelOwners) {
 	return found
 }
 
-// drop takes references off o and reports whether there were any.
+// drop removes the references of o that which selects, and reports whether there were any.
 func (g modelGraph) drop(o *modelObject, which func(owner *modelObject, blocks bool) bool) bool {
 	before := len(o.refs)
 	o.refs = slices.DeleteFunc(slices.Clone(o.refs), func(ref meta.OwnerReference) bool {
@@ -238,7 +239,7 @@ func (g modelGraph) dependents(o *modelObject) (list []*modelObject) {
 	return list
 }
 
-// finish ends an object that is being deleted, unless it waits for one that stays.
+// finish removes an object that is being deleted, unless it waits for one that stays.
 func (g modelGraph) finish(o *modelObject, eager bool) bool {
 	switch o.policy {
 	case "":
@@ -256,12 +257,12 @@ func (g modelGraph) finish(o *modelObject, eager bool) bool {
 	return true
 }
 
-// stuck reports whether an object never goes: it is not deleted because nobody knows its owners, or
-// it waits for such a one. Of those who wait for each other any may be the one that blocks the
-// others no more: eagerly, all are.
+// stuck reports whether an object stays for ever: it is not deleted, or it waits in the foreground
+// for a blocking dependent that stays. In a cycle of objects that wait for each other, any of them
+// may be the one that stops blocking. With eager, all of them stop.
 func (g modelGraph) stuck(o *modelObject, eager bool, seen map[*modelObject]bool) bool {
 	if o.policy == "" {
-		return true // as things are; finish comes again
+		return true // as long as it is not deleted; finish is called again
 	}
 	if o.policy != meta.DeletePropagationForeground || seen[o] {
 		return false
@@ -281,7 +282,7 @@ func (g modelGraph) stuck(o *modelObject, eager bool, seen map[*modelObject]bool
 	return false
 }
 
-// leads reports whether another object depends on one, through whomever.
+// leads reports whether to is a dependent of from, directly or through others.
 func (g modelGraph) leads(from, to *modelObject, seen map[*modelObject]bool) bool {
 	for _, d := range g.dependents(from) {
 		if d == to {
@@ -307,7 +308,7 @@ func (g modelGraph) clone() modelGraph {
 	return c
 }
 
-// String says of an object that is there what it refers to.
+// String returns the owners and the state of an object, for messages.
 func (o *modelObject) String() string {
 	if o == nil {
 		return "gone"

@@ -1,4 +1,4 @@
-package ownership
+package ownership_test
 
 import (
 	"context"
@@ -16,11 +16,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/loops/ownergraph"
+	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
-// withBoats are mapsOnly and boats, which another server keeps.
+// withBoats are Resources with config maps, and with boats, which a server behind keeps.
 type withBoats struct {
-	mapsOnly
 	mu       sync.Mutex
 	followed bool          // boats can be listed and watched
 	changed  chan struct{} // closed when that changes
@@ -29,35 +30,41 @@ type withBoats struct {
 const (
 	boatsPrefix = "//boats.example.com/boats/"
 	boatsPath   = "/apis/boats.example.com/v1/"
+	mapsPrefix  = "/registry/configmaps/"
 	mapsPath    = "/api/v1/namespaces/default/configmaps/"
 )
 
-var boatsMapping = Mapping{
+var mapsMapping = ownergraph.Mapping{
+	Resource: meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Prefix: mapsPrefix, Namespaced: true,
+}
+
+var boatsMapping = ownergraph.Mapping{
 	Resource: meta.GroupVersionResource{Group: "boats.example.com", Version: "v1", Resource: "boats"}, Prefix: boatsPrefix, Namespaced: true,
 }
 
-func (r *withBoats) ObjectAt(key string) (ObjectRef, bool) {
+func (r *withBoats) ObjectAt(key string) (ownership.ObjectRef, bool) {
 	if rest, ok := strings.CutPrefix(key, boatsPrefix); ok {
 		namespace, name, _ := strings.Cut(rest, "/")
-		return ObjectRef{Resource: boatsMapping.Resource, Kind: "Boat", Namespace: namespace, Name: name, Remote: true}, true
+		return ownership.ObjectRef{Resource: boatsMapping.Resource, Kind: "Boat", Namespace: namespace, Name: name, Remote: true}, true
 	}
-	place, ok := r.mapsOnly.ObjectAt(key)
-	place.Resource = meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	return place, ok
+	namespace, name, ok := strings.Cut(strings.TrimPrefix(key, mapsPrefix), "/")
+	return ownership.ObjectRef{Resource: mapsMapping.Resource, Kind: "ConfigMap", Namespace: namespace, Name: name}, ok
 }
 
-func (r *withBoats) Mapping(apiVersion, kind string) (Mapping, bool) {
+func (r *withBoats) Mapping(apiVersion, kind string) (ownergraph.Mapping, bool) {
 	if apiVersion == "boats.example.com/v1" && kind == "Boat" {
 		return boatsMapping, true
 	}
-	return r.mapsOnly.Mapping(apiVersion, kind)
+	return mapsMapping, apiVersion == "v1" && kind == "ConfigMap"
 }
 
-func (r *withBoats) RemoteResources() ([]Mapping, []meta.GroupVersion) {
+func (*withBoats) Ignored(string) bool { return false }
+
+func (r *withBoats) RemoteResources() ([]ownergraph.Mapping, []meta.GroupVersion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.followed {
-		return []Mapping{boatsMapping}, nil
+		return []ownergraph.Mapping{boatsMapping}, nil
 	}
 	return nil, nil
 }
@@ -68,7 +75,7 @@ func (r *withBoats) Changed() (_, elsewhere <-chan struct{}) {
 	return nil, r.changed
 }
 
-// leave has boats be listed and watched no more.
+// leave ends the lists and watches of boats.
 func (r *withBoats) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,12 +83,13 @@ func (r *withBoats) leave() {
 	r.followed, r.changed = false, make(chan struct{})
 }
 
-// answers are the bodies that a server behind sends, by method and path. "" means that no answer
-// comes, "late" a 503 after half a minute, and a missing entry a 404. A deleted object answers 404.
+// answers has the bodies that a server behind sends, by method and path. "" stands for no answer,
+// "late" for a 503 after half a minute, and a missing entry for a 404. A GET of a deleted object
+// gets 404.
 type answers struct {
 	mu    sync.Mutex
 	says  map[string]string
-	asked map[string]int // how often
+	asked map[string]int // the number of requests
 }
 
 func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -132,19 +140,19 @@ func (a *answers) was(question string) int {
 	return a.asked[question]
 }
 
-// listOf is a list of one object.
+// listOf returns a list of one object.
 func listOf(object string) string {
 	return `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"y"},"items":[` + object + `]}`
 }
 
-// boat is a boat, with more in its metadata.
+// boat returns a boat with more JSON in its metadata.
 func boat(name, more string) string {
 	return fmt.Sprintf(strings.ReplaceAll(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{
 		"name":%q,"namespace":"default","uid":"uid-of-%[1]s","resourceVersion":"x"%s}}`, "\n", ""), name, more) // an event is one line
 }
 
-// collect runs a collector, in fake time, on one stored object, for as long as test does. followed
-// says that boats are.
+// collect runs a collector in fake time on one stored object, until test returns. followed is
+// whether boats can be listed and watched.
 func collect(t *testing.T, stored string, followed bool, says map[string]string, test func(r *withBoats, a *answers)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := scheme.New()
@@ -157,9 +165,9 @@ func collect(t *testing.T, stored string, followed bool, says map[string]string,
 		if err != nil {
 			t.Fatal(err)
 		}
-		collector := &GarbageCollector{Client: c, Resources: r, Stream: func(ctx context.Context) iter.Seq2[Change, error] {
-			return func(yield func(Change, error) bool) {
-				if yield(Change{Key: mapsPrefix + "default/d", Value: []byte(stored), Rev: 7}, nil) && yield(Change{Synced: true}, nil) {
+		collector := &ownership.GarbageCollector{Client: c, Resources: r, Stream: func(ctx context.Context) iter.Seq2[ownership.Change, error] {
+			return func(yield func(ownership.Change, error) bool) {
+				if yield(ownership.Change{Key: mapsPrefix + "default/d", Value: []byte(stored), Rev: 7}, nil) && yield(ownership.Change{Synced: true}, nil) {
 					<-ctx.Done()
 				}
 			}
@@ -170,7 +178,7 @@ func collect(t *testing.T, stored string, followed bool, says map[string]string,
 		time.Sleep(time.Second)
 		test(r, a)
 		cancel()
-		wg.Wait() // synctest fails the test for what goes on
+		wg.Wait() // synctest fails the test if a goroutine is left
 	})
 }
 
@@ -215,7 +223,7 @@ func TestRemoteWatchIsNotTrusted(t *testing.T) {
 		a.unsay(owner)
 		time.Sleep(2 * time.Second)
 		if a.was(dependent) == 0 {
-			t.Error("the watch has shown that the owner is gone, and the dependent is there")
+			t.Error("the owner is gone, and the dependent still exists")
 		}
 	})
 }
@@ -233,7 +241,7 @@ func TestRemoteDependentsUnavailable(t *testing.T) {
 				t.Errorf("a server that is away was asked %d times in ten minutes", got)
 			}
 			if a.was("DELETE "+dependent) > 0 {
-				t.Error("a boat that nobody has seen was deleted")
+				t.Error("a boat was deleted that no list has returned")
 			}
 			a.say("WATCH "+list, "")
 			a.say("GET "+list, listOf(owned))
@@ -251,8 +259,8 @@ func TestRemoteDependentsUnavailable(t *testing.T) {
 		})
 }
 
-// TestRemoteHolds: an owner that waits for its dependents is not let go before the boats have been
-// listed, or could not be.
+// TestRemoteHolds: the finalizer of an owner that waits for its dependents stays until boats have
+// been listed, or the list has failed.
 func TestRemoteHolds(t *testing.T) {
 	const list, owner = "GET " + boatsPath + "boats", mapsPath + "d"
 	stored := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"d","namespace":"default","uid":"uid-of-d","resourceVersion":"7",
@@ -268,24 +276,4 @@ func TestRemoteHolds(t *testing.T) {
 			t.Error("the owner waits for ever")
 		}
 	})
-}
-
-// TestGraphForgetsRemotes: of a resource that is gone the graph keeps nothing.
-func TestGraphForgetsRemotes(t *testing.T) {
-	g := newOwnerGraph(mapsOnly{})
-	g.synced()
-	for i := range 100 {
-		g.applyRemote(boatsMapping.key("default", fmt.Sprint(i)), &meta.PartialObjectMetadata{ObjectMeta: meta.ObjectMeta{
-			Name: fmt.Sprint(i), Namespace: "default", UID: meta.UID(fmt.Sprint("uid-", i)), OwnerReferences: []meta.OwnerReference{
-				{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "u"}, {APIVersion: "unheard/v1", Kind: "Of", Name: "x", UID: "v"},
-			},
-		}})
-	}
-	if len(g.mu.nodes) != 101 || len(g.mu.loose) != 100 {
-		t.Fatalf("%d nodes and %d with references that lead nowhere, want 101 and 100", len(g.mu.nodes), len(g.mu.loose))
-	}
-	g.forget(boatsPrefix)
-	if len(g.mu.nodes) != 0 || len(g.mu.loose) != 0 {
-		t.Errorf("%d nodes are left, %d with references that lead nowhere", len(g.mu.nodes), len(g.mu.loose))
-	}
 }

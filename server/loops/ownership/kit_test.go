@@ -7,7 +7,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// world is a server with what the tests of this package ask of it.
+// world is a server with helpers for the tests of this package.
 type world struct{ *looptest.World }
 
 // start runs a server until the end of the test.

@@ -36,7 +36,7 @@ func (w *world) namespaces() client.Resource[*corev1.Namespace] {
 	return looptest.Of[*corev1.Namespace](w, "namespaces")
 }
 
-// release takes the finalizers off an object in n.
+// release removes the finalizers of an object in n.
 func (w *world) release(resource, name string) {
 	w.T.Helper()
 	patch := []byte(`{"metadata":{"finalizers":null}}`)
@@ -45,7 +45,7 @@ func (w *world) release(resource, name string) {
 	}
 }
 
-// await follows the namespace until ok; nil means that it is gone.
+// await watches the namespace until ok accepts it; nil stands for a deleted namespace.
 func (w *world) await(what string, ok func(ns *corev1.Namespace) bool) {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), 30*time.Second)
@@ -122,8 +122,8 @@ func TestFullNamespace(t *testing.T) {
 	w.configMap("again")
 }
 
-// TestFinalizersHold sees the conditions while something has a finalizer, and the end when it has
-// none.
+// TestFinalizersHold checks the conditions while an object has a finalizer, and that the namespace
+// is gone when none has.
 func TestFinalizersHold(t *testing.T) {
 	w := start(t, server.Config{Controllers: []string{"namespace"}})
 	w.CreateNamespace()
@@ -157,8 +157,8 @@ func TestFinalizersHold(t *testing.T) {
 	w.await("the end", gone)
 }
 
-// TestUnreadableHolds: an object that cannot be read holds its namespace, which says so, until it
-// is deleted unread.
+// TestUnreadableHolds: an object that cannot be read keeps its namespace, whose condition names it,
+// until the object is deleted with the option to ignore read errors.
 func TestUnreadableHolds(t *testing.T) {
 	store := memory.New(memory.Config{})
 	w := start(t, server.Config{Storage: server.StorageConfig{Store: store}})
@@ -191,7 +191,7 @@ func TestUnreadableHolds(t *testing.T) {
 	w.await("the end", gone)
 }
 
-// TestPodsGoFirst wants nothing else touched while a pod ends.
+// TestPodsGoFirst: while a pod terminates, no other object is deleted.
 func TestPodsGoFirst(t *testing.T) {
 	w := start(t, server.Config{Controllers: []string{"namespace"}})
 	w.CreateNamespace()
@@ -212,22 +212,23 @@ func TestPodsGoFirst(t *testing.T) {
 	w.await("the end", gone)
 }
 
-// stubborn rejects the deletion of config maps until it is told not to.
-type stubborn struct{ on atomic.Bool }
+// refusingPlugin is a plugin that rejects the deletion of config maps while on is set.
+type refusingPlugin struct{ on atomic.Bool }
 
-func (*stubborn) Name() string                        { return "Stubborn" }
-func (*stubborn) Handles(op admission.Operation) bool { return op == admission.Delete }
+func (*refusingPlugin) Name() string                        { return "Stubborn" }
+func (*refusingPlugin) Handles(op admission.Operation) bool { return op == admission.Delete }
 
-func (s *stubborn) Validate(_ context.Context, a *admission.Attributes) error {
+func (s *refusingPlugin) Validate(_ context.Context, a *admission.Attributes) error {
 	if s.on.Load() && a.Resource.Resource == "configmaps" {
 		return a.Forbidden("not now")
 	}
 	return nil
 }
 
-// TestFailureShows sees what keeps a namespace in its status, and the controller trying again.
+// TestFailureShows: the status of a namespace shows the failure that keeps it, and the controller
+// tries again.
 func TestFailureShows(t *testing.T) {
-	p := &stubborn{}
+	p := &refusingPlugin{}
 	p.on.Store(true)
 	w := start(t, server.Config{Admission: plugins.Config{
 		Plugins: []plugins.Plugin{{Name: p.Name(), Make: func(registry.Stores, []byte) (admission.Plugin, error) { return p, nil }}},
@@ -243,17 +244,18 @@ func TestFailureShows(t *testing.T) {
 	w.await("the end", gone)
 }
 
-// together lets config maps go when one of each of several namespaces is on its way.
-type together struct {
+// blockingPlugin is a plugin that blocks deletions of config maps until one has begun in each of
+// several namespaces.
+type blockingPlugin struct {
 	mu      sync.Mutex
 	missing map[string]bool // namespaces
 	all     chan struct{}   // closed when none is missing
 }
 
-func (*together) Name() string                        { return "Together" }
-func (*together) Handles(op admission.Operation) bool { return op == admission.Delete }
+func (*blockingPlugin) Name() string                        { return "Together" }
+func (*blockingPlugin) Handles(op admission.Operation) bool { return op == admission.Delete }
 
-func (p *together) Validate(ctx context.Context, a *admission.Attributes) error {
+func (p *blockingPlugin) Validate(ctx context.Context, a *admission.Attributes) error {
 	if a.Resource.Resource != "configmaps" {
 		return nil
 	}
@@ -272,10 +274,10 @@ func (p *together) Validate(ctx context.Context, a *admission.Attributes) error 
 	}
 }
 
-// TestNamespacesGoTogether deletes namespaces that are emptied beside each other, or never.
+// TestNamespacesGoTogether: several namespaces are emptied in parallel.
 func TestNamespacesGoTogether(t *testing.T) {
 	names := []string{"n", "m", "o"}
-	p := &together{missing: map[string]bool{"n": true, "m": true, "o": true}, all: make(chan struct{})}
+	p := &blockingPlugin{missing: map[string]bool{"n": true, "m": true, "o": true}, all: make(chan struct{})}
 	w := start(t, server.Config{Admission: plugins.Config{
 		Plugins: []plugins.Plugin{{Name: p.Name(), Make: func(registry.Stores, []byte) (admission.Plugin, error) { return p, nil }}},
 	}})
@@ -291,7 +293,7 @@ func TestNamespacesGoTogether(t *testing.T) {
 	w.await("the end", gone)
 }
 
-// TestNoNewContent refuses objects in a namespace that is being deleted.
+// TestNoNewContent: no object can be created in a namespace that is being deleted.
 func TestNoNewContent(t *testing.T) {
 	w := start(t, server.Config{})
 	w.CreateNamespace()
@@ -305,7 +307,7 @@ func TestNoNewContent(t *testing.T) {
 	w.await("the end", gone)
 }
 
-// TestControllerLeftOut leaves a deleted namespace as it is.
+// TestControllerLeftOut: without the controller, a deleted namespace stays.
 func TestControllerLeftOut(t *testing.T) {
 	for _, list := range [][]string{{}, {"-namespace"}, {"*", "-namespace-controller"}, {"-namespace", "*"}} {
 		w := start(t, server.Config{Controllers: list})
@@ -318,8 +320,8 @@ func TestControllerLeftOut(t *testing.T) {
 	}
 }
 
-// TestWokenByWhatGoes: a namespace that waits goes as soon as the last of its objects does, long
-// before it is looked at again for other reasons, and so it is while several wait.
+// TestWokenByWhatGoes: a namespace that waits is deleted as soon as its last object is, long before
+// its next pass, and also while other namespaces wait.
 func TestWokenByWhatGoes(t *testing.T) {
 	w := start(t, server.Config{})
 	names := []string{"n", "m", "o"}
@@ -361,11 +363,12 @@ func TestWokenByWhatGoes(t *testing.T) {
 	}
 }
 
-// TestUnexpectedItems: what stays though nothing is known to hold it is an error that says so.
+// TestUnexpectedItems: if an object stays although nothing is known to hold it, the condition has
+// an error about it.
 func TestUnexpectedItems(t *testing.T) {
 	w := start(t, server.Config{})
 	w.CreateNamespace()
-	w.pod("bound", "node") // it has a grace period, and nobody who ends it
+	w.pod("bound", "node") // the pod has a grace period, and no kubelet ends it
 	w.DeleteNamespace()
 	w.await("the pod is waited for", func(ns *corev1.Namespace) bool {
 		return condition(ns, "NamespaceContentRemaining") == "True SomeResourcesRemain: Some resources are remaining: pods. has 1 resource instances" &&

@@ -20,14 +20,15 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/looptest"
 )
 
-// elsewhere is what other servers have, as far as it is known.
-type elsewhere struct {
+// remoteResources is the source of the resources of servers behind, and of the versions whose
+// resources are unknown.
+type remoteResources struct {
 	mu  sync.Mutex
 	now ownership.RemoteResources
-	own chan struct{} // closed when that changes
+	own chan struct{} // closed when the resources change
 }
 
-func (e *elsewhere) get() ownership.RemoteResources {
+func (e *remoteResources) get() ownership.RemoteResources {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.own == nil {
@@ -37,7 +38,7 @@ func (e *elsewhere) get() ownership.RemoteResources {
 	return e.now
 }
 
-func (e *elsewhere) set(unknown ...meta.GroupVersion) {
+func (e *remoteResources) set(unknown ...meta.GroupVersion) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.now.Unknown = unknown
@@ -47,19 +48,19 @@ func (e *elsewhere) set(unknown ...meta.GroupVersion) {
 	e.own = nil
 }
 
-// noRemovals is a store that nothing goes from.
+// noRemovals is a feed of removals that never has one.
 type noRemovals struct{}
 
 func (noRemovals) Next(ctx context.Context) ([]string, error) { <-ctx.Done(); return nil, ctx.Err() }
 func (noRemovals) Close()                                     {}
 
-// TestNamespaceWaitsForOthers: a namespace stays while nobody knows what other servers have in it,
-// and goes as soon as that is known.
+// TestNamespaceWaitsForOthers: a namespace stays while the resources of a server behind are
+// unknown, and is deleted as soon as they are known.
 func TestNamespaceWaitsForOthers(t *testing.T) {
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
 		w.CreateNamespace("n")
 		boats := meta.GroupVersion{Group: "boats.example.com", Version: "v1"}
-		var others elsewhere
+		var others remoteResources
 		others.set(boats, meta.GroupVersion{Group: "trains.example.com", Version: "v1"})
 		c := &ownership.Namespace{
 			Client: w.S.Client(), NamespacedResources: func() []meta.GroupVersionResource { return nil }, RemoteResources: others.get,
@@ -75,7 +76,7 @@ func TestNamespaceWaitsForOthers(t *testing.T) {
 		if err := namespaces.Delete(t.Context(), "n", meta.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		w.Sleep(10*time.Minute + 3*time.Second) // it is looked at once a minute by now
+		w.Sleep(10*time.Minute + 3*time.Second) // the back-off has grown to a minute
 		others.set(boats)
 		w.Sleep(time.Second)
 		ns, err := namespaces.Get(t.Context(), "n", meta.GetOptions{})
@@ -89,18 +90,18 @@ func TestNamespaceWaitsForOthers(t *testing.T) {
 		others.set()
 		w.Sleep(time.Second)
 		if _, err := namespaces.Get(t.Context(), "n", meta.GetOptions{}); !meta.IsNotFound(err) {
-			t.Errorf("got %v when it is known what others have, want it gone", err)
+			t.Errorf("got %v when the remote resources are known, want not found", err)
 		}
 	})
 }
 
-// TestStuckNamespacesRest: namespaces that cannot go are looked at as often as their back-off says,
-// while API services come and go all the time, and although each look may write a status. When what
-// they wait for is known, they go at once.
+// TestStuckNamespacesRest: namespaces that cannot be deleted are handled as often as their back-off
+// says, even while APIServices change all the time, and although each pass may write a status. When
+// the resources are known, they are deleted at once.
 func TestStuckNamespacesRest(t *testing.T) {
 	const stuck = 5
 	looptest.InFakeTime(t, func(t *testing.T, w *looptest.Fake) {
-		var others elsewhere
+		var others remoteResources
 		boats := meta.GroupVersion{Group: "boats.example.com", Version: "v1"}
 		others.set(boats)
 		var mu sync.Mutex
@@ -131,7 +132,7 @@ func TestStuckNamespacesRest(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.Sleep(10 * time.Minute) // the back-off is a minute by now
+		w.Sleep(10 * time.Minute) // the back-off has grown to a minute
 		looked := func() (most int) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -142,11 +143,11 @@ func TestStuckNamespacesRest(t *testing.T) {
 			return most
 		}
 		looked()
-		for i := range 10 * 60 * 10 { // ten API services a second, none of which answers
+		for i := range 10 * 60 * 10 { // ten APIServices a second, none of which answers
 			others.set(boats, meta.GroupVersion{Group: fmt.Sprintf("g%d.example.com", i), Version: "v1"})
 			w.Sleep(100 * time.Millisecond)
 		}
-		// one a minute by the back-off, and as many because of what has changed; some more when the
+		// one pass a minute by the back-off, as many because of the changes, and some more when the
 		// changes begin
 		if n := looked(); n > 30 {
 			t.Errorf("a namespace was looked at %d times in ten minutes, want at most 30", n)
@@ -159,14 +160,14 @@ func TestStuckNamespacesRest(t *testing.T) {
 		}
 		for _, ns := range list.Items {
 			if ns.Status.Phase == corev1.NamespaceTerminating {
-				t.Errorf("%s is still there when it is known what others have", ns.Name)
+				t.Errorf("%s still exists when the remote resources are known", ns.Name)
 			}
 		}
 	})
 }
 
-// TestStuckNamespacesSayLittle: the log of a controller is limited as that of requests is, although
-// many namespaces fail again and again.
+// TestStuckNamespacesSayLittle: a controller's log has a limited rate, as the log of requests has,
+// although many namespaces fail again and again.
 func TestStuckNamespacesSayLittle(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
 	w := start(t, server.Config{Log: zap.New(core), Controllers: []string{"namespace"}})
@@ -184,7 +185,7 @@ func TestStuckNamespacesSayLittle(t *testing.T) {
 	}
 	boats := client.For[*meta.PartialObjectMetadata](w.S.Client(), meta.GroupVersion{Group: "boats.example.com", Version: "v1"}.WithResource("boats"))
 	deadline := time.Now().Add(time.Minute)
-	for { // until the server knows that the version is another server's
+	for { // until the server knows that a server behind has the version
 		_, err := boats.Get(t.Context(), "b", meta.GetOptions{})
 		if !meta.IsNotFound(err) {
 			break
@@ -213,8 +214,8 @@ func TestStuckNamespacesSayLittle(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	// each has failed by now; ten lines in ten seconds may say so, and the ten seconds may have
-	// passed once
+	// Each namespace has failed. At most ten lines in ten seconds may say so, and the ten seconds
+	// may have passed once.
 	if n := logs.FilterMessage("reconcile failed").Len(); n == 0 || n > 20 {
 		t.Errorf("%d namespaces that fail made %d lines, want 1 to 20", stuck, n)
 	}

@@ -80,7 +80,8 @@ func (w *world) status(pod, patch string) {
 
 const ready = `{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}`
 
-// counts waits until the status of the budget has these counts and observes its present generation.
+// counts waits until the status of the budget has these counts and has observed the current
+// generation.
 func (w *world) counts(expected, healthy, desired, allowed int32, reason string) {
 	w.T.Helper()
 	await(w, w.budgets(), "b", reason, func(b *policyv1.PodDisruptionBudget) bool {
@@ -104,7 +105,7 @@ func TestDisruptionsFollowPods(t *testing.T) {
 	if err := looptest.Of[*corev1.Pod](w, "pods").Delete(t.Context(), "p2", meta.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	w.counts(3, 2, 1, 1, "SufficientPods") // it is there still, but on its way
+	w.counts(3, 2, 1, 1, "SufficientPods") // the pod still exists, but is being deleted
 	if _, err := w.budgets().Patch(t.Context(), "b", client.MergePatch, []byte(`{"spec":{"minAvailable":2}}`), meta.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestStaleDisruptionTarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := kept.Status.Condition(corev1.DisruptionTarget); c.Status != corev1.ConditionTrue {
-		t.Errorf("what a kubelet has announced is %+v, want it as it was", c)
+		t.Errorf("the condition that a kubelet set is %+v, want it unchanged", c)
 	}
 }
 
@@ -197,7 +198,7 @@ func TestDisruptionSeveralBudgets(t *testing.T) {
 	if _, err := w.budgets().Create(t.Context(), other, meta.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"b", "other"} { // the controller knows both
+	for _, name := range []string{"b", "other"} { // the controller has seen both budgets
 		await(w, w.budgets(), name, "a first count", func(b *policyv1.PodDisruptionBudget) bool { return b.Status.ObservedGeneration == b.Generation })
 	}
 	for name, labels := range map[string]map[string]string{"one": {"app": "a"}, "both": {"app": "a", "tier": "web"}, "later": {"app": "a"}} {

@@ -62,7 +62,7 @@ func TestFinishedJobs(t *testing.T) {
 		job("for-ever", nil, batchv1.JobComplete)
 		job("later", new(int32(20)), batchv1.JobComplete)
 		job("runs", new(int32(0)), "")
-		wait(time.Second, "at-once- failed for-ever later runs") // who takes the finalizer off is another
+		wait(time.Second, "at-once- failed for-ever later runs") // another controller removes the finalizer
 		wait(10*time.Second, "at-once- failed- for-ever later runs")
 		if _, err := jobs.Patch(t.Context(), "later", client.MergePatch, []byte(`{"spec":{"ttlSecondsAfterFinished":60}}`), meta.PatchOptions{}); err != nil {
 			t.Fatal(err)

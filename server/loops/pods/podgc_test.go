@@ -59,7 +59,7 @@ func TestPodsOfGoneNodes(t *testing.T) {
 		if ended, err := w.Pods().Get(w.T.Context(), "ended", meta.GetOptions{}); err != nil || ended.Status.Phase != corev1.PodSucceeded {
 			w.T.Errorf("got %+v, %v, want one that has succeeded", ended, err)
 		}
-		looptest.Delete(w, looptest.Of[*corev1.Node](w, "nodes"), "here") // and one that goes while it is watched
+		looptest.Delete(w, looptest.Of[*corev1.Node](w, "nodes"), "here") // a node that is deleted while it is watched
 		w.Sleep(41 * time.Second)
 		if got := looptest.Names(w, w.Pods()); got != "early ended- held- unbound" {
 			w.T.Errorf("without the node: got %q", got)
@@ -107,7 +107,7 @@ func TestPodsThatNobodyEnds(t *testing.T) {
 	})
 }
 
-// TestTooManyEndedPods checks that evicted pods are deleted first, then the oldest.
+// TestTooManyEndedPods checks that evicted pods are deleted first, then the oldest ones.
 func TestTooManyEndedPods(t *testing.T) {
 	inPodGC(t, 2, func(w *looptest.Fake) {
 		w.Pod("a", "here", corev1.PodSucceeded)
@@ -125,14 +125,14 @@ func TestTooManyEndedPods(t *testing.T) {
 			w.T.Errorf("with an evicted one: got %q", got)
 		}
 		w.Pod("d", "here", corev1.PodSucceeded)
-		w.Sleep(20 * time.Second) // until the next look
+		w.Sleep(20 * time.Second) // until the next pass
 		if got := looptest.Names(w, w.Pods()); got != "b d runs" {
 			w.T.Errorf("with another: got %q", got)
 		}
 	})
 }
 
-// addNode makes a node.
+// addNode creates a node.
 func addNode(w *looptest.Fake, name string) {
 	w.T.Helper()
 	looptest.Make(w, looptest.Of[*corev1.Node](w, "nodes"), &corev1.Node{ObjectMeta: meta.ObjectMeta{Name: name}}, nil)

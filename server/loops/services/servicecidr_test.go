@@ -167,7 +167,7 @@ func TestDefaultServiceCIDR(t *testing.T) {
 		}
 	}
 	if len(want) > 0 {
-		t.Errorf("nobody was told of %v", want)
+		t.Errorf("no Event reports %v", want)
 	}
 
 	w.deleteCIDR(name)

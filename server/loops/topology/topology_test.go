@@ -29,8 +29,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// slice reads a slice: each field is an endpoint, with its zone and, after ">", its hint; "!" is
-// before one that is not ready.
+// slice parses a slice: each field is an endpoint, with its zone and, after ">", its hint. "!"
+// precedes an endpoint that is not ready.
 func slice(text string) *discoveryv1.EndpointSlice {
 	s := &discoveryv1.EndpointSlice{}
 	for _, field := range strings.Fields(text) {
@@ -94,9 +94,9 @@ func TestHint(t *testing.T) {
 		{topology.Shares{"a": 0.2, "b": 0.8}, "a a a b b", "", "", "a>b a>b a>a b>b b>b", ""},
 
 		{half, "", "", "a>a b>b", " # a>a b>b", ""},
-		{half, "", "", "a>b b>a", " # a>b b>a", ""},                 // as good as any other
+		{half, "", "", "a>b b>a", " # a>b b>a", ""},                 // as good as any other hints
 		{half, "", "", "a>a b", "a>a b>b # ", ""},                   // one has no hint
-		{half, "", "", "a>c b>b", "a>a b>b # ", ""},                 // a zone that is gone
+		{half, "", "", "a>c b>b", "a>a b>b # ", ""},                 // the zone does not exist
 		{half, "", "", "a>a a>a a>a b>b", "a>b a>a a>a b>b # ", ""}, // too many for a
 		{half, "", "a", "a>a a>b b>b", "a>a # a>a a>b b>b", ""},
 		{half, "", "!a>a", "a>a b>b", "!a # a>a b>b", ""},
@@ -146,7 +146,7 @@ func TestOverloads(t *testing.T) {
 		{half, topology.Counts{"a": 5, "b": 6}, false},
 		{half, topology.Counts{"a": 4, "b": 7}, true},
 		{half, topology.Counts{"a": 2}, true},
-		{half, topology.Counts{"a": 2, "b": 2, "c": 8}, true}, // all that are for others count
+		{half, topology.Counts{"a": 2, "b": 2, "c": 8}, true}, // hints for zones without a share count, too
 	} {
 		if got := c.shares.Overloads(c.hints); got != c.want {
 			t.Error(fmt.Sprint(c.shares, c.hints), got)

@@ -46,7 +46,8 @@ func withLoop(t *testing.T, f func(t *testing.T, w *looptest.Fake)) {
 	})
 }
 
-// checked returns the warnings about a policy that has been created or changed.
+// checked waits until the current generation of a policy has been checked, and returns the
+// warnings.
 func checked(w *looptest.Fake, name string) []v1.ExpressionWarning {
 	w.T.Helper()
 	w.Sleep(time.Second)
@@ -58,7 +59,7 @@ func checked(w *looptest.Fake, name string) []v1.ExpressionWarning {
 		w.T.Fatalf("%s, generation %d: got the status %+v", name, p.Generation, p.Status)
 	}
 	if p.Status.TypeChecking == nil {
-		return nil // apply removes it with the last warning
+		return nil // apply removes the status with the last warning
 	}
 	return p.Status.TypeChecking.ExpressionWarnings
 }
@@ -69,7 +70,7 @@ func missing(kind, field, expression string, column int) string {
 		strings.Repeat(".", column))
 }
 
-// TestWarnings has policies for built-in kinds, and what is found.
+// TestWarnings checks the warnings for policies about built-in kinds.
 func TestWarnings(t *testing.T) {
 	withLoop(t, func(t *testing.T, w *looptest.Fake) {
 		for i, tt := range []struct {
@@ -90,8 +91,8 @@ func TestWarnings(t *testing.T) {
 			{"/v1/pods", "object.spec.containers.all(c, c.image.startsWith('a') && c.ports.all(p, p.hostPort == 0))", nil, ""},
 			{"/v1/pods", "object.spec.restartPolicy == 1", nil, "/v1, Kind=Pod: ERROR: <input>:1:27: found no matching overload for '_==_' applied to '(string, int)'\n" +
 				" | object.spec.restartPolicy == 1\n | ..........................^\n"},
-			{"/v1/services", "object.spec.ports.all(p, p.targetPort == 'http' || p.targetPort == 80)", nil, ""},  // either
-			{"/v1/events", "object.note == ''", nil, missing("/v1, Kind=Event", "note", "object.note == ''", 6)}, // "" is any group
+			{"/v1/services", "object.spec.ports.all(p, p.targetPort == 'http' || p.targetPort == 80)", nil, ""},  // the field may have both types
+			{"/v1/events", "object.note == ''", nil, missing("/v1, Kind=Event", "note", "object.note == ''", 6)}, // the rule names the group ""
 			{"/v1/configmaps", "variables.a > 1 && variables.b", func(p *v1.ValidatingAdmissionPolicy) {
 				p.Spec.Variables = []v1.Variable{{Name: "a", Expression: "size(object.data)"}, {Name: "b", Expression: "object.dat"}}
 			}, ""},
@@ -124,8 +125,8 @@ func TestWarnings(t *testing.T) {
 	})
 }
 
-// TestEveryGeneration follows a policy as it changes: each generation is checked once, and nothing
-// else is written.
+// TestEveryGeneration changes a policy: each generation is checked once, and nothing else is
+// written.
 func TestEveryGeneration(t *testing.T) {
 	withLoop(t, func(t *testing.T, w *looptest.Fake) {
 		p := policy("p", "apps/v1/deployments", "object.spec.replicas <= 3", "object.spec.copies <= 3")
@@ -162,7 +163,7 @@ func TestEveryGeneration(t *testing.T) {
 	})
 }
 
-// TestLongWarnings: of a policy whose warnings would be too long to be stored, only the first
+// TestLongWarnings: if the warnings of a policy would be too long to be stored, only the first
 // expressions are checked.
 func TestLongWarnings(t *testing.T) {
 	withLoop(t, func(t *testing.T, w *looptest.Fake) {

@@ -100,8 +100,8 @@ func TestDefaultClass(t *testing.T) {
 	})
 }
 
-// TestDefaultClassWaitsForVolumes has a volume for each of two claims, which therefore stay without
-// a class, until the volumes go to others.
+// TestDefaultClassWaitsForVolumes: two claims stay without a class while there is a volume for
+// each, until other claims take the volumes.
 func TestDefaultClassWaitsForVolumes(t *testing.T) {
 	inDefaulting(t, func(w *fakeWorld) {
 		w.claim("large", func(c *corev1.PersistentVolumeClaim) {

@@ -110,7 +110,7 @@ func TestClaimProtection(t *testing.T) {
 	})
 }
 
-// TestProtectionIsAdded removes the finalizer from a claim, and expects it again.
+// TestProtectionIsAdded: if a client removes the finalizer from a claim, it is added again.
 func TestProtectionIsAdded(t *testing.T) {
 	inProtection(t, func(w *fakeWorld) {
 		w.claim("c", nil)

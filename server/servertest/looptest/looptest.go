@@ -45,10 +45,10 @@ func Start(t testing.TB, cfg server.Config) *World {
 	return &World{t, servertest.Start(t, cfg).Server}
 }
 
-// TB is the test.
+// TB returns the test.
 func (w *World) TB() testing.TB { return w.T }
 
-// API is the client of the server itself.
+// API returns the client of the server itself.
 func (w *World) API() *client.Client { return w.S.Client() }
 
 // CreateNamespace creates the namespace "n".
@@ -97,10 +97,10 @@ func InFakeTime(t *testing.T, f func(t *testing.T, w *Fake)) {
 	})
 }
 
-// TB is the test.
+// TB returns the test.
 func (w *Fake) TB() testing.TB { return w.T }
 
-// API is the client of the server itself.
+// API returns the client of the server itself.
 func (w *Fake) API() *client.Client { return w.S.Client() }
 
 // Sleep lets d pass, and then waits until all goroutines wait for time to pass.
@@ -122,7 +122,7 @@ func (w *Fake) Run(run func(ctx context.Context, in *controller.Informers)) {
 	w.Sleep(0)
 }
 
-// Pods is a client of the pods of the namespace "n".
+// Pods returns a client of the pods of the namespace "n".
 func (w *Fake) Pods() client.Resource[*corev1.Pod] { return Of[*corev1.Pod](w, "pods") }
 
 // Pod creates a pod in the namespace "n". If node is "", the pod is not bound; if phase is "", its

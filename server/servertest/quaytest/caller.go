@@ -60,8 +60,8 @@ func (c *Caller) Raw(method, path, body string, header ...string) (int, []byte) 
 }
 
 // Want sends a request, and compares the status code and the response. at has the wanted values by
-// dotted paths, such as "items.0.metadata.name"; nil wants that there is none. Values are compared
-// as fmt.Sprint prints them.
+// dotted paths, such as "items.0.metadata.name"; nil requires that there is no value. Values are
+// compared as fmt.Sprint prints them.
 func (c *Caller) Want(code int, method, path, body string, at map[string]any, header ...string) {
 	c.T.Helper()
 	got, tree := c.Do(method, path, body, header...)

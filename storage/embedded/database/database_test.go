@@ -19,7 +19,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// open opens a database, whose commits put a count of them under "commits" among meta.
+// open opens a database whose hook counts the commits, under the key "commits" of the bucket meta.
 func open(t *testing.T, path string) *Database {
 	t.Helper()
 	c := backend.DefaultBackendConfig(zap.NewNop())
@@ -40,7 +40,7 @@ func change(d *Database, fn func(tx backend.BatchTx)) {
 	fn(tx)
 }
 
-// contents is what a backend holds, by bucket and key, apart from the count of commits.
+// contents returns what a backend holds, by bucket and key, without the count of commits.
 func contents(tx backend.ReadTx, buckets []backend.Bucket) map[string]string {
 	tx.RLock()
 	defer tx.RUnlock()
@@ -98,7 +98,7 @@ func TestCopyWhileWriting(t *testing.T) {
 	buckets := []backend.Bucket{schema.Key, schema.Lease, schema.Meta, other{firstOther, "unknown"}}
 	want := map[string]string{"unknown/k": "v"}
 	one := func(tx backend.BatchTx, r *rand.Rand) {
-		b := buckets[r.IntN(3)] // no etcd of this version writes what it does not know
+		b := buckets[r.IntN(3)] // not the last one: etcd writes only to buckets that it knows
 		key := fmt.Sprintf("%04d", r.IntN(3000))
 		if r.IntN(3) == 0 {
 			tx.UnsafeDelete(b, []byte(key))
@@ -123,7 +123,7 @@ func TestCopyWhileWriting(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					change(d, func(tx backend.BatchTx) { // which guards want, too
+					change(d, func(tx backend.BatchTx) { // the transaction's lock guards want, too
 						for range 1 + r.IntN(5) {
 							one(tx, r)
 						}
@@ -171,9 +171,8 @@ func fill(d *Database, n, size int) {
 	})
 }
 
-// TestSwitchLeavesReaders holds a transaction open over the switch: it sees what was there when it
-// began, and others see what is written then. The file that was replaced is gone with the last of
-// its readers.
+// TestSwitchLeavesReaders holds a transaction open while a copy replaces the database. The
+// transaction still sees the state at its begin, and later ones see later writes.
 func TestSwitchLeavesReaders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	d := open(t, path)
@@ -200,7 +199,7 @@ func TestSwitchLeavesReaders(t *testing.T) {
 	same(t, contents(old, schema.AllBuckets), before)
 }
 
-// TestHooks wants the hooks to be called for commits of the database, and not for those of a copy.
+// TestHooks: the hooks are called for commits of the database, and not for those of a copy.
 func TestHooks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	d := open(t, path)
@@ -222,7 +221,7 @@ func TestHooks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if now := commits(); now == before {
-			t.Errorf("%s commits are known of, as before the switch", now)
+			t.Errorf("%s commits are counted, as before the switch", now)
 		}
 		d.BatchTx().LockInsideApply()
 		d.BatchTx().Unlock()
@@ -230,16 +229,16 @@ func TestHooks(t *testing.T) {
 			t.Errorf("the hook inside of transactions was called %d times, want once", inside)
 		}
 	}()
-	before = commits() // of the snapshot that the copy begins with
+	before = commits() // the steps of the copy must not change it
 	for range 3 {
 		step(t, c, false)
 	}
 	if now := commits(); now != before {
-		t.Errorf("%s commits are known of, before the copy had taken anything it was %s", now, before)
+		t.Errorf("%s commits are counted, want %s, as before the first step of the copy", now, before)
 	}
 }
 
-// TestFailures wants the database to go on as it was after a copy that did not become it.
+// TestFailures: after a copy that failed or was given up, the database is as it was.
 func TestFailures(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	d := open(t, path)
@@ -290,8 +289,8 @@ func TestFailures(t *testing.T) {
 	same(t, contents(d.ConcurrentReadTx(), schema.AllBuckets), want)
 }
 
-// TestRewrite rewrites a file that nobody has open, and leaves it as it is if that is not worth it,
-// or fails.
+// TestRewrite rewrites a file that is not open. The file stays as it is if a rewrite is not worth
+// it, or fails.
 func TestRewrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	d := open(t, path)
@@ -340,7 +339,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// TestTakesAreBounded wants little to be copied while writers wait, whatever the values are.
+// TestTakesAreBounded bounds how much is copied at once, because writers wait meanwhile.
 func TestTakesAreBounded(t *testing.T) {
 	for _, size := range []int{1, 10_000, 300_000} {
 		d := open(t, filepath.Join(t.TempDir(), "db"))
@@ -355,7 +354,7 @@ func TestTakesAreBounded(t *testing.T) {
 		for took, end := 0, false; !end; {
 			d.BatchTx().LockOutsideApply()
 			entries, last, err := c.take(nil)
-			if took >= n/2 && !again { // what has been copied and changes is bounded, too
+			if took >= n/2 && !again { // copied keys that change are copied again, within the bound
 				again = true
 				for i := range took {
 					d.BatchTx().UnsafePut(schema.Key, fmt.Appendf(nil, "%06d", i), make([]byte, size))

@@ -1,4 +1,4 @@
-package definitions
+package declared
 
 import (
 	"testing"
@@ -9,10 +9,10 @@ import (
 
 // TestDeclared checks that the versions of a definition count until the definition is gone.
 func TestDeclared(t *testing.T) {
-	d := newDeclared()
+	d := New()
 	expect := func(when string, changed bool, then func(), versions ...string) {
 		t.Helper()
-		next := d.next()
+		next := d.Next()
 		then()
 		select {
 		case <-next:
@@ -24,7 +24,7 @@ func TestDeclared(t *testing.T) {
 				t.Errorf("%s: the change is not told", when)
 			}
 		}
-		all := d.all()
+		all := d.All()
 		if len(all) != len(versions) {
 			t.Errorf("%s: got %v, want %v", when, all, versions)
 		}
@@ -37,11 +37,11 @@ func TestDeclared(t *testing.T) {
 	def := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: meta.ObjectMeta{Name: "things.example.com"}}
 	def.Spec.Group = "example.com"
 	def.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true}, {Name: "v2"}}
-	expect("a definition", true, func() { d.learn(def) }, "v1")
-	expect("the same again", false, func() { d.learn(def) }, "v1")
+	expect("a definition", true, func() { d.Learn(def) }, "v1")
+	expect("the same again", false, func() { d.Learn(def) }, "v1")
 	def.Spec.Versions[1].Served = true
-	expect("one version more", true, func() { d.learn(def) }, "v1", "v2")
-	expect("one that nobody knows is gone", false, func() { d.forget("others.example.com") }, "v1", "v2")
-	expect("it is gone", true, func() { d.forget(def.Name) })
-	expect("it is gone again", false, func() { d.forget(def.Name) })
+	expect("one version more", true, func() { d.Learn(def) }, "v1", "v2")
+	expect("one that nobody knows is gone", false, func() { d.Forget("others.example.com") }, "v1", "v2")
+	expect("it is gone", true, func() { d.Forget(def.Name) })
+	expect("it is gone again", false, func() { d.Forget(def.Name) })
 }

@@ -1,4 +1,4 @@
-package csr
+package signing
 
 import (
 	"crypto/x509"
@@ -10,7 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 )
 
-// This file has the rules of the standard signers about requests. Signer.answer and Approver check
+// This file has the rules of the standard signers about requests. Answer and Approvals check
 // them. The texts and the order of the errors are those of kube-controller-manager.
 
 // rules are the rules of each signer. A rule returns the first mistake in a request, or nil.

@@ -1,4 +1,4 @@
-package csr
+package signing
 
 import (
 	"crypto"
@@ -12,7 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
 )
 
-// This file issues certificates for requests that keep the rules of their signers. Signer.answer
+// This file issues certificates for requests that keep the rules of their signers. Answer
 // calls issue.
 
 const (

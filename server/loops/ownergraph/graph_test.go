@@ -1,4 +1,4 @@
-package ownership
+package ownergraph
 
 import (
 	"fmt"
@@ -9,26 +9,19 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// mapsOnly are Resources with nothing but config maps, and without even those while they are away.
+// mapsOnly are Resources with only config maps, and with none while they are away.
 type mapsOnly struct{ away *bool }
 
 const mapsPrefix = "/registry/configmaps/"
-
-func (mapsOnly) ObjectAt(key string) (ObjectRef, bool) {
-	namespace, name, ok := strings.Cut(strings.TrimPrefix(key, mapsPrefix), "/")
-	return ObjectRef{Kind: "ConfigMap", Namespace: namespace, Name: name}, ok
-}
 
 func (r mapsOnly) Mapping(apiVersion, kind string) (Mapping, bool) {
 	return Mapping{Resource: meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Prefix: mapsPrefix, Namespaced: true},
 		apiVersion == "v1" && kind == "ConfigMap" && (r.away == nil || !*r.away)
 }
 
-func (mapsOnly) Ignored(string) bool                               { return false }
-func (mapsOnly) RemoteResources() ([]Mapping, []meta.GroupVersion) { return nil, nil }
-func (mapsOnly) Changed() (_, _ <-chan struct{})                   { return nil, nil }
+func (mapsOnly) Ignored(string) bool { return false }
 
-// stored is a config map as it is stored; owner is the name of another one, "" for none.
+// stored returns a stored config map. owner is the name of another config map, "" for none.
 func stored(name, owner string) (key string, value []byte, rev uint64) {
 	refs := ""
 	if owner != "" {
@@ -40,19 +33,19 @@ func stored(name, owner string) (key string, value []byte, rev uint64) {
 
 // TestGraphForgets: when all objects are gone, the graph is empty.
 func TestGraphForgets(t *testing.T) {
-	g := newOwnerGraph(mapsOnly{})
-	g.synced()
+	g := New(mapsOnly{})
+	g.Synced()
 	const size = 100
 	for round := range 3 {
 		for i := range size {
-			g.apply(stored(fmt.Sprint(i), fmt.Sprint(i/3)))
+			g.Apply(stored(fmt.Sprint(i), fmt.Sprint(i/3)))
 		}
 		for i := range size {
 			key, _, _ := stored(fmt.Sprint((i*7)%size), "")
 			if round == 1 {
-				g.apply(stored(fmt.Sprint((i*7)%size), "")) // it forgets its owner first
+				g.Apply(stored(fmt.Sprint((i*7)%size), "")) // the object loses its owner before it is deleted
 			}
-			g.apply(key, nil, 0)
+			g.Apply(key, nil, 0)
 		}
 		if n := len(g.mu.nodes); n != 0 {
 			t.Errorf("%d nodes are left", n)
@@ -60,34 +53,34 @@ func TestGraphForgets(t *testing.T) {
 	}
 }
 
-// TestGraphFindsLooseDependents: an owner that waits does not go before those are asked whose
-// resource has come just now.
+// TestGraphFindsLooseDependents: an owner that waits for its dependents also waits for those whose
+// resource has just been added.
 func TestGraphFindsLooseDependents(t *testing.T) {
 	away := true
-	g := newOwnerGraph(mapsOnly{&away})
-	g.apply(stored("dependent", "owner"))
+	g := New(mapsOnly{&away})
+	g.Apply(stored("dependent", "owner"))
 	key, value, _ := stored("owner", "")
 	waits := strings.Replace(string(value), `"metadata":{`, `"metadata":{"deletionTimestamp":"2020-01-01T00:00:00Z","finalizers":["orphan"],`, 1)
-	g.apply(key, []byte(waits), 7)
-	g.synced()
+	g.Apply(key, []byte(waits), 7)
+	g.Synced()
 	away = false
-	if view := g.look(g.mu.nodes[g.keyHash(key)], "uid-of-owner"); view.waits != orphaning || !view.held || !view.owns {
+	if view := g.Look(g.mu.nodes[g.keyHash(key)], "uid-of-owner"); view.Waits != Orphaning || !view.Held || !view.Owns {
 		t.Errorf("got %+v, want an owner that is held by its dependent", view)
 	}
 }
 
-// TestGraphAllocates wants nothing allocated for those who own nobody and are owned by nobody, nor
-// for a change of those who are that changes no owner.
+// TestGraphAllocates: an object that has no owners and no dependents costs no allocation. Nor does
+// a change of a dependent that does not change its owners.
 func TestGraphAllocates(t *testing.T) {
-	g := newOwnerGraph(mapsOnly{})
-	g.synced()
+	g := New(mapsOnly{})
+	g.Synced()
 	key, value, _ := stored("alone", "")
 	owned, ownedValue, _ := stored("owned", "owner")
-	g.apply(owned, ownedValue, 7)
+	g.Apply(owned, ownedValue, 7)
 	if n := testing.AllocsPerRun(100, func() {
-		g.apply(key, value, 7)
-		g.apply(owned, ownedValue, 7)
-		g.apply(key, nil, 0)
+		g.Apply(key, value, 7)
+		g.Apply(owned, ownedValue, 7)
+		g.Apply(key, nil, 0)
 	}); n > 0 {
 		t.Errorf("got %v allocs, want 0", n)
 	}
@@ -97,12 +90,12 @@ func TestGraphAllocates(t *testing.T) {
 func TestGraphMemory(t *testing.T) {
 	const objects, most = 30_000, 200
 	before := heapBytes()
-	g := newOwnerGraph(mapsOnly{})
+	g := New(mapsOnly{})
 	for i := range objects {
-		g.apply(stored(fmt.Sprintf("object-%06d", i), fmt.Sprintf("owner-%03d", i%1000)))
+		g.Apply(stored(fmt.Sprintf("object-%06d", i), fmt.Sprintf("owner-%03d", i%1000)))
 	}
-	g.synced()
-	g.todo = nil // it is empty once the owners have been looked at
+	g.Synced()
+	g.Todo = nil // is empty after the owners have been handled
 	each := (heapBytes() - before) / objects
 	t.Logf("%d bytes an object", each)
 	if each > most {
@@ -111,7 +104,7 @@ func TestGraphMemory(t *testing.T) {
 	runtime.KeepAlive(g)
 }
 
-// heapBytes is the memory in use.
+// heapBytes returns the size of the live heap.
 func heapBytes() int64 {
 	runtime.GC()
 	runtime.GC()
@@ -120,18 +113,42 @@ func heapBytes() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkGraph measures what a change costs the graph.
+// BenchmarkGraph measures the cost of a change of the graph.
 func BenchmarkGraph(b *testing.B) {
 	for _, owner := range []string{"", "owner"} {
 		b.Run(fmt.Sprintf("owner=%t", owner != ""), func(b *testing.B) {
-			g := newOwnerGraph(mapsOnly{})
-			g.synced()
+			g := New(mapsOnly{})
+			g.Synced()
 			key, value, _ := stored("object", owner)
 			b.ReportAllocs()
 			for b.Loop() {
-				g.apply(key, value, 7)
-				g.apply(key, nil, 0)
+				g.Apply(key, value, 7)
+				g.Apply(key, nil, 0)
 			}
 		})
+	}
+}
+
+// TestGraphForgetsRemotes: when a resource is gone, the graph has none of its objects.
+func TestGraphForgetsRemotes(t *testing.T) {
+	g := New(mapsOnly{})
+	g.Synced()
+	boats := Mapping{
+		Resource: meta.GroupVersionResource{Group: "boats.example.com", Version: "v1", Resource: "boats"},
+		Prefix:   "//boats.example.com/boats/", Namespaced: true,
+	}
+	for i := range 100 {
+		g.ApplyRemote(boats.Key("default", fmt.Sprint(i)), &meta.PartialObjectMetadata{ObjectMeta: meta.ObjectMeta{
+			Name: fmt.Sprint(i), Namespace: "default", UID: meta.UID(fmt.Sprint("uid-", i)), OwnerReferences: []meta.OwnerReference{
+				{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "u"}, {APIVersion: "unheard/v1", Kind: "Of", Name: "x", UID: "v"},
+			},
+		}})
+	}
+	if len(g.mu.nodes) != 101 || len(g.mu.loose) != 100 {
+		t.Fatalf("%d nodes and %d with references that lead nowhere, want 101 and 100", len(g.mu.nodes), len(g.mu.loose))
+	}
+	g.Forget(boats.Prefix)
+	if len(g.mu.nodes) != 0 || len(g.mu.loose) != 0 {
+		t.Errorf("%d nodes are left, %d with references that lead nowhere", len(g.mu.nodes), len(g.mu.loose))
 	}
 }

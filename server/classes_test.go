@@ -1,4 +1,4 @@
-package plugins_test
+package server_test
 
 import (
 	"net/http"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestClasses has the plugins that read classes look at those of a server, as soon as they are
+// TestClasses: the plugins that read classes find classes of the server as soon as they are
 // created.
 func TestClasses(t *testing.T) {
 	p := newInProcess(t)

@@ -1,4 +1,4 @@
-package plugins_test
+package server_test
 
 import (
 	"encoding/base64"
@@ -76,8 +76,8 @@ func TestWebhookAtOnce(t *testing.T) {
 	}
 }
 
-// TestWebhookChangesIdentity lets a webhook change what makes an object that object. The write is
-// refused, and nothing is stored.
+// TestWebhookChangesIdentity has a webhook change the namespace, kind, UID or name of an object.
+// The write is refused, and nothing is stored.
 func TestWebhookChangesIdentity(t *testing.T) {
 	p, h := newInProcess(t), newPatching(t)
 	const maps = "/api/v1/namespaces/ns/configmaps"

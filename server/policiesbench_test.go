@@ -1,4 +1,4 @@
-package plugins_test
+package server_test
 
 import (
 	"fmt"
@@ -76,7 +76,7 @@ func BenchmarkPolicies(b *testing.B) {
 			create(without, 100)
 			var ratios []float64
 			for b.Loop() {
-				less, more := create(without, 10), create(with, 20) // each is first as often as second
+				less, more := create(without, 10), create(with, 20) // each server is measured first as often as second
 				less += create(without, 10)
 				ratios = append(ratios, float64(more)/float64(less))
 			}

@@ -1,4 +1,4 @@
-package plugins_test
+package server_test
 
 import (
 	"net/http"
@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPolicies has a server with a policy that a ConfigMap parametrizes, and looks at what becomes
-// of pods, at once after each change, and at the metrics.
+// TestPolicies creates and changes a policy with a ConfigMap as its parameter, and checks the
+// result for the next pod after each change, and the metrics.
 func TestPolicies(t *testing.T) {
 	const (
 		registration = "/apis/admissionregistration.k8s.io/v1/"

@@ -1,4 +1,4 @@
-package ownership
+package ownergraph
 
 import (
 	"hash/maphash"
@@ -12,11 +12,9 @@ import (
 	"github.com/coracle-project/coracle/server/controller"
 )
 
-// This file is the graph of owners and dependents: how it takes in changes, and what it answers to
-// the workers. follow (garbage.go) gives it the objects of the store, and remotes
-// (garbageremote.go) those of other servers. garbageknown.go has the method for the fast path.
+// This file has the graph, and how it takes in the changes of the store.
 
-// ownerGraph holds the references among objects, and queues the objects that are worth a look. It
+// Graph holds the references among objects, and queues the objects that are worth a look. It
 // decides nothing: a worker reads an object before it writes it, or names the revision that the
 // graph has seen. But workers believe the graph without a read if it says that an owner is gone.
 //
@@ -27,16 +25,17 @@ import (
 // node has another UID, the owner does not exist.
 //
 // Example: Pod p has a reference to ReplicaSet r. Each has a node, and one edge goes from p to r.
-// When r is deleted, the Stream shows it; goneLocked marks r absent and queues p. A worker finds no
-// owner of p and deletes p. The Stream shows that as well; the edge goes, and with it both nodes.
+// When r is deleted, Apply is told; goneLocked marks r absent and queues p. A worker finds no owner
+// of p and deletes p. Apply is told that as well; the edge goes, and with it both nodes.
 //
-// todo holds the nodes that are worth a look. The goroutine of the Stream calls apply, in order,
-// and synced once. All other methods may be called at once, and those that end in Locked need mu.
-type ownerGraph struct {
+// Methods that end in Locked need mu.
+type Graph struct {
+	// Todo holds the nodes that are worth a look. Workers take them.
+	Todo *controller.Queue[*Node]
+
 	resources Resources
-	todo      *controller.Queue[*node]
 	seed      maphash.Seed
-	peek      codec.Ownership // reused by apply, so it belongs to the goroutine of the Stream
+	peek      codec.Ownership // reused by Apply, so it belongs to the goroutine that follows the store
 
 	mu struct {
 		sync.Mutex
@@ -44,32 +43,35 @@ type ownerGraph struct {
 		// two keys have the same hash, which happens in one process of a million, they share a
 		// node, which has the key that came first. Workers then look at objects for nothing, and
 		// the deletion of the object with the other key is ignored.
-		nodes map[uint64]*node
+		nodes map[uint64]*Node
 		// loose has the nodes with a reference to a kind that is not served at present, with copies
-		// of all their references. reconsider links them again.
-		loose map[*node]looseRefs
+		// of all their references. Reconsider links them again.
+		loose map[*Node]looseRefs
 		// parked has the nodes whose objects workers put off until resources come or go.
-		parked map[*node]bool
-		// seen has the mark of each object that the scan has shown. synced reads it to tell whether
-		// an owner exists that had no node when the scan showed it. It is nil from synced on.
+		parked map[*Node]bool
+		// seen has the mark of each object that the scan has shown. Synced reads it to tell whether
+		// an owner exists that had no node when the scan showed it. It is nil from Synced on.
 		seen map[uint64]bool
 	}
 }
 
-// node is a place for an object: the object may exist or not.
-type node struct {
+// Node is a place for an object: the object may exist or not.
+type Node struct {
 	key        string
-	uid        identity // of the object that is there, or of the last object that was there; 0 if none was seen
+	uid        Identity // of the object that is there, or of the last object that was there; 0 if none was seen
 	owners     *edge    // the references of the object, in order, linked by edge.also
 	dependents *edge    // the references to this node, the newest first, linked by next and prev
 	status
 }
 
+// Key returns the key of the object.
+func (n *Node) Key() string { return n.key }
+
 // status takes 8 bytes, because a graph may have a million nodes.
 type status struct {
 	rev   [6]byte // little endian: see set; 48 bits are enough for ever
 	state presence
-	waits wait
+	waits Wait
 }
 
 // set stores the revision of the object. It is 0 if the fast path must not write the object: the
@@ -87,8 +89,8 @@ func (s *status) get() (rev uint64) {
 	return rev
 }
 
-// identity is a hash of a UID. Its lowest bit is 0, so that edge.packed has room for a flag.
-type identity uint64
+// Identity is a hash of a UID. Its lowest bit is 0, so that edge.packed has room for a flag.
+type Identity uint64
 
 // presence is what is known about the object of a node.
 type presence uint8
@@ -99,35 +101,40 @@ const (
 	absent                  // no object exists at the key
 )
 
-// wait is what an object that is being deleted waits for before the collector removes its
+// Wait is what an object that is being deleted waits for before the collector removes its
 // finalizer.
-type wait uint8
+type Wait uint8
 
 const (
-	nothing    wait = iota // it is not being deleted, or has no finalizer of the collector
-	foreground             // until its dependents with blockOwnerDeletion are gone
-	orphaning              // until no dependent names it
+	Nothing    Wait = iota // it is not being deleted, or has no finalizer of the collector
+	Foreground             // until its dependents with blockOwnerDeletion are gone
+	Orphaning              // until no dependent names it
 )
 
-// finalizer returns the finalizer because of which an object waits. w is not nothing.
-func (w wait) finalizer() string {
-	if w == orphaning {
+// Finalizer returns the finalizer because of which an object waits. w is not Nothing.
+func (w Wait) Finalizer() string {
+	if w == Orphaning {
 		return meta.FinalizerOrphanDependents
 	}
 	return meta.FinalizerDeleteDependents
 }
 
+// WaitOf returns what an object waits for, by its deletionTimestamp and finalizers.
+func WaitOf(obj *meta.PartialObjectMetadata) Wait {
+	return waitOf(obj.DeletionTimestamp != nil, obj.Finalizers)
+}
+
 // waitOf returns what an object waits for. The finalizer orphan wins if the object has both.
-func waitOf(deleting bool, finalizers []string) wait {
+func waitOf(deleting bool, finalizers []string) Wait {
 	switch {
 	case !deleting:
-		return nothing
+		return Nothing
 	case slices.Contains(finalizers, meta.FinalizerOrphanDependents):
-		return orphaning
+		return Orphaning
 	case slices.Contains(finalizers, meta.FinalizerDeleteDependents):
-		return foreground
+		return Foreground
 	}
-	return nothing
+	return Nothing
 }
 
 // ofCollector reports whether a finalizer is one of the two that the collector removes.
@@ -138,45 +145,47 @@ func ofCollector(finalizer string) bool {
 // edge is one reference. It is in two lists: the dependents of its owner (next, prev) and the
 // references of its dependent (also).
 type edge struct {
-	owner, dependent *node
+	owner, dependent *Node
 	next, prev       *edge    // among the owner's dependents
 	also             *edge    // the dependent's next reference
-	packed           identity // the UID that the reference asks for; the lowest bit is blockOwnerDeletion
+	packed           Identity // the UID that the reference asks for; the lowest bit is blockOwnerDeletion
 }
 
-func (e *edge) uid() identity { return e.packed &^ 1 }
+func (e *edge) uid() Identity { return e.packed &^ 1 }
 func (e *edge) blocks() bool  { return e.packed&1 != 0 }
 
 // holds reports whether the owner of e waits for the dependent of e.
 func (e *edge) holds() bool {
-	return e.uid() == e.owner.uid && (e.owner.waits == orphaning || e.owner.waits == foreground && e.blocks())
+	return e.uid() == e.owner.uid && (e.owner.waits == Orphaning || e.owner.waits == Foreground && e.blocks())
 }
 
-// looseRefs are copies of all references of an object. reconsider makes edges of them when
+// looseRefs are copies of all references of an object. Reconsider makes edges of them when
 // resources have come.
 type looseRefs struct {
 	namespace string
 	refs      []codec.OwnerRef
 }
 
-func newOwnerGraph(resources Resources) *ownerGraph {
-	g := &ownerGraph{resources: resources, todo: controller.NewQueue[*node](), seed: maphash.MakeSeed()}
+// New returns a graph without objects. resources tells what references mean.
+func New(resources Resources) *Graph {
+	g := &Graph{resources: resources, Todo: controller.NewQueue[*Node](), seed: maphash.MakeSeed()}
 	g.mu.nodes, g.mu.loose, g.mu.parked, g.mu.seen =
-		map[uint64]*node{}, map[*node]looseRefs{}, map[*node]bool{}, map[uint64]bool{}
+		map[uint64]*Node{}, map[*Node]looseRefs{}, map[*Node]bool{}, map[uint64]bool{}
 	return g
 }
 
-func (g *ownerGraph) identity(uid string) identity { return identity(maphash.String(g.seed, uid) &^ 1) }
+// Identity returns the Identity of a UID, which is another one in each graph.
+func (g *Graph) Identity(uid string) Identity { return Identity(maphash.String(g.seed, uid) &^ 1) }
 
-func (g *ownerGraph) keyHash(key string) uint64 { return maphash.String(g.seed, key) }
+func (g *Graph) keyHash(key string) uint64 { return maphash.String(g.seed, key) }
 
 // mark returns a hash of a key together with a UID: the entry of one object in seen.
-func (g *ownerGraph) mark(key string, uid identity) uint64 { return g.keyHash(key) ^ uint64(uid) }
+func (g *Graph) mark(key string, uid Identity) uint64 { return g.keyHash(key) ^ uint64(uid) }
 
-// apply takes in the present value at a key with its revision. value is nil if the object is gone.
+// Apply takes in the present value at a key with its revision. value is nil if the object is gone.
 // If the value cannot be decoded, the references of the object are not known, so its node stays as
 // it was.
-func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
+func (g *Graph) Apply(key string, value []byte, rev uint64) {
 	if value != nil && codec.PeekOwners(value, &g.peek) != nil {
 		return
 	}
@@ -191,14 +200,14 @@ func (g *ownerGraph) apply(key string, value []byte, rev uint64) {
 
 // takeLocked takes in the state of an object. rev is 0 for an object on another server. takeLocked
 // stores rev only if the fast path may write the object: see status.set.
-func (g *ownerGraph) takeLocked(key string, obj *codec.Ownership, rev uint64) {
+func (g *Graph) takeLocked(key string, obj *codec.Ownership, rev uint64) {
 	n := g.mu.nodes[g.keyHash(key)]
-	uid, waits := g.identity(obj.UID), waitOf(obj.Deleting, obj.Finalizers)
+	uid, waits := g.Identity(obj.UID), waitOf(obj.Deleting, obj.Finalizers)
 	if g.mu.seen != nil {
 		g.mu.seen[g.mark(key, uid)] = true
 	}
 	if n == nil {
-		if len(obj.Owners) == 0 && waits == nothing || g.resources.Ignored(key) {
+		if len(obj.Owners) == 0 && waits == Nothing || g.resources.Ignored(key) {
 			return
 		}
 		n = g.nodeLocked(key)
@@ -212,10 +221,10 @@ func (g *ownerGraph) takeLocked(key string, obj *codec.Ownership, rev uint64) {
 	g.dropLocked(n)
 }
 
-// synced ends the scan. A node is still unknown if the scan showed its object before a reference
+// Synced ends the scan: Apply was called with each object that exists. A node is still unknown if the scan showed its object before a reference
 // made the node, or did not show it at all. If seen has the object with the UID that a dependent
-// asks for, synced makes the node present. Otherwise it queues the node, so that a worker looks.
-func (g *ownerGraph) synced() {
+// asks for, Synced makes the node present. Otherwise it queues the node, so that a worker looks.
+func (g *Graph) Synced() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, n := range g.mu.nodes {
@@ -224,12 +233,12 @@ func (g *ownerGraph) synced() {
 		}
 		for e := n.dependents; e != nil; e = e.next {
 			if g.mu.seen[g.mark(n.key, e.uid())] {
-				g.thereLocked(n, e.uid(), nothing)
+				g.thereLocked(n, e.uid(), Nothing)
 				break
 			}
 		}
 		if n.state == unknown {
-			g.todo.Add(n)
+			g.Todo.Add(n)
 		}
 	}
 	g.mu.seen = nil
@@ -239,28 +248,28 @@ func (g *ownerGraph) synced() {
 // dependents that ask for another UID, because their owner does not exist. If the object begins to
 // wait, or waits for something else than before, thereLocked queues the object and all its
 // dependents.
-func (g *ownerGraph) thereLocked(n *node, uid identity, waits wait) {
+func (g *Graph) thereLocked(n *Node, uid Identity, waits Wait) {
 	if n.state != present || n.uid != uid {
-		n.state, n.uid, n.waits = present, uid, nothing
+		n.state, n.uid, n.waits = present, uid, Nothing
 		for e := n.dependents; e != nil; e = e.next {
 			if e.uid() != uid {
-				g.todo.Add(e.dependent)
+				g.Todo.Add(e.dependent)
 			}
 		}
 	}
 	if n.waits == waits {
 		return
 	}
-	if n.waits = waits; waits != nothing {
-		g.todo.Add(n)
+	if n.waits = waits; waits != Nothing {
+		g.Todo.Add(n)
 		g.addDependentsLocked(n)
 	}
 }
 
 // goneLocked notes that the object at n is gone. It queues the dependents, and removes the
 // references of the object, which then no longer hold its owners.
-func (g *ownerGraph) goneLocked(n *node) {
-	n.state, n.waits = absent, nothing
+func (g *Graph) goneLocked(n *Node) {
+	n.state, n.waits = absent, Nothing
 	n.set(0)
 	g.addDependentsLocked(n)
 	old := n.owners
@@ -270,17 +279,17 @@ func (g *ownerGraph) goneLocked(n *node) {
 	g.dropLocked(n)
 }
 
-func (g *ownerGraph) addDependentsLocked(n *node) {
+func (g *Graph) addDependentsLocked(n *Node) {
 	for e := n.dependents; e != nil; e = e.next {
-		g.todo.Add(e.dependent)
+		g.Todo.Add(e.dependent)
 	}
 }
 
 // nodeLocked returns the node of a key, and makes it if there is none.
-func (g *ownerGraph) nodeLocked(key string) *node {
+func (g *Graph) nodeLocked(key string) *Node {
 	n := g.mu.nodes[g.keyHash(key)]
 	if n == nil {
-		n = &node{key: key}
+		n = &Node{key: key}
 		g.mu.nodes[g.keyHash(key)] = n
 	}
 	return n
@@ -288,8 +297,8 @@ func (g *ownerGraph) nodeLocked(key string) *node {
 
 // dropLocked removes a node from the graph if its object has no references and no dependents, and
 // waits for nothing.
-func (g *ownerGraph) dropLocked(n *node) {
-	if n.owners != nil || n.dependents != nil || n.waits != nothing {
+func (g *Graph) dropLocked(n *Node) {
+	if n.owners != nil || n.dependents != nil || n.waits != Nothing {
 		return
 	}
 	if _, isLoose := g.mu.loose[n]; !isLoose && g.mu.nodes[g.keyHash(n.key)] == n {
@@ -300,7 +309,7 @@ func (g *ownerGraph) dropLocked(n *node) {
 
 // relinkLocked replaces the edges of n by edges for refs, unless n has exactly these already. If
 // one of refs gets no edge, because its kind is not served, n becomes loose.
-func (g *ownerGraph) relinkLocked(n *node, namespace string, refs []codec.OwnerRef) {
+func (g *Graph) relinkLocked(n *Node, namespace string, refs []codec.OwnerRef) {
 	if g.linkedLocked(n, namespace, refs) {
 		return
 	}
@@ -335,7 +344,7 @@ func cloneRefs(refs []codec.OwnerRef) []codec.OwnerRef {
 
 // linkedLocked reports whether the edges of n are those for refs, in this order. It allocates
 // nothing, because most changes of an object do not touch its references.
-func (g *ownerGraph) linkedLocked(n *node, namespace string, refs []codec.OwnerRef) bool {
+func (g *Graph) linkedLocked(n *Node, namespace string, refs []codec.OwnerRef) bool {
 	e := n.owners
 	for i := range refs {
 		if e == nil || e.packed != g.pack(&refs[i]) {
@@ -350,8 +359,8 @@ func (g *ownerGraph) linkedLocked(n *node, namespace string, refs []codec.OwnerR
 	return e == nil
 }
 
-func (g *ownerGraph) pack(ref *codec.OwnerRef) identity {
-	packed := g.identity(ref.UID)
+func (g *Graph) pack(ref *codec.OwnerRef) Identity {
+	packed := g.Identity(ref.UID)
 	if ref.Blocks {
 		packed |= 1
 	}
@@ -361,12 +370,12 @@ func (g *ownerGraph) pack(ref *codec.OwnerRef) identity {
 // linkLocked makes the edge for a reference of n. If it is unknown whether the owner exists,
 // linkLocked queues the owner. If the owner is absent, has another UID, or waits, linkLocked queues
 // n. It returns nil if the kind of the reference is not served.
-func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) *edge {
+func (g *Graph) linkLocked(n *Node, namespace string, ref *codec.OwnerRef) *edge {
 	mapping, ok := g.resources.Mapping(ref.APIVersion, ref.Kind)
 	if !ok {
 		return nil
 	}
-	owner := g.nodeLocked(mapping.key(namespace, ref.Name))
+	owner := g.nodeLocked(mapping.Key(namespace, ref.Name))
 	if mapping.Namespaced && namespace == "" {
 		owner.state = absent // a cluster-scoped object cannot have a namespaced owner
 	}
@@ -378,17 +387,17 @@ func (g *ownerGraph) linkLocked(n *node, namespace string, ref *codec.OwnerRef) 
 	switch {
 	case owner.state == unknown:
 		if g.mu.seen == nil {
-			g.todo.Add(owner)
+			g.Todo.Add(owner)
 		}
-	case owner.state == absent, owner.uid != e.uid(), owner.waits != nothing:
-		g.todo.Add(n)
+	case owner.state == absent, owner.uid != e.uid(), owner.waits != Nothing:
+		g.Todo.Add(n)
 	}
 	return e
 }
 
 // unlinkLocked removes the edges of one dependent, from first on, from the lists of their owners.
 // It queues each owner that waits and that no dependent holds any longer.
-func (g *ownerGraph) unlinkLocked(first *edge) {
+func (g *Graph) unlinkLocked(first *edge) {
 	for e := first; e != nil; e = e.also {
 		if e.next != nil {
 			e.next.prev = e.prev
@@ -398,16 +407,16 @@ func (g *ownerGraph) unlinkLocked(first *edge) {
 		} else {
 			e.owner.dependents = e.next
 		}
-		if e.owner.waits != nothing && !e.owner.held() {
-			g.todo.Add(e.owner)
+		if e.owner.waits != Nothing && !e.owner.held() {
+			g.Todo.Add(e.owner)
 		}
 		g.dropLocked(e.owner)
 	}
 }
 
 // held reports whether n waits for some dependent.
-func (n *node) held() bool {
-	if n.waits == nothing {
+func (n *Node) held() bool {
+	if n.waits == Nothing {
 		return false
 	}
 	for e := n.dependents; e != nil; e = e.next {
@@ -419,7 +428,7 @@ func (n *node) held() bool {
 }
 
 // owns reports whether some reference names the object at n with its UID.
-func (n *node) owns() bool {
+func (n *Node) owns() bool {
 	for e := n.dependents; e != nil; e = e.next {
 		if e.uid() == n.uid {
 			return true
@@ -429,13 +438,13 @@ func (n *node) owns() bool {
 }
 
 // holdsItself reports whether n is in a circle of objects that wait for each other in the
-// foreground. They would wait for ever, but garbageItem.unblock breaks the circle.
-func (n *node) holdsItself() bool {
-	seen := map[*node]bool{}
-	var leads func(from *node) bool
-	leads = func(from *node) bool {
+// foreground. They would wait for ever, but a worker breaks the circle.
+func (n *Node) holdsItself() bool {
+	seen := map[*Node]bool{}
+	var leads func(from *Node) bool
+	leads = func(from *Node) bool {
 		for e := from.dependents; e != nil; e = e.next {
-			if d := e.dependent; e.holds() && d.waits == foreground && !seen[d] {
+			if d := e.dependent; e.holds() && d.waits == Foreground && !seen[d] {
 				if seen[d] = true; d == n || leads(d) {
 					return true
 				}
@@ -443,100 +452,11 @@ func (n *node) holdsItself() bool {
 		}
 		return false
 	}
-	return n.waits == foreground && leads(n)
+	return n.waits == Foreground && leads(n)
 }
 
-// outlook is what the graph knows about an object when a worker looks at it.
-type outlook struct {
-	waits       wait
-	held        bool // it waits, and a dependent holds it
-	holdsItself bool // it waits in a circle
-	released    bool // one of its owners waits with the finalizer orphan until the object does not name it
-	owns        bool // it has dependents
-}
-
-// has reports whether n is in the graph. A queued node may have been dropped since.
-func (g *ownerGraph) has(n *node) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.mu.nodes[g.keyHash(n.key)] == n
-}
-
-// look returns what the graph knows about the object at n. uid is the UID that a read of the object
-// has just returned. If the graph knows another object at n, or that there is none, look returns a
-// zero outlook. settle then does nothing that needs the graph, and n is queued for its newer state
-// anyway.
-func (g *ownerGraph) look(n *node, uid string) (o outlook) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.mu.parked, n)
-	if n.state == unknown {
-		g.thereLocked(n, g.identity(uid), nothing)
-	}
-	if n.state != present || n.uid != g.identity(uid) {
-		return o
-	}
-	if n.waits != nothing {
-		// The kind of n may have come a moment ago. Loose nodes with a reference to n have no edge
-		// for it yet.
-		g.relinkLooseLocked()
-	}
-	o = outlook{waits: n.waits, held: n.held(), holdsItself: n.holdsItself()}
-	for e := n.owners; e != nil; e = e.also {
-		o.released = o.released || e.owner.waits == orphaning && e.holds()
-	}
-	o.owns = n.owns()
-	return o
-}
-
-// missing notes that a read has found no object at n. It changes only an unknown node: what the
-// stream has said about a node may be newer than the read.
-func (g *ownerGraph) missing(n *node) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if n.state == unknown {
-		n.state = absent
-		g.addDependentsLocked(n)
-	}
-}
-
-// found takes in the result of a read from another server: live, or err if the read failed. An
-// error that does not say that the object is absent changes nothing. found reports whether n has
-// dependents.
-func (g *ownerGraph) found(n *node, live *meta.PartialObjectMetadata, err error) (owns bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case err == nil:
-		g.thereLocked(n, g.identity(string(live.UID)), isWaiting(live))
-	case isAbsent(err) && n.state == present:
-		g.goneLocked(n)
-	}
-	return n.dependents != nil
-}
-
-// isGone reports whether the graph knows that the object with this UID at key is gone. A UID never
-// comes back, so the answer true stays true.
-func (g *ownerGraph) isGone(key, uid string) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	n := g.mu.nodes[g.keyHash(key)]
-	return n != nil && n.state == absent && n.uid != 0 && n.uid == g.identity(uid)
-}
-
-// lacks notes that a read has found no object with this UID at key. If the node is absent and has
-// no UID yet, isGone returns true for the UID from then on. That is safe, because no object that is
-// created later gets this UID.
-func (g *ownerGraph) lacks(key, uid string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if n := g.mu.nodes[g.keyHash(key)]; n != nil && n.state == absent && n.uid == 0 {
-		n.uid = g.identity(uid)
-	}
-}
-
-// park puts n off until resources come or go. reconsider queues it then.
-func (g *ownerGraph) park(n *node) {
+// Park puts n off until resources come or go. Reconsider queues it then.
+func (g *Graph) Park(n *Node) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.mu.nodes[g.keyHash(n.key)] == n {
@@ -544,19 +464,19 @@ func (g *ownerGraph) park(n *node) {
 	}
 }
 
-// reconsider links the loose nodes again and queues the parked nodes. It is called after resources
+// Reconsider links the loose nodes again and queues the parked nodes. It is called after resources
 // have come or gone.
-func (g *ownerGraph) reconsider() {
+func (g *Graph) Reconsider() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.relinkLooseLocked()
 	for n := range g.mu.parked {
-		g.todo.Add(n)
+		g.Todo.Add(n)
 	}
 	clear(g.mu.parked)
 }
 
-func (g *ownerGraph) relinkLooseLocked() {
+func (g *Graph) relinkLooseLocked() {
 	for n, l := range maps.Clone(g.mu.loose) {
 		g.relinkLocked(n, l.namespace, l.refs)
 	}

@@ -1,4 +1,4 @@
-package csr
+package signing
 
 import (
 	"crypto"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
+	"github.com/coracle-project/coracle/scheme/api/corev1"
 )
 
 // The names of the usages that the tests need.
@@ -24,7 +25,7 @@ const (
 	serving   = certificatesv1.UsageServerAuth
 )
 
-// asked returns a PKCS #10 request in PEM: that of the kubelet of the node "a", after change.
+// asked returns a PKCS #10 request in PEM: that of the kubelet on node "a", with changes by change.
 func asked(t *testing.T, change func(*x509.CertificateRequest)) []byte {
 	t.Helper()
 	template := &x509.CertificateRequest{Subject: pkix.Name{CommonName: "system:node:a", Organization: []string{"system:nodes"}}}
@@ -39,9 +40,9 @@ func asked(t *testing.T, change func(*x509.CertificateRequest)) []byte {
 }
 
 // requestFor returns a request to a signer by the user of the node "a".
-func requestFor(t *testing.T, signer string, change func(*x509.CertificateRequest), usages ...certificatesv1.KeyUsage) *request {
+func requestFor(t *testing.T, signer string, change func(*x509.CertificateRequest), usages ...certificatesv1.KeyUsage) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
-	return &request{Spec: certificatesv1.CertificateSigningRequestSpec{
+	return &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{
 		Request: asked(t, change), SignerName: signer, Usages: usages, Username: "system:node:a",
 	}}
 }
@@ -108,29 +109,33 @@ func TestRules(t *testing.T) {
 		{"anything", legacy, withURI, usages{certificatesv1.UsageAny, certificatesv1.UsageCertSign}, ""},
 	} {
 		r := requestFor(t, tt.signer, tt.change, tt.usages...)
-		if err := (&Signer{Longest: time.Hour}).answer(r, ca.Cert, ca.Key); err != nil {
+		if err := Answer(r, time.Hour, ca.Cert, ca.Key); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
 		if tt.want == "" {
-			if failed(r) || expiry(r.Status.Certificate).IsZero() {
+			block, _ := pem.Decode(r.Status.Certificate)
+			if len(r.Status.Conditions) > 0 || block == nil {
+				t.Errorf("%s: got %+v, want a certificate", tt.name, r.Status)
+			} else if c, err := x509.ParseCertificate(block.Bytes); err != nil || c.NotAfter.IsZero() {
 				t.Errorf("%s: got %+v, want a certificate", tt.name, r.Status)
 			}
 			continue
 		}
-		if len(r.Status.Certificate) > 0 || !failed(r) || r.Status.Conditions[0].Message != tt.want ||
+		if len(r.Status.Certificate) > 0 || len(r.Status.Conditions) != 1 || r.Status.Conditions[0].Type != certificatesv1.CertificateFailed ||
+			r.Status.Conditions[0].Status != corev1.ConditionTrue || r.Status.Conditions[0].Message != tt.want ||
 			r.Status.Conditions[0].Reason != "SignerValidationFailure" || r.Status.Conditions[0].LastUpdateTime.IsZero() {
 			t.Errorf("%s: got %+v, want the message %q", tt.name, r.Status, tt.want)
 		}
 	}
 }
 
-// TestRecognitions lists the rights that allow Approver to approve requests.
-func TestRecognitions(t *testing.T) {
+// TestApprovals lists the rights that allow requests to be approved.
+func TestApprovals(t *testing.T) {
 	const signer = certificatesv1.KubeAPIServerClientKubeletSignerName
 	for _, tt := range []struct {
 		name string
-		r    *request
+		r    *certificatesv1.CertificateSigningRequest
 		user string
 		want []string
 	}{
@@ -146,10 +151,8 @@ func TestRecognitions(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, one := range recognitions {
-			if one.recognize(tt.r, x) {
-				got = append(got, one.subresource)
-			}
+		for _, one := range Approvals(tt.r, x) {
+			got = append(got, one.Subresource)
 		}
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
@@ -157,7 +160,7 @@ func TestRecognitions(t *testing.T) {
 	}
 }
 
-// TestCertificate checks what of a request gets into its certificate.
+// TestCertificate checks which parts of a request its certificate gets.
 func TestCertificate(t *testing.T) {
 	ca := pkitest.NewAuthority(t, "ca")
 	text := asked(t, func(r *x509.CertificateRequest) {
@@ -211,12 +214,12 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// TestValidity checks from when to when a certificate is valid.
+// TestValidity checks the validity period of a certificate.
 func TestValidity(t *testing.T) {
 	now := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	far := now.Add(10 * 365 * 24 * time.Hour)
 	for _, tt := range []struct {
-		asked   int32 // seconds; 0 for none
+		asked   int32 // in seconds; 0 for none
 		longest time.Duration
 		ends    time.Time
 		want    time.Duration // from now
@@ -232,12 +235,11 @@ func TestValidity(t *testing.T) {
 		{599, time.Hour, far, 10 * time.Minute},
 		{3600, 365 * 24 * time.Hour, now.Add(time.Minute), time.Minute},
 	} {
-		s := Signer{Longest: tt.longest}
 		seconds := &tt.asked
 		if tt.asked == 0 {
 			seconds = nil
 		}
-		from, to := validity(now, s.life(seconds), tt.ends)
+		from, to := validity(now, life(seconds, tt.longest), tt.ends)
 		if got := to.Sub(now); got != tt.want || !from.Equal(now.Add(-5*time.Minute)) {
 			t.Errorf("%d s of %v, authority until %v: got %v to %v, want %v", tt.asked, tt.longest, tt.ends, from, to, tt.want)
 		}
