@@ -233,15 +233,15 @@ func (n *counter) count(ctx context.Context, gr meta.GroupResource) error {
 	if quota.CountsOnly(gr) {
 		return n.countNumber(ctx, gr)
 	}
-	known := n.memo.objects[gr]
-	if known == nil {
-		known = map[string]measured{}
-		n.memo.objects[gr] = known
+	last := n.memo.objects[gr]
+	if last == nil {
+		last = map[string]measured{}
+		n.memo.objects[gr] = last
 	}
 	kept := 0
 	err := n.c.eachAt(ctx, gr, n.namespace, n.at, func(store *registry.Store, enc request.Encoded) error {
 		_, name := store.NameOf(enc)
-		m, lasts := known[name]
+		m, lasts := last[name]
 		if rev := enc.Revision(); !lasts || m.rev != rev {
 			obj, err := store.Decode(ctx, enc)
 			if err != nil {
@@ -256,13 +256,13 @@ func (n *counter) count(ctx context.Context, gr meta.GroupResource) error {
 		m.usage.objects++
 		if lasts {
 			m.pass = n.memo.pass
-			known[name] = m
+			last[name] = m
 			kept++
 		}
 		return nil
 	})
-	if err == nil && len(known) > kept {
-		maps.DeleteFunc(known, func(_ string, m measured) bool { return m.pass != n.memo.pass })
+	if err == nil && len(last) > kept {
+		maps.DeleteFunc(last, func(_ string, m measured) bool { return m.pass != n.memo.pass })
 	}
 	return err
 }

@@ -33,11 +33,11 @@ func (b *binding) find(ctx context.Context, from *Params, namespace string) ([]m
 	if from == nil || b.params == nil {
 		return noParams, nil
 	}
-	at, err := b.place(from, namespace)
+	namespace, err := b.paramsNamespace(from, namespace)
 	if err != nil {
 		return nil, err
 	}
-	found, err := b.read(ctx, from, at)
+	found, err := b.read(ctx, from, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +47,9 @@ func (b *binding) find(ctx context.Context, from *Params, namespace string) ([]m
 	return found, nil
 }
 
-// place returns the namespace in which the objects of params are; "" if their kind is
+// paramsNamespace returns the namespace in which the objects of params are; "" if their kind is
 // cluster-scoped.
-func (b *binding) place(from *Params, namespace string) (string, error) {
+func (b *binding) paramsNamespace(from *Params, namespace string) (string, error) {
 	switch own := b.params.Namespace; {
 	case from.Namespaced && own != "":
 		return own, nil

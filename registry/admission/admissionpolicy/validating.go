@@ -200,12 +200,12 @@ func (v *validating) evaluate(
 ) {
 	for _, param := range params {
 		in := v.inputs(shown, param, namespace)
-		j := h.compiled().judge(ctx, v.facts, h.rule, shown, &in)
-		for i := range j.decisions {
-			v.act(h.name, b, i, &j.decisions[i])
+		out := h.compiled().validate(ctx, v.facts, h.rule, shown, &in)
+		for i := range out.decisions {
+			v.act(h.name, b, i, &out.decisions[i])
 		}
-		for i := range j.annotations {
-			v.note(h.name, b, &j.annotations[i], found)
+		for i := range out.annotations {
+			v.note(h.name, b, &out.annotations[i], found)
 		}
 	}
 }

@@ -150,7 +150,7 @@ func (m *Matcher) Match(ctx context.Context, a *admission.Attributes, w *World) 
 
 // target returns the target that the rules match.
 func (m *Matcher) target(a *admission.Attributes, w *World) (t Target, matched bool) {
-	namespace := NamespaceOf(a)
+	namespace := a.ReviewedNamespace()
 	if len(m.excluded) > 0 {
 		if _, excluded := m.find(m.excluded, a, namespace, w); excluded {
 			return Target{}, false
@@ -217,7 +217,7 @@ func (s *selector) selects(obj meta.Typed) bool {
 // matchNamespace reports whether the selector selects the namespace of the object. Objects that are
 // in no namespace, except namespaces themselves, are always selected.
 func (m *Matcher) matchNamespace(ctx context.Context, a *admission.Attributes, w *World) (bool, error) {
-	if NamespaceOf(a) == "" && a.Resource.Resource != "namespaces" {
+	if a.ReviewedNamespace() == "" && a.Resource.Resource != "namespaces" {
 		return true, nil
 	}
 	switch s := &m.namespaces; {

@@ -21,22 +21,22 @@ import (
 // run. They never change.
 type Hooks struct {
 	list  []*hook
-	index *matching.Index[place]
+	index *matching.Index[indexedHook]
 }
 
 // newHooks returns Hooks of a list, which it keeps.
 func newHooks(list []*hook) *Hooks {
-	places := make([]place, len(list))
+	indexed := make([]indexedHook, len(list))
 	for i, h := range list {
-		places[i] = place{h, i}
+		indexed[i] = indexedHook{h, i}
 	}
-	return &Hooks{list, matching.NewIndex(places, func(p place) *matching.Matcher { return p.matcher })}
+	return &Hooks{list, matching.NewIndex(indexed, func(h indexedHook) *matching.Matcher { return h.matcher })}
 }
 
-// place is a hook with its index among all hooks.
-type place struct {
+// indexedHook is a hook with its index among all hooks.
+type indexedHook struct {
 	*hook
-	at int
+	index int
 }
 
 // hook is one webhook of a configuration. It never changes.
@@ -73,8 +73,8 @@ type Compiler struct {
 	clients *callout.Pool
 	prefix  string // of the ids of hooks
 
-	mu    sync.Mutex
-	known map[any]*compiled // by the pointer to the configuration
+	mu       sync.Mutex
+	compiled map[any]*compiled // by the pointer to the configuration
 }
 
 // compiled has the hooks of one configuration, and the functions that release their clients.
@@ -86,13 +86,13 @@ type compiled struct {
 // NewCompiler returns a Compiler that opens the clients of hooks in a pool. The owner of the pool
 // closes it after the last write.
 func NewCompiler(clients *callout.Pool) *Compiler {
-	return &Compiler{clients: clients, known: map[any]*compiled{}}
+	return &Compiler{clients: clients, compiled: map[any]*compiled{}}
 }
 
 // NewFileCompiler returns a Compiler for configurations in files. Its hooks differ from those of
 // the API's configurations with the same names.
 func NewFileCompiler(clients *callout.Pool) *Compiler {
-	return &Compiler{clients: clients, prefix: "manifest/", known: map[any]*compiled{}}
+	return &Compiler{clients: clients, prefix: "manifest/", compiled: map[any]*compiled{}}
 }
 
 // PoolConfig returns the configuration of the Pool that NewCompiler needs. resolve finds the
@@ -155,21 +155,21 @@ func compile[T comparable](c *Compiler, all []T, specs func(T) (name string, lis
 	now := make(map[any]*compiled, len(all))
 	var list []*hook
 	for _, cfg := range all {
-		made := c.known[cfg]
+		made := c.compiled[cfg]
 		if made == nil {
 			made = c.compile(specs(cfg))
 		}
 		now[cfg] = made
 		list = append(list, made.hooks...)
 	}
-	for cfg, made := range c.known {
+	for cfg, made := range c.compiled {
 		if now[cfg] == nil {
 			for _, release := range made.release {
 				release()
 			}
 		}
 	}
-	c.known = now
+	c.compiled = now
 	return newHooks(list)
 }
 
@@ -193,7 +193,8 @@ func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 		}
 		if len(s.conditions) > 0 {
 			h.conditions = sync.OnceValue(func() *policies.Conditions {
-				return compileConditions(s.conditions, h.failsOpen)
+				uses := policies.Uses{Authorizer: true}
+				return policies.New(context.Background()).Conditions(s.conditions, uses, h.failsOpen)
 			})
 		}
 		var release func()
@@ -202,16 +203,6 @@ func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 		made.hooks = append(made.hooks, h)
 	}
 	return made
-}
-
-// compileConditions compiles match conditions. The validation of configurations has bounded their
-// size.
-func compileConditions(list []v1.MatchCondition, failsOpen bool) *policies.Conditions {
-	conditions := make([]policies.Condition, len(list))
-	for i := range list {
-		conditions[i] = policies.Condition{Name: list[i].Name, Expression: list[i].Expression}
-	}
-	return policies.New(context.Background()).Conditions(conditions, policies.Uses{Authorizer: true}, failsOpen)
 }
 
 // webhookOf returns the address and the CA of a webhook in the form that callout takes.

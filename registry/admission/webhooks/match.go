@@ -6,6 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/matching"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/cel/policies"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
@@ -62,7 +63,9 @@ func (v *view) append(obj meta.Typed) ([]byte, error) {
 	case obj.GetTypeMeta().GroupVersionKind() == v.gvk:
 		return v.typ.Append(nil, obj, codec.Media{})
 	}
-	return appendAs(obj, v.gvk) // the options of a connect do not say their kind
+	named := scheme.Copy(obj) // the options of a connect do not say their kind
+	named.GetTypeMeta().SetGroupVersionKind(v.gvk)
+	return codec.AppendJSON(nil, named)
 }
 
 // caller is the part that both plugins share.
@@ -115,8 +118,8 @@ func (c *caller) wants(
 	}
 	conditions, began := h.conditions(), time.Now()
 	m := conditions.Match(ctx, c.inputs(ctx, a, v))
-	if judged := c.means.Observer.Judged; judged != nil {
-		judged(Judgement{
+	if evaluated := c.means.Observer.Evaluated; evaluated != nil {
+		evaluated(Evaluation{
 			Webhook: h.name, Validates: c.validates, Operation: a.Operation, Took: time.Since(began),
 			Failures: m.Failures, Excluded: !m.Matched && m.Err == nil,
 		})
@@ -130,19 +133,7 @@ func (c *caller) wants(
 // inputs returns what match conditions see. The resource is that of the request, even if a rule
 // names an equivalent one.
 func (c *caller) inputs(ctx context.Context, a *admission.Attributes, v *view) *policies.Inputs {
-	r := &policies.Request{
-		Kind: policies.KindOf(v.gvk), RequestKind: policies.KindOf(a.Kind),
-		Resource: policies.ResourceOf(a.Resource), RequestResource: policies.ResourceOf(a.Resource),
-		SubResource: a.Subresource, RequestSubResource: a.Subresource,
-		Name: a.Name, Namespace: matching.NamespaceOf(a), Operation: string(a.Operation), DryRun: a.DryRun,
-	}
-	if a.Options != nil {
-		r.Options = a.Options
-	}
-	if u := a.User; u != nil {
-		r.UserInfo = policies.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra}
-	}
-	in := &policies.Inputs{Object: v.obj, OldObject: v.old, Request: r}
+	in := &policies.Inputs{Object: v.obj, OldObject: v.old, Request: a.Reviewed(v.gvk, a.Resource)}
 	if c.means.Authorizer != nil {
 		in.Authorizer = c.means.Authorizer(ctx, a.User)
 	}

@@ -123,7 +123,7 @@ func sameObjects(a, b meta.Typed) bool {
 
 // step calls one hook if it wants the write. A hook that did not run in the first run does not run
 // in the second, even if it matches the changed object.
-func (m *mutation) step(ctx context.Context, h place) error {
+func (m *mutation) step(ctx context.Context, h indexedHook) error {
 	t, wanted, err := m.wants(ctx, m.a, h.hook, func(t *matching.Target) (*view, error) { return m.show(ctx, t) })
 	if err != nil || !wanted || m.a.Reinvoked && !m.round.again[h.id] {
 		return err
@@ -162,12 +162,12 @@ func errTooLate() error {
 }
 
 // key returns the last part of the keys of the audit annotations about a call.
-func (m *mutation) key(h place) string {
+func (m *mutation) key(h indexedHook) string {
 	run := 0
 	if m.a.Reinvoked {
 		run = 1
 	}
-	return fmt.Sprintf("round_%d_index_%d", run, h.at)
+	return fmt.Sprintf("round_%d_index_%d", run, h.index)
 }
 
 // show returns the view of the write for a target: the present one if it has the right form,
@@ -186,12 +186,12 @@ func (m *mutation) show(ctx context.Context, t *matching.Target) (*view, error) 
 
 // call calls a hook and applies its patch. changed says that the patch changed the object, refused
 // that err is the hook's refusal.
-func (m *mutation) call(ctx context.Context, h place, t matching.Target) (changed, refused bool, err error) {
+func (m *mutation) call(ctx context.Context, h indexedHook, t matching.Target) (changed, refused bool, err error) {
 	defer func() {
 		m.annotate(m.a.Annotate, mutationAnnotation+m.key(h), &mutationNote{h.configuration, h.name, changed})
 	}()
 	if m.options == nil {
-		if m.options, err = encodeOptions(m.a.Options); err != nil {
+		if m.options, err = encodeOptions(m.a); err != nil {
 			return false, false, meta.NewInternalError(err)
 		}
 	}

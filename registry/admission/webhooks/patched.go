@@ -19,7 +19,7 @@ import (
 // object of the write. changed says that the patched object differs from the object before, when no
 // defaults are set in it yet. A changed name or namespace is not an error here: later steps of the
 // write check them.
-func (m *mutation) patch(ctx context.Context, h place, answer *AdmissionResponse) (changed bool, err error) {
+func (m *mutation) patch(ctx context.Context, h indexedHook, answer *AdmissionResponse) (changed bool, err error) {
 	n, err := patch.Length(answer.Patch)
 	switch {
 	case err != nil:
@@ -94,7 +94,7 @@ func internalOrEnd(ctx context.Context, err error) error {
 }
 
 // annotatePatch adds the patch to the audit record, if that record has the body of the request.
-func (m *mutation) annotatePatch(h place, patch []byte) {
+func (m *mutation) annotatePatch(h indexedHook, patch []byte) {
 	note := &patchNote{Configuration: h.configuration, Webhook: h.name, PatchType: jsonPatch}
 	if err := json.Unmarshal(patch, &note.Patch); err != nil {
 		return // deeper than encoding/json reads

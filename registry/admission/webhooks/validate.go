@@ -112,7 +112,7 @@ func (v *validation) show(ctx context.Context, t *matching.Target) (*view, error
 // run makes the calls and waits for all of them. Each call but the last has a goroutine, which ends
 // with the call.
 func (v *validation) run(ctx context.Context) error {
-	options, err := encodeOptions(v.a.Options)
+	options, err := encodeOptions(v.a)
 	if err != nil {
 		return meta.NewInternalError(err)
 	}

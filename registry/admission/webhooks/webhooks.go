@@ -60,8 +60,8 @@ type Means struct {
 type Observer struct {
 	// Called is told of each call of a hook.
 	Called func(Call)
-	// Judged is told of each evaluation of the match conditions of a hook.
-	Judged func(Judgement)
+	// Evaluated is told of each evaluation of the match conditions of a hook.
+	Evaluated func(Evaluation)
 }
 
 // Outcome says what a call of a hook meant for the write.
@@ -88,8 +88,8 @@ type Call struct {
 	Err       error // why the hook failed, or what was wrong with the answer
 }
 
-// Judgement describes one evaluation of the match conditions of a hook.
-type Judgement struct {
+// Evaluation describes one evaluation of the match conditions of a hook.
+type Evaluation struct {
 	Webhook   string // its name
 	Validates bool   // or else it mutates
 	Operation admission.Operation

@@ -166,20 +166,20 @@ func (p *garbagePass) reconcile(ctx context.Context, n *ownergraph.Node) (again 
 	if !p.graph.Has(n) {
 		return 0, nil
 	}
-	place, ok := p.Resources.ObjectAt(n.Key())
+	at, ok := p.Resources.ObjectAt(n.Key())
 	if !ok {
 		p.graph.Park(n)
 		return 0, nil
 	}
-	item := &garbageItem{garbagePass: p, node: n, place: place, objects: p.objects(place.Resource, place.Namespace)}
+	item := &garbageItem{garbagePass: p, node: n, at: at, objects: p.objects(at.Resource, at.Namespace)}
 	if done, err := item.settlePlain(ctx); done {
 		return 0, ignoreAbsent(err)
 	}
-	item.live, err = item.objects.Get(ctx, place.Name, meta.GetOptions{})
+	item.live, err = item.objects.Get(ctx, at.Name, meta.GetOptions{})
 	if err != nil {
 		item.live = nil
 	}
-	if place.Remote && p.graph.Found(n, item.live, isAbsent(err)) {
+	if at.Remote && p.graph.Found(n, item.live, isAbsent(err)) {
 		again = remoteOwnerPause
 	}
 	if isAbsent(err) {

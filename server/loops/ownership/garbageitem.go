@@ -25,7 +25,7 @@ type garbageItem struct {
 	*garbagePass
 	node    *ownergraph.Node
 	view    ownergraph.Outlook // what the graph knows of the object
-	place   ObjectRef          // where the object is
+	at      ObjectRef          // where the object is
 	objects client.Resource[*meta.PartialObjectMetadata]
 	live    *meta.PartialObjectMetadata // the object as the server returned it last, by a read or by patch
 }
@@ -114,7 +114,7 @@ func (i *garbageItem) owner(ctx context.Context, ref *meta.OwnerReference) (*met
 	}
 	namespace := ""
 	if mapping.Namespaced {
-		if namespace = i.place.Namespace; namespace == "" {
+		if namespace = i.at.Namespace; namespace == "" {
 			i.misplaced(ctx, mapping, ref)
 			return nil, errLost
 		}
@@ -160,11 +160,11 @@ func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 func (i *garbageItem) delete(ctx context.Context, policy meta.DeletionPropagation) error {
 	opts := meta.DeleteOptions{PropagationPolicy: &policy,
 		Preconditions: &meta.Preconditions{UID: &i.live.UID, ResourceVersion: &i.live.ResourceVersion}}
-	err := i.objects.Delete(ctx, i.place.Name, opts)
+	err := i.objects.Delete(ctx, i.at.Name, opts)
 	if !meta.IsConflict(err) {
 		return err
 	}
-	now, getErr := i.objects.Get(ctx, i.place.Name, meta.GetOptions{})
+	now, getErr := i.objects.Get(ctx, i.at.Name, meta.GetOptions{})
 	if getErr != nil {
 		return getErr
 	}
@@ -173,7 +173,7 @@ func (i *garbageItem) delete(ctx context.Context, policy meta.DeletionPropagatio
 		return err
 	}
 	opts.Preconditions.ResourceVersion = nil
-	return i.objects.Delete(ctx, i.place.Name, opts)
+	return i.objects.Delete(ctx, i.at.Name, opts)
 }
 
 // forget removes the references to the owners with these UIDs from the object.
@@ -219,7 +219,7 @@ func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error 
 	if err != nil {
 		return err
 	}
-	live, err := i.objects.Patch(ctx, i.place.Name, client.MergePatch, body, meta.PatchOptions{})
+	live, err := i.objects.Patch(ctx, i.at.Name, client.MergePatch, body, meta.PatchOptions{})
 	if err == nil {
 		i.live = live
 	}
@@ -234,13 +234,13 @@ func (i *garbageItem) misplaced(ctx context.Context, mapping ownergraph.Mapping,
 	elsewhere := i.garbagePass.objects(mapping.Resource, "").
 		All(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + ref.Name})
 	for other, err := range elsewhere {
-		if err == nil && other.UID == ref.UID && other.Namespace != i.place.Namespace {
+		if err == nil && other.UID == ref.UID && other.Namespace != i.at.Namespace {
 			i.recorder.Event(ctx, corev1.ObjectReference{
-				Kind: i.place.Kind, APIVersion: i.place.Resource.GroupVersion().String(),
-				Namespace: i.place.Namespace, Name: i.live.Name, UID: i.live.UID,
+				Kind: i.at.Kind, APIVersion: i.at.Resource.GroupVersion().String(),
+				Namespace: i.at.Namespace, Name: i.live.Name, UID: i.live.UID,
 			}, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", fmt.Sprintf(
 				"ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
-				ref.APIVersion, ref.Kind, i.place.Namespace, ref.Name, ref.UID, i.place.Namespace))
+				ref.APIVersion, ref.Kind, i.at.Namespace, ref.Name, ref.UID, i.at.Namespace))
 			return true
 		}
 	}

@@ -185,12 +185,12 @@ func (c *PodGC) tooMany() map[controller.Name]*View {
 
 // delete deletes a pod without a grace period. If the phase of the pod is neither Succeeded nor
 // Failed, delete first sets it to Failed, so that a job controller, for example, counts the pod as
-// failed (KEP-3329). It then also adds the condition why, unless why is nil. known is the pod as
+// failed (KEP-3329). It then also adds the condition why, unless why is nil. seen is the pod as
 // the loop has seen it. If the pod was replaced or bound to a node since, delete does nothing.
-func (c *PodGC) delete(ctx context.Context, name controller.Name, known *View, why *corev1.PodCondition) error {
+func (c *PodGC) delete(ctx context.Context, name controller.Name, seen *View, why *corev1.PodCondition) error {
 	pods := client.For[*corev1.Pod](c.Informers.Client(), corev1.GroupVersion.WithResource("pods")).In(name.Namespace)
 	pod, err := pods.Get(ctx, name.Name, meta.GetOptions{})
-	if err != nil || pod.UID != known.UID || pod.Spec.NodeName != known.Node {
+	if err != nil || pod.UID != seen.UID || pod.Spec.NodeName != seen.Node {
 		return controller.IgnoreNotFound(err)
 	}
 	c.Log.Info("deleting a pod that no kubelet will delete",

@@ -61,7 +61,7 @@ func TestStreamsHoldLittle(t *testing.T) {
 // streamed serves h over a pipe, and returns the client's end after its request.
 func streamed(t *testing.T, target string, log *zap.Logger, h http.HandlerFunc) (*peer, *conns) {
 	p, all := connectionstest.NewPipes(), newConns(10, MaxStreams, &Bursts{}, zap.NewNop())
-	srv := &http.Server{Handler: apart(h, log), ConnState: all.stateChanged, ConnContext: all.context, ErrorLog: QuietLog(zap.NewNop())}
+	srv := &http.Server{Handler: hijackWatches(h, log), ConnState: all.stateChanged, ConnContext: all.context, ErrorLog: QuietLog(zap.NewNop())}
 	go srv.Serve(all.wrap(p))
 	t.Cleanup(func() {
 		srv.Close()

@@ -41,9 +41,9 @@ func (i *garbageItem) settlePlain(ctx context.Context) (done bool, err error) {
 	version := strconv.FormatUint(k.Rev, 10)
 	if released {
 		forget := []byte(`{"metadata":{"ownerReferences":null,"resourceVersion":"` + version + `"}}`)
-		_, err = i.objects.Patch(ctx, i.place.Name, client.MergePatch, forget, meta.PatchOptions{})
+		_, err = i.objects.Patch(ctx, i.at.Name, client.MergePatch, forget, meta.PatchOptions{})
 	} else {
-		err = i.objects.Delete(ctx, i.place.Name, meta.DeleteOptions{
+		err = i.objects.Delete(ctx, i.at.Name, meta.DeleteOptions{
 			PropagationPolicy: &policy, Preconditions: &meta.Preconditions{ResourceVersion: &version},
 		})
 	}
@@ -77,11 +77,11 @@ func (p *garbagePass) stillWaits(ctx context.Context, o ownergraph.WaitingOwner)
 	if now.Sub(last) < lookLasts {
 		return true
 	}
-	place, ok := p.Resources.ObjectAt(o.Key)
+	at, ok := p.Resources.ObjectAt(o.Key)
 	if !ok {
 		return false
 	}
-	live, err := p.objects(place.Resource, place.Namespace).Get(ctx, place.Name, meta.GetOptions{})
+	live, err := p.objects(at.Resource, at.Namespace).Get(ctx, at.Name, meta.GetOptions{})
 	if err != nil || p.graph.Identity(string(live.UID)) != o.UID || ownergraph.WaitOf(live) != o.Waits {
 		return false
 	}

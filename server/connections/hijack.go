@@ -14,20 +14,20 @@ import (
 )
 
 // Watches over HTTP/1.1, which this file takes over from net/http so that a waiting watch holds
-// little memory. Listeners.Serve wraps the handler with apart.
+// little memory. Listeners.Serve wraps the handler with hijackWatches.
 
-// apart serves a request that may be a watch over HTTP/1.1 on a goroutine of its own, and hijacks
-// the connection when the answer turns out to be a stream. net/http holds for each request the
-// goroutine of the connection, whose stack has grown in the handshake, and buffers for reading and
-// writing. A waiting watch needs none of these, and they are more than half of its memory.
+// hijackWatches serves a request that may be a watch over HTTP/1.1 on a goroutine of its own, and
+// hijacks the connection when the answer turns out to be a stream. net/http holds for each request
+// the goroutine of the connection, whose stack has grown in the handshake, and buffers for reading
+// and writing. A waiting watch needs none of these, and they are more than half of its memory.
 //
 // The handler sees an ordinary http.ResponseWriter. The connection closes after the stream; the
 // header Connection: close tells the client so.
 //
 // If a connection has just had a watch refused, its next watch will probably be refused, too, and a
-// refusal should be cheap. So for the time refusedFor, apart leaves watches of that connection to
-// net/http. If such a watch succeeds, it takes more memory; nothing else differs.
-func apart(h http.Handler, log *zap.Logger) http.Handler {
+// refusal should be cheap. So for the time refusedFor, hijackWatches leaves watches of that
+// connection to net/http. If such a watch succeeds, it takes more memory; nothing else differs.
+func hijackWatches(h http.Handler, log *zap.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !mayStream(r) {
 			h.ServeHTTP(w, r)
@@ -83,8 +83,8 @@ func mayStream(r *http.Request) bool {
 		(strings.Contains(r.URL.RawQuery, "watch") || strings.Contains(r.URL.Path, "/watch/"))
 }
 
-// stream is the http.ResponseWriter of a request that apart serves. A handler that flushes before
-// its first write begins a stream, as watches do: from then on the connection belongs to the
+// stream is the http.ResponseWriter of a request that hijackWatches serves. A handler that flushes
+// before its first write begins a stream, as watches do: from then on the connection belongs to the
 // stream, which writes the chunks of the answer itself.
 //
 // The goroutine of the handler owns the stream; any goroutine may set deadlines.
@@ -112,7 +112,8 @@ type outcome struct {
 }
 
 // serve calls h, on the goroutine of the stream. If h panics after the connection has been
-// hijacked, serve logs the panic; if h panics before that, apart repeats the panic for net/http.
+// hijacked, serve logs the panic; if h panics before that, hijackWatches repeats the panic for
+// net/http.
 func (s *stream) serve(h http.Handler, r *http.Request) {
 	defer close(s.asked)
 	defer s.cancel()
