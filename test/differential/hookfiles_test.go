@@ -173,12 +173,9 @@ func (h *hookFiles) document() string {
 		obj = h.object()
 	}
 	text := encode(obj)
-	if chance(h.rand, 3) {
-		return h.spoilText(string(text))
-	}
 	made, err := yaml.JSONToYAML(text)
-	if err != nil {
-		h.t.Fatal(err)
+	if err != nil || chance(h.rand, 3) { // some JSON is no YAML
+		return h.spoilText(string(text))
 	}
 	return h.spoilText(string(made))
 }
