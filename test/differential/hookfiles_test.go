@@ -143,7 +143,7 @@ func (h *hookFiles) detach(spec map[string]any) {
 		for _, user := range []string{"matchConditions", "variables", "auditAnnotations"} {
 			delete(spec, user) // they may read params
 		}
-		if _, is := spec["validations"]; is {
+		if _, is := spec["mutations"]; !is {
 			spec["validations"] = []any{map[string]any{"expression": "object.metadata.name != 'x'"}}
 		} else {
 			spec["mutations"] = []any{map[string]any{"patchType": "JSONPatch", "jsonPatch": map[string]any{"expression": "[JSONPatch{op: 'test'}]"}}}
@@ -173,12 +173,9 @@ func (h *hookFiles) document() string {
 		obj = h.object()
 	}
 	text := encode(obj)
-	if chance(h.rand, 3) {
-		return h.spoilText(string(text))
-	}
 	made, err := yaml.JSONToYAML(text)
-	if err != nil {
-		h.t.Fatal(err)
+	if err != nil || chance(h.rand, 3) { // some JSON is no YAML
+		return h.spoilText(string(text))
 	}
 	return h.spoilText(string(made))
 }

@@ -7,7 +7,7 @@
 //
 // Laws:
 //   - What is accepted, the order of errors and their texts are those of kube-apiserver 1.36.
-//   - A directory is read as a whole: one mistake in it, and nothing is returned but the error.
+//   - A directory is read as a whole. If anything in it is wrong, only the first error is returned.
 //   - An object is valid as a new object of the API, with all defaults, and has a name with the
 //     reserved suffix. It asks for nothing that is in the API: webhooks have URLs, policies have no
 //     params, and a binding is for a policy in the same directory.
