@@ -221,7 +221,7 @@ func TestNearly(t *testing.T) {
 }
 
 // Strings are scanned eight bytes at a time, so a special byte is tested at each offset.
-func TestStringsAtEachPlace(t *testing.T) {
+func TestStringsAtEachPosition(t *testing.T) {
 	const filler = "abcdefghijk"
 	parts := []string{"\x80", "\xe2", "\xff", "\u2027", "\u2028", "\u2029", "\u202a", "\xe2\x80", "\xe2\x81\xa8", "\u2128", "é", "\U0001f600"}
 	for c := range utf8.RuneSelf {

@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestEveryKindIsJudged: whatever Coracle lets clients update has a row, and each door that takes
+// TestEveryKindIsCompared: whatever Coracle lets clients update has a row, and each door that takes
 // an update is one of the row's.
-func TestEveryKindIsJudged(t *testing.T) {
+func TestEveryKindIsCompared(t *testing.T) {
 	judged := map[schema.GroupVersion][]string{}
 	for _, row := range rows {
 		doors, err := row.REST(newShelf())

@@ -125,7 +125,7 @@
 //   - TestExternalSigner: Kubernetes' example of an external signer of tokens, as it should be
 //     and as it should not.
 //
-// TestEveryKindIsJudged fails for a resource that clients can update, or a door to one, without a
+// TestEveryKindIsCompared fails for a resource that clients can update, or a door to one, without a
 // row here.
 //
 // To add a kind: a Row in <group>_test.go (see core_test.go), made of Kubernetes' registry of the
