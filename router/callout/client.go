@@ -177,8 +177,12 @@ func (c *Client) post(ctx context.Context, body []byte, read func(answer []byte)
 
 // attempt is one try of post. It follows redirects.
 func (c *Client) attempt(parent context.Context, body []byte, read func([]byte) error) (failure *Error) {
-	ctx, cancel := context.WithTimeout(parent, c.cfg.Timeout)
-	defer cancel()
+	ctx := parent
+	if end, ok := parent.Deadline(); !ok || time.Until(end) > c.cfg.Timeout {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(parent, c.cfg.Timeout)
+		defer cancel()
+	}
 	to := c.url
 	if c.cfg.TellTimeout {
 		to = tellTimeout(ctx, to)

@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/admissionpolicy"
+	"github.com/coracle-project/coracle/registry/admission/hookfiles"
 	"github.com/coracle-project/coracle/registry/admission/matching"
 	"github.com/coracle-project/coracle/router/request"
 	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
@@ -30,8 +31,13 @@ func newMutatingPolicies(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return admissionpolicy.NewMutating(w, objectsOf[*v1.MutatingAdmissionPolicy](n.Stores, mutatingPolicies),
-		objectsOf[*v1.MutatingAdmissionPolicyBinding](n.Stores, mutatingPolicyBindings)), nil
+	p := admissionpolicy.NewMutating(w, objectsOf[*v1.MutatingAdmissionPolicy](n.Stores, mutatingPolicies),
+		objectsOf[*v1.MutatingAdmissionPolicyBinding](n.Stores, mutatingPolicyBindings))
+	files, err := policyManifests(n, p.Name(), hookfiles.MutatingPolicies)
+	if files == nil {
+		return p, err
+	}
+	return p.WithFiles(files), nil
 }
 
 func newValidatingPolicies(n *needs) (admission.Plugin, error) {
@@ -39,8 +45,13 @@ func newValidatingPolicies(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return admissionpolicy.NewValidating(w, objectsOf[*v1.ValidatingAdmissionPolicy](n.Stores, validatingPolicies),
-		objectsOf[*v1.ValidatingAdmissionPolicyBinding](n.Stores, validatingPolicyBindings)), nil
+	p := admissionpolicy.NewValidating(w, objectsOf[*v1.ValidatingAdmissionPolicy](n.Stores, validatingPolicies),
+		objectsOf[*v1.ValidatingAdmissionPolicyBinding](n.Stores, validatingPolicyBindings))
+	files, err := policyManifests(n, p.Name(), hookfiles.ValidatingPolicies)
+	if files == nil {
+		return p, err
+	}
+	return p.WithFiles(files), nil
 }
 
 // objectsOf returns the source of all objects of a resource of admissionregistration.k8s.io.

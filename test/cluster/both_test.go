@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// TestBoth has kube-apiserver and Coracle serve one etcd at once, under load. Nothing that was
-// written is lost, each server reads what the other has just written, and neither undoes what the
-// other does.
+// TestBoth has kube-apiserver and Coracle serve one etcd at once, under load. No write may be lost,
+// each server must read the writes of the other at once, and neither may undo writes of the other.
 func TestBoth(t *testing.T) {
 	duration := time.Minute
 	if s := os.Getenv("DURATION"); s != "" {
@@ -62,7 +61,7 @@ func TestBoth(t *testing.T) {
 		l.increments.Load(), l.reads.Load(), l.madeServices.Load(), l.madeDefinitions.Load(), l.scales.Load())
 }
 
-// load is what writes through both servers until end.
+// load holds the workers that write through both servers until end.
 type load struct {
 	t    *testing.T
 	pair []*server
@@ -73,12 +72,12 @@ type load struct {
 
 const configMaps = "/api/v1/namespaces/team/configmaps"
 
-// counters is the number of ConfigMaps that all workers count in.
+// counters is the number of ConfigMaps in which all workers count.
 const counters = 3
 
 func (l *load) running() bool { return time.Now().Before(l.end) }
 
-// increment counts in shared objects, through both servers in turn.
+// increment increments the counters, through both servers in turn.
 func (l *load) increment(worker int) {
 	for i := worker; l.running(); i++ {
 		s, path := l.pair[i%2], fmt.Sprintf("%s/count-%d", configMaps, i%counters)
@@ -98,8 +97,7 @@ func (l *load) increment(worker int) {
 	}
 }
 
-// readBack writes through one server and reads what was written through the other, in each way of
-// reading.
+// readBack writes through one server and reads the write through the other, by each kind of read.
 func (l *load) readBack(worker int) {
 	name := fmt.Sprintf("own-%d", worker)
 	if _, err := l.pair[0].create(configMaps, object{"metadata": object{"name": name}}); err != nil {
@@ -128,7 +126,7 @@ func (l *load) readBack(worker int) {
 	}
 }
 
-// services makes services fast, and deletes most of them.
+// services creates services quickly, and deletes most of them.
 func (l *load) services(worker int) {
 	const path = "/api/v1/namespaces/team/services"
 	for i := 0; l.running(); i++ {
@@ -147,7 +145,7 @@ func (l *load) services(worker int) {
 	}
 }
 
-// definitions makes definitions, and an object of each through the other server.
+// definitions creates definitions, and an instance of each through the other server.
 func (l *load) definitions(worker int) {
 	const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	for i := 0; l.running(); i++ {
@@ -205,7 +203,7 @@ func (l *load) deployments(worker int) {
 	}
 }
 
-// check adds up what was counted, and looks for addresses and node ports that two services have.
+// check adds up the counters, and looks for addresses and node ports that two services have.
 func (l *load) check() {
 	l.t.Helper()
 	for _, s := range l.pair {
@@ -250,7 +248,7 @@ func (l *load) check() {
 	}
 }
 
-// kept are the resources that both servers keep by themselves.
+// kept are the resources with objects that both servers keep by themselves.
 var kept = []string{
 	"/apis/apiregistration.k8s.io/v1/apiservices", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
 	"/apis/rbac.authorization.k8s.io/v1/clusterroles", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
@@ -267,11 +265,11 @@ type keeper struct {
 	changes map[string]int
 	lives   map[string]int // how often the object was created
 	last    map[string]object
-	fields  map[string]map[string]bool // that changed, by object
+	fields  map[string]map[string]bool // the changed fields, by object
 	stop    func()
 }
 
-// watchKept watches what both servers keep, through both.
+// watchKept watches the kept resources through both servers.
 func watchKept(t *testing.T, pair []*server) *keeper {
 	t.Helper()
 	k := &keeper{changes: map[string]int{}, lives: map[string]int{}, last: map[string]object{}, fields: map[string]map[string]bool{}}
@@ -351,11 +349,11 @@ func (k *keeper) see(path, change string, o object) {
 }
 
 // changesPerLife bounds the changes of a definition, or of its APIService, from its creation to its
-// end. One server alone makes up to 8: it is created, its names are accepted, it is established, it
-// is to be deleted, its objects are deleted, it goes.
+// end. One server alone makes up to 8: the definition is created, its names are accepted, it is
+// established, it is marked for deletion, its objects are deleted, it is removed.
 const changesPerLife = 12
 
-// check wants nothing to have changed that the load does not change.
+// check wants only those objects to have changed that the load changes.
 func (k *keeper) check(t *testing.T) {
 	t.Helper()
 	k.once()
@@ -363,7 +361,7 @@ func (k *keeper) check(t *testing.T) {
 	for _, key := range slices.Sorted(maps.Keys(k.changes)) {
 		n, allowed := k.changes[key], 0
 		switch {
-		case strings.Contains(key, "/ipaddresses/"): // services come and go
+		case strings.Contains(key, "/ipaddresses/"): // the load creates and deletes services
 			continue
 		case strings.Contains(key, ".load.example"):
 			allowed = changesPerLife * k.lives[key]
@@ -376,13 +374,15 @@ func (k *keeper) check(t *testing.T) {
 	t.Logf("definitions and their APIServices changed at most %d times from creation to end", most)
 }
 
-// servicesPerWarning is the number of services made for which one warning about an address or a
-// port is let pass. The repair loops of both servers look at services and addresses by informers of
-// their own, so one of a service that is deleted at once may look as if its address lacked. Two
-// kube-apiservers warn of 35 in 645 under this load, kube-apiserver and Coracle of 0 to 6 in 2,096.
+// servicesPerWarning is the number of created services for which one warning about an address or a
+// port is allowed. The repair loops of both servers see services and addresses by different
+// informers, so the address of a service that is soon deleted may seem to be missing. Two
+// kube-apiservers warn of 35 in 645 services under this load, kube-apiserver and Coracle of 0 to 6
+// in 2,096.
 const servicesPerWarning = 100
 
-// checkWarnings wants next to no warnings about addresses and ports.
+// checkWarnings wants at most one warning about addresses and ports for servicesPerWarning
+// services.
 func checkWarnings(t *testing.T, s *server, services int64) {
 	t.Helper()
 	list, err := s.get("/api/v1/events?fieldSelector=type=Warning")

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// object is an object as JSON has it, with numbers as they are written.
+// object is a JSON object, with numbers as they are written.
 type object = map[string]any
 
-// client asks a server as a user.
+// client sends requests to a server as one user.
 type client struct {
 	base, token string
 	http        *http.Client
@@ -24,13 +24,13 @@ type client struct {
 
 func newClient(base, token string) *client {
 	transport := &http.Transport{
-		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // on loopback, with a certificate of this test's
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, // on loopback, with a certificate that the test made
 		MaxIdleConnsPerHost: 64, ForceAttemptHTTP2: true,
 	}
 	return &client{base, token, &http.Client{Transport: transport, Timeout: 60 * time.Second}}
 }
 
-// refusal is an answer that is no success.
+// refusal is an answer with an error code.
 type refusal struct {
 	code int
 	text string
@@ -38,7 +38,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("%d: %s", r.code, r.text) }
 
-// refusedWith says whether err is an answer with one of the codes.
+// refusedWith reports whether err is an answer with one of the codes.
 func refusedWith(err error, codes ...int) bool {
 	var r *refusal
 	return errors.As(err, &r) && slices.Contains(codes, r.code)
@@ -63,9 +63,8 @@ func (c *client) open(method, path, mediaType string, body any) (*http.Response,
 	return c.http.Do(req)
 }
 
-// ask sends a request and returns the object in the answer. It asks again as long as the server
-// asks for that, as client-go does: for a while after its start, kube-apiserver answers lists with
-// 429.
+// ask sends a request and returns the object in the answer. Like client-go, it repeats a request
+// that is answered with 429: for a while after its start, kube-apiserver answers lists so.
 func (c *client) ask(method, path, mediaType string, body any) (object, error) {
 	for tries := 0; ; tries++ {
 		o, err := c.askOnce(method, path, mediaType, body)
@@ -111,7 +110,7 @@ func (c *client) remove(path string) error {
 	return err
 }
 
-// ready says why the server is not ready.
+// ready returns an error with the reason if the server is not ready.
 func (c *client) ready() error {
 	resp, err := c.open(http.MethodGet, "/readyz?verbose", "", nil)
 	if err != nil {

@@ -22,15 +22,15 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// plane is what the servers and controllers of one cluster share: an etcd, keys, certificates and
-// tokens.
+// plane holds what the servers and controllers of one cluster share: an etcd, keys, certificates
+// and tokens.
 type plane struct {
 	t    *testing.T
 	dir  string
 	etcd string // URL
 	port int    // of all servers, each on an address of its own, as in a cluster of several machines
 	// emulated are arguments for the controllers of a server that emulates an older one: they may
-	// use what that one serves.
+	// use only what the older one serves.
 	emulated []string
 }
 
@@ -49,7 +49,8 @@ func newPlane(t *testing.T) *plane {
 	return p
 }
 
-// encryption keeps secrets and config maps encrypted, each in another way. The keys are made up.
+// encryption is a configuration that encrypts secrets and config maps, each by another method. The
+// keys are made up.
 const encryption = `
 apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
@@ -73,8 +74,7 @@ func (p *plane) write(name, text string) {
 	}
 }
 
-// writeKeys makes a certificate of all servers, which is its own authority, and the key of service
-// accounts.
+// writeKeys makes a self-signed certificate for all servers, and the key of service accounts.
 func (p *plane) writeKeys() {
 	p.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -135,7 +135,7 @@ func (p *plane) serve(program string, n int, more ...string) *server {
 }
 
 // control starts the controllers, the scheduler and kwok as clients of servers, in turn, and
-// returns what stops them.
+// returns a function that stops them.
 func (p *plane) control(servers ...*server) (stop func()) {
 	p.t.Helper()
 	var running []*process
@@ -228,7 +228,7 @@ func (r *process) stop() {
 	}
 }
 
-// tail keeps the end of what is written to it.
+// tail is a writer that keeps the end of the text.
 type tail struct {
 	mu   sync.Mutex
 	data []byte

@@ -16,12 +16,13 @@ import (
 // examples holds an object of each kind, with many fields set.
 const examples = "../../server/testdata/kinds/*.yaml"
 
-// notFilled are the examples that a kube-apiserver cannot take, or that would stop its controllers.
+// notFilled are the examples that a kube-apiserver refuses, or that would stop its controllers.
 var notFilled = map[string]string{
-	"apiservices.apiregistration.k8s.io.yaml": "nobody serves that version, and so nothing could be deleted with its namespace",
+	"apiservices.apiregistration.k8s.io.yaml": "no server serves that version, so no namespace could be deleted",
 }
 
-// fill creates an object of every kind that the server has, and what the controllers work on.
+// fill creates an object of every kind that the server has, and the objects on which the
+// controllers work.
 func fill(t *testing.T, s *server) {
 	t.Helper()
 	files, err := filepath.Glob(examples)
@@ -56,10 +57,11 @@ func fill(t *testing.T, s *server) {
 	}
 }
 
-// errNotServed is about a kind that a server does not serve.
+// errNotServed is the error for a kind that the server does not serve.
 var errNotServed = errors.New("is not served")
 
-// documents reads the objects in a file. Nobody outside of this machine is asked as a webhook.
+// documents reads the objects in a file. It changes webhooks so that no write depends on them,
+// because they do not exist.
 func documents(t *testing.T, file string) []object {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -82,15 +84,15 @@ func documents(t *testing.T, file string) []object {
 			o["metadata"].(object)["namespace"] = "default"
 		case "CustomResourceDefinition": // the server itself says whether a definition is established
 			delete(o, "status")
-			o["spec"].(object)["conversion"] = object{"strategy": "None"} // who serves a webhook without a certificate serves nothing
+			o["spec"].(object)["conversion"] = object{"strategy": "None"} // the conversion webhook of the example does not exist
 		}
 		all = append(all, o)
 	}
 	return all
 }
 
-// kinds maps "apiVersion kind" to the resources of a server. Those with a status of their own have
-// it in the second map.
+// kinds maps "apiVersion kind" to the resources of a server. The second map has the status
+// subresources.
 func (s *server) kinds(t *testing.T) (all struct{ resources, status map[string]resource }) {
 	t.Helper()
 	all.resources, all.status = map[string]resource{}, map[string]resource{}
@@ -100,7 +102,7 @@ func (s *server) kinds(t *testing.T) (all struct{ resources, status map[string]r
 	}
 	for _, root := range roots {
 		list, err := s.get(root)
-		if refusedWith(err, 404) { // of a definition that is not established yet
+		if refusedWith(err, 404) { // the version of a definition that is not established yet
 			continue
 		}
 		if err != nil {
@@ -120,7 +122,7 @@ func (s *server) kinds(t *testing.T) (all struct{ resources, status map[string]r
 	return all
 }
 
-// install creates an object, and gives it its status.
+// install creates an object, and writes its status.
 func (s *server) install(kinds struct{ resources, status map[string]resource }, o object) error {
 	key := text(o, "apiVersion") + " " + text(o, "kind")
 	r, ok := kinds.resources[key]
@@ -149,7 +151,7 @@ func (s *server) install(kinds struct{ resources, status map[string]resource }, 
 	return nil
 }
 
-// settled says what the controllers have still to do in the namespaces that they work on.
+// settled returns an error if the controllers still have work in the namespaces that fill has made.
 func (s *server) settled() error {
 	for path, want := range map[string]string{
 		"deployments/web": "3", "deployments/old": "2", "statefulsets/db": "1",

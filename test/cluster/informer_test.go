@@ -43,13 +43,13 @@ func (c *client) watch(path string, see func(event object) error) error {
 	return lines.Err()
 }
 
-// informers are client-go's informers of some resources. They outlive the servers that they ask.
+// informers are client-go's informers of some resources. They outlive the servers that they watch.
 type informers struct {
 	stores map[schema.GroupVersionResource]cache.Store
 	lists  atomic.Int64
 }
 
-// followed are the resources of which informers are run.
+// followed are the resources of the informers.
 var followed = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "pods"}, {Version: "v1", Resource: "secrets"}, {Version: "v1", Resource: "services"},
 	{Group: "apps", Version: "v1", Resource: "deployments"}, {Group: "batch", Version: "v1", Resource: "jobs"},
@@ -102,7 +102,7 @@ func follow(t *testing.T, p *plane, s *server) *informers {
 	return all
 }
 
-// check wants the informers to have what the server has, without having listed again.
+// check wants the informers to have the same objects as the server, without a second list.
 func (i *informers) check(t *testing.T, s *server) {
 	t.Helper()
 	if n := i.lists.Load(); n != int64(len(followed)) {

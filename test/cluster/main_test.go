@@ -15,8 +15,8 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// programs is the folder of all programs. There, Coracle is called coracle/kube-apiserver, and
-// coracle/coracle.
+// programs is the directory of all programs. In it Coracle has two names: coracle/kube-apiserver
+// and coracle/coracle.
 var programs string
 
 // coracle and kube136 are the programs that serve; both take the flags of kube-apiserver.
@@ -38,7 +38,7 @@ func runAll(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	klog.SetLogger(logr.Discard()) // client-go tells of every broken connection, and here they break
+	klog.SetLogger(logr.Discard()) // client-go logs every broken connection, and these tests break connections
 	programs = dir
 	if err := buildAll(); err != nil {
 		log.Print(err)
@@ -47,12 +47,12 @@ func runAll(m *testing.M) int {
 	return m.Run()
 }
 
-// program is one that the tests run, as a module has it.
+// program is a program that the tests run, with the module and package that it is built from.
 type program struct{ name, module, pkg, version string }
 
 const cmds = "k8s.io/kubernetes/cmd/"
 
-// buildAll builds all programs but those of older releases.
+// buildAll builds all programs except those of older releases.
 func buildAll() error {
 	for _, p := range []program{
 		{coracle, "../..", "./cmd/coracle", ""},
@@ -71,7 +71,8 @@ func buildAll() error {
 // build134 builds the kube-apiserver of 1.34 when a test needs it first.
 var build134 = sync.OnceValue(program{kube134, "v134", cmds + "kube-apiserver", "v1.34.2"}.build)
 
-// build puts the program into the folder of programs: one that the environment names as a link.
+// build puts the program into the directory of programs. If the environment names the program,
+// build makes a link.
 func (p program) build() error {
 	out := filepath.Join(programs, p.name)
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {

@@ -13,13 +13,13 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// recorded is where a test of package server finds what TestRecord writes.
+// recorded is the directory of TestRecord's output, from which a test of package server reads.
 const recorded = "../../server/testdata/etcd"
 
-// TestRecord writes what is in an etcd that a kube-apiserver has filled, and how kube-apiserver
-// 1.36.3 reads it. Each line of NAME.stored.gz is a key with its value (base64) and revision; each
-// line of NAME.read.gz is a path with the answer to GET. Nothing is encrypted, and the secrets are
-// made up.
+// TestRecord writes the contents of an etcd that a kube-apiserver has filled, and the answers of
+// kube-apiserver 1.36.3 about them. Each line of NAME.stored.gz is a key with its value (base64)
+// and revision; each line of NAME.read.gz is a path with the answer to GET. Nothing is encrypted,
+// and the secrets are made up.
 func TestRecord(t *testing.T) {
 	if os.Getenv("RECORD") == "" {
 		t.Log("RECORD=1 records")
@@ -65,7 +65,7 @@ type entry struct {
 	Rev   int64  `json:"rev"`
 }
 
-// stored is what is in the etcd.
+// stored returns all entries of the etcd.
 func (p *plane) stored(t *testing.T) []entry {
 	t.Helper()
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{p.etcd}, DialTimeout: 10 * time.Second})

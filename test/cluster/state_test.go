@@ -52,7 +52,7 @@ func (c *client) versions() ([]string, error) {
 	return roots, nil
 }
 
-// resources returns what can be listed and read, in all versions.
+// resources returns the resources that can be listed and read, in all versions.
 func (c *client) resources() ([]resource, error) {
 	roots, err := c.versions()
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *server) read(t *testing.T) state {
 	all, mu := state{}, sync.Mutex{}
 	each(paths, func(path string) {
 		o, err := s.get(path)
-		if refusedWith(err, 404) { // it has gone since it was listed
+		if refusedWith(err, 404) { // it was deleted after the list
 			return
 		}
 		if err != nil {
@@ -112,8 +112,8 @@ func (s *server) read(t *testing.T) state {
 	return all
 }
 
-// objects is a state without the versions in which the same objects are served besides the
-// preferred ones: by uid.
+// objects is a state with one path for each object: the same object has the same uid in all
+// versions.
 func (all state) objects() state {
 	once, seen := state{}, map[string]string{}
 	for _, path := range slices.Sorted(maps.Keys(all)) {
@@ -128,8 +128,7 @@ func (all state) objects() state {
 	return once
 }
 
-// newer says whether a path has a released version where the other has none, or is of a group that
-// took objects over from the other's.
+// newer reports whether a path has a stable version and the other an alpha or beta version.
 func newer(path, other string) bool {
 	beta := regexp.MustCompile(`/v\d+(alpha|beta)\d+/`)
 	return !beta.MatchString(path) && beta.MatchString(other)
@@ -153,10 +152,11 @@ func each[T any](values []T, f func(T)) {
 	wg.Wait()
 }
 
-// excuse is a difference that is meant: of objects whose path matches, in fields whose path does.
+// excuse is an intended difference: in objects whose path matches object, in fields whose path
+// matches field.
 type excuse struct{ object, field, why string }
 
-// compare reports what differs between what was and what is, apart from what is excused.
+// compare reports the differences between two states that have no excuse.
 func compare(t *testing.T, was, is state, excuses []excuse) {
 	t.Helper()
 	excused := func(path, field string) bool {

@@ -17,7 +17,7 @@ func TestTakeover(t *testing.T) {
 	for _, fills := range []struct {
 		name, program string
 		args          []string // of the kube-apiserver that fills the etcd and gets it back
-		ours          []string // of Coracle, beside those
+		ours          []string // more arguments, of Coracle
 	}{
 		{"1.36", kube136, nil, nil},
 		{"1.36 as 1.33", kube136, []string{"--emulated-version=1.33"}, []string{"--min-compatibility-version=1.33"}},
@@ -34,7 +34,7 @@ func TestTakeover(t *testing.T) {
 			eventually(t, 90*time.Second, s.settled)
 			stop()
 			token := s.token(t)
-			if fills.args != nil || fills.program != kube136 { // what is right is what today's kube-apiserver reads there
+			if fills.args != nil || fills.program != kube136 { // kube-apiserver 1.36 is the reference for reads
 				s.stop()
 				s = p.serve(kube136, 0, encrypted...)
 			}
@@ -59,7 +59,7 @@ func TestTakeover(t *testing.T) {
 			s.stop()
 
 			s = p.serve(fills.program, 0, theirs...)
-			if fills.args == nil && fills.program == kube136 { // others serve other versions
+			if fills.args == nil && fills.program == kube136 { // other servers serve other versions
 				compare(t, was, s.read(t), whenGiven)
 			}
 			s.knows(t, token)
@@ -68,7 +68,7 @@ func TestTakeover(t *testing.T) {
 	}
 }
 
-// fsck wants Coracle to be able to read everything, before it serves.
+// fsck wants `coracle fsck` to read everything in the etcd, before Coracle serves.
 func (p *plane) fsck(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(programs, "coracle/coracle"), "fsck", "--etcd-servers="+p.etcd,
@@ -80,17 +80,19 @@ func (p *plane) fsck(t *testing.T) {
 	t.Logf("fsck: %s", out)
 }
 
-// own are the objects in which each server says that it lives, or for how long.
+// own are the objects in which each server records that it runs.
 const own = `/leases/apiserver-|/namespaces/default/endpoints/kubernetes$|/endpointslices/kubernetes$`
 
-// whenTaken is what may differ between kube-apiserver's answers and Coracle's on the same etcd.
+// whenTaken are the differences that are allowed between kube-apiserver's answers and then
+// Coracle's on the same etcd.
 var whenTaken = []excuse{
-	{own, ``, "each server writes its own life there"},
+	{own, ``, "each server records there that it runs"},
 }
 
-// whenGiven is what may differ between Coracle's answers and kube-apiserver's on the same etcd.
+// whenGiven are the differences that are allowed between Coracle's answers and then
+// kube-apiserver's on the same etcd.
 var whenGiven = []excuse{
-	{own, ``, "each server writes its own life there"},
+	{own, ``, "each server records there that it runs"},
 }
 
 // revisions returns the revision of each collection, from which watches go on.
@@ -138,7 +140,7 @@ func (s *server) token(t *testing.T) string {
 	return text(o, "status", "token")
 }
 
-// knows wants the server to know who a token is, and what may be read with it.
+// knows wants the server to authenticate a token, and to allow its user the read of a config map.
 func (s *server) knows(t *testing.T, token string) {
 	t.Helper()
 	c := newClient(s.base, token)
@@ -150,7 +152,7 @@ func (s *server) knows(t *testing.T, token string) {
 	}
 }
 
-// use labels every object and has the controllers make, scale and delete some.
+// use labels every object, and has the controllers create, scale and delete some.
 func (s *server) use(t *testing.T) {
 	t.Helper()
 	each(slices.Sorted(maps.Keys(s.read(t).objects())), func(path string) {
@@ -184,7 +186,7 @@ func (s *server) use(t *testing.T) {
 	} {
 		s.reaches(t, path, "gone")
 	}
-	eventually(t, 30*time.Second, func() error { // the pods of what was deleted, and nothing of the namespace
+	eventually(t, 30*time.Second, func() error { // the pods of deleted owners and the contents of the deleted namespace disappear
 		for _, path := range []string{
 			"/api/v1/namespaces/team/pods?labelSelector=app=old", "/apis/cluster.example/v1/namespaces/gone/gadgets",
 			"/api/v1/namespaces/gone/pods",
@@ -201,7 +203,7 @@ func (s *server) use(t *testing.T) {
 	})
 }
 
-// must tries what may meet a conflict with a controller, and fails the test with another error.
+// must repeats try after a conflict with a controller, and fails the test at another error.
 func (s *server) must(t *testing.T, what string, try func() error) {
 	t.Helper()
 	err := try()
@@ -237,7 +239,7 @@ func (s *server) reaches(t *testing.T, path, want string, field ...string) {
 	t.Errorf("%s %s: got %.600s, want %s", path, strings.Join(field, "."), got, want)
 }
 
-// rewrite reads every object and writes it back as it was read.
+// rewrite reads every object and writes it back unchanged.
 func (s *server) rewrite(t *testing.T) {
 	t.Helper()
 	paths := slices.Sorted(maps.Keys(s.read(t)))

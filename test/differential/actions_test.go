@@ -15,15 +15,16 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// Actions on pods, which are judged by what they say and by what they leave behind.
+// Tests of actions on pods (eviction and binding) compare the answers, and the pods and budgets
+// afterwards.
 
 var (
 	podRow    = Row{Kind: v1("Pod"), Resource: "pods"}
 	budgetRow = Row{Kind: schema.GroupVersionKind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"}, Resource: "poddisruptionbudgets"}
 )
 
-// stage is both servers with pods and budgets that are acted upon. Kubernetes' actions find budgets
-// through a client.
+// stage holds both servers, with the pods and budgets that actions work on. Kubernetes' actions
+// find budgets through a client.
 type stage struct {
 	ours    *ours
 	theirs  http.Handler
@@ -55,8 +56,8 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// putPod has both servers have a pod, with all defaults, and returns its versions in theirs and
-// ours.
+// putPod stores a pod with all defaults in both servers, and returns its resourceVersions in theirs
+// and ours.
 func (s *stage) putPod(t *testing.T, pod map[string]any) (theirs, ours string) {
 	t.Helper()
 	pod = versioned(t, internal(t, pod), podRow.Kind)
@@ -80,7 +81,7 @@ func (s *stage) putBudget(t *testing.T, budget map[string]any) {
 	}
 }
 
-// clear takes everything off the stage.
+// clear deletes pods and budgets from both servers.
 func (s *stage) clear(t *testing.T, pods, budgets []string) {
 	t.Helper()
 	for _, name := range pods {
@@ -95,7 +96,7 @@ func (s *stage) clear(t *testing.T, pods, budgets []string) {
 	}
 }
 
-// forget deletes what the server's store has of an object, if anything.
+// forget deletes an object from Coracle's store, if it is there.
 func (s *stage) forget(t *testing.T, row Row, name string) {
 	t.Helper()
 	if _, err := s.ours.store.Delete(t.Context(), place(row.Resource, where, name), storage.Pre{}); err != nil && storage.KindOf(err) != storage.NotFound {
@@ -109,17 +110,18 @@ type act struct {
 	body       map[string]any
 	theirs     answer
 	ours       answer
-	has, gives string // versions of the pod before: theirs and ours
+	has, gives string // resourceVersions of the pod before the action: theirs and ours
 }
 
-// ask sends the action to both. What stands for the version of the pod becomes that.
+// ask sends the action to both servers. In place of versionHere each gets its own resourceVersion
+// of the pod.
 func (s *stage) ask(a *act) {
 	body := string(encode(a.body))
 	a.theirs = ask(s.theirs, http.MethodPost, a.path, []byte(strings.ReplaceAll(body, versionHere, a.has)))
 	a.ours = ask(s.ours, http.MethodPost, a.path, []byte(strings.ReplaceAll(body, versionHere, a.gives)))
 }
 
-// versionHere stands for the version of a pod, which is another in each server.
+// versionHere stands for the resourceVersion of a pod, which differs between the servers.
 const versionHere = "VERSION-OF-THE-POD"
 
 // sameAnswer reports in which way the answers differ, if they do.
@@ -143,7 +145,7 @@ func (a *act) sameAnswer() string {
 	return strings.Join(out, "\n")
 }
 
-// state is an object as it is now, nil if it is gone, without what differs by clock or server.
+// state reads an object, nil if it is gone, and removes its versions and times.
 func (s *stage) state(h http.Handler, row Row, name string) map[string]any {
 	a := ask(h, http.MethodGet, row.url(name, ""), nil)
 	if a.Code == http.StatusNotFound {
@@ -152,7 +154,8 @@ func (s *stage) state(h http.Handler, row Row, name string) map[string]any {
 	return withoutTimes(a.Body)
 }
 
-// withoutTimes takes versions and times out of an object, but not whether there is a time.
+// withoutTimes removes versions from an object, and replaces each time of the server's clock by a
+// word.
 func withoutTimes(obj map[string]any) map[string]any {
 	m := obj["metadata"].(map[string]any)
 	delete(m, "resourceVersion")

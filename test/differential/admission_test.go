@@ -50,8 +50,8 @@ var judgedAlone = []string{
 // judgedTogether chooses the plugins by default that are not judged alone.
 func judgedTogether(p plugins.Entry) bool { return p.Default && !slices.Contains(judgedAlone, p.Name) }
 
-// busy chooses among the plugins those that requests of TestVerdicts must set to
-// work. The two about pods that are resized on their nodes have tests of their own.
+// busy chooses the plugins that must act on some request of TestVerdicts. The two plugins for pods
+// that are resized on their nodes have tests of their own.
 func busy(p plugins.Entry) bool {
 	return p.Default && p.Idle == "" && p.Name != "PodResizeValidator" && p.Name != "NodeDeclaredFeatureValidator"
 }
@@ -80,8 +80,8 @@ func TestPluginTable(t *testing.T) {
 	}
 }
 
-// theirAdmission is a chain of Kubernetes' plugins, made as kube-apiserver makes them, that know
-// some objects.
+// theirAdmission makes a chain of Kubernetes' plugins as kube-apiserver does. Their informers have
+// the objects of world.
 func theirAdmission(t *testing.T, choose func(plugins.Entry) bool, world []runtime.Object, may authorizer.Authorizer,
 	decorate admission.Decorator) admission.Interface {
 	t.Helper()
@@ -100,14 +100,14 @@ func theirAdmission(t *testing.T, choose func(plugins.Entry) bool, world []runti
 	known.Start(ctx.Done())
 	for kind, synced := range known.WaitForCacheSync(ctx.Done()) {
 		if !synced {
-			t.Fatalf("Kubernetes' plugins do not know %s", kind)
+			t.Fatalf("Kubernetes' informer of %s has not synced", kind)
 		}
 	}
 	return chain
 }
 
-// described is a client of a server that describes the kinds of v1. The fake one panics when
-// somebody asks.
+// described is a client of a server that describes the kinds of v1. A fake.Clientset alone panics
+// when a plugin asks for OpenAPI.
 type described struct{ *fake.Clientset }
 
 func (d described) Discovery() discovery.DiscoveryInterface {
@@ -155,7 +155,7 @@ func basicWorld() []runtime.Object {
 // deeds are what admission plugins did about one request.
 type deeds struct {
 	refused string   // the name of the plugin that refused it
-	changed []string // the names of those that changed its object
+	changed []string // the names of the plugins that changed its object
 }
 
 type deedsKey struct{}

@@ -65,7 +65,7 @@ var (
 
 func (g *policyPlay) one(of []string) string { return of[g.rnd.IntN(len(of))] }
 
-// spec is what both kinds of policies have.
+// policySpec holds the fields that the specs of both kinds of policies have.
 type policySpec struct {
 	params     *theirv1.ParamKind
 	match      *theirv1.MatchResources
@@ -74,7 +74,8 @@ type policySpec struct {
 	conditions []theirv1.MatchCondition
 }
 
-// policySpec makes it. other says that rules may name another version of autoscaling than requests.
+// policySpec makes one. If other is true, rules may name another version of autoscaling than
+// requests do.
 func (g *policyPlay) policySpec(other bool) (s policySpec) {
 	if chance(g.rnd, 2) {
 		s.params = oneOf(g.rnd, &theirv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"}, &theirv1.ParamKind{APIVersion: "v1", Kind: "ConfigMap"},
@@ -127,8 +128,8 @@ func (g *policyPlay) validatingPolicy(i int) (*theirv1.ValidatingAdmissionPolicy
 	return p, bindings
 }
 
-// mutatingPolicy makes a policy. Its rules name no other version than requests do: Kubernetes
-// cannot convert the object back, and refuses the request.
+// mutatingPolicy makes a policy. Its rules name no other version than requests do: with another
+// one, Kubernetes could not convert the object back and would refuse the request.
 func (g *policyPlay) mutatingPolicy(i int) (*theirv1.MutatingAdmissionPolicy, []*theirv1.MutatingAdmissionPolicyBinding) {
 	s := g.policySpec(false)
 	p := &theirv1.MutatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("p", i)}}
@@ -172,7 +173,7 @@ func (g *policyPlay) paramRef() *theirv1.ParamRef {
 	return r
 }
 
-// boundTo makes what a binding is restricted to.
+// boundTo makes the matchResources of a binding.
 func (g *policyPlay) boundTo() *theirv1.MatchResources {
 	if chance(g.rnd, 2) {
 		return nil

@@ -33,9 +33,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestAdmissionPolicies shows random requests to random policies with bindings and params, as
-// Kubernetes' dispatchers and our plugins judge them: answers, warnings, audit annotations, and
-// objects after mutations.
+// TestAdmissionPolicies has Kubernetes' dispatchers and our plugins judge random requests by random
+// policies with bindings and params. It compares answers, warnings, audit annotations, and objects
+// after mutations.
 func TestAdmissionPolicies(t *testing.T) {
 	w := newPolicyWorld(t)
 	for _, mutates := range []bool{false, true} {
@@ -56,7 +56,7 @@ func TestAdmissionPolicies(t *testing.T) {
 	}
 }
 
-// policyPlay shows requests to policies.
+// policyPlay makes random policies and requests, and has both sides judge them.
 type policyPlay struct {
 	*policyWorld
 	t   *testing.T
@@ -65,7 +65,7 @@ type policyPlay struct {
 	policies, requests, refused, warned, annotated, changed int
 }
 
-// policyVerdict is what becomes of a request.
+// policyVerdict is the outcome of a request.
 type policyVerdict struct {
 	refused     string // as clients see it; "": it is accepted
 	object      string // JSON
@@ -75,12 +75,12 @@ type policyVerdict struct {
 
 func (v policyVerdict) String() string { return string(encode(v)) }
 
-// MarshalJSON shows all of it.
+// MarshalJSON writes all fields; they are unexported.
 func (v policyVerdict) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"refused": v.refused, "object": v.object, "warnings": v.warnings, "annotations": v.annotations})
 }
 
-// validating shows some requests to some validating policies.
+// validating has both sides judge requests by validating policies.
 func (g *policyPlay) validating() {
 	var hooks []validating.PolicyHook
 	var texts [][]byte
@@ -109,7 +109,7 @@ func (g *policyPlay) validating() {
 	}
 }
 
-// mutating shows some requests to some mutating policies, with another mutator behind them.
+// mutating has both sides judge requests by mutating policies, with another mutator after them.
 func (g *policyPlay) mutating() {
 	var hooks []mutating.PolicyHook
 	var texts [][]byte
@@ -155,7 +155,7 @@ func (g *policyPlay) mutating() {
 	}
 }
 
-// policyBehind is a mutator behind the plugin: 1 changes the object, 2 also wants a second run.
+// policyBehind is a mutator after the plugin: 1 changes the object, 2 also wants a second run.
 type policyBehind int
 
 func (policyBehind) Name() string                        { return "Behind" }
@@ -197,7 +197,7 @@ func (g *policyPlay) compare(r *policyRequest, texts [][]byte, got, want policyV
 	}
 }
 
-// policyRequest is a request for both.
+// policyRequest is a request for both sides.
 type policyRequest struct {
 	kind        *policyKind
 	op          theiradmission.Operation

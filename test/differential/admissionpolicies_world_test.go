@@ -64,7 +64,7 @@ func newPolicyKind(group, version, resource, kind string, namespaced bool) *poli
 	return &policyKind{gv.WithResource(resource), gv.WithKind(kind), namespaced}
 }
 
-// policyWorld is the cluster.
+// policyWorld is the cluster as both sides see it.
 type policyWorld struct {
 	objects theiradmission.ObjectInterfaces
 	theirs  *theirmatching.Matcher
@@ -145,7 +145,7 @@ func byName(list []runtime.Object, err error) ([]runtime.Object, error) {
 	return list, err
 }
 
-// informer returns what Kubernetes' plugins know of a paramKind.
+// informer returns the informer and the scope of a paramKind as Kubernetes' plugins have them.
 func (w *policyWorld) informer(k *theirv1.ParamKind) (informers.GenericInformer, theirmeta.RESTScope, error) {
 	switch {
 	case k == nil:
@@ -225,7 +225,7 @@ func ourConfigMap(namespace, name string) (meta.Object, error) {
 	return found, nil
 }
 
-// ourParams reads objects by get. names are all names.
+// ourParams reads params with get. names are the names of all of them.
 func ourParams(namespaced bool, get func(namespace, name string) (meta.Object, error), names []string) *admissionpolicy.Params {
 	return &admissionpolicy.Params{
 		Namespaced: namespaced,

@@ -19,7 +19,7 @@ import (
 	validatingwebhookstore "k8s.io/kubernetes/pkg/registry/admissionregistration/validatingwebhookconfiguration/storage"
 )
 
-// The registries are without an authorizer, which they would ask for the right to read parameters.
+// The registries have no authorizer. With one they would check the right to read parameters.
 func init() {
 	registration := func(kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind}
@@ -51,7 +51,8 @@ func init() {
 	)
 }
 
-// policyExpressions are right and wrong in many ways, where they may stand in a policy or webhook.
+// policyExpressions are expressions for the fields of policies and webhooks, right and wrong in
+// many ways.
 var policyExpressions = []string{
 	"true", " true ", "1", "'a'", "null", "object", "object.spec.replicas > 1", "object.a.b", "has(object.metadata.labels) && has(oldObject.a)", "oldObject == null",
 	"request.name == 'a' && request.dryRun", "request.kind.kind == request.requestKind.group", "request.resource.resource + request.requestResource.version == ''",
@@ -73,7 +74,7 @@ var policyExpressions = []string{
 	"true ? 'a' : 1", "size(object) == 1 && size(request) == 1", "unknown(1)", "object.map(x, x).exists_one(y, y)", "self", "self.a", "request.namespace.startsWith('a')", "{1: 2}", "[]",
 }
 
-// TestPolicyExpressions has both sides judge expressions in each place where there may be some.
+// TestPolicyExpressions has both sides judge expressions in each field that may hold one.
 func TestPolicyExpressions(t *testing.T) {
 	c, began := newCourt(t), time.Now()
 	reports := map[string]*report{}

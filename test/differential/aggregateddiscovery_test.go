@@ -20,8 +20,9 @@ import (
 
 const aggregatedForm = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
-// TestAggregatedDiscovery has made-up servers describe themselves, in each way that there is, to
-// Coracle and to kube-aggregator's discovery manager, and compares what both show of their groups.
+// TestAggregatedDiscovery has made-up servers describe themselves, in each form of discovery, to
+// Coracle and to kube-aggregator's discovery manager. It compares what both show of the servers'
+// groups.
 func TestAggregatedDiscovery(t *testing.T) {
 	o := newOurs(t)
 	o.must(t, "POST", "/api/v1/namespaces/default/services", map[string]any{
@@ -112,7 +113,7 @@ func madeUpGroups(t *testing.T, h http.Handler) (groups []any) {
 
 var discoveredVersions = [][2]string{{"a.io", "v1"}, {"a.io", "v2"}, {"a.io", "v1beta1"}, {"b.io", "v1"}, {"c.io", "v1alpha1"}}
 
-// discovered makes up what servers say.
+// discovered makes up the discovery documents of servers.
 type discovered struct{ *rand.Rand }
 
 // describedServer answers by path.
@@ -202,7 +203,8 @@ func (d discovered) resources() (resources []any) {
 	return resources
 }
 
-// list are the resources of a version in the way that knows nothing of other versions.
+// list makes up the resources of a version for its APIResourceList, the form before aggregated
+// discovery.
 func (d discovered) list() (resources []any) {
 	for _, name := range []string{"things", "things/status", "others", "lone/sub", "others/scale"} {
 		if d.IntN(4) == 0 {

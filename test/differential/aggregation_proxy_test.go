@@ -49,8 +49,8 @@ import (
 
 const behindGroup = "behind.example.com"
 
-// behind is a server behind both aggregators. It remembers what it was asked and answers as it is
-// told, by the number of the case.
+// behind is a server behind both aggregators. By the number of a case it looks up how to answer,
+// and it keeps the request for that number.
 type behind struct {
 	*httptest.Server
 	crt []byte
@@ -112,7 +112,8 @@ func (b *behind) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// versionsBehind are the group versions of the APIServices, and what is the matter with each.
+// versionsBehind has, for the version of each APIService, a function that sets what is special
+// about it.
 var versionsBehind = map[string]func(b *behind, s *apiregistrationv1.APIService){
 	"v1": func(*behind, *apiregistrationv1.APIService) {},
 	"v1insecure": func(_ *behind, s *apiregistrationv1.APIService) {
@@ -160,7 +161,7 @@ func ourAggregator(t *testing.T, b *behind) string {
 	for version := range versionsBehind {
 		create(services, b.service(version))
 	}
-	for version := range versionsBehind { // what can be reached is found out
+	for version := range versionsBehind { // wait until the server knows which versions it can reach
 		want := http.StatusOK
 		if b.service(version).Status.Conditions == nil {
 			want = http.StatusServiceUnavailable
@@ -174,7 +175,7 @@ func ourAggregator(t *testing.T, b *behind) string {
 	return s.URL
 }
 
-// toLocalhost leads to the one service there is.
+// toLocalhost resolves the only service to this machine.
 type toLocalhost struct{}
 
 // ResolveEndpoint implements aggregator.ServiceResolver.
@@ -185,8 +186,8 @@ func (toLocalhost) ResolveEndpoint(_, name string, port int32) (*url.URL, error)
 	return &url.URL{Scheme: "https", Host: net.JoinHostPort("localhost", strconv.Itoa(int(port)))}, nil
 }
 
-// theirAggregator is kube-aggregator's way to b, inside of kube-apiserver's filters. It is made
-// without its resources, loops and documents, which takes reaching into it.
+// theirAggregator is kube-aggregator's way to b, inside of kube-apiserver's filters. It has no
+// resources, controllers and documents of its own; for that, its unexported fields are set here.
 func theirAggregator(t *testing.T, b *behind) string {
 	routes := mux.NewPathRecorderMux("aggregator")
 	routes.NotFoundHandler(http.NotFoundHandler())
@@ -228,14 +229,14 @@ type told struct {
 	Trailer http.Header
 }
 
-// proxied is a request through one aggregator: what the server behind was asked, nil if it was not,
-// and what the client was told.
+// proxied is a request through one aggregator: the request that the server behind got, nil if it
+// got none, and the answer that the client got.
 type proxied struct {
 	Asked *asked
 	Told  *told
 }
 
-// pass sends a request, as its bytes are, by HTTP/1.1.
+// pass sends the bytes of a request, unchanged, by HTTP/1.1.
 func (b *behind) pass(t *testing.T, address, id string, request []byte, tell func(http.ResponseWriter, *http.Request)) proxied {
 	t.Helper()
 	request = bytes.ReplaceAll(request, []byte("CASE"), []byte(id))
@@ -257,7 +258,7 @@ func (b *behind) pass(t *testing.T, address, id string, request []byte, tell fun
 	}
 	method, _, _ := strings.Cut(string(request), " ")
 	answers := bufio.NewReader(conn)
-	to := &told{Status: "half an answer"} // how much of it is a matter of time
+	to := &told{Status: "half an answer"} // timing decides how much of it arrives
 	if resp, err := http.ReadResponse(answers, &http.Request{Method: method}); err == nil {
 		defer resp.Body.Close()
 		from := io.Reader(resp.Body)
@@ -277,32 +278,33 @@ func (b *behind) pass(t *testing.T, address, id string, request []byte, tell fun
 	return p
 }
 
-// varies is what differs from request to request.
+// varies finds the parts that differ from request to request.
 var varies = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|127\.0\.0\.1:\d+(->127\.0\.0\.1:\d+)?|\[::1\]:\d+|localhost:\d+|stream ID \d+`)
 
-// meant takes out of what both sides say of a request what is meant to differ.
+// meant removes the intended differences from the request that the server behind got and from the
+// answer.
 func (p proxied) meant() {
 	if a := p.Asked; a != nil {
-		// net/http asks for it in the name of clients that do not, and unpacks what comes. Coracle
-		// hands answers on as they are.
+		// If a client does not ask for compression, net/http asks in its name and decompresses the
+		// answer. Coracle passes answers on unchanged.
 		if slices.Equal(a.Header["Accept-Encoding"], []string{"gzip"}) {
 			delete(a.Header, "Accept-Encoding")
 		}
-		// Coracle lets through nothing by which clients say who they are, or want to be, known to
-		// it or not.
+		// Coracle removes each header by which a client could authenticate or impersonate, also
+		// headers that it does not know.
 		for _, name := range []string{"Cookie", "Impersonate-Whatever", "X-Remote-Whatever"} {
 			delete(a.Header, name)
 		}
-		// Two of them are none. kube-aggregator takes the first.
+		// Several Traceparent headers count as none. kube-aggregator takes the first.
 		if trace := a.Header["Traceparent"]; len(trace) > 1 {
 			a.Header["Traceparent"] = trace[:1]
 		}
-		delete(a.Header, "Content-Length") // of nothing
+		delete(a.Header, "Content-Length") // of an empty body
 	}
 	to := p.Told
 	if p.Asked != nil && p.Asked.Header["Upgrade"] != nil {
-		// To switch protocols kube-aggregator copies bytes from one connection to the other, with
-		// what is about a connection alone, and without what it says itself otherwise.
+		// When protocols switch, kube-aggregator copies bytes between the connections: headers of
+		// one connection (hop-by-hop) pass, and its own headers are missing.
 		for _, name := range []string{"Connection", "Keep-Alive", "Te", "X-Custom", "Proxy-Connection", "Proxy-Authorization", "User-Agent",
 			"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Uri"} {
 			delete(p.Asked.Header, name)
@@ -310,27 +312,27 @@ func (p proxied) meant() {
 		maps.DeleteFunc(to.Header, func(name string, _ []string) bool {
 			return name != "Content-Type" && name != "X-Stream-Protocol-Version"
 		})
-		if to.Body == "unexpected EOF\n" { // Coracle says what it was about
+		if to.Body == "unexpected EOF\n" { // Coracle says what failed
 			to.Body = "error dialing backend: EOF\n"
 		}
 	}
 	delete(to.Header, "Date")
 	delete(to.Header, "Server")
-	// What both this server and the one behind say, kube-aggregator repeats; from Coracle it comes
-	// once: its own Audit-Id, otherwise what the server behind says.
+	// If the aggregator and the server behind set the same header, kube-aggregator sends both.
+	// Coracle sends one: its own Audit-Id, and otherwise the value of the server behind.
 	if id := to.Header["Audit-Id"]; len(id) > 1 {
 		to.Header["Audit-Id"] = id[:1]
 	}
 	if own := []string{"no-cache, private"}; len(to.Header["Cache-Control"]) > 1 && slices.Equal(to.Header["Cache-Control"][:1], own) {
 		to.Header["Cache-Control"] = to.Header["Cache-Control"][1:]
 	}
-	// How the end of an answer is marked is up to each server. kube-aggregator loses trailers.
+	// Each server chooses how it marks the end of an answer. kube-aggregator loses trailers.
 	delete(to.Header, "Content-Length")
 	delete(to.Header, "Trailer")
 	to.Trailer = nil
 }
 
-// text is all of it but what varies.
+// text writes the request and the answer without the parts that vary.
 func (p proxied) text(id string) string {
 	p.meant()
 	var out strings.Builder
@@ -349,7 +351,7 @@ func (p proxied) text(id string) string {
 	return varies.ReplaceAllString(strings.ReplaceAll(out.String(), id, "CASE"), "VARIES")
 }
 
-// proxyWriter makes up requests and what becomes of them.
+// proxyWriter makes up requests and the answers of the server behind.
 type proxyWriter struct{ *rand.Rand }
 
 func (w proxyWriter) request() []byte {
@@ -388,7 +390,7 @@ func (w proxyWriter) request() []byte {
 	return out.Bytes()
 }
 
-// user writes who the request is made for.
+// user writes the impersonation headers of a request.
 func (w proxyWriter) user(out *bytes.Buffer) {
 	fmt.Fprintf(out, "Impersonate-User: %s\r\n", oneOf(w.Rand, "jane", "jane doe", "j\u00e4ne", "a,b", "%41", "system:serviceaccount:ns:a", "system:anonymous", "<&>"))
 	for range w.IntN(3) {
@@ -402,10 +404,10 @@ func (w proxyWriter) user(out *bytes.Buffer) {
 	}
 }
 
-// answer is what the server behind does.
+// answer makes up how the server behind answers.
 func (w proxyWriter) answer() func(http.ResponseWriter, *http.Request) {
 	code := oneOf(w.Rand, 200, 200, 200, 201, 202, 204, 304, 301, 302, 303, 307, 308, 400, 401, 403, 404, 409, 410, 418, 422, 429, 500, 502, 503, 504)
-	header := http.Header{"Content-Type": {"application/json"}} // else it depends on time who makes one up; kube-aggregator would change HTML
+	header := http.Header{"Content-Type": {"application/json"}} // without one, timing decides which server detects a type; kube-aggregator would change HTML
 	for range w.IntN(5) {
 		pair := oneOf(w.Rand, []string{"Content-Type", "application/yaml"}, []string{"Warning", `299 - "old"`}, []string{"Set-Cookie", "a=b"},
 			[]string{"X-Custom", "1"}, []string{"X-Custom", "2"}, []string{"Connection", "close"}, []string{"Access-Control-Allow-Origin", "*"}, []string{"Access-Control-Expose-Headers", "x"},
@@ -471,11 +473,12 @@ func echo(w http.ResponseWriter, protocol string) {
 }
 
 // TestAggregatorProxy sends made-up requests through kube-aggregator and through Coracle to one
-// server behind both, which answers in made-up ways: what it is asked, and what clients are told.
+// server behind both, which answers in made-up ways. It compares the requests that the server gets
+// and the answers that clients get.
 func TestAggregatorProxy(t *testing.T) {
 	b := newBehind(t)
 	ours, theirs := ourAggregator(t, b), theirAggregator(t, b)
-	log.SetOutput(io.Discard) // theirs tells of answers that break off
+	log.SetOutput(io.Discard) // kube-aggregator logs answers that break off
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	w := proxyWriter{random("aggregator proxy")}
 	found := map[string]int{}
@@ -499,7 +502,7 @@ func TestAggregatorProxy(t *testing.T) {
 	}
 }
 
-// proxyDifference is the lines that only one side has.
+// proxyDifference returns the lines that only one side has.
 func proxyDifference(got, want string) string {
 	var out strings.Builder
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")

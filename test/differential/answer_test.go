@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// answer is what a server says to a request.
+// answer is the answer of a server to a request.
 type answer struct {
 	Code     int
 	Warnings []string
@@ -59,7 +59,7 @@ func (a answer) causes() []string {
 	return out
 }
 
-// settle takes out of an answer what differs by chance or by clock.
+// settle removes the parts of an answer that differ by chance or by clock.
 func (a answer) settle() {
 	m, _ := a.Body["metadata"].(map[string]any)
 	for _, field := range []string{"uid", "creationTimestamp", "resourceVersion"} {
@@ -69,14 +69,14 @@ func (a answer) settle() {
 	for _, e := range entries {
 		delete(e.(map[string]any), "time")
 	}
-	slices.SortFunc(entries, func(a, b any) int { return bytes.Compare(encode(a), encode(b)) }) // they are in the order of times
+	slices.SortFunc(entries, func(a, b any) int { return bytes.Compare(encode(a), encode(b)) }) // servers sort them by time
 }
 
 // plainEnd is the end of a text that looks the same in every quoted form.
 var plainEnd = regexp.MustCompile(`[ !#-%'-;=?-\[\]-~]*$`)
 
-// escaped is what may stand for a character that does not, and goes with the name: its letters are
-// none of the name's.
+// escaped matches an escape sequence before the random end of a name, if there is one. It keeps the
+// letters of the sequence, as in \n, from being taken for letters of the random end.
 const escaped = `(?:\\+(?:[abfnrtv]|x[0-9a-f]{2}|u[0-9a-f]{4}))?`
 
 // generatedName finds the random end of a name that a server made.
@@ -93,14 +93,14 @@ func generatedName(request map[string]any) *regexp.Regexp {
 	return regexp.MustCompile(before + "[bcdfghjklmnpqrstvwxz2456789]{5}")
 }
 
-// generatedUID finds what servers make up to tell objects apart.
+// generatedUID finds UIDs, which servers make up.
 var generatedUID = regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 
-// schemeName finds what a server calls its list of kinds.
+// schemeName finds the name that a server gives its scheme.
 var schemeName = regexp.MustCompile(`in scheme (\\+")[^"\\]*\\+"`)
 
-// withoutGenerated returns a with generated names made equal, the names of schemes, and UIDs, which
-// jobs have in their labels.
+// withoutGenerated returns a with constants in place of generated names, names of schemes, and
+// UIDs, which jobs have in their labels.
 func (a answer) withoutGenerated(generated *regexp.Regexp) answer {
 	text := generatedUID.ReplaceAll(encode(a.Body), []byte("UID"))
 	text = schemeName.ReplaceAll(text, []byte("in scheme ${1}SCHEME$1"))
@@ -142,7 +142,7 @@ func indent(v any) string {
 	return b.String()
 }
 
-// tree returns a value as JSON has it, sharing nothing with v.
+// tree converts a value to a JSON tree, which shares nothing with v.
 func tree(v any) any {
 	var out any
 	if err := decode(encode(v), &out); err != nil {

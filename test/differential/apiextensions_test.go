@@ -8,7 +8,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// Definitions come with a server of their own in Kubernetes, and a scheme of their own.
+// In Kubernetes, definitions have a server of their own (apiextensions-apiserver), with a scheme of
+// its own.
 func init() {
 	install.Install(legacyscheme.Scheme)
 	add(Row{

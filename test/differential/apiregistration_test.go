@@ -8,7 +8,8 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// API services come with a server of their own in Kubernetes, and a scheme of their own.
+// In Kubernetes, APIServices have a server of their own (kube-aggregator), with a scheme of its
+// own.
 func init() {
 	install.Install(legacyscheme.Scheme)
 	add(Row{
@@ -21,7 +22,8 @@ func init() {
 	})
 }
 
-// settleTransitions evens out the times of conditions that the servers have set.
+// settleTransitions makes the times of conditions equal if both servers set them at about the same
+// time.
 func settleTransitions(theirs, ours map[string]any) {
 	their, our := conditionsOf(theirs), conditionsOf(ours)
 	for i := range min(len(their), len(our)) {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/kubernetes/pkg/generated/openapi"
 )
 
-// shapeNode is the schema of a place, of which objects are made up, and which is told to both
-// sides.
+// shapeNode is the schema of a place in an object. Objects are made up from it, and both sides get
+// it as OpenAPI.
 type shapeNode struct {
 	typ      string // of OpenAPI; "" is any value
 	fields   map[string]*shapeNode
@@ -25,12 +25,12 @@ type shapeNode struct {
 	byDef    string // the default
 	preserve bool
 	intOr    bool
-	// flips says in which generations of the schema a list or object is atomic that otherwise is
-	// not.
+	// flips has true for each generation of the schema in which the list or object is atomic,
+	// although it is granular in others.
 	flips [generations]bool
 }
 
-// generations is how many schemas a kind has in the course of time.
+// generations is the number of schemas that a kind has one after another.
 const generations = 3
 
 // shapeNames are the names of made-up fields and entries. Few names make many overlaps.
@@ -145,8 +145,8 @@ func (n *shapeNode) renamed(suffix string) *shapeNode {
 	return &out
 }
 
-// definitions are the schemas of the kinds of Kubernetes that are written here, and of what they
-// use, as kube-apiserver makes them.
+// definitions are the schemas of the built-in kinds that this test writes, and of the types that
+// they use, as kube-apiserver makes them.
 var definitions = sync.OnceValue(func() map[string]*spec.Schema {
 	config := &common.OpenAPIV3Config{
 		Info: &spec.Info{},
@@ -236,9 +236,9 @@ func fillShape(n *shapeNode, s *spec.Schema, known map[string]*shapeNode) {
 // treeMaker makes up objects by their schemas.
 type treeMaker struct {
 	*rand.Rand
-	wrong int // one of how many values is of a wrong type; 0 for none
-	odd   int // one of how many elements of lists lacks a key, or is like another
-	depth int // how deep objects are
+	wrong int // one of this many values has a wrong type; 0: none has
+	odd   int // one of this many elements of lists lacks a key, and as many repeat another element
+	depth int // levels of objects
 }
 
 // value makes up a value.
@@ -293,7 +293,8 @@ func (g *treeMaker) object(n *shapeNode, depth int) map[string]any {
 	return out
 }
 
-// add puts an element into a list, unless there is one like it; mostly.
+// add appends an element to a list. If the list must not repeat it and has it already, add mostly
+// does not.
 func (g *treeMaker) add(n *shapeNode, list []any, depth int) []any {
 	e := g.value(n.elem, depth-1)
 	if n.listType == "map" {
@@ -322,7 +323,7 @@ func (g *treeMaker) add(n *shapeNode, list []any, depth int) []any {
 	return append(slices.Clip(list), e)
 }
 
-// identity is what must not be twice in a list.
+// identity is the part of an element that must be unique in its list.
 func identity(n *shapeNode, e any) []byte {
 	object, ok := e.(map[string]any)
 	if n.listType != "map" || !ok {
@@ -421,7 +422,7 @@ func (g *treeMaker) mutate(n *shapeNode, v any, depth int) any {
 	return g.value(n, depth)
 }
 
-// keepKeys leaves an element of a list what it is found by, mostly.
+// keepKeys gives a changed element of a list the keys that it had.
 func keepKeys(n *shapeNode, was, is any) {
 	from, ok := was.(map[string]any)
 	to, ok2 := is.(map[string]any)

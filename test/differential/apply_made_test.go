@@ -291,7 +291,7 @@ func clone(v any) any {
 	return v
 }
 
-// lazy returns a copy of a tree in which some values are text.
+// lazy returns a copy of a tree in which some values are undecoded text.
 func lazy(r *rand.Rand, v any) any {
 	switch r.IntN(5) {
 	case 0:

@@ -30,8 +30,8 @@ const (
 	managerSteps   = 130
 )
 
-// managerStep is something that happens to an object. What it needs is in it, so that it can be
-// done again without the steps before it.
+// managerStep is something that happens to an object. It holds all that it needs, so that it can be
+// repeated without the steps before it.
 type managerStep struct {
 	Do      string // put, apply, delete, sleep, set (the state), schema (Number is which), drop (the second version; Number is how)
 	Version string
@@ -39,8 +39,8 @@ type managerStep struct {
 	Manager string
 	Force   bool
 	Number  int
-	Object  map[string]any // of the version: what is put, or the configuration
-	Managed []any          // entries that the client sends with what it puts; live's if Asis
+	Object  map[string]any // in the version: the object of a put, or the apply configuration
+	Managed []any          // the managedFields that the client sends with a put; if Asis is set, those of the live object
 	Asis    bool
 }
 
@@ -52,7 +52,7 @@ func TestManagers(t *testing.T) {
 	meant := map[string]int{}
 	var steps, conflicts, failures atomic.Int64
 	defer func(handlers []utilruntime.ErrorHandler) { utilruntime.ErrorHandlers = handlers }(utilruntime.ErrorHandlers)
-	utilruntime.ErrorHandlers = nil // they sleep until the clock is past the last error
+	utilruntime.ErrorHandlers = nil // the default handlers sleep to limit the rate of errors
 	t.Run("workers", func(t *testing.T) {
 		for worker := range managerWorkers {
 			t.Run(fmt.Sprint(worker), func(t *testing.T) {
@@ -84,10 +84,10 @@ func TestManagers(t *testing.T) {
 	t.Logf("%v: %d steps, of which %d ended in conflicts and %d in other errors", time.Since(start), steps.Load(), conflicts.Load(), failures.Load())
 }
 
-// managerState is what becomes of an object, and of its kind, on both sides.
+// managerState is the state of an object and of its kind on both sides.
 type managerState struct {
 	generation int
-	dropped    int            // 1: the second version is not known any more, 2: it is, but not served
+	dropped    int            // 1: nothing converts to the second version; 2: conversion works, but the version has no schema
 	live       map[string]any // in v1; nil if there is none
 	theirs     []metav1.ManagedFieldsEntry
 	ours       []meta.ManagedFieldsEntry
@@ -103,7 +103,7 @@ type managerRun struct {
 	state managerState
 
 	steps, conflicts, failures int
-	meant                      map[string]int // differences that are
+	meant                      map[string]int // how often each intended difference was found
 }
 
 // make makes up steps and does them, until one ends differently.
@@ -194,7 +194,7 @@ func (run *managerRun) do(step managerStep) string {
 		return ""
 	}
 	if s.dropped != 0 && step.Version == "v2" {
-		return "" // nobody can write there
+		return "" // nobody can write in a dropped version
 	}
 	if s.live == nil && step.Sub != "" && step.Do != "apply" {
 		return ""
@@ -226,18 +226,18 @@ func (run *managerRun) do(step managerStep) string {
 	return ""
 }
 
-// managerDifferences are the differences that are meant.
+// managerDifferences are the intended differences.
 var managerDifferences = map[string]func(theirs, ours outcome) bool{
-	// Kubernetes looks for mistakes in all of both objects, Coracle where it compares them: not in
-	// what is the same and not in what is atomic. Whoever stores objects has looked for them; these
-	// have lists whose elements lack keys.
+	// Kubernetes looks for mistakes in the whole of both objects. Coracle looks only where it
+	// compares them: not in equal and not in atomic parts. A server validates objects before it
+	// stores them; the objects of this test have lists whose elements lack keys.
 	"an update of an object with mistakes": func(theirs, ours outcome) bool {
 		return theirs.update && ours.err == nil && theirs.err != nil && strings.HasPrefix(theirs.err.Error(), "failed to convert ") &&
 			strings.Contains(theirs.err.Error(), "to smd typed: ")
 	},
 }
 
-// outcome is what a step ends with.
+// outcome is the result of a step.
 type outcome struct {
 	object map[string]any // in v1
 	theirs []metav1.ManagedFieldsEntry
@@ -248,7 +248,7 @@ type outcome struct {
 
 func (theirs outcome) differs(ours outcome) string {
 	if theirs.update && theirs.err != nil && ours.err != nil {
-		return "" // nobody sees it
+		return "" // no client sees the error of an update
 	}
 	if a, b := errorText(theirs.err), errorText(ours.err); a != b {
 		return fmt.Sprintf("error:\nKubernetes: %s\nCoracle:    %s", a, b)
@@ -257,15 +257,15 @@ func (theirs outcome) differs(ours outcome) string {
 		return ""
 	}
 	for _, o := range []map[string]any{theirs.object, ours.object} {
-		if o["metadata"] == nil { // Kubernetes makes it to put managedFields into
+		if o["metadata"] == nil { // Kubernetes adds it to hold managedFields
 			o["metadata"] = map[string]any{}
 		}
 	}
 	if a, b := encode(theirs.object), encode(ours.object); string(a) != string(b) {
 		return fmt.Sprintf("object:\nKubernetes: %s\nCoracle:    %s", a, b)
 	}
-	// The objects are unstructured, which orders fieldsV1 by text; TestApplySets has the order that
-	// others have.
+	// The objects are unstructured, so fieldsV1 is sorted by text. TestApplySets compares the order
+	// in typed objects.
 	a, b := encode(theirs.theirs), encode(ours.ours)
 	if string(a) != string(b) {
 		a, b = encode(tree(theirs.theirs)), encode(tree(ours.ours))
@@ -276,8 +276,8 @@ func (theirs outcome) differs(ours outcome) string {
 	return ""
 }
 
-// errorText says what an error is, to the client that gets it. In which order managers have their
-// conflicts Kubernetes leaves to chance.
+// errorText is an error as a client gets it. Kubernetes leaves the order of conflicting managers to
+// chance.
 func errorText(err error) string {
 	var theirs *apierrors.StatusError
 	var ours *meta.StatusError
@@ -294,8 +294,8 @@ func errorText(err error) string {
 	}
 	object := status.(map[string]any)
 	if object["reason"] == string(meta.StatusReasonBadRequest) {
-		// Of several mistakes Kubernetes finds any first; TestApplyWalks compares what it says of
-		// one.
+		// If there are several mistakes, chance decides which Kubernetes finds first. TestApplyWalk
+		// compares the messages of single mistakes.
 		text := fmt.Sprint(object["message"])
 		for _, before := range []string{"): ", "to smd typed: ", "errors:", ": ."} {
 			text, _, _ = strings.Cut(text, before)

@@ -20,8 +20,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/schema"
 )
 
-// TestApplyModels is TestApplyWalk for every model of the built-in kinds: its schema means to
-// Coracle what it means to Kubernetes.
+// TestApplyModels is TestApplyWalk for every model of the built-in kinds.
 func TestApplyModels(t *testing.T) {
 	models := ourModels()
 	parser := typed.Parser{Schema: smd.Schema{Types: theirModels(t, models).Types}}
@@ -32,7 +31,7 @@ func TestApplyModels(t *testing.T) {
 			continue
 		}
 		if strings.HasPrefix(name, "io.k8s.apimachinery.pkg.apis.meta.v1.Table") {
-			continue // is never written. Kubernetes takes its cells for objects
+			continue // clients never write a table; Kubernetes takes its cells for objects
 		}
 		t.Run(name, func(t *testing.T) {
 			r := random("apply model", name)
@@ -44,7 +43,7 @@ func TestApplyModels(t *testing.T) {
 	}
 }
 
-// theirModels are those models of Kubernetes that Coracle has, and what they use, made as
+// theirModels are Kubernetes' models that Coracle has, and the models that they use, made as
 // kube-apiserver makes them.
 func theirModels(t *testing.T, models map[string]*schema.Schema) *smd.Schema {
 	t.Helper()

@@ -88,8 +88,8 @@ func read[E any](text string) []E {
 	return out
 }
 
-// sameEntries compares managedFields. Of several with the same names and the same time Kubernetes
-// puts any first.
+// sameEntries compares managedFields. Kubernetes leaves the order of entries with the same names
+// and the same time to chance.
 func sameEntries(t *testing.T, what string, theirs []metav1.ManagedFieldsEntry, theirErr error, ours []meta.ManagedFieldsEntry, ourErr error) {
 	t.Helper()
 	if (theirErr == nil) != (ourErr == nil) {
@@ -109,7 +109,7 @@ func sameEntries(t *testing.T, what string, theirs []metav1.ManagedFieldsEntry, 
 	}
 }
 
-// order is an entry without its fields.
+// order is the part of an entry that decides its place in the list.
 func order(entry any) string {
 	e := entry.(map[string]any)
 	return string(encode([]any{e["operation"], e["time"], e["manager"], e["apiVersion"], e["subresource"]}))

@@ -48,7 +48,7 @@ func TestApplySets(t *testing.T) {
 	}
 }
 
-// bothSets reads FieldsV1 on both sides. What one does not take the other does not.
+// bothSets reads FieldsV1 on both sides. It fails the test if only one side accepts the text.
 func bothSets(t *testing.T, text string) (*fieldpath.Set, *apply.Set) {
 	t.Helper()
 	theirs := &fieldpath.Set{}
@@ -63,7 +63,7 @@ func bothSets(t *testing.T, text string) (*fieldpath.Set, *apply.Set) {
 	return theirs, ours
 }
 
-// sameSet compares how both write a set, and what it is made of.
+// sameSet compares the text that both write for a set, and the paths in it.
 func sameSet(t *testing.T, what string, theirs *fieldpath.Set, ours *apply.Set) {
 	t.Helper()
 	text, err := theirs.ToJSON()
@@ -88,8 +88,8 @@ func sameSet(t *testing.T, what string, theirs *fieldpath.Set, ours *apply.Set) 
 	}
 }
 
-// letters sorts the bytes of a text: Kubernetes has the members of an object in any order when it
-// shows one.
+// letters sorts the bytes of a text, because Kubernetes prints the members of an object in random
+// order.
 func letters(text string) string { return string(slices.Sorted(slices.Values([]byte(text)))) }
 
 // fieldsText makes up FieldsV1 that is right mostly. Few names make many overlaps.
@@ -116,7 +116,7 @@ func fieldsText(r *rand.Rand, depth int) string {
 	return b.String()
 }
 
-// elementTexts are the names of parts, as they are quoted.
+// elementTexts are path elements as FieldsV1 has them, quoted, right and wrong.
 var elementTexts = []string{
 	`"f:a"`, `"f:b"`, `"f:a"`, `"f:b"`, `"f:c"`, `"f:"`, `"f:."`, `"f:a:b"`, `"f:\u0061"`, `"f:\n\t\r\b\f\u0001\u007f"`, `"f:<a>&"`, `"f:\"\\"`, "\"f:\u2028é\"",
 	`"f:\ud83d\ude00\ud800"`, "\"f:\xff\"", `"x:a"`, `"::"`, `"x:"`,

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// shrinkObjects takes what it can out of the objects of steps.
+// shrinkObjects removes from the objects of steps each part without which the steps still fail.
 func shrinkObjects(steps []managerStep, fails func([]managerStep) bool) []managerStep {
 	for i := range steps {
 		try := func(whole any) bool {
@@ -21,7 +21,7 @@ func shrinkObjects(steps []managerStep, fails func([]managerStep) bool) []manage
 	return steps
 }
 
-// shrinkValue leaves out of a value each part without which it still fails, the large ones first.
+// shrinkValue removes from a value each part without which it still fails, large parts first.
 func shrinkValue(v any, fails func(any) bool) any {
 	switch object := v.(type) {
 	case map[string]any:

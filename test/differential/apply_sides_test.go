@@ -46,7 +46,7 @@ type theirDefaulter struct{}
 
 func (theirDefaulter) Default(runtime.Object) {}
 
-// theirFilters and ourResets are what doors reset, by subresource.
+// theirFilters and ourResets are the fields that the door of a subresource resets.
 func theirFilters(w *managerWorld, sub string) map[fieldpath.APIVersion]fieldpath.Filter {
 	out := map[fieldpath.APIVersion]fieldpath.Filter{}
 	for _, version := range []string{"v1", "v2"} {
@@ -153,7 +153,8 @@ func (v ourVersions) Convert(_ context.Context, in any, from, to string) (any, e
 	return lazyTree(encode(out)), nil
 }
 
-// lazyTree returns JSON as a tree, lazy to a degree that the text decides.
+// lazyTree returns JSON as a tree. The length of the text decides whether all, one level or none of
+// it is decoded.
 func lazyTree(text []byte) any {
 	switch raw := jsontext.RawOf(text); len(text) % 3 {
 	case 0:

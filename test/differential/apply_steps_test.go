@@ -11,10 +11,10 @@ import (
 type stepMaker struct {
 	treeMaker
 	run     *managerRun
-	configs map[string]map[string]any // what managers have applied last, in v1
+	configs map[string]map[string]any // the last configuration of each manager, in v1
 }
 
-// managerNames are who writes. So many update that their entries are merged.
+// managerNames are the managers that write. They are so many that entries of updates are merged.
 var managerNames = []string{"kubectl", "kubectl", "kubectl", "a", "b", "c", "d", "", "m<1>", "m 2", "m\"3",
 	"ancient-changes", "before-first-apply", "e", "f", "g", "h", "i"}
 
@@ -119,7 +119,8 @@ func (m *stepMaker) metadata(how string, from map[string]any) map[string]any {
 	return out
 }
 
-// put makes up what a client puts. Values of wrong types are none of it: no such object is stored.
+// put makes up the object of a put. It has no values of wrong types, because no server stores such
+// an object.
 func (m *stepMaker) put(step *managerStep) {
 	defer func(wrong int) { m.wrong = wrong }(m.wrong)
 	m.wrong = 0
@@ -203,7 +204,8 @@ func (m *stepMaker) apply(step *managerStep) {
 	step.Object = config
 }
 
-// fieldsTexts are what entries of clients have, besides what is there already.
+// fieldsTexts are the fields of managedFields entries that clients send, besides the stored
+// entries.
 var fieldsTexts = []string{
 	`{}`, `{"f:spec":{}}`, `{"f:spec":{"f:a":{},"f:b":{".":{}, "f:x": {}}}}`, ` {"f:metadata": {"f:labels":{".":{},"f:k":{}}}} `,
 	`{"f:status":{"f:a":{}}}`,
@@ -251,7 +253,7 @@ func (m *stepMaker) entries() []any {
 			delete(e, "fieldsV1")
 		case 8:
 			e["fieldsV1"] = json.RawMessage(pick(m.Rand, fieldsTexts...))
-		case 9: // another one
+		case 9: // a second entry like it
 			out = append(out, e)
 			continue
 		}

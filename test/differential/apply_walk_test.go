@@ -28,7 +28,7 @@ type bothTypes struct {
 }
 
 // TestApplyWalk makes up schemas of custom resources and objects, and has both sides check, compare
-// and merge these, and so on. Their schema comes from the same text by the way that it takes in
+// and merge the objects, and so on. Kubernetes' schema is made from the same text, in the way of
 // kube-apiserver.
 func TestApplyWalk(t *testing.T) {
 	for i := range times(applySchemas) {
@@ -46,7 +46,8 @@ func TestApplyWalk(t *testing.T) {
 	}
 }
 
-// judgeTree compares what both sides say of one tree, and reports whether it is right by both.
+// judgeTree has both sides validate one tree, compares the errors, and reports whether the tree is
+// valid.
 func judgeTree(t *testing.T, r *rand.Rand, b bothTypes, tree any) (*typed.TypedValue, bool) {
 	t.Helper()
 	ok := false
@@ -133,8 +134,8 @@ func walkBoth(t *testing.T, r *rand.Rand, b, changed bothTypes) {
 	}
 }
 
-// sameError compares what is wrong by both sides. In which order they look at fields, and so which
-// unknown one is found, is chance with Kubernetes.
+// sameError compares the errors of both sides. Kubernetes looks at fields in random order, so
+// chance decides which unknown field it reports.
 func sameError(t *testing.T, what string, of any, theirs, ours error) {
 	t.Helper()
 	if (theirs == nil) != (ours == nil) {

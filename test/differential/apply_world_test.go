@@ -109,12 +109,12 @@ func builtinWorld(group, kind, name string, typ func() *typeinfo.Type) *managerW
 	return w
 }
 
-// apiVersion returns that of a version.
+// apiVersion returns a version with its group.
 func (w *managerWorld) apiVersion(version string) string {
 	return kubeschema.GroupVersion{Group: w.group, Version: version}.String()
 }
 
-// moved returns an object in a version, sharing nothing.
+// moved returns a copy of an object in another version, which shares nothing with it.
 func (w *managerWorld) moved(object map[string]any, version string) map[string]any {
 	out := runtime.DeepCopyJSON(object)
 	from := strings.TrimPrefix(object["apiVersion"].(string), w.group+"/")

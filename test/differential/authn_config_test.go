@@ -75,14 +75,14 @@ func (p *issuing) token(t *testing.T, claims map[string]any) string {
 	return text + "." + b64(append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...))
 }
 
-// configWriter makes AuthenticationConfigurations up.
+// configWriter makes up AuthenticationConfigurations.
 type configWriter struct {
 	rnd    *mathrand.Rand
 	issuer *issuing
-	right  bool // nothing is wrong but for expressions
+	right  bool // only expressions may be wrong
 }
 
-// often is true n times out of m, and always if nothing is to be wrong.
+// often is true n times out of m, and always if right is set.
 func (w *configWriter) often(n, m int) bool { return w.right || w.rnd.IntN(m) < n }
 
 func (w *configWriter) some(n, m int) bool { return w.rnd.IntN(m) < n }
@@ -108,7 +108,7 @@ var userConditions = []string{
 	"type(user) == kubernetes.UserInfo", "user.groups[0] == 'a'", "kubernetes.UserInfo{username: 'a'} == user", "user.groups.exists(g, g.startsWith('g:'))", "",
 }
 
-// many is how many rules there are: few that anything fulfils.
+// many is a random number of rules. It is small, since a user must fulfil every rule.
 func (w *configWriter) many() int {
 	if w.right && w.some(2, 3) {
 		return 0
@@ -267,7 +267,8 @@ var theirConfig = func() func(text []byte) (*apiserver.AuthenticationConfigurati
 	}
 }()
 
-// TestAuthenticationConfigurations has both read and judge configurations, right and wrong ones.
+// TestAuthenticationConfigurations has both sides read and judge configurations, right and wrong
+// ones.
 func TestAuthenticationConfigurations(t *testing.T) {
 	w := &configWriter{rnd: random("authentication configurations"), issuer: newIssuing(t)}
 	compiler := authenticationcel.NewDefaultCompiler()
@@ -302,7 +303,7 @@ func TestAuthenticationConfigurations(t *testing.T) {
 	t.Logf("%d were valid, %d differ", valid, differ)
 }
 
-// TestClaims has both turn claims of tokens into users, by configurations that are made up.
+// TestClaims has both sides turn claims of tokens into users, by made-up configurations.
 func TestClaims(t *testing.T) {
 	p := newIssuing(t)
 	rnd := random("claims")

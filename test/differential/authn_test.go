@@ -25,8 +25,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// TestFrontProxy has both read who stands in random headers, which a front proxy sends, or somebody
-// else.
+// TestFrontProxy has both sides read the user from random headers, which a front proxy or another
+// client sends.
 func TestFrontProxy(t *testing.T) {
 	rnd := random("front proxy")
 	proxies, others := newAuthorityPool(t), newAuthorityPool(t)
@@ -55,7 +55,8 @@ func TestFrontProxy(t *testing.T) {
 			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c}}
 			theirs.TLS = r.TLS
 		}
-		// Kubernetes takes headers that stand for one extra in any order; so there is one of each.
+		// Kubernetes reads several headers of one extra in random order, so the test sends one for
+		// each extra.
 		used := map[string]bool{}
 		for range rnd.IntN(8) {
 			name, value := pick(rnd, names...), pick(rnd, values...)
@@ -70,7 +71,7 @@ func TestFrontProxy(t *testing.T) {
 		user, err := us.Authenticate(r)
 		want, ok, theirErr := them.AuthenticateRequest(theirs)
 		if r.Header.Get("X-Remote-User") == "" && r.Header.Get("X-Other-User") == "" {
-			if user != nil || err != nil { // who says nothing is not looked at here, and refused there if the certificate is wrong
+			if user != nil || err != nil { // Coracle ignores a request that names no user; Kubernetes refuses it if the certificate is wrong
 				t.Fatalf("%d: %q: got %v, %v", n, r.Header, user, err)
 			}
 			ok, theirErr = false, nil
@@ -84,8 +85,7 @@ func TestFrontProxy(t *testing.T) {
 	}
 }
 
-// compareUsers compares a user of ours with one of theirs, who is not in the group of all others
-// yet.
+// compareUsers compares a user of ours with one of theirs, who is not yet in system:authenticated.
 func compareUsers(t *testing.T, what string, got *request.User, want user.Info) {
 	t.Helper()
 	groups := slices.Clone(want.GetGroups())
@@ -99,7 +99,7 @@ func compareUsers(t *testing.T, what string, got *request.User, want user.Info) 
 	}
 }
 
-// TestClientCertificates has both name the owners of certificates with uids of all sorts.
+// TestClientCertificates has both sides name the users of certificates with uids of all sorts.
 func TestClientCertificates(t *testing.T) {
 	ca := newAuthorityPool(t)
 	rnd := random("client certificates")
@@ -127,7 +127,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 }
 
-// authorityPool is an authority with what trusts it.
+// authorityPool is a certificate authority with a pool that trusts it.
 type authorityPool struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey

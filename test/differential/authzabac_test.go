@@ -17,8 +17,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/rbacv1"
 )
 
-// TestPolicyFiles has both read the same random policy files, asks the same questions, and compares
-// the rules that they tell.
+// TestPolicyFiles has both sides read the same random policy files and answer the same questions,
+// and compares the rules that they list.
 func TestPolicyFiles(t *testing.T) {
 	rnd := random("abac")
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
@@ -44,7 +44,7 @@ func TestPolicyFiles(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			fields = append(fields, `"readonly":true`)
 		}
-		if rnd.IntN(3) == 0 { // of the time before versions
+		if rnd.IntN(3) == 0 { // the form without a version (v0)
 			return "{" + strings.Join(fields, ",") + "}"
 		}
 		add("apiGroup", "apps", "*", "")
@@ -109,7 +109,7 @@ func TestPolicyFiles(t *testing.T) {
 	}
 }
 
-// whereIn is where an error says that it is, up to what it says is wrong.
+// whereIn returns the beginning of an error, which names the place of the mistake.
 func whereIn(err error) string {
 	at, _, _ := strings.Cut(err.Error(), ": ")
 	return at

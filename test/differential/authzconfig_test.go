@@ -15,7 +15,7 @@ import (
 	"github.com/coracle-project/coracle/filters/authz"
 )
 
-// TestAuthorizationConfigurations has both judge the same random AuthorizationConfigurations.
+// TestAuthorizationConfigurations has both sides judge the same random AuthorizationConfigurations.
 func TestAuthorizationConfigurations(t *testing.T) {
 	rnd := random("authorization configuration")
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
@@ -117,7 +117,7 @@ func TestAuthorizationConfigurations(t *testing.T) {
 
 var compiler = authorizationcel.NewDefaultCompiler()
 
-// sorted is what an error says, however its parts are joined.
+// sorted is the text of an error in which all parts are joined by commas.
 func sorted(err error) string {
 	if err == nil {
 		return ""

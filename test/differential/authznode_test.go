@@ -99,7 +99,7 @@ func newNodeWorld(t *testing.T, rnd *rand.Rand) *nodeWorld {
 	return w
 }
 
-// Few names, so that objects have to do with each other.
+// The names are few, so that objects refer to each other.
 func (w *nodeWorld) pick(list ...string) string { return list[w.rnd.IntN(len(list))] }
 func (w *nodeWorld) namespace() string          { return w.pick("a", "b") }
 func (w *nodeWorld) node() string               { return w.pick("n1", "n2", "n3", "n4") }
@@ -293,7 +293,7 @@ func (w *nodeWorld) volume(name string) *corev1.PersistentVolume {
 	return pv
 }
 
-// question makes one up, mostly of a node about what nodes ask for.
+// question makes up a question, mostly of a node about the objects that kubelets read and write.
 func (w *nodeWorld) question() request.Attributes {
 	self := w.node()
 	u := &request.User{Name: "system:node:" + self, Groups: []string{"system:nodes", "system:authenticated"}}

@@ -23,7 +23,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// reviewer is a webhook that both ask. It keeps what it is asked, and says what it is told to.
+// reviewer is a webhook that both sides ask. It keeps the review and answers with the given status.
 type reviewer struct {
 	asked, status any
 }
@@ -37,7 +37,7 @@ func (r *reviewer) answer(sent []byte) ([]byte, error) {
 	return json.Marshal(map[string]any{"apiVersion": review["apiVersion"], "kind": review["kind"], "status": r.status})
 }
 
-// Call is how we ask.
+// Call is how Coracle asks.
 func (r *reviewer) Call(_ context.Context, in, out any) error {
 	sent, err := json.Marshal(in)
 	if err != nil {
@@ -70,7 +70,7 @@ func (w conditionWriter) one(of ...string) string { return of[w.IntN(len(of))] }
 
 var conditionWords = []string{"", "a", "b", "ab", "get", "list", "pods", "x"}
 
-// text is an expression whose value is a string, or that has none for some requests.
+// text makes up an expression whose value is a string. Some have no value for some requests.
 func (w conditionWriter) text() string {
 	return w.one("request.user", "request.uid", "request.groups[0]", "request.extra['a'][0]", "request.extra.a[0]",
 		"request.resourceAttributes."+w.one("namespace", "verb", "group", "version", "resource", "subresource", "name"),
@@ -84,7 +84,7 @@ func (w conditionWriter) text() string {
 
 func (w conditionWriter) selector() string { return w.one("fieldSelector", "labelSelector") }
 
-// truth is an expression whose value is true or false.
+// truth makes up an expression whose value is true or false.
 func (w conditionWriter) truth(depth int) string {
 	if depth > 0 && w.IntN(2) == 0 {
 		switch a, b := w.truth(depth-1), w.truth(depth-1); w.IntN(4) {
@@ -111,7 +111,7 @@ func (w conditionWriter) truth(depth int) string {
 		"true", "false") + ")"
 }
 
-// request makes up what is asked.
+// request makes up the attributes of a request.
 func (w conditionWriter) request() *request.Attributes {
 	word := func() string { return w.one(conditionWords...) }
 	a := &request.Attributes{Verb: w.one("get", "list", "watch", "create", "deletecollection"), IsResource: w.IntN(4) > 0}
@@ -137,7 +137,8 @@ func (w conditionWriter) request() *request.Attributes {
 }
 
 // TestAuthorizationWebhooks has both webhook authorizers judge random requests by random
-// conditions: whom they ask, what, and what comes of it.
+// conditions. It compares whether they ask the webhook, the review that they send, and the
+// decision.
 func TestAuthorizationWebhooks(t *testing.T) {
 	w := conditionWriter{random("authorization webhooks")}
 	seen := map[string]int{}

@@ -48,8 +48,8 @@ import (
 )
 
 // TestAPIServiceAvailability has both controllers find out whether the servers behind APIServices
-// can be reached: services of all sorts, with endpoints or without, and servers that answer, or do
-// something else. Each APIService has a namespace of its own.
+// can be reached: services of all sorts, with endpoints or without, and servers that answer or fail
+// in some way. Each APIService has a namespace of its own.
 func TestAPIServiceAvailability(t *testing.T) {
 	for _, byEndpoints := range []bool{false, true} {
 		t.Run(fmt.Sprintf("by endpoints=%t", byEndpoints), func(t *testing.T) { testAvailability(t, byEndpoints) })
@@ -74,18 +74,18 @@ func testAvailability(t *testing.T, byEndpoints bool) {
 	t.Logf("reasons: %v", reasons)
 	for _, reason := range []string{"ServiceNotFound", "ServicePortError", "EndpointsNotFound", "MissingEndpoints", "FailedDiscoveryCheck", "Passed"} {
 		if reasons[reason] == 0 && count >= 1 {
-			t.Errorf("none has the reason %s: what is tried is too little", reason)
+			t.Errorf("none has the reason %s: the test tries too little", reason)
 		}
 	}
 }
 
-// found is what a controller says.
+// found is the condition that a controller reports.
 type found struct{ Status, Reason, Message string }
 
 func (f found) String() string { return fmt.Sprintf("%s (%s): %s", f.Status, f.Reason, f.Message) }
 
-// passing are what is another each time in the messages of the network. Ours do not have it, so as
-// not to say something new each time.
+// passing are the parts of network errors that differ from try to try. Coracle leaves them out, so
+// that an equal error does not change the condition.
 var passing = [...]struct {
 	text *regexp.Regexp
 	ours string
@@ -102,7 +102,7 @@ func (f found) steady() found {
 	return f
 }
 
-// backing is an APIService, and what is in the namespace of its service.
+// backing is an APIService, and the objects in the namespace of its service.
 type backing struct {
 	namespace, behind string
 	service           *apiregistrationv1.APIService
@@ -198,11 +198,11 @@ func sliceBefore(m *mutator, namespace, name string, port int32) *discoveryv1.En
 	return slice
 }
 
-// backends are servers on this machine, each of which does something else when it is asked.
+// backends are servers on this machine, each of which answers or fails in another way.
 type backends struct {
 	names     []string
 	ports     map[string]int32
-	ca, other []byte // of the authority that has signed their certificates, and of another one
+	ca, other []byte // certificates of the authority that signed theirs, and of another authority
 }
 
 func newBackends(t *testing.T) *backends {
@@ -274,7 +274,8 @@ func (b *backends) add(name string, addr net.Addr) {
 	b.ports[name] = int32(addr.(*net.TCPAddr).Port)
 }
 
-// authority makes a certificate authority, as PEM, and what signs with it.
+// authority makes a certificate authority. It returns the authority's certificate as PEM, and a
+// function that signs with its key.
 func authority(t *testing.T) ([]byte, func(until time.Time, names ...string) tls.Certificate) {
 	t.Helper()
 	serial := int64(1)
@@ -307,7 +308,7 @@ func authority(t *testing.T) ([]byte, func(until time.Time, names ...string) tls
 	}
 }
 
-// theirAvailability is what Kubernetes' controller finds.
+// theirAvailability returns the conditions that Kubernetes' controller reports.
 func theirAvailability(t *testing.T, scenes []backing, byEndpoints bool) []found {
 	var objects, apiServices []runtime.Object
 	for _, s := range scenes {
@@ -349,7 +350,7 @@ func theirAvailability(t *testing.T, scenes []backing, byEndpoints bool) []found
 	})
 }
 
-// ourAvailability is what a Coracle finds.
+// ourAvailability returns the conditions that Coracle reports.
 func ourAvailability(t *testing.T, scenes []backing, byEndpoints bool) []found {
 	store := memory.New(memory.Config{})
 	put := func(key string, obj runtime.Object) {
@@ -412,7 +413,7 @@ func whatIsFound(t *testing.T, scenes []backing, get func(name string) *apiregis
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("nothing is said of %s", s.service.Name)
+				t.Fatalf("%s has no condition", s.service.Name)
 			}
 			time.Sleep(5 * time.Millisecond)
 		}

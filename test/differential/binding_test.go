@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBindings binds pods in all states, by both ways. Both sides must say the same, and make the
-// same of the pod.
+// TestBindings binds pods in all states, through pods/binding and through bindings. Both sides must
+// give the same answer and change the pod in the same way.
 func TestBindings(t *testing.T) {
 	s := newStage(t)
 	m := &mutator{rand: random("bindings")}
@@ -35,7 +35,7 @@ func TestBindings(t *testing.T) {
 	t.Logf("answers: %v", codes)
 	for _, code := range []int{201, 400, 404, 409, 500} {
 		if codes[code] == 0 && count >= 1 {
-			t.Errorf("no answer was %d: what is tried is too little", code)
+			t.Errorf("no answer was %d: the test tries too little", code)
 		}
 	}
 }

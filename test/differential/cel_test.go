@@ -25,9 +25,8 @@ import (
 	mine "github.com/coracle-project/coracle/scheme/cel"
 )
 
-// TestCEL has expressions checked, estimated, planned and run by both. They are made up by type of
-// all functions that the language has, mostly right, over strings that are right, odd or of another
-// kind.
+// TestCEL has both sides check, estimate, plan and run expressions. They are made up by type from
+// all functions of the language. Most are right; their strings are right, odd or of another kind.
 func TestCEL(t *testing.T) {
 	g := &celGame{t: t, us: celOurs(t), them: celTheirs(t), rnd: random("cel")}
 	for _, result := range slices.Sorted(maps.Keys(celForms)) {
@@ -52,7 +51,7 @@ type celGame struct {
 	differ int
 }
 
-// playForm plays until an expression of that form has a value. Where types are not known, most have
+// playForm plays expressions of a form until one has a value. If types are not known, most have
 // none.
 func (g *celGame) playForm(result, form string) {
 	for i := range 2000 {
@@ -78,8 +77,8 @@ func (g *celGame) play(expression string) (string, bool) {
 	return want, strings.Contains(want, " value ")
 }
 
-// celForms are the ways to make a value of a type, with the types of their parts in braces. Those
-// without parts end it.
+// celForms are the ways to make a value of a type, with the types of their parts in braces. Forms
+// without parts end the recursion.
 var celForms = map[string][]string{
 	"int": {"0", "1", "-1", "3", "9223372036854775807", "n", "{int} + {int}", "{int} * {int}", "{int} / {int}", "size({string})", "{strings}.size()",
 		"{ints}.sum()", "{ints}.min()", "{ints}.max()", "{ints}.indexOf({int})", "{strings}.lastIndexOf({string})", "{string}.indexOf({string})",
@@ -161,7 +160,7 @@ var celOdd = []string{"'a'", "'abc 123'", "'A_b.c/d-'", "'é😀'", "' '", "'-'"
 
 var celResults = []string{"bool", "bool", "bool", "bool", "string", "string", "int", "int", "ints", "strings", "dyn", "optional", "quantity", "double", "duration", "timestamp", "query"}
 
-// celWords are what is no type, but strings for something.
+// celWords are names in braces that are no types: they stand for strings of a sort.
 var celWords = []string{"pattern", "formatName", "odd"}
 
 // A celWriter writes expressions.
@@ -313,7 +312,7 @@ func (g *celGame) theirs(expression string, vars map[string]any, size uint64) st
 	return o.add(" cost %d, value %s", *details.ActualCost(), celText(value))
 }
 
-// celSize says that of every second path nothing is known.
+// celSize knows no size for every second path.
 func celSize(path []string, size uint64) (uint64, bool) {
 	return size + uint64(len(path)), path[0] != "d" && (size%2 == 0 || len(path) > 1)
 }
@@ -335,7 +334,7 @@ func (celSizes) EstimateCallCost(string, string, *checker.AstNode, []checker.Ast
 	return nil
 }
 
-// celMay decides at random, and always alike, what somebody may do.
+// celMay decides at random what a user may do, and always alike for the same question.
 type celMay struct{ who string }
 
 func (m celMay) Authorize(a mine.Access) (bool, string, error) {
@@ -355,7 +354,7 @@ func (m celMay) ServiceAccount(namespace, name string) mine.Authorizer {
 	return celMay{"system:serviceaccount:" + namespace + ":" + name}
 }
 
-// celText is a value in words that do not depend on whose it is.
+// celText describes a value in words that are the same for both sides.
 func celText(v celref.Val) string {
 	switch v := v.(type) {
 	case *types.Optional:

@@ -42,11 +42,11 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// entrance is one world at whose door both chains stand: who is known, and what they may do.
+// entrance holds what both chains know: how users authenticate, and what users may do.
 type entrance struct {
 	ca     *authorityPool
 	key    *ecdsa.PrivateKey // signs tokens
-	token  string            // of the account bot
+	token  string            // of the service account bot
 	policy *manyRoles
 }
 
@@ -62,7 +62,7 @@ func newEntrance(tb testing.TB) *entrance {
 	return e
 }
 
-// sign makes a token, another one each time.
+// sign makes a token, which differs each time.
 func (e *entrance) sign(tb testing.TB) string {
 	signer, err := authn.NewTokenSigner(e.key, chainIssuer)
 	if err != nil {
@@ -95,8 +95,8 @@ func (e *entrance) ourAccounts(tb testing.TB) request.TokenAuthenticator {
 	})
 }
 
-// ours is the whole chain with what `coracle serve` has by default, metrics included, which theirs
-// has elsewhere.
+// ours is the whole chain with what `coracle serve` has by default. It includes metrics, which
+// kube-apiserver does not have in its chain.
 func (e *entrance) ours(tb testing.TB, h http.Handler, may request.Authorizer) http.Handler {
 	reg := prometheus.NewRegistry()
 	c := filters.Config{
@@ -110,7 +110,7 @@ func (e *entrance) ours(tb testing.TB, h http.Handler, may request.Authorizer) h
 	return filters.Chain(h, c.Steps()...)
 }
 
-// theirAuthenticator is that of kube-apiserver.
+// theirAuthenticator is the authenticator of kube-apiserver.
 func (e *entrance) theirAuthenticator(tb testing.TB) theirauthenticator.Config {
 	keys, err := serviceaccount.StaticPublicKeysGetter([]any{e.key.Public()})
 	if err != nil {
@@ -156,7 +156,7 @@ func (e *entrance) theirs(tb testing.TB, h http.Handler, may authorizer.Authoriz
 	return apiserver.DefaultBuildHandlerChain(h, c)
 }
 
-// null is an audit backend that forgets.
+// null is an audit backend that drops all events.
 type null struct{}
 
 func (null) ProcessEvents(...*auditinternal.Event) bool { return true }
@@ -176,11 +176,11 @@ func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
 func (s *sink) Flush()                      {}
 func (s *sink) CloseNotify() <-chan bool    { return nil }
 
-// caller is who sends a request, and how that is told.
+// caller is the user who sends a request, and how the request says so.
 type caller struct {
 	name   string
-	show   func(e *entrance, tb testing.TB, r *http.Request) // what stays with the connection
-	header func(e *entrance, h http.Header)                  // what each request carries; chains take it off
+	show   func(e *entrance, tb testing.TB, r *http.Request) // sets what stays with the connection
+	header func(e *entrance, h http.Header)                  // sets headers for each request; chains remove them
 }
 
 var (
@@ -206,7 +206,7 @@ const (
 
 // sender returns a function that sends a GET of target and returns the code of the answer.
 func (e *entrance) sender(tb testing.TB, h http.Handler, by caller, target string) func() int {
-	// As net/http has it: a context that can be cancelled.
+	// The context can be cancelled, as net/http's can.
 	ctx, cancel := context.WithCancel(context.Background())
 	tb.Cleanup(cancel)
 	r := httptest.NewRequest("GET", target, nil).WithContext(ctx)
@@ -231,7 +231,7 @@ func (e *entrance) sender(tb testing.TB, h http.Handler, by caller, target strin
 	}
 }
 
-// chains are both, with 1,000 roles and 5,000 bindings, and with everything allowed.
+// chains are both chains, with 1,000 roles and 5,000 bindings, and with everything allowed.
 func (e *entrance) chains(tb testing.TB, h http.Handler) map[string]http.Handler {
 	all, byRoles := authorizerfactory.NewAlwaysAllowAuthorizer(), union.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup), e.policy.theirs)
 	return map[string]http.Handler{
@@ -246,8 +246,8 @@ func (e *entrance) chains(tb testing.TB, h http.Handler) map[string]http.Handler
 
 var answered = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 
-// TestChains has both chains let in, and refuse, the same requests: those that BenchmarkChain
-// measures, and some that may not pass.
+// TestChains compares which requests both chains let in: those that BenchmarkChain measures, and
+// some that may not pass.
 func TestChains(t *testing.T) {
 	e := newEntrance(t)
 	for name, h := range e.chains(t, answered) {
@@ -268,7 +268,7 @@ func TestChains(t *testing.T) {
 			if everything := name[len(name)-3:] == "all"; everything {
 				want = http.StatusOK
 			}
-			for range 2 { // what is found out once is remembered
+			for range 2 { // the second request finds what the first one cached
 				if got := e.sender(t, h, tt.by, tt.target)(); got != want {
 					t.Errorf("chain=%s: GET %s by %s: got code %d, want %d", name, tt.target, tt.by.name, got, want)
 				}
@@ -295,14 +295,14 @@ func BenchmarkChain(b *testing.B) {
 			{byToken, "list", toList},
 			{byOther, "object", toObject},
 		} {
-			if may == "roles" && what.get == "version" { // no role says so
+			if may == "roles" && what.get == "version" { // no role allows it
 				continue
 			}
 			for _, side := range []string{"coracle", "apiserver", "apiserver,audit=metadata"} {
 				chain := side + "/may=" + may
 				b.Run("chain="+chain+"/by="+what.by.name+"/get="+what.get, func(b *testing.B) {
 					send := e.sender(b, chains[chain], what.by, what.target)
-					send() // what is found out once is remembered
+					send() // fills the caches
 					b.ReportAllocs()
 					defer reportCPU(b)()
 					for b.Loop() {
@@ -316,8 +316,8 @@ func BenchmarkChain(b *testing.B) {
 	}
 }
 
-// reportCPU begins to measure what the process uses, collections of garbage included, and returns
-// what reports it: on a busy machine the clock tells of others.
+// reportCPU begins to measure the CPU time of the process, garbage collection included, and returns
+// a function that reports it. On a busy machine elapsed time includes other processes.
 func reportCPU(b *testing.B) func() {
 	used := func() time.Duration {
 		var u syscall.Rusage
@@ -330,8 +330,8 @@ func reportCPU(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(used()-before)/float64(b.N), "cpu-ns/op") }
 }
 
-// BenchmarkFirstUse is the first look at a token: its signature is verified. The signature alone is
-// what nobody can do without.
+// BenchmarkFirstUse is the first authentication by a token, which verifies the signature. The case
+// with the signature alone is the lower bound.
 func BenchmarkFirstUse(b *testing.B) {
 	e := newEntrance(b)
 	tokens := make([]string, 4096)
@@ -344,7 +344,7 @@ func BenchmarkFirstUse(b *testing.B) {
 		defer reportCPU(b)()
 		n := 0
 		for b.Loop() {
-			if n%len(tokens) == 0 { // so that nothing is remembered
+			if n%len(tokens) == 0 { // so that no token is in a cache
 				ours = e.ourAccounts(b)
 			}
 			if u, _, err := ours.AuthenticateToken(b.Context(), tokens[n%len(tokens)], []string{chainIssuer}); u == nil || err != nil {

@@ -25,7 +25,8 @@ import (
 	ourresource "github.com/coracle-project/coracle/scheme/api/resourcev1"
 )
 
-// claimRights answers at random, but to the same question the same, and notes what is asked.
+// claimRights is an authorizer whose random answers are equal for equal questions. It records the
+// questions.
 type claimRights struct {
 	seed  uint64
 	asked []string
@@ -62,8 +63,8 @@ func (r *claimRights) theirs(_ context.Context, a authorizer.Attributes) (author
 	return authorizer.DecisionNoOpinion, reason, err
 }
 
-// TestClaimStatusRights has statuses of claims changed at random by who has some of the rights for
-// that: what is asked, and what is said.
+// TestClaimStatusRights changes the status of claims at random as users who have some of the rights
+// for it. It compares which rights both sides ask for, and their answers.
 func TestClaimStatusRights(t *testing.T) {
 	rnd := random("rights to the status of claims")
 	refused, n := 0, times(20_000)

@@ -57,7 +57,7 @@ type classWorld struct {
 	late    *nodev1.RuntimeClass // is seen only by live look-ups; may be nil
 }
 
-// classList implements what our plugins read classes with. Consistent reads see late, too.
+// classList is the reader of classes for our plugins. Consistent reads see late, too.
 type classList[T meta.Object] struct{ seen, late []T }
 
 func (c *classList[T]) List(_ context.Context, fresh request.Freshness) ([]T, error) {
@@ -124,7 +124,7 @@ func (w *classWorld) populate() {
 
 const defaultMark = "storageclass.kubernetes.io/is-default-class"
 
-// classNames are those that objects name; not all of them are there.
+// classNames are the classes that objects name. Not all of them exist.
 var classNames = []string{"a", "b", "c", "late", ""}
 
 func (w *classWorld) someNames() (names []string) {
@@ -137,7 +137,7 @@ func (w *classWorld) someNames() (names []string) {
 	return names
 }
 
-// classMeta is the metadata of a class that may be marked as the default, often as new as others.
+// classMeta is the metadata of a class that may be marked as the default, often as old as others.
 func (w *classWorld) classMeta(name string, marks ...string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(1_700_000_000+w.rnd.Int64N(3), 0)}
 	for _, mark := range marks {
@@ -198,7 +198,7 @@ type classedWrite struct {
 	empty            func() runtime.Object // makes an object in the version of ours
 }
 
-// attributes are those of the write, with an object for Kubernetes' plugins.
+// attributes describe the write with obj to Kubernetes' plugins.
 func (c *classedWrite) attributes(obj runtime.Object) theiradmission.Attributes {
 	return theiradmission.NewAttributesRecord(obj, c.theirOld, schema.GroupVersionKind{}, "ns", c.name, c.resource, c.sub,
 		theiradmission.Operation(c.operation), nil, false, nil)
@@ -287,14 +287,15 @@ func (w *classWorld) versioned(c classedWrite) string {
 	return string(encode(out))
 }
 
-// spelt is our object as Kubernetes spells it.
+// spelt is our object as Kubernetes encodes it.
 func (w *classWorld) spelt(c classedWrite) string {
 	out := c.empty()
 	must(json.Unmarshal(encode(c.ours), out))
 	return string(encode(out))
 }
 
-// tally counts what became of writes. It fails the test if they have too little in common.
+// tally counts what became of writes. It fails the test if too many or too few were refused or
+// changed.
 func (w *classWorld) tally(n int, write func() (refused, changed bool), mayRefuse, mayChange bool) {
 	w.t.Helper()
 	refused, changed := 0, 0

@@ -14,8 +14,8 @@ import (
 // codecCount is how many objects of each kind go each way.
 const codecCount = 30
 
-// TestCodec hands objects over from Kubernetes to Coracle and back, and the other way round, as
-// JSON and as protobuf.
+// TestCodec passes objects from Kubernetes to Coracle and back, and the other way round, as JSON
+// and as protobuf.
 func TestCodec(t *testing.T) {
 	eachKind(t, func(t *testing.T, k bothKind) {
 		t.Run("theirs", func(t *testing.T) { judgeTheirObjects(t, k) })
@@ -23,19 +23,20 @@ func TestCodec(t *testing.T) {
 	})
 }
 
-// judgeTheirObjects has Coracle read and write fuzzed objects: what it writes must be what it read.
+// judgeTheirObjects has Coracle read and write fuzzed objects. It must write the bytes that it
+// read.
 func judgeTheirObjects(t *testing.T, k bothKind) {
 	f := k.fuzzer("codec")
 	for i := range times(codecCount) {
 		text := k.write(t, theirJSON, k.fuzzed(t, f, i))
-		obj := k.read(t, theirJSON, text) // without what JSON does not tell apart
+		obj := k.read(t, theirJSON, text) // drops the differences that JSON cannot express
 		fillBytes(obj)
 		text = k.write(t, theirJSON, obj)
 		same(t, "JSON", text, k.ourWrite(t, codec.JSON, k.ourRead(t, codec.JSON, text)))
 		if !k.hasProto(t) {
 			continue
 		}
-		obj = k.read(t, theirProto, k.write(t, theirProto, obj)) // nor protobuf
+		obj = k.read(t, theirProto, k.write(t, theirProto, obj)) // and those that protobuf cannot express
 		message := k.write(t, theirProto, obj)
 		nameNested(obj)
 		mine := k.ourRead(t, codec.Protobuf, message)

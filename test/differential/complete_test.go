@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestEveryKindIsCompared: whatever Coracle lets clients update has a row, and each door that takes
-// an update is one of the row's.
+// TestEveryKindIsCompared fails if a resource that clients can update has no row, or if a door that
+// takes updates is missing in the row.
 func TestEveryKindIsCompared(t *testing.T) {
 	judged := map[schema.GroupVersion][]string{}
 	for _, row := range rows {
@@ -39,7 +39,7 @@ func TestEveryKindIsCompared(t *testing.T) {
 	}
 }
 
-// groupVersions are all that is served.
+// groupVersions are all served group versions.
 func groupVersions(t *testing.T, served *ours) []schema.GroupVersion {
 	t.Helper()
 	list := []schema.GroupVersion{{Version: "v1"}}

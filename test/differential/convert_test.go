@@ -19,8 +19,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// TestConvertSwagger converts documents of OpenAPI v2 to version 3 as kube-aggregator does for
-// servers that know nothing else: that of a kube-apiserver, ours, and made-up ones.
+// TestConvertSwagger converts documents of OpenAPI v2 to version 3, as kube-aggregator does for
+// servers without version 3: the document of a kube-apiserver, ours, and made-up ones.
 func TestConvertSwagger(t *testing.T) {
 	t.Run("kube-apiserver", func(t *testing.T) {
 		data, err := os.ReadFile(filepath.Join(specDir(t), "swagger.json"))
@@ -44,7 +44,7 @@ func TestConvertSwagger(t *testing.T) {
 	})
 }
 
-// judgeConversion returns what Coracle makes of a document.
+// judgeConversion has both sides convert a document, compares the results, and returns Coracle's.
 func judgeConversion(t *testing.T, data []byte) []byte {
 	t.Helper()
 	var source map[string]any
@@ -71,9 +71,9 @@ func judgeConversion(t *testing.T, data []byte) []byte {
 	return converted
 }
 
-// withoutLosses changes a document of version 2 so that Kubernetes loses nothing of it. Where
-// operations share parameters, it makes references of them to what is not there, without a body;
-// and of the body of a path a parameter.
+// withoutLosses changes a document of version 2 so that Kubernetes loses nothing of it. Kubernetes
+// converts references to shared parameters to references that lead nowhere, and loses a body among
+// them; and it converts the body of a path to a parameter.
 func withoutLosses(source map[string]any) {
 	parameters, _ := source["parameters"].(map[string]any)
 	resolve(source["paths"], "#/parameters/", parameters)
@@ -94,8 +94,9 @@ func withoutLosses(source map[string]any) {
 	}
 }
 
-// convertReferences converts what Kubernetes leaves as it was: references inside of allOf, oneOf,
-// anyOf and not. Beside references to parameters that are not there, it puts a schema.
+// convertReferences converts the references that Kubernetes leaves unconverted: those inside of
+// allOf, oneOf, anyOf and not. It also removes the schema that Kubernetes puts beside a reference
+// to a parameter.
 func convertReferences(node any) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -117,8 +118,8 @@ func convertReferences(node any) {
 	}
 }
 
-// withoutGains takes out of a converted document what Kubernetes' has not: parameters that are
-// shared, and whether bodies are needed.
+// withoutGains removes from a converted document the parts that Kubernetes' document lacks: shared
+// parameters, and whether bodies are required.
 func withoutGains(doc map[string]any) {
 	components := doc["components"].(map[string]any)
 	parameters, _ := components["parameters"].(map[string]any)
@@ -141,15 +142,15 @@ func eachOperation(doc map[string]any, visit func(item, op map[string]any)) {
 	}
 }
 
-// judgeForm compares the protobuf form of a document of version 3 with what Kubernetes makes of the
-// JSON, and reports whether it makes something of it: nothing, if not stands before a reference.
+// judgeForm compares Coracle's protobuf form of a document of version 3 with Kubernetes'. It
+// reports whether Kubernetes can write one: it cannot if a "not" has a reference.
 func judgeForm(t *testing.T, data []byte) bool {
 	t.Helper()
 	theirs, err := handler3.ToV3ProtoBinary(data)
 	if err != nil {
 		return false
 	}
-	var values [2]any // extensions are texts of YAML in forms
+	var values [2]any // as YAML, which is how protobuf forms hold extensions
 	for i, form := range [][]byte{theirs, openapi.V3Proto(data)} {
 		var document openapi_v3.Document
 		if err := proto.Unmarshal(form, &document); err != nil {

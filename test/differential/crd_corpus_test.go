@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// published are modules with definitions that people install, and where those are.
+// published are modules with definitions that people install, and the directories of the
+// definitions.
 var published = []struct {
 	module string
 	dirs   []string
@@ -32,8 +33,8 @@ var published = []struct {
 	{"sigs.k8s.io/gateway-api@v1.6.3", []string{"config/crd/standard", "config/crd/experimental"}},
 }
 
-// publishedDefinitions reads the definitions of all modules. The go command fetches those that are
-// not there.
+// publishedDefinitions reads the definitions of all modules. The go command downloads missing
+// modules.
 func publishedDefinitions(t testing.TB) []*crdv1.CustomResourceDefinition {
 	t.Helper()
 	var all []*crdv1.CustomResourceDefinition

@@ -25,9 +25,8 @@ import (
 	"k8s.io/apiserver/pkg/registry/rest"
 )
 
-// TestCustomDoors has updates of custom resources, of their statuses and of their scales judged by
-// the strategies that the extensions servers of both sides have for them, with rules among what is
-// judged.
+// TestCustomDoors has the strategies of both extensions servers judge updates of custom resources,
+// of their statuses and of their scales. The schemas have validation rules.
 func TestCustomDoors(t *testing.T) {
 	rnd := random("custom doors")
 	var seen doorTally
@@ -59,7 +58,7 @@ func TestCustomDoors(t *testing.T) {
 
 type doorTally struct{ schemas, updates, statuses, scales, refused int }
 
-// giveStatus gives a schema what the doors are about.
+// giveStatus gives a schema a spec and a status, which the doors treat differently.
 func giveStatus(rnd *rand.Rand, tree jsonObject) {
 	fields := tree["properties"].(jsonObject)
 	for _, name := range []string{"spec", "status"} {
@@ -82,7 +81,7 @@ func giveStatus(rnd *rand.Rand, tree jsonObject) {
 	}
 }
 
-// doors are those to the objects of one definition.
+// doors are the doors to the objects of one definition.
 type doors struct {
 	*bench
 	theirs map[string]rest.RESTUpdateStrategy
@@ -127,7 +126,7 @@ func newDoors(t *testing.T, s *crdv1.JSONSchemaProps) *doors {
 	return d
 }
 
-// unstructuredTyper stands for that of a server; strategies ask it nothing.
+// unstructuredTyper stands for a server's typer; strategies ask it nothing.
 type unstructuredTyper struct{ runtime.ObjectTyper }
 
 // compare has objects created and updated at all doors.
@@ -162,8 +161,8 @@ func (d *doors) compare(t *testing.T, rnd *rand.Rand, what string, tree jsonObje
 	}
 }
 
-// same compares what is found wrong at a door. Kubernetes visits the fields of a map in a random
-// order, and says what it comes to first: where the two differ it is asked again.
+// same compares the errors at a door. Kubernetes visits the fields of a map in random order and
+// reports the first error, so same asks it again while the two differ.
 func (d *doors) same(t *testing.T, what, door string, obj, old jsonObject, seen *doorTally) {
 	t.Helper()
 	ours := d.ourVerdict(t, door, obj, old)
@@ -227,7 +226,7 @@ func (d *doors) ourVerdict(t *testing.T, door string, obj, old jsonObject) (out 
 	return out
 }
 
-// door is what our side has at a door, nil for the resource itself.
+// door returns our subresource of a name; nil is the resource itself.
 func (d *doors) door(name string) *registry.Subresource {
 	i := slices.IndexFunc(d.ours.Subresources, func(sub registry.Subresource) bool { return sub.Name == name })
 	if i < 0 {
@@ -236,7 +235,7 @@ func (d *doors) door(name string) *registry.Subresource {
 	return &d.ours.Subresources[i]
 }
 
-// ourObject is an object as our side has it.
+// ourObject converts an object to ours.
 func ourObject(t *testing.T, obj jsonObject) *scheme.Unstructured {
 	t.Helper()
 	content := runtime.DeepCopyJSON(obj)

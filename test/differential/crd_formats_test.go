@@ -8,8 +8,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/strfmt"
 )
 
-// TestFormats has strings judged by all formats that schemas may name: some of each, and what is
-// nearly one.
+// TestFormats judges strings by all formats that schemas may name: valid strings of each format,
+// and nearly valid ones.
 func TestFormats(t *testing.T) {
 	rnd := random("formats")
 	for range times(20000) {

@@ -84,7 +84,7 @@ func randomObject(rnd *rand.Rand, s jsonObject, depth int) {
 	if depth > 0 && chance(rnd, 4) {
 		each := randomSchema(rnd, depth+1)
 		if chance(rnd, 4) {
-			each["default"] = randomValue(rnd, each) // what a null becomes
+			each["default"] = randomValue(rnd, each) // a null becomes this
 		}
 		s["additionalProperties"] = each
 		if chance(rnd, 6) {
@@ -188,7 +188,7 @@ func randomNumber(rnd *rand.Rand, s jsonObject) {
 	}
 }
 
-// randomLimits makes a schema for a combination, which says more of values of s.
+// randomLimits makes a schema for a combination, which narrows the values of s.
 func randomLimits(rnd *rand.Rand, s jsonObject) jsonObject {
 	limits := jsonObject{}
 	fields, _ := s["properties"].(jsonObject)
@@ -212,7 +212,7 @@ func randomLimits(rnd *rand.Rand, s jsonObject) jsonObject {
 	return limits
 }
 
-// changeSchema returns a schema that differs in some places, mostly for the worse.
+// changeSchema returns a schema that differs in some places. Most changes break a rule of schemas.
 func changeSchema(t *testing.T, rnd *rand.Rand, s *crdv1.JSONSchemaProps, changes int) *crdv1.JSONSchemaProps {
 	t.Helper()
 	tree := treeOfProps(t, s)
@@ -230,7 +230,7 @@ func changeSchema(t *testing.T, rnd *rand.Rand, s *crdv1.JSONSchemaProps, change
 	return propsOf(t, tree)
 }
 
-// copied returns a copy of a value, whose parts may be changed then.
+// copied returns a deep copy of a value, which the caller may change.
 func copied(v any) any {
 	switch v := v.(type) {
 	case jsonObject:
@@ -272,7 +272,7 @@ func partsOf(s jsonObject) []jsonObject {
 
 var intOrString = []any{jsonObject{"type": "integer"}, jsonObject{"type": "string"}}
 
-// schemaChanges are fields of schemas, and what they may be set to.
+// schemaChanges are fields of schemas, with values that changeSchema may set.
 var schemaChanges = []struct {
 	field  string
 	values []any
@@ -333,7 +333,7 @@ var schemaChanges = []struct {
 	}},
 }
 
-// formatNames are those of formats, some of which are none.
+// formatNames are names of formats; for some there is no format.
 var formatNames = []string{"bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid", "uuid3", "uuid4", "uuid5", "isbn",
 	"isbn10", "isbn13", "creditcard", "ssn", "hexcolor", "rgbcolor", "byte", "password", "date", "duration", "datetime", "date-time",
 	"k8s-short-name", "k8s-long-name", "odd", "int32", "date_time", "uu-id", "quantity"}

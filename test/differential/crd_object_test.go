@@ -37,7 +37,7 @@ type bench struct {
 	structural *structuralschema.Structural
 	validator  apiservervalidation.SchemaValidator
 	source     *crdv1.JSONSchemaProps
-	keepsAll   bool // that is unknown: spec.preserveUnknownFields
+	keepsAll   bool // unknown fields stay: spec.preserveUnknownFields
 }
 
 func newBench(t *testing.T, s *crdv1.JSONSchemaProps) *bench {
@@ -84,9 +84,9 @@ func (b *bench) oursOf(obj jsonObject) (jsonObject, error) {
 	return obj, b.ours.SetDefaults(nil, obj)
 }
 
-// sameApplied has an object judged that was applied, over one before if there is one: with the
-// nulls in it, but with no field that is not known, which is refused before. What becomes of it in
-// the store is compared as well.
+// sameApplied has both sides judge an applied object, as an update if old is not nil. The object
+// keeps its nulls, but has no unknown fields, because applying refuses them before. The object that
+// is read back from the store is compared as well.
 func (b *bench) sameApplied(t *testing.T, what string, schema, obj, old jsonObject, seen *tally) {
 	t.Helper()
 	obj = runtime.DeepCopyJSON(obj)
@@ -107,7 +107,7 @@ func (b *bench) sameApplied(t *testing.T, what string, schema, obj, old jsonObje
 	b.sameRead(t, what+", stored", schema, theirs)
 }
 
-// theirFound are the errors that Kubernetes finds before it asks rules.
+// theirFound are the errors that Kubernetes finds before it runs rules.
 func (b *bench) theirFound(obj, old jsonObject) field.ErrorList {
 	var errs field.ErrorList
 	if old == nil {
@@ -126,8 +126,8 @@ func (b *bench) correlated(obj, old jsonObject) *common.CorrelatedObject {
 	return common.NewCorrelatedObject(obj, old, &model.Structural{Structural: b.structural})
 }
 
-// theirErrors are what Kubernetes says of an object. Rules come last, and only if what is wrong
-// otherwise does not mislead them.
+// theirErrors are Kubernetes' errors and warnings about an object. Rules run last, and only if no
+// other error would mislead them.
 func (b *bench) theirErrors(obj, old jsonObject) []string {
 	heard := &warnings{}
 	errs := b.theirFound(obj, old)
@@ -149,7 +149,7 @@ func (b *bench) theirErrors(obj, old jsonObject) []string {
 	return out
 }
 
-// misleading are the errors after which rules are not asked.
+// misleading are the types of errors after which rules do not run.
 var misleading = []string{string(field.ErrorTypeNotSupported), string(field.ErrorTypeRequired), string(field.ErrorTypeTooLong),
 	string(field.ErrorTypeTooMany), string(field.ErrorTypeTypeInvalid)}
 
@@ -171,10 +171,10 @@ func (b *bench) ourErrors(obj, old jsonObject) []string {
 	return out
 }
 
-// tally counts what was compared.
+// tally counts the comparisons.
 type tally struct{ objects, refused, unread, updates, ratcheted, applied, stored int }
 
-// compare has objects judged by both sides, each as a new one and as an update of one before.
+// compare has both sides judge objects, each as a new object and as an update of the one before.
 func (b *bench) compare(t *testing.T, rnd *rand.Rand, what string, n int, seen *tally) {
 	t.Helper()
 	schema := treeOfProps(t, b.source)
@@ -209,7 +209,8 @@ func (b *bench) compare(t *testing.T, rnd *rand.Rand, what string, n int, seen *
 	}
 }
 
-// sameRead has both sides read an object, and returns what it becomes, nil if it cannot be read.
+// sameRead has both sides read an object, and returns the object that they read, nil if they cannot
+// read it.
 func (b *bench) sameRead(t *testing.T, what string, schema, obj jsonObject) jsonObject {
 	t.Helper()
 	theirs, theirErr := b.theirsOf(obj)
@@ -236,14 +237,14 @@ func (b *bench) sameErrors(t *testing.T, what string, schema, obj, old jsonObjec
 	return theirs
 }
 
-// sameText reports whether an error of ours is one of theirs, of which ours may be the beginning:
-// long texts are cut.
+// sameText reports whether an error of ours is equal to one of theirs. Coracle cuts long texts, so
+// ours may be a beginning.
 func sameText(ours, theirs string) bool {
 	begin, cut := strings.CutSuffix(ours, "...")
 	return ours == theirs || cut && len(begin) > 1000 && strings.HasPrefix(theirs, begin)
 }
 
-// errorsDiffer says which of the errors, both in order, only one side has.
+// errorsDiffer lists the errors that only one side has. Both lists are sorted.
 func errorsDiffer(theirs, ours []string) string {
 	var b strings.Builder
 	for _, side := range []struct {
@@ -265,7 +266,7 @@ func errorsDiffer(theirs, ours []string) string {
 	return b.String()
 }
 
-// TestRandomObjects has objects judged by schemas that are made at random.
+// TestRandomObjects judges objects by random schemas.
 func TestRandomObjects(t *testing.T) {
 	rnd := random("random objects")
 	var seen tally
@@ -282,7 +283,7 @@ func TestRandomObjects(t *testing.T) {
 	t.Logf("%+v", seen)
 }
 
-// TestPublishedObjects has objects judged by schemas that people install.
+// TestPublishedObjects judges objects by schemas that people install.
 func TestPublishedObjects(t *testing.T) {
 	rnd := random("published objects")
 	var seen tally

@@ -12,15 +12,15 @@ import (
 	"k8s.io/kube-openapi/pkg/handler"
 )
 
-// TestCustomOpenAPI compares what documents of OpenAPI say of published definitions with what
-// apiextensions makes of them: paths, operations with their parameters, and models.
+// TestCustomOpenAPI compares the OpenAPI documents of published definitions with those of
+// apiextensions: paths, operations with their parameters, and models.
 func TestCustomOpenAPI(t *testing.T) {
 	const url = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	o := newOurs(t)
 	defs := map[string]*crdv1.CustomResourceDefinition{}
 	for _, def := range publishedDefinitions(t) {
 		def.Status = crdv1.CustomResourceDefinitionStatus{}
-		def.Spec.Conversion = nil // it may lack the certificate that its maker adds
+		def.Spec.Conversion = nil // an installer adds the certificate of the conversion webhook; here it is missing
 		if ask(o, http.MethodPost, url, encode(def)).Code == http.StatusCreated {
 			defs[def.Name] = def
 		}
@@ -28,7 +28,7 @@ func TestCustomOpenAPI(t *testing.T) {
 	if len(defs) < 100 {
 		t.Fatalf("%d definitions are accepted", len(defs))
 	}
-	for name, def := range defs { // as the server has it
+	for name, def := range defs { // read each as the server stores it
 		established := func() bool {
 			return slices.ContainsFunc(def.Status.Conditions, func(c crdv1.CustomResourceDefinitionCondition) bool {
 				return c.Type == crdv1.Established && c.Status == crdv1.ConditionTrue
@@ -76,7 +76,7 @@ func TestCustomOpenAPI(t *testing.T) {
 	}
 }
 
-// customModels leaves the models of definitions.
+// customModels removes the models of built-in kinds.
 func customModels(models map[string]any) map[string]any {
 	for name := range models {
 		if strings.HasPrefix(name, "io.k8s.api") {
@@ -86,7 +86,8 @@ func customModels(models map[string]any) map[string]any {
 	return models
 }
 
-// judgeCustom compares what ours has of theirs.
+// judgeCustom compares each entry of theirs with ours, which has entries for other definitions,
+// too.
 func judgeCustom(t *testing.T, at string, theirs, ours map[string]any) {
 	t.Helper()
 	for key, want := range theirs {

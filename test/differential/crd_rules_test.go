@@ -17,8 +17,8 @@ import (
 	"k8s.io/apiserver/pkg/warning"
 )
 
-// TestRules has schemas with rules judged by both sides, and objects by those that are right: as
-// new ones, and as updates of the one before, with what is only warned of.
+// TestRules has both sides judge schemas with rules. By the right schemas they then judge objects,
+// as new ones and as updates of the object before. Warnings are compared as well.
 func TestRules(t *testing.T) {
 	g := &ruleGame{rnd: random("rules")}
 	differ := 0
@@ -86,8 +86,9 @@ func (g *ruleGame) play(what string) {
 	}
 }
 
-// compareObjects has an object judged by the rules of both sides. Kubernetes visits the fields of a
-// map in a random order, and says what it comes to first: where the two differ it is asked again.
+// compareObjects has the rules of both sides judge an object. Kubernetes visits the fields of a map
+// in random order and reports the first error, so compareObjects asks it again while the two
+// differ.
 func (g *ruleGame) compareObjects(what string, b *bench, theirs *thecel.Validator, ours *rules.Rules, obj, old jsonObject) []string {
 	var before any
 	if old != nil {
@@ -111,7 +112,8 @@ func (g *ruleGame) compareObjects(what string, b *bench, theirs *thecel.Validato
 	return want
 }
 
-// theirVerdict is what Kubernetes finds in an object, sorted, and how many warnings are among it.
+// theirVerdict returns Kubernetes' errors and warnings about an object, sorted, and the number of
+// warnings.
 func theirVerdict(b *bench, theirs *thecel.Validator, obj, old jsonObject) (found []string, warned int) {
 	heard := &warnings{}
 	ctx := warning.WithWarningRecorder(context.Background(), heard)
@@ -130,12 +132,12 @@ func theirVerdict(b *bench, theirs *thecel.Validator, obj, old jsonObject) (foun
 	return found, len(heard.texts)
 }
 
-// warnings are what a client would be told.
+// warnings collects the warnings for the client.
 type warnings struct{ texts []string }
 
 func (w *warnings) AddWarning(_, text string) { w.texts = append(w.texts, "warning "+text) }
 
-// repair takes the rules and defaults out of a schema that something is wrong with.
+// repair removes from a schema the rules and defaults that have errors.
 func repair(s jsonObject, path string, errs []string) {
 	for _, keyword := range []string{"x-kubernetes-validations", "default"} {
 		if slices.ContainsFunc(errs, func(err string) bool { return strings.Contains(err, " "+path+"."+keyword) }) {
@@ -153,9 +155,9 @@ func repair(s jsonObject, path string, errs []string) {
 	}
 }
 
-// spread puts rules into a schema, and returns how many.
+// spread puts rules into a schema, and returns their number.
 func (g *ruleGame) spread(s jsonObject, depth int) (made int) {
-	if s["type"] == nil { // what Kubernetes panics about, if there are rules in it
+	if s["type"] == nil { // Kubernetes panics if a schema without type has rules inside
 		for _, name := range []string{"properties", "items", "additionalProperties"} {
 			delete(s, name)
 		}
@@ -180,30 +182,30 @@ func (g *ruleGame) spread(s jsonObject, depth int) (made int) {
 			made += g.spread(inner, depth+1)
 		}
 	}
-	for _, name := range []string{"allOf", "anyOf", "oneOf", "not"} { // which rules see nothing of
+	for _, name := range []string{"allOf", "anyOf", "oneOf", "not"} { // rules do not see these
 		delete(s, name)
 	}
 	if format, _ := s["format"].(string); s["type"] != "string" || !slices.Contains([]string{"byte", "date", "date-time", "duration"}, format) {
 		delete(s, "format")
 	}
-	// Sets of what is no scalar cannot be compared. Kubernetes fails in another way the second time
-	// that they are.
+	// Sets of lists or objects cannot be compared. Kubernetes fails in another way at the second
+	// comparison.
 	if items, ok := s["items"].(jsonObject); ok && s["x-kubernetes-list-type"] == "set" && (items["type"] == "array" || items["type"] == "object") {
 		s["x-kubernetes-list-type"] = "atomic"
 	}
-	// What one rule adds to a set is an element of it for the next one in Kubernetes: self +
-	// oldSelf makes them equal.
+	// In Kubernetes a rule can change the set for the next rule: self + oldSelf adds the elements
+	// of oldSelf to self. So a set has one rule.
 	if list, ok := s["x-kubernetes-validations"].([]any); ok && s["x-kubernetes-list-type"] == "set" {
 		s["x-kubernetes-validations"] = list[:1]
 	}
-	if typ := s["type"]; typ == nil || typ == "object" || typ == "array" { // of which other tests see what is wrong otherwise
+	if typ := s["type"]; typ == nil || typ == "object" || typ == "array" { // other tests judge these defaults
 		delete(s, "default")
 	}
 	g.bound(s)
 	return made
 }
 
-// bound makes most values small enough for rules to be about.
+// bound limits the size of most values, so that rules about them stay within the cost limit.
 func (g *ruleGame) bound(s jsonObject) {
 	if chance(g.rnd, 12) {
 		return
@@ -224,7 +226,7 @@ func (g *ruleGame) bound(s jsonObject) {
 	}
 }
 
-// rule makes up a rule about values of a schema.
+// rule makes up a rule for values of a schema.
 func (g *ruleGame) rule(s jsonObject) jsonObject {
 	w := ruleWriter{g.rnd}
 	r := jsonObject{"rule": w.condition("self", s, 3)}

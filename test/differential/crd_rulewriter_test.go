@@ -11,7 +11,7 @@ import (
 // ruleWriter makes up expressions about values of schemas, mostly right.
 type ruleWriter struct{ rnd *rand.Rand }
 
-// condition is one about a value.
+// condition makes up a condition on a value.
 func (w ruleWriter) condition(self string, s jsonObject, depth int) string {
 	if depth > 0 && chance(w.rnd, 4) {
 		return fmt.Sprintf("(%s) %s (%s)", w.condition(self, s, depth-1), oneOf(w.rnd, "&&", "||"), w.condition(self, s, depth-1))
@@ -90,7 +90,7 @@ func (w ruleWriter) onObject(self string, s jsonObject, depth int) string {
 	return "!has(" + at + ") || " + w.condition(at, f, depth-1)
 }
 
-// changed is a condition on a change.
+// changed makes up a condition on a change (a transition rule).
 func (w ruleWriter) changed(s jsonObject) string {
 	switch s["type"] {
 	case "integer", "number":
@@ -103,7 +103,7 @@ func (w ruleWriter) changed(s jsonObject) string {
 	return "self == oldSelf"
 }
 
-// asIdent is the name of a field in expressions.
+// asIdent returns the identifier by which expressions name a field.
 func asIdent(name string) string {
 	return strings.NewReplacer(".", "__dot__", "-", "__dash__").Replace(name)
 }

@@ -22,8 +22,8 @@ import (
 // schemaPath is where the schema stands in a definition with one version, as Kubernetes keeps it.
 const schemaPath = "spec.validation.openAPIV3Schema"
 
-// TestPublishedSchemas has definitions that people install judged by both sides: as they are, and
-// with changes.
+// TestPublishedSchemas has both sides judge definitions that people install: unchanged, and with
+// changes.
 func TestPublishedSchemas(t *testing.T) {
 	rnd := random("published schemas")
 	judged, refused := 0, 0
@@ -50,8 +50,7 @@ func TestPublishedSchemas(t *testing.T) {
 	t.Logf("%d changed schemas, %d of them refused", judged, refused)
 }
 
-// TestRandomSchemas has schemas judged that are made at random, as new ones and as updates of each
-// other.
+// TestRandomSchemas has both sides judge random schemas, as new ones and as updates of each other.
 func TestRandomSchemas(t *testing.T) {
 	rnd := random("random schemas")
 	refused := 0
@@ -70,9 +69,9 @@ func TestRandomSchemas(t *testing.T) {
 	t.Logf("%d of %d refused", refused, n)
 }
 
-// compareSchemas has a schema judged by both sides, and returns what is wrong with it. Kubernetes
-// visits the fields of a default in a random order, and says what it comes to first: where the two
-// differ it is asked again.
+// compareSchemas has both sides judge a schema, and returns the errors. Kubernetes visits the
+// fields of a default in random order and reports the first error, so compareSchemas asks it again
+// while the two differ.
 func compareSchemas(t *testing.T, what string, s, old *crdv1.JSONSchemaProps, status bool) []string {
 	t.Helper()
 	ours := ourSchemaErrors(s, old, status)
@@ -92,8 +91,8 @@ func compareSchemas(t *testing.T, what string, s, old *crdv1.JSONSchemaProps, st
 	return theirs
 }
 
-// theirSchemaErrors are the errors of Kubernetes. ok is false if it panics, as it does when the
-// fieldPath of a rule leads into additionalProperties that are true, below a default.
+// theirSchemaErrors are the errors of Kubernetes. ok is false if it panics, as it does if the
+// fieldPath of a rule leads into an additionalProperties that is true, below a default.
 func theirSchemaErrors(t *testing.T, s, old *crdv1.JSONSchemaProps, status bool) (out []string, ok bool) {
 	t.Helper()
 	defer func() {
@@ -133,10 +132,10 @@ func ourSchemaErrors(s, old *crdv1.JSONSchemaProps, status bool) []string {
 	return out
 }
 
-// wholeValue are the values that are whole schemas: Kubernetes prints its internal form.
+// wholeValue finds values that are whole schemas, because Kubernetes prints their internal form.
 var wholeValue = regexp.MustCompile(`(?s)Invalid value: .*(: only \[Description|: must only have a single)`)
 
-// nameOfSelf is what the type of self is called, which has another name each time.
+// nameOfSelf finds the name of self's type, which differs each time.
 var nameOfSelf = regexp.MustCompile(`selfType[0-9]+`)
 
 func schemaError[T fmt.Stringer](typ T, path, body string) string {
@@ -144,7 +143,7 @@ func schemaError[T fmt.Stringer](typ T, path, body string) string {
 	return fmt.Sprint(typ, " ", path, " ", nameOfSelf.ReplaceAllString(body, "selfType"))
 }
 
-// definitionOf is a definition of theirs with a schema, right in all else.
+// definitionOf is a definition of theirs with a schema. Everything else in it is right.
 func definitionOf(t *testing.T, s *crdv1.JSONSchemaProps, status bool) *apiextensions.CustomResourceDefinition {
 	t.Helper()
 	var in apiextensions.JSONSchemaProps

@@ -18,12 +18,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/jsontext"
 )
 
-// customTables is how many made-up objects TestCustomTables shows by made-up columns.
+// customTables is the number of made-up objects that TestCustomTables shows by made-up columns.
 const customTables = 20_000
 
-// TestCustomTables has both sides show custom resources in rows. Objects hold at most one field
-// beside their lists and texts where a path takes all of them, since apiextensions takes fields in
-// any order.
+// TestCustomTables has both sides show custom resources in rows. Where a path takes all fields of
+// an object, the object holds at most one field beside its lists and texts, because apiextensions
+// takes fields in random order.
 func TestCustomTables(t *testing.T) {
 	r := random("custom tables")
 	types := []string{"string", "integer", "number", "boolean", "date"}
@@ -47,7 +47,7 @@ func TestCustomTables(t *testing.T) {
 
 func theirRow(t *testing.T, columns []theirv1.CustomResourceColumnDefinition, text string) string {
 	t.Helper()
-	table, _ := tableconvertor.New(columns) // an error says that columns are missing
+	table, _ := tableconvertor.New(columns) // an error means only that columns are missing
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON([]byte(text)); err != nil {
 		t.Fatal(err)

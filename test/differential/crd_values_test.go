@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// texts are strings of which each format has some, and some that are nearly.
+// texts are valid and nearly valid strings of each format.
 var texts = []string{"", "a", "b", "cc", "abc", "A", "a b", "507f1f77bcf86cd799439011", "http://example.com/a", "/a", "example.com", "a@example.com",
 	"10.0.0.1", "10.0.0.256", "::1", "::ffff:10.0.0.1", "10.0.0.0/8", "2001:db8::/32", "01:23:45:67:89:ab", "a987fbc9-4bed-3078-cf07-9141ba07c9f3",
 	"a987fbc9-4bed-4078-8f07-9141ba07c9f3", "A987FBC94BED50788F079141BA07C9F3", "0321751043", "978-0321751041", "3-598-21508-8", "3598215088", "359821507X",
@@ -18,7 +18,7 @@ var texts = []string{"", "a", "b", "cc", "abc", "A", "a b", "507f1f77bcf86cd7994
 // maker makes values for schemas.
 type maker struct {
 	rnd  *rand.Rand
-	left int // how many more values it makes that nobody requires
+	left int // the number of values that it may still make without being required to
 }
 
 // randomValue makes a small value that mostly fits a schema.
@@ -80,7 +80,7 @@ func (m *maker) list(s jsonObject, depth int) []any {
 	return list
 }
 
-// whole makes an integer of a number that is one, as decoding does.
+// whole turns a number that is an integer into an int64, as decoding does.
 func whole(v any) any {
 	switch v := v.(type) {
 	case int:
@@ -145,7 +145,7 @@ func randomHead(rnd *rand.Rand) any {
 	return head
 }
 
-// mutated returns a copy of a value in which a few of those inside differ.
+// mutated returns a copy of a value in which a few inner values differ.
 func mutated(rnd *rand.Rand, v any) any {
 	if chance(rnd, 25) {
 		return oneOf[any](rnd, nil, "a", "zz", int64(1), int64(-5), 2.5, true, jsonObject{}, []any{}, []any{"a", "a"})
@@ -184,7 +184,7 @@ func mutated(rnd *rand.Rand, v any) any {
 	return v
 }
 
-// mutatedBelow leaves most values as they are, for updates to have something to keep.
+// mutatedBelow leaves most values unchanged, so that ratcheting has something to keep.
 func mutatedBelow(rnd *rand.Rand, v any) (any, bool) {
 	if chance(rnd, 2) {
 		return nil, false

@@ -88,7 +88,7 @@ func TestSigners(t *testing.T) {
 	compareAnswers(t, names, theirs, ours)
 }
 
-// signingSide is one of the two servers: its clients, by user; "" is the administrator.
+// signingSide is one of the two servers, with a client for each user; "" is the administrator.
 type signingSide struct {
 	t     *testing.T
 	admin *kubernetes.Clientset
@@ -222,8 +222,8 @@ func signingKeys(t *testing.T) []crypto.Signer {
 	return []crypto.Signer{a, a, a, b, c, d}
 }
 
-// next makes a request with its user and what is decided about it by hand. Nothing is decided by
-// hand about requests that the approver may approve.
+// next makes up a request, its user, and the condition that an administrator adds to it. An
+// administrator adds none to requests that the approver may approve.
 func (m *requestMaker) next(name string) (r *certificatesv1.CertificateSigningRequest, user string, decision certificatesv1.RequestConditionType) {
 	user = oneOf(m.rnd, append([]string{""}, signingUsers...)...)
 	r = m.request(name, oneOf(m.rnd, certificatesv1.KubeAPIServerClientSignerName, certificatesv1.KubeAPIServerClientKubeletSignerName,
@@ -263,7 +263,7 @@ var usageSets = [][]certificatesv1.KeyUsage{
 	{certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment},
 }
 
-// allUsages are all usages that there are.
+// allUsages are all usages.
 var allUsages = []certificatesv1.KeyUsage{
 	"signing", "digital signature", "content commitment", "key encipherment", "key agreement", "data encipherment", "cert sign", "crl sign",
 	"encipher only", "decipher only", "any", "server auth", "client auth", "code signing", "email protection", "s/mime", "ipsec end system",
@@ -303,7 +303,7 @@ func (m *requestMaker) request(name, to string) *certificatesv1.CertificateSigni
 	}
 	if chance(m.rnd, 6) {
 		template.ExtraExtensions = []pkix.Extension{oneOf(m.rnd,
-			pkix.Extension{Id: []int{2, 5, 29, 19}, Critical: true, Value: []byte{0x30, 3, 1, 1, 0xff}}, // is an authority
+			pkix.Extension{Id: []int{2, 5, 29, 19}, Critical: true, Value: []byte{0x30, 3, 1, 1, 0xff}}, // basic constraints: is an authority
 			pkix.Extension{Id: []int{1, 2, 3, 4}, Value: []byte{5, 0}})}
 	}
 	r := m.signed(name, to, template, oneOf(m.rnd, usageSets...))
@@ -329,7 +329,8 @@ func (m *requestMaker) fitting(name, to string) *certificatesv1.CertificateSigni
 	return m.signed(name, to, template, usages)
 }
 
-// signed makes a request of a template, with a key of any kind and a life that is asked for or not.
+// signed makes a request of a template, with a key of any kind. Only some requests ask for a
+// lifetime.
 func (m *requestMaker) signed(name, to string, template *x509.CertificateRequest, usages []certificatesv1.KeyUsage) *certificatesv1.CertificateSigningRequest {
 	m.t.Helper()
 	der, err := x509.CreateCertificateRequest(rand.Reader, template, oneOf(m.rnd, m.keys...))
@@ -346,8 +347,8 @@ func (m *requestMaker) signed(name, to string, template *x509.CertificateRequest
 	return r
 }
 
-// compareAnswers waits until both servers have said the same about all requests, or for a minute,
-// and then compares what they said. Some of each verdict must have occurred.
+// compareAnswers waits until both servers give the same answers to all requests, at most a minute,
+// and then compares the answers. Each verdict must occur.
 func compareAnswers(t *testing.T, names []string, theirs, ours *signingSide) {
 	t.Helper()
 	var a, b map[string]*certificatesv1.CertificateSigningRequest
@@ -379,7 +380,7 @@ func compareAnswers(t *testing.T, names []string, theirs, ours *signingSide) {
 		"DNS subjectAltNames", "Email", "IP subject", "URI", "common name", "invalid usage", "missing required"} {
 		found := slices.ContainsFunc(names, func(name string) bool { return strings.Contains(answerTo(a[name]), want) })
 		if !found && count >= 1 {
-			t.Errorf("no request has the verdict %q: what is tried is too little", want)
+			t.Errorf("no request has the verdict %q: the test tries too little", want)
 		}
 	}
 }

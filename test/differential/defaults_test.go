@@ -13,11 +13,11 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// defaultsCount is how many sparse objects of each kind are completed.
+// defaultsCount is the number of sparse objects of each kind.
 const defaultsCount = 300
 
-// laterDefaults are what Kubernetes' conversions set and Coracle's do not: annotations, which are a
-// strategy's here, and what only invalid objects have.
+// laterDefaults are the fields that Kubernetes' conversions set and Coracle's do not: annotations,
+// which a strategy sets in Coracle, and fields that only invalid objects have.
 const laterDefaults = `(DaemonSet\.v1|HorizontalPodAutoscaler\.v2)\.metadata\.annotations.*|Deployment\.v1\.spec\.strategy\.rollingUpdate\..*`
 
 // TestDefaults completes sparse objects by Kubernetes' registered functions and by Coracle's.
@@ -30,7 +30,7 @@ func TestDefaults(t *testing.T) {
 	}
 	eachKind(t, func(t *testing.T, k bothKind) {
 		if strings.HasSuffix(k.Kind, "Options") || strings.HasSuffix(k.Kind, "List") {
-			return // nobody completes these
+			return // these have no defaults
 		}
 		typ := reflect.TypeOf(k.empty(t)).Elem()
 		m := &mutator{rand: random("defaults", k.String()), donors: all, tame: true}
@@ -48,7 +48,7 @@ func TestDefaults(t *testing.T) {
 	})
 }
 
-// sparse makes an object of which much is left out: a fuzzed one or a made one, thinned.
+// sparse makes an object without most of its fields: an example or a made-up object, thinned.
 func (m *mutator) sparse(t *testing.T, k bothKind, typ reflect.Type, i int) map[string]any {
 	var obj map[string]any
 	if examples := examplesOf(t, k); len(examples) > 0 && i%2 == 0 {
@@ -86,7 +86,7 @@ func judgeDefaults(t *testing.T, k bothKind, obj map[string]any) map[string]stri
 	data := encode(obj)
 	their, _, err := theirJSON.Decode(data, &k.GroupVersionKind, k.empty(t))
 	if err != nil {
-		return nil // not an object: the values are made up
+		return nil // the made-up values do not decode
 	}
 	their, err = k.completed(their)
 	if err != nil {
@@ -114,8 +114,8 @@ func judgeDefaults(t *testing.T, k bothKind, obj map[string]any) map[string]stri
 	return found
 }
 
-// ourCompleted returns an object of ours with defaults, as it is when it comes back from the
-// version that is stored.
+// ourCompleted returns an object of ours with defaults, converted to the hub and back as a stored
+// object is.
 func (k bothKind) ourCompleted(obj meta.Typed) (meta.Typed, error) {
 	k.scheme.Default(obj)
 	if !legacyscheme.Scheme.Recognizes(k.GroupKind().WithVersion(runtime.APIVersionInternal)) {
@@ -128,11 +128,12 @@ func (k bothKind) ourCompleted(obj meta.Typed) (meta.Typed, error) {
 	return k.scheme.ConvertTo(hub, k.our().GroupVersion())
 }
 
-// completed returns an object of theirs with defaults. Coracle's are also those that Kubernetes
-// sets while it converts an object to the internal version.
+// completed returns an object of theirs with defaults. It converts the object to the internal
+// version and back, because Kubernetes sets some defaults in this conversion and Coracle has those,
+// too.
 func (k bothKind) completed(obj runtime.Object) (out runtime.Object, err error) {
 	defer func() {
-		if p := recover(); p != nil { // defaults are not ready for everything that a client can send
+		if p := recover(); p != nil { // Kubernetes' defaults panic at some objects that a client can send
 			err = fmt.Errorf("%v", p)
 		}
 	}()

@@ -34,8 +34,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestDisruptionStatus has both disruption controllers count the same pods, with owners of all
-// sorts, under budgets of all sorts. Each budget has a namespace of its own.
+// TestDisruptionStatus has both disruption controllers compute the status of budgets of all sorts,
+// over the same pods with owners of all sorts. Each budget has a namespace of its own.
 func TestDisruptionStatus(t *testing.T) {
 	m := &mutator{rand: random("disruption")}
 	var scenes []scene
@@ -57,12 +57,12 @@ func TestDisruptionStatus(t *testing.T) {
 	t.Logf("reasons: %v", reasons)
 	for _, reason := range []string{"SufficientPods", "InsufficientPods", "SyncFailed"} {
 		if reasons[reason] == 0 && count >= 1 {
-			t.Errorf("no budget has the reason %s: what is tried is too little", reason)
+			t.Errorf("no budget has the reason %s: the test tries too little", reason)
 		}
 	}
 }
 
-// scene is what is in a namespace: a budget, pods, and what manages them.
+// scene holds the objects of a namespace: a budget, pods, and the owners of the pods.
 type scene struct {
 	namespace string
 	objects   []runtime.Object // in external versions
@@ -98,7 +98,7 @@ func newScene(m *mutator, namespace string) scene {
 	return s
 }
 
-// someOwners are one or two of what can manage pods, or cannot; nil is nothing.
+// someOwners are one or two owners of a pod. Some of them cannot manage pods; nil is no owner.
 func someOwners(m *mutator, objects []runtime.Object) []*metav1.OwnerReference {
 	var all []*metav1.OwnerReference
 	for _, obj := range objects {
@@ -186,7 +186,7 @@ func countedPod(m *mutator, meta metav1.ObjectMeta, owner *metav1.OwnerReference
 	return p
 }
 
-// theirStatus is what Kubernetes' controller makes of the budgets.
+// theirStatus is the status that Kubernetes' controller writes into the budgets.
 func theirStatus(t *testing.T, scenes []scene) []map[string]any {
 	var all []runtime.Object
 	scales := map[string]*autoscalingv1.Scale{}
@@ -235,7 +235,7 @@ func theirStatus(t *testing.T, scenes []scene) []map[string]any {
 	})
 }
 
-// knownKinds maps the kinds that pods may be owned by.
+// knownKinds maps the kinds that may own pods.
 func knownKinds() apimeta.RESTMapper {
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	for _, kind := range []string{"ReplicaSet", "StatefulSet", "Deployment"} {
@@ -260,7 +260,7 @@ func sizeOf(obj runtime.Object) *int32 {
 	return nil
 }
 
-// ourStatus is what Coracle's controller makes of them.
+// ourStatus is the status that Coracle's controller writes into the budgets.
 func ourStatus(t *testing.T, scenes []scene) []map[string]any {
 	store := memory.New(memory.Config{})
 	for _, s := range scenes {
@@ -292,10 +292,12 @@ func ourStatus(t *testing.T, scenes []scene) []map[string]any {
 	})
 }
 
-// anyPod is how messages name the first pod that is not right, in whatever order one goes by.
+// anyPod finds the pod that a message names. Each side names the first wrong pod, in an order of
+// its own.
 var anyPod = regexp.MustCompile(`for pod \\"pod-[0-9]\\"`)
 
-// settled waits until every budget says whether it allows disruptions, and returns what it says.
+// settled waits until the status of every budget says whether it allows disruptions, and returns
+// the statuses.
 func settled(t *testing.T, scenes []scene, get func(namespace string) map[string]any) []map[string]any {
 	t.Helper()
 	var list []map[string]any
@@ -320,7 +322,7 @@ func settled(t *testing.T, scenes []scene, get func(namespace string) map[string
 	return list
 }
 
-// reasonOf is why a budget allows disruptions, or not; "" if it does not say.
+// reasonOf is the reason in the condition of a budget; "" if there is no condition.
 func reasonOf(status map[string]any) string {
 	conditions, _ := status["conditions"].([]any)
 	if len(conditions) == 0 {

@@ -23,7 +23,7 @@ import (
 	"github.com/coracle-project/coracle/storage/encryption"
 )
 
-// secretsShown is what they show of a provider that has several methods.
+// secretsShown finds the secrets that Kubernetes prints if a provider has several methods.
 var secretsShown = regexp.MustCompile(`\{[^}]*("AES|"Secretbox|"KMS)[^ ]*: more than one`)
 
 // TestEncryptionConfigurations has both sides judge made-up configurations.
@@ -63,7 +63,8 @@ func TestEncryptionConfigurations(t *testing.T) {
 	}
 }
 
-// sameWords compares errors. Theirs may show secrets, and what a decoder says has words of its own.
+// sameWords compares errors. Theirs may show secrets, and the errors of both decoders have words of
+// their own.
 func sameWords(got, want error) bool {
 	if got == nil || want == nil {
 		return got == nil && want == nil
@@ -74,7 +75,8 @@ func sameWords(got, want error) bool {
 	return got.Error() == secretsShown.ReplaceAllString(want.Error(), `"REDACTED": more than one`)
 }
 
-// compareChains compares for some resources what is encrypted, and by what.
+// compareChains has each side read, for some resources, the values that both sides write, and a
+// value without encryption.
 func compareChains(t *testing.T, text []byte, config *encryption.Config, theirs *encryptionconfig.EncryptionConfiguration) {
 	t.Helper()
 	set, err := config.Open(encryption.Options{Dial: func(string, string) (encryption.KMS, error) { return plugged{newXorKMS("k", nil)}, nil }})

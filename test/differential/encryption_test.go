@@ -29,7 +29,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// xorKMS is a plugin whose ciphertexts are what it gets, changed by its key.
+// xorKMS is a KMS plugin that encrypts by XOR with its key.
 type xorKMS struct {
 	key         atomic.Pointer[string]
 	annotations map[string][]byte
@@ -72,7 +72,7 @@ func (x *xorKMS) Decrypt(_ context.Context, uid string, req *kmsservice.DecryptR
 	return xored(data, req.KeyID)[len(prefix):], nil
 }
 
-// plugged is a plugin for our side, in process.
+// plugged is a KMS plugin in this process for our side.
 type plugged struct{ kmsservice.Service }
 
 func (p plugged) Status(ctx context.Context) (encryption.KMSStatus, error) {
@@ -100,7 +100,7 @@ func (plugged) Close() {}
 const kmsFile = `{"apiVersion":"apiserver.config.k8s.io/v1","kind":"EncryptionConfiguration","resources":[{"resources":["secrets"],
 	"providers":[{"kms":{"apiVersion":"v2","name":"plug","endpoint":"unix://%s"}}]}]}`
 
-// chainWith is our chain with a plugin.
+// chainWith is our chain of providers with a KMS plugin.
 func chainWith(t *testing.T, service kmsservice.Service) encryption.Chain {
 	t.Helper()
 	config, err := encryption.Parse(fmt.Appendf(nil, kmsFile, "/x"))
@@ -118,7 +118,7 @@ func chainWith(t *testing.T, service kmsservice.Service) encryption.Chain {
 	return set.For("", "secrets")
 }
 
-// transformerWith is their transformer with a plugin: with a seed, or as it was before there were
+// transformerWith is their transformer with a KMS plugin: with a seed, or in the older form without
 // seeds.
 func transformerWith(t *testing.T, service kmsservice.Service, seed bool) value.Transformer {
 	t.Helper()
@@ -137,8 +137,8 @@ func transformerWith(t *testing.T, service kmsservice.Service, seed bool) value.
 
 const kmsPrefix = "k8s:enc:kms:v2:plug:"
 
-// TestKMSValues has each side read what the other has written, with any plugin, and judge what was
-// garbled.
+// TestKMSValues has each side read values that the other side wrote, with random plugins, and judge
+// garbled values.
 func TestKMSValues(t *testing.T) {
 	rnd := random("values of KMS")
 	for range times(60) {
@@ -193,7 +193,7 @@ func randomBytes(rnd *rand.Rand, n int) []byte {
 }
 
 // TestKMSOverSocket has our server and their transformers use one plugin, which is served by their
-// code, and read each other's secrets. What was written with another key is stale for both.
+// code, and read each other's secrets. Values of an older key are stale for both.
 func TestKMSOverSocket(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "kms")
 	service := newXorKMS("one", map[string][]byte{"a.example.com": []byte("b")})
@@ -263,6 +263,6 @@ func TestKMSOverSocket(t *testing.T) {
 	read("with another key", second, true)
 	put(second, "later")
 	if code, body := do("GET", path+"/later", ""); code != http.StatusOK || !strings.Contains(body, "dGhlaXJz") {
-		t.Errorf("we read with a key that we have not heard of %d %s", code, body)
+		t.Errorf("we read with an unknown key: %d %s", code, body)
 	}
 }

@@ -28,8 +28,8 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestEndpointControllers does the same at random to two servers, one with Coracle's controllers of
-// endpoints and one with Kubernetes', until both say the same of all endpoints.
+// TestEndpointControllers makes the same random changes on two servers, one with Coracle's endpoint
+// controllers and one with Kubernetes'. Both servers must arrive at the same endpoints.
 func TestEndpointControllers(t *testing.T) {
 	ours := connect(t, server.Config{Controllers: []string{"endpoint", "endpointslice", "endpointslicemirroring"}})
 	theirs := connect(t, server.Config{Controllers: []string{}})
@@ -45,7 +45,7 @@ func TestEndpointControllers(t *testing.T) {
 		}
 		g.settle(round)
 	}
-	for i := range 4 { // what was said last remains, so nothing else may be under way
+	for i := range 4 { // without a selector, the last endpoints remain; so settle waited until no other change is under way
 		g.patch("services", fmt.Sprintf("s%d", i), "", `{"spec":{"selector":null}}`)
 	}
 	g.settle(rounds)
@@ -88,14 +88,14 @@ func runTheirControllers(t *testing.T, c *kubernetes.Clientset) {
 	})
 }
 
-// endpointsPlay does the same on both sides.
+// endpointsPlay makes the same changes on both sides.
 type endpointsPlay struct {
 	t     *testing.T
 	rnd   *rand.Rand
 	sides []*kubernetes.Clientset // ours, theirs
 }
 
-// both does something on both sides. What one side refuses the other has to refuse, too.
+// both does something on both sides, which must succeed or be refused alike.
 func (g *endpointsPlay) both(what string, do func(ctx context.Context, c *kubernetes.Clientset) error) {
 	g.t.Helper()
 	ours, theirs := do(g.t.Context(), g.sides[0]), do(g.t.Context(), g.sides[1])
@@ -106,7 +106,7 @@ func (g *endpointsPlay) both(what string, do func(ctx context.Context, c *kubern
 
 func (g *endpointsPlay) pick(list ...string) string { return list[g.rnd.IntN(len(list))] }
 
-// step does one thing.
+// step makes one random change.
 func (g *endpointsPlay) step() {
 	pod, service := fmt.Sprintf("p%d", g.rnd.IntN(8)), fmt.Sprintf("s%d", g.rnd.IntN(4))
 	switch n := g.rnd.IntN(20); {
@@ -183,7 +183,7 @@ func (g *endpointsPlay) createPod(name string) {
 	})
 }
 
-// podStatus gives a pod addresses, which another may have as well.
+// podStatus gives a pod addresses, which another pod may have as well.
 func (g *endpointsPlay) podStatus(name string) {
 	ip := fmt.Sprintf("10.0.0.%d", 1+g.rnd.IntN(20))
 	ips := fmt.Sprintf(`[{"ip":%q}]`, ip)
@@ -217,7 +217,7 @@ func (g *endpointsPlay) serviceSpec() corev1.ServiceSpec {
 	return spec
 }
 
-// byHand writes Endpoints for a service that has no selector, or not now.
+// byHand writes Endpoints as a user does for a service without a selector.
 func (g *endpointsPlay) byHand(name string) {
 	e := &corev1.Endpoints{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"note": g.pick("x", "y")}}}
 	if g.rnd.IntN(5) == 0 {
@@ -257,17 +257,17 @@ func (g *endpointsPlay) patch(resource, name, sub, patch string) {
 	})
 }
 
-// settle has all services looked at, as Kubernetes' controllers do not look at everything at once
-// that counts, and waits until both sides say the same.
+// settle touches all services, because some changes do not make Kubernetes' controllers look at a
+// service at once, and waits until both sides have the same endpoints.
 func (g *endpointsPlay) settle(round int) {
 	g.t.Helper()
 	var ours, theirs string
-	for try := range 10 { // theirs may have to wait until their informers know what they have written
+	for try := range 10 { // Kubernetes' controllers skip a service while their informers lag behind their own writes
 		for i := range 4 {
 			label := fmt.Sprintf(`{"metadata":{"labels":{"round":"%d.%d"}}}`, round, try)
 			name := fmt.Sprintf("s%d", i)
 			g.patch("services", name, "", label)
-			for _, c := range g.sides { // whoever has been put off because of what it did not know yet looks at once
+			for _, c := range g.sides { // makes a controller that backs off look at once
 				err := c.CoreV1().RESTClient().Patch(types.MergePatchType).Namespace("n").Resource("endpoints").Name(name).
 					Body([]byte(label)).Do(g.t.Context()).Error()
 				if err != nil && !apierrors.IsNotFound(err) {
@@ -289,7 +289,7 @@ func (g *endpointsPlay) settle(round int) {
 	g.t.Fatalf("round %d:\nours alone\n%s\ntheirs alone\n%s", round, only(ours, theirs), only(theirs, ours))
 }
 
-// state is all that is said of endpoints on one side.
+// state is the text of all Endpoints and slices on one side.
 func (g *endpointsPlay) state(c *kubernetes.Clientset) string {
 	g.t.Helper()
 	ctx := g.t.Context()
@@ -334,7 +334,7 @@ func (g *endpointsPlay) state(c *kubernetes.Clientset) string {
 	for _, s := range list.Items {
 		owner := s.OwnerReferences[0]
 		if !owners[owner.UID] {
-			continue // it goes with its owner
+			continue // the garbage collector deletes it with its owner
 		}
 		for i := range s.Endpoints {
 			if ref := s.Endpoints[i].TargetRef; ref != nil {
@@ -346,7 +346,7 @@ func (g *endpointsPlay) state(c *kubernetes.Clientset) string {
 		if len(s.Endpoints) == 0 && slices.ContainsFunc(list.Items, func(o discoveryv1.EndpointSlice) bool {
 			return len(o.Endpoints) > 0 && o.AddressType == s.AddressType && o.OwnerReferences[0].UID == owner.UID
 		}) {
-			continue // it says nothing; Kubernetes keeps it or not, by what has been before
+			continue // an empty slice beside others: its history decides whether Kubernetes keeps it
 		}
 		say(fmt.Sprintf("slice of %s %s %s", owner.Kind, owner.Name, s.AddressType), &s.ObjectMeta, []any{s.Ports, s.Endpoints})
 	}

@@ -41,7 +41,7 @@ func configuredPlugin(name string, register func(*theiradmission.Plugins), text 
 	return all.InitPlugin(name, config, needs)
 }
 
-// needless is the initializer of a plugin that needs nothing.
+// needless is an initializer for a plugin that needs nothing.
 type needless struct{}
 
 func (needless) Initialize(theiradmission.Interface) {}
@@ -57,10 +57,10 @@ func theirRefusal(err error) string {
 		s := status.Status()
 		return fmt.Sprintf("%d %s %s %v", s.Code, s.Reason, s.Message, s.Details == nil)
 	}
-	return fmt.Sprintf("500  %s true", err) // responsewriters.ErrorToAPIStatus says so
+	return fmt.Sprintf("500  %s true", err) // as responsewriters.ErrorToAPIStatus does
 }
 
-// ourRefusal is the same of ours.
+// ourRefusal is the code, reason and message of an error of our plugin.
 func ourRefusal(err error) string {
 	var status *meta.StatusError
 	switch {
@@ -82,8 +82,8 @@ func theirHub[T runtime.Object](t *testing.T, obj runtime.Object, out T) T {
 	return out
 }
 
-// eventLimitsText makes up the configuration of EventRateLimit. wrong is one in how many fields is
-// wrong; 0: none.
+// eventLimitsText makes up the configuration of EventRateLimit. One in wrong fields is wrong; 0:
+// none is.
 func eventLimitsText(rnd *rand.Rand, wrong int) string {
 	number := func(most int) int {
 		if wrong > 0 && chance(rnd, wrong) {
@@ -149,7 +149,7 @@ func TestEventRateLimits(t *testing.T) {
 	}
 }
 
-// supportedValues are the values that a message lists, in the order of a map with Kubernetes.
+// supportedValues finds the values that a message lists. Kubernetes lists them in random order.
 var supportedValues = regexp.MustCompile(`supported values: ("[A-Za-z]+"(, )?)+`)
 
 // TestEventRateLimitConfigurations makes both plugins with configurations that are often wrong.

@@ -12,11 +12,11 @@ import (
 )
 
 // TestEvictions evicts pods in all states under budgets in all states, with all sorts of options.
-// Both sides must decide alike, say the same, and leave pods and budgets alike behind.
+// Both sides must give the same answers and leave the same pods and budgets.
 //
-// One difference is meant: Kubernetes charges a budget, and says in the status of the pod that it
-// is evicted, before it finds that the deletion is refused (by preconditions, or for its options),
-// and leaves it to the disruption controller to let go of that. Coracle leaves both as they were.
+// One difference is intended: Kubernetes charges a budget and sets a condition in the status of the
+// pod before it finds that the deletion is refused (by preconditions, or for its options). The
+// disruption controller later undoes both. Coracle leaves both unchanged.
 func TestEvictions(t *testing.T) {
 	before := podstore.EvictionsRetry
 	podstore.EvictionsRetry = wait.Backoff{Steps: 3}
@@ -58,12 +58,12 @@ func TestEvictions(t *testing.T) {
 	t.Logf("answers: %v", codes)
 	for _, code := range []int{201, 400, 403, 409, 422, 429, 500} {
 		if codes[code] == 0 && count >= 1 {
-			t.Errorf("no answer was %d: what is tried is too little", code)
+			t.Errorf("no answer was %d: the test tries too little", code)
 		}
 	}
 }
 
-// budgetStates are budgets as they are on one side.
+// budgetStates returns the budgets of one side, by name.
 func (s *stage) budgetStates(t *testing.T, names []string, theirs bool) map[string]any {
 	t.Helper()
 	states := map[string]any{}
@@ -222,7 +222,7 @@ func someBudget(m *mutator, name, pod string) map[string]any {
 	}).(map[string]any)
 }
 
-// externalBudget is a budget of theirs.
+// externalBudget is a budget as a value of k8s.io/api.
 func externalBudget(t *testing.T, obj map[string]any) *policyv1.PodDisruptionBudget {
 	t.Helper()
 	b := new(policyv1.PodDisruptionBudget)

@@ -17,8 +17,8 @@ import (
 	"github.com/coracle-project/coracle/filters/authn"
 )
 
-// TestExternalSigner has both sides use Kubernetes' example of an external signer, as it should be
-// and as it should not.
+// TestExternalSigner has both sides use Kubernetes' mock of an external signer, with right and
+// wrong answers.
 func TestExternalSigner(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "signer")
 	mock := signer.NewMockSigner(t, socket)
@@ -90,7 +90,7 @@ func TestExternalSigner(t *testing.T) {
 	}
 }
 
-// present has every object.
+// present is a reader of objects for which every object exists.
 type present struct{}
 
 func (present) Object(_, _, _ string) authn.Object           { return present{} }

@@ -27,14 +27,15 @@ import (
 	basecompatibility "k8s.io/component-base/compatibility"
 	logsapi "k8s.io/component-base/logs/api/v1"
 	_ "k8s.io/component-base/logs/json/register"
-	_ "k8s.io/kubernetes/cmd/kube-apiserver/app" // the gates of the log
+	_ "k8s.io/kubernetes/cmd/kube-apiserver/app" // registers the feature gates of logging
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 
 	"github.com/coracle-project/coracle/cmd/flags"
 )
 
-// flagValues are values for flags of kube-apiserver, right, wrong and empty ones. FILE is one that
-// is there, NONE one that is not. Flags that stand in no group of the help are given as well.
+// flagValues are values for flags of kube-apiserver, right, wrong and empty ones. FILE stands for a
+// file that exists, NONE for one that does not. Flags that are in no group of the help are tried as
+// well.
 var flagValues = map[string][]string{
 	"advertise-address":    {"10.1.2.3", "::1", "here", " 10.0.0.1", "2001:db8::1", ""},
 	"cors-allowed-origins": {"^https://a$", "//a:", "*", "a", "^https://a$,(", "", ","},
@@ -228,7 +229,7 @@ var flagValues = map[string][]string{
 	"no-such-flag":            {"x"},
 }
 
-// related are beginnings of the names of flags that are judged together.
+// related are prefixes of flags that are checked together.
 var related = [][]string{
 	{"audit-log"}, {"audit-webhook"}, {"oidc", "authentication-config"}, {"requestheader", "feature-gates"}, {"service-account", "api-audiences"},
 	{"authorization"}, {"coordinated"}, {"service-cluster", "service-node", "kubernetes-service", "advertise", "endpoint"}, {"log", "v", "feature-gates"},
@@ -236,11 +237,11 @@ var related = [][]string{
 	{"runtime-config", "enable-priority"}, {"emul", "min-compat", "runtime-config-emul"}, {"watch-cache", "storage", "etcd"},
 }
 
-// needed is what kube-apiserver does not start without.
+// needed are the arguments without which kube-apiserver does not start.
 var needed = []string{"--etcd-servers=http://127.0.0.1:1", "--service-account-issuer=https://i", "--service-account-key-file=FILE",
 	"--service-account-signing-key-file=FILE"}
 
-// commandLine makes up the arguments of a kube-apiserver: what it needs, mostly, and some more.
+// commandLine makes up the arguments of a kube-apiserver: most of the needed ones, and some more.
 func commandLine(rnd *rand.Rand) []string {
 	args := []string{"--advertise-address=192.0.2.1"}
 	for _, arg := range needed {
@@ -249,7 +250,7 @@ func commandLine(rnd *rand.Rand) []string {
 		}
 	}
 	names := slices.Sorted(maps.Keys(flagValues))
-	if rnd.IntN(2) == 0 { // what has to do with each other
+	if rnd.IntN(2) == 0 { // flags that are checked together
 		about := related[rnd.IntN(len(related))]
 		names = slices.DeleteFunc(names, func(name string) bool {
 			return !slices.ContainsFunc(about, func(begin string) bool { return strings.HasPrefix(name, begin) })
@@ -266,8 +267,8 @@ func commandLine(rnd *rand.Rand) []string {
 	return args
 }
 
-// TestCommandLines: what is wrong with made-up command lines, by kube-apiserver's own options and
-// by Coracle's.
+// TestCommandLines compares the errors of kube-apiserver's own options and of Coracle's about
+// made-up command lines.
 func TestCommandLines(t *testing.T) {
 	files := madeFiles(t)
 	wrong, tried := map[string]int{}, 0
@@ -292,12 +293,11 @@ func TestCommandLines(t *testing.T) {
 		}
 		wrong[reason]++
 	}
-	t.Logf("%d command lines; meant to differ: %v", tried, wrong)
+	t.Logf("%d command lines; intended differences: %v", tried, wrong)
 }
 
-// TestFlags holds every flag that kube-apiserver declares, also those that its help hides, against
-// Coracle's: default, shorthand, what it means without a value, and what is said of one that is
-// deprecated.
+// TestFlags compares every flag that kube-apiserver declares, also hidden ones, with Coracle's:
+// default, shorthand, the value of a flag without a value, and the text about a deprecated flag.
 func TestFlags(t *testing.T) {
 	ours := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	flags.KubeAPIServer().Bind(ours)
@@ -319,7 +319,7 @@ func TestFlags(t *testing.T) {
 	t.Logf("%d flags", declared)
 }
 
-// TestNames asks for every feature gate and admission plugin of kube-apiserver, either way.
+// TestNames turns every feature gate and admission plugin of kube-apiserver on and off.
 func TestNames(t *testing.T) {
 	files := madeFiles(t)
 	var asked []string
@@ -342,9 +342,9 @@ func TestNames(t *testing.T) {
 	t.Logf("%d names", len(asked))
 }
 
-// byChance reports whether kube-apiserver says the same as Coracle another time, or in another
-// order: it goes through gates, components and keys of --runtime-config as maps have them, and
-// often stops at the first that is wrong.
+// byChance reports whether kube-apiserver gives Coracle's errors at another try, or in another
+// order. It visits gates, components and keys of --runtime-config in the random order of maps, and
+// often stops at the first error.
 func byChance(args []string, theirs, ours string) bool {
 	parts := func(s string) []string {
 		return slices.Sorted(slices.Values(strings.Split(strings.NewReplacer("[", "", "]", "").Replace(s), ", ")))
@@ -358,21 +358,20 @@ func byChance(args []string, theirs, ours string) bool {
 	return false
 }
 
-// refusals are what Coracle refuses and kube-apiserver takes, by how a refusal names it, with
-// arguments that ask for it. Each is meant: docs/flags.md has the reason.
+// refusals are the arguments that Coracle refuses and kube-apiserver accepts, by the name that a
+// refusal gives. Each is intended: docs/flags.md has the reason.
 var refusals = map[string]string{
-	"--audit-log-path":                                         "--audit-log-path=-",
-	"--audit-policy-file":                                      "--audit-policy-file=NONE",
-	"--audit-webhook-config-file":                              "--audit-webhook-config-file=NONE",
-	"--egress-selector-config-file":                            "--egress-selector-config-file=NONE",
-	"--emulated-version 1.33":                                  "--emulated-version=1.33",
-	"--emulated-version 1.34":                                  "--emulated-version=1.34 --emulation-forward-compatible",
-	"--emulated-version 1.35":                                  "--emulated-version=1.35 --runtime-config-emulation-forward-compatible",
-	"--feature-gates ConstrainedImpersonation=false":           "--feature-gates=ConstrainedImpersonation=false",
-	"--feature-gates ManifestBasedAdmissionControlConfig=true": "--feature-gates=ManifestBasedAdmissionControlConfig=true",
+	"--audit-log-path":                               "--audit-log-path=-",
+	"--audit-policy-file":                            "--audit-policy-file=NONE",
+	"--audit-webhook-config-file":                    "--audit-webhook-config-file=NONE",
+	"--egress-selector-config-file":                  "--egress-selector-config-file=NONE",
+	"--emulated-version 1.33":                        "--emulated-version=1.33",
+	"--emulated-version 1.34":                        "--emulated-version=1.34 --emulation-forward-compatible",
+	"--emulated-version 1.35":                        "--emulated-version=1.35 --runtime-config-emulation-forward-compatible",
+	"--feature-gates ConstrainedImpersonation=false": "--feature-gates=ConstrainedImpersonation=false",
 }
 
-// refused reports whether all that Coracle says is refusals of the list.
+// refused reports whether all errors of Coracle are refusals of the list.
 func refused(ours string) bool {
 	for line := range strings.SplitSeq(ours, "\n") {
 		what, _, is := strings.Cut(line, " is refused: ")
@@ -383,7 +382,8 @@ func refused(ours string) bool {
 	return true
 }
 
-// TestRefusals: what is in the list of refusals is refused, and kube-apiserver takes it.
+// TestRefusals checks that Coracle refuses each of the refusals, and that kube-apiserver accepts
+// it.
 func TestRefusals(t *testing.T) {
 	files := madeFiles(t)
 	for what, asked := range refusals {
@@ -400,11 +400,11 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// removedPlugin is what Coracle adds to kube-apiserver's error about the name of a plugin that is
-// no more.
+// removedPlugin finds the text that Coracle adds to kube-apiserver's error about a plugin that
+// Kubernetes has removed.
 var removedPlugin = regexp.MustCompile(`: Kubernetes 1\.[0-9]+ removed it; use [^"]+ instead`)
 
-// meant says why a difference is meant; "" if it is not.
+// meant returns the reason of an intended difference; "" if the difference is not intended.
 func meant(theirs, ours string) string {
 	switch {
 	case theirs == "" && refused(ours):
@@ -417,7 +417,7 @@ func meant(theirs, ours string) string {
 	return ""
 }
 
-// madeFiles are the files that command lines name.
+// madeFiles makes the files that command lines name.
 func madeFiles(t *testing.T) *strings.Replacer {
 	t.Helper()
 	dir := t.TempDir()
@@ -443,7 +443,7 @@ func madeFiles(t *testing.T) *strings.Replacer {
 	return strings.NewReplacer(append(pairs, "=NONE", "="+filepath.Join(dir, "none"))...)
 }
 
-// ourMistakes are what Coracle has against a command line.
+// ourMistakes returns Coracle's errors about a command line.
 func ourMistakes(args []string) string {
 	o := flags.KubeAPIServer()
 	f := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
@@ -459,8 +459,8 @@ func ourMistakes(args []string) string {
 	return ""
 }
 
-// theirMistakes returns what the command of kube-apiserver (app.NewAPIServerCommand) finds wrong
-// with a command line.
+// theirMistakes returns the errors of the command of kube-apiserver (app.NewAPIServerCommand) about
+// a command line.
 func theirMistakes(args []string) string {
 	registry, known := basecompatibility.NewComponentGlobalsRegistry(), utilfeature.DefaultMutableFeatureGate
 	gate := known.DeepCopy()
@@ -471,7 +471,7 @@ func theirMistakes(args []string) string {
 	}
 	s := options.NewServerRunOptions()
 	s.GenericServerRunOptions = genericoptions.NewServerRunOptionsForComponent(basecompatibility.DefaultKubeComponent, registry)
-	s.SecureServing.ServerCert.CertKey = genericoptions.CertKey{CertFile: "made", KeyFile: "made"} // none is made up
+	s.SecureServing.ServerCert.CertKey = genericoptions.CertKey{CertFile: "made", KeyFile: "made"} // so that it generates no certificate
 	f := pflag.NewFlagSet("kube-apiserver", pflag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.SetNormalizeFunc(cliflag.WordSepNormalizeFunc)
@@ -479,7 +479,7 @@ func theirMistakes(args []string) string {
 		section.SetOutput(io.Discard)
 		f.AddFlagSet(section)
 	}
-	defer func() { // these are global
+	defer func() { // these flags set global variables
 		for _, name := range []string{"default-not-ready-toleration-seconds", "default-unreachable-toleration-seconds"} {
 			if err := f.Set(name, "300"); err != nil {
 				panic(err)

@@ -31,7 +31,7 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// TestFlowBootstrap: the schemas and levels that Coracle makes are those that kube-apiserver makes.
+// TestFlowBootstrap checks that Coracle creates the same schemas and levels as kube-apiserver.
 func TestFlowBootstrap(t *testing.T) {
 	mandatory, suggested := flowcontrol.Mandatory(), flowcontrol.Suggested()
 	sameObjects(t, slices.Concat(mandatory.Schemas, suggested.Schemas), slices.Concat(bootstrap.MandatoryFlowSchemas, bootstrap.SuggestedFlowSchemas))
@@ -41,7 +41,7 @@ func TestFlowBootstrap(t *testing.T) {
 	sameObjects(t, mandatory.Levels, bootstrap.MandatoryPriorityLevelConfigurations)
 }
 
-// sameObjects compares lists of objects, in whatever order, as JSON.
+// sameObjects compares lists of objects as JSON, in any order.
 func sameObjects[O, T any](t *testing.T, ours []O, theirs []T) {
 	t.Helper()
 	var all [2][]string
@@ -68,14 +68,14 @@ func canonical(t *testing.T, obj any) string {
 	return string(encode(tree))
 }
 
-// keptStore has the objects of a resource for kube-apiserver's code, in the place of its client and
-// its lister.
+// keptStore holds the objects of a resource for kube-apiserver's code, as its client and its
+// lister.
 type keptStore[P metav1.Object] struct {
 	path string // of the resource
 	all  map[string]P
 }
 
-// read takes over what Coracle has.
+// read replaces the objects by Coracle's.
 func (k *keptStore[P]) read(t *testing.T, h http.Handler) {
 	t.Helper()
 	var list struct{ Items []P }
@@ -116,8 +116,8 @@ func (k *keptStore[P]) List(labels.Selector) ([]P, error) {
 	return slices.Collect(maps.Values(k.all)), nil
 }
 
-// keep has kube-apiserver's code look after the objects. ops are its own for the resource, of which
-// the store takes the place of client and lister.
+// keep has kube-apiserver's code ensure the bootstrap objects in the store. ops are that code's
+// functions for the resource; the store replaces their client and lister.
 func keep[P interface {
 	comparable
 	metav1.Object
@@ -136,8 +136,8 @@ func keep[P interface {
 	}
 }
 
-// disturb changes, deletes and makes objects of a store at random, on Coracle. change alters the
-// spec of one.
+// disturb changes, deletes and creates random objects of the resource on Coracle. change alters the
+// spec of one object.
 func disturb[P metav1.Object](t *testing.T, rnd *rand.Rand, h http.Handler, k *keptStore[P], change func(obj P)) {
 	t.Helper()
 	send := func(method, path string, body any, want int) {
@@ -182,7 +182,7 @@ func disturb[P metav1.Object](t *testing.T, rnd *rand.Rand, h http.Handler, k *k
 	}
 }
 
-// sameSpecs compares what there is after both have looked after the same.
+// sameSpecs compares the objects of both sides after both have kept the same objects.
 func sameSpecs[P metav1.Object](t *testing.T, what any, ours, theirs map[string]P, spec func(P) any) {
 	t.Helper()
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(ours)), slices.Collect(maps.Keys(theirs)))))) {
@@ -199,9 +199,9 @@ func sameSpecs[P metav1.Object](t *testing.T, what any, ours, theirs map[string]
 }
 
 // TestFlowKeeper changes schemas and levels at random, and has Coracle and kube-apiserver's own
-// code look after them.
+// code repair them.
 func TestFlowKeeper(t *testing.T) {
-	s, err := servertest.New(madeUp{t}, server.Config{ // it does not run, and so nobody else writes
+	s, err := servertest.New(madeUp{t}, server.Config{ // the server does not run, so nothing else writes
 		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{},
 		Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 		Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
@@ -218,7 +218,7 @@ func TestFlowKeeper(t *testing.T) {
 	for i := range times(60) {
 		rnd := random("flow keeper", i)
 		disturb(t, rnd, h, schemas, func(fs *flowcontrolapi.FlowSchema) {
-			if fs.Name != "exempt" && fs.Name != "catch-all" { // whose specs are fixed
+			if fs.Name != "exempt" && fs.Name != "catch-all" { // the specs of these two are fixed
 				fs.Spec.MatchingPrecedence = int32(2 + rnd.IntN(9000))
 			}
 		})
@@ -250,8 +250,8 @@ func TestFlowKeeper(t *testing.T) {
 	}
 }
 
-// TestFlowsBeside has kube-apiserver and Coracle on one etcd: what the first of them makes the
-// second leaves as it is, and both make the same, whoever is first.
+// TestFlowsBeside runs kube-apiserver and Coracle on one etcd. The second server must not change
+// the objects of the first, and both must create the same objects.
 func TestFlowsBeside(t *testing.T) {
 	kubernetes := func(t *testing.T, etcd string) http.Handler {
 		return startKubernetes(t, etcd, "--enable-priority-and-fairness=true")
@@ -274,11 +274,11 @@ func TestFlowsBeside(t *testing.T) {
 					break
 				}
 				if time.Now().After(end) {
-					t.Fatalf("there are %d objects, and the status of %d schemas is told: want 19 and 11", len(before), told)
+					t.Fatalf("there are %d objects, and %d schemas with a status: want 19 and 11", len(before), told)
 				}
 			}
 			start[1](t, etcd)
-			time.Sleep(3 * time.Second) // for what begins when a server is ready
+			time.Sleep(3 * time.Second) // for the writes that a server begins when it is ready
 			if _, after, _ := flowObjects(t, first); !maps.Equal(after, before) {
 				t.Errorf("the second server wrote something:\n got %v\nwant %v", after, before)
 			}
@@ -291,8 +291,9 @@ func TestFlowsBeside(t *testing.T) {
 	}
 }
 
-// flowObjects reads all schemas and levels: as they are but for what differs each time that they
-// are made, and their revisions, by path. told is how many schemas have a status.
+// flowObjects reads all schemas and levels, by path: the objects without the fields that differ
+// each time that they are created, and their revisions. told is the number of schemas with a
+// status.
 func flowObjects(t *testing.T, h http.Handler) (objects, revisions map[string]string, told int) {
 	t.Helper()
 	objects, revisions = map[string]string{}, map[string]string{}
@@ -312,7 +313,7 @@ func flowObjects(t *testing.T, h http.Handler) (objects, revisions map[string]st
 			for _, e := range entries {
 				delete(e.(map[string]any), "time")
 			}
-			slices.SortFunc(entries, func(a, b any) int { return strings.Compare(string(encode(a)), string(encode(b))) }) // else by time
+			slices.SortFunc(entries, func(a, b any) int { return strings.Compare(string(encode(a)), string(encode(b))) }) // servers sort them by time
 			if status, ok := o["status"].(map[string]any); ok {
 				conditions, _ := status["conditions"].([]any)
 				for _, c := range conditions {

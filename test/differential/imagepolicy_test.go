@@ -60,7 +60,7 @@ func (h *imageHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, h.body)
 }
 
-// kubeconfig writes a file that leads to a path of the webhook.
+// kubeconfig writes a kubeconfig file for a path of the webhook.
 func (h *imageHook) kubeconfig(t *testing.T, path string) string {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf("current-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {server: %q}}]\nusers: [{name: u}]\n", h.URL+path)
@@ -70,7 +70,7 @@ func (h *imageHook) kubeconfig(t *testing.T, path string) string {
 	return file
 }
 
-// dialImages is how ours asks, as server/plugins does.
+// dialImages makes our client of the webhook, as server/plugins does.
 func dialImages(t *testing.T) admission.DialImageReviewer {
 	return func(kubeconfig string, pause time.Duration) (admission.ImageReviewer, error) {
 		target, err := callout.ReadKubeconfig(kubeconfig)
@@ -85,7 +85,7 @@ func dialImages(t *testing.T) admission.DialImageReviewer {
 	}
 }
 
-// imageAnswer makes up an answer. known says that both plugins tell the same about it.
+// imageAnswer makes up an answer. known means that both plugins give the same text about it.
 func imageAnswer(rnd *rand.Rand) (status int, body string, known bool) {
 	if chance(rnd, 4) {
 		return pick(rnd, 400, 401, 403, 404, 409, 429, 500, 501, 503, 504), "", true
@@ -110,7 +110,7 @@ func imageAnswer(rnd *rand.Rand) (status int, body string, known bool) {
 	return 200, string(encode(review)), true
 }
 
-// noted are attributes that remember the annotations that were accepted.
+// noted are attributes that keep the accepted annotations.
 type noted struct {
 	theiradmission.Attributes
 	audit map[string]string
@@ -124,7 +124,7 @@ func (n *noted) AddAnnotation(key, value string) error {
 	return err
 }
 
-// imagePods makes up a pod with few images, so that many are asked about twice.
+// imagePod makes up a pod. The images are few, so that the plugins ask about many of them twice.
 func imagePod(rnd *rand.Rand) *corev1.Pod {
 	pod := &corev1.Pod{}
 	for range rnd.IntN(3) {
@@ -143,7 +143,8 @@ func imagePod(rnd *rand.Rand) *corev1.Pod {
 	return pod
 }
 
-// refusedForbidden is the text of a webhook's 403. Kubernetes passes it on as it is.
+// refusedForbidden is our text for a webhook's 403. Kubernetes passes the webhook's error on
+// unchanged.
 var refusedForbidden = regexp.MustCompile(`^403 Forbidden pods "[^"]*" is forbidden: unknown false$`)
 
 // TestImagePolicies has both plugins ask one webhook about the same pods.
@@ -176,7 +177,7 @@ func TestImagePolicies(t *testing.T) {
 			a.Listen(nil, func(key, value string) { audit[key] = value })
 			want, got := theirRefusal(theirs.Validate(t.Context(), attrs, nil)), ourRefusal(ours.Validate(t.Context(), a))
 			asked, theirAsked := hook.asked["/ours"], hook.asked["/theirs"]
-			if hook.status == 501 || hook.status == 503 { // ours tries these again, too
+			if hook.status == 501 || hook.status == 503 { // Coracle retries these codes, too
 				asked, theirAsked = asked[:min(1, len(asked))], theirAsked[:min(1, len(theirAsked))]
 			}
 			if hook.status == 403 && want == "403 Forbidden unknown false" && refusedForbidden.MatchString(got) {
@@ -192,8 +193,8 @@ func TestImagePolicies(t *testing.T) {
 			if got != want || !maps.Equal(audit, attrs.audit) || fmt.Sprint(asked) != fmt.Sprint(theirAsked) {
 				t.Errorf("%s, %s %q after %d %s:\n got %s %v\nwant %s %v\n got asked %s\nwant asked %s", config, op, subresource, hook.status, hook.body, got, audit, want, attrs.audit, asked, theirAsked)
 			}
-			// Theirs annotates the pod if the webhook fails. kube-apiserver gives validators a
-			// copy, so that nobody sees that.
+			// Kubernetes' plugin annotates the pod if the webhook fails. kube-apiserver gives
+			// validators a copy, so that no client sees the annotation.
 			if !maps.Equal(mine.Annotations, pod.Annotations) {
 				t.Errorf("the pod's annotations are now %v", mine.Annotations)
 			}

@@ -27,16 +27,16 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// opinion is what one authorizer, made up, thinks of a question that is given as text: the same on
-// both sides.
+// opinion is the decision of a made-up authorizer on a question. The question is a text, which is
+// equal on both sides.
 type opinion struct {
 	decision request.Decision
 	reason   string
 	err      error
 }
 
-// oracle decides at random, but always the same. generous is how many of a hundred questions it
-// allows.
+// oracle is an authorizer that decides at random, but equally for equal questions. It allows
+// generous of a hundred questions.
 type oracle struct {
 	seed     uint64
 	generous int
@@ -111,7 +111,7 @@ func userText(name, uid string, groups []string, extra map[string][]string) stri
 }
 
 // TestImpersonation sends requests of random users with random headers to both filters, with one
-// authorizer: who is served as whom, by which right, and what the others are told.
+// authorizer. It compares as whom a request is served and by which right, and the refusals.
 func TestImpersonation(t *testing.T) {
 	rnd := random("impersonation")
 	answers := map[string]int{}
@@ -119,7 +119,7 @@ func TestImpersonation(t *testing.T) {
 		o := oracle{rnd.Uint64(), oneOf(rnd, 30, 60, 90, 97)}
 		ours, theirs := ourImpersonation(o), theirImpersonation(o)
 		by := impersonating(rnd)
-		for range 4 { // both remember in which way a user has impersonated
+		for range 4 { // both sides remember the last impersonation mode of a user
 			r := impersonationRequest(rnd)
 			a, b := heard(theirs, r, by), heard(ours, r, by)
 			keys := 0
@@ -130,7 +130,7 @@ func TestImpersonation(t *testing.T) {
 			}
 			what, _, _ := strings.Cut(b, " ")
 			answers[what]++
-			if a != b && (keys < 2 || !strings.HasPrefix(a, "403") || !strings.HasPrefix(b, "403")) { // theirs takes the first of a map
+			if a != b && (keys < 2 || !strings.HasPrefix(a, "403") || !strings.HasPrefix(b, "403")) { // Kubernetes reports the first key of a map, in random order
 				t.Fatalf("%s %s by %s: %v\ntheirs %s\nours   %s", r.Method, r.URL, userText(by.Name, by.UID, by.Groups, by.Extra), r.Header, a, b)
 			}
 		}
@@ -139,12 +139,12 @@ func TestImpersonation(t *testing.T) {
 	for _, want := range []string{"200", "400", "403", "200:impersonate:user-info", "200:impersonate:serviceaccount", "200:impersonate:arbitrary-node",
 		"200:impersonate:associated-node", "200:legacy"} {
 		if answers[want] == 0 && count >= 1 {
-			t.Errorf("no answer was %s: what is tried is too little", want)
+			t.Errorf("no answer was %s: the test tries too little", want)
 		}
 	}
 }
 
-// impersonating is somebody who wants to be somebody else.
+// impersonating makes up the user who impersonates.
 func impersonating(rnd *rand.Rand) *request.User {
 	u := &request.User{Name: oneOf(rnd, "bob", "system:serviceaccount:ns:agent", "system:anonymous", "system:serviceaccount:ns:"), UID: oneOf(rnd, "", "1"),
 		Groups: oneOf(rnd, nil, []string{"dev"}, []string{"dev", "system:authenticated"})}
@@ -188,8 +188,8 @@ func impersonationRequest(rnd *rand.Rand) *http.Request {
 	return r
 }
 
-// heard is what becomes of a request: the user that it is served as, after the code and the right,
-// or the code and the message.
+// heard returns the outcome of a request: the code, the right and the user as whom it is served, or
+// the code and the message.
 func heard(h func(by *request.User) http.Handler, r *http.Request, by *request.User) string {
 	w := httptest.NewRecorder()
 	r = r.Clone(context.Background())
@@ -204,10 +204,10 @@ func heard(h func(by *request.User) http.Handler, r *http.Request, by *request.U
 	return fmt.Sprint(w.Code, " ", status.Reason, " ", status.Message, w.Header()["X-Content-Type-Options"])
 }
 
-// tell writes what a handler knows of who is served.
+// tell writes the user that a handler sees.
 func tell(w http.ResponseWriter, impersonates bool, constraint, user string, h http.Header) {
 	h = h.Clone()
-	maps.DeleteFunc(h, func(name string, _ []string) bool { // theirs passes on what it does not make use of
+	maps.DeleteFunc(h, func(name string, _ []string) bool { // Kubernetes passes on impersonation headers that it does not use
 		return strings.HasPrefix(name, "Impersonate-") && (!impersonates || name == "Impersonate-Whatever")
 	})
 	switch {

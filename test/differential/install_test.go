@@ -1,7 +1,7 @@
 package differential
 
-// Every group that kube-apiserver serves puts its types, defaults, conversions and declared checks
-// into legacyscheme.Scheme.
+// Each group that kube-apiserver serves registers its types, defaults, conversions and declarative
+// validation in legacyscheme.Scheme.
 import (
 	_ "k8s.io/kubernetes/pkg/apis/admissionregistration/install"
 	_ "k8s.io/kubernetes/pkg/apis/apiserverinternal/install"

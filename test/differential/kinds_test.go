@@ -66,17 +66,18 @@ func (k bothKind) fuzzer(subject string) *randfill.Filler {
 	return fuzzer.FuzzerFor(fuzzer.MergeFuzzerFuncs(apitesting.FuzzerFuncs, extensionsfuzzer.Funcs, schemaFuncs), source, legacyscheme.Codecs)
 }
 
-// schemaFuncs have schemas of the version be made as internal ones are, which come to an end.
+// schemaFuncs make a versioned schema from an internal one. The fuzzer's functions for internal
+// schemas bound their depth; for versioned schemas there are none.
 func schemaFuncs(serializer.CodecFactory) []any {
 	return []any{func(s *crdv1.JSONSchemaProps, c randfill.Continue) {
 		var in apiextensions.JSONSchemaProps
 		c.Fill(&in)
-		_ = crdv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(&in, s, nil) // what cannot be converted stays empty
+		_ = crdv1.Convert_apiextensions_JSONSchemaProps_To_v1_JSONSchemaProps(&in, s, nil) // fields that cannot be converted stay empty
 	}}
 }
 
-// fuzzed makes an object of the version: every other time one that began as an internal object,
-// which is valid more often, and has what conversions make.
+// fuzzed makes an object of the version. Every second object is converted from a fuzzed internal
+// object: it is valid more often, and has the values that conversions produce.
 func (k bothKind) fuzzed(t *testing.T, f *randfill.Filler, i int) runtime.Object {
 	t.Helper()
 	hub := k.GroupKind().WithVersion(runtime.APIVersionInternal)

@@ -28,11 +28,11 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
-// kubeArgs is the environment variable that makes a process of this test a kube-apiserver, and has
-// its arguments, one in a line.
+// kubeArgs is an environment variable. If it is set, a process of this test runs as a
+// kube-apiserver with the arguments in it, one a line.
 const kubeArgs = "DIFFERENTIAL_KUBE_APISERVER"
 
-// serveKubernetes is the first call of TestMain. In a process that is to be a kube-apiserver it
+// serveKubernetes is the first call of TestMain. If kubeArgs is set it runs a kube-apiserver and
 // does not return.
 func serveKubernetes() {
 	args := os.Getenv(kubeArgs)
@@ -53,8 +53,8 @@ type kubeAPIServer struct {
 // kubeToken is the administrator's token at a kube-apiserver of a test.
 const kubeToken = "judge-of-the-test"
 
-// startKubernetes runs a kube-apiserver on an etcd until the end of the test. It admits what
-// Coracle admits, and everybody may do everything. more are further arguments.
+// startKubernetes runs a kube-apiserver on an etcd until the end of the test. It has the admission
+// plugins that Coracle has here, and everybody may do everything. more are further arguments.
 func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
 	t.Helper()
 	dir := t.TempDir()
@@ -87,7 +87,7 @@ func startKubernetes(t *testing.T, etcd string, more ...string) *kubeAPIServer {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 	at := &url.URL{Scheme: "https", Host: fmt.Sprintf("127.0.0.1:%d", port)}
 	proxy := httputil.NewSingleHostReverseProxy(at)
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // it tells of each watch that ends
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // it logs each watch that ends
 	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	t.Cleanup(proxy.Transport.(*http.Transport).CloseIdleConnections)
 	k := &kubeAPIServer{at.String(), proxy}
@@ -112,7 +112,7 @@ func (k *kubeAPIServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.proxy.ServeHTTP(w, r)
 }
 
-// tail keeps the end of what is written.
+// tail is a writer that keeps the end of the text.
 type tail struct {
 	mu   sync.Mutex
 	text []byte

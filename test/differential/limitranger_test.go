@@ -30,7 +30,7 @@ import (
 )
 
 // TestLimitRanger has both LimitRanger plugins complete and judge the same random pods and claims
-// in namespaces with random limit ranges: the object afterwards, and what is said.
+// in namespaces with random limit ranges. It compares the objects afterwards and the refusals.
 func TestLimitRanger(t *testing.T) {
 	w := newLimitWorld(t)
 	n, refused, completed := times(4_000), 0, 0
@@ -66,14 +66,14 @@ func TestLimitRanger(t *testing.T) {
 	}
 }
 
-// limitWorld has a namespace and its limit ranges. Each round of a test makes another one.
+// limitWorld has a namespace and its limit ranges. populate replaces both.
 type limitWorld struct {
 	*rand.Rand
 	t         *testing.T
 	namespace string
 	ranges    []*corev1.LimitRange // sorted by name
 	own       []*ourcore.LimitRange
-	fails     error // of asking the store for the limit ranges
+	fails     error // the error of reading limit ranges from the store
 	late      bool  // the cache does not know them yet
 	// ordered is set if no list of the limit ranges has two resources. Otherwise Kubernetes'
 	// messages come in the random order of a map.
@@ -91,7 +91,8 @@ func newLimitWorld(t *testing.T) *limitWorld {
 		return w.own, w.fails
 	})
 	w.theirs = must1(limitranger.NewLimitRanger(nil))
-	// Kubernetes' cache has no limit ranges, because it lists them in random order. So it asks.
+	// Kubernetes' cache lists limit ranges in random order. So it has none here, and the plugin
+	// asks the client.
 	client := fake.NewSimpleClientset()
 	client.PrependReactor("list", "limitranges", func(clienttesting.Action) (bool, runtime.Object, error) {
 		list := &corev1.LimitRangeList{}
@@ -106,7 +107,7 @@ func newLimitWorld(t *testing.T) *limitWorld {
 	return w
 }
 
-// populate begins a namespace.
+// populate makes a new namespace with limit ranges.
 func (w *limitWorld) populate(i int) {
 	w.namespace, w.ranges, w.own, w.fails, w.ordered = fmt.Sprint("ns", i), nil, nil, nil, true
 	if chance(w.Rand, 50) {
@@ -132,7 +133,7 @@ func (w *limitWorld) populate(i int) {
 			r.Spec.Limits = append(r.Spec.Limits, item)
 		}
 		legacyscheme.Scheme.Default(r)
-		text := encode(r) // which keeps no format of an amount that can do without
+		text := encode(r) // JSON keeps the format of an amount only if it needs one
 		r = &corev1.LimitRange{}
 		must(decode(text, r))
 		for _, item := range r.Spec.Limits {
@@ -142,7 +143,7 @@ func (w *limitWorld) populate(i int) {
 	}
 }
 
-// low and high make most bounds wide enough for something to be inside of them.
+// low and high make most bounds so wide that some amounts are inside.
 func (w *limitWorld) low(list corev1.ResourceList) corev1.ResourceList {
 	for name := range list {
 		if !chance(w.Rand, 3) {
@@ -161,7 +162,7 @@ func (w *limitWorld) high(list corev1.ResourceList) corev1.ResourceList {
 	return list
 }
 
-// highest replaces some amounts of list by the highest that there are. Limit ranges of containers
+// highest replaces some amounts of list by the highest possible amounts. Limit ranges of containers
 // do not get them, because an upper bound becomes the default of a container, and the sum of two
 // such defaults exceeds an int64. Kubernetes takes such a sum for another number, mostly 0; Coracle
 // takes it for the largest int64.
@@ -174,7 +175,7 @@ func (w *limitWorld) highest(list corev1.ResourceList) corev1.ResourceList {
 	return list
 }
 
-// amounts has up to n resources.
+// amounts makes a list of up to n resources.
 func (w *limitWorld) amounts(n int) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for range w.IntN(n + 1) {
@@ -188,7 +189,7 @@ func (w *limitWorld) amounts(n int) corev1.ResourceList {
 	return list
 }
 
-// write is a random write, for both.
+// write makes a random write, for both sides.
 func (w *limitWorld) write() (*admission.Attributes, theiradmission.Attributes) {
 	of := metav1.ObjectMeta{Namespace: w.namespace, Name: "x"}
 	if chance(w.Rand, 5) {
@@ -235,14 +236,14 @@ func internalized[T any, P interface {
 	*T
 	runtime.Object
 }](obj runtime.Object) runtime.Object {
-	sent := reflect.New(reflect.TypeOf(obj).Elem()).Interface() // with its amounts in the formats that JSON keeps
+	sent := reflect.New(reflect.TypeOf(obj).Elem()).Interface() // with amounts in the formats that JSON keeps
 	must(decode(encode(obj), sent))
 	out := P(new(T))
 	must(legacyscheme.Scheme.Convert(sent, out, nil))
 	return out
 }
 
-// fill makes containers, and at times resources of the pod as a whole.
+// fill makes containers, and sometimes resources of the whole pod.
 func (w *limitWorld) fill(spec *corev1.PodSpec) {
 	container := func(i int, init bool) corev1.Container {
 		c := corev1.Container{Name: fmt.Sprint("c", i), Resources: corev1.ResourceRequirements{Requests: w.amounts(3), Limits: w.amounts(3)}}
@@ -265,7 +266,7 @@ func (w *limitWorld) fill(spec *corev1.PodSpec) {
 	}
 }
 
-// asTree is an internal object of theirs, or one of ours, as JSON has it.
+// asTree returns an internal object of theirs, or an object of ours, as JSON.
 func (w *limitWorld) asTree(obj any) (out map[string]any) {
 	switch internal := obj.(type) {
 	case *core.Pod:
@@ -278,11 +279,11 @@ func (w *limitWorld) asTree(obj any) (out map[string]any) {
 		obj = claim
 	}
 	must(decode(encode(obj), &out))
-	delete(out, "status") // which types leave out differently
+	delete(out, "status") // the types of both sides leave out different empty fields
 	return out
 }
 
-// refusal is the code, the reason and the message of an error, and the object that it is about.
+// refusal is the code, the reason and the message of an error, and the object in its details.
 func (w *limitWorld) refusal(err error) string {
 	if err == nil {
 		return ""

@@ -22,8 +22,8 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// What the environment may set: SEED, where everything random begins; COUNT, a factor for how much
-// is tried; BODIES, to have whole requests printed.
+// The environment may set: SEED, the seed of all random numbers; COUNT, a factor for the number of
+// tries; BODIES, to print whole requests.
 var (
 	seed    = uint64(time.Now().UnixNano())
 	count   = 1.0
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	}
 	fmt.Printf("SEED=%d COUNT=%g\n", seed, count)
 	jsonpatch.AccumulatedCopySizeLimit = 3 << 20 // as kube-apiserver does
-	klog.SetLogger(logr.Discard())               // Kubernetes logs what mutations bring about
+	klog.SetLogger(logr.Discard())               // Kubernetes logs errors that random objects cause
 	capabilities.Setup(true, 0)
 	os.Exit(m.Run())
 }
@@ -82,12 +82,12 @@ func fatal(format string, args ...any) {
 	os.Exit(2)
 }
 
-// random returns the random numbers of one subject: other subjects do not move them.
+// random returns the random numbers of one subject, which do not depend on other subjects.
 func random(subject ...any) *rand.Rand {
 	h := fnv.New64a()
 	fmt.Fprint(h, subject...)
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// times is how often something is tried that is tried n times by default.
+// times is the number of tries of something whose default is n tries.
 func times(n int) int { return max(1, int(float64(n)*count)) }

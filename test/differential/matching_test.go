@@ -32,8 +32,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestMatching asks Kubernetes' matchers of webhooks and of policies, and ours, for which requests
-// random hooks are called: as which resource and kind they see them, and with which errors.
+// TestMatching asks Kubernetes' matchers of webhooks and of policies, and ours, which random hooks
+// match random requests. It compares the target of each match and the errors.
 func TestMatching(t *testing.T) {
 	rnd := random("matching")
 	w := newMatchWorld(t)
@@ -76,7 +76,7 @@ func TestMatching(t *testing.T) {
 	}
 }
 
-// matchVerdict is what a matcher says.
+// matchVerdict is the answer of a matcher.
 type matchVerdict struct {
 	matched        bool
 	resource, kind string
@@ -90,7 +90,7 @@ func (v matchVerdict) failed(err error) matchVerdict {
 	return v
 }
 
-// matchHook is a webhook or a policy, twice.
+// matchHook is a webhook or a policy for both sides.
 type matchHook struct {
 	criteria any // theirs
 	theirs   func(context.Context, theiradmission.Attributes) matchVerdict
@@ -147,7 +147,7 @@ func (r *matchResource) gvk() schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: r.group, Version: r.version, Kind: r.kind}
 }
 
-// same reports whether a store has the objects of both.
+// same reports whether a store keeps the objects of both resources at one place.
 func (r *matchResource) same(other *matchResource) bool {
 	return r.plural == other.plural && r.sub == other.sub && (r.group == other.group || r.plural == "events")
 }
@@ -190,7 +190,7 @@ func newMatchWorld(t *testing.T) *matchWorld {
 	return w
 }
 
-// newTheirWebhooks makes the half of Kubernetes' plugins that both kinds of webhooks share.
+// newTheirWebhooks makes the part of Kubernetes' plugins that both kinds of webhooks share.
 func newTheirWebhooks(t *testing.T, client kubernetes.Interface, factory informers.SharedInformerFactory) *generic.Webhook {
 	t.Helper()
 	w, err := generic.NewWebhook(theiradmission.NewHandler(theiradmission.Create), nil,
@@ -204,7 +204,8 @@ func newTheirWebhooks(t *testing.T, client kubernetes.Interface, factory informe
 	return w
 }
 
-// matchObjects tells Kubernetes of matchResources. events are stored at one place.
+// matchObjects describes matchResources to Kubernetes. Both groups of events are stored at one
+// place.
 func matchObjects() theiradmission.ObjectInterfaces {
 	registry := runtime.NewEquivalentResourceRegistryWithIdentity(func(gr schema.GroupResource) string {
 		if gr.Resource == "events" {
@@ -219,7 +220,7 @@ func matchObjects() theiradmission.ObjectInterfaces {
 	return &theiradmission.RuntimeObjectInterfaces{EquivalentResourceMapper: registry}
 }
 
-// matchEquivalents is what our server tells of matchResources.
+// matchEquivalents returns the equivalents among matchResources, as our server does.
 func matchEquivalents(of schema.GroupVersionResource, sub string) (list []matching.Target) {
 	known := slices.IndexFunc(matchResources, func(r matchResource) bool { return r.theirs() == of && r.sub == sub })
 	for i := range matchResources {
@@ -259,7 +260,7 @@ func (w *matchWorld) hook(t *testing.T, rnd *rand.Rand, i int) *matchHook {
 	}
 }
 
-// webhook makes a webhook of a policy's criteria, without names of objects.
+// webhook makes a webhook of the criteria of a policy, without names of objects.
 func (w *matchWorld) webhook(t *testing.T, m *theirv1.MatchResources, i int) *matchHook {
 	t.Helper()
 	hook := &theirv1.ValidatingWebhook{
@@ -289,7 +290,7 @@ func (w *matchWorld) webhook(t *testing.T, m *theirv1.MatchResources, i int) *ma
 	}
 }
 
-// ourMatch returns their criteria as ours.
+// ourMatch converts their criteria to ours.
 func ourMatch(t *testing.T, m *theirv1.MatchResources) *ourv1.MatchResources {
 	t.Helper()
 	out := &ourv1.MatchResources{}
@@ -299,7 +300,7 @@ func ourMatch(t *testing.T, m *theirv1.MatchResources) *ourv1.MatchResources {
 	return out
 }
 
-// matchCriteria are their criteria of a policy.
+// matchCriteria are the criteria of a policy of theirs.
 type matchCriteria struct{ m *theirv1.MatchResources }
 
 func (c matchCriteria) GetParsedNamespaceSelector() (labels.Selector, error) {
@@ -363,8 +364,8 @@ func matchRule(rnd *rand.Rand) theirv1.NamedRuleWithOperations {
 	return r
 }
 
-// request makes a random request, as Kubernetes and as we describe it. Requests for a namespace
-// have it as their namespace only there.
+// request makes a random request, as Kubernetes and as we describe it. A request for a namespace
+// has that namespace as its own only with Kubernetes.
 func (w *matchWorld) request(rnd *rand.Rand) (theiradmission.Attributes, *admission.Attributes) {
 	r := &matchResources[rnd.IntN(len(matchResources))]
 	op := oneOf(rnd, theiradmission.Create, theiradmission.Update, theiradmission.Delete)

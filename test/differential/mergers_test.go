@@ -17,7 +17,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// node and trunk are types that both sides know the merge strategies of.
+// node and trunk are types with merge strategies that both sides read.
 type node struct {
 	Name  string            `json:"name"`
 	A     string            `json:"a,omitempty"`
@@ -56,7 +56,8 @@ var (
 	scalars     = []string{"name", "n", "a", "zzz", "Name"}
 )
 
-// grower makes documents and patches out of few words, so that they often meet.
+// grower makes documents and patches. Its names and values are few, so that patches often touch
+// fields of documents.
 type grower struct{ *rand.Rand }
 
 func (g grower) one(from ...string) string { return from[g.IntN(len(from))] }
@@ -72,7 +73,7 @@ func (g grower) scalar() string {
 
 func (g grower) number() string { return g.one("0", "1", "2", "3", "1.0") }
 
-// key is what a field of a node holds that may be a merge key.
+// keyed makes the member that is the merge key of the list field.
 func (g grower) keyed(field string) string {
 	if field == "nums" {
 		return `"n":` + g.number()
@@ -88,7 +89,7 @@ func (g grower) list(n int, element func() string) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// object joins members, the last of those that have one key.
+// object joins members in random order, without the empty ones.
 func (g grower) object(members ...string) string {
 	g.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	return "{" + strings.Join(slices.DeleteFunc(members, func(m string) bool { return m == "" }), ",") + "}"
@@ -127,7 +128,7 @@ func (g grower) document(depth int) string {
 	return g.object(ms...)
 }
 
-// element is one of a list of nodes.
+// element makes an element of a list of nodes.
 func (g grower) element(name string, depth int) string {
 	inner := strings.TrimSuffix(strings.TrimPrefix(g.document(depth), "{"), "}")
 	if name == "nums" {
@@ -218,7 +219,7 @@ func (g grower) strategic(depth int) string {
 	return g.object(ms...)
 }
 
-// value is any JSON.
+// value makes any JSON value.
 func (g grower) value(depth int) string {
 	switch {
 	case depth == 0 || g.chance(40):
@@ -231,7 +232,7 @@ func (g grower) value(depth int) string {
 	return g.object(`"`+g.one("a", "b", "a/b", "m~n", "")+`":`+g.value(depth-1), g.one("", `"`+g.one("c", "-", "0", "name")+`":`+g.value(depth-1)))
 }
 
-// pointer is a JSON pointer, mostly into what documents have.
+// pointer makes a JSON pointer, which mostly leads into documents.
 func (g grower) pointer() string {
 	if g.chance(4) {
 		return g.one("", "/", "name", "a/name", "//", "/-", "/~0", "/~1", "/~", "/~2", "/a~1b", "/m~0n", "/a~01b", "#/name", "/name/", "/subs/ 0", "/subs/+1", "/subs/01", "/subs/1_0")
@@ -243,7 +244,7 @@ func (g grower) pointer() string {
 	return s
 }
 
-// operations make a JSON patch.
+// operations makes a JSON patch.
 func (g grower) operations() string {
 	if g.chance(2) {
 		return g.one("null", "{}", "5", `"x"`, `[null]`, `[5]`, `[{}]`, `[{"op":5}]`, `[{"op":"add","path":5}]`, `[{"op":"add","path":null,"value":1}]`,
@@ -269,16 +270,16 @@ func (g grower) operations() string {
 // mergePatch makes a merge patch, or something else.
 func (g grower) mergePatch() string { return g.one(g.value(3), g.strategic(2), g.document(2)) }
 
-// mergeOutcome is what a patch comes to: an object, or a refusal.
+// mergeOutcome is the result of a patch: an object, or a refusal.
 type mergeOutcome struct {
-	kind    patch.Kind // 0: it was accepted
+	kind    patch.Kind // 0: the patch was accepted
 	message string
-	result  string // settled
-	left    string // of a strategic merge patch
+	result  string // with sorted keys
+	left    string // the rest of a strategic merge patch after the merge
 }
 
-// TestMergers compares the three merges themselves, without requests around them, over documents
-// and patches that are made up.
+// TestMergers compares the three merges themselves, without requests around them, over made-up
+// documents and patches.
 func TestMergers(t *testing.T) {
 	root := typeinfo.For[trunk]()
 	for _, form := range []struct {
@@ -348,8 +349,8 @@ func TestScalarListMerges(t *testing.T) {
 	}
 }
 
-// settleChance asks Kubernetes, whose strategic merge goes through maps, until it says what Coracle
-// does, or for long enough.
+// settleChance repeats Kubernetes' merge, at most 200 times, until the outcome is Coracle's.
+// Kubernetes' strategic merge ranges over maps, so chance decides between outcomes.
 func settleChance(theirs func() mergeOutcome, ours mergeOutcome) (first mergeOutcome, same bool) {
 	for i := range 200 {
 		m := theirs()
@@ -363,7 +364,7 @@ func settleChance(theirs func() mergeOutcome, ours mergeOutcome) (first mergeOut
 	return first, false
 }
 
-// panicText is the message where Kubernetes' code fails.
+// panicText is the message of an outcome if Kubernetes' code panics.
 const panicText = "it panicked"
 
 func ourOutcome(out []byte, err error) mergeOutcome {
@@ -374,7 +375,8 @@ func ourOutcome(out []byte, err error) mergeOutcome {
 	return refusal(e.Kind, e.Message)
 }
 
-// refusal leaves out what no client sees: the message, and whether a test operation has failed.
+// refusal leaves out what no client sees: the message of an inapplicable patch, and whether a test
+// operation has failed.
 func refusal(kind patch.Kind, message string) mergeOutcome {
 	if kind == patch.Untrue {
 		kind = patch.Inapplicable
@@ -385,8 +387,8 @@ func refusal(kind patch.Kind, message string) mergeOutcome {
 	return mergeOutcome{kind: kind, message: message}
 }
 
-// plainJSON is JSON in which only what counts differs: keys are sorted, and so are numbers as
-// Kubernetes reads them.
+// plainJSON writes JSON in one form, so that equal documents have equal texts: with sorted keys,
+// and with numbers as Kubernetes reads them.
 func plainJSON(data []byte) string {
 	var v any
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(data, &v); err != nil {
@@ -395,7 +397,7 @@ func plainJSON(data []byte) string {
 	return string(encode(v))
 }
 
-// checked is a merge with field validation: the patch is decoded once more before.
+// checked adds field validation to a merge: decodes reads the patch once more before.
 func checked(decodes func(p []byte) error, merge func(doc, p []byte) mergeOutcome) func(doc, p []byte) mergeOutcome {
 	return func(doc, p []byte) mergeOutcome {
 		if err := decodes(p); err != nil {
@@ -440,8 +442,8 @@ func theirJSONPatch(doc, p []byte) (m mergeOutcome) {
 	return mergeOutcome{result: plainJSON(out)}
 }
 
-// jsonPatchOp is what kube-apiserver decodes the operations of a patch into first; messages name
-// it.
+// jsonPatchOp has the name of the type into which kube-apiserver first decodes the operations of a
+// patch, because messages name it.
 type jsonPatchOp struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
@@ -465,7 +467,7 @@ func theirStrategicPatch(doc, p []byte) (m mergeOutcome) {
 		panic(err)
 	}
 	var sorted any
-	if decode(p, &sorted) == nil { // the order of a small map begins where chance has it, and is that of its making from there
+	if decode(p, &sorted) == nil { // Go ranges over a small map in the order of its making, from a random start; sorted keys leave few orders
 		p = encode(sorted)
 	}
 	if _, err := kjson.UnmarshalStrict(p, &changes); err != nil {
@@ -485,8 +487,8 @@ func theirStrategicPatch(doc, p []byte) (m mergeOutcome) {
 	return refusal(patch.Unmergeable, err.Error())
 }
 
-// clip gives lists no more room than they need, as in an object that kube-apiserver makes a tree
-// of: what a merge appends must not write into them.
+// clip removes spare capacity from lists, so that an append of a merge does not write into them.
+// The lists that kube-apiserver converts from objects have no spare capacity either.
 func clip(v any) {
 	switch v := v.(type) {
 	case map[string]any:

@@ -20,12 +20,11 @@ type mutator struct {
 	rand   *rand.Rand
 	donors donors
 	notes  []string
-	// tame says that values are to be what they should be in JSON.
+	// tame is set if values must have the right JSON types.
 	tame bool
 }
 
-// donors are the values that examples have, by what they are values of: the type and the name of a
-// field.
+// donors are the values of examples, by the type and the name of their field.
 type donors map[donor][]any
 
 type donor struct {
@@ -36,7 +35,7 @@ type donor struct {
 // spot is a place in an object that can be changed: a field, an element or an entry of a map.
 type spot struct {
 	path string
-	name string // of the field that holds it, or holds the list or map that it is in
+	name string // of the field with the value, or with the list or map around the value
 	typ  reflect.Type
 	here any // nil for a field that is not set
 
@@ -44,7 +43,8 @@ type spot struct {
 	remove func()
 }
 
-// leaf reports whether a type is a scalar in JSON although Go has it otherwise.
+// leaf reports whether a type has no inner places: it is a scalar, or a struct or list that JSON
+// writes as one value.
 func leaf(t reflect.Type) bool {
 	switch t {
 	case reflect.TypeFor[metav1.Time](), reflect.TypeFor[metav1.MicroTime](), reflect.TypeFor[metav1.Duration](),
@@ -110,14 +110,14 @@ func spots(path, name string, t reflect.Type, v any, each func(spot)) {
 		}
 		for i := range v {
 			place := fmt.Sprintf("%s[%d]", path, i)
-			// An element is removed by its list's spot.
+			// The spot of the list removes elements.
 			each(spot{place, name, t.Elem(), v[i], func(x any) { v[i] = x }, nil})
 			spots(place, name, t.Elem(), v[i], each)
 		}
 	}
 }
 
-// learn adds what an example has.
+// learn adds the values of an example.
 func (d donors) learn(t reflect.Type, example map[string]any) {
 	spots("", "", t, example, func(s spot) {
 		if s.here == nil {
@@ -131,7 +131,7 @@ func (d donors) learn(t reflect.Type, example map[string]any) {
 	})
 }
 
-// untouched are fields that say nothing about a kind's own rules.
+// untouched are fields that do not test rules of a kind.
 var untouched = []string{"managedFields", "resourceVersion", "selfLink", "apiVersion", "kind"}
 
 // mutate returns a copy of an object with one to three changes.
@@ -171,7 +171,7 @@ func (m *mutator) pick(t reflect.Type, obj map[string]any) (spot, bool) {
 	return list[m.rand.IntN(len(list))], true
 }
 
-// change does one thing to a place.
+// change changes one place.
 func (m *mutator) change(s spot) {
 	t := deref(s.typ)
 	if list, ok := s.here.([]any); ok && t.Kind() == reflect.Slice && m.rand.IntN(2) == 0 {

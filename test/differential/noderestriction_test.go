@@ -126,7 +126,7 @@ func (w *restrictionWorld) Authorize(_ context.Context, a *request.Attributes) (
 	return request.NoOpinion, "", nil
 }
 
-// put makes an object known to both.
+// put stores an object for both sides.
 func put[T any, P interface {
 	*T
 	meta.Object
@@ -147,7 +147,7 @@ func known[T any](w *restrictionWorld, resource, key, name string) (T, error) {
 	}
 	singular := map[string]string{"pods": "pod", "nodes": "node", "persistentvolumeclaims": "persistentvolumeclaim", "persistentvolumes": "persistentvolume"}
 	if s, ok := singular[resource]; ok {
-		resource = s // as listers say it
+		resource = s // as the errors of listers name it
 	}
 	return *new(T), meta.NewNotFound(meta.GroupResource{Group: group, Resource: resource}, name)
 }
@@ -172,7 +172,7 @@ func (w *restrictionWorld) Driver(_ context.Context, name string) (*ourstorage.C
 	return known[*ourstorage.CSIDriver](w, "csidrivers", name, name)
 }
 
-// populate changes what there is.
+// populate changes the stored objects.
 func (w *restrictionWorld) populate() {
 	core, storage := w.informers.Core().V1(), w.informers.Storage().V1()
 	for _, name := range []string{"p1", "p2", "p3", "p4"} {
@@ -216,7 +216,7 @@ func (w *restrictionWorld) populate() {
 	}
 }
 
-// disk is a volume that a driver has taken over, unless something is odd about it.
+// disk is a volume that is migrated to a CSI driver; some have an oddity.
 func (w *restrictionWorld) disk() corev1.VolumeSource {
 	switch w.rnd.IntN(3) {
 	case 0:
@@ -253,7 +253,7 @@ func both[T any, P interface {
 	return side{toOurs[T, P](w.t, obj), hub}
 }
 
-// write makes one up, and says it to both.
+// write makes up a write and returns it for both sides.
 func (w *restrictionWorld) write() (*admission.Attributes, theiradmission.Attributes) {
 	self := w.pick("n1", "n1", "n2")
 	u := &user.DefaultInfo{Name: "system:node:" + self, Groups: []string{"system:nodes"}}
@@ -356,7 +356,7 @@ func (w *restrictionWorld) write() (*admission.Attributes, theiradmission.Attrib
 }
 
 func (w *restrictionWorld) podWrite(op, subresource, self string) (object, old side, name, namespace string) {
-	if op == "DELETE" { // of what there is
+	if op == "DELETE" { // deletes a stored pod
 		for _, obj := range w.informers.Core().V1().Pods().Informer().GetIndexer().List() {
 			pod := obj.(*corev1.Pod)
 			if name = pod.Name; w.chance(4) {
@@ -385,7 +385,7 @@ func (w *restrictionWorld) podWrite(op, subresource, self string) (object, old s
 	return both[ourcore.Pod](w, after), both[ourcore.Pod](w, before), "p1", before.Namespace
 }
 
-// mirror makes a mirror pod, mostly one that may be.
+// mirror turns a pod into a mirror pod, mostly a valid one.
 func (w *restrictionWorld) mirror(pod *corev1.Pod, self string) {
 	if !w.chance(8) {
 		pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "m"}

@@ -22,15 +22,15 @@ import (
 	generated "k8s.io/kubernetes/pkg/generated/openapi"
 )
 
-// TestOpenAPI compares Coracle's documents of OpenAPI with those of Kubernetes: all that they say
-// but for descriptions.
+// TestOpenAPI compares Coracle's OpenAPI documents with Kubernetes': everything except
+// descriptions.
 func TestOpenAPI(t *testing.T) {
 	o := newOurs(t)
 	t.Run("models", func(t *testing.T) { judgeModels(t, o) })
 	t.Run("operations", func(t *testing.T) { judgeOperations(t, o, specDir(t)) })
 	for _, d := range documentDecisions {
 		if !d.seen && !t.Failed() {
-			t.Errorf("nothing differs any more by %s", d.what)
+			t.Errorf("no difference matches %s: delete it from the list", d.what)
 		}
 	}
 }
@@ -61,8 +61,9 @@ func judgeModels(t *testing.T, o *ours) {
 	})
 }
 
-// inVersion leaves of the kinds that every group version has those of the version that a document
-// is of and of v1, as kube-apiserver does in documents of version 3 once they are built.
+// inVersion edits the models that belong to kinds of every group version. It keeps only the kinds
+// of the document's own version and of v1, as kube-apiserver does after it has built a document of
+// version 3.
 func inVersion(models map[string]any, path string) map[string]any {
 	gv := strings.TrimPrefix(strings.TrimPrefix(path, "apis/"), "api/")
 	for _, name := range []string{"DeleteOptions", "WatchEvent"} {
@@ -80,8 +81,8 @@ func inVersion(models map[string]any, path string) map[string]any {
 	return models
 }
 
-// judgeOperations compares paths and operations, and which models there are, with those of a
-// kube-apiserver: of its documents Kubernetes keeps a copy with the source.
+// judgeOperations compares paths, operations and the names of models with the documents of a
+// kube-apiserver. Kubernetes keeps a copy of these with its source.
 func judgeOperations(t *testing.T, o *ours, dir string) {
 	served := child(t, document(t, o, "/openapi/v3"), "paths")
 	t.Run("index", func(t *testing.T) {
@@ -111,20 +112,20 @@ func judgeOperations(t *testing.T, o *ours, dir string) {
 		for _, doc := range []map[string]any{ours, theirs} {
 			withoutContents(child(t, doc, "definitions"))
 			resolve(doc["paths"], "#/parameters/", child(t, doc, "parameters"))
-			delete(doc, "parameters") // their names are made of hashes
+			delete(doc, "parameters") // their names contain hashes
 		}
 		judgeDocument(t, theirs, ours)
 	})
 }
 
-// schemas are the models of a document of version 3; none if it speaks of text only.
+// schemas are the models of a document of version 3; nil if all its bodies are plain text.
 func schemas(doc map[string]any) map[string]any {
 	components, _ := doc["components"].(map[string]any)
 	models, _ := components["schemas"].(map[string]any)
 	return models
 }
 
-// specDir is where the copy lies.
+// specDir is the directory of the copy.
 func specDir(t *testing.T) string {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
 	if err != nil {
@@ -144,8 +145,8 @@ func readSpec(t *testing.T, parts ...string) (doc map[string]any) {
 	return withoutCBOR(doc).(map[string]any)
 }
 
-// withoutCBOR takes the media types of CBOR out of a document. The copy was made with all alpha
-// features on, and this is one.
+// withoutCBOR removes the media types of CBOR from a document. The copy was made with all alpha
+// features on, and CBOR is one.
 func withoutCBOR(node any) any {
 	switch node := node.(type) {
 	case map[string]any:
@@ -184,14 +185,14 @@ func child(t *testing.T, doc map[string]any, name string) map[string]any {
 	return m
 }
 
-// withoutContents empties models, whose contents are compared elsewhere.
+// withoutContents empties models, because judgeModels compares their contents.
 func withoutContents(models map[string]any) {
 	for name := range models {
 		models[name] = true
 	}
 }
 
-// resolve puts parameters in the place of references to them, which begin with prefix.
+// resolve replaces references to parameters, which begin with prefix, by the parameters.
 func resolve(node any, prefix string, parameters map[string]any) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -227,7 +228,7 @@ func judgeDocument(t *testing.T, theirs, ours any) {
 	})
 }
 
-// compareDocument reports what two trees do not have in common, except for descriptions.
+// compareDocument reports the differences between two trees, except in descriptions.
 func compareDocument(at string, theirs, ours any, report func(line string)) {
 	switch a := theirs.(type) {
 	case map[string]any:
@@ -284,8 +285,8 @@ func kindSet(kinds []any) map[string]any {
 	return set
 }
 
-// documentDecision is a difference that is meant, or that has its time later. What is a regular
-// expression for the line that reports it.
+// documentDecision is an intended difference, or one that is left for later. what matches the line
+// that reports it.
 type documentDecision struct {
 	what   *regexp.Regexp
 	reason string
@@ -300,7 +301,7 @@ var documentDecisions = []*documentDecision{
 	documented(`^/info/version: `, "The copy was made by a build without a version."),
 	documented(`^/io\.k8s\.(api\.networking\.v1\.IngressRule/properties/http|apiextensions-apiserver\.pkg\.apis\.apiextensions\.v1\.JSONSchemaProps`+
 		`/properties/(additionalItems|additionalProperties|example|externalDocs|items|not))/(\$ref: missing|allOf: extra): `,
-		"Where Kubernetes has no description, Coracle has one, and nothing can stand beside a reference."),
+		"Coracle has a description where Kubernetes has none, and nothing can stand beside a reference."),
 	documented(`(\bv[0-9]+(alpha|beta)[0-9]+|apis/(internal\.apiserver|storagemigration)|meta\.v1\.GroupResource)\b.*: missing: `,
 		"The copy was made with all APIs on; these are off by default."),
 	documented(`^/paths//api/v1/namespaces/\{namespace\}/pods/\{name\}/(attach|exec|log|portforward): missing: |/\{name\}/proxy(/\{path\})?: missing: `,

@@ -20,7 +20,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// ours is a Coracle server, called in process, whose store the test can reach into.
+// ours is a Coracle server in this process. The test can write into its store.
 type ours struct {
 	handler http.Handler
 	store   storage.Store
@@ -28,18 +28,18 @@ type ours struct {
 	server  *server.Server
 }
 
-// accountPlugin is disabled at both sides, because nobody makes service accounts.
+// accountPlugin is disabled on both sides, because nothing creates service accounts.
 const accountPlugin = "ServiceAccount"
 
-// newOurs starts a server. The admission plugins that it lacks are disabled, as they are at
-// Kubernetes' side: nobody is warned of them. TestVerdicts is about them.
+// newOurs starts a server. The plugins that are judged alone are disabled, as they are on
+// Kubernetes' side.
 func newOurs(t *testing.T) *ours { return startOurs(t, nil, server.StorageConfig{}) }
 
-// newUntended is newOurs without anybody who looks after API services, flow schemas and priority
-// levels, which would change what a test has stored: they come when the server has been made
-// without. LimitRanger and ResourceQuota are off, because tests put limit ranges and quotas, which
-// Kubernetes' plugins do not know, into the namespace of all other objects; TestLimitRanger,
-// TestVerdicts and TestQuota are about them.
+// newUntended is newOurs without the loops that keep API services, flow schemas and priority
+// levels, because these would change the objects that a test stores. The server is made without
+// those groups, and they are installed afterwards. LimitRanger and ResourceQuota are off, because
+// tests put limit ranges and quotas, which Kubernetes' plugins do not know, into the namespace of
+// all other objects; TestLimitRanger, TestVerdicts and TestQuota are about them.
 func newUntended(t *testing.T) *ours {
 	return runUntended(t, plugins.Config{Disable: append(slices.Clone(judgedAlone), "LimitRanger", "ResourceQuota")})
 }
@@ -58,7 +58,7 @@ func runUntended(t *testing.T, admission plugins.Config) *ours {
 	return o
 }
 
-// startOurs starts a server on a store of its own, in which it stores objects as storage says.
+// startOurs starts a server on a store of its own. storage chooses the form of stored objects.
 func startOurs(t *testing.T, runtime map[string]string, storage server.StorageConfig) *ours {
 	return runOurs(t, runtime, storage, plugins.Config{Disable: judgedAlone})
 }
@@ -73,7 +73,7 @@ func runOurs(t *testing.T, runtime map[string]string, storage server.StorageConf
 			AllowPrivileged: true, Services: addresses.Config{ClusterIPRanges: serviceRanges}, Runtime: runtime,
 			Without: server.WithoutConfig{PriorityAndFairness: true},
 		},
-		Serving:     server.ServingConfig{Debug: inspect.Config{LogDir: t.TempDir()}}, // as when Kubernetes' documents of OpenAPI were copied
+		Serving:     server.ServingConfig{Debug: inspect.Config{LogDir: t.TempDir()}}, // the server in Kubernetes' copy of OpenAPI documents served logs, too
 		Controllers: []string{},
 	})
 	o := &ours{handler: s.Server.Handler(), store: store, scheme: s.Server.Scheme, server: s.Server}
@@ -89,8 +89,8 @@ func (o *ours) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.handler.ServeHTTP(w, r)
 }
 
-// atHome is an object as a server stores it: with the fields in their own order, in the group in
-// which its kind is stored.
+// atHome returns an object as a server stores it: with the fields in the order of their type, in
+// the group in which the kind is stored.
 func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
 	t.Helper()
 	decoded, err := codec.NewFactory(o.scheme).Decode(codec.DecodeRequest{Data: object})
@@ -101,7 +101,7 @@ func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	*hub.GetTypeMeta() = meta.TypeMeta{} // else it is what the object calls itself
+	*hub.GetTypeMeta() = meta.TypeMeta{} // otherwise Kind returns the kind that the object names
 	home, err := o.scheme.Kind(hub)
 	if err != nil {
 		t.Fatal(err)
@@ -116,8 +116,8 @@ func (o *ours) atHome(t *testing.T, row Row, object []byte) []byte {
 	return object
 }
 
-// put creates an object where the server keeps those of its resource, and then replaces what is
-// stored by stored. It returns what the server reads there.
+// put creates example and then replaces the stored object by stored. It returns the object that the
+// server reads.
 func (o *ours) put(t *testing.T, row Row, example, stored map[string]any) map[string]any {
 	t.Helper()
 	name := nameOf(example)
@@ -133,7 +133,7 @@ func (o *ours) put(t *testing.T, row Row, example, stored map[string]any) map[st
 	return a.Body
 }
 
-// replace puts an object into the store, past the server: keys are those of kube-apiserver.
+// replace writes an object into the store, past the server. Keys are those of kube-apiserver.
 func (o *ours) replace(t *testing.T, row Row, obj map[string]any) {
 	t.Helper()
 	if _, err := o.store.Put(t.Context(), place(row.Resource, row.namespace(), nameOf(obj)), o.atHome(t, row, encode(obj)), storage.Pre{}, 0); err != nil {
@@ -141,6 +141,6 @@ func (o *ours) replace(t *testing.T, row Row, obj map[string]any) {
 	}
 }
 
-// madeUp is a test whose objects are made up. The data of its secrets are words that stand in names
-// and values everywhere, in the log as well, where servertest would take them for credentials.
+// madeUp is a test with made-up objects. The data of its secrets are words that occur in other
+// names and values and in the log; servertest would take them there for leaked credentials.
 type madeUp struct{ testing.TB }

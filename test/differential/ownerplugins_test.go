@@ -35,8 +35,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestOwnerPlugin has writes with random owners judged by who has some of the rights: what is asked
-// and what is said.
+// TestOwnerPlugin has both plugins judge writes with random owners by users with some of the
+// rights. It compares which rights both ask for, and their answers.
 func TestOwnerPlugin(t *testing.T) {
 	rnd := random("owner plugin")
 	rights := [2]*claimRights{}
@@ -144,7 +144,7 @@ func randomFlag(rnd *rand.Rand) *bool {
 	return oneOf(rnd, nil, new(bool), &yes, &yes)
 }
 
-// changedOwners returns the owners, or what they may have been before an update.
+// changedOwners returns the owners with random changes, as they may have been before an update.
 func changedOwners(rnd *rand.Rand, owners []metav1.OwnerReference) []metav1.OwnerReference {
 	list := slices.Clone(owners)
 	for i := range list {

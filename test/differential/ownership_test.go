@@ -11,8 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// TestResetFields compares, of every kind and each door to it, the fields that nobody can own
-// there.
+// TestResetFields compares, for every kind and each door to it, the fields that nobody can own.
 func TestResetFields(t *testing.T) {
 	o, objects := newOurs(t), newShelf()
 	for _, row := range rows {

@@ -34,8 +34,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// One bad parameter makes them forget the name that a field selector asks for. The list is
-		// refused anyway.
+		// After a bad parameter Kubernetes ignores the name in a field selector. It refuses such a
+		// list anyway.
 		for _, other := range []string{"limit", "timeoutSeconds", "labelSelector", "shardSelector"} {
 			if _, ok := values[other]; ok {
 				return

@@ -24,8 +24,9 @@ const (
 	applyForm     = "application/apply-patch+yaml"
 )
 
-// TestPatches compares what Kubernetes and Coracle say to patches of stored objects through each
-// door: patches that make of an object a mutation of it, spoiled ones, and what is no patch.
+// TestPatches compares the answers of Kubernetes and Coracle to patches of stored objects through
+// each door: patches that turn an object into a mutation of it, spoiled patches, and bodies that
+// are no patch.
 func TestPatches(t *testing.T) {
 	c := newCourt(t)
 	t.Cleanup(func() { logUnseen(t) })
@@ -37,8 +38,7 @@ func TestPatches(t *testing.T) {
 	}
 }
 
-// patchShare is how many of the requests of each door of a kind are tried as patches, of those that
-// are as updates.
+// patchShare is the number of patches for each update that TestWrites tries through a door.
 const patchShare = 0.5
 
 func (c *court) judgePatches(t *testing.T, row Row) {
@@ -72,7 +72,7 @@ func (c *court) judgePatches(t *testing.T, row Row) {
 	r.print(t, r.trials, time.Since(began))
 }
 
-// patch is one request.
+// patch sends one request to both sides.
 func (c *court) patch(row Row, path string, p patchRequest) trial {
 	var shown any = json.RawMessage(p.body)
 	if !json.Valid(p.body) || !bytes.Equal(bytes.ToValidUTF8(p.body, nil), p.body) {
@@ -83,7 +83,7 @@ func (c *court) patch(row Row, path string, p patchRequest) trial {
 	tr = c.hear(row, tr, func(h http.Handler) answer {
 		return send(h, http.MethodPatch, path, p.body, p.form, "application/json")
 	})
-	for range 100 { // Kubernetes merges strategically in the order of maps, and the first thing that is wrong is all that it says
+	for range 100 { // Kubernetes' strategic merge ranges over maps and reports the first error, so chance decides which
 		if tr.form() != strategicForm || !slices.ContainsFunc(tr.differences(), func(d string) bool { return !decided(row.Kind.Kind, d, tr) }) {
 			break
 		}
@@ -149,7 +149,7 @@ func (m *patchMaker) make(t reflect.Type, obj map[string]any) patchRequest {
 	return p
 }
 
-// choose sets options that are not the usual ones, now and then.
+// choose sometimes sets unusual options.
 func (m *patchMaker) choose(p *patchRequest) {
 	switch n := m.rand.IntN(100); {
 	case n < 20:
@@ -174,7 +174,7 @@ func (m *patchMaker) choose(p *patchRequest) {
 	}
 }
 
-// identity changes what a patch must not, or must match.
+// identity changes a field that a patch must not change, or must match.
 func (m *patchMaker) identity(obj map[string]any) {
 	meta, _ := obj["metadata"].(map[string]any)
 	if meta == nil {
@@ -201,7 +201,7 @@ func (m *patchMaker) identity(obj map[string]any) {
 	m.note("other identity")
 }
 
-// config is some of what is in an object, for somebody to apply, with some of it null.
+// config is an apply configuration with some fields of an object; some are null.
 func (m *patchMaker) config(obj map[string]any) map[string]any {
 	out, _ := m.some(obj).(map[string]any)
 	for _, name := range []string{"apiVersion", "kind"} {
@@ -219,7 +219,7 @@ func (m *patchMaker) config(obj map[string]any) map[string]any {
 	return out
 }
 
-// some leaves fields and elements out, and makes others null.
+// some returns a part of a value, in which some fields are null.
 func (m *patchMaker) some(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -248,7 +248,7 @@ func (m *patchMaker) some(v any) any {
 	return v
 }
 
-// difference is a merge patch that makes mutated of obj.
+// difference is a merge patch that turns obj into mutated.
 func (m *patchMaker) difference(obj, mutated map[string]any) []byte {
 	p, err := jsonpatch.CreateMergePatch(encode(obj), encode(mutated))
 	if err != nil {
@@ -257,7 +257,8 @@ func (m *patchMaker) difference(obj, mutated map[string]any) []byte {
 	return p
 }
 
-// operations is a JSON patch with much of what makes mutated of obj, and other operations.
+// operations is a JSON patch with many of the operations that turn obj into mutated, and other
+// operations.
 func (m *patchMaker) operations(obj, mutated map[string]any) []byte {
 	var ops []any
 	op := func(name, path string, more ...any) {
@@ -322,7 +323,8 @@ func (m *patchMaker) operations(obj, mutated map[string]any) []byte {
 	return encode(ops)
 }
 
-// place is a pointer into an object, sometimes beyond what there is, and what is there.
+// place is a pointer into an object and the value there. Sometimes the pointer leads beyond the
+// object.
 func (m *patchMaker) place(v any) (string, any) {
 	path := ""
 	for {
@@ -424,7 +426,7 @@ func (m *patchMaker) spoilAt(v *any) {
 	}
 }
 
-// spoilBytes makes other bytes of a patch: repeated keys, bad syntax, no patch at all.
+// spoilBytes changes the bytes of a patch: repeated keys, bad syntax, no patch at all.
 func (m *patchMaker) spoilBytes(body []byte) []byte {
 	m.note("other bytes")
 	text := string(body)
@@ -463,7 +465,7 @@ func (m *patchMaker) spoilBytes(body []byte) []byte {
 			return []byte(text[:i+1] + one(m.mutator, `"metadata":{},`, `"a":1,"a":2,`, `"kind":"x","kind":"y",`, `"spec":null,"spec":{},`) + text[i+1:])
 		}
 		return body
-	case 8: // a letter more in a key
+	case 8: // one more letter in a key
 		if parts := strings.Split(text, `":`); len(parts) > 1 {
 			i := 1 + m.rand.IntN(len(parts)-1)
 			return []byte(strings.Join(parts[:i], `":`) + `x":` + strings.Join(parts[i:], `":`))
@@ -473,7 +475,7 @@ func (m *patchMaker) spoilBytes(body []byte) []byte {
 	return []byte("[" + text + "]")
 }
 
-// TestPatchLimits compares patches that are as large as may be, and larger.
+// TestPatchLimits compares patches of the largest allowed size, and larger ones.
 func TestPatchLimits(t *testing.T) {
 	c := newCourt(t)
 	row := rows[slices.IndexFunc(rows, func(r Row) bool { return r.Resource == "configmaps" })]

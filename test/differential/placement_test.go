@@ -82,15 +82,15 @@ func (w *placementWorld) annotations(_ context.Context, name string) (map[string
 	return nil, meta.NewNotFound(meta.GroupResource{Resource: "namespaces"}, name)
 }
 
-// placed is what a plugin decides about a pod.
+// placed is the decision of a plugin about a pod.
 type placed struct {
 	Mutate, Validate string
 	Selector         map[string]string
 	Tolerations      []corev1.Toleration
 }
 
-// judge passes a pod through both plugins, and compares all that comes of it. It returns what
-// Kubernetes' says.
+// judge passes a pod through both plugins and compares the decisions. It returns Kubernetes'
+// decision.
 func (w *placementWorld) judge(t *testing.T, config string, theirs theiradmission.Interface, ours admission.Plugin, pod *corev1.Pod, op theiradmission.Operation) placed {
 	t.Helper()
 	namespace, subresource, name := pick(w.rnd, "a", "b", "c", "c", "d"), pick(w.rnd, "", "", "", "", "", "status"), pick(w.rnd, "p", "")
@@ -172,7 +172,7 @@ func TestPodNodeSelectors(t *testing.T) {
 		for _, key := range []string{"clusterDefaultNodeSelector", "a", "b", "c"} {
 			if chance(rnd, 2) {
 				text := selectorText(rnd)
-				for !validSelector(text) { // ours does not start with it; see TestPodNodeSelectorConfiguration of registry/admission
+				for !validSelector(text) { // Coracle refuses such a configuration at start; see TestPodNodeSelectorConfiguration in registry/admission
 					text = selectorText(rnd)
 				}
 				config += fmt.Sprintf("  %s: %q\n", key, text)

@@ -20,10 +20,10 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file passes single writes through one admission plugin of Kubernetes and through ours of the
-// same name. The tests of plugins make the writes.
+// This file passes single writes through one admission plugin of Kubernetes and through our plugin
+// of the same name. The tests of plugins make the writes.
 
-// pluginWrite is a write of an object of type T, which Kubernetes has in a package of versions.
+// pluginWrite is a write of one versioned object for both sides.
 type pluginWrite struct {
 	op        theiradmission.Operation
 	resource  schema.GroupVersionResource
@@ -33,12 +33,12 @@ type pluginWrite struct {
 	name      string
 	dryRun    bool
 	user      string
-	// obj and old are nil if the write has none. decode reads ours.
+	// obj and old are nil if the write has none. decode converts them to ours.
 	obj, old runtime.Object
 	decode   func(*testing.T, any) meta.Object
 }
 
-// ourDecoder returns a decode for objects whose hub type is T.
+// ourDecoder is a pluginWrite.decode for objects whose hub type is T.
 func ourDecoder[T any, P interface {
 	*T
 	meta.Object
@@ -46,16 +46,16 @@ func ourDecoder[T any, P interface {
 	return toOurs[T, P](t, obj)
 }
 
-// pluginPair is a plugin twice.
+// pluginPair is a plugin of both sides.
 type pluginPair struct {
 	theirs theiradmission.Interface
 	ours   admission.Plugin
-	// What has become of the writes so far.
+	// The number of writes so far, and how many of them were refused or changed.
 	writes, refused, changed int
 }
 
-// compare passes a write through both. It compares the error as clients see it and, if there is
-// none, the object afterwards.
+// compare passes a write through both plugins. It compares the error as clients see it and, if
+// there is none, the object afterwards.
 func (p *pluginPair) compare(t *testing.T, w *pluginWrite) {
 	t.Helper()
 	p.writes++
@@ -90,8 +90,8 @@ func (p *pluginPair) what(w *pluginWrite) string {
 	return fmt.Sprintf("%s: %s %s/%s %q in %q by %q, dry run %t", p.ours.Name(), w.op, w.resource.Resource, w.sub, w.name, w.namespace, w.user, w.dryRun)
 }
 
-// report tells what has become of the writes. Enough of them, but not all, must have been refused
-// or changed.
+// report logs the numbers. It fails the test if too few writes were refused or changed, or nearly
+// all were refused.
 func (p *pluginPair) report(t *testing.T) {
 	t.Helper()
 	t.Logf("%s: %d writes, %d refused, %d changed", p.ours.Name(), p.writes, p.refused, p.changed)

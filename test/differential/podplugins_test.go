@@ -39,7 +39,7 @@ func registeredPlugin(t *testing.T, register func(*theiradmission.Plugins), name
 	return p
 }
 
-// TestPodPlugins passes random pods through the plugins that look at nothing but the pod.
+// TestPodPlugins passes random pods through the plugins that need only the pod.
 func TestPodPlugins(t *testing.T) {
 	rnd := random("pod plugins")
 	for _, p := range []*pluginPair{
@@ -56,7 +56,7 @@ func TestPodPlugins(t *testing.T) {
 }
 
 // lateImages and ourLateImages are AlwaysPullImages without the mutator, as if a later plugin had
-// undone what the mutator did.
+// undone the mutation.
 type lateImages struct {
 	theiradmission.ValidationInterface
 }
@@ -115,7 +115,7 @@ func TestNodePlugins(t *testing.T) {
 	}
 }
 
-// TestPlainPlugins compares plugins about nodes and services, and those that look at nothing.
+// TestPlainPlugins compares the plugins for nodes and services, and those that look at nothing.
 func TestPlainPlugins(t *testing.T) {
 	rnd := random("plain plugins")
 	taint := &pluginPair{theirs: nodetaint.NewPlugin(), ours: admission.TaintNodesByCondition{}}
@@ -172,7 +172,7 @@ func pluginPodWrite(rnd *rand.Rand) *pluginWrite {
 	return w
 }
 
-// pluginOldPod returns what a pod was before an update that neither added nor removed init
+// pluginOldPod returns a pod as it was before an update that neither added nor removed init
 // containers.
 func pluginOldPod(rnd *rand.Rand, pod *corev1.Pod) *corev1.Pod {
 	old := pod.DeepCopy()
@@ -194,7 +194,7 @@ func pluginOldPod(rnd *rand.Rand, pod *corev1.Pod) *corev1.Pod {
 
 func pluginPod(rnd *rand.Rand) *corev1.Pod {
 	pod := &corev1.Pod{Spec: corev1.PodSpec{
-		NodeName: oneOf(rnd, "n1", "n1", "n2", "n3", ""), SecurityContext: &corev1.PodSecurityContext{}, // which conversion adds
+		NodeName: oneOf(rnd, "n1", "n1", "n2", "n3", ""), SecurityContext: &corev1.PodSecurityContext{}, // conversion adds it
 	}}
 	spec := &pod.Spec
 	for range rnd.IntN(3) {
@@ -264,7 +264,7 @@ func pluginContainer(rnd *rand.Rand) corev1.Container {
 }
 
 // pluginAmounts returns amounts in the form in which they are stored. Kubernetes'
-// NodeDeclaredFeatureValidator takes 1000m for a change of 1; ours does not.
+// NodeDeclaredFeatureValidator takes 1000m instead of 1 for a change; ours does not.
 func pluginAmounts(rnd *rand.Rand) corev1.ResourceList {
 	list := corev1.ResourceList{}
 	for range rnd.IntN(3) {

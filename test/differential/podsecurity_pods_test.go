@@ -21,7 +21,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// securedWrite is a write that both judge.
+// securedWrite is a write that both sides judge.
 type securedWrite struct {
 	op                           admission.Operation
 	gvr                          schema.GroupVersionResource
@@ -29,7 +29,7 @@ type securedWrite struct {
 	namespace, name, subresource string
 	obj, old                     runtime.Object
 	ours                         func(t *testing.T, obj runtime.Object) meta.Object
-	counted                      bool // the plugin takes an interest in the resource
+	counted                      bool // the plugin counts writes of the resource
 }
 
 // securedKind is a kind of objects that the plugin sees.
@@ -88,7 +88,7 @@ var workloads = []securedKind{
 	}, asOurs[ourbatch.CronJob]},
 }
 
-// write is a random write.
+// write makes a random write.
 func (g *podSecurityGame) write() securedWrite {
 	w := securedWrite{op: oneOf(g.rnd, admission.Create, admission.Create, admission.Update), namespace: oneOf(g.rnd, securedNamespaces...), name: "x", counted: true}
 	if chance(g.rnd, 3) {
@@ -143,7 +143,7 @@ func (g *podSecurityGame) pod(w *securedWrite) {
 	}
 }
 
-// alter changes a pod as updates may, or otherwise.
+// alter changes a pod, in a way that updates may or in another.
 func alter(rnd *rand.Rand, pod *corev1.Pod) {
 	spec := &pod.Spec
 	switch rnd.IntN(8) {
@@ -199,7 +199,7 @@ func (g *podSecurityGame) labels(w *securedWrite) {
 	}
 }
 
-// randomSecuredPod is a pod that meets a level, but for some fields.
+// randomSecuredPod is a pod that meets a level, except for some fields.
 func randomSecuredPod(rnd *rand.Rand) *corev1.Pod {
 	pod := &corev1.Pod{}
 	spec := &pod.Spec

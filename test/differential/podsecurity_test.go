@@ -52,8 +52,8 @@ import (
 )
 
 // TestPodSecurity has both PodSecurity plugins judge the same random writes of pods, workloads and
-// namespaces, with random configurations and labels. Compared are verdict, status, warnings and
-// audit annotations of each write, and the metrics in the end.
+// namespaces, with random configurations and labels. It compares the verdict, status, warnings and
+// audit annotations of each write, and the metrics at the end.
 func TestPodSecurity(t *testing.T) {
 	g := newPodSecurityGame(t, random("pod security"))
 	kinds, n := map[string]int{}, times(10_000)
@@ -74,7 +74,8 @@ func TestPodSecurity(t *testing.T) {
 	}
 }
 
-// podSecurityGame is a world of both: namespaces, pods in them, a configuration.
+// podSecurityGame holds both plugins, their configuration, and the namespaces with pods that both
+// see.
 type podSecurityGame struct {
 	t   *testing.T
 	rnd *rand.Rand
@@ -83,14 +84,14 @@ type podSecurityGame struct {
 	gathered componentmetrics.KubeRegistry
 	counts   map[string]int // ours, by the text of a series
 
-	namespaces map[string]map[string]string // labels, of those that a cache has
-	stored     map[string]map[string]string // of those that only the store has
+	namespaces map[string]map[string]string // the labels of namespaces in the cache
+	stored     map[string]map[string]string // the labels of namespaces that only the store has
 	pods       map[string][]*corev1.Pod
 	ourPods    map[string][]*ourcore.Pod // the same
 	ours       *podguard.Plugin
 	lookUp     *admission.Namespaces
 	theirs     theiradmission.ValidationInterface
-	counting   *delegate.Admission // theirs again, whose metrics can be read
+	counting   *delegate.Admission // Kubernetes' plugin once more, with metrics that the test can read
 }
 
 func newPodSecurityGame(t *testing.T, rnd *rand.Rand) *podSecurityGame {
@@ -103,7 +104,7 @@ func newPodSecurityGame(t *testing.T, rnd *rand.Rand) *podSecurityGame {
 	return g
 }
 
-// populate makes the world anew.
+// populate replaces the namespaces, pods and plugins by random ones.
 func (g *podSecurityGame) populate() {
 	g.namespaces, g.stored = map[string]map[string]string{}, map[string]map[string]string{}
 	g.pods, g.ourPods = map[string][]*corev1.Pod{}, map[string][]*ourcore.Pod{}
@@ -217,8 +218,8 @@ func (g *podSecurityGame) Failed(fatal bool, r podguard.Request) {
 	g.counts[fmt.Sprint("errors", fatal, r.Operation, r.Resource, r.Subresource)]++
 }
 
-// theirCounts are the same as Kubernetes counts them: the values of the labels are in the order of
-// their names.
+// theirCounts are Kubernetes' metrics in the form of counts: the values of the labels are in the
+// order of the labels' names.
 func (g *podSecurityGame) theirCounts() map[string]int {
 	out := map[string]int{}
 	for _, family := range must1(g.gathered.Gather()) {
@@ -240,7 +241,7 @@ func (g *podSecurityGame) theirCounts() map[string]int {
 	return out
 }
 
-// whatIsSaid are the warnings and annotations of a write.
+// whatIsSaid collects the warnings and annotations of a write.
 type whatIsSaid struct {
 	warnings    []string
 	annotations map[string]string
@@ -249,7 +250,7 @@ type whatIsSaid struct {
 // AddWarning implements warning.Recorder of Kubernetes.
 func (h *whatIsSaid) AddWarning(_, text string) { h.warnings = append(h.warnings, text) }
 
-// compare has both judge a random write. It returns what happened.
+// compare has both sides judge a random write. It returns the kind of outcome.
 func (g *podSecurityGame) compare() string {
 	w := g.write()
 	user := &user.DefaultInfo{Name: oneOf(g.rnd, "", "alice", "alice", "bob")}
@@ -314,12 +315,12 @@ func sameStatus(got, want error) bool {
 		return false
 	}
 	status := ours.Status
-	status.TypeMeta = meta.TypeMeta{} // theirs gets it when it is written
+	status.TypeMeta = meta.TypeMeta{} // Kubernetes sets it only when it writes the answer
 	return reflect.DeepEqual(tree(status), tree(theirs.ErrStatus))
 }
 
-// securedNamespaces are where things happen. A cache does not know the last two, and the last does
-// not exist.
+// securedNamespaces are the namespaces of writes. The last two are not in the cache, and the last
+// does not exist.
 var securedNamespaces = []string{"a", "b", "c", "new", "nowhere"}
 
 func randomLevel(rnd *rand.Rand) string {
@@ -405,8 +406,8 @@ func randomPodSecurityConfiguration(rnd *rand.Rand) string {
 	return text
 }
 
-// TestPodSecurityOfMany has both look at the pods of a namespace with more pods than they look at,
-// in the same order, when the namespace gets a stricter level.
+// TestPodSecurityOfMany gives a stricter level to a namespace with more pods than the plugins
+// check. Both plugins must check the same pods, in the same order.
 func TestPodSecurityOfMany(t *testing.T) {
 	rnd := random("pod security of many")
 	for range max(1, times(4)) {
@@ -455,8 +456,8 @@ func (g *podSecurityGame) ListPods(_ context.Context, namespace string) ([]*core
 	return slices.Clone(g.pods[namespace]), nil
 }
 
-// TestPodSecurityFixtures judges the pods that Kubernetes' own tests keep in files, each by the
-// level and version for which it is made.
+// TestPodSecurityFixtures judges the pods in the files of Kubernetes' own tests, each by the level
+// and version for which it is made.
 func TestPodSecurityFixtures(t *testing.T) {
 	dir := strings.TrimSpace(string(must1(exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/pod-security-admission").Output())))
 	files := must1(filepath.Glob(filepath.Join(dir, "test", "testdata", "*", "*", "*", "*.yaml")))

@@ -44,17 +44,17 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// expressionKinds are the kinds over whose objects policies are run: those that have all sorts of
-// types in them.
+// expressionKinds are the kinds of the objects over which policies run. Together they have all
+// sorts of types.
 var expressionKinds = []string{
 	"Pod.v1.", "Secret.v1.", "ConfigMap.v1.", "Service.v1.", "Node.v1.", "Deployment.v1.apps", "ControllerRevision.v1.apps",
 	"Event.v1.events.k8s.io", "CustomResourceDefinition.v1.apiextensions.k8s.io", "Lease.v1.coordination.k8s.io",
 	"HorizontalPodAutoscaler.v2.autoscaling", "Ingress.v1.networking.k8s.io", "Namespace.v1.",
 }
 
-// TestPoliciesRun runs random policies of variables, match conditions, validations, messages
-// and mutations over random objects of built-in and custom kinds, as kube-apiserver's plugins run
-// them: results, errors, costs.
+// TestPoliciesRun runs random policies of variables, match conditions, validations, messages and
+// mutations over random objects of built-in and custom kinds, as kube-apiserver's plugins run them.
+// It compares results, errors and costs.
 func TestPoliciesRun(t *testing.T) {
 	eachKindThat(t, func(k bothKind) bool {
 		return slices.Contains(expressionKinds, fmt.Sprintf("%s.%s.%s", k.Kind, k.Version, k.Group))
@@ -79,7 +79,7 @@ func TestPoliciesRun(t *testing.T) {
 	})
 }
 
-// policyObject is an object of both.
+// policyObject is an object for both sides.
 type policyObject struct {
 	theirs runtime.Object
 	ours   meta.Typed
@@ -116,7 +116,7 @@ func (g *policyGame) custom() policyObject {
 	return policyObject{theirs, ours, treeOfJSON(g.t, text)}
 }
 
-// tree makes a tree of JSON.
+// tree makes a random JSON tree.
 func (g *policyGame) tree(depth int) any {
 	switch n := g.rnd.IntN(9); {
 	case n < 3 && depth > 0:
@@ -141,14 +141,14 @@ func (g *policyGame) tree(depth int) any {
 	return strings.Trim(pickString(g.rnd, celOdd), "'")
 }
 
-// policyGame has both sides run policies about objects of a kind.
+// policyGame has both sides run policies over objects of a kind.
 type policyGame struct {
 	t    *testing.T
 	rnd  *rand.Rand
 	kind schema.GroupVersionKind
 }
 
-// play runs some policies about a request that changes old to object.
+// play runs some policies over a request that changes old to object.
 func (g *policyGame) play(object, old policyObject, n int) {
 	w := &policyWriter{g.rnd, map[string]any{
 		"object": object.tree, "oldObject": old.tree, "params": nil,
@@ -160,7 +160,7 @@ func (g *policyGame) play(object, old policyObject, n int) {
 	for range n {
 		policy := w.policy()
 		got, want := s.ours(policy), s.theirs(policy)
-		for range 20 { // the order of maps is random, so some answers are, too
+		for range 20 { // some answers depend on the random order of maps
 			if got != want && !strings.HasSuffix(want, errPanic.Error()) {
 				got, want = s.ours(policy), s.theirs(policy)
 			}
@@ -194,7 +194,7 @@ type policyText struct {
 	apply, patch                                         string
 }
 
-// String returns all of it, for people.
+// String returns all expressions, for people.
 func (p *policyText) String() string {
 	text, _ := json.MarshalIndent(map[string]any{
 		"variables": p.variables, "conditions": p.conditions, "validations": p.validations, "messages": p.messages, "audits": p.audits,
@@ -228,7 +228,7 @@ func (g *policyGame) sides(object, old policyObject, w *policyWriter) *policySid
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	ourNamespace.SetGroupVersionKind(meta.GroupVersionKind{Version: "v1", Kind: "Namespace"}) // which is not shown
+	ourNamespace.SetGroupVersionKind(meta.GroupVersionKind{Version: "v1", Kind: "Namespace"}) // expressions do not see it
 
 	who := &user.DefaultInfo{Name: "user", UID: "1", Groups: []string{"a", "b"}, Extra: map[string][]string{"k": {"v"}}}
 	resource := schema.GroupVersionResource{Group: g.kind.Group, Version: "v9", Resource: "things"}
@@ -327,8 +327,8 @@ func (s *policySides) ours(p *policyText) string {
 	return goTypes.Replace(o.b.String())
 }
 
-// goTypes are the Go types of our values, of which some messages of cel-go speak, and those of
-// Kubernetes' values.
+// goTypes replaces the Go types of our values by those of Kubernetes' values, because some messages
+// of cel-go name them.
 var goTypes = func() *strings.Replacer {
 	const pkg = "github.com/coracle-project/coracle/scheme/cel"
 	var pairs []string
@@ -351,8 +351,8 @@ func (o *celOutcome) addResult(value celref.Val, err error) {
 	}
 }
 
-// applyText is an apply configuration in words. Values that are not JSON are all alike: Kubernetes
-// refuses them when it merges.
+// applyText is the text of an apply configuration. All values that are not JSON have the same text,
+// because Kubernetes refuses them when it merges.
 func applyText(tree map[string]any) string {
 	text, err := json.Marshal(onlyJSON(tree))
 	if err != nil {
@@ -481,7 +481,7 @@ func accessors(texts []string, of func(string) plugincel.ExpressionAccessor) (li
 	return list
 }
 
-// theirApply is what Kubernetes' patcher does with the value of an expression, before it merges.
+// theirApply converts the value of an expression as Kubernetes' patcher does before it merges.
 func theirApply(v celref.Val, err error) (map[string]any, error) {
 	if err != nil {
 		return nil, err
@@ -500,8 +500,8 @@ func theirApply(v celref.Val, err error) (map[string]any, error) {
 // errPanic says that Kubernetes panicked.
 var errPanic = errors.New("Kubernetes panics")
 
-// theirPatch is what Kubernetes' patcher does with the value of an expression, before it patches.
-// It panics for a list of objects.
+// theirPatch converts the value of an expression as Kubernetes' patcher does before it patches.
+// Kubernetes panics at a list of objects.
 func theirPatch(v celref.Val, err error) (_ []byte, wrong error) {
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // A policyWriter writes expressions about objects.
 type policyWriter struct {
 	rnd   *rand.Rand
-	roots map[string]any // variables, and trees that are like their values
+	roots map[string]any // a tree like the value of each variable
 }
 
 // policy writes a policy.

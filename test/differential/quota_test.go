@@ -41,9 +41,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TestQuota has both judge random writes by random quotas: the usage of objects, which names count
-// for them, the verdict and its message, and what is charged. Writes come in batches, so that each
-// sees what the earlier ones were charged. After that both recount.
+// TestQuota has both sides judge random writes by random quotas. It compares the usage of objects,
+// the resource names that count for them, the verdict with its message, and the charges. Writes
+// come in batches, so that each sees the earlier charges. After a batch both sides recount.
 func TestQuota(t *testing.T) {
 	rnd := random("quota")
 	refused, charged, n := map[string]int{}, 0, times(1_000)
@@ -80,7 +80,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// firstWords are the words by which refusals differ.
+// firstWords are the first words of a refusal, which tell its kind.
 func firstWords(said string) string {
 	if _, rest, ok := strings.Cut(said, "is forbidden: "); ok {
 		said = rest
@@ -90,14 +90,15 @@ func firstWords(said string) string {
 	return strings.Join(words[:min(3, len(words))], " ")
 }
 
-// quotaWorld is what both know: classes of devices, and pods and claims of the namespace "ns".
+// quotaWorld holds the objects that both sides know: device classes, and pods and claims of the
+// namespace "ns".
 type quotaWorld struct {
 	t        *testing.T
 	rnd      *rand.Rand
 	made     bool // all objects of the world are there
 	now      time.Time
 	registry theirquota.Registry
-	indexers map[schema.GroupResource]cache.Indexer // what a recount lists
+	indexers map[schema.GroupResource]cache.Indexer // the objects that a recount lists
 	ours     map[schema.GroupResource][]meta.Object
 	classes  []*ourresource.DeviceClass
 	around   quota.Surroundings
@@ -108,7 +109,7 @@ var (
 	claimResource = schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceclaims"}
 	pvcResource   = schema.GroupResource{Resource: "persistentvolumeclaims"}
 	svcResource   = schema.GroupResource{Resource: "services"}
-	// countedResources have no evaluator of their own, or one that counts only.
+	// countedResources have no evaluator of their own, or one that only counts objects.
 	countedResources = []schema.GroupResource{{Resource: "configmaps"}, {Resource: "secrets"}, {Group: "apps", Resource: "deployments"}, {Group: "example.com", Resource: "widgets"}}
 	quotaResources   = append([]schema.GroupResource{podResource, claimResource, pvcResource, svcResource}, countedResources...)
 )
@@ -191,7 +192,7 @@ type quotaObject interface {
 	metav1.Object
 }
 
-// toHub is an object as ours.
+// toHub converts an object to ours.
 func (w *quotaWorld) toHub(obj quotaObject) meta.Object {
 	switch obj.(type) {
 	case *corev1.Pod:
@@ -248,8 +249,8 @@ func (w *quotaWorld) write() quotaWrite {
 	return x
 }
 
-// judge has both judge a write, compares, and updates the quotas. It returns the refusal and the
-// number of charges.
+// judge has both sides judge a write, compares, and updates the quotas. It returns the refusal and
+// the number of charges.
 func (w *quotaWorld) judge(x quotaWrite, quotas []*corev1.ResourceQuota, limited []resourcequotaapi.LimitedResource) (string, int) {
 	kind := schema.GroupVersionKind{Group: x.resource.Group, Version: "v1", Kind: "Thing"}
 	name := x.object.GetName()
@@ -295,7 +296,7 @@ func (w *quotaWorld) judge(x quotaWrite, quotas []*corev1.ResourceQuota, limited
 		if got, want := string(encode(q.Status.Used)), string(encode(after[i].Status.Used)); got != want {
 			w.t.Errorf("%s %s %s:\n used %s\n want %s\nobject %s\nold %s\nquota %s", x.operation, x.resource, x.subresource, got, want, encode(x.object), encode(x.old), encode(quotas[i]))
 		}
-		quotas[i].Status.Used = nil // what is stored is parsed again, which bounds large numbers
+		quotas[i].Status.Used = nil // parse again, as a stored quota is: parsing bounds large numbers
 		if err := json.Unmarshal(encode(after[i].Status.Used), &quotas[i].Status.Used); err != nil {
 			w.t.Fatal(err)
 		}
@@ -322,7 +323,7 @@ func codeOf(err error) int {
 	return 0
 }
 
-// theirCode is what kube-apiserver answers with: bare errors are a 500.
+// theirCode is the code of kube-apiserver's answer: an error without a status is a 500.
 func theirCode(err error) int {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -334,7 +335,7 @@ func theirCode(err error) int {
 	return 0
 }
 
-// compareUsage compares what an object uses. Ours may leave out zeros.
+// compareUsage compares the usage of an object. Ours may leave out zeros.
 func (w *quotaWorld) compareUsage(x quotaWrite) {
 	theirs, err := w.registry.Get(x.resource).Usage(x.object)
 	if err != nil {
@@ -357,14 +358,14 @@ func (w *quotaWorld) compareUsage(x quotaWrite) {
 	}
 }
 
-// recount compares which names count, and what is counted for a quota.
+// recount compares which resource names count for a quota, and the recounted usage.
 func (w *quotaWorld) recount(q *corev1.ResourceQuota) {
 	want, err := theirquota.CalculateUsage("ns", q.Spec.Scopes, q.Spec.Hard, w.registry, q.Spec.ScopeSelector)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	ours, got := toOurs[ourcore.ResourceQuota](w.t, q), ourcore.ResourceList{}
-	var counting []schema.GroupResource // those that can use anything that is limited
+	var counting []schema.GroupResource // the resources that can use something that the quota limits
 	for _, r := range quotaResources {
 		gr, any := meta.GroupResource(r), false
 		for name := range ours.Spec.Hard {
@@ -407,7 +408,7 @@ func (w *quotaWorld) recount(q *corev1.ResourceQuota) {
 	}
 }
 
-// TestIgnoredByQuota holds the list of ignored resources against Kubernetes'.
+// TestIgnoredByQuota compares the list of ignored resources with Kubernetes'.
 func TestIgnoredByQuota(t *testing.T) {
 	for r := range install.DefaultIgnoredResources() {
 		if !quota.Ignored(meta.GroupResource(r)) {
@@ -465,5 +466,3 @@ func TestQuotaConfiguration(t *testing.T) {
 	}
 	t.Logf("%d accepted", accepted)
 }
-
-// What follows makes random objects and quotas.

@@ -154,8 +154,9 @@ func (w *quotaWorld) pod() *corev1.Pod {
 	if chance(w.rnd, 5) {
 		pod.Spec.Overhead = w.compute()
 		if pod.Spec.Resources != nil {
-			// Kubernetes adds the overhead to the spec itself, each time that it looks, if a
-			// quantity of the pod as a whole is one that it keeps behind a pointer, such as 1.5Gi.
+			// Each time that Kubernetes computes the usage, it adds the overhead to the spec itself
+			// if a quantity of the whole pod, such as 1.5Gi, is stored behind a pointer. So these
+			// quantities are simple.
 			for _, list := range []corev1.ResourceList{pod.Spec.Resources.Requests, pod.Spec.Resources.Limits} {
 				for name := range list {
 					list[name] = resource.MustParse(pick(w.rnd, "1", "250m", "1Mi", "0"))
@@ -275,7 +276,7 @@ func (w *quotaWorld) deviceClaim() *resourcev1.ResourceClaim {
 		}
 		claim.Spec.Devices.Requests = append(claim.Spec.Devices.Requests, r)
 	}
-	if chance(w.rnd, 3) { // as the scheduler makes them
+	if chance(w.rnd, 3) { // as the scheduler makes claims
 		pod := pick(w.rnd, "0", "1")
 		claim.Annotations = map[string]string{resourcev1.ExtendedResourceClaimAnnotation: pick(w.rnd, "true", "true", "true", "true", "no")}
 		claim.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Pod", Name: "p" + pod, UID: types.UID("u" + pick(w.rnd, pod, pod, pod, "9")), Controller: new(true)}}

@@ -8,7 +8,7 @@ import (
 	rolebindingstore "k8s.io/kubernetes/pkg/registry/rbac/rolebinding/storage"
 )
 
-// The registries are those below the checks of who may hand out which rights.
+// These registries have no escalation checks. The escalation checks of kube-apiserver wrap them.
 func init() {
 	rbac := func(kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: kind}

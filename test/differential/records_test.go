@@ -20,8 +20,8 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// TestRecords has Kubernetes read and write the records that the servers of a store share: which
-// node ports are taken, and which servers live.
+// TestRecords has Kubernetes read and write the records that the servers of a store share: the
+// taken node ports, and the running servers.
 func TestRecords(t *testing.T) {
 	for name, protobuf := range map[string]bool{"JSON": false, "protobuf": true} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func (r records) do(method, path, body string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// read has Kubernetes read what is stored.
+// read has Kubernetes read the record at a key.
 func (r records) read(key string) runtime.Object {
 	r.Helper()
 	e, err := r.store.Get(r.Context(), key)
@@ -71,7 +71,7 @@ func (r records) read(key string) runtime.Object {
 	return obj
 }
 
-// write has Kubernetes write something into the store, in the form that ours has.
+// write has Kubernetes write a record into the store, in the form of our records.
 func (r records) write(key string, obj runtime.Object) {
 	r.Helper()
 	media := "application/json"

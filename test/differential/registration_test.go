@@ -27,9 +27,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestRegistration has both controllers register group versions where there are APIServices
-// already, of all sorts, and then does something to these, or to the versions. Each way that this
-// can go is a group of its own.
+// TestRegistration has both controllers register group versions, some of which have APIServices of
+// all sorts already. Then it changes the APIServices or the versions. Each combination has a group
+// of its own.
 func TestRegistration(t *testing.T) {
 	var ways []registrationWay
 	for _, wanted := range []string{"", "onstart", "true"} {
@@ -37,7 +37,7 @@ func TestRegistration(t *testing.T) {
 			for _, spec := range []string{"same", "changed", "remote"} {
 				for _, then := range []string{"", "delete", "change", "unlabel", "come", "go", "create ", "create onstart", "create true"} {
 					if label == "absent" && spec != "same" || wanted == "onstart" && (then == "come" || then == "go") {
-						continue // the same again, or nothing that happens
+						continue // equal to another combination, or cannot happen
 					}
 					ways = append(ways, registrationWay{fmt.Sprintf("g%d.example.com", len(ways)), wanted, label, spec, then})
 				}
@@ -65,11 +65,12 @@ func TestRegistration(t *testing.T) {
 	settleRegistrations(t, "after that", ways, theirs, ours)
 }
 
-// registrationWay is a version that is wanted or not, what there is of it, and what happens then.
+// registrationWay is a combination: how the version is wanted, if at all; the label and spec of the
+// APIService that exists; and what act does then.
 type registrationWay struct{ group, wanted, label, spec, then string }
 
-// settleRegistrations waits until both sides have the same and leave it so for longer than either
-// waits for anything.
+// settleRegistrations waits until both sides have the same APIServices and have not changed them
+// for two seconds, which is longer than any wait of either side.
 func settleRegistrations(t *testing.T, when string, ways []registrationWay, theirs, ours *registration) {
 	t.Helper()
 	var last, a, b map[string]string
@@ -93,10 +94,10 @@ func settleRegistrations(t *testing.T, when string, ways []registrationWay, thei
 	}
 }
 
-// registration is a controller and what it works on.
+// registration is a controller with the server on which it registers.
 type registration struct {
 	client aggregator.Interface
-	want   func(group, label string) // "": not any more
+	want   func(group, label string) // an empty label: the version is no longer wanted
 	run    func(t *testing.T)
 }
 
@@ -127,8 +128,8 @@ func theirRegistration() *registration {
 	}
 }
 
-// ourRegistration is Coracle's controller over a server that registers nothing itself, as it does
-// not run.
+// ourRegistration is Coracle's controller over a server that does not run, and so registers nothing
+// itself.
 func ourRegistration(t *testing.T) *registration {
 	s, err := servertest.New(madeUp{t}, server.Config{
 		DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{},
@@ -164,7 +165,7 @@ func background(t *testing.T, f func(ctx context.Context)) {
 	})
 }
 
-// madeUpVersions are what a server has itself, as the test will have it.
+// madeUpVersions are the group versions that a server serves itself, as the test sets them.
 type madeUpVersions struct {
 	mu       sync.Mutex
 	versions map[meta.GroupVersion]apiservices.LocalVersion
@@ -198,7 +199,8 @@ func (v *madeUpVersions) want(group, label string) {
 	v.changed = make(chan struct{})
 }
 
-// apiServiceOf is the APIService of v1 of a group: as it is registered, or something else.
+// apiServiceOf is the APIService for v1 of a group. With the spec "same" it is equal to the
+// registered one.
 func apiServiceOf(group, label, spec string) *apiregistrationv1.APIService {
 	s := &apiregistrationv1.APIService{
 		ObjectMeta: metav1.ObjectMeta{Name: "v1." + group},
@@ -223,7 +225,7 @@ func (r *registration) create(t *testing.T, group, label, spec string) {
 	}
 }
 
-// act has happen what happens then, if there is what it happens to.
+// act does what w.then says, if its APIService exists.
 func (r *registration) act(t *testing.T, w registrationWay) {
 	services := r.client.ApiregistrationV1().APIServices()
 	s, err := services.Get(t.Context(), "v1."+w.group, metav1.GetOptions{})
@@ -250,7 +252,7 @@ func (r *registration) act(t *testing.T, w registrationWay) {
 	}
 }
 
-// now is what there is, by group.
+// now describes the existing APIServices, by group.
 func (r *registration) now(t *testing.T) map[string]string {
 	list, err := r.client.ApiregistrationV1().APIServices().List(t.Context(), metav1.ListOptions{})
 	if err != nil {

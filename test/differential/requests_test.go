@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// storedRequest is a request in which the two sides once differed: what TestWrites or TestPatches
-// prints with BODIES=1.
+// storedRequest is a request to which the two sides once gave different answers, as TestWrites and
+// TestPatches print it with BODIES=1.
 type storedRequest struct {
 	Row    string          `json:"row"` // as Row.String has it
 	Method string          `json:"method"`

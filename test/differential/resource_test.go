@@ -15,8 +15,8 @@ import (
 	slicestore "k8s.io/kubernetes/pkg/registry/resource/resourceslice/storage"
 )
 
-// forAdminsLabel is that of namespaces in which everybody may have access to devices as an
-// administrator.
+// forAdminsLabel is the label of namespaces in which users may have administrator access to
+// devices.
 const forAdminsLabel = "resource.kubernetes.io/admin-access"
 
 // forAdmins adds the label to a namespace.
@@ -25,7 +25,7 @@ func forAdmins(namespace map[string]any) map[string]any {
 	return namespace
 }
 
-// adminNamespaces all have the label.
+// adminNamespaces is a client for which all namespaces have the label.
 type adminNamespaces struct {
 	typedcorev1.NamespaceInterface
 }
@@ -38,7 +38,7 @@ func init() {
 	kind := func(kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: "resource.k8s.io", Version: "v1", Kind: kind}
 	}
-	// Who may write which part of a status is judged by TestClaimStatusRights; here everybody may.
+	// TestClaimStatusRights judges who may write which part of a status. Here everybody may.
 	everybody := authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {
 		return authorizer.DecisionAllow, "", nil
 	})

@@ -24,7 +24,7 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// reviewRows are the reviews that an authorizer answers, and that of the user.
+// reviewRows are the reviews that an authorizer answers, and SelfSubjectReview.
 func reviewRows(may authorizer.Authorizer) []Row {
 	kind := func(group, name string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: group + ".k8s.io", Version: "v1", Kind: name}
@@ -41,8 +41,8 @@ func reviewRows(may authorizer.Authorizer) []Row {
 	}
 }
 
-// TestReviews asks both sides random questions, right and wrong ones, with one authorizer: what it
-// is asked stands in its reasons, so that the answers show it.
+// TestReviews sends random reviews, right and wrong ones, to both sides, which share an authorizer.
+// The authorizer repeats each question in its reason, so that the answers show it.
 func TestReviews(t *testing.T) {
 	o := oracle{seed, 40}
 	s := servertest.Start(t, server.Config{
@@ -72,7 +72,7 @@ func TestReviews(t *testing.T) {
 		b.settle()
 		if status, _ := b.Body["status"].(map[string]any); status != nil && b.accepted() {
 			if me, _ := status["userInfo"].(map[string]any); me["uid"] == "admin" {
-				delete(me, "uid") // that of ours has one
+				delete(me, "uid") // our administrator has a uid
 			}
 		}
 		var problem []string
@@ -89,7 +89,7 @@ func TestReviews(t *testing.T) {
 	t.Logf("answers: %v", codes)
 	for _, code := range []int{201, 400, 422} {
 		if codes[code] == 0 && count >= 1 {
-			t.Errorf("no answer was %d: what is tried is too little", code)
+			t.Errorf("no answer was %d: the test tries too little", code)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func reviewOf(rnd *rand.Rand, row Row) map[string]any {
 	return body
 }
 
-// selectorOf is what selects, mostly in one form.
+// selectorOf makes up a selector, mostly in one of its two forms.
 func selectorOf(rnd *rand.Rand, raw, keys, values []any) map[string]any {
 	s := map[string]any{}
 	if chance(rnd, 2) {

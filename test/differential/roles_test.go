@@ -27,7 +27,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// cluster is roles and bindings in both worlds.
+// cluster holds the same roles and bindings for both sides.
 type cluster struct {
 	roles               []*k8srbac.Role
 	clusterRoles        []*k8srbac.ClusterRole
@@ -84,7 +84,7 @@ func (c *cluster) add(kind ourroles.Kind, namespace, name string, obj any) {
 	c.ours.Changes = append(c.ours.Changes, ourroles.Change{Kind: kind, Namespace: namespace, Name: name, Object: ours})
 }
 
-// likeTheirs is a value of theirs as one of ours, by way of JSON.
+// likeTheirs converts a value of theirs to ours, by way of JSON.
 func likeTheirs[T any](v any) *T {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -146,7 +146,8 @@ func (d policyDice) subjects() (subjects []k8srbac.Subject) {
 	return subjects
 }
 
-// cluster makes a cluster, its bindings in the order of their names, in which we ask them.
+// cluster makes a cluster. Its bindings are sorted by name, the order in which our authorizer
+// visits them.
 func (d policyDice) cluster() *cluster {
 	c := &cluster{ours: ourroles.Update{Whole: true, Mark: true}}
 	for _, name := range policyNames {
@@ -184,7 +185,7 @@ func (d policyDice) ref() k8srbac.RoleRef {
 	return k8srbac.RoleRef{APIGroup: k8srbac.GroupName, Kind: d.one("Role", "ClusterRole", "ClusterRole", "Role", "Odd"), Name: d.one(policyNames...)}
 }
 
-// question returns a request in both worlds.
+// question makes up a request for both sides.
 func (d policyDice) question() (request.Attributes, authorizer.AttributesRecord) {
 	name := d.one("alice", "bob", "dev", "x\"y", "system:serviceaccount:one:bot", "system:serviceaccount:two:bot")
 	groups := d.some(0, "dev", "ops", "alice", "x\"y")
@@ -204,8 +205,8 @@ var sameDecision = map[authorizer.Decision]request.Decision{
 	authorizer.DecisionAllow: request.Allow, authorizer.DecisionDeny: request.Deny, authorizer.DecisionNoOpinion: request.NoOpinion,
 }
 
-// TestDecisionsByRoles: decisions, their reasons, the rules of a user, and who may give what away,
-// of 50,000 random questions.
+// TestDecisionsByRoles compares, for 50,000 random questions, the decisions with their reasons, the
+// rules of the user, and the escalation checks.
 func TestDecisionsByRoles(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(500) {
@@ -257,7 +258,7 @@ func sameErrors(a, b error) bool {
 	return (a == nil) == (b == nil) && (a == nil || a.Error() == b.Error())
 }
 
-// TestBootstrapPolicy: the roles and bindings that every cluster has.
+// TestBootstrapPolicy compares the roles and bindings that every cluster has.
 func TestBootstrapPolicy(t *testing.T) {
 	p := rbac.Bootstrap()
 	var ours, theirs []any

@@ -18,8 +18,8 @@ import (
 )
 
 // manyRoles are 1,000 roles and 5,000 bindings, a tenth of them of the cluster, on both sides.
-// user-4321 and the service account bot may read in the namespace ns-321, and user-0 may be
-// anybody.
+// user-4321 and the service account bot may read in the namespace ns-321, and user-0 may
+// impersonate everybody.
 type manyRoles struct {
 	ours   *ourroles.Authorizer
 	theirs *theirroles.RBACAuthorizer

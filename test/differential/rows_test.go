@@ -17,25 +17,25 @@ import (
 type Row struct {
 	Kind     schema.GroupVersionKind
 	Resource string
-	// Examples is the name of the file with the examples, for one of several versions of a kind; ""
-	// is that of the resource.
+	// Examples names the file with the examples, if a kind has several versions; "" means the name
+	// of the resource.
 	Examples string
-	// Cluster is set for kinds that live outside of namespaces.
+	// Cluster is set for cluster-scoped kinds.
 	Cluster bool
 	// Big kinds are tried bigCount times for each of create and update, others smallCount times.
 	Big bool
-	// Alone kinds are judged while no other is: what there is of them changes what a server makes
-	// of others, and of Coracle's it does here, where Kubernetes' admission has its own.
+	// Alone kinds are judged while no other kind is, because their stored objects change how
+	// Coracle treats other kinds. Kubernetes' admission has objects of its own here.
 	Alone bool
 	// REST makes Kubernetes' own registry of the kind, with one entry for each door: "" for the
 	// resource itself, and the name of each subresource, such as "status". Only doors that take a
 	// PUT of an object are judged.
 	REST func(generic.RESTOptionsGetter) (Doors, error)
-	// States, if set, gives a stored example a state as its controllers write them, for tables that
-	// tell much of it.
+	// States, if set, gives a stored example a state as its controllers write it, for tables that
+	// show much of the state.
 	States func(m *mutator, obj map[string]any) map[string]any
-	// Settle, if set, evens out what is not comparable in two answers that accept the same request:
-	// what each server allocates, say. theirs and ours are the answers as JSON.
+	// Settle, if set, makes fields equal that cannot be compared, such as allocated addresses. It
+	// gets both answers to a request that both sides accept, as JSON.
 	Settle func(theirs, ours map[string]any)
 }
 
@@ -65,7 +65,7 @@ func (r Row) path(door string) string {
 	return r.Resource + "/" + door
 }
 
-// root is where a group is served.
+// root is the path under which a group is served.
 func root(gv schema.GroupVersion) string {
 	if gv.Group == "" {
 		return "/api"
@@ -73,10 +73,10 @@ func root(gv schema.GroupVersion) string {
 	return "/apis"
 }
 
-// where objects of kinds in namespaces are created.
+// where is the namespace in which namespaced objects are created.
 const where = "default"
 
-// namespace is that of the row's objects, "" for none.
+// namespace is the namespace of the row's objects, "" for none.
 func (r Row) namespace() string {
 	if r.Cluster {
 		return ""
@@ -109,8 +109,8 @@ func (r Row) count() int {
 	return times(smallCount)
 }
 
-// folder is where a group's examples are: the first word of its name, "core" for the group without
-// one.
+// folder is the directory of a group's examples: the first word of the group's name, or "core" for
+// the core group.
 func (r Row) folder() string {
 	word, _, _ := strings.Cut(r.Kind.Group, ".")
 	if word == "" {
@@ -120,8 +120,8 @@ func (r Row) folder() string {
 }
 
 // examples reads the valid objects that mutations start from: testdata/<group>/<resource>*.yaml,
-// any number of documents in each. They are whole objects with a name each; status and metadata are
-// what stored objects have, which updates start from.
+// any number of documents in each. They are whole objects, each with a name. Their status and
+// metadata become those of the stored objects from which updates start.
 func (r Row) examples(t testing.TB) []map[string]any {
 	t.Helper()
 	list := r.documents(t)
@@ -131,11 +131,11 @@ func (r Row) examples(t testing.TB) []map[string]any {
 	return list
 }
 
-// storedKey is where a document says what the stored object has beside what a create makes of the
-// example: what only other doors can set, or only earlier servers let pass.
+// storedKey is the key under which a document holds more fields of the stored object: fields that a
+// create cannot set, because only other doors set them or only earlier servers accepted them.
 const storedKey = "stored"
 
-// stored returns what is said there, of each example.
+// stored returns the fields under storedKey of each example.
 func (r Row) stored(t testing.TB) []map[string]any {
 	t.Helper()
 	var list []map[string]any
@@ -146,7 +146,7 @@ func (r Row) stored(t testing.TB) []map[string]any {
 	return list
 }
 
-// merge puts more into an object. Lists take the place of others.
+// merge adds the fields of more to an object. It replaces lists.
 func merge(obj, more map[string]any) {
 	for key, v := range more {
 		inner, ok := v.(map[string]any)

@@ -33,8 +33,8 @@ import (
 )
 
 // TestServiceAccount passes random pods through both ServiceAccount plugins, in namespaces with
-// random accounts, some of which only the live look-up knows: the pod afterwards, and what is said.
-// It runs in fake time, because both wait for the default account.
+// random accounts. Some accounts are not in the cache. It compares the pods afterwards and the
+// refusals. It runs in fake time, because both plugins wait for the default account.
 func TestServiceAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newAccountWorld(t)
@@ -80,7 +80,7 @@ func newAccountWorld(t *testing.T) *accountWorld {
 		name := action.(clienttesting.GetAction).GetName()
 		account, ok := w.live[action.GetNamespace()+"/"+name]
 		switch bad := rest.IsValidPathSegmentName(name); {
-		case len(bad) > 0: // as a client that is not fake says
+		case len(bad) > 0: // as a real client answers
 			return true, nil, fmt.Errorf("invalid resource name %q: %v", name, bad)
 		case name == "broken":
 			return true, nil, errors.New("the store is broken")
@@ -123,7 +123,7 @@ func (w *accountWorld) some(from ...string) []string {
 	return slices.DeleteFunc(slices.Clone(from), func(string) bool { return w.chance(3) })
 }
 
-// populate makes other accounts.
+// populate replaces the accounts.
 func (w *accountWorld) populate() {
 	w.cached, w.live = map[string]*corev1.ServiceAccount{}, map[string]*corev1.ServiceAccount{}
 	store := w.informers.Core().V1().ServiceAccounts().Informer().GetIndexer()
@@ -239,7 +239,7 @@ func (w *accountWorld) container(name string) corev1.Container {
 	return c
 }
 
-// volume names a secret in one of the ways that there are, or does not.
+// volume makes up a volume. It refers to a secret in one of the possible ways, or not at all.
 func (w *accountWorld) volume() corev1.Volume {
 	v := corev1.Volume{Name: oneOf(w.rnd, "v", "v", "v", "kube-api-access", "kube-api-access-", "kube-api-access-own")}
 	name := w.secret()
@@ -292,7 +292,8 @@ func (w *accountWorld) projection() (p corev1.VolumeProjection) {
 	return p
 }
 
-// compare has both plugins mutate and validate a random write. It returns what they say.
+// compare has both plugins mutate and validate a random write. It returns the text of their
+// refusal, "" if there is none.
 func (w *accountWorld) compare() string {
 	w.t.Helper()
 	pod, namespace := w.pod(), oneOf(w.rnd, "a", "b")
@@ -307,7 +308,7 @@ func (w *accountWorld) compare() string {
 	if err := legacyscheme.Scheme.Convert(pod, theirs, nil); err != nil {
 		w.t.Fatal(err)
 	}
-	ours.Spec.DeprecatedServiceAccount = ours.Spec.ServiceAccountName // as when it was decoded
+	ours.Spec.DeprecatedServiceAccount = ours.Spec.ServiceAccountName // as decoding sets it
 	var theirOld runtime.Object
 	a := &admission.Attributes{
 		Operation: admission.Operation(op), Resource: meta.GroupVersionResource{Version: "v1", Resource: "pods"},
@@ -322,7 +323,7 @@ func (w *accountWorld) compare() string {
 	got, want := w.ours.Mutate(w.t.Context(), a), w.theirs.Admit(w.t.Context(), attrs, nil)
 	if got == nil && want == nil {
 		w.same(before, ours, theirs)
-		if w.chance(4) { // a plugin in between
+		if w.chance(4) { // as another plugin may change it
 			ours.Spec.ServiceAccountName, theirs.Spec.ServiceAccountName = "", ""
 		}
 	}
@@ -334,7 +335,7 @@ func (w *accountWorld) compare() string {
 	return saidBy(want)
 }
 
-// said compares two answers. Kubernetes answers 500 if the secrets of ephemeral containers are not
+// said compares two refusals. Kubernetes answers 500 if the secrets of ephemeral containers are not
 // allowed, Coracle 403.
 func (w *accountWorld) said(pod []byte, a *admission.Attributes, got, want error) {
 	w.t.Helper()
@@ -351,7 +352,7 @@ func (w *accountWorld) same(before []byte, ours *ourcore.Pod, theirs *core.Pod) 
 	if err := legacyscheme.Scheme.Convert(theirs, out, nil); err != nil {
 		w.t.Fatal(err)
 	}
-	for _, v := range out.Spec.Volumes { // the name that was made up
+	for _, v := range out.Spec.Volumes { // replace the generated name
 		if suffix, ok := strings.CutPrefix(v.Name, "kube-api-access-"); ok && len(suffix) == 5 {
 			text := strings.ReplaceAll(string(encode(out)), v.Name, "kube-api-access-bbbbb")
 			if err := json.Unmarshal([]byte(text), out); err != nil {
@@ -365,7 +366,7 @@ func (w *accountWorld) same(before []byte, ours *ourcore.Pod, theirs *core.Pod) 
 	}
 }
 
-// podTree decodes a pod, without what the two encode differently if it is empty.
+// podTree decodes a pod, without the empty fields that the two encode differently.
 func podTree(t *testing.T, data []byte) map[string]any {
 	var tree map[string]any
 	if err := json.Unmarshal(data, &tree); err != nil {

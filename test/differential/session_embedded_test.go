@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// frameDefinition defines resources with others embedded in them: one of which all but the
-// described is pruned, one that keeps what is unknown and has another one below, in a list, in a
-// map, and one that may be null.
+// frameDefinition defines a resource with embedded resources: one whose unknown fields are pruned;
+// one that keeps unknown fields and has another below; one in a list; one in a map; and one that
+// may be null.
 const frameDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"frames.session.example.com"},"spec":{
  "group":"session.example.com","scope":"Namespaced","names":{"plural":"frames","kind":"Frame"},"versions":[
  {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object","properties":{
@@ -22,8 +22,9 @@ const frameDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomR
   "maybe":{"type":"object","nullable":true,"x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}
  }}}}}}]}}`
 
-// embedded plays a session for each of testdata/embeddedresources.json, most of which are wrong in
-// their metadata: it is embedded at each place by each form of write.
+// embedded plays a session for each resource of testdata/embeddedresources.json. The session embeds
+// the resource at each place by each form of write. Most of the resources are wrong in their
+// metadata.
 func (c *sessionCourt) embedded(t *testing.T) {
 	t.Helper()
 	var resources []json.RawMessage
@@ -37,8 +38,8 @@ func (c *sessionCourt) embedded(t *testing.T) {
 	}
 }
 
-// embeddedSession writes a resource into frames. A write names one place, as of several mistakes
-// Kubernetes finds any first.
+// embeddedSession writes a resource into frames. A write names one place, because chance decides
+// which of several mistakes Kubernetes finds first.
 func embeddedSession(resource string) []step {
 	const frames = "/apis/session.example.com/v1/namespaces/one/frames"
 	frame := func(name, spec string) string {

@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// sessionExcuse is a difference between the servers' answers in a session that is meant.
+// sessionExcuse is an intended difference between the answers of the servers in a session.
 type sessionExcuse struct {
-	// what is a regular expression for the place in the answer, as a whole.
+	// what is a regular expression that matches the whole path in the answer.
 	what   string
 	when   func(st step, their, our reply, theirs, ours any) bool
 	reason string
-	// ends: the servers do not have the same any more, so that the session cannot go on.
+	// ends is set if the servers differ afterwards, so that the session cannot go on.
 	ends bool
 	seen int
 }
 
 var sessionExcuses = []*sessionExcuse{
-	{what: `header\.Server`, reason: "Coracle says in each answer what it is."},
+	{what: `header\.Server`, reason: "Coracle names itself in each answer."},
 	{
 		what: "code",
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return their.Code == 500 && our.Code == 406 && textAt(theirs, "message") == "content is not a list"
 		},
-		reason: "Kubernetes asks custom resources whether they are lists and fails; of other kinds it says 406, as Coracle does of all.",
+		reason: "For custom resources Kubernetes checks whether the answer is a list, and fails. For other kinds it answers 406, as Coracle does for all kinds.",
 	},
 	{
 		what: "code",
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return their.Code == 500 && our.Code == 400 && st.Form == applyForm && sameFault(textAt(theirs, "message"), textAt(ours, "message"))
 		},
-		reason: "What is applied and does not fit is the client's mistake.",
+		reason: "Kubernetes answers 500 if an applied object does not fit. That is a mistake of the client.",
 	},
 	{
 		what: "code",
@@ -42,14 +42,14 @@ var sessionExcuses = []*sessionExcuse{
 			return their.Code == 500 && our.Code == 400 && message == textAt(ours, "message") &&
 				(strings.HasSuffix(message, `strconv.ParseUint: parsing "x": invalid syntax`) || message == "resourceVersion should not be set on objects to be created")
 		},
-		reason: "A resourceVersion that is none, or is where none may be, is the client's mistake, not the server's.",
+		reason: "Kubernetes answers 500 to an invalid resourceVersion and to one in an object to create. Both are mistakes of the client.",
 	},
 	{
 		what: `header\.Warning`,
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return (their.Code == 406 || their.Code == 415) && theirs == nil && strings.Contains(fmt.Sprint(ours), "is deprecated in")
 		},
-		reason: "Coracle says that a resource is deprecated before it looks at media types, which Kubernetes' router has done.",
+		reason: "Coracle warns of a deprecated resource before it checks media types. Kubernetes' router checks media types first.",
 	},
 	{
 		what: `details\.causes.*|message`,
@@ -57,12 +57,12 @@ var sessionExcuses = []*sessionExcuse{
 			a, b := their.causes(), our.causes()
 			return their.Code == 422 && !slices.Equal(a, b) && slices.Equal(metadataFirst(a), metadataFirst(b))
 		},
-		reason: "Coracle checks metadata first, in one order for all kinds, and then the rest; in kube-apiserver each kind has its own order.",
+		reason: "Coracle validates metadata first, in one order for all kinds. In kube-apiserver each kind has its own order.",
 	},
 	{
 		what:   `\[\*\]\.object\.columnDefinitions`,
 		when:   func(st step, their, our reply, theirs, ours any) bool { return ours == nil },
-		reason: "Only the first event of a watch has the columns of a table. Kubernetes repeats them, if another watch has had that first event encoded.",
+		reason: "Only the first event of a watch has the columns of a table. Kubernetes repeats the columns if it has encoded that event for another watch already.",
 	},
 	{
 		what: "code",
@@ -70,15 +70,15 @@ var sessionExcuses = []*sessionExcuse{
 			return st.Method == "DELETE" && their.Code == 400 && our.Code == 422 && textAt(ours, "details.kind") == "DeleteOptions" &&
 				matches(`.*is not a known field selector.*|field label .*not supported.*`, textAt(theirs, "message"))
 		},
-		reason: "Coracle reads all options of a deletion before it asks whether there is such a field to select by.",
+		reason: "Coracle validates all options of a deletion before it checks that the field selector names a known field.",
 	},
 	{
 		what: `metadata\.resourceVersion|rows\[\*\]\.object\.metadata\.resourceVersion`,
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return strings.Contains(st.Path, "/jobs/") && (st.Method == "PATCH" || st.Method == "PUT") && bytes.Equal(withoutVersions(their), withoutVersions(our))
 		},
-		reason: "Kubernetes gives a job without labels those of its template when it reads it, not when it stores it, so that an update which " +
-			"changes nothing else is one. Coracle stores them.",
+		reason: "Kubernetes adds the labels of the template to a job without labels when it reads the job, not when it stores it. So an update that changes " +
+			"nothing else stores the labels. Coracle stores them at the create.",
 		ends: true,
 	},
 	{
@@ -86,22 +86,22 @@ var sessionExcuses = []*sessionExcuse{
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return strings.Contains(st.Path, "/jobs/") && theirs == nil && strings.Contains(string(encode(ours)), "batch.kubernetes.io/job-name")
 		},
-		reason: "The same of the write that lets a job go: Kubernetes does not read its answer back.",
+		reason: "Kubernetes' answer to the write that removes a job lacks the labels of the template, because Kubernetes does not read the job back.",
 	},
 	{
 		what: `metadata\.resourceVersion|rows\[\*\]\.object\.metadata\.resourceVersion`,
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return their.Code == 201 && st.Query["dryRun"] == "All" && ours == nil && textAt(st.Body, "metadata.resourceVersion") != ""
 		},
-		reason: "The answer to a dry write that would create shows the resourceVersion that was sent there.",
-		ends:   true, // it has been counted as one
+		reason: "Kubernetes' answer to a dry run of an update that would create shows the resourceVersion of the request.",
+		ends:   true, // references to resourceVersions count it
 	},
 	{
 		what: "items.*|metadata.*",
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return st.Query["limit"] != "" && strings.HasPrefix(st.Query["fieldSelector"], "metadata.namespace=")
 		},
-		reason: "The pages of a list of all namespaces that selects one by a field: Kubernetes ends with the first page, or begins the second with the first object again.",
+		reason: "A paged list of all namespaces with a field selector for one namespace: Kubernetes ends after the first page, or repeats the first object on the second page.",
 		ends:   true,
 	},
 	{
@@ -109,14 +109,14 @@ var sessionExcuses = []*sessionExcuse{
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return st.Query["dryRun"] == "All" && strings.Replace(fmt.Sprint(ours), "Key: /registry/", "Key: /", 1) == theirs
 		},
-		reason: "A dry write that would create names the key without its prefix there.",
+		reason: "In the dry run of a write that would create, Kubernetes' message has the key without its prefix.",
 	},
 	{
 		what: `metadata\.finalizers`,
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return st.Method == "DELETE" && strings.HasPrefix(st.Path, "/api/v1/namespaces/") && textAt(st.Body, "orphanDependents") == "false" && ours == nil
 		},
-		reason: "orphanDependents: false is Background here for all kinds; in Kubernetes it is Foreground for namespaces.",
+		reason: "Coracle reads orphanDependents: false as Background for all kinds. Kubernetes reads it as Foreground for namespaces.",
 		ends:   true,
 	},
 	{
@@ -125,14 +125,14 @@ var sessionExcuses = []*sessionExcuse{
 			return their.Code == 406 && strings.HasSuffix(st.Path, "/scale") &&
 				strings.Replace(fmt.Sprint(theirs), "(*v1.Scale)", "(*unstructured.Unstructured)", 1) == ours
 		},
-		reason: "The Go type of the scale of a custom resource: Coracle names that of the resource.",
+		reason: "The message names the Go type of the scale of a custom resource; Coracle names the type of the resource.",
 	},
 	{
 		what: "",
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return st.Read > 0 && strings.Contains(st.Path, "/jobs/") && len(theirs.([]any)) > len(ours.([]any))
 		},
-		reason: "The events of the writes with which Kubernetes stores the labels of jobs.",
+		reason: "Kubernetes has more events: those of the writes that store the labels of jobs.",
 		ends:   true,
 	},
 	{
@@ -142,21 +142,21 @@ var sessionExcuses = []*sessionExcuse{
 			gone := their.Code == 404 && textAt(theirs, "details.kind") == "namespaces"
 			return (going || gone) && our.Code == 400 && strings.Contains(textAt(ours, "message"), "strconv.ParseUint: parsing")
 		},
-		reason: "An update or apply that would create, with a resourceVersion that is none: Coracle reads that before it looks at the namespace.",
+		reason: "An update or apply that would create and has an invalid resourceVersion: Coracle checks the resourceVersion before the namespace.",
 	},
 	{
 		what: `details\.causes\[\*\]\.(field|message)`,
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return their.Code == 409 && slices.Equal(slices.Sorted(slices.Values(their.causes())), slices.Sorted(slices.Values(our.causes())))
 		},
-		reason: "Kubernetes names those whom an apply is in conflict with in the order of a map.",
+		reason: "Kubernetes lists the managers with which an apply conflicts in the order of a map.",
 	},
 	{
 		what: "apiVersion|kind|details|status",
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return st.Method == "DELETE" && textAt(their.Body, "kind") == "PartialObjectMetadata" && textAt(our.Body, "kind") == "Status" && textAt(our.Body, "status") == "Success"
 		},
-		reason: "Kubernetes makes of the status that answers a deletion the metadata of nothing, for those who want metadata.",
+		reason: "If a client wants metadata only, Kubernetes converts the status that answers a deletion to empty metadata.",
 	},
 	{
 		what: "code",
@@ -164,8 +164,8 @@ var sessionExcuses = []*sessionExcuse{
 			return st.Method == "DELETE" && their.Code == 409 && our.Code == 200 && textAt(st.Body, "preconditions.resourceVersion") != "" &&
 				strings.Contains(textAt(theirs, "message"), "ResourceVersion in precondition: , ")
 		},
-		reason: "A deletion that takes the last finalizer away and insists on a resourceVersion: Kubernetes forgets which one between the two, " +
-			"and then refuses. Coracle deletes.",
+		reason: "A deletion with a resourceVersion as precondition that removes the last finalizer: Kubernetes loses the resourceVersion between its two " +
+			"steps and then refuses. Coracle deletes.",
 		ends: true,
 	},
 	{
@@ -174,9 +174,8 @@ var sessionExcuses = []*sessionExcuse{
 			return st.Method == "PATCH" && strings.HasPrefix(st.Path, "/apis/session.example.com/") && strings.HasSuffix(st.Path, "/scale") &&
 				our.Code == 409 && strings.Contains(textAt(our.Body, "message"), "Precondition failed: UID in precondition")
 		},
-		reason: "A patch of a scale that names the uid of another object: of custom resources Kubernetes ignores it, of other kinds it says " +
-			"409, as Coracle does of all.",
-		ends: true,
+		reason: "A patch of a scale with the uid of another object: Kubernetes ignores the uid for custom resources, and answers 409 for other kinds. Coracle answers 409 for all.",
+		ends:   true,
 	},
 	{
 		what: `[^.]*`,
@@ -184,22 +183,22 @@ var sessionExcuses = []*sessionExcuse{
 			return st.Method == "DELETE" && strings.Contains(string(encode(st.Body)), `"dryRun":["All"]`) && their.Code == 200 && our.Code == 200 &&
 				textAt(our.Body, "kind") == "Status" && textAt(our.Body, "status") == "Success" && ofNothing(their.Body)
 		},
-		reason: "A dry deletion that takes the last finalizer away and lets the object go: Kubernetes answers with an empty object " +
-			"of the kind, Coracle with the status that answers the same deletion if it is not dry.",
+		reason: "A dry run of a deletion that removes the last finalizer and the object: Kubernetes answers with an empty object of the kind. Coracle " +
+			"answers with the status that also answers the deletion without dry run.",
 	},
 	{
 		what: `details\.causes\[\*\]\.message|message`,
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return strings.Contains(fmt.Sprint(theirs), "json: cannot unmarshal ") && unreadable.ReplaceAllString(fmt.Sprint(theirs), "$1$2") == unreadable.ReplaceAllString(fmt.Sprint(ours), "$1$2")
 		},
-		reason: "Of the metadata of an embedded resource that cannot be read, Coracle shows what is left of it without unknown fields.",
+		reason: "If the metadata of an embedded resource cannot be decoded, Coracle's message shows it without unknown fields.",
 	},
 	{
 		what: `details\.causes\[\*\]\.message|message`,
 		when: func(st step, their, our reply, theirs, ours any) bool {
 			return strings.ReplaceAll(fmt.Sprint(theirs), "99999999999999999999", "100000000000000000000") == ours
 		},
-		reason: "An integer beyond 64 bits in an object that a message shows.",
+		reason: "A message shows an object with an integer beyond 64 bits.",
 	},
 	{
 		what: `details\.causes.*|message`,
@@ -207,17 +206,17 @@ var sessionExcuses = []*sessionExcuse{
 			a, b := their.causes(), our.causes()
 			return their.Code == 422 && slices.ContainsFunc(a, embeddedType.MatchString) && slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 		},
-		reason: "What is wrong with apiVersion and kind of an embedded resource Kubernetes says in the order of a map.",
+		reason: "Kubernetes reports the errors of apiVersion and kind of an embedded resource in the order of a map.",
 	},
 }
 
-// unreadable finds the value of metadata in a message that says why it cannot be read.
+// unreadable finds the value of metadata in a message about metadata that cannot be decoded.
 var unreadable = regexp.MustCompile(`(metadata: Invalid value: ).*(: json: cannot unmarshal )`)
 
-// embeddedType is a cause that is about the type of an embedded resource.
+// embeddedType finds a cause about the apiVersion or kind of an embedded resource.
 var embeddedType = regexp.MustCompile(`^spec\..*\.(apiVersion|kind): `)
 
-// withoutVersions is what an answer says but for resourceVersions.
+// withoutVersions is the body of an answer without resourceVersions.
 func withoutVersions(r reply) []byte {
 	v := tree(r.Body)
 	var walk func(v any)
@@ -238,13 +237,14 @@ func withoutVersions(r reply) []byte {
 	return encode(v)
 }
 
-// ofNothing reports whether an object, or the only row of a table, is of no name and no uid.
+// ofNothing reports whether an object, or the object in the only row of a table, has no name and no
+// uid.
 func ofNothing(body any) bool {
 	obj, _ := body.(map[string]any)
 	if rows, _ := obj["rows"].([]any); len(rows) == 1 {
 		obj, _ = rows[0].(map[string]any)["object"].(map[string]any)
 	}
-	meta, _ := obj["metadata"].(map[string]any) // custom resources have none then
+	meta, _ := obj["metadata"].(map[string]any) // a custom resource then has no metadata
 	return meta["name"] == nil && meta["uid"] == nil && obj["kind"] != "Status"
 }
 
@@ -259,7 +259,7 @@ func sessionExcused(st step, what string, their, our reply, theirs, ours any) *s
 	return nil
 }
 
-// causes are those of a Status, in order.
+// causes are the causes of a Status, in order.
 func (r reply) causes() []string {
 	body, _ := r.Body.(map[string]any)
 	return answer{Body: body}.causes()

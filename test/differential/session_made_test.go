@@ -16,9 +16,9 @@ type step struct {
 	Query  map[string]string `json:"query,omitempty"`
 	Form   string            `json:"form,omitempty"`   // the Content-Type of the body
 	Accept string            `json:"accept,omitempty"` // the media types of the answer
-	Body   any               `json:"body,omitempty"`   // a string is sent as it is, all else as JSON
-	// Watch is the number of the watch that the step opens. Read is that of the one that the step
-	// ends: what the step writes is the last that the watch shows.
+	Body   any               `json:"body,omitempty"`   // a string is sent unchanged, other values as JSON
+	// Watch is the number of the watch that the step opens. Read is the number of the watch that
+	// the step ends: the object that the step writes is the last event of that watch.
 	Watch int `json:"watch,omitempty"`
 	Read  int `json:"read,omitempty"`
 }
@@ -37,7 +37,7 @@ func (k *sessionKind) apiVersion() string {
 	return strings.TrimPrefix(strings.TrimPrefix(k.root, "/apis/"), "/api/")
 }
 
-// collection is the path of the objects in a namespace; of those in all namespaces if it is empty.
+// collection is the path of the objects in a namespace, or in all namespaces if namespace is empty.
 func (k *sessionKind) collection(namespace string) string {
 	if k.cluster || namespace == "" {
 		return k.root + "/" + k.resource
@@ -50,7 +50,7 @@ var (
 	sessionNames      = []string{"a", "b", "c"}
 )
 
-// podSpec is that of pods that no kubelet runs.
+// podSpec is the spec of a pod that no kubelet runs.
 func podSpec(g *sessionMaker) map[string]any {
 	return map[string]any{
 		"containers":                    []any{map[string]any{"name": "c", "image": g.pick("i:1", "i:2"), "resources": map[string]any{}}},
@@ -62,7 +62,7 @@ func template(g *sessionMaker) map[string]any {
 	return map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "x"}}, "spec": podSpec(g)}
 }
 
-// sessionKinds are the kinds that sessions are about.
+// sessionKinds are the kinds of the objects in random sessions.
 var sessionKinds = []*sessionKind{
 	{root: "/api/v1", resource: "configmaps", kind: "ConfigMap", shared: true, body: func(g *sessionMaker) map[string]any {
 		obj := map[string]any{"data": map[string]any{g.pick("k", "l"): g.pick("1", "2", "")}}
@@ -109,7 +109,7 @@ var sessionKinds = []*sessionKind{
 	}},
 }
 
-// playedKinds are those of random sessions and of stored ones.
+// playedKinds are the kinds of the objects in random and in stored sessions.
 var playedKinds = append(slices.Clone(sessionKinds), &sessionKind{root: "/apis/session.example.com/v1", resource: "frames", kind: "Frame"})
 
 func replicaStatus(g *sessionMaker) map[string]any { return map[string]any{"replicas": g.rnd.IntN(3)} }
@@ -133,11 +133,11 @@ type sessionMaker struct {
 	rnd     *rand.Rand
 	kinds   []*sessionKind
 	steps   []step
-	made    int // the number of things that are told apart by number
+	made    int // the last number that was given to a name or watch
 	watches []openWatch
 }
 
-// openWatch is a watch that is to be ended.
+// openWatch is a watch that a later step ends.
 type openWatch struct {
 	number    int
 	kind      *sessionKind
@@ -152,13 +152,13 @@ func (g *sessionMaker) accept() string             { return g.pick(sessionForms.
 func (g *sessionMaker) namespace() string          { return g.pick(sessionNamespaces...) }
 func (g *sessionMaker) name() string               { return g.pick(sessionNames...) }
 
-// add adds a step, without the parts of its query that are empty.
+// add adds a step, without the empty parts of its query.
 func (g *sessionMaker) add(st step) {
 	maps.DeleteFunc(st.Query, func(_, value string) bool { return value == "" })
 	g.steps = append(g.steps, st)
 }
 
-// some is one of a list, or with the other chance "".
+// some picks one of list in n of a hundred cases, and "" otherwise.
 func (g *sessionMaker) some(n int, list ...string) string {
 	if g.chance(n) {
 		return g.pick(list...)
@@ -166,7 +166,7 @@ func (g *sessionMaker) some(n int, list ...string) string {
 	return ""
 }
 
-// sessionForms are the forms of answers, most often that of most clients.
+// sessionForms are the media types of answers. JSON, which most clients use, is the most frequent.
 var sessionForms = []string{"application/json", "application/json", "application/json", "application/json", "", "*/*", "application/yaml", tableForm,
 	"application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json", "text/plain",
 	"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"}
@@ -177,7 +177,7 @@ func makeSession(rnd *rand.Rand, n int) []step {
 	for range 2 + rnd.IntN(3) {
 		g.kinds = append(g.kinds, sessionKinds[rnd.IntN(len(sessionKinds))])
 	}
-	namespaces := g.chance(15) // a session in which namespaces go
+	namespaces := g.chance(15) // the session deletes namespaces, too
 	for len(g.steps) < n {
 		k := g.kinds[rnd.IntN(len(g.kinds))]
 		switch p := rnd.IntN(100); {
@@ -217,7 +217,7 @@ func key(k *sessionKind, namespace, name string) string {
 	return k.kind + "/" + namespace + "/" + name
 }
 
-// object is one to be written.
+// object makes up an object to write.
 func (g *sessionMaker) object(k *sessionKind, namespace, name string) map[string]any {
 	meta := map[string]any{"name": name}
 	if g.chance(60) {
@@ -248,7 +248,7 @@ func (g *sessionMaker) object(k *sessionKind, namespace, name string) map[string
 	return obj
 }
 
-// writeOptions are those of writes.
+// writeOptions makes up the options of a write.
 func (g *sessionMaker) writeOptions() map[string]string {
 	return map[string]string{
 		"dryRun": g.some(8, "All", "All", "x"), "fieldManager": g.some(20, "me", "you"),
@@ -268,7 +268,7 @@ func (g *sessionMaker) create(k *sessionKind) {
 	g.add(step{Method: "POST", Path: k.collection(namespace), Query: g.writeOptions(), Form: "application/json", Accept: g.accept(), Body: obj})
 }
 
-// identify says which version of which object a write is for.
+// identify adds preconditions to the metadata of a write: a resourceVersion, a uid.
 func (g *sessionMaker) identify(meta map[string]any, at string) {
 	if v := g.pick("", "", "@{rv "+at+" 0}", "@{rv "+at+" 0}", "@{rv "+at+" 0}", "@{rv "+at+" 1}", "@{rv "+at+" 3}", "0", "x"); v != "" {
 		meta["resourceVersion"] = v
@@ -367,7 +367,7 @@ func (g *sessionMaker) valueAt(path, at string) any {
 	return g.name()
 }
 
-// revision is one that reads ask for.
+// revision picks a resourceVersion for a read.
 func (g *sessionMaker) revision() string {
 	return g.pick("0", "0", "@{rev 0}", "@{rev 0}", "@{rev 1}", "@{rev 3}", "@{rev 8}", "x")
 }
@@ -380,13 +380,13 @@ func (g *sessionMaker) get(k *sessionKind) {
 	g.add(step{Method: "GET", Path: path, Query: map[string]string{"resourceVersion": g.some(25, g.revision()), "includeObject": g.some(10, "None", "Object", "x")}, Accept: g.accept()})
 }
 
-// selectors are those of lists, watches and deletions.
+// selectors adds selectors to a list, watch or deletion.
 func (g *sessionMaker) selectors(query map[string]string) {
 	query["labelSelector"] = g.some(30, "l=a", "l!=b", "l in (a,c)", "!l", "l", "l=b", "l==", "=")
 	query["fieldSelector"] = g.some(15, "metadata.name=a", "metadata.name!=b", "metadata.namespace=one", "spec.none=x", "metadata.name")
 }
 
-// scope is a namespace, or none for all.
+// scope picks a namespace, or "" for all.
 func (g *sessionMaker) scope(k *sessionKind) string {
 	if !k.shared && g.chance(25) {
 		return ""
@@ -405,7 +405,7 @@ func (g *sessionMaker) list(k *sessionKind) {
 		query["resourceVersionMatch"] = g.some(3, "Exact", "NotOlderThan")
 	}
 	if query["resourceVersion"] == "0" {
-		delete(query, "limit") // which kube-apiserver does not keep then
+		delete(query, "limit") // kube-apiserver then ignores the limit
 	}
 	accept := g.accept()
 	g.add(step{Method: "GET", Path: path, Query: query, Accept: accept})
@@ -422,7 +422,7 @@ func (g *sessionMaker) list(k *sessionKind) {
 	}
 }
 
-// deleteOptions are those of a deletion: at is the object, if it is one.
+// deleteOptions makes up the options of a deletion. at is the object; it is empty for a collection.
 func (g *sessionMaker) deleteOptions(at string) map[string]any {
 	options := map[string]any{}
 	if g.chance(40) {
@@ -482,7 +482,7 @@ func (g *sessionMaker) deleteCollection(k *sessionKind) {
 	g.add(st)
 }
 
-// watch opens a watch that shows what ends it: an object with the label l=a.
+// watch opens a watch that selects the object that ends it, which has the label l=a.
 func (g *sessionMaker) watch(k *sessionKind) {
 	w := openWatch{g.number(), k, g.scope(k)}
 	st := step{Method: "GET", Path: k.collection(w.namespace), Watch: w.number, Accept: g.pick("application/json", "application/json", "application/json", tableForm),
@@ -515,7 +515,7 @@ func (g *sessionMaker) read() {
 		Query: map[string]string{"fieldManager": "mark", "force": "true"}})
 }
 
-// markOf is what the last event of a watch has in it.
+// markOf is the text by which the last event of a watch is recognized.
 func markOf(watch int) string { return fmt.Sprintf("mark-%d-end", watch) }
 
 // writeNamespace creates, deletes and empties the namespace "two".

@@ -22,22 +22,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// party is one of the two servers of a session, as a client sees it, and what the client has
-// learned from the server's answers since the session began.
+// party is one of the two servers of a session, as a client sees it, with the values that the
+// client has learned from answers since the session began.
 type party struct {
 	url, token string
 	client     *http.Client
 
 	began     uint64              // the revision of the store with which the session began
-	versions  map[string][]string // the resourceVersions of each object that were seen, by what key says
-	uids      map[string][]string // the same for uids
-	revisions []uint64            // the resourceVersions since began of all objects that were seen, each once
+	versions  map[string][]string // the seen resourceVersions of each object, by key
+	uids      map[string][]string // the seen uids of each object, by key
+	revisions []uint64            // all seen resourceVersions after began, each once
 	pages     map[string]page     // the last page of each list, by the path of the collection
-	labels    map[string]string   // what stands for a uid or a resourceVersion in what is compared
+	labels    map[string]string   // by uid or resourceVersion, the text that replaces it in comparisons
 	watches   map[int]*watching
 }
 
-// page is where a list goes on.
+// page is the position at which a list continues.
 type page struct{ token, revision string }
 
 func newParty(t *testing.T, url, token string) *party {
@@ -57,7 +57,7 @@ func (s *party) forget() {
 	s.pages, s.watches, s.revisions = map[string]page{}, map[int]*watching{}, nil
 }
 
-// reply is what a server answers to a step, without what is the server's own.
+// reply is the answer of a server to a step, without the parts that are the server's own.
 type reply struct {
 	Code    int
 	Headers map[string][]string
@@ -70,7 +70,7 @@ func (s *party) request(ctx context.Context, st step) *http.Request {
 	for name, value := range st.Query {
 		value = s.resolve(value)
 		if name == "continue" {
-			value = cmp.Or(value, "none") // else it would be another list
+			value = cmp.Or(value, "none") // without a token it would be another list
 		}
 		if value != "" {
 			query.Set(name, value)
@@ -99,7 +99,7 @@ func (s *party) request(ctx context.Context, st step) *http.Request {
 	return r
 }
 
-// reference stands in a step for what the server has said before:
+// reference finds the parts of a step that stand for a value of earlier answers:
 //
 //	@{rv KIND/NAMESPACE/NAME n}    the resourceVersion of an object, n versions ago
 //	@{uid KIND/NAMESPACE/NAME n}   the uid of an object, n lives ago
@@ -107,7 +107,7 @@ func (s *party) request(ctx context.Context, st step) *http.Request {
 //	@{continue PATH}  the token with which the last list of a collection goes on
 var reference = regexp.MustCompile(`@\{(rv|uid|rev|continue) ([^ }]*)(?: (\d+))?\}`)
 
-// resolve replaces references by what they stand for: nothing, if the server has not said it.
+// resolve replaces references by their values: "" if no answer had the value.
 func (s *party) resolve(text string) string {
 	return reference.ReplaceAllStringFunc(text, func(ref string) string {
 		m := reference.FindStringSubmatch(ref)
@@ -143,7 +143,7 @@ func (s *party) send(t *testing.T, st step) reply {
 	return s.settle(st, resp, data)
 }
 
-// exchange sends a step and returns the answer as it is.
+// exchange sends a step and returns the answer unchanged.
 func (s *party) exchange(t *testing.T, st step) (*http.Response, []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -160,7 +160,7 @@ func (s *party) exchange(t *testing.T, st step) (*http.Response, []byte) {
 	return resp, data
 }
 
-// settle reads an answer and takes out what is the server's own.
+// settle reads an answer and removes the parts that are the server's own.
 func (s *party) settle(st step, resp *http.Response, data []byte) reply {
 	r := reply{Code: resp.StatusCode, Headers: settledHeaders(resp.Header)}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/yaml") {
@@ -179,12 +179,12 @@ func (s *party) settle(st step, resp *http.Response, data []byte) reply {
 	return r
 }
 
-// settledHeaders are the headers of an answer. Those of chance are only there or not.
+// settledHeaders are the headers of an answer. A random value is replaced by a constant.
 func settledHeaders(h http.Header) map[string][]string {
 	out := map[string][]string{}
 	for name, values := range h {
 		switch name {
-		case "Date", "Content-Length": // of the connection, and of what is compared anyway
+		case "Date", "Content-Length": // Date is of the clock, and bodies are compared anyway
 			continue
 		case "Audit-Id":
 			values = []string{"SOME"}
@@ -199,14 +199,14 @@ func (s *party) settleObject(st step, obj map[string]any) any {
 	meta, _ := obj["metadata"].(map[string]any)
 	items, _ := obj["items"].([]any)
 	rows, table := obj["rows"].([]any)
-	if _, list := obj["items"]; list || table { // the items of an empty list of metadata are null
+	if _, list := obj["items"]; list || table { // items may be null: an empty list of metadata
 		s.settleList(st, obj, meta)
 		for _, item := range items {
 			s.settleOne(item)
 		}
 		columns, _ := obj["columnDefinitions"].([]any)
 		for _, c := range columns {
-			delete(c.(map[string]any), "description") // in words of each server's own
+			delete(c.(map[string]any), "description") // each server has words of its own
 		}
 		for _, row := range rows {
 			row := row.(map[string]any)
@@ -223,7 +223,7 @@ func (s *party) settleObject(st step, obj map[string]any) any {
 	}
 	if obj["kind"] == "Status" {
 		if st.Method == http.MethodGet && st.Query["continue"] == "" {
-			delete(s.pages, st.Path) // the token of another list means something else to Kubernetes, if that was of one namespace
+			delete(s.pages, st.Path) // to Kubernetes a token of a list of one namespace means something else in another list
 		}
 		return s.settleText(obj)
 	}
@@ -231,10 +231,10 @@ func (s *party) settleObject(st step, obj map[string]any) any {
 	return obj
 }
 
-// age is a cell that says for how long something has been there.
+// age finds a cell with an age.
 var age = regexp.MustCompile(`^(\d+[smhd])+$|^<invalid>$`)
 
-// settleList settles what a list says of itself.
+// settleList settles the metadata of a list.
 func (s *party) settleList(st step, obj, meta map[string]any) {
 	if meta == nil {
 		return
@@ -290,7 +290,7 @@ func (s *party) settleOne(v any) {
 			e["time"] = "TIME"
 		}
 	}
-	slices.SortFunc(entries, func(a, b any) int { return bytes.Compare(encode(a), encode(b)) }) // they are in the order of times
+	slices.SortFunc(entries, func(a, b any) int { return bytes.Compare(encode(a), encode(b)) }) // servers sort them by time
 	for key, value := range obj {
 		obj[key] = s.settleText(value)
 	}
@@ -308,8 +308,8 @@ func learn(list []string, s string) []string {
 	return list
 }
 
-// label is what stands for a uid or a resourceVersion: its number in the order in which they are
-// seen.
+// label is the text that replaces a uid or a resourceVersion: its number in the order in which they
+// were seen.
 func (s *party) label(what, value string) string {
 	if s.labels[value] == "" {
 		n := 0
@@ -330,14 +330,14 @@ var (
 	randomText = regexp.MustCompile(`(generated-\d+-)[bcdfghjklmnpqrstvwxz2456789]{5}`)
 )
 
-// settleText settles all texts in a tree: times, generated names, and the uids and resourceVersions
-// that are known.
+// settleText settles all texts in a tree: times, generated names, and the seen uids and
+// resourceVersions.
 func (s *party) settleText(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			value := s.settleText(v[key])
-			if settled := generatedUID.ReplaceAllStringFunc(key, s.known); settled != key { // a key of managedFields
+			if settled := generatedUID.ReplaceAllStringFunc(key, s.known); settled != key { // a uid in a key of managedFields
 				delete(v, key)
 				key = settled
 			}
@@ -360,18 +360,17 @@ func (s *party) settleText(v any) any {
 	return v
 }
 
-// known is what stands for a uid or a resourceVersion that was seen, or for another text the text
-// itself.
+// known is the label of a seen uid or resourceVersion; it returns any other text unchanged.
 func (s *party) known(text string) string { return cmp.Or(s.labels[text], text) }
 
 // watching is an open watch.
 type watching struct {
 	stop   func()
 	events chan map[string]any // closed when the stream ends
-	reply  reply               // the answer if it is no stream, and the headers if it is
+	reply  reply               // the whole answer if it is no stream; otherwise code and headers
 }
 
-// watch opens a watch, which goes on until stop.
+// watch opens a watch, which ends with stop.
 func (s *party) watch(t *testing.T, st step) reply {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -407,8 +406,8 @@ func (s *party) watch(t *testing.T, st step) reply {
 	return reply{Code: resp.StatusCode, Headers: settledHeaders(resp.Header)}
 }
 
-// read ends a watch and returns its events: those until the one that marks its end, or those of a
-// watch that the server ends.
+// read ends a watch and returns its events, up to the event with the mark or until the server ends
+// the watch.
 func (s *party) read(st step, mark string) reply {
 	w := s.watches[st.Read]
 	if w == nil {
@@ -427,11 +426,11 @@ func (s *party) read(st step, mark string) reply {
 			obj, _ := event["object"].(map[string]any)
 			if event["type"] == "BOOKMARK" {
 				meta, _ := obj["metadata"].(map[string]any)
-				if meta["annotations"] == nil { // one of those that come by the clock
+				if meta["annotations"] == nil { // a bookmark by the clock
 					continue
 				}
 				delete(meta, "resourceVersion")
-				// What else is there is what an empty object of the kind looks like.
+				// The other fields are those of an empty object of the kind.
 				event["object"] = map[string]any{"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": meta}
 				list = append(list, event)
 				continue

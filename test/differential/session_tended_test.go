@@ -26,14 +26,15 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// tendedRounds is how often graphs of owners are made and cut. Each round waits until the
-// controllers rest.
+// tendedRounds is the number of graphs of owners that are made and cut. Each round waits until the
+// controllers change nothing.
 const tendedRounds = 10
 
-// TestTendedSessions has a client make, in two namespaces, objects with owners, finalizers and
-// deletions of every kind, and delete a namespace with all that is in it, beside kube-apiserver
-// with Kubernetes' garbage collector and namespace controller, and beside Coracle with its own.
-// When the controllers rest, both have to have the same objects in the same state.
+// TestTendedSessions plays sessions while controllers run: Kubernetes' garbage collector and
+// namespace controller beside kube-apiserver, and Coracle's beside Coracle. A client creates
+// objects with owners and finalizers in two namespaces, deletes them in every way, and deletes a
+// namespace with its contents. When the controllers are done, both servers must have the same
+// objects in the same state.
 func TestTendedSessions(t *testing.T) {
 	kube := startKubernetes(t, etcdproc.Start(t))
 	coracle := startSessionServer(t, []string{"garbage-collector-controller", "namespace-controller"})
@@ -63,7 +64,7 @@ func TestTendedSessions(t *testing.T) {
 	}
 }
 
-// tooLate reports whether a controller may have been faster than the client.
+// tooLate reports whether an answer may depend on whether a controller was faster than the client.
 func tooLate(r reply) bool {
 	return r.Code < 300 || r.Code == http.StatusNotFound || r.Code == http.StatusConflict || r.Code == http.StatusForbidden
 }
@@ -96,7 +97,7 @@ func tend(t *testing.T, url string) {
 	})
 }
 
-// tendedKinds are those that own and are owned.
+// tendedKinds are the kinds of owners and of owned objects.
 func tendedKinds() []*sessionKind {
 	return slices.DeleteFunc(slices.Clone(sessionKinds), func(k *sessionKind) bool {
 		return k.shared || k.kind == "Pod" || strings.HasSuffix(k.root, "beta1")
@@ -148,14 +149,14 @@ func makeTended(rnd *rand.Rand, round int) []step {
 		g.add(step{Method: "DELETE", Path: path, Form: "application/json", Accept: "application/json",
 			Body: map[string]any{"propagationPolicy": g.pick("Background", "Foreground", "Orphan")}})
 	}
-	if round%3 == 2 { // a namespace goes with all that is in it
+	if round%3 == 2 { // delete a namespace with its contents
 		g.add(step{Method: "DELETE", Path: "/api/v1/namespaces/two", Accept: "application/json"})
 	}
 	return g.steps
 }
 
-// sameState waits until both servers have the same, for a while that no step of the controllers
-// takes.
+// sameState waits until both servers have had the same state for two seconds, which is longer than
+// any step of the controllers.
 func (c *sessionCourt) sameState(t *testing.T, round int, steps []step) {
 	t.Helper()
 	var theirs, ours []byte
@@ -174,7 +175,8 @@ func (c *sessionCourt) sameState(t *testing.T, round int, steps []step) {
 	}
 }
 
-// state is what is there: each object with what controllers change of it.
+// state describes each object by the fields that controllers change, and the namespace that a round
+// deletes.
 func (s *party) state(t *testing.T) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -207,8 +209,8 @@ func (s *party) state(t *testing.T) map[string]any {
 	return out
 }
 
-// await takes the finalizers off what a round has left, and waits until the namespace is not on its
-// way out any more.
+// await removes the finalizers of the remaining objects, and waits until the namespace is no longer
+// terminating.
 func (s *party) await(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
@@ -229,7 +231,7 @@ func (s *party) await(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("the namespace does not go: %s", data)
+			t.Fatalf("the namespace is still terminating: %s", data)
 		}
 	}
 }

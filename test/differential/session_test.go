@@ -21,16 +21,16 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// sessionSteps is how many steps are tried.
+// sessionSteps is the number of steps of all random sessions.
 const sessionSteps = 2000
 
-// TestSessions has a client do the same to a whole kube-apiserver on an etcd and to Coracle: what
-// is stored, at random, is written, read, watched and deleted, and all that the two servers answer
-// is compared, headers included. Nobody else writes: there are no controllers.
+// TestSessions sends the same sessions to a whole kube-apiserver on an etcd and to Coracle: random
+// writes, reads, watches and deletions of stored objects. It compares the whole answers, headers
+// included. There are no controllers, so nobody else writes.
 //
-// Sessions that once failed are in testdata/sessions. One that fails now is made shorter and
-// printed as it is stored there. SESSION=n in the environment has only the session of that number
-// played.
+// Sessions that once failed are in testdata/sessions. If a session fails, the test shortens it and
+// prints it in the form of those files. With SESSION=n in the environment, only the session of that
+// number is played.
 func TestSessions(t *testing.T) {
 	c := newSessionCourt(t)
 	files, err := filepath.Glob("testdata/sessions/*.json")
@@ -72,10 +72,10 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// sessionCourt has both servers.
+// sessionCourt plays sessions on both servers.
 type sessionCourt struct {
 	theirs, ours *party
-	played       int // steps, those of shrinking not counted
+	played       int // steps, without those of shrink
 	listed       int
 	over         bool // the session cannot go on
 	reported     map[string]bool
@@ -91,8 +91,8 @@ func newSessionCourt(t *testing.T) *sessionCourt {
 	return c
 }
 
-// startSessionEtcd runs an etcd that has seen so many writes that no revision is a number that has
-// another meaning in messages.
+// startSessionEtcd runs an etcd whose revisions begin above 1,000, so that no other number in a
+// message equals a revision.
 func startSessionEtcd(t *testing.T) string {
 	t.Helper()
 	url := etcdproc.Start(t)
@@ -121,7 +121,7 @@ func startSessionServer(t *testing.T, controllers []string) *servertest.Server {
 	})
 }
 
-// finding is what the servers do not agree on, and at which step.
+// finding is a difference between the servers, and its step.
 type finding struct {
 	at           int
 	step         step
@@ -135,7 +135,7 @@ func (f *finding) String() string {
 		f.at, encode(f.step), f.what, f.their.Code, encode(f.theirs), f.our.Code, encode(f.ours), encode(f.their), encode(f.our))
 }
 
-// play has both servers go through a session, from nothing, until they disagree.
+// play sends a session to both servers, from empty namespaces, until their answers differ.
 func (c *sessionCourt) play(t *testing.T, steps []step) *finding {
 	t.Helper()
 	for _, s := range []*party{c.theirs, c.ours} {
@@ -165,7 +165,8 @@ func (c *sessionCourt) play(t *testing.T, steps []step) *finding {
 	return nil
 }
 
-// do sends a step. What reads from caches is asked once they know all that was written.
+// do sends a step. Before a step that reads from a cache, it reads the collection from the store,
+// so that the cache has all writes.
 func (s *party) do(t *testing.T, st step) reply {
 	t.Helper()
 	if v := st.Query["resourceVersion"]; st.Method == http.MethodGet && (st.Watch > 0 || v != "" && st.Query["resourceVersionMatch"] != "Exact") {
@@ -176,7 +177,7 @@ func (s *party) do(t *testing.T, st step) reply {
 	}
 	r := s.send(t, st)
 	if strings.HasPrefix(st.Path, "/api/v1/namespaces/two") && strings.Count(st.Path, "/") <= 5 && st.Method != http.MethodGet || st.Path == "/api/v1/namespaces" {
-		time.Sleep(100 * time.Millisecond) // admission there learns of namespaces by watching them
+		time.Sleep(100 * time.Millisecond) // kube-apiserver's admission learns of namespaces by watching them
 	}
 	return r
 }
@@ -193,7 +194,7 @@ func collectionOf(path string) string {
 	return path
 }
 
-// compare finds the first difference between two answers that is not decided.
+// compare returns the first difference between two answers that has no excuse.
 func (c *sessionCourt) compare(i int, st step, their, our reply) *finding {
 	var f *finding
 	note := func(path string, theirs, ours any) {
@@ -224,8 +225,7 @@ func (c *sessionCourt) compare(i int, st step, their, our reply) *finding {
 	return f
 }
 
-// report makes a session that failed as short as it can be made in shrinkTime, and fails the test
-// with it.
+// report shortens a failed session for at most shrinkTime, and fails the test with it.
 func (c *sessionCourt) report(t *testing.T, n int, steps []step, f *finding) {
 	t.Helper()
 	what := fmt.Sprintf("%s %s %s", f.step.Method, pattern(f.what), f.step.Accept)
@@ -246,7 +246,7 @@ func (c *sessionCourt) report(t *testing.T, n int, steps []step, f *finding) {
 // shrinkTime bounds the search for a shorter session that fails.
 const shrinkTime = 20 * time.Second
 
-// shrink leaves out what a session does not need to fail in the same way.
+// shrink removes the steps that a session does not need to fail in the same way.
 func (c *sessionCourt) shrink(t *testing.T, steps []step, f *finding) []step {
 	fails := func(steps []step) bool {
 		g := c.play(t, steps)
@@ -272,7 +272,7 @@ func (c *sessionCourt) shrink(t *testing.T, steps []step, f *finding) []step {
 	return steps
 }
 
-// must sends a request that sessions cannot do without.
+// must sends a request that has to succeed.
 func (s *party) must(t *testing.T, method, path, form string, body any) reply {
 	t.Helper()
 	st := step{Method: method, Path: path, Body: body, Form: form}
@@ -305,7 +305,7 @@ func (s *party) prepare(t *testing.T) {
 	}
 }
 
-// clean deletes what a session has left.
+// clean deletes the objects that a session has left.
 func (s *party) clean(t *testing.T) {
 	t.Helper()
 	s.revive(t)
@@ -316,7 +316,7 @@ func (s *party) clean(t *testing.T) {
 				break
 			}
 			if time.Now().After(end) {
-				t.Fatalf("%s do not go: %s", k.resource, encode(items))
+				t.Fatalf("%s are not deleted: %s", k.resource, encode(items))
 			}
 			for _, item := range items {
 				path := k.collection(textAt(item, "metadata.namespace")) + "/" + textAt(item, "metadata.name")
@@ -329,8 +329,8 @@ func (s *party) clean(t *testing.T) {
 	}
 }
 
-// begin notes how far the store has come. Sessions that were played before are none of this one's
-// business: they need not have gone alike on both sides.
+// begin notes the revision of the store. Earlier sessions may have ended differently on the two
+// sides, so this session ignores their revisions.
 func (s *party) begin(t *testing.T) {
 	t.Helper()
 	_, data := s.exchange(t, step{Method: http.MethodGet, Path: "/api/v1/namespaces"})
@@ -356,7 +356,7 @@ func (s *party) items(t *testing.T, k *sessionKind) []any {
 	})
 }
 
-// revive makes the namespace that sessions delete anew, if one has.
+// revive creates the namespace "two" again if a session has deleted it.
 func (s *party) revive(t *testing.T) {
 	t.Helper()
 	const path = "/api/v1/namespaces/two"
@@ -367,7 +367,7 @@ func (s *party) revive(t *testing.T) {
 	case textAt(obj, "metadata.deletionTimestamp") != "":
 		s.send(t, step{Method: http.MethodPut, Path: path + "/finalize", Form: "application/json",
 			Body: map[string]any{"metadata": map[string]any{"name": "two"}, "spec": map[string]any{"finalizers": []any{}}}})
-	case textAt(obj, "spec.finalizers") == "": // a session has taken them
+	case textAt(obj, "spec.finalizers") == "": // a session has removed them
 		s.must(t, http.MethodPut, path+"/finalize", "application/json",
 			map[string]any{"metadata": map[string]any{"name": "two"}, "spec": map[string]any{"finalizers": []any{"kubernetes"}}})
 		return
@@ -375,7 +375,7 @@ func (s *party) revive(t *testing.T) {
 		return
 	}
 	s.must(t, http.MethodPost, "/api/v1/namespaces", "application/json", map[string]any{"metadata": map[string]any{"name": "two"}})
-	time.Sleep(200 * time.Millisecond) // admission there learns of it by watching
+	time.Sleep(200 * time.Millisecond) // kube-apiserver's admission learns of the namespace by watching
 }
 
 const widgetDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.session.example.com"},"spec":{

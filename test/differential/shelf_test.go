@@ -16,20 +16,20 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// shelf is what Kubernetes' registries take for a store: objects that the test put there. Most
+// shelf is a store for Kubernetes' registries with the objects that the test puts there. Most
 // writes are dry runs, for which Get is enough; GuaranteedUpdate and Delete are for actions on
 // objects.
 type shelf struct {
-	storage.Interface // nil: what is not below panics
+	storage.Interface // nil: other methods panic
 
 	mu      sync.RWMutex
 	objects map[string]runtime.Object // internal versions, by key
-	writes  uint64                    // the version of what was written last
+	writes  uint64                    // the resourceVersion of the last write
 }
 
 func newShelf() *shelf { return &shelf{objects: map[string]runtime.Object{}, writes: 1 << 20} }
 
-// place is the key of an object, as kube-apiserver has it: keys show in messages.
+// place is the key of an object in kube-apiserver's store. Messages show keys.
 func place(resource, namespace, name string) string {
 	return path.Join(prefix(resource), namespace, name)
 }
@@ -70,7 +70,7 @@ func (s *shelf) Get(_ context.Context, key string, opts storage.GetOptions, out 
 	return nil
 }
 
-// GuaranteedUpdate has one caller at a time, so the first try is good.
+// GuaranteedUpdate has one caller at a time, so the first try succeeds.
 func (s *shelf) GuaranteedUpdate(ctx context.Context, key string, out runtime.Object, ignoreNotFound bool, pre *storage.Preconditions,
 	try storage.UpdateFunc, _ runtime.Object) error {
 	if err := s.Get(ctx, key, storage.GetOptions{IgnoreNotFound: ignoreNotFound}, out); err != nil {
@@ -119,8 +119,8 @@ func (s *shelf) remove(key string) {
 
 func (s *shelf) ReadinessCheck() error { return nil }
 
-// GetRESTOptions implements generic.RESTOptionsGetter: what kube-apiserver's registries are made
-// with.
+// GetRESTOptions implements generic.RESTOptionsGetter, by which kube-apiserver's registries find
+// their store.
 func (s *shelf) GetRESTOptions(resource schema.GroupResource, example runtime.Object) (generic.RESTOptions, error) {
 	config := storagebackend.Config{Codec: legacyscheme.Codecs.LegacyCodec(storageVersion(resource.Group, example))}
 	return generic.RESTOptions{

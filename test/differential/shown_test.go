@@ -17,16 +17,16 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// shownCount is how many objects of each kind are shown.
+// shownCount is the number of objects of each kind.
 const shownCount = 5
 
-// neverShown are parts that differ, but that no message shows: fields that only old versions have,
-// or one side leaves out.
+// neverShown are parts that differ but that no message shows: fields that only old versions have,
+// or that one side leaves out.
 const neverShown = `HorizontalPodAutoscaler\..*|CSIDriver\.Spec|Secret\.Data|(DaemonSet|Deployment)\.Spec|Node\.Spec.*|Pod\.Status.*|` +
 	`(Valid|Mut)atingAdmissionPolicy(Binding)?\.Spec.*|CustomResourceDefinition\.Spec(\.Conversion)?`
 
 // TestShown compares how messages show the parts of an object: as Kubernetes' internal types, with
-// their fields in their order. Lists are never shown, nor what has no internal type.
+// their fields in their order. Messages never show lists or kinds without an internal type.
 func TestShown(t *testing.T) {
 	internal := func(k bothKind) schema.GroupVersionKind { return k.GroupKind().WithVersion(runtime.APIVersionInternal) }
 	shown := func(k bothKind) bool {
@@ -44,7 +44,7 @@ func TestShown(t *testing.T) {
 			obj.GetTypeMeta().SetGroupVersionKind(k.our())
 			their, err := legacyscheme.Scheme.ConvertToVersion(k.read(t, theirJSON, k.ourWrite(t, codec.JSON, obj)), internal(k).GroupVersion())
 			if err != nil {
-				continue // what is made up need not make sense
+				continue // some made-up values do not convert
 			}
 			ours, theirs := reflect.ValueOf(obj).Elem(), reflect.ValueOf(their).Elem()
 			for i := range theirs.NumField() {
@@ -68,7 +68,7 @@ type ordered struct {
 	values map[string]*ordered
 }
 
-// shownKeys reads the keys of what a value is shown as; nil for scalars.
+// shownKeys reads the keys in the JSON of a value; nil for scalars.
 func shownKeys(t *testing.T, v any) *ordered {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -100,7 +100,7 @@ func shownKeys(t *testing.T, v any) *ordered {
 	return read()
 }
 
-// compareShown notes where objects have other keys or another order.
+// compareShown notes the paths at which keys or their order differ.
 func compareShown(path string, theirs, ours *ordered, found map[string]string) {
 	if theirs == nil || ours == nil {
 		return

@@ -69,8 +69,8 @@ func init() {
 	)
 }
 
-// settleVolume evens out the times at which both servers saw another phase, which may be a second
-// apart.
+// settleVolume makes the times of phase transitions equal if they are near, because the servers may
+// write them in different seconds.
 func settleVolume(theirs, ours map[string]any) {
 	their, _ := theirs["status"].(map[string]any)
 	our, _ := ours["status"].(map[string]any)

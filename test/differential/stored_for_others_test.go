@@ -15,9 +15,9 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// TestStoredForOthers has Coracle store an object of every kind, as JSON and as protobuf and for
-// servers of several releases. The bytes are put into the store of a whole kube-apiserver, which
-// has to show the same object.
+// TestStoredForOthers has Coracle store an object of every kind, as JSON and as protobuf, for
+// servers of several releases. It puts the bytes into the store of a whole kube-apiserver, which
+// must show the same object.
 func TestStoredForOthers(t *testing.T) {
 	etcd := etcdproc.Start(t)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}, DialTimeout: 10 * time.Second})
@@ -56,8 +56,8 @@ func TestStoredForOthers(t *testing.T) {
 	s.print(t)
 }
 
-// TestStorageVersions: each kind is stored in a version that a release knows, unless the release
-// knows none. Kubernetes says which release was the first to know a version.
+// TestStorageVersions checks that each kind is stored in a version that a release knows, unless the
+// release knows none. Kubernetes' source says which release introduced a version.
 func TestStorageVersions(t *testing.T) {
 	for minor := 33; minor <= 36; minor++ {
 		o := startOurs(t, nil, server.StorageConfig{MinCompatibility: fmt.Sprintf("1.%d", minor)})

@@ -23,14 +23,14 @@ import (
 	"github.com/coracle-project/coracle/storage/embedded/etcdproc"
 )
 
-// storedVariants is how many objects are stored of each example, version and encoding.
+// storedVariants is the number of stored objects for each example, version and encoding.
 const storedVariants = 2
 
 // TestStoredObjects puts the same bytes into the stores of a whole kube-apiserver and of Coracle:
 // objects of every kind, in every version that Kubernetes still decodes, as JSON and as protobuf,
-// whole and owned or without any subset of the fields that defaults fill in. Then it asks both the
-// same: reads in each served version, lists, selectors, watches, tables, and writes through each
-// door.
+// whole and owned or without any subset of the fields that defaults fill in. Then it sends the same
+// requests to both: reads in each served version, lists, selectors, watches, tables, and writes
+// through each door.
 func TestStoredObjects(t *testing.T) {
 	etcd := etcdproc.Start(t)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}, DialTimeout: 10 * time.Second})
@@ -56,14 +56,14 @@ func TestStoredObjects(t *testing.T) {
 	s.print(t)
 }
 
-// storedResource is a resource with the rows of all versions that it is served in.
+// storedResource is a resource with the rows of all its served versions.
 type storedResource struct {
 	resource string
 	rows     []Row
 }
 
-// storedResources are those of all rows. Definitions and API services are left out, because they
-// change what the servers serve, and IPAddresses, because kube-apiserver deletes those of no
+// storedResources are the resources of all rows, without definitions and API services, which change
+// what the servers serve, and without IPAddresses, which kube-apiserver deletes if they have no
 // service.
 func storedResources() []*storedResource {
 	byName := map[string]*storedResource{}
@@ -97,10 +97,10 @@ var otherGroups = map[schema.GroupKind][]string{
 	{Group: "", Kind: "Event"}:                          {"events.k8s.io"},
 }
 
-// versions are all in which Kubernetes decodes objects of the resource.
+// versions are all versions in which Kubernetes decodes objects of the resource.
 func (r *storedResource) versions() []schema.GroupVersionKind {
 	gk := r.rows[0].Kind.GroupKind()
-	if gk.Group == "events.k8s.io" { // it is stored in the other group
+	if gk.Group == "events.k8s.io" { // events are stored in the core group
 		gk.Group = ""
 	}
 	var list []schema.GroupVersionKind
@@ -160,7 +160,7 @@ func (r *storedResource) objects(t *testing.T) []storedObject {
 	return list
 }
 
-// name is a name of its own for the nth object.
+// name is a unique name for the nth object.
 func (r *storedResource) name(example string, n int) string {
 	if len(example) > 40 {
 		example = example[:40]
@@ -168,8 +168,8 @@ func (r *storedResource) name(example string, n int) string {
 	return fmt.Sprintf("%s-%d", strings.Trim(strings.ReplaceAll(example, ":", "-"), "-."), n)
 }
 
-// encode makes the bytes of an object as Kubernetes stores it. What a store makes of the object
-// when it is created is in it.
+// encode makes the bytes of an object as Kubernetes stores it, with the metadata that a create
+// adds.
 func (r *storedResource) encode(t *testing.T, obj map[string]any, o *storedObject) []byte {
 	t.Helper()
 	m := obj["metadata"].(map[string]any)
@@ -183,7 +183,7 @@ func (r *storedResource) encode(t *testing.T, obj map[string]any, o *storedObjec
 	if !r.rows[0].Cluster {
 		m["namespace"] = where
 	}
-	if len(o.lacks) == 0 { // owned in the version, which may be one that nobody is served in
+	if len(o.lacks) == 0 { // with owners in the version, even if it is not served
 		entry := func(manager, operation string) map[string]any {
 			return map[string]any{"manager": manager, "operation": operation, "apiVersion": o.version.GroupVersion().String(), "time": "2024-02-29T12:00:00Z",
 				"fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:metadata": map[string]any{"f:labels": map[string]any{"f:judged": map[string]any{}}}}}
@@ -202,8 +202,8 @@ func (r *storedResource) encode(t *testing.T, obj map[string]any, o *storedObjec
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// defaulted returns the paths of those fields of an object that Kubernetes fills in with the same
-// values if they are not there.
+// defaulted returns the paths of the fields that Kubernetes' defaults would fill in with the same
+// values.
 func defaulted(t *testing.T, whole map[string]any) [][]any {
 	t.Helper()
 	want := encode(whole)
@@ -226,7 +226,7 @@ func defaulted(t *testing.T, whole map[string]any) [][]any {
 	return list
 }
 
-// leaveOut takes a random subset of fields out of an object and returns their paths.
+// leaveOut removes a random subset of fields from an object and returns their paths.
 func leaveOut(random *rand.Rand, obj map[string]any, optional [][]any) []string {
 	var out []string
 	share := 1 + random.IntN(9)
@@ -254,7 +254,7 @@ func each(v any, path []any, f func(path []any)) {
 	}
 }
 
-// cutOut takes what is at a path out of a tree, and reports whether it was there.
+// cutOut removes the value at a path from a tree, and reports whether there was one.
 func cutOut(v any, path []any) bool {
 	for len(path) > 1 {
 		switch at := path[0].(type) {
@@ -277,16 +277,16 @@ func cutOut(v any, path []any) bool {
 	return there
 }
 
-// storedCourt asks both servers about what is stored, and keeps the differences.
+// storedCourt asks both servers about the stored objects, and keeps the differences.
 type storedCourt struct {
 	ours    *ours
 	theirs  http.Handler
-	found   map[string][]string // by what differs where, the first cases
+	found   map[string][]string // the first cases, by kind and place of the difference
 	counted map[string]int
 	asked   int
 }
 
-// compare sends a request to both servers and notes what differs in the answers, which it returns.
+// compare sends a request to both servers, notes the differences, and returns the answers.
 func (s *storedCourt) compare(about fmt.Stringer, step, method, url string, body []byte, form, accept string) (theirs, ours answer) {
 	s.asked++
 	theirs = settledAnswer(send(s.theirs, method, url, body, form, accept))
@@ -320,18 +320,18 @@ func (s *storedCourt) differ(about fmt.Stringer, step string, theirCode, ourCode
 func excused(about, step, path string, theirs, ours any) bool {
 	switch {
 	case strings.HasPrefix(step, "FlowSchema.") && strings.HasSuffix(step, "list as table"):
-		return true // printed there in the order of their precedence, here in that of their names
+		return true // Kubernetes sorts this table by precedence, Coracle by name
 	case strings.HasPrefix(step, "NetworkPolicy.") && strings.Contains(about, " in extensions/v1beta1 "):
-		// the conversion there makes empty lists of none, which the first update counts as a
-		// change of its writer
+		// Kubernetes' conversion turns absent lists into empty ones, and the first update counts
+		// that as a change of its writer
 		return path == "metadata.generation" || strings.Contains(path, "metadata.managedFields")
 	case strings.HasPrefix(step, "Event."):
-		return strings.Contains(path, "metadata.managedFields") // owners in one group of events are forgotten there by writes in the other
+		return strings.Contains(path, "metadata.managedFields") // in Kubernetes a write in one group of events drops the owners in the other
 	case strings.HasPrefix(step, "CertificateSigningRequest.") && strings.HasSuffix(path, "].lastUpdateTime"):
-		return soonAfter(theirs, ours) // a condition without the time gets that of the update
+		return soonAfter(theirs, ours) // a condition without this time gets the time of the update
 	case strings.HasPrefix(step, "Service.") || strings.HasPrefix(step, "PersistentVolumeClaim."):
-		// updates there start from an object that its store has not completed, so their writer
-		// owns what a read shows anyway
+		// in Kubernetes an update starts from an object without the defaults of its store, so the
+		// writer then owns the fields that a read fills in
 		return strings.HasSuffix(path, ".fieldsV1.f:spec") ||
 			path == "metadata.managedFields" && strings.HasSuffix(step, "put of what is there")
 	}
@@ -351,16 +351,16 @@ func soonAfter(a, b any) bool {
 	return times[0].Sub(times[1]).Abs() < time.Minute
 }
 
-// settledAnswer is an answer without what each server makes up for itself.
+// settledAnswer is an answer without the values that each server generates.
 func settledAnswer(a answer) answer {
 	a.Body = settledTree(a.withoutGenerated(nil).Body).(map[string]any)
-	if a.Body["kind"] == "Status" { // the same in other words is judged elsewhere
+	if a.Body["kind"] == "Status" { // other tests compare this metadata
 		delete(a.Body, "metadata")
 	}
 	return a
 }
 
-// settledTree takes revisions and times of servers out of a tree.
+// settledTree removes revisions and servers' times from a tree.
 func settledTree(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -371,7 +371,7 @@ func settledTree(v any) any {
 					v[key] = "SOME"
 					continue
 				}
-			case "columnDefinitions": // their descriptions are in words of our own
+			case "columnDefinitions": // each server has descriptions of its own
 				for _, c := range value.([]any) {
 					delete(c.(map[string]any), "description")
 				}
@@ -394,8 +394,7 @@ func settledTree(v any) any {
 
 const tableForm = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
-// judge asks all about the objects of a resource: first what reads none of them changes, then what
-// writes do.
+// judge sends all requests for the objects of a resource: first the reads, then the writes.
 func (s *storedCourt) judge(t *testing.T, r *storedResource, objects []storedObject) {
 	t.Helper()
 	for _, row := range r.rows {
@@ -412,7 +411,7 @@ func (s *storedCourt) judge(t *testing.T, r *storedResource, objects []storedObj
 		}
 	}
 	for i := range objects {
-		if objects[i].lost { // which has been said
+		if objects[i].lost { // a difference is noted already
 			continue
 		}
 		s.writes(r.rows[i%len(r.rows)], &objects[i])
@@ -424,8 +423,8 @@ type about string
 
 func (a about) String() string { return string(a) }
 
-// lists compares lists and the beginnings of watches, with the selectors that the objects
-// themselves suggest.
+// lists compares lists and the beginnings of watches, with selectors that match values of the
+// objects.
 func (s *storedCourt) lists(t *testing.T, r *storedResource, row Row) {
 	t.Helper()
 	base := row.collection() + "?labelSelector=judged%3Dyes"
@@ -449,8 +448,7 @@ func (s *storedCourt) lists(t *testing.T, r *storedResource, row Row) {
 	s.differ(about(row.collection()), row.String()+" initial events", 200, 200, initialEvents(t, s.theirs, watch), initialEvents(t, s.ours, watch))
 }
 
-// selectable are fields by which objects can be selected, and which defaults or conversions fill
-// in.
+// selectable are the fields for field selectors that defaults or conversions fill in.
 var selectable = map[string][]string{
 	"pods":   {"spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "spec.hostNetwork"},
 	"events": {"type", "reason", "source", "reportingComponent", "involvedObject.kind"}, "secrets": {"type"}, "namespaces": {"status.phase"},
@@ -459,7 +457,7 @@ var selectable = map[string][]string{
 	"resourceslices": {"spec.driver", "spec.nodeName"},
 }
 
-// textAt is the text of the field at a path.
+// textAt is the text of the field at a path; "" if there is none.
 func textAt(v any, path string) string {
 	for name := range strings.SplitSeq(path, ".") {
 		m, _ := v.(map[string]any)
@@ -471,7 +469,7 @@ func textAt(v any, path string) string {
 	return fmt.Sprint(v)
 }
 
-// itemNames are the names in a list; of a refusal, its message.
+// itemNames are the names in a list, or the message of a refusal.
 func itemNames(a answer) any {
 	if !a.accepted() {
 		return a.Body["message"]
@@ -509,7 +507,7 @@ func initialEvents(t *testing.T, h http.Handler, url string) any {
 	return objects
 }
 
-// recorded is a streamed answer.
+// recorded is an http.ResponseWriter that keeps a streamed answer.
 type recorded struct {
 	header http.Header
 	body   bytes.Buffer

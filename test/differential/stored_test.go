@@ -29,22 +29,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// storedCount is how many objects of each version are read.
+// storedCount is the number of objects of each version.
 const storedCount = 200
 
 // neverStored are kinds with metadata that no server has ever stored.
 const neverStored = `.*Review|.*Options|Binding|ComponentStatus|Eviction|PodStatusResult|Scale|TokenRequest`
 
-// unknownKinds are kinds that Coracle does not serve, so that nobody can ask for what is stored of
+// unknownKinds are kinds that Coracle does not serve, so that no client can read stored objects of
 // them.
 const unknownKinds = `ClusterTrustBundle|DeviceTaintRule|LeaseCandidate|PodCertificateRequest|PodGroup|ResourcePoolStatusRequest|` +
 	`StorageVersion|StorageVersionMigration|Workload`
 
-// judgedElsewhere is the version of a kind that has tests of its own: Kubernetes keeps it in
-// another scheme.
+// judgedElsewhere is the version of a kind that TestStoredDefinitions judges, because Kubernetes
+// keeps it in another scheme.
 var judgedElsewhere = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1beta1", Kind: "CustomResourceDefinition"}
 
-// movedKinds are the kinds that objects of another group are read as, whose keys they lie under.
+// movedKinds has, for kinds of an old group, the kind under whose keys their objects are stored and
+// as which they are read.
 var movedKinds = map[schema.GroupKind]schema.GroupKind{
 	{Group: "extensions", Kind: "DaemonSet"}:     {Group: "apps", Kind: "DaemonSet"},
 	{Group: "extensions", Kind: "Deployment"}:    {Group: "apps", Kind: "Deployment"},
@@ -65,10 +66,11 @@ const storedDifferences = `` +
 	// stored it.
 	`VolumeAttachment\.v1alpha1\.storage\.k8s\.io spec\.source\.inlineVolumeSpec\..*`
 
-// storedKind is a kind in a version that objects in the store may be in.
+// storedKind is a kind in a version in which objects may be stored.
 type storedKind struct {
 	bothKind
-	// of is the kind that the objects are read as, and shown the versions in which they are served.
+	// of is the kind as which the objects are read. shown are the versions in which they are
+	// served.
 	of    schema.GroupKind
 	shown []schema.GroupVersion
 }
@@ -76,7 +78,7 @@ type storedKind struct {
 func (k storedKind) name() string { return k.Kind + "." + k.Version + "." + k.Group }
 
 // TestStored has Kubernetes and Coracle read objects in every version that Kubernetes can still
-// decode, served or not, and compares what they show in each version that is served.
+// decode, served or not, and compares the objects in each served version.
 func TestStored(t *testing.T) {
 	all, examples := donors{}, oldExamples(t)
 	for _, row := range rows {
@@ -184,7 +186,7 @@ func judgeStored(t *testing.T, k storedKind, all donors, examples []map[string]a
 }
 
 // oldExamples returns the objects of old versions in testdata/stored.yaml: those whose conversion
-// or defaults take more than names.
+// or defaults do more than rename.
 func oldExamples(t *testing.T) map[schema.GroupVersionKind][]map[string]any {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "stored.yaml"))
@@ -211,8 +213,8 @@ func oldExamples(t *testing.T) map[schema.GroupVersionKind][]map[string]any {
 	return list
 }
 
-// kubeletRequests returns requests for certificates: as a kubelet makes them for clients and for
-// its server, and almost so.
+// kubeletRequests returns certificate requests: as a kubelet makes them for its client and its
+// serving certificate, and with one difference each.
 func kubeletRequests(t *testing.T) (list [][]byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
@@ -238,7 +240,7 @@ func kubeletRequests(t *testing.T) (list [][]byte) {
 	return append(list, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("a")}), []byte("no PEM"))
 }
 
-// incomplete returns an object of theirs with defaults, of which some are taken out, as older
+// incomplete returns an object of theirs with defaults and removes some of them, because older
 // servers did not have them.
 func (m *mutator) incomplete(t *testing.T, k bothKind, typ reflect.Type, obj runtime.Object) map[string]any {
 	sparse := tree(obj)
@@ -252,8 +254,7 @@ func (m *mutator) incomplete(t *testing.T, k bothKind, typ reflect.Type, obj run
 	return made
 }
 
-// takeOut takes fields out of a complete object at random, and most often those that an incomplete
-// one does not have.
+// takeOut removes random fields from a complete object, most often those that sparse lacks.
 func (m *mutator) takeOut(typ reflect.Type, complete map[string]any, sparse any) {
 	said := map[string]bool{}
 	spots("", "", typ, sparse, func(s spot) { said[s.path] = s.here != nil })
@@ -269,8 +270,8 @@ func (m *mutator) takeOut(typ reflect.Type, complete map[string]any, sparse any)
 	}
 }
 
-// judge returns the places at which what both sides make of stored bytes differs, and whether both
-// can read them.
+// judge has both sides read stored bytes. It returns the places at which the objects differ, and
+// whether both can read the bytes.
 func (k storedKind) judge(t *testing.T, data []byte) (map[string]string, bool) {
 	theirs, err := k.theirs(data)
 	ours, ourErr := k.ours(data)
@@ -310,7 +311,7 @@ func (k storedKind) judge(t *testing.T, data []byte) (map[string]string, bool) {
 // the internal version.
 func (k storedKind) theirs(data []byte) (obj runtime.Object, err error) {
 	defer func() {
-		if p := recover(); p != nil { // defaults are not ready for everything that can be stored
+		if p := recover(); p != nil { // Kubernetes' defaults panic at some objects that can be stored
 			err = fmt.Errorf("%v", p)
 		}
 	}()
@@ -328,7 +329,7 @@ func (k storedKind) ours(data []byte) (meta.Object, error) {
 	return k.scheme.ToHubKind(d.Object, meta.GroupKind(k.of))
 }
 
-// bothNow reports whether both values are the time at which the object was read.
+// bothNow reports whether both values are times of this moment, at which the object was read.
 func bothNow(a, b any) bool {
 	for _, v := range []any{a, b} {
 		text, _ := v.(string)

@@ -17,7 +17,7 @@ import (
 )
 
 // servedDefinitions asks a whole kube-apiserver and Coracle about definitions in their stores, and
-// about what these define.
+// about instances of these.
 type servedDefinitions struct {
 	t       *testing.T
 	ours    *ours
@@ -29,8 +29,8 @@ type servedDefinitions struct {
 const storedDefinitionsURL = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 // TestStoredDefinitionsServed puts the definitions of testdata/storeddefinitions.yaml, and objects
-// of them, into the stores of both sides. Then it asks both the same: definitions, discovery,
-// models, objects, and writes of definitions and objects.
+// of them, into the stores of both sides. Then it compares their answers about definitions,
+// discovery, models and objects, and to writes of definitions and objects.
 func TestStoredDefinitionsServed(t *testing.T) {
 	etcd := etcdproc.Start(t)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{etcd}, DialTimeout: 10 * time.Second})
@@ -55,7 +55,8 @@ func TestStoredDefinitionsServed(t *testing.T) {
 	t.Logf("%d requests", d.asked)
 }
 
-// entries are what is stored: definitions with the status that all have, and one object of each.
+// entries are the stored values by key: definitions, all with the same status, and one object of
+// each.
 func (d *servedDefinitions) entries() map[string][]byte {
 	text, err := os.ReadFile(filepath.Join("testdata", "storeddefinitions.yaml"))
 	if err != nil {
@@ -90,7 +91,8 @@ func (d *servedDefinitions) entries() map[string][]byte {
 	return entries
 }
 
-// await waits until both sides serve a resource and have written down what its schema lacks.
+// await waits until both sides serve a resource and report in the status whether its schema is
+// structural.
 func (d *servedDefinitions) await(plural string) {
 	ready := func(h http.Handler) bool {
 		def := ask(h, http.MethodGet, storedDefinitionsURL+"/"+plural+".example.com", nil)
@@ -132,7 +134,7 @@ func (d *servedDefinitions) send(method, url, body, form, accept string) {
 	})
 }
 
-// untimed takes out of an answer what is of its server, store or time.
+// untimed removes from an answer the values that come from its server, store or clock.
 func untimed(v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -141,7 +143,7 @@ func untimed(v any) {
 				delete(v, name)
 			}
 		}
-		if v["manager"] == filepath.Base(os.Args[0]) { // kube-apiserver calls itself by the name of its program
+		if v["manager"] == filepath.Base(os.Args[0]) { // kube-apiserver's manager is the name of its binary
 			v["manager"] = "kube-apiserver"
 		}
 		for _, held := range v {
@@ -154,7 +156,7 @@ func untimed(v any) {
 	}
 }
 
-// read asks for what is there.
+// read reads definitions, discovery and objects.
 func (d *servedDefinitions) read() {
 	d.get(storedDefinitionsURL)
 	d.get(storedDefinitionsURL + "?labelSelector=a%3Db")
@@ -171,13 +173,13 @@ func (d *servedDefinitions) read() {
 	d.describe("v2", 2)
 }
 
-// describe compares the models of the kinds in a version, of which there are n. kube-apiserver
-// takes its time to make them.
+// describe compares the models of the n kinds in a version. It waits until kube-apiserver has made
+// them.
 func (d *servedDefinitions) describe(version string, n int) {
 	at := "/openapi/v3/apis/example.com/" + version
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		theirs := customModels(schemas(ask(d.theirs, http.MethodGet, at, nil).Body))
-		if len(theirs) == 2*n { // with those of the lists
+		if len(theirs) == 2*n { // the models of the kinds and of their lists
 			judgeCustom(d.t, at, theirs, schemas(ask(d.ours, http.MethodGet, at, nil).Body))
 			return
 		}

@@ -28,7 +28,7 @@ type storedDefinitions struct {
 	t       *testing.T
 	rnd     *randv2.Rand
 	theirs  serializer.CodecFactory
-	storage runtime.Codec // of kube-apiserver: v1beta1, as JSON
+	storage runtime.Codec // kube-apiserver's form in the store: v1beta1, as JSON
 	served  runtime.Encoder
 	proto   *protobuf.Serializer
 	ours    *scheme.Scheme
@@ -37,8 +37,8 @@ type storedDefinitions struct {
 }
 
 // TestStoredDefinitions has both sides read definitions as kube-apiserver stores them, in v1beta1,
-// and compares what they show in v1: published definitions, made-up ones and fuzzed ones, whole and
-// without some of the fields that have defaults, as JSON and as protobuf.
+// and compares the definitions in v1: published definitions, made-up ones and fuzzed ones, whole
+// and without some of the fields that have defaults, as JSON and as protobuf.
 func TestStoredDefinitions(t *testing.T) {
 	their := runtime.NewScheme()
 	install.Install(their)
@@ -60,7 +60,7 @@ func TestStoredDefinitions(t *testing.T) {
 	t.Logf("%d definitions", d.judged)
 }
 
-// metaFuncs make the times that JSON can show.
+// metaFuncs fuzz metadata with names and labels only.
 func metaFuncs(serializer.CodecFactory) []any {
 	return []any{func(o *metav1.ObjectMeta, c randfill.Continue) {
 		o.Name, o.Labels = "a", map[string]string{"a": c.String(3)}
@@ -72,7 +72,7 @@ func betaSchemaFuncs(serializer.CodecFactory) []any {
 	return []any{func(s *crdv1beta1.JSONSchemaProps, c randfill.Continue) {
 		var in apiextensions.JSONSchemaProps
 		c.Fill(&in)
-		_ = crdv1beta1.Convert_apiextensions_JSONSchemaProps_To_v1beta1_JSONSchemaProps(&in, s, nil) // what cannot be converted stays empty
+		_ = crdv1beta1.Convert_apiextensions_JSONSchemaProps_To_v1beta1_JSONSchemaProps(&in, s, nil) // fields that cannot be converted stay empty
 	}}
 }
 
@@ -91,8 +91,8 @@ func (d *storedDefinitions) stored(def *crdv1.CustomResourceDefinition) []byte {
 	return data
 }
 
-// madeUp makes a definition of one to three versions, which have as much in common as chance has
-// it.
+// madeUp makes a definition of one to three versions. Chance decides which parts the versions have
+// in common.
 func (d *storedDefinitions) madeUp() *crdv1.CustomResourceDefinition {
 	def := &crdv1.CustomResourceDefinition{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}}
 	def.Name, def.Spec.Group, def.Spec.Scope = "widgets.example.com", "example.com", oneOf(d.rnd, crdv1.ClusterScoped, crdv1.NamespaceScoped)
@@ -162,7 +162,7 @@ func (d *storedDefinitions) version(name string) crdv1.CustomResourceDefinitionV
 	return v
 }
 
-// fuzzed makes an object of v1beta1, which nobody has validated.
+// fuzzed makes an object of v1beta1, which need not be valid.
 func (d *storedDefinitions) fuzzed(f *randfill.Filler) []byte {
 	def := &crdv1beta1.CustomResourceDefinition{}
 	f.Fill(def)
@@ -170,15 +170,15 @@ func (d *storedDefinitions) fuzzed(f *randfill.Filler) []byte {
 	return encode(def)
 }
 
-// judge has both sides read an object: as it is, and with less, as JSON and as protobuf.
+// judge has both sides read an object: whole, and without some fields, as JSON and as protobuf.
 func (d *storedDefinitions) judge(data []byte) {
 	d.t.Helper()
 	d.compare(data)
 	d.compare(d.thinned(data))
 }
 
-// thinned leaves out some of what has a default, or what stands in versions or outside of them, and
-// makes some of it empty.
+// thinned removes some fields that have a default, or that may stand in a version or outside of the
+// versions. It makes others empty.
 func (d *storedDefinitions) thinned(data []byte) []byte {
 	var def jsonObject
 	if err := decode(data, &def); err != nil {
@@ -219,8 +219,8 @@ func (d *storedDefinitions) thinned(data []byte) []byte {
 	return encode(def)
 }
 
-// compare compares what both sides make of an object, as JSON and as the protobuf that says the
-// same.
+// compare has both sides read an object, as JSON and as equivalent protobuf, and compares the
+// results.
 func (d *storedDefinitions) compare(data []byte) {
 	d.t.Helper()
 	d.one("JSON", data, data)
@@ -255,7 +255,7 @@ func (d *storedDefinitions) one(form string, data, text []byte) {
 	}
 }
 
-// theyShow returns what kube-apiserver shows of stored bytes.
+// theyShow returns stored bytes as kube-apiserver serves them.
 func (d *storedDefinitions) theyShow(data []byte) (any, error) {
 	hub := &apiextensions.CustomResourceDefinition{}
 	if _, _, err := d.storage.Decode(data, nil, hub); err != nil {
@@ -265,7 +265,7 @@ func (d *storedDefinitions) theyShow(data []byte) (any, error) {
 	return treeOf(d.t, text), err
 }
 
-// weShow returns what Coracle shows of stored bytes.
+// weShow returns stored bytes as Coracle serves them.
 func (d *storedDefinitions) weShow(data []byte) (any, error) {
 	decoded, err := d.codecs.DecodeStored(data)
 	if err != nil {

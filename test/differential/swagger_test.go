@@ -16,8 +16,8 @@ import (
 )
 
 // TestMergeSwagger merges made-up documents of OpenAPI v2 of other servers into one, as
-// kube-aggregator does: with the paths of group versions, what these need, and other names for what
-// means something else.
+// kube-aggregator does. The result has the paths of the group versions and the models that these
+// need; models of one name that differ get other names.
 func TestMergeSwagger(t *testing.T) {
 	for i := range int(300 * count) {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -45,16 +45,17 @@ func TestMergeSwagger(t *testing.T) {
 	}
 }
 
-// TestFilterSwagger changes documents at random. What is merged Kubernetes can read, and it is what
-// kube-aggregator merges, if that can read the document. It reads less than is read here, where it
-// is told of answers without a code, and more, where null stands for nothing.
+// TestFilterSwagger merges documents with random mistakes. Kubernetes must be able to read the
+// result; and if kube-aggregator can read the document, its result must be the same. Coracle
+// accepts some documents that kube-aggregator does not, with answers without a code, and refuses
+// some that it accepts, with null in place of a value.
 func TestFilterSwagger(t *testing.T) {
 	refused := 0
 	total := int(2000 * count)
 	for i := range total {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		document := swagger{r}.document("/apis/a.io/v1/")
-		delete(document, "info") // of which nothing is taken
+		delete(document, "info") // the merge takes nothing from these
 		delete(document, "swagger")
 		for range 1 + r.IntN(2) {
 			spoil(r, document)
@@ -84,7 +85,7 @@ func TestFilterSwagger(t *testing.T) {
 	}
 }
 
-// withoutNulls takes members that are null away.
+// withoutNulls removes members that are null.
 func withoutNulls(tree any) any {
 	switch v := tree.(type) {
 	case map[string]any:
@@ -103,7 +104,7 @@ func withoutNulls(tree any) any {
 	return tree
 }
 
-// spoil puts something else somewhere into a tree.
+// spoil replaces a random value in a tree.
 func spoil(r *rand.Rand, object map[string]any) {
 	keys := slices.Sorted(maps.Keys(object))
 	if len(keys) == 0 {
@@ -139,7 +140,7 @@ func parseSwagger(t *testing.T, data []byte) *spec.Swagger {
 	return s
 }
 
-// swagger makes documents up.
+// swagger makes up documents.
 type swagger struct{ *rand.Rand }
 
 func (s swagger) of(from ...any) any { return from[s.IntN(len(from))] }
@@ -154,9 +155,9 @@ func (s swagger) document(prefixes ...string) map[string]any {
 	for _, name := range modelNames {
 		if s.IntN(3) > 0 {
 			model := s.schema(2)
-			// kube-aggregator panics where only one of two equal models has an extension, its
-			// kinds, and forgets one of two models of a document that are both equal to one that is
-			// there.
+			// The extension makes each model unique. kube-aggregator panics if only one of two
+			// equal models has the extension with kinds, and loses a model if two models of a
+			// document are equal to a model that is there already.
 			model["x-some"] = name
 			if s.IntN(2) == 0 {
 				model["x-kubernetes-group-version-kind"] = s.kinds()

@@ -12,15 +12,15 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// tableCount is how many objects of each kind are looked at as tables, and statesCount how many if
-// the kind has states.
+// tableCount is the number of objects of each kind that are shown as tables; statesCount is the
+// number for kinds with States.
 const (
 	tableCount  = 100
 	statesCount = 2000
 )
 
-// judgeTables compares the tables that both sides make of mutated stored objects, valid or not: a
-// stored object is shown whatever it is.
+// judgeTables compares the tables that both sides make of mutated stored objects. The objects need
+// not be valid, because servers show every stored object.
 func (c *court) judgeTables(t *testing.T, row Row, stored []map[string]any, r *report) {
 	m := &mutator{rand: random("table", row.Resource, row.Kind), donors: c.donors, tame: true}
 	typ := goType(t, row.Kind)
@@ -42,14 +42,14 @@ func (c *court) judgeTables(t *testing.T, row Row, stored []map[string]any, r *r
 		delete(obj["metadata"].(map[string]any), "resourceVersion")
 		hub, err := runtime.Decode(legacyscheme.Codecs.UniversalDecoder(), encode(obj))
 		if err != nil {
-			continue // no object
+			continue // the mutation does not decode
 		}
 		obj = versioned(t, hub, row.Kind) // with defaults
 		c.ours.replace(t, row, obj)
 		c.objects.put(row.Resource, row.namespace(), nameOf(obj), internal(t, obj))
 		url := row.url(nameOf(obj), "") + "?includeObject=None"
 		theirs, ours := table(c.theirs, url), table(c.ours, url)
-		if !reflect.DeepEqual(theirs, ours) { // it may have been the turn of a second, which ages show
+		if !reflect.DeepEqual(theirs, ours) { // ages may differ by a second: ask again
 			theirs, ours = table(c.theirs, url), table(c.ours, url)
 		}
 		tr := trial{method: http.MethodGet, url: url, body: obj, notes: m.notes, theirs: theirs, ours: ours}
@@ -58,7 +58,8 @@ func (c *court) judgeTables(t *testing.T, row Row, stored []map[string]any, r *r
 	}
 }
 
-// merged keeps of mutated metadata what does not say which object it is.
+// merged returns mutated metadata with the identity of the object from before: name, namespace,
+// uid, time.
 func merged(was, now any, name string) any {
 	m, ok := now.(map[string]any)
 	if !ok {
@@ -75,8 +76,8 @@ func merged(was, now any, name string) any {
 	return m
 }
 
-// table asks for an object as a table, and leaves of it what people see: no descriptions, no
-// object.
+// table asks for an object as a table, and removes descriptions and the object, which people do not
+// see.
 func table(h http.Handler, url string) answer {
 	r := httptest.NewRequest(http.MethodGet, url, nil)
 	r.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")

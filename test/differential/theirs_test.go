@@ -34,8 +34,8 @@ import (
 	"k8s.io/kubernetes/pkg/generated/openapi"
 )
 
-// newTheirs returns Kubernetes' half: its request handlers over its registries over a shelf,
-// without the server around them. Its admission plugins are those that Coracle has as well, and
+// newTheirs returns Kubernetes' side: its request handlers over its registries over a shelf,
+// without the server around them. It has the admission plugins that judgedTogether chooses, and
 // everybody may do everything.
 func newTheirs(t *testing.T, rows []Row, objects *shelf) http.Handler {
 	t.Helper()
@@ -94,8 +94,8 @@ func theirHandlers(t *testing.T, rows []Row, objects *shelf, admit admission.Int
 	})
 }
 
-// panicked is the code that answers a request which Kubernetes' code is not ready for. Around the
-// handlers of a whole kube-apiserver there is one that makes it a 500.
+// panicked is the code of the answer if Kubernetes' code panics. A whole kube-apiserver has a
+// filter that answers 500.
 const panicked = 599
 
 func withoutPanics(next http.Handler) http.Handler {
@@ -110,7 +110,7 @@ func withoutPanics(next http.Handler) http.Handler {
 	})
 }
 
-// asUser serves a request of the administrator's, for the user whom they impersonate if they do.
+// asUser serves a request as the administrator, or as the impersonated user if there is one.
 func asUser(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who := &user.DefaultInfo{Name: "admin", Groups: []string{user.SystemPrivilegedGroup, user.AllAuthenticated}}
@@ -121,12 +121,12 @@ func asUser(next http.Handler) http.Handler {
 	})
 }
 
-// zonedNode is a node that admission knows, with some labels.
+// zonedNode is a node with labels that admission knows.
 const zonedNode = "zoned"
 
 var zonedLabels = map[string]string{"topology.kubernetes.io/zone": "", "topology.kubernetes.io/region": "r", "other": "o"}
 
-// theirTypes are the schemas of Kubernetes' types by which it keeps managed fields.
+// theirTypes are the schemas of Kubernetes' types, by which it keeps managed fields.
 var theirTypes = sync.OnceValue(func() managedfields.TypeConverter {
 	return must1(managedfields.NewTypeConverter(theirDocuments(), false))
 })
@@ -141,7 +141,7 @@ var theirDocuments = sync.OnceValue(func() map[string]*spec.Schema {
 	var names []string
 	for name := range definitions {
 		for _, packages := range []string{"io.k8s.api.", "io.k8s.apiextensions-apiserver.pkg.apis.", "io.k8s.kube-aggregator.pkg.apis."} {
-			if strings.HasPrefix(name, packages) { // else it is no object
+			if strings.HasPrefix(name, packages) { // other definitions are no objects
 				names = append(names, name)
 			}
 		}
@@ -149,8 +149,9 @@ var theirDocuments = sync.OnceValue(func() map[string]*spec.Schema {
 	return must1(builder3.BuildOpenAPIDefinitionsForResources(config, names...))
 })
 
-// storageOf says which resources are stored at the same place, as kube-apiserver finds out: the
-// events of both groups are. "" stands for a place of its own.
+// storageOf names the place at which a resource is stored, as kube-apiserver's registry of
+// equivalent resources wants it. The events of both groups share one; "" stands for a place of its
+// own.
 func storageOf(gr schema.GroupResource) string {
 	if gr.Resource == "events" {
 		return gr.Resource

@@ -31,7 +31,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// boundThings are the objects that tokens of both sides are bound to, as Kubernetes has them.
+// boundThings are the objects to which tokens are bound, as Kubernetes reads them.
 type boundThings map[string]metav1.Object // by resource/namespace/name
 
 func (b boundThings) find(resource, namespace, name string) (metav1.Object, error) {
@@ -65,7 +65,7 @@ func (b boundThings) GetNode(_ context.Context, name string) (*corev1.Node, erro
 	return bound[*corev1.Node](b, "nodes", "", name)
 }
 
-// ours shows them to Coracle.
+// boundOurs has the same objects, as Coracle reads them.
 type boundOurs struct{ boundThings }
 
 type boundThing struct {
@@ -100,14 +100,14 @@ func (b boundThing) Get(context.Context) (*authn.ObjectState, error) {
 	return s, nil
 }
 
-// tokenWriter makes up tokens, and the world that they are judged in.
+// tokenWriter makes up tokens, and the objects to which they are bound.
 type tokenWriter struct {
 	*rand.Rand
-	keys   []crypto.Signer // known, but the last
+	keys   []crypto.Signer // both sides know all but the last
 	things boundThings
 }
 
-// rarely picks the first mostly.
+// rarely picks usual mostly, and sometimes one of others.
 func rarely[T any](w *tokenWriter, usual T, others ...T) T {
 	if w.IntN(6) > 0 {
 		return usual
@@ -115,7 +115,7 @@ func rarely[T any](w *tokenWriter, usual T, others ...T) T {
 	return others[w.IntN(len(others))]
 }
 
-// world makes up what there is.
+// world makes up the objects to which tokens may be bound.
 func (w *tokenWriter) world(now time.Time) {
 	w.things = boundThings{}
 	m := func(name, uid string) metav1.ObjectMeta {
@@ -140,8 +140,8 @@ func (w *tokenWriter) world(now time.Time) {
 	put("nodes", "", &corev1.Node{ObjectMeta: m("w", "w1")})
 }
 
-// claims makes up what a token says. Times that are out of all bounds are left out: to the older
-// library that Kubernetes uses they are others.
+// claims makes up the claims of a token. It makes no times out of range, because the older library
+// of Kubernetes reads them as other times.
 func (w *tokenWriter) claims(now time.Time) map[string]any {
 	c := map[string]any{"iss": rarely(w, pick(w.Rand, "https://issuer", "https://old"), "https://else", ""), "jti": pick(w.Rand, "", "id")}
 	if w.IntN(3) == 0 {
@@ -200,7 +200,7 @@ func (w *tokenWriter) legacyClaims(c map[string]any) map[string]any {
 	return c
 }
 
-// sign signs with a key that may be known, in a way that may be right.
+// sign signs with a random key, known or not, and mostly with an algorithm that fits the key.
 func (w *tokenWriter) sign(t *testing.T, c map[string]any) string {
 	key := w.keys[min(w.IntN(3*len(w.keys)), 3*len(w.keys)-1)/3]
 	var sk jose.SigningKey
@@ -214,7 +214,7 @@ func (w *tokenWriter) sign(t *testing.T, c map[string]any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w.IntN(20) == 0 { // its public half as a secret
+	if w.IntN(20) == 0 { // with the public key as an HMAC secret
 		sk = jose.SigningKey{Algorithm: jose.HS256, Key: der}
 	}
 	sum := crypto.SHA256.New()
@@ -233,7 +233,7 @@ func (w *tokenWriter) sign(t *testing.T, c map[string]any) string {
 	return token
 }
 
-// mutate changes a token, mostly not.
+// mutate changes one in four tokens.
 func (w *tokenWriter) mutate(token string) string {
 	if w.IntN(4) > 0 {
 		return token
@@ -260,8 +260,8 @@ func (w *tokenWriter) mutate(token string) string {
 	}
 }
 
-// TestTokens shows the same tokens to both sides: what they say, how they are signed and what there
-// is are made up. Both must know the same user from them, or refuse them, in the same words.
+// TestTokens shows the same made-up tokens to both sides, in a made-up world of objects. Both sides
+// must return the same user, or refuse the token with the same message.
 func TestTokens(t *testing.T) {
 	generate := func(curve elliptic.Curve) crypto.Signer {
 		key, err := ecdsa.GenerateKey(curve, crand.Reader)
@@ -309,7 +309,7 @@ func TestTokens(t *testing.T) {
 		token := w.sign(t, claims)
 		if s, ok := w.things["secrets/n/s"].(*corev1.Secret); ok {
 			s.Data["token"] = []byte(rarely(w, token, token+"x", ""))
-			if w.IntN(2) == 0 { // else both write down when it was used
+			if w.IntN(2) == 0 { // otherwise both sides write the date of the last use
 				s.Labels = map[string]string{authn.LastUsedLabel: now.UTC().Format(time.DateOnly)}
 			}
 		}
@@ -346,15 +346,15 @@ func TestTokens(t *testing.T) {
 	t.Logf("%d tokens, %d of them good", tries, good)
 }
 
-// knownTokenDifference reports whether both refuse a token, for reasons that are worded otherwise:
-// Kubernetes passes on what its libraries say.
+// knownTokenDifference reports whether both refusals mean the same in different words, because
+// Kubernetes passes on the errors of its libraries.
 func knownTokenDifference(got, want string) bool {
 	switch {
-	case strings.Contains(want, "json: cannot unmarshal"): // into what
+	case strings.Contains(want, "json: cannot unmarshal"): // the names of Go types differ
 		return strings.Contains(got, "json: cannot unmarshal")
-	case strings.HasPrefix(want, "["): // what each key says, the one that it is signed with among them
+	case strings.HasPrefix(want, "["): // Kubernetes joins the errors of all keys
 		return strings.Contains(want, "go-jose/go-jose: error in cryptographic primitive") && strings.Contains(want, got)
-	case want == "invalid signature, no keys found": // of an algorithm that no key can have, for which none is looked for
+	case want == "invalid signature, no keys found": // the algorithm fits no key, so Kubernetes tries none
 		return got == "go-jose/go-jose: error in cryptographic primitive"
 	}
 	return false

@@ -19,13 +19,13 @@ import (
 	"github.com/coracle-project/coracle/server/loops/topology"
 )
 
-// TestTopologyHints has both decide about the hints of random endpoint slices on random nodes, and
-// again when the nodes have changed. Kubernetes chooses at random between zones that are equal, and
-// which zone an endpoint goes to, so it is asked again until it has chosen as Coracle has. Compared
-// are the slices that are written, which endpoints are for their own zone, how many endpoints each
-// zone has, and what is said if there cannot be hints. If zones give fewer than others lack,
-// Kubernetes seldom shares them out as evenly as Coracle; then a zone may lack at most one endpoint
-// more than in the best of its answers.
+// TestTopologyHints has both sides compute the hints of random endpoint slices on random nodes, and
+// again after the nodes have changed. It compares the written slices, the endpoints that stay in
+// their own zone, the number of endpoints of each zone, and the message if there cannot be hints.
+// Kubernetes chooses at random between equal zones and endpoints, so the test asks it again until
+// it has chosen as Coracle has. If some zones lack more endpoints than others can give, Kubernetes
+// seldom shares these out as evenly as Coracle. Then a zone may lack at most one endpoint more than
+// in the best of Kubernetes' answers.
 func TestTopologyHints(t *testing.T) {
 	rnd := random("topology")
 	kinds := map[string]int{}
@@ -41,10 +41,10 @@ func TestTopologyHints(t *testing.T) {
 	}
 }
 
-// topologyProblems are the beginnings of what is said if there cannot be hints.
+// topologyProblems are the beginnings of the messages if there cannot be hints.
 var topologyProblems = []string{"Insufficient Node information", "Insufficient number", "Unable to allocate", "One or more"}
 
-// topologyGame is a question to both.
+// topologyGame is a question to both sides: nodes, later nodes, and slices.
 type topologyGame struct {
 	rnd                  *rand.Rand
 	nodes, later         []topology.Node
@@ -67,7 +67,7 @@ func newTopologyGame(rnd *rand.Rand) *topologyGame {
 	return g
 }
 
-// someNodes are one to three of each zone. Often they are equal, so that zones are.
+// someNodes makes one to three nodes in each zone. Often the nodes are equal, so that zones are.
 func (g *topologyGame) someNodes(zones []string) (list []topology.Node) {
 	equal := chance(g.rnd, 3)
 	for _, zone := range zones {
@@ -91,7 +91,7 @@ func (g *topologyGame) someNodes(zones []string) (list []topology.Node) {
 func (g *topologyGame) slice(zones []string, n int, hinted bool) *discoveryv1.EndpointSlice {
 	s := &discoveryv1.EndpointSlice{}
 	home := oneOf(g.rnd, zones...)
-	bare := chance(g.rnd, 4) // it has been written without hints
+	bare := chance(g.rnd, 4) // the stored slice has no hints
 	for range n {
 		ready := !chance(g.rnd, 8)
 		zone := oneOf(g.rnd, append(slices.Clone(zones), home, home)...)
@@ -113,13 +113,13 @@ func (g *topologyGame) slice(zones []string, n int, hinted bool) *discoveryv1.En
 	return s
 }
 
-// hinted is an answer.
+// hinted is the answer of one side.
 type hinted struct {
 	slices, problem string
-	counts          topology.Counts // endpoints with a hint, by the zone that it names
+	counts          topology.Counts // the number of endpoints with a hint for each zone
 }
 
-// compare returns what kind of case it was.
+// compare has both sides answer and returns the kind of the case.
 func (g *topologyGame) compare(t *testing.T) (kind string) {
 	t.Helper()
 	s := topology.Slices{Create: toMine(g.create), Update: toMine(g.update), Same: toMine(g.same)}
@@ -129,7 +129,7 @@ func (g *topologyGame) compare(t *testing.T) (kind string) {
 	if !maps.Equal(us.counts, counts) {
 		t.Fatalf("%v are counted as %v", us, counts)
 	}
-	same, lack := false, math.Inf(1) // the least of their answers
+	same, lack := false, math.Inf(1) // the least lack in their answers
 	var them hinted
 	for range 300 {
 		var overloaded bool
@@ -152,7 +152,7 @@ func (g *topologyGame) compare(t *testing.T) (kind string) {
 	return "shared out otherwise"
 }
 
-// mostLacking is by how many endpoints a zone has less than its share.
+// mostLacking is the largest number of endpoints that a zone lacks of its share.
 func mostLacking(shares topology.Shares, counts topology.Counts) (lack float64) {
 	n := 0
 	for _, of := range counts {
@@ -194,7 +194,8 @@ func (g *topologyGame) theirs() (said hinted, overloadedLater bool) {
 	return shownHints(create, update, si.Unchanged, problem), len(cache.GetOverloadedServices()) > 0
 }
 
-// shownHints are all slices, with each endpoint's zone and whether its hint is for that.
+// shownHints writes all slices with the zone of each endpoint, and whether the hint is for that
+// zone.
 func shownHints(create, update, same []*discoveryv1.EndpointSlice, problem string) hinted {
 	var b strings.Builder
 	var counts topology.Counts
@@ -248,7 +249,7 @@ func copies(list []*discoveryv1.EndpointSlice) (all []*discoveryv1.EndpointSlice
 	return all
 }
 
-// toMine and fromMine copy slices, as far as hints are concerned.
+// toMine and fromMine copy slices, with the fields that hints need.
 func toMine(list []*discoveryv1.EndpointSlice) (all []*mine.EndpointSlice) {
 	for _, s := range copies(list) {
 		own := &mine.EndpointSlice{}

@@ -25,7 +25,7 @@ import (
 )
 
 // TestTypeChecks has Kubernetes' checker and ours judge random policies for the kinds that our
-// server serves: each finds the kinds and their schemas in its own way.
+// server serves. Each finds the kinds and their schemas in its own way.
 func TestTypeChecks(t *testing.T) {
 	o := newOurs(t)
 	typedDefinition(t, o)
@@ -56,7 +56,7 @@ func TestTypeChecks(t *testing.T) {
 	}
 }
 
-// typedSchema is a schema with what only custom resources have.
+// typedSchema is a schema with features that only custom resources have.
 const typedSchema = `{"type":"object","properties":{
 	"spec":{"type":"object","required":["size"],"properties":{
 		"size":{"type":"integer","format":"int64"},"ratio":{"type":"number"},"port":{"x-kubernetes-int-or-string":true},
@@ -100,10 +100,10 @@ func newTheirChecker(t *testing.T, o *ours) *validating.TypeChecker {
 	}
 }
 
-// typeNumber is the number behind the name of a type, which is random in Kubernetes.
+// typeNumber finds the number after the name of a type, which is random in Kubernetes.
 var typeNumber = regexp.MustCompile(`\b([A-Z][A-Za-z]*[a-z])\d+\b`)
 
-// typeWarnings shows warnings of either side.
+// typeWarnings returns the text of the warnings of either side, without type numbers.
 func typeWarnings(list any) string { return typeNumber.ReplaceAllString(indent(list), "${1}N") }
 
 // typedPaths are fields of some kinds.
@@ -121,7 +121,7 @@ var typedPaths = []string{
 	"spec.map['a'].c", "spec.blind", "spec.blind.a", "spec.__namespace__", "spec.namespace", "spec.a__dash__b", "spec.a__underscores__b", "spec.a__b", "status.phase", "kind", "apiVersion",
 }
 
-// typedForms are expressions about a value X, and others.
+// typedForms are expressions, most of them over a value X or Y.
 var typedForms = []string{
 	"X", "X == 'a'", "X == 1", "X > 1", "X + 1 == 2", "X + 'a'", "X == null", "has(X)", "!has(X)", "has(X) && X != ''", "X.size() > 0", "X.all(x, x == 'a')", "X.exists(k, k.startsWith('a'))", "X.map(x, x.name)",
 	"'a' in X", "X in ['a']", "X == Y", "X != Y && Y > 1", "[X, Y]", "{'a': X}.a == Y", "X.startsWith('a') || Y", "X ? 1 : Y", "string(X)", "int(X) > 3", "X.a", "X['a']", "X[0]", "timestamp(X)", "X < timestamp('2020-01-02T03:04:05Z')",

@@ -17,7 +17,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 )
 
-// court is where both sides are heard.
+// court has both sides judge the same requests.
 type court struct {
 	ours    *ours
 	theirs  http.Handler
@@ -25,8 +25,8 @@ type court struct {
 	donors  donors
 }
 
-// TestWrites compares, for mutations of valid objects, what Kubernetes and Coracle say to a create,
-// and to an update through each door.
+// TestWrites compares, for mutations of valid objects, the answers of Kubernetes and Coracle to a
+// create, and to an update through each door.
 func TestWrites(t *testing.T) {
 	c := newCourt(t)
 	t.Cleanup(func() { logUnseen(t) })
@@ -67,8 +67,7 @@ func goType(t testing.TB, gvk schema.GroupVersionKind) reflect.Type {
 	return reflect.TypeOf(obj).Elem()
 }
 
-// learnEnums adds the values that Coracle's declarations name to words: they are worth trying on
-// both sides.
+// learnEnums adds the enum values of Coracle's declarations to words, so that mutations try them.
 func learnEnums(s *scheme.Scheme) {
 	seen := map[*typeinfo.Type]bool{}
 	var walk func(t *typeinfo.Type)
@@ -106,7 +105,7 @@ func (c *court) putSystemNamespaces(t *testing.T) {
 	}
 }
 
-// judge tries one kind.
+// judge compares creates and updates of one kind.
 func (c *court) judge(t *testing.T, row Row) {
 	examples := row.examples(t)
 	typ := goType(t, row.Kind)
@@ -151,7 +150,7 @@ func doorNames(doors Doors) []string {
 	return list
 }
 
-// judgeDoor tries updates through one door.
+// judgeDoor compares updates through one door.
 func (c *court) judgeDoor(t *testing.T, row Row, door string, stored []map[string]any, r *report) int {
 	m := &mutator{rand: random("update", row.Resource, row.Kind, door), donors: c.donors}
 	type base struct {
@@ -184,13 +183,13 @@ func kindOf(obj map[string]any) schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(version, kind)
 }
 
-// store puts an example where updates find it, on both sides: what a create makes of it, with the
-// example's own status and metadata, and more.
+// store stores an example on both sides for updates to start from: the result of a create, with the
+// example's own status and metadata, and with more.
 func (c *court) store(t *testing.T, row Row, example, more map[string]any) map[string]any {
 	t.Helper()
 	a := ask(c.theirs, http.MethodPost, row.collection()+"?dryRun=All", encode(example))
 	if !a.accepted() {
-		t.Fatalf("Kubernetes does not accept the example %q any more:\n%s", nameOf(example), indent(a.Body))
+		t.Fatalf("Kubernetes refuses the example %q:\n%s", nameOf(example), indent(a.Body))
 	}
 	obj := a.Body
 	if status := example["status"]; status != nil {
@@ -205,7 +204,7 @@ func (c *court) store(t *testing.T, row Row, example, more map[string]any) map[s
 	return stored
 }
 
-// forget deletes what Coracle has of the examples of a kind.
+// forget deletes the examples of a kind from Coracle.
 func (c *court) forget(t *testing.T, row Row) {
 	for _, example := range row.examples(t) {
 		name := nameOf(example)
@@ -215,7 +214,7 @@ func (c *court) forget(t *testing.T, row Row) {
 	}
 }
 
-// trial is one request and what both sides say to it.
+// trial is one request with the answers of both sides.
 type trial struct {
 	method, url  string
 	body         map[string]any
@@ -231,12 +230,12 @@ func (c *court) request(row Row, method, url string, body map[string]any, notes 
 	})
 }
 
-// hear lets both sides answer.
+// hear sends the request of a trial to both sides and keeps the answers.
 func (c *court) hear(row Row, tr trial, send func(h http.Handler) answer) trial {
 	generated := generatedName(tr.body)
 	once := func(h http.Handler) answer {
 		a := send(h)
-		if a.Code == http.StatusGatewayTimeout { // the machine stood still
+		if a.Code == http.StatusGatewayTimeout { // the machine was overloaded
 			a = send(h)
 		}
 		a = a.withoutGenerated(generated)
@@ -251,8 +250,8 @@ func (c *court) hear(row Row, tr trial, send func(h http.Handler) answer) trial 
 	return tr
 }
 
-// differences says in what two answers differ, each in one line that does not depend on the values
-// at hand, so that differences can be counted and listed.
+// differences lists the differences between two answers. Each is one line without values, so that
+// equal differences of many trials can be counted and listed.
 func (tr trial) differences() []string {
 	a, b := tr.theirs, tr.ours
 	var list []string
@@ -316,7 +315,7 @@ func (tr trial) differences() []string {
 	return list
 }
 
-// metadataFirst sorts causes as far as they are about metadata.
+// metadataFirst moves the causes about metadata to the front, sorted.
 func metadataFirst(causes []string) []string {
 	var first, rest []string
 	for _, c := range causes {
@@ -330,10 +329,10 @@ func metadataFirst(causes []string) []string {
 	return append(first, rest...)
 }
 
-// unstable reports whether Kubernetes itself names causes in an order of chance: that of a Go map.
+// unstable reports whether Kubernetes itself names causes in random order, that of a Go map.
 func (tr trial) unstable() bool {
 	first := tr.theirs.causes()
-	for range 100 { // of two, a small map gives the second first one time in eight
+	for range 100 { // of two entries, a small map yields the second first in one of eight tries
 		if !slices.Equal(tr.again().causes(), first) {
 			return true
 		}
@@ -341,7 +340,8 @@ func (tr trial) unstable() bool {
 	return false
 }
 
-// without returns what of list is not in other, repeated elements counted.
+// without returns the elements of list that are not in other. An element that repeats counts
+// several times.
 func without(list, other []string) []string {
 	left := slices.Clone(other)
 	var out []string
@@ -361,7 +361,7 @@ var (
 	digits  = regexp.MustCompile(`[0-9]+`)
 )
 
-// pattern takes the values out of a message.
+// pattern replaces the values in a message.
 func pattern(s string) string {
 	s = quoted.ReplaceAllString(s, `"…"`)
 	s = indices.ReplaceAllString(s, "[*]")
@@ -418,7 +418,7 @@ func (r *report) compare(tr trial) {
 	}
 }
 
-// print fails the test with what was found, the most frequent first.
+// print fails the test with the differences, the most frequent first.
 func (r *report) print(t *testing.T, tried int, took time.Duration) {
 	t.Helper()
 	t.Logf("%d requests (%d refused by Kubernetes) in %s, %.0f a second; %d differences, %d decided ones", r.trials, r.refused,
@@ -451,11 +451,11 @@ func (r *report) print(t *testing.T, tried int, took time.Duration) {
 	}
 }
 
-// explain writes the request and both answers, cut to what differs.
+// explain writes the request and the differing parts of both answers.
 func (tr trial) explain(b *strings.Builder) {
 	cut := func(s string) string {
 		if len(s) > 1500 {
-			return s[:1000] + "…" + s[len(s)-500:] // what is wrong with a long value is said behind it
+			return s[:1000] + "…" + s[len(s)-500:] // the reason follows a long value
 		}
 		return s
 	}

@@ -11,13 +11,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// value makes a value of a type for a field of some name: one of another example, or a made one.
+// value makes a value of a type for the field of a name: a value of another example, or a made-up
+// one.
 func (m *mutator) value(t reflect.Type, name string, depth int) any {
 	t = deref(t)
 	if known := m.donors[donor{t, name}]; len(known) > 0 && m.rand.IntN(3) == 0 {
 		return tree(known[m.rand.IntN(len(known))])
 	}
-	if !m.tame && m.rand.IntN(300) == 0 { // of another type than JSON should have here
+	if !m.tame && m.rand.IntN(300) == 0 { // a wrong JSON type
 		return []any{"text", json.Number("7"), true, []any{}, map[string]any{}}[m.rand.IntN(5)]
 	}
 	if !m.tame && m.rand.IntN(40) == 0 {
@@ -81,7 +82,7 @@ func (m *mutator) value(t reflect.Type, name string, depth int) any {
 	return nil
 }
 
-// structure fills some of a struct's fields, those that cannot be left out more often.
+// structure fills some fields of a struct, required ones more often.
 func (m *mutator) structure(t reflect.Type, depth int) any {
 	v := map[string]any{}
 	chance := []int{40, 25, 15, 8, 4}[min(depth, 4)]
@@ -110,8 +111,7 @@ func (m *mutator) integer(bits int) any {
 	return json.Number(list[m.rand.IntN(len(list))])
 }
 
-// text makes a string for a field: a value that the field knows, or one that is tricky for some
-// field.
+// text makes a string for a field: a value that such a field allows, or a tricky string.
 func (m *mutator) text(name string) string {
 	switch n := m.rand.IntN(10); {
 	case n < 4 && len(words[name]) > 0:
@@ -170,8 +170,8 @@ var tricky = []string{
 	strings.Repeat("a", 1025), strings.Repeat("ä", 130),
 }
 
-// words are values that fields of a name know, in whatever kind; the enums that Coracle declares
-// are added to them.
+// words are values that fields of a name allow, in any kind. learnEnums adds the enums that Coracle
+// declares.
 var words = map[string][]string{
 	"operator":               {"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Equal", "in"},
 	"finalizers":             {"kubernetes", "example.com/keep", "orphan", "foregroundDeletion", "short"},

@@ -26,24 +26,21 @@ import (
 	"github.com/coracle-project/coracle/storage"
 )
 
-// verdictShare is how often each kind is created, and updated through each door, compared with
-// TestWrites.
+// verdictShare is the number of writes of each kind, compared with TestWrites.
 const verdictShare = 0.1
 
 // guarded are the namespaces of testdata/verdicts, each with the plugin that refuses something
-// there. In the namespace unaccounted there is no service account, in the others there is
-// "default".
+// there. The namespace unaccounted has no service account; the others have "default".
 var guarded = map[string]string{
 	"limited": "LimitRanger", "counted": "ResourceQuota", "restricted": "PodSecurity", "validated": "ValidatingAdmissionWebhook",
 	"mutated": "MutatingAdmissionWebhook", "forbidden": "ValidatingAdmissionPolicy", "spoilt": "MutatingAdmissionPolicy",
 	"unaccounted": "ServiceAccount",
 }
 
-// verdictUsers are who asks: the administrator, and users with the rights of a role each.
+// verdictUsers are the users who write, each with a role; "" is the administrator.
 var verdictUsers = map[string]string{"": "", "editor": "system:aggregate-to-edit", "viewer": "system:aggregate-to-view", "signer": "all-requests"}
 
-// allRequests lets somebody write requests for certificates, but not sign or approve them for any
-// signer.
+// allRequests lets a user write certificate requests, but not sign or approve them for any signer.
 var allRequests = rbacv1.ClusterRole{
 	ObjectMeta: metav1.ObjectMeta{Name: "all-requests"},
 	Rules: []rbacv1.PolicyRule{{
@@ -52,8 +49,8 @@ var allRequests = rbacv1.ClusterRole{
 	}},
 }
 
-// TestVerdicts has Kubernetes judge writes with all admission plugins that it has by default and by
-// its roles, and compares whether, or with which code, it refuses them, with what Coracle does.
+// TestVerdicts has both sides judge writes with all default admission plugins and by roles. It
+// compares whether they refuse the writes, and with which code.
 func TestVerdicts(t *testing.T) {
 	c := newVerdicts(t)
 	for _, body := range documents(t, "testdata/verdicts/special.yaml") {
@@ -67,17 +64,17 @@ func TestVerdicts(t *testing.T) {
 	}
 	for _, name := range pluginNames(busy) {
 		if c.acted[name] == 0 {
-			t.Errorf("no request has had %s do anything", name)
+			t.Errorf("no request made %s act", name)
 		}
 	}
 	t.Logf("%d requests, %d of them refused by Kubernetes", c.asked, c.refused)
 }
 
-// verdicts is both servers with the same world and all plugins.
+// verdicts holds both servers, with the same objects and all default plugins.
 type verdicts struct {
 	*court
 	places  []string       // namespaces
-	acted   map[string]int // by plugin: the requests that it refused or whose objects it changed
+	acted   map[string]int // by plugin: the number of requests that it refused or changed
 	asked   int
 	refused int
 }
@@ -97,7 +94,7 @@ func newVerdicts(t *testing.T) *verdicts {
 	return v
 }
 
-// world makes the objects of testdata/verdicts, and service accounts, at Coracle, and returns them
+// world creates the objects of testdata/verdicts and service accounts on Coracle, and returns them
 // for Kubernetes.
 func (v *verdicts) world(t *testing.T) (list []runtime.Object) {
 	bodies := documents(t, "testdata/verdicts/world.yaml")
@@ -108,8 +105,7 @@ func (v *verdicts) world(t *testing.T) (list []runtime.Object) {
 			})
 		}
 	}
-	// Namespaces are there first, and webhooks and policies last, because they would refuse the
-	// rest.
+	// Namespaces come first, and webhooks and policies last, because they would refuse the rest.
 	slices.SortStableFunc(bodies, func(a, b map[string]any) int { return cmp.Compare(worldRank(a), worldRank(b)) })
 	for _, body := range bodies {
 		obj, _, err := legacyscheme.Codecs.UniversalDeserializer().Decode(encode(body), nil, nil)
@@ -148,7 +144,7 @@ func worldRank(body map[string]any) int {
 	return 1
 }
 
-// documents reads objects.
+// documents reads the objects in a YAML file.
 func documents(t *testing.T, file string) (list []map[string]any) {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -175,12 +171,13 @@ func rowOf(t *testing.T, body map[string]any) Row {
 	return rows[i]
 }
 
-// in is a path in another namespace.
+// in returns a path with another namespace in it.
 func in(path, namespace string) string {
 	return strings.Replace(path, "/namespaces/"+where+"/", "/namespaces/"+namespace+"/", 1)
 }
 
-// roles gives users their rights at Coracle, and returns who has which at Kubernetes.
+// roles binds users to their roles on Coracle, and returns an authorizer with the same rights for
+// Kubernetes.
 func (v *verdicts) roles(t *testing.T) *theirroles.RBACAuthorizer {
 	c := &cluster{}
 	for _, role := range bootstrappolicy.ClusterRoles() {
@@ -210,8 +207,8 @@ func (v *verdicts) roles(t *testing.T) *theirroles.RBACAuthorizer {
 	return theirroles.New(c, c, c, c)
 }
 
-// accounted returns an example with the service account "default", if it is a pod of another: only
-// that account is there.
+// accounted returns an example with the service account "default" if it is a pod with another
+// account, because only "default" exists.
 func accounted(example map[string]any) map[string]any {
 	spec, is := example["spec"].(map[string]any)
 	if kindOf(example).Kind != "Pod" || !is || spec["serviceAccountName"] == nil {
@@ -279,14 +276,14 @@ func (v *verdicts) judge(t *testing.T, row Row) {
 		}
 	}
 	if row.Resource == claimsOfCore.Resource {
-		for _, obj := range stored[where] { // mutations hardly ever ask a bound claim for more and leave the rest
+		for _, obj := range stored[where] { // mutations hardly ever change only the storage request of a bound claim
 			more := tree(obj).(map[string]any)
 			must(unstructured.SetNestedField(more, "12Gi", "spec", "resources", "requests", "storage"))
 			v.compare(t, row, http.MethodPut, row.url(nameOf(obj), ""), more, "", nil)
 		}
 	}
 	v.forget(t, row)
-	for namespace, list := range stored { // a limit range would bind objects of the next kinds
+	for namespace, list := range stored { // otherwise a limit range would affect objects of the next kinds
 		for _, obj := range list {
 			if namespace == where {
 				continue
@@ -298,7 +295,7 @@ func (v *verdicts) judge(t *testing.T, row Row) {
 	}
 }
 
-// withStatusOf is an object with the status of another, if that has one.
+// withStatusOf returns obj with the status of other, if other has one.
 func withStatusOf(obj, other map[string]any) map[string]any {
 	obj = tree(obj).(map[string]any)
 	if status := other["status"]; status != nil {
@@ -307,8 +304,8 @@ func withStatusOf(obj, other map[string]any) map[string]any {
 	return obj
 }
 
-// placesOf are the namespaces that objects of a kind may be in; one that does not count for kinds
-// without namespaces.
+// placesOf are the namespaces for objects of a kind. Cluster-scoped kinds have one, which is not
+// used.
 func (v *verdicts) placesOf(row Row) []string {
 	if row.Cluster {
 		return []string{where}
@@ -316,7 +313,7 @@ func (v *verdicts) placesOf(row Row) []string {
 	return v.places
 }
 
-// move puts a stored object into another namespace as well, on both sides.
+// move copies a stored object to another namespace, on both sides.
 func (v *verdicts) move(t *testing.T, row Row, obj map[string]any, namespace string) map[string]any {
 	if namespace == where {
 		return obj
@@ -337,7 +334,7 @@ func (v *verdicts) move(t *testing.T, row Row, obj map[string]any, namespace str
 	return a.Body
 }
 
-// compare asks both for a dry run, and fails if they decide differently.
+// compare sends a dry run to both sides, and fails the test if they decide differently.
 func (v *verdicts) compare(t *testing.T, row Row, method, url string, body map[string]any, user string, notes []string) {
 	if m, is := body["metadata"].(map[string]any); is && m["namespace"] == where && !row.Cluster {
 		delete(m, "namespace")
@@ -351,8 +348,8 @@ func (v *verdicts) compare(t *testing.T, row Row, method, url string, body map[s
 	if !theirs.accepted() {
 		v.refused++
 	}
-	// The policy names the events of the core group. Kubernetes refuses to change an object that a
-	// policy sees in another version than that of the request. Coracle changes it.
+	// The policy names the events of the core group. If a policy sees an object in another version
+	// than the request's, Kubernetes refuses the change and Coracle makes it.
 	const otherGroup = "/apis/events.k8s.io/v1/namespaces/spoilt/"
 	if theirs.Code == ours.Code || theirs.Code == http.StatusForbidden && strings.HasPrefix(url, otherGroup) {
 		return
@@ -367,7 +364,7 @@ func (v *verdicts) compare(t *testing.T, row Row, method, url string, body map[s
 	}
 }
 
-// verdict sends a dry run. It returns the answer and what the plugins did.
+// verdict sends a dry run. It returns the answer, and the deeds of Kubernetes' plugins.
 func verdict(h http.Handler, method, url string, body map[string]any, user string) (answer, *deeds) {
 	did := &deeds{}
 	r := httptest.NewRequest(method, url+"?dryRun=All", bytes.NewReader(encode(body)))

@@ -31,7 +31,7 @@ import (
 
 // This file passes a write of TestWebhooks through both plugins.
 
-// hookResolver finds every service at one address.
+// hookResolver resolves every service to one address.
 type hookResolver struct{ address string }
 
 // ResolveEndpoint implements webhook.ServiceResolver.
@@ -39,7 +39,7 @@ func (r hookResolver) ResolveEndpoint(string, string, int32) (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: r.address}, nil
 }
 
-// hookNotes are attributes that remember the annotations that were accepted.
+// hookNotes are attributes that keep the accepted annotations.
 type hookNotes struct {
 	theiradmission.Attributes
 	notes map[string]string
@@ -145,10 +145,10 @@ func (r *hookRun) runTheirs(ctx context.Context, plugin theiradmission.Interface
 	return m.Admit(ctx, a, o)
 }
 
-// late is what another plugin does in the second run.
+// late is the change of another plugin before the second run.
 func late(obj interface{ SetGenerateName(string) }) { obj.SetGenerateName("late") }
 
-// hookObjects tells Kubernetes of hookResources.
+// hookObjects describes hookResources to Kubernetes.
 func hookObjects() theiradmission.ObjectInterfaces {
 	registry := runtime.NewEquivalentResourceRegistryWithIdentity(storageOf)
 	for _, r := range hookResources {
@@ -220,7 +220,7 @@ func (r *hookRun) ours(t *testing.T) (told hookTold) {
 	return told
 }
 
-// hookText is an object in a version, as JSON has it.
+// hookText is the JSON of an object in a version.
 func hookText(t *testing.T, typ kind.Kind, obj meta.Typed, version string) string {
 	t.Helper()
 	return string(encode(tree(must1(typ.Convert(t.Context(), obj, version)))))
@@ -257,7 +257,7 @@ func (r *hookRun) runOurs(t *testing.T, a *admission.Attributes, told *hookTold)
 	return admission.Chain{latePlugin{r, told}, plugin}.Mutate(t.Context(), a)
 }
 
-// latePlugin changes the object in the second run.
+// latePlugin changes the object before the second run.
 type latePlugin struct {
 	run  *hookRun
 	told *hookTold
@@ -275,14 +275,14 @@ func (p latePlugin) Mutate(_ context.Context, a *admission.Attributes) error {
 	return nil
 }
 
-// hookConfiguration returns their configuration as ours.
+// hookConfiguration converts their configuration to ours.
 func hookConfiguration[T any](theirs any) *T {
 	ours := new(T)
 	must(decode(encode(theirs), ours))
 	return ours
 }
 
-// equivalents is what our server tells of hookResources.
+// equivalents returns the equivalents among hookResources, as our server does.
 func (w *hookWorld) equivalents(of meta.GroupVersionResource, _ string) (list []matching.Target) {
 	for _, r := range hookResources {
 		if r.plural != of.Resource {

@@ -34,9 +34,9 @@ import (
 )
 
 // TestWebhooks passes random writes through Kubernetes' plugins of webhooks and through ours, with
-// random configurations whose hooks run on the loopback and do all sorts of things. The calls in
-// their order, the reviews but for their uid, the error, the object, warnings and audit annotations
-// are compared.
+// random configurations. The hooks run on the loopback and do all sorts of things. The test
+// compares the calls in their order, the reviews without their uid, the error, the object, the
+// warnings and the audit annotations.
 func TestWebhooks(t *testing.T) {
 	rnd := random("webhooks")
 	w := newHookWorld(t)
@@ -71,7 +71,8 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
-// hookTold is everything that a plugin makes known about a write.
+// hookTold is the outcome of a write: the calls and everything that the client and the audit log
+// see.
 type hookTold struct {
 	calls          []string // the name of the hook, and the review
 	err            string
@@ -81,7 +82,7 @@ type hookTold struct {
 	changed, again bool
 }
 
-// differs returns what differs in ours, "" if nothing does.
+// differs returns the first difference in ours, "" if there is none.
 func (h *hookTold) differs(ours *hookTold) string {
 	for _, f := range []struct {
 		name      string
@@ -97,7 +98,7 @@ func (h *hookTold) differs(ours *hookTold) string {
 	return ""
 }
 
-// hookWorld is a server of hooks and what both plugins know.
+// hookWorld is the server of the hooks, with the state that both plugins share.
 type hookWorld struct {
 	server *httptest.Server
 	ca     *pkitest.Authority
@@ -107,10 +108,10 @@ type hookWorld struct {
 	mu    sync.Mutex
 	hooks map[string]func(w http.ResponseWriter, q *hookQuestion)
 	calls []string
-	uids  []string // those of the reviews, each followed by "UID"
+	uids  []string // the uids of reviews, each followed by "UID", for strings.NewReplacer
 }
 
-// hookQuestion is what a hook must know of a review to answer it.
+// hookQuestion holds the fields of a review that a hook needs for its answer.
 type hookQuestion struct {
 	APIVersion string `json:"apiVersion"`
 	Request    struct {
@@ -158,10 +159,10 @@ func (w *hookWorld) status(s any) string {
 	return unexplained.ReplaceAllString(strings.NewReplacer(w.uids...).Replace(pluginStatus(s)), "")
 }
 
-// unexplained are parts of Kubernetes' texts that ours lack: the name of a scheme.
+// unexplained finds the name of a scheme, which only Kubernetes' texts have.
 var unexplained = regexp.MustCompile(` in scheme \\"[^"]*"`)
 
-// taken returns the calls since the last time.
+// taken returns the calls since the last call of taken.
 func (w *hookWorld) taken() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,7 +171,7 @@ func (w *hookWorld) taken() []string {
 	return calls
 }
 
-// hookRun is a write with the configurations that are in force.
+// hookRun is a write with the configurations in force.
 type hookRun struct {
 	*hookWorld
 	validates  bool
@@ -182,7 +183,7 @@ type hookRun struct {
 	options    runtime.Object
 	dryRun     bool
 	late       bool // another plugin changes the object in the second run
-	generated  bool // the name is made by the server
+	generated  bool // the server generates the name
 }
 
 func (r *hookRun) String() string {
@@ -194,7 +195,7 @@ func (r *hookRun) String() string {
 // hookResource is a resource that is written.
 type hookResource struct {
 	group, version, plural, kind string
-	others                       []schema.GroupVersion // in which its objects are served, too
+	others                       []schema.GroupVersion // other versions in which its objects are served
 	object                       func(rnd *rand.Rand) map[string]any
 }
 
@@ -265,7 +266,7 @@ func (w *hookWorld) made(t *testing.T, rnd *rand.Rand) *hookRun {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hooks = map[string]func(http.ResponseWriter, *hookQuestion){}
-	bad := false // of hooks that are called at the same time, one may refuse or fail: it is chance whose error comes first
+	bad := false // whether a hook refuses or fails; at most one may, because timing decides which error of parallel hooks comes first
 	for _, name := range []string{"c", "a", "b"}[:1+rnd.IntN(3)] {
 		m := &theirv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		v := &theirv1.ValidatingWebhookConfiguration{ObjectMeta: m.ObjectMeta}
@@ -288,7 +289,7 @@ func (w *hookWorld) made(t *testing.T, rnd *rand.Rand) *hookRun {
 	return r
 }
 
-// hook makes up a webhook, which runs at a path. The caller holds mu.
+// hook makes up a webhook and serves it at path. The caller holds mu.
 func (w *hookWorld) hook(rnd *rand.Rand, path string, validates bool, bad *bool) theirv1.MutatingWebhook {
 	h := theirv1.MutatingWebhook{
 		Name:          oneOf(rnd, path, path, path, "same") + ".example.com",
@@ -337,7 +338,7 @@ func (w *hookWorld) hook(rnd *rand.Rand, path string, validates bool, bad *bool)
 	return h
 }
 
-// hookDoing makes up what a hook does.
+// hookDoing makes up the handler of a hook.
 func hookDoing(rnd *rand.Rand, path string, validates, harmless bool, bad *bool) func(http.ResponseWriter, *hookQuestion) {
 	says := func(members string) func(http.ResponseWriter, *hookQuestion) {
 		return func(w http.ResponseWriter, q *hookQuestion) {
@@ -383,8 +384,8 @@ func hookDoing(rnd *rand.Rand, path string, validates, harmless bool, bad *bool)
 	}
 }
 
-// hookPatches are patches of all sorts. None leaves out the kind: Kubernetes then shows the object
-// to the next hook without its kind.
+// hookPatches are patches of all sorts. None removes the kind, because Kubernetes then shows the
+// object to the next hook without its kind.
 var hookPatches = []string{
 	"", "[]", "null", "{}", "[", `"x"`, `[{}]`, `[null]`, `[{"op":"add"}]`, `[{"op":"nothing","path":"/kind"}]`,
 	`[{"op":"add","path":"/metadata/labels","value":{"l":"1"}}]`, `[{"op":"remove","path":"/metadata/labels"}]`,
@@ -399,7 +400,7 @@ var hookPatches = []string{
 	`[{"op":"remove","path":"/metadata/nothing/deeper"}]`, `[{"op":"copy","from":"/nothing","path":"/metadata/labels"}]`,
 }
 
-// hookAnswers are answers that are wrong. None is YAML, which Kubernetes reads, too.
+// hookAnswers are wrong answers. None is YAML, because Kubernetes also reads YAML.
 var hookAnswers = []string{
 	"", "{", "[]", "7", `"x"`, "null", "{}", `{"kind":"AdmissionReview"}`, `{"apiVersion":"VERSION"}`, `{"kind":"AdmissionReview","apiVersion":"VERSION"}`,
 	`{"kind":"AdmissionReview","apiVersion":"VERSION","response":null}`, `{"kind":"AdmissionReview","apiVersion":"VERSION","response":{}}`,

@@ -31,7 +31,7 @@ type result struct {
 	passed, skipped map[string]bool   // names of tests and specs; one that fails is in neither
 	failed          map[string]string // names with the failure messages
 	seconds         float64
-	ended           bool            // the test program failed, whatever its tests say
+	ended           bool            // the test program failed, whatever the results of its tests
 	said            strings.Builder // all output
 }
 
@@ -95,7 +95,7 @@ func (r results) run(t *testing.T, dir string, packages []string, args ...string
 			switch {
 			case e.Test == "":
 				p.seconds, p.ended = e.Elapsed, e.Action == "fail"
-			case !strings.Contains(said[key], " Specs in "): // else it ran specs, which are in the report
+			case !strings.Contains(said[key], " Specs in "): // otherwise it ran specs, which the report has
 				p.add(e.Test, e.Action, said[key])
 			}
 		}
@@ -162,7 +162,7 @@ func (r results) judge(t *testing.T, complete bool) {
 		}
 		for name := range p.passed {
 			if what := waiting[path+": "+name]; what != "" {
-				t.Errorf("%s: %s passes: it waits for %s no more", path, name, what)
+				t.Errorf("%s: %s passes, so it does not wait for %s: remove it from the list", path, name, what)
 			}
 		}
 		if p.ended && len(p.failed) == 0 {

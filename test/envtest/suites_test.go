@@ -70,7 +70,7 @@ func fetch(t *testing.T) string {
 	if err := os.CopyFS(dir, os.DirFS(module.Dir)); err != nil {
 		t.Fatal(err)
 	}
-	// The files of the module cache are read-only, and have lost the mode bit of programs.
+	// The files of the module cache are read-only and never executable.
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -124,7 +124,7 @@ func clean(t *testing.T) {
 				continue
 			}
 			if p, err := os.FindProcess(pid); err == nil {
-				_ = p.Kill() // fails if it has ended
+				_ = p.Kill() // fails if the process has ended
 			}
 		}
 	})

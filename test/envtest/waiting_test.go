@@ -7,11 +7,11 @@ var waiting = map[string]string{}
 // races are the tests that fail at times with any server, by patterns of their names, with the
 // reason.
 var races = map[string]string{
-	`^pkg/cache: .*\b(be cancelled|context is cancelled)$`: "they want a cache to notice that it is not to wait before it has synced, which it may have until it looks",
+	`^pkg/cache: .*\b(be cancelled|context is cancelled)$`: "they cancel the wait for the sync of a cache, and the cache may have synced before",
 }
 
-// apart are the tests that are not run, as patterns for go test -skip, with the reason.
+// apart are the tests that do not run, as patterns for go test -skip, with the reason.
 var apart = map[string]string{
-	"^TestLazyRestMapperProvider$/^aggregatedDiscovery=false$": "it fetches the programs of Kubernetes 1.28 from the Internet, and tests these",
+	"^TestLazyRestMapperProvider$/^aggregatedDiscovery=false$": "it downloads the programs of Kubernetes 1.28 and tests them",
 	"^TestApiMachinery$/^aggregatedDiscovery=false$":           "the same",
 }

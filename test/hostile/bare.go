@@ -24,7 +24,7 @@ import (
 // bareCommand is the argument with which this program starts itself as the bare server.
 const bareCommand = "bare-server"
 
-// answer is an answer of a server, which the bare server is then told to give.
+// answer is an answer of Coracle, which the bare server then gives as well.
 type answer struct {
 	Status int
 	Header http.Header

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// compare measures every refusal on both servers and prints a line for each. It fails if one costs
-// more than p.max times as much as on the bare server.
+// compare measures every refusal on both servers and prints a line for each. It fails if a refusal
+// costs more than p.max times as much as on the bare server.
 func (p *plan) compare(ctx context.Context, coracle *process, bare *bareServer) error {
 	fmt.Printf("%-28s %-5s %6s %8s %12s %12s %6s\n", "request", "", "status", "bytes", "coracle", "bare", "times")
 	over := 0

@@ -26,8 +26,7 @@ const (
 	sendBuffer = 16 << 10 // bytes, of each connection
 )
 
-// attack lets attackers connections do each mischief for a while, and prints what it costs the
-// server.
+// attack runs each attack on attackers connections for a while, and prints its cost for the server.
 func (p *plan) attack(ctx context.Context, coracle *process) error {
 	fmt.Printf("%-28s %12s %8s %12s %14s\n", "1000 connections with", "made", "cores", "MiB", "bystander")
 	over := 0
@@ -162,13 +161,13 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // attackCost is the cost of an attack to the server.
 type attackCost struct {
 	made  int64         // calls of made
-	cores float64       // processor time per time
-	bytes int64         // the most memory above that before
+	cores float64       // processor time per elapsed time
+	bytes int64         // the highest growth of the memory
 	worst time.Duration // the longest wait of another client
 }
 
-// measure opens the connections, lets them act, and measures the server meanwhile. A connection
-// that is closed connects again.
+// measure opens the connections, runs the attack on them, and measures the server meanwhile. If the
+// server closes a connection, measure opens it again.
 func measure(ctx context.Context, coracle *process, m mischief, lasts time.Duration) (attackCost, error) {
 	var cost attackCost
 	ctx, cancel := context.WithCancel(ctx)
@@ -210,7 +209,7 @@ func measure(ctx context.Context, coracle *process, m mischief, lasts time.Durat
 				m.do(ctx, conn, made)
 				stop()
 				conn.Close()
-				if !sleep(ctx, time.Second) { // not at once: a handshake costs the sender as much
+				if !sleep(ctx, time.Second) { // wait, because a handshake costs the sender as much as the server
 					return
 				}
 			}

@@ -141,7 +141,7 @@ func furnish(ctx context.Context, coracle *process) error {
 	make := func(target, body string) error {
 		q := request{method: "POST", target: target, body: []byte(body), header: bearer(adminToken)}
 		if a, err := s.send(ctx, &q); err != nil || a.Status != 201 {
-			return errors.Join(err, fmt.Errorf("making what is patched: got %+v", a))
+			return errors.Join(err, fmt.Errorf("create the objects to patch: got %+v", a))
 		}
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRefused sends every request once, and then looks whether the server still serves.
+// TestRefused sends every request once, and then checks that the server still serves.
 func TestRefused(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "coracle")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/coracle")
@@ -60,7 +60,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestBare asks the bare server for what it was told to say.
+// TestBare wants the bare server to give the answer that it was told.
 func TestBare(t *testing.T) {
 	in, told := io.Pipe()
 	said, out := io.Pipe()

@@ -13,7 +13,7 @@ type request struct {
 	method, target string
 	header         []string // name, value, name, value, ...
 	body           []byte
-	odd            bool // cannot be said in HTTP/2 by a client of the standard library
+	odd            bool // the HTTP/2 client of the standard library cannot send it
 }
 
 // raw returns the request in the form of HTTP/1.1.

@@ -83,7 +83,7 @@ func readable(ctx context.Context, coracle *process, name string, n int) (reques
 	q := request{method: "POST", target: configMaps, header: bearer(adminToken),
 		body: []byte(fmt.Sprintf(`{"metadata":{"name":%q},"data":{"k":%q}}`, name, strings.Repeat("v", max(n-300, 0))))}
 	if a, err := s.send(ctx, &q); err != nil || a.Status != 201 {
-		return request{}, fmt.Errorf("making what is read: got %+v, %v", a, err)
+		return request{}, fmt.Errorf("create the object to read: got %+v, %v", a, err)
 	}
 	return request{name: name, method: "GET", target: configMaps + "/" + name, header: bearer(adminToken)}, nil
 }

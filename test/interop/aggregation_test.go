@@ -36,9 +36,8 @@ import (
 
 var flunders = schema.GroupVersionResource{Group: wardleGroup, Version: "v1beta1", Resource: "flunders"}
 
-// TestAggregation puts Kubernetes' example of an extension server behind a server and does with its
-// resources what one does with others, while it runs, while it does not, and when it is there
-// again.
+// TestAggregation runs Kubernetes' sample extension server behind a server. It uses the sample's
+// resources like others: while the sample runs, while it is down, and after it has started again.
 func TestAggregation(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -82,8 +81,8 @@ func (x *extension) direct(t *testing.T, token string) *rest.Config {
 	}
 }
 
-// remoteDiscovery wants discovery to say of the extension server's versions what that says,
-// aggregated and one by one.
+// remoteDiscovery wants discovery, aggregated and version by version, to show the resources of the
+// extension server as that server itself shows them.
 func remoteDiscovery(t *testing.T, s *server, x *extension) {
 	bot := accountToken(t, s, "discoverer")
 	of := func(c discovery.DiscoveryInterface) map[string]string {
@@ -97,7 +96,7 @@ func remoteDiscovery(t *testing.T, s *server, x *extension) {
 			for _, r := range list.APIResources {
 				if strings.HasPrefix(list.GroupVersion, wardleGroup) {
 					slices.Sort(r.Verbs)
-					r.Group, r.Version, r.StorageVersionHash = "", "", "" // which one of the two ways says
+					r.Group, r.Version, r.StorageVersionHash = "", "", "" // only one of the two forms of discovery has these
 					text, err := json.Marshal(r)
 					if err != nil {
 						t.Fatal(err)
@@ -164,8 +163,8 @@ func remoteOpenAPI(t *testing.T, s *server) {
 	})
 }
 
-// remoteV2Only puts what the extension server says of itself behind s once more, in another group,
-// without OpenAPI v3. kubectl explains its resources all the same.
+// remoteV2Only registers a proxy to the extension server as another group, without OpenAPI v3.
+// kubectl must explain its resources from v2.
 func remoteV2Only(t *testing.T, s *server, x *extension) {
 	const group, version = "fishing.example.com", "v1beta1"
 	behind := x.direct(t, accountToken(t, s, "mirror"))
@@ -242,7 +241,7 @@ func remoteV2Only(t *testing.T, s *server, x *extension) {
 	}
 }
 
-// remoteWatch follows objects behind, each change as it is made.
+// remoteWatch watches objects of the extension server. Each change must arrive when it is made.
 func remoteWatch(t *testing.T, s *server) {
 	c := dynamicClient(t, s.config(t)).Resource(flunders).Namespace(namespace(t, s.client(t)))
 	list, err := c.List(t.Context(), metav1.ListOptions{})
@@ -274,8 +273,8 @@ func remoteWatch(t *testing.T, s *server) {
 	}
 }
 
-// remoteUsers has the extension server itself say who comes: a policy of its refuses whatever is
-// created, and names the user.
+// remoteUsers checks which user the extension server sees: an admission policy there refuses every
+// create with a message that names the user.
 func remoteUsers(t *testing.T, s *server) {
 	ns := namespace(t, s.client(t))
 	policies := s.client(t).AdmissionregistrationV1()
@@ -313,7 +312,7 @@ func remoteUsers(t *testing.T, s *server) {
 	}
 	who := dynamicClient(t, config).Resource(flunders).Namespace(ns)
 	const want = "<jane <doe>, of x> <u/7> <system:masters|a b|system:authenticated> <red|50%>"
-	eventually(t, 15*time.Second, func() error { // the policy is being found
+	eventually(t, 15*time.Second, func() error { // the extension server has to read the policy first
 		_, err := who.Create(t.Context(), flunder("f"), metav1.CreateOptions{DryRun: []string{"All"}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			return fmt.Errorf("got %w, want %s", err, want)
@@ -322,7 +321,7 @@ func remoteUsers(t *testing.T, s *server) {
 	})
 }
 
-// accountToken makes an account and a token of it.
+// accountToken makes a service account and returns a token for it.
 func accountToken(t *testing.T, s *server, name string) string {
 	t.Helper()
 	c := s.client(t)
@@ -332,8 +331,8 @@ func accountToken(t *testing.T, s *server, name string) string {
 	return tokenOf(t, c, wardleSpace, name)
 }
 
-// delegation asks the extension server without the one in front: who its users are, and what they
-// may do, it learns there.
+// delegation sends requests directly to the extension server, which asks s who the users are and
+// what they may do.
 func delegation(t *testing.T, s *server, x *extension) {
 	bot, guest := accountToken(t, s, "bot"), accountToken(t, s, "guest")
 	c := s.client(t).RbacV1()
@@ -362,7 +361,7 @@ func delegation(t *testing.T, s *server, x *extension) {
 	}
 }
 
-// remoteOutage ends the extension server and starts it again, with a certificate of another
+// remoteOutage stops the extension server and starts it again, with a certificate of another
 // authority.
 func remoteOutage(t *testing.T, s *server, x *extension) {
 	c := dynamicClient(t, s.config(t)).Resource(flunders).Namespace("lake")
@@ -392,7 +391,7 @@ func remoteOutage(t *testing.T, s *server, x *extension) {
 	})
 	play(t, newShell(t, s), "testdata/extension/down.txt")
 
-	// A namespace waits for the server that may have something there.
+	// The deletion of a namespace waits for the extension server, which may have objects in it.
 	spaces := s.client(t).CoreV1().Namespaces()
 	if err := spaces.Delete(t.Context(), "lake", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
@@ -450,8 +449,8 @@ func remoteOutage(t *testing.T, s *server, x *extension) {
 	}
 }
 
-// recheck has a server look at once whether the extension server is available: it looks when what
-// is wanted changes.
+// recheck makes a server check at once whether the extension server is available, by a change of
+// the APIServices.
 func recheck(t *testing.T, s *server) {
 	t.Helper()
 	for _, version := range wardleVersions {

@@ -25,8 +25,8 @@ import (
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-// frontProxy is an authority for what stands in front of extension servers, and the certificate
-// that it has given.
+// frontProxy is the authority for the client certificate of an API server at its extension servers,
+// with the files of both.
 type frontProxy struct {
 	dir string
 	ca  *x509.Certificate
@@ -52,14 +52,14 @@ func (p *frontProxy) file(name string) string { return filepath.Join(p.dir, name
 
 func (p *frontProxy) write(t *testing.T, name, block string, der []byte) {
 	t.Helper()
-	// At once, as who follows a file wants it.
+	// Rename replaces the file at once, so that no reader sees half of it.
 	err := os.WriteFile(p.file(name+".new"), pem.EncodeToMemory(&pem.Block{Type: block, Bytes: der}), 0o600)
 	if err := errors.Join(err, os.Rename(p.file(name+".new"), p.file(name))); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// issue makes the certificate anew, for a name.
+// issue makes a new certificate, for a name.
 func (p *frontProxy) issue(t *testing.T, name string) {
 	t.Helper()
 	template := &x509.Certificate{
@@ -82,9 +82,9 @@ func (p *frontProxy) issue(t *testing.T, name string) {
 	p.write(t, "client.crt", cert.CertificateBlockType, der)
 }
 
-// TestProxyClientCertificate reaches an extension server by the address of its service, with a
-// certificate that it does not trust, and then with another one, which takes the place of the first
-// while the server runs. Of Linux alone everybody has all of 127/8.
+// TestProxyClientCertificate reaches an extension server by the address of its service. The first
+// client certificate is one that the extension server does not trust; a right one replaces it while
+// the API server runs. Only Linux lets every process use all of 127/8.
 func TestProxyClientCertificate(t *testing.T) {
 	t.Parallel()
 	p := newFrontProxy(t)
@@ -103,7 +103,7 @@ func TestProxyClientCertificate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	awaitAvailable(t, s, "v1beta1", apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck") // 403: of a stranger no headers count
+	awaitAvailable(t, s, "v1beta1", apiregistrationv1.ConditionFalse, "FailedDiscoveryCheck") // 403: the headers of an untrusted client do not count
 
 	p.issue(t, "front-proxy")
 	eventually(t, 30*time.Second, func() error {

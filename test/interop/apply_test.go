@@ -17,11 +17,11 @@ import (
 	applyrbacv1 "k8s.io/client-go/applyconfigurations/rbac/v1"
 )
 
-// TestApplyConfigurations applies ten kinds as controllers do that are written with client-go, and
-// gets back what was applied.
+// TestApplyConfigurations applies objects of ten kinds as controllers do with client-go, and
+// extracts the applied fields again.
 func TestApplyConfigurations(t *testing.T) {
 	t.Parallel()
-	c := newServer(t, "--controllers=", "--disable-admission-plugins=ServiceAccount").protobuf(t) // none has a field but those who apply
+	c := newServer(t, "--controllers=", "--disable-admission-plugins=ServiceAccount").protobuf(t) // nothing else may own fields
 	ns := namespace(t, c)
 	labels := map[string]string{"app": "web"}
 	selector := applymetav1.LabelSelector().WithMatchLabels(labels)
@@ -150,10 +150,11 @@ type applyStatusClient[C any, T kindObject] interface {
 	ApplyStatus(ctx context.Context, conf C, opts metav1.ApplyOptions) (T, error)
 }
 
-// extractor is one of client-go's functions that find in an object what a manager has applied.
+// extractor is a function of client-go that extracts from an object the fields that a manager has
+// applied.
 type extractor[C any, T kindObject] func(from T, manager string) (C, error)
 
-// playApply has two managers apply what they want of one object, where they disagree about field.
+// playApply has two managers apply configurations of one object, which disagree about field.
 func playApply[C any, T kindObject](t *testing.T, c applyClient[C, T], mine, theirs C, field string, extract extractor[C, T]) {
 	t.Helper()
 	ctx := t.Context()
@@ -189,7 +190,7 @@ func playApply[C any, T kindObject](t *testing.T, c applyClient[C, T], mine, the
 	wantApplied(t, shared, "they", theirs, extract)
 }
 
-// playApplyStatus applies the status of the object that playApply leaves.
+// playApplyStatus applies the status of the object that playApply has made.
 func playApplyStatus[C interface{ GetName() *string }, T kindObject](
 	t *testing.T, c applyStatusClient[C, T], conf C, extract extractor[C, T],
 ) {
@@ -212,7 +213,7 @@ func playApplyStatus[C interface{ GetName() *string }, T kindObject](
 	}
 }
 
-// wantApplied wants client-go to find in an object what a manager has applied.
+// wantApplied wants client-go to extract the configuration that a manager has applied.
 func wantApplied[C any, T kindObject](t *testing.T, from T, manager string, want C, extract extractor[C, T]) {
 	t.Helper()
 	found, err := extract(from, manager)
@@ -233,7 +234,7 @@ func wantApplied[C any, T kindObject](t *testing.T, from T, manager string, want
 	}
 }
 
-// wantApplyConflict wants an Apply refused for the sake of one field, which another applies.
+// wantApplyConflict wants an apply to be refused because of one field that another manager owns.
 func wantApplyConflict(t *testing.T, err error, with, field string) {
 	t.Helper()
 	cause, ok := apierrors.StatusCause(err, metav1.CauseTypeFieldManagerConflict)

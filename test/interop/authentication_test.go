@@ -26,7 +26,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// withToken is a client's configuration for somebody who has nothing but a token.
+// withToken is a client's configuration with a token only.
 func (s *server) withToken(t *testing.T, token string) *rest.Config {
 	t.Helper()
 	config := rest.AnonymousClientConfig(s.config(t))
@@ -35,7 +35,7 @@ func (s *server) withToken(t *testing.T, token string) *rest.Config {
 	return config
 }
 
-// who returns as whom a server refuses a token's owner, "" if it does not know them.
+// who returns the user name that a server reads from a token, "" if it refuses the token.
 func who(t *testing.T, s *server, token string) string {
 	t.Helper()
 	_, err := clientset(t, s.withToken(t, token)).CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{})
@@ -60,8 +60,7 @@ func caFile(t *testing.T, s *httptest.Server) string {
 	return file
 }
 
-// TestOpenIDConnect logs in at a provider that others have written and comes with the token that it
-// gives.
+// TestOpenIDConnect logs in at an independent OpenID provider and authenticates with its ID token.
 func TestOpenIDConnect(t *testing.T) {
 	t.Parallel()
 	const client, secret, back = "coracle", "secret", "https://127.0.0.1/back"
@@ -74,7 +73,7 @@ func TestOpenIDConnect(t *testing.T) {
 	s := newServer(t, "--oidc-issuer-url="+provider.URL, "--oidc-client-id="+client, "--oidc-ca-file="+caFile(t, provider), "--oidc-username-prefix=zitadel:")
 	token := logIn(t, provider, client, secret, back)
 	name := who(t, s, token)
-	for end := time.Now().Add(20 * time.Second); name == "" && time.Now().Before(end); name = who(t, s, token) { // the provider is being found
+	for end := time.Now().Add(20 * time.Second); name == "" && time.Now().Before(end); name = who(t, s, token) { // the server has to fetch the provider's keys first
 		time.Sleep(100 * time.Millisecond)
 	}
 	if name != "zitadel:id1" {
@@ -152,10 +151,10 @@ func logIn(t *testing.T, provider *httptest.Server, client, secret, back string)
 	return answer.Token
 }
 
-// hookToken is what servers show to webhooks.
+// hookToken is the token with which servers authenticate to webhooks.
 const hookToken = "of-the-server"
 
-// hookFile makes the kubeconfig that leads a server to a webhook.
+// hookFile makes the kubeconfig by which a server finds a webhook.
 func hookFile(t *testing.T, hook *httptest.Server) string {
 	t.Helper()
 	leaks.Learn(hookToken)
@@ -171,7 +170,7 @@ func hookFile(t *testing.T, hook *httptest.Server) string {
 	return file
 }
 
-// TestTokenWebhook has a webhook made of Kubernetes' types say whose a token is.
+// TestTokenWebhook authenticates tokens by a webhook that is written with Kubernetes' types.
 func TestTokenWebhook(t *testing.T) {
 	t.Parallel()
 	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -199,8 +198,8 @@ func TestTokenWebhook(t *testing.T) {
 	}
 }
 
-// TestAuthorizationWebhook has a webhook made of Kubernetes' types decide, over TLS, what roles
-// leave open, and sees what it is asked.
+// TestAuthorizationWebhook has a webhook that is written with Kubernetes' types decide what roles
+// leave open, over TLS. It checks the reviews that the webhook gets.
 func TestAuthorizationWebhook(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

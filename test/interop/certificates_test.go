@@ -25,8 +25,8 @@ import (
 	"k8s.io/client-go/util/certificate/csr"
 )
 
-// applicant is a key for which certificates are requested as kubelets do it: with the functions of
-// client-go that kubelets call.
+// applicant is a key for which certificates are requested with the functions of client-go that
+// kubelets call.
 type applicant struct {
 	t   *testing.T
 	key *ecdsa.PrivateKey
@@ -101,8 +101,8 @@ func bindGroup(t *testing.T, admin kubernetes.Interface, role, group string) {
 }
 
 // TestKubeletBootstrap has a node join with a bootstrap token. The node gets its client
-// certificate, makes its Node, renews the certificate with the first one, and gets a serving
-// certificate when an administrator has approved it.
+// certificate, makes its Node, renews its certificate, and gets a serving certificate after an
+// administrator has approved it.
 func TestKubeletBootstrap(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "--controllers=*", "--enable-bootstrap-token-auth", "--authorization-mode=Node,RBAC")

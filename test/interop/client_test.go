@@ -55,7 +55,7 @@ func next(t *testing.T, w watch.Interface) watch.Event {
 	return watch.Event{}
 }
 
-// TestTypedClient does everything that a typed client can, in both encodings.
+// TestTypedClient calls every method of a typed client, in both encodings.
 func TestTypedClient(t *testing.T) {
 	for _, tt := range []struct{ name, contentType string }{
 		{"json", "application/json"},
@@ -77,7 +77,7 @@ func TestTypedClient(t *testing.T) {
 	}
 }
 
-// TestStorages does what TestTypedClient does on the ways to store that other tests do not use.
+// TestStorages does the same as TestTypedClient on the storage engines that other tests do not use.
 func TestStorages(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -197,8 +197,8 @@ func typedCollection(t *testing.T, c configMapClient) {
 	}
 }
 
-// TestPager reads a list in pages of several sizes; all show one revision, whatever is written
-// meanwhile.
+// TestPager reads a list in pages of several sizes. All pages show one revision, whatever is
+// written meanwhile.
 func TestPager(t *testing.T) {
 	t.Parallel()
 	c := shared.client(t)
@@ -248,7 +248,7 @@ func TestPager(t *testing.T) {
 	}
 }
 
-// TestRetryOnConflict lets many count with one object. No increment is lost.
+// TestRetryOnConflict has many clients increment a counter in one object. No increment is lost.
 func TestRetryOnConflict(t *testing.T) {
 	t.Parallel()
 	c := shared.client(t)
@@ -409,7 +409,7 @@ func TestDiscovery(t *testing.T) {
 	}
 	for _, version := range resources {
 		if strings.Contains(version.GroupVersion, ".example.com/") {
-			continue // of a definition of another test, which may be gone by now
+			continue // another test may have deleted this definition
 		}
 		plain, err := c.WithLegacy().ServerResourcesForGroupVersion(version.GroupVersion)
 		if err != nil {
@@ -455,7 +455,7 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// TestEventRecorder records an event again and again; it becomes one object with a count.
+// TestEventRecorder records an event repeatedly. The server must have one object with a count.
 func TestEventRecorder(t *testing.T) {
 	t.Parallel()
 	c := shared.client(t)

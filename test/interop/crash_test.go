@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestCrash kills the server again and again while many write. Whatever was acknowledged is there
-// after each restart, revisions go on, and watchers resume from the last revision they saw: no
-// write is missed, none comes twice.
+// TestCrash kills the server repeatedly while many clients write. After each restart every
+// acknowledged write is there, revisions go on, and watchers resume from the last revision that
+// they saw: they miss no write and see none twice.
 func TestCrash(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

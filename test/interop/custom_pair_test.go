@@ -17,13 +17,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// discoveryLag is the time within which discovery follows on another server.
+// discoveryLag bounds the time after which discovery at another server shows a change.
 const discoveryLag = 100 * time.Millisecond
 
-// TestPairDiscovers creates, changes and deletes definitions at one server, and sees how long
-// discovery at another one, of the same etcd, takes to follow: from when a definition is
-// established, its new version is answered, or it is gone. The bound is for the median: the machine
-// has other things to do.
+// TestPairDiscovers creates, changes and deletes definitions at one server, and measures how long
+// discovery at another server on the same etcd takes to show it. Time runs from when a definition
+// is established, its new version is answered, or it is gone. The bound is for the median, because
+// the machine is shared.
 func TestPairDiscovers(t *testing.T) {
 	t.Parallel()
 	const rounds = 30
@@ -81,8 +81,8 @@ func established(def *apiextensionsv1.CustomResourceDefinition) bool {
 	})
 }
 
-// discovered returns how long it takes until a server shows lanterns of a group version, or does
-// not: in the list of groups, in that of resources, and in the document that has all.
+// discovered returns how long it takes until a server shows lanterns of a group version, or no
+// longer does: in the list of groups, in the list of resources, and in the aggregated document.
 func discovered(t *testing.T, server rest.Interface, group, version string, want bool) time.Duration {
 	t.Helper()
 	const aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

@@ -36,8 +36,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// Lanterns are a kind in two versions of a group: v2, which is stored, counts in lumens what v1
-// counts in candles. Each test has a group of its own.
+// Lanterns are a kind in two versions of a group: v2, which is stored, has lumens; v1 has candles.
+// Each test has a group of its own.
 type lanternSpec struct {
 	Candles int64 `json:"candles,omitempty"` // of v1
 	Lumens  int64 `json:"lumens,omitempty"`  // of v2
@@ -78,7 +78,7 @@ func deepCopy(from, to runtime.Object) runtime.Object {
 	return to
 }
 
-// Hub makes v2 the version that others are converted to.
+// Hub makes v2 controller-runtime's hub for conversions.
 func (*lanternV2) Hub() {}
 
 const lumensOfCandle = 12
@@ -98,7 +98,7 @@ func (l *lanternV1) ConvertFrom(hub conversion.Hub) error {
 	return nil
 }
 
-// lanternScheme knows lanterns of a group, beside what client-go knows.
+// lanternScheme returns client-go's scheme with lanterns of a group added.
 func lanternScheme(t *testing.T, group string) *runtime.Scheme {
 	t.Helper()
 	s := runtime.NewScheme()
@@ -143,7 +143,7 @@ func lanterns(group string) *apiextensionsv1.CustomResourceDefinition {
 	return def
 }
 
-// lighter reconciles lanterns: each gets a config map of its own, and a condition that says so.
+// lighter reconciles lanterns: each gets a config map of its own, and then a condition.
 type lighter struct{ client.Client }
 
 func (r *lighter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -177,8 +177,8 @@ func (r *lighter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	return ctrl.Result{}, nil
 }
 
-// TestCustomManager installs a definition as envtest does, and runs a manager that reconciles what
-// it defines and converts it.
+// TestCustomManager installs a definition as envtest does, and runs a manager that reconciles and
+// converts its instances.
 func TestCustomManager(t *testing.T) {
 	t.Parallel()
 	ctrl.SetLogger(logr.Discard())
@@ -238,7 +238,7 @@ func manageLanterns(t *testing.T, config *rest.Config, types *runtime.Scheme, ns
 		t.Fatal(err)
 	}
 	const count = 10
-	for i := range count { // through the version that is not stored
+	for i := range count { // in the version that is not stored
 		l := &lanternV1{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: fmt.Sprintf("l%d", i)}, Spec: lanternSpec{Candles: int64(i + 1)}}
 		if err := direct.Create(ctx, l); err != nil {
 			t.Fatal(err)
@@ -262,7 +262,8 @@ func manageLanterns(t *testing.T, config *rest.Config, types *runtime.Scheme, ns
 		}
 	}
 	checkLanternVersions(t, direct, ns)
-	// What others break is mended, and a finalizer holds the lantern until its light is gone.
+	// The manager repairs what others break, and a finalizer keeps the lantern until its config map
+	// is deleted.
 	if err := c.CoreV1().ConfigMaps(ns).Delete(ctx, "l2", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -280,14 +281,14 @@ func manageLanterns(t *testing.T, config *rest.Config, types *runtime.Scheme, ns
 		}
 		_, err := c.CoreV1().ConfigMaps(ns).Get(ctx, "l0", metav1.GetOptions{})
 		if !apierrors.IsNotFound(err) {
-			return fmt.Errorf("the light of a lantern that is gone: %v", err)
+			return fmt.Errorf("the config map of a deleted lantern: %v", err)
 		}
 		return nil
 	})
 }
 
-// checkLanternVersions wants what cannot be converted to be told to those who ask for it, and to
-// nobody else.
+// checkLanternVersions wants an object that cannot be converted to fail only the reads that need
+// its conversion.
 func checkLanternVersions(t *testing.T, c client.Client, ns string) {
 	t.Helper()
 	odd := &lanternV2{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "odd"}, Spec: lanternSpec{Lumens: 5}}
@@ -317,7 +318,7 @@ func definitionClient(t *testing.T, config *rest.Config, contentType string) api
 	return c
 }
 
-// TestDefinitionClient takes a definition through its life with the typed client, in both
+// TestDefinitionClient creates, changes and deletes a definition with the typed client, in both
 // encodings.
 func TestDefinitionClient(t *testing.T) {
 	t.Parallel()
@@ -369,7 +370,7 @@ func TestDefinitionClient(t *testing.T) {
 	}
 }
 
-// until reads events until one is the one.
+// until reads events up to the first for which is returns true.
 func until(t *testing.T, w watch.Interface, is func(watch.Event) bool) {
 	t.Helper()
 	for limit := time.After(20 * time.Second); ; {
@@ -387,7 +388,7 @@ func until(t *testing.T, w watch.Interface, is func(watch.Event) bool) {
 	}
 }
 
-// TestDeleteFullDefinition has kubectl delete a definition of which there are many objects.
+// TestDeleteFullDefinition has kubectl delete a definition with many instances.
 func TestDeleteFullDefinition(t *testing.T) {
 	t.Parallel()
 	const count, writers, group = 5000, 32, "full.example.com"
@@ -425,7 +426,7 @@ func TestDeleteFullDefinition(t *testing.T) {
 	if _, err := objects.List(ctx, metav1.ListOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("list: got %v, want NotFound", err)
 	}
-	// Another definition of that name begins with nothing.
+	// A new definition of the same name has no instances.
 	if _, err := envtest.InstallCRDs(s.config(t), envtest.CRDInstallOptions{
 		CRDs: []*apiextensionsv1.CustomResourceDefinition{lanterns(group)}, PollInterval: 10 * time.Millisecond,
 	}); err != nil {

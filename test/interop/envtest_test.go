@@ -29,7 +29,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
-// assets has coracle lay out what envtest needs.
+// assets has coracle make the directory of programs that envtest needs.
 func assets(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "envtest's programs")
@@ -45,8 +45,8 @@ func assets(t testing.TB) string {
 	return dir
 }
 
-// environment starts an environment that ends with the test. What its processes write is shown if
-// the test fails.
+// environment starts an environment that ends with the test. If the test fails, it logs the output
+// of the processes.
 func environment(t testing.TB, dir string, change ...func(*envtest.Environment)) (*envtest.Environment, *rest.Config) {
 	t.Helper()
 	env := &envtest.Environment{BinaryAssetsDirectory: dir}
@@ -80,7 +80,7 @@ func TestEnvtest(t *testing.T) {
 	env, config := environment(t, assets(t), func(env *envtest.Environment) {
 		env.CRDs = []*apiextensionsv1.CustomResourceDefinition{def}
 	})
-	// The administrator is one by a certificate of system:masters.
+	// The administrator has a certificate of the group system:masters.
 	admin := kubernetes.NewForConfigOrDie(config)
 	if _, err := admin.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
 		t.Error(err)
@@ -101,9 +101,9 @@ func TestEnvtest(t *testing.T) {
 	lantern.SetNamespace("default")
 	lantern.SetName("one")
 	if err := c.Create(t.Context(), lantern); err != nil {
-		t.Errorf("an instance of what was installed: %v", err)
+		t.Errorf("an instance of the installed definition: %v", err)
 	}
-	// Roles decide about others.
+	// Other users have the rights of their roles.
 	user, err := env.AddUser(envtest.User{Name: "kim", Groups: []string{"crew"}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +119,7 @@ func TestEnvtest(t *testing.T) {
 	} else if said, _ := io.ReadAll(out); !bytes.Contains(said, []byte("Server Version: v1.36.3")) {
 		t.Errorf("kubectl version: got %s", said)
 	}
-	// Health is open to all, and the data where envtest has put it.
+	// Health needs no authentication, and the data is in envtest's directory.
 	trust, err := rest.TLSConfigFor(rest.AnonymousClientConfig(config))
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,8 @@ func TestEnvtest(t *testing.T) {
 	}
 }
 
-// TestEnvtestStops ends environments under open watches and requests: soon, and without a trace.
+// TestEnvtestStops stops environments under open watches and requests. They must end soon and leave
+// no process and no file.
 func TestEnvtestStops(t *testing.T) {
 	t.Parallel()
 	dir := assets(t)
@@ -179,7 +180,7 @@ func TestEnvtestStops(t *testing.T) {
 }
 
 // TestEnvtestKeepsData starts kube-apiserver again on the same etcd, and then both again on the
-// same data. What was written is there. A second API server is turned away.
+// same data. All writes must be there. A second API server is refused.
 func TestEnvtestKeepsData(t *testing.T) {
 	t.Parallel()
 	dir, data := assets(t), filepath.Join(t.TempDir(), "data")
@@ -222,8 +223,8 @@ func TestEnvtestKeepsData(t *testing.T) {
 	})
 }
 
-// TestEnvtestWithoutEtcd ends what stands in for etcd: the API server is not healthy any more, as a
-// kube-apiserver would not be.
+// TestEnvtestWithoutEtcd ends the process that stands in for etcd. The API server must become
+// unhealthy, as a kube-apiserver would.
 func TestEnvtestWithoutEtcd(t *testing.T) {
 	t.Parallel()
 	env, config := environment(t, assets(t))
@@ -249,8 +250,8 @@ func TestEnvtestOnEtcd(t *testing.T) {
 	}
 }
 
-// BenchmarkEnvtest starts and stops environments, one after another. No process outlives its
-// environment, and no folder.
+// BenchmarkEnvtest starts and stops environments, one after another. No process and no directory
+// outlives its environment.
 func BenchmarkEnvtest(b *testing.B) {
 	dir := assets(b)
 	b.Setenv("TMPDIR", b.TempDir())
@@ -269,7 +270,7 @@ func BenchmarkEnvtest(b *testing.B) {
 		for _, address := range []string{env.ControlPlane.APIServer.SecureServing.HostPort(), env.ControlPlane.Etcd.URL.Host} {
 			if conn, err := net.Dial("tcp", address); err == nil {
 				conn.Close()
-				b.Errorf("somebody still listens at %s", address)
+				b.Errorf("a process still listens at %s", address)
 			}
 		}
 	}

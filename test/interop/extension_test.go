@@ -33,7 +33,7 @@ func init() {
 	built = append(built, program{&programs.extension, "extension", "EXTENSION", ".", "./extension", ""})
 }
 
-// What the example server of Kubernetes serves, and how its own manifests call it.
+// The group that Kubernetes' sample server serves, and the names in its manifests.
 const (
 	wardleGroup   = "wardle.example.com"
 	wardleSpace   = "wardle" // the namespace of the server
@@ -43,8 +43,8 @@ const (
 
 var wardleVersions = []string{"v1alpha1", "v1beta1"}
 
-// extension is a process of Kubernetes' example of an extension server, which asks another server
-// who its users are and what they may do. It may be started again after it has ended.
+// extension is a process of Kubernetes' sample extension server, which delegates authentication and
+// authorization to another server. It may be started again after it has ended.
 type extension struct {
 	dir  string
 	port int
@@ -82,7 +82,7 @@ func newExtension(t *testing.T, s *server) *extension {
 	return x
 }
 
-// tokenOf has a token made for an account.
+// tokenOf requests a token for a service account.
 func tokenOf(t *testing.T, c kubernetes.Interface, ns, account string) string {
 	t.Helper()
 	r, err := c.CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
@@ -93,7 +93,7 @@ func tokenOf(t *testing.T, c kubernetes.Interface, ns, account string) string {
 	return r.Status.Token
 }
 
-// manifests is the folder of the example's own manifests.
+// manifests is the directory of the sample's own manifests.
 var manifests = func() func(t *testing.T) string {
 	find := sync.OnceValues(func() (string, error) {
 		out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/sample-apiserver").Output()
@@ -109,7 +109,7 @@ var manifests = func() func(t *testing.T) string {
 	}
 }()
 
-// writeKubeconfig makes a file of what a client with a token needs.
+// writeKubeconfig writes a client's configuration to a kubeconfig file.
 func writeKubeconfig(file string, c *rest.Config) error {
 	config := clientcmdapi.NewConfig()
 	config.Clusters["c"] = &clientcmdapi.Cluster{Server: c.Host, CertificateAuthorityData: c.CAData, CertificateAuthority: c.CAFile}
@@ -122,8 +122,8 @@ func writeKubeconfig(file string, c *rest.Config) error {
 func (x *extension) certFile() string { return filepath.Join(x.dir, "tls.crt") }
 func (x *extension) keyFile() string  { return filepath.Join(x.dir, "tls.key") }
 
-// certify gives the server a certificate for the name of its service, of another authority each
-// time.
+// certify gives the server a new certificate for the name of its service, each time from a new
+// authority.
 func (x *extension) certify(t *testing.T) {
 	t.Helper()
 	crt, key, err := cert.GenerateSelfSignedCertKey(wardleService+"."+wardleSpace+".svc", nil, nil)
@@ -135,7 +135,7 @@ func (x *extension) certify(t *testing.T) {
 	}
 }
 
-// bundle is what clients of the server have to trust.
+// bundle is the CA bundle for clients of the server.
 func (x *extension) bundle(t *testing.T) []byte {
 	t.Helper()
 	text, err := os.ReadFile(x.certFile())
@@ -149,7 +149,7 @@ func (x *extension) bundle(t *testing.T) []byte {
 func (x *extension) start(t *testing.T) {
 	t.Helper()
 	kubeconfig := filepath.Join(x.dir, "kubeconfig")
-	// Its manifests let it read no policies of the kind that the plugin would wait for.
+	// The manifests do not let it read the policies for which this plugin would wait.
 	err := x.run(programs.extension, "--disable-admission-plugins=MutatingAdmissionPolicy", "--secure-port="+strconv.Itoa(x.port), "--etcd-servers="+x.etcd.url, "--tls-cert-file="+x.certFile(),
 		"--tls-private-key-file="+x.keyFile(),
 		"--kubeconfig="+kubeconfig, "--authentication-kubeconfig="+kubeconfig, "--authorization-kubeconfig="+kubeconfig)
@@ -174,7 +174,7 @@ func (s *server) registry(t *testing.T) aggregator.Interface {
 	return c
 }
 
-// register puts the extension server behind s, by a service that leads to it.
+// register puts the extension server behind s, with a service that leads to it.
 func (x *extension) register(t *testing.T, s *server, service corev1.ServiceSpec) {
 	t.Helper()
 	_, err := s.client(t).CoreV1().Services(wardleSpace).Create(t.Context(), &corev1.Service{
@@ -198,7 +198,7 @@ func (x *extension) register(t *testing.T, s *server, service corev1.ServiceSpec
 	}
 }
 
-// available says whether the condition Available of a version differs from what it should say.
+// available returns an error if the condition Available of a version has another status or reason.
 func available(t *testing.T, s *server, version string, status apiregistrationv1.ConditionStatus, reason string) error {
 	t.Helper()
 	found, err := s.registry(t).ApiregistrationV1().APIServices().Get(t.Context(), version+"."+wardleGroup, metav1.GetOptions{})
@@ -213,7 +213,7 @@ func available(t *testing.T, s *server, version string, status apiregistrationv1
 	return fmt.Errorf("%s: got %+v, want %s, %s", found.Name, found.Status.Conditions, status, reason)
 }
 
-// awaitAvailable waits until it says so.
+// awaitAvailable waits until the condition Available has the status and reason.
 func awaitAvailable(t *testing.T, s *server, version string, status apiregistrationv1.ConditionStatus, reason string) {
 	t.Helper()
 	eventually(t, 20*time.Second, func() error { return available(t, s, version, status, reason) })

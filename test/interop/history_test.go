@@ -18,14 +18,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// write is one state of an object: "n" of its data, or gone.
+// write is one state of an object: the value "n" in its data, or its deletion.
 type write struct {
 	n        int
 	gone     bool
 	revision uint64
 }
 
-// ledger is what writers know of their writes, by object. Each object has one writer.
+// ledger records the writes of writers, by object. Each object has one writer.
 type ledger struct {
 	mu    sync.Mutex
 	acked map[string][]write
@@ -62,8 +62,8 @@ func (l *ledger) count() (n int, last uint64) {
 	return n, last
 }
 
-// writer writes objects of its own, each a few times, and deletes some, until ctx ends or the
-// server is gone.
+// writer writes objects of its own, each a few times, and deletes some, until ctx ends or a request
+// fails.
 type writer struct {
 	client kubernetes.Interface
 	ns, id string
@@ -93,10 +93,10 @@ func (w *writer) run(ctx context.Context) error {
 	return nil
 }
 
-// object takes one object through its life. An answer that does not come puts the write in doubt.
+// object creates, updates and maybe deletes one object. A write without an answer is in doubt.
 func (w *writer) object(name string, remove bool) error {
 	c := w.client.CoreV1().ConfigMaps(w.ns)
-	ctx := context.Background() // a write is never cut short by this side
+	ctx := context.Background() // the client never cancels a write
 	var cm *corev1.ConfigMap
 	for n := 0; n <= updates; n++ {
 		var err error
@@ -122,7 +122,7 @@ func (w *writer) object(name string, remove bool) error {
 	return nil
 }
 
-// errServer is a write that the server has refused though it should not.
+// errServer is an error that the server should not have returned.
 type errServer struct{ error }
 
 func (w *writer) failed(name string, about write, err error) error {
@@ -141,8 +141,8 @@ func revision(resourceVersion string) uint64 {
 	return n
 }
 
-// follower watches ConfigMaps and, whenever the watch breaks, goes on from the last event or
-// bookmark it has seen.
+// follower watches ConfigMaps. Whenever the watch breaks, it resumes from the last event or
+// bookmark.
 type follower struct {
 	client kubernetes.Interface
 	ns     string
@@ -192,7 +192,7 @@ func (f *follower) take(e watch.Event) {
 	cm, ok := e.Object.(*corev1.ConfigMap)
 	if !ok {
 		if status := apierrors.FromObject(e.Object); apierrors.HasStatusCause(status, metav1.CauseTypeUnexpectedServerResponse) {
-			return // client-go's word for a connection that broke
+			return // client-go's error for a broken connection
 		}
 		f.complain(fmt.Sprintf("%s event: %v", e.Type, e.Object))
 		return
@@ -214,7 +214,7 @@ func (f *follower) take(e watch.Event) {
 	f.last = rev
 }
 
-// caughtUp says whether the follower has seen all up to a revision.
+// caughtUp returns an error unless the follower has seen all changes up to a revision.
 func (f *follower) caughtUp(rev uint64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,8 +224,8 @@ func (f *follower) caughtUp(rev uint64) error {
 	return nil
 }
 
-// check compares what a follower has seen with what the writers know: every acknowledged write once
-// and in order, and nothing else but writes in doubt.
+// check compares the events of a follower with the ledger: it must have every acknowledged write
+// once and in order, and besides them only writes in doubt.
 func (l *ledger) check(t *testing.T, f *follower) {
 	t.Helper()
 	for _, text := range f.wrong {
@@ -254,8 +254,8 @@ func (l *ledger) check(t *testing.T, f *follower) {
 	}
 }
 
-// checkStored compares what is stored with the ledger: the last acknowledged write of each object,
-// or one in doubt.
+// checkStored compares the stored objects with the ledger: each is the last acknowledged write of
+// its object, or a write in doubt.
 func (l *ledger) checkStored(t *testing.T, items []corev1.ConfigMap) {
 	t.Helper()
 	stored := map[string]write{}
@@ -282,7 +282,7 @@ func matches(a, b write) bool {
 	return a.n == b.n && a.gone == b.gone && (a.revision == 0 || a.revision == b.revision)
 }
 
-// checkState compares what is stored with what a follower has seen last of each object.
+// checkState compares the stored objects with the last event of a follower for each object.
 func checkState(t *testing.T, f *follower, items []corev1.ConfigMap) {
 	t.Helper()
 	want := map[string]write{}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// lanternHooks are the admission webhooks of a manager of lanterns, by controller-runtime's
+// lanternHooks are the admission webhooks of a manager of lanterns, made by controller-runtime's
 // builders. They see lanterns in v2.
 type lanternHooks struct{}
 
@@ -25,7 +25,7 @@ const (
 	maxLumens     = 100 * lumensOfCandle
 )
 
-// Default gives a lantern without light some.
+// Default sets the lumens of a lantern that has none.
 func (lanternHooks) Default(_ context.Context, l *lanternV2) error {
 	if l.Spec.Lumens == 0 {
 		l.Spec.Lumens = defaultLumens
@@ -87,7 +87,7 @@ func lanternConfigurations(group string) []any {
 }
 
 // checkLanternHooks writes lanterns in v1. The rules name v2, so the server converts the lanterns
-// for the hooks, and what a hook has changed back again, by the conversion webhook of the same
+// for the hooks and converts the changed lanterns back, by the conversion webhook of the same
 // manager.
 func checkLanternHooks(t *testing.T, config *rest.Config, types *runtime.Scheme, ns string) {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// journal is what the handlers of an informer of ConfigMaps have been told, by name.
+// journal records the calls to the handlers of an informer of ConfigMaps, by name.
 type journal struct {
 	mu      sync.Mutex
 	states  map[string][]string // "n" of the data, or "gone"
@@ -60,7 +60,7 @@ func (j *journal) add(name, state string) {
 	j.states[name] = append(j.states[name], state)
 }
 
-// is says how the states of an object differ from want.
+// is returns an error if the recorded states of an object differ from want.
 func (j *journal) is(name string, want ...string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -168,8 +168,8 @@ func TestInformerOfList(t *testing.T) {
 	eventually(t, 10*time.Second, func() error { return j.is("c05", "0", "gone") })
 }
 
-// TestInformerSurvivesRestarts kills the server under an informer. The informer resumes where it
-// was: it misses no change and does not list again.
+// TestInformerSurvivesRestarts kills the server under an informer. The informer resumes its watch:
+// it misses no change and does not list again.
 func TestInformerSurvivesRestarts(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -194,8 +194,8 @@ func TestInformerSurvivesRestarts(t *testing.T) {
 		if err := s.start(); err != nil {
 			t.Fatal(err)
 		}
-		// These changes come before the informer is back, which has waited a second since the watch
-		// broke.
+		// These changes are made before the informer watches again, because it waits a second after
+		// the watch broke.
 		for i := range 5 {
 			n := fmt.Sprintf("%d.%d", round, i)
 			cm.Data["n"] = n

@@ -39,10 +39,10 @@ import (
 )
 
 // TestProtobufKinds takes a kind of every group version through typed clients that speak protobuf.
-// Every field of the example arrives, and comes back.
+// The server must return every field of the example.
 func TestProtobufKinds(t *testing.T) {
 	t.Parallel()
-	c := newServer(t, "--controllers=", "--disable-admission-plugins=ServiceAccount", "--enable-priority-and-fairness=false").protobuf(t) // none gives a kind its status
+	c := newServer(t, "--controllers=", "--disable-admission-plugins=ServiceAccount", "--enable-priority-and-fairness=false").protobuf(t) // so that nothing else writes a status
 	ns := namespace(t, c)
 	for name, play := range map[string]func(*testing.T){
 		"core": func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestProtobufKinds(t *testing.T) {
 		},
 		"certificates": func(t *testing.T) {
 			csr := example[*certificatesv1.CertificateSigningRequest](t, "certificatesigningrequests.certificates.k8s.io")
-			csr.Spec.Username, csr.Spec.Groups = "kubernetes-admin", []string{"system:masters", "system:authenticated"} // who asks
+			csr.Spec.Username, csr.Spec.Groups = "kubernetes-admin", []string{"system:masters", "system:authenticated"} // the server sets the requesting user
 			playKind(t, c.CertificatesV1().CertificateSigningRequests(), csr)
 		},
 		"coordination": func(t *testing.T) {
@@ -132,7 +132,7 @@ func example[T kindObject](t *testing.T, resource string) T {
 	}
 	made := obj.(T)
 	made.SetNamespace("")
-	made.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // as typed clients have objects
+	made.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) // typed clients leave it out
 	return made
 }
 
@@ -154,8 +154,7 @@ type statusClient[T kindObject] interface {
 	UpdateStatus(ctx context.Context, obj T, opts metav1.UpdateOptions) (T, error)
 }
 
-// playKind creates want, gives it its status, reads, changes and deletes it, and watches all of
-// that.
+// playKind creates want, writes its status, reads, changes and deletes it, and watches all of that.
 func playKind[T kindObject, L runtime.Object](t *testing.T, c kindClient[T, L], want T) {
 	ctx, name := t.Context(), want.GetName()
 	mine := metav1.ListOptions{FieldSelector: "metadata.name=" + name}
@@ -213,10 +212,10 @@ func playKind[T kindObject, L runtime.Object](t *testing.T, c kindClient[T, L], 
 	wantAll(t, got, want)
 }
 
-// wantAll wants all that an object has, in one that may have more: what the server gives it.
+// wantAll wants got to have all fields of want. got may have more, which the server has set.
 func wantAll[T kindObject](t *testing.T, got, want T) {
 	t.Helper()
-	want.SetCreationTimestamp(got.GetCreationTimestamp()) // what is zero in want may be anything, but for times and numbers
+	want.SetCreationTimestamp(got.GetCreationTimestamp()) // DeepDerivative ignores zero fields of want, but not times and numbers
 	want.SetGeneration(got.GetGeneration())
 	if !equality.Semantic.DeepDerivative(want, got) {
 		t.Errorf("what differs from the example:\n%s", diff.Diff(want, got))

@@ -18,10 +18,11 @@ var update = flag.Bool("update", false, "rewrite the sessions in testdata with w
 
 // TestKubectl replays the sessions in testdata/kubectl, each against a server of its own.
 //
-// A session is what one would see in a terminal: lines that begin with "$ " are commands for sh,
-// here-documents included; what follows is their output, standard error with it; "(exit N)" ends
-// the output of a command that fails. Lines that begin with "# " are remarks. What differs from run
-// to run is replaced, see level. A first line "#! coracle serve FLAGS" gives flags to the server.
+// A session is a text as in a terminal. Lines that begin with "$ " are commands for sh,
+// here-documents included; their output follows, with standard error; "(exit N)" ends the output of
+// a command that fails. Lines that begin with "# " are remarks. The function level replaces the
+// parts that differ from run to run. A first line "#! coracle serve FLAGS" gives flags to the
+// server.
 func TestKubectl(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "kubectl", "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -35,7 +36,7 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// TestReadme wants what README.md shows of a terminal to be what TestKubectl replays: a session
+// TestReadme wants the terminal session in README.md to be the one that TestKubectl replays,
 // without its remarks and exit codes.
 func TestReadme(t *testing.T) {
 	session, err := os.ReadFile(filepath.Join("testdata", "kubectl", "readme.txt"))
@@ -54,10 +55,10 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// serve begins the line of a session that says how its server is started.
+// serve begins the line of a session that has the flags of its server.
 const serve = "#! coracle serve "
 
-// step is a command of a session with what comes before and after it.
+// step is a command of a session, with the remarks before it and its output.
 type step struct {
 	remarks string // lines before the command
 	command string // without "$ "
@@ -86,7 +87,7 @@ func play(t *testing.T, shell *shell, file string) {
 	var written strings.Builder
 	session := string(text)
 	if first, rest, _ := strings.Cut(session, "\n"); strings.HasPrefix(first, serve) {
-		session = "\n" + rest // which leaves the lines their numbers
+		session = "\n" + rest // keeps the line numbers
 		written.WriteString(first + "\n")
 	}
 	steps, err := parseSession(session)
@@ -162,7 +163,7 @@ func parseSession(text string) ([]step, error) {
 	return steps, nil
 }
 
-// shell runs commands in a folder of its own with kubectl in the path.
+// shell runs commands in a directory of its own, with kubectl in the path.
 type shell struct {
 	dir   string
 	env   []string
@@ -177,11 +178,12 @@ var scripts = map[string]string{
 	"watched": `await watches '[1-9]'`,
 	"unwatch": `kill $1; await watches 0`,
 	"watches": `kubectl get --raw /metrics | grep -q "^apiserver_longrunning_requests{.*} $1"`,
-	// ageless levels out ages that level does not see, and columns, whose widths go with them.
+	// ageless replaces the ages that level does not find, and the blanks between columns, whose
+	// widths depend on ages.
 	"ageless": `sed -E -e 's/\b([0-9]+y)?[0-9]+[ds]\b/AGE/g' -e 's/  +/  /g'`,
 }
 
-// examples is the folder of one object of every kind, the KINDS of sessions.
+// examples is the directory with one object of every kind; sessions call it KINDS.
 const examples = "../../server/testdata/kinds"
 
 // commandLimit bounds a command of a session.
@@ -218,14 +220,14 @@ func newShell(t *testing.T, s *server) *shell {
 	}
 }
 
-// run returns what a command prints, levelled out.
+// run returns the output of a command, after level.
 func (s *shell) run(t *testing.T, command string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir, cmd.Env = s.dir, s.env
-	cmd.WaitDelay = time.Second // for what a command leaves in the background
+	cmd.WaitDelay = time.Second // for processes that a command leaves in the background
 	out, err := cmd.CombinedOutput()
 	text := strings.TrimRight(level(s.level.Replace(string(out))), "\n")
 	var exit *exec.ExitError
@@ -238,7 +240,7 @@ func (s *shell) run(t *testing.T, command string) string {
 	return strings.TrimPrefix(text, "\n")
 }
 
-// volatile is what differs from run to run, and what it is replaced by.
+// volatile finds the parts that differ from run to run, with their replacements.
 var volatile = []struct {
 	pattern *regexp.Regexp
 	by      string
@@ -251,19 +253,19 @@ var volatile = []struct {
 	{regexp.MustCompile(`(Resource Version): +\d+`), "$1: RV"},
 	{regexp.MustCompile(`\d+s \(x(\d+) over \d+s\)`), "AGE (x$1 over AGE)"},
 	{regexp.MustCompile(`kubectl-edit-\d+`), "kubectl-edit-N"},
-	// Addresses and ports that the server has chosen, which are not those at the beginning of its
-	// ranges. They are no wider than the heads of their columns.
+	// Addresses and ports that the server has chosen: all but those at the beginning of its ranges.
+	// They are not wider than the heads of their columns.
 	{regexp.MustCompile(`10\.0\.0\.(1[7-9]|[2-9]\d)    `), "10.0.0.NNN   "},
 	{regexp.MustCompile(`10\.0\.0\.(1[7-9]|[2-9]\d|[12]\d\d)\b`), "10.0.0.NNN"},
 	{regexp.MustCompile(`\b3(00(8[6-9]|9\d)|0[1-9]\d\d|[12]\d{3})/(TCP|UDP)`), "3NNNN/$3"},
-	{regexp.MustCompile(`(?m)^E\d{4} .*reflector\.go.*\n`), ""}, // a watch that kubectl ends while it opens
+	{regexp.MustCompile(`(?m)^E\d{4} .*reflector\.go.*\n`), ""}, // kubectl ended a watch while it was opening
 	{regexp.MustCompile(`(?m)[ \t]+$`), ""},
 }
 
 // age is a short age as a cell of a table, with the blanks that pad it.
 var age = regexp.MustCompile(`(?m)(^|  )(\d{1,3}s|<invalid>)( +|$)`)
 
-// level replaces what differs from run to run. Columns stay as wide as they are.
+// level replaces the parts that differ from run to run. Columns keep their widths.
 func level(text string) string {
 	for _, v := range volatile {
 		text = v.pattern.ReplaceAllString(text, v.by)

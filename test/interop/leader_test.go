@@ -13,7 +13,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// TestLeaderElection hands a lease over: from one that lets go, and from one that dies.
+// TestLeaderElection hands a Lease over from a leader that releases it, and from a leader that
+// dies.
 func TestLeaderElection(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -1,12 +1,12 @@
-// Package interop runs clients that others wrote against the server: kubectl, client-go,
-// controller-runtime. It also kills the server, stops it and runs two on one etcd.
+// Package interop runs other projects' clients against the server: kubectl, client-go,
+// controller-runtime. It also kills the server, stops it, and runs two servers on one etcd.
 //
-// All programs are built once per run. The server is built in the module under test, so with its
-// own go.mod. Environment: CORACLE, KUBECTL, ETCD and EXTENSION name programs to use instead of
+// All programs are built once per run. The server is built in its own module, with its own go.mod.
+// The environment variables CORACLE, KUBECTL, ETCD and EXTENSION name programs to use instead of
 // building them.
 //
-// The tests about Kubernetes' sample-apiserver have the build tag cluster: only they build it,
-// which compiles the libraries of kube-apiserver. `make cluster` runs them.
+// The tests with Kubernetes' sample-apiserver have the build tag cluster, because building it
+// compiles the libraries of kube-apiserver. `make cluster` runs them.
 //
 // Read: main_test.go and process_test.go (how programs are built and run), then any other.
 package interop
@@ -27,18 +27,18 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// logs are those of all servers, which log everything. They are read for credentials, as those of
-// servers inside of tests are.
+// logs are the logs of all servers, at the highest verbosity. Like the logs of servers inside of
+// tests, they are searched for credentials.
 var logs leaks.Log
 
-// programs are the paths of what is tested and of what it is tested with.
+// programs are the paths of the server under test and of the programs that tests run with it.
 var programs struct{ server, kubectl, etcd, extension string }
 
 // program is a program that the tests run.
 type program struct {
 	path      *string // of the built program
 	name, env string  // env names the variable that holds the path of a program to use instead
-	in, pkg   string  // the module's folder, and the package there
+	in, pkg   string  // the module's directory, and the package in it
 	flags     string  // for the linker
 }
 
@@ -48,7 +48,7 @@ var built = []program{
 	{&programs.etcd, "etcd", "ETCD", ".", "./etcd", ""},
 }
 
-// shared is a server for all tests that stop none. Each uses a namespace of its own.
+// shared is the server of all tests that do not stop it. Each test uses a namespace of its own.
 var shared *server
 
 func TestMain(m *testing.M) { os.Exit(runAll(m)) }
@@ -60,7 +60,7 @@ func runAll(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	klog.SetLogger(logr.Discard()) // client-go tells of every broken connection, and here they break
+	klog.SetLogger(logr.Discard()) // client-go logs every broken connection, and these tests break connections
 	if err := buildAll(dir); err != nil {
 		log.Print(err)
 		return 1

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// ownedPod is a pod as somebody writes it into the folder of a server, with managedFields.
+// ownedPod is a pod with managedFields, to be written into the directory of a server.
 const ownedPod = `apiVersion: v1
 kind: Pod
 metadata:
@@ -28,8 +28,8 @@ spec:
   - {name: web, image: nginx}
 `
 
-// TestDropManagedFields gets, lists and watches pods with clients that want no managedFields, in
-// both encodings, and with one that takes them.
+// TestDropManagedFields gets, lists and watches pods with clients that ask for objects without
+// managedFields, in both encodings, and with a client that does not.
 func TestDropManagedFields(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "--storage=file")

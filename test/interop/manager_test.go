@@ -24,7 +24,7 @@ import (
 const holdFinalizer = "example.com/hold"
 
 // shouter keeps a Secret beside each ConfigMap, with the data in capitals. A finalizer makes sure
-// that it goes first.
+// that the Secret is deleted first.
 type shouter struct{ client.Client }
 
 func (r *shouter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -103,7 +103,7 @@ func TestManager(t *testing.T) {
 	if err := mgr.GetClient().List(ctx, &found, client.InNamespace(ns), client.MatchingFields{"data.word": "hello7"}); err != nil || len(found.Items) != 1 {
 		t.Errorf("by index: got %d, %v; want 1", len(found.Items), err)
 	}
-	// What others break is mended.
+	// The manager repairs what others break.
 	if err := secrets.Delete(ctx, "c3", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -148,8 +148,8 @@ func checkManagerPatches(t *testing.T, mgr ctrl.Manager, key client.ObjectKey) {
 	})
 }
 
-// TestControllersYield runs what a kube-controller-manager runs to lead, and wants the server to
-// leave its work to it for as long, and to do it afterwards.
+// TestControllersYield holds the Lease of a kube-controller-manager. As long as it does, the
+// server's loops must rest; afterwards they must work.
 func TestControllersYield(t *testing.T) {
 	t.Parallel()
 	ctx, c := t.Context(), newServer(t, "--controllers=*").client(t)
@@ -177,7 +177,7 @@ func TestControllersYield(t *testing.T) {
 			}
 		}
 	}
-	leadsFor(500 * time.Millisecond) // in which the server hears of it, and ends what it does
+	leadsFor(500 * time.Millisecond) // time for the server to see the Lease and to end its loops
 	ns := namespace(t, c)
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},

@@ -15,7 +15,7 @@ import (
 )
 
 // TestOpenAPI reads every document with the clients of client-go: version 3 as JSON and as
-// protobuf, version 2 as protobuf; and makes of it what clients do that compare or apply objects by
+// protobuf, version 2 as protobuf; and parses it as clients do that compare or apply objects by
 // schema.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()

@@ -12,9 +12,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestEtcdOutage kills the etcd of a server that many write to, and starts it again a while later.
-// The server is not ready meanwhile and recovers by itself; what it acknowledged is there, and its
-// watches go on without a gap.
+// TestEtcdOutage kills the etcd of a server while many clients write, and starts it again later.
+// Meanwhile the server is not ready. It recovers by itself; every acknowledged write is there, and
+// its watches go on without a gap.
 func TestEtcdOutage(t *testing.T) {
 	t.Parallel()
 	e := newEtcd(t)
@@ -65,7 +65,7 @@ func TestEtcdOutage(t *testing.T) {
 	t.Logf("%d acknowledged writes, %d watches", n, f.resumed)
 }
 
-// readiness says whether a server's readyz differs from want.
+// readiness returns an error if the status of a server's readyz differs from want.
 func readiness(t *testing.T, s *server, want int) error {
 	t.Helper()
 	config := s.config(t)

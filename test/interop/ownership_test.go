@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// TestOperatorApplies applies as operators do that are written with controller-runtime.
+// TestOperatorApplies applies objects as operators do with controller-runtime.
 func TestOperatorApplies(t *testing.T) {
 	t.Parallel()
 	ctx, ns := t.Context(), namespace(t, shared.client(t))
@@ -35,14 +35,14 @@ func TestOperatorApplies(t *testing.T) {
 			WithSelector(applymetav1.LabelSelector().WithMatchLabels(labels)).
 			WithTemplate(applycorev1.PodTemplateSpec().WithLabels(labels).WithSpec(podSpec("a:1"))))
 	}
-	// What the server answers is written into what was applied.
+	// The client writes the answer into the applied configuration.
 	first := desired(1, map[string]string{"a": "1", "b": "2"})
 	err = c.Apply(ctx, first)
 	if err != nil || first.UID == nil || *first.Spec.Strategy.Type != appsv1.RollingUpdateDeploymentStrategyType {
 		t.Fatalf("Apply: %v; got uid %v", err, first.UID)
 	}
 
-	// Another takes over the replicas, and no force of ours is wanted for the rest.
+	// Another manager takes over the replicas. The rest can be applied without force.
 	scaler := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": map[string]any{"name": key.Name, "namespace": ns}, "spec": map[string]any{"replicas": int64(5)}}}
 	conf := client.ApplyConfigurationFromUnstructured(scaler.DeepCopy())
@@ -51,17 +51,17 @@ func TestOperatorApplies(t *testing.T) {
 		t.Fatalf("Apply by force: %v", err)
 	}
 	wantApplyConflict(t, c.Apply(ctx, desired(1, nil)), "scaler", ".spec.replicas")
-	given := desired(1, map[string]string{"b": "2"}) // the annotation a goes
+	given := desired(1, map[string]string{"b": "2"}) // removes the annotation a
 	given.Spec.Replicas = nil
 	if err := c.Apply(ctx, given); err != nil {
-		t.Fatalf("Apply of what nobody else has: %v", err)
+		t.Fatalf("Apply of the other fields: %v", err)
 	}
 	var got appsv1.Deployment
 	if err := c.Get(ctx, key, &got); err != nil || *got.Spec.Replicas != 5 || got.Annotations["a"] != "" || got.Annotations["b"] != "2" {
 		t.Errorf("got %d replicas, annotations %v, %v", *got.Spec.Replicas, got.Annotations, err)
 	}
 
-	// The status is a door of its own, with owners of its own.
+	// The status is a door of its own: its owners are other ones.
 	generation := got.Generation
 	for _, status := range []*applyappsv1.DeploymentStatusApplyConfiguration{
 		applyappsv1.DeploymentStatus().WithReplicas(5).WithObservedGeneration(generation),
@@ -80,10 +80,10 @@ func TestOperatorApplies(t *testing.T) {
 		t.Errorf("got owners %q, want %q", got, want)
 	}
 
-	// The older way: a patch, with an object.
+	// The older way: a patch with an object.
 	cm := configMap("old", "k", "1")
 	cm.TypeMeta, cm.Namespace = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ns
-	apply := client.Apply // deprecated, and what most operators have
+	apply := client.Apply // deprecated, but most operators use it
 	if err := c.Patch(ctx, cm.DeepCopy(), apply); err != nil {
 		t.Fatalf("Patch: %v", err)
 	}
@@ -92,13 +92,13 @@ func TestOperatorApplies(t *testing.T) {
 	if err := c.Patch(ctx, cm, apply, client.FieldOwner("other"), client.ForceOwnership); err != nil || cm.Data["k"] != "2" {
 		t.Errorf("Patch by force: %v, %v", cm.Data, err)
 	}
-	// What comes back has owners, and cannot be applied again as it is.
+	// The answer has managedFields, so it cannot be applied again unchanged.
 	if err := c.Patch(ctx, cm, apply); !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "metadata.managedFields must be nil") {
 		t.Errorf("Patch with owners: got %v", err)
 	}
 }
 
-// owners are those whom managedFields name, with how they wrote and through which door, sorted.
+// owners lists the managers in managedFields with their operation and subresource, sorted.
 func owners(entries []metav1.ManagedFieldsEntry) []string {
 	var list []string
 	for _, e := range entries {
@@ -108,8 +108,8 @@ func owners(entries []metav1.ManagedFieldsEntry) []string {
 	return list
 }
 
-// TestUpgradeToApply has client-go hand over to server-side apply what a client owns by its
-// updates, as tools do that used to compute patches themselves.
+// TestUpgradeToApply has client-go move the fields that a client owns by updates to server-side
+// apply, as tools do that once computed patches themselves.
 func TestUpgradeToApply(t *testing.T) {
 	t.Parallel()
 	ctx, cs := t.Context(), shared.client(t)
@@ -157,14 +157,14 @@ func TestUpgradeToApply(t *testing.T) {
 	if got := owning(metav1.ManagedFieldsOperationApply, "gone"); !slices.Equal(got, []string{"tool Apply"}) {
 		t.Errorf("gone is owned by %q", got)
 	}
-	// So what the tool no longer lists goes, and what is somebody's stays.
+	// So a field that the tool no longer lists is removed, and a field of another manager stays.
 	if cm, err = c.Apply(ctx, conf("2"), metav1.ApplyOptions{FieldManager: "tool"}); err != nil {
 		t.Fatal(err)
 	}
 	if len(cm.Data) != 2 || cm.Data["k"] != "2" || cm.Data["other"] != "2" {
 		t.Errorf("got %v", cm.Data)
 	}
-	// The other way: the object is put back with its owners changed.
+	// The other way: the client updates the object with changed managedFields.
 	if err := csaupgrade.UpgradeManagedFields(cm, sets.New("somebody"), "somebody-else"); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestUpgradeToApply(t *testing.T) {
 	if got, want := owners(cm.ManagedFields), []string{"somebody-else Apply", "tool Apply"}; !slices.Equal(got, want) {
 		t.Errorf("got owners %q, want %q", got, want)
 	}
-	// And who asks for it has none at all.
+	// A client can also remove all managedFields.
 	cm, err = c.Patch(ctx, "a", types.MergePatchType, []byte(`{"metadata":{"managedFields":[{}]}}`), metav1.PatchOptions{})
 	if err != nil || cm.ManagedFields != nil {
 		t.Errorf("stripped: got %v, %v", cm.ManagedFields, err)

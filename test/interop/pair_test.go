@@ -20,8 +20,8 @@ func newPair(t *testing.T) [2]*server {
 	return [2]*server{newServer(t, "--etcd-servers", url), newServer(t, "--etcd-servers", url)}
 }
 
-// TestPairReadsOwnWrites writes through one server and reads through the other at once: the read
-// shows the write.
+// TestPairReadsOwnWrites writes through one server and at once reads through the other. The read
+// must show the write.
 func TestPairReadsOwnWrites(t *testing.T) {
 	t.Parallel()
 	pair := newPair(t)
@@ -80,8 +80,8 @@ func writeAndRead(ctx context.Context, to, from *kubernetes.Clientset, ns, name 
 	return nil
 }
 
-// TestPairRolls stops each server of a pair in turn while many write. Watches of both see one
-// order, resume at the other server, and miss nothing.
+// TestPairRolls stops each server of a pair in turn while many clients write. Watches of both
+// servers see one order, resume at the other server, and miss nothing.
 func TestPairRolls(t *testing.T) {
 	t.Parallel()
 	pair := newPair(t)

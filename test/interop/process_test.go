@@ -27,7 +27,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/ports"
 )
 
-// process is a program that runs. It may be started again after it has ended.
+// process is a running program. It may be started again after it has ended.
 type process struct {
 	cmd  *exec.Cmd
 	log  *tail
@@ -49,7 +49,7 @@ func (p *process) run(program string, args ...string) error {
 	return nil
 }
 
-// server is a server process; port and data stay when it is started again.
+// server is a server process. It keeps its port and data when it is started again.
 type server struct {
 	dir  string   // --data-dir
 	args []string // further flags
@@ -74,8 +74,8 @@ func newServer(t testing.TB, args ...string) *server {
 	return s
 }
 
-// ownConfigMaps is for servers whose arguments say nothing of controllers: all but the one that
-// makes ConfigMaps beside those of a test.
+// ownConfigMaps is for servers whose arguments do not choose controllers. It turns off the
+// controller that would make a ConfigMap in each namespace of a test.
 const ownConfigMaps = "--controllers=*,-root-ca-certificate-publisher-controller"
 
 // start starts the process and waits until it is ready.
@@ -269,11 +269,11 @@ func (e *etcd) kill() {
 	e.cmd.Wait()
 }
 
-// tail keeps the end of what is written to it, and has all of it read for credentials.
+// tail keeps the end of the text that is written to it, and has all of it searched for credentials.
 type tail struct {
 	mu     sync.Mutex
 	data   []byte
-	unread int // bytes at the end of data, which are less than a line
+	unread int // bytes at the end of data that are not a whole line yet
 }
 
 const tailSize = 32 << 10 // bytes

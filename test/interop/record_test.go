@@ -18,7 +18,7 @@ type exchange struct {
 // watches reports whether the request opened a watch.
 func (x exchange) watches() bool { return strings.Contains(x.query, "watch=") }
 
-// recorder sees what a client asks.
+// recorder records the requests of a client.
 type recorder struct {
 	next http.RoundTripper
 

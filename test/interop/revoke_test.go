@@ -27,8 +27,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// guest may read one config map, "shown", in a namespace of their own, by a token that ends with a
-// pod or a secret.
+// guest is a service account that may read the config map "shown" in a namespace of its own. Its
+// token may be bound to a pod or a secret.
 type guest struct {
 	ns, token string
 }
@@ -62,8 +62,8 @@ func invite(t *testing.T, admin kubernetes.Interface) *guest {
 	return g
 }
 
-// tokenOf has the guest come with a token that ends with an object: "" for one that ends with the
-// account.
+// tokenOf gives the guest a token that is bound to an object, or to the account alone if kind is
+// "".
 func (g *guest) tokenOf(t *testing.T, admin kubernetes.Interface, kind, name string) {
 	t.Helper()
 	asked := &authenticationv1.TokenRequest{}
@@ -77,7 +77,7 @@ func (g *guest) tokenOf(t *testing.T, admin kubernetes.Interface, kind, name str
 	g.token = made.Status.Token
 }
 
-// reads returns what comes of it when the guest reads at a server.
+// reads returns the error of the guest's read at a server.
 func (g *guest) reads(ctx context.Context, t *testing.T, s *server, opts metav1.GetOptions) error {
 	t.Helper()
 	_, err := clientset(t, s.withToken(t, g.token)).CoreV1().ConfigMaps(g.ns).Get(ctx, "shown", opts)
@@ -102,12 +102,12 @@ func accountKeys(t *testing.T) [2]string {
 	return [2]string{"--service-account-key-file=" + file, "--service-account-signing-key-file=" + file}
 }
 
-// revocations are the ways to be rid of a guest.
+// revocations are the ways to take a guest's rights or token away.
 var revocations = []struct {
 	name   string
-	token  [2]string // what the guest's token ends with
+	token  [2]string // kind and name of the object to which the token is bound
 	revoke func(ctx context.Context, c kubernetes.Interface, ns string) error
-	is     func(error) bool // how the guest is refused
+	is     func(error) bool // recognizes the refusal
 }{
 	{"the binding is deleted", [2]string{}, func(ctx context.Context, c kubernetes.Interface, ns string) error {
 		return c.RbacV1().RoleBindings(ns).Delete(ctx, "binding", metav1.DeleteOptions{})
@@ -135,7 +135,7 @@ var revocations = []struct {
 	}, apierrors.IsUnauthorized},
 }
 
-// seen waits until a server has seen what there is in the store: it answers a read with the newest.
+// seen waits until a server has seen all changes of the store. A consistent read does that.
 func seen(t *testing.T, c kubernetes.Interface) {
 	t.Helper()
 	if _, err := c.CoreV1().Namespaces().Get(t.Context(), "default", metav1.GetOptions{}); err != nil {
@@ -143,9 +143,9 @@ func seen(t *testing.T, c kubernetes.Interface) {
 	}
 }
 
-// TestPairRevokes takes rights and tokens away at one server. Another one of the same etcd refuses
-// the guest from when it has seen the change: no request that begins after another has been
-// answered with a state that has it. How long that takes by itself is logged.
+// TestPairRevokes takes rights and tokens away at one server. Another server on the same etcd must
+// refuse the guest as soon as it has answered any request from a state with the change. The test
+// logs how long the change takes to arrive by itself.
 func TestPairRevokes(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
@@ -165,12 +165,12 @@ func TestPairRevokes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := g.reads(t.Context(), t, pair[0], metav1.GetOptions{}); !r.is(err) {
-				t.Errorf("%s: where it is said, the guest gets %v", r.name, err)
+				t.Errorf("%s: at the server that made the change: got %v, want a refusal", r.name, err)
 			}
 			if round%2 == 0 {
 				seen(t, there)
 				if err := g.reads(t.Context(), t, pair[1], metav1.GetOptions{}); !r.is(err) {
-					t.Errorf("%s: at a server that has seen it, the guest gets %v", r.name, err)
+					t.Errorf("%s: at the server that has seen the change: got %v, want a refusal", r.name, err)
 				}
 				continue
 			}
@@ -188,9 +188,9 @@ func TestPairRevokes(t *testing.T) {
 	t.Logf("%d times, the other server refuses: median after %v, at most %v", len(lags), lags[len(lags)/2], lags[len(lags)-1])
 }
 
-// TestPairRevokesBehindBack takes rights and tokens away while another server hears nothing of its
-// etcd. It cannot know, but it shows the guest nothing that is as new as the revocation: what has
-// to be read from the store waits, and once the server hears again, a guest who comes is refused.
+// TestPairRevokesBehindBack takes rights and tokens away while another server is cut off from its
+// etcd. That server cannot know, but it must not show the guest a state as new as the revocation:
+// consistent reads wait. Once the server is connected again, it must refuse the guest.
 func TestPairRevokesBehindBack(t *testing.T) {
 	t.Parallel()
 	store, keys := newEtcd(t), accountKeys(t)
@@ -220,10 +220,10 @@ func TestPairRevokesBehindBack(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
 			if err := guests[i].reads(ctx, t, cut, metav1.GetOptions{}); err == nil {
-				t.Errorf("%s: a server that hears nothing of its store answers a read as if it did", r.name)
+				t.Errorf("%s: a server that is cut off from its store answers a consistent read", r.name)
 			}
 			if err := guests[i].reads(t.Context(), t, cut, metav1.GetOptions{ResourceVersion: "0"}); err != nil {
-				t.Errorf("%s: of what the server knows, the guest gets %v", r.name, err)
+				t.Errorf("%s: a read from the cache: got %v", r.name, err)
 			}
 		})
 	}
@@ -235,15 +235,15 @@ func TestPairRevokesBehindBack(t *testing.T) {
 	})
 	for i, r := range revocations {
 		if err := guests[i].reads(t.Context(), t, cut, metav1.GetOptions{ResourceVersion: "0"}); !r.is(err) {
-			t.Errorf("%s: at a server that hears again, the guest gets %v", r.name, err)
+			t.Errorf("%s: at the server that is connected again: got %v, want a refusal", r.name, err)
 		}
 	}
 }
 
-// wire is what lies between a server and its etcd.
+// wire is a proxy between a server and its etcd, which can hold all traffic.
 type wire struct {
 	url  string
-	mu   sync.RWMutex // held while nothing passes
+	mu   sync.RWMutex // write-locked while nothing may pass
 	held bool
 }
 
@@ -280,7 +280,7 @@ func newWire(t *testing.T, target string) *wire {
 	return w
 }
 
-// pass moves what comes, while it may.
+// pass copies bytes from one connection to the other, except while the wire is held.
 func (w *wire) pass(to, from net.Conn) {
 	defer to.Close()
 	buf := make([]byte, 32<<10)

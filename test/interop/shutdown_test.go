@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestShutdown asks a server to end while watches are open and a request is half sent. Readiness
-// fails first, while requests are still served; the half request is answered, watches end without
-// an error, and the exit code is 0.
+// TestShutdown asks a server to end while watches are open and a client has sent half of a request.
+// First readiness fails, while requests are still served. Then the half request is answered,
+// watches end without an error, and the exit code is 0.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "--shutdown-delay-duration=1500ms")
@@ -88,7 +88,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// endsCleanly waits for the end of a watch, which is to come without an error event.
+// endsCleanly waits for the end of a watch, which must come without an error event.
 func endsCleanly(t *testing.T, name string, w watch.Interface) {
 	t.Helper()
 	limit := time.After(20 * time.Second)

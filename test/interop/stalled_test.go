@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// TestStalledWatchers opens watches that nobody reads. They delay neither writers nor other
-// watchers, and the server queues nothing for them.
+// TestStalledWatchers opens watches whose clients do not read. These delay neither writers nor
+// other watchers, and the server queues nothing for them.
 func TestStalledWatchers(t *testing.T) {
 	t.Parallel()
 	const stalled, writes, size = 50, 400, 40_000 // 800 MB if each had a queue

@@ -24,7 +24,7 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// configOf is what a client of client-go needs to be a user.
+// configOf is the configuration with which client-go authenticates as a user.
 func configOf(c *identity.Credentials) *rest.Config {
 	return &rest.Config{
 		Host: c.Host, TLSClientConfig: rest.TLSClientConfig{CAData: c.CAData, CertData: c.CertData, KeyData: c.KeyData},
@@ -32,7 +32,7 @@ func configOf(c *identity.Credentials) *rest.Config {
 	}
 }
 
-// converts says of which kinds the types of a scheme convert each other.
+// converts reports for which kinds a scheme has types that convert each other.
 func converts(types *runtime.Scheme) func(group, kind string) bool {
 	return func(group, kind string) bool {
 		for gvk := range types.AllKnownTypes() {
@@ -90,7 +90,7 @@ func TestSuite(t *testing.T) {
 	})
 	checkLanternHooks(t, configOf(s.Admin), types, metav1.NamespaceDefault)
 
-	// A user may do what roles say, and is known by a kubeconfig as well.
+	// A user has the rights of roles, and can also authenticate by a kubeconfig.
 	me, err := s.AddUser("me", "keepers")
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// TestSuites: suites at a time have servers of their own.
+// TestSuites runs suites at the same time, each with a server of its own.
 func TestSuites(t *testing.T) {
 	t.Parallel()
 	for i := range 5 {

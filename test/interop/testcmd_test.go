@@ -24,8 +24,9 @@ import (
 )
 
 // testCmdFlags are the flags with which hack/make-rules/test-cmd.sh of Kubernetes 1.36 starts
-// kube-apiserver for kubectl's tests (test/cmd), in their order. DIR, PORT and ETCD stand for what
-// differs from run to run. --feature-gates and --storage-media-type are empty by default.
+// kube-apiserver for kubectl's tests (test/cmd), in their order. DIR, PORT and ETCD stand for
+// values that differ from run to run. --feature-gates and --storage-media-type are empty by
+// default.
 const testCmdFlags = `--bind-address=127.0.0.1
 --authorization-mode=RBAC,AlwaysAllow
 --secure-port=PORT
@@ -73,8 +74,8 @@ func startTestCmd(t *testing.T) *kubernetes.Clientset {
 	return clientset(t, config)
 }
 
-// writeTestCmdFiles writes what the script gives to kube-apiserver in files: a key, a client CA and
-// the tokens.
+// writeTestCmdFiles writes the files that the script gives to kube-apiserver: a key, a client CA
+// and the tokens.
 func writeTestCmdFiles(t *testing.T, dir string) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

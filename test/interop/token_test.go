@@ -17,7 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// requestToken has a token made for an account, which ends with a secret.
+// requestToken requests a token for a service account, bound to a secret.
 func requestToken(t *testing.T, c kubernetes.Interface, ns, account, secret string) string {
 	t.Helper()
 	r, err := c.CoreV1().ServiceAccounts(ns).CreateToken(t.Context(), account, &authenticationv1.TokenRequest{
@@ -29,8 +29,9 @@ func requestToken(t *testing.T, c kubernetes.Interface, ns, account, secret stri
 	return r.Status.Token
 }
 
-// TestTokenRotation has a client get its token from a program, as exec credentials have it, or from
-// a file that changes as those of projected volumes do, and another one when the first has ended.
+// TestTokenRotation has a client read its token from a program (exec credentials), or from a file
+// that changes as in a projected volume. When the first token ends, the client must use the next
+// one.
 func TestTokenRotation(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]func(config *rest.Config, file string){
@@ -77,29 +78,29 @@ func testRotation(t *testing.T, use func(config *rest.Config, file string)) {
 		return !apierrors.IsUnauthorized(err)
 	}
 	if !known() {
-		t.Fatal("is not known by the first token")
+		t.Fatal("the client is not authenticated by the first token")
 	}
 	rotate("second")
 	if !known() {
-		t.Error("is not known by the first token while both hold")
+		t.Error("the client is not authenticated by the first token while both are valid")
 	}
 	if err := admin.CoreV1().Secrets(ns).Delete(t.Context(), "first", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if known() {
-		t.Error("is known by a token that has ended")
+		t.Error("the client is authenticated by a token that has ended")
 	}
-	// A program is asked again at once, and a file is read again within a minute.
+	// client-go asks a program again at once, and reads a file again within a minute.
 	eventually(t, 70*time.Second, func() error {
 		if !known() {
-			return errors.New("is not known by the second token")
+			return errors.New("the client is not authenticated by the second token")
 		}
 		return nil
 	})
 }
 
-// project puts another token into a volume as kubelets do: into a folder of its own, which takes
-// the place of the one before.
+// project puts another token into a volume as kubelets do: into a new directory, to which a
+// symbolic link is then switched.
 func project(t *testing.T, volume, folder, token string) {
 	t.Helper()
 	if err := errors.Join(

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// Definitions are measured apart from the scenarios: they are created one after the other, each is
-// established before the next, and their cost is memory as much as time.
+// Definitions are not a scenario: they are created one after the other, each after the one before
+// is established, and they cost memory as well as time.
 
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// restBeforeMemory is the time that the servers have to give memory back before it is measured.
+// restBeforeMemory is the time that the servers get to release memory before it is measured.
 const restBeforeMemory = 20 * time.Second
 
 // definitions creates n definitions of about size bytes, each when the one before is established,
-// lists the instances of each, and asks for the document of OpenAPI that describes all. It removes
-// them in the end.
+// lists the instances of each, and asks for the OpenAPI document that describes all of them. At the
+// end it removes them.
 type definitions struct {
 	*target
 	group   string
@@ -33,7 +33,7 @@ type definitions struct {
 
 func (d *definitions) name(i int) string { return fmt.Sprintf("things%d.%s", i, d.group) }
 
-// definition is the body of the i-th.
+// definition is the body of the i-th definition.
 func (d *definitions) definition(i int) []byte {
 	const fill = 100
 	var fields []string

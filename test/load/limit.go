@@ -24,8 +24,8 @@ import (
 // limitCommand is the argument with which this program starts itself as the limit server.
 const limitCommand = "limit-server"
 
-// limitConfig is what the limit server is told on its standard input. It answers with its address
-// and lives until its input ends.
+// limitConfig is the configuration that the limit server reads from its standard input. The server
+// answers with its address and runs until its input ends.
 type limitConfig struct {
 	Kind          string
 	Objects, Size int
@@ -91,7 +91,7 @@ func serveLimit(in io.Reader, out io.Writer) error {
 // clients. It sends each update to all watchers.
 type limit struct {
 	one, list, page, last []byte
-	path                  string // how the path of a list ends
+	path                  string // the end of the path of a list
 
 	mu       sync.Mutex
 	watchers map[chan []byte]struct{}
@@ -102,7 +102,7 @@ const queued = 1 << 16 // events of one watcher: more than a run has
 func newLimit(cfg limitConfig) *limit {
 	kind := kindNamed(cfg.Kind)
 	one := kind.object(0, cfg.Size, "0")
-	// What a real object has besides.
+	// The fields that a server adds to an object.
 	one = bytes.Replace(one, []byte(`"metadata":{`), []byte(`"metadata":{"namespace":"load-0123456789","uid":"00000000-0000-0000-0000-000000000000",`+
 		`"resourceVersion":"1000000","creationTimestamp":"2030-01-01T00:00:00Z",`), 1)
 	list := func(n int, meta string) []byte {
@@ -178,7 +178,7 @@ func (s *limit) watch(w http.ResponseWriter, r *http.Request) {
 		select {
 		case event := <-c:
 			w.Write(event)
-			for n := len(c); n > 0; n-- { // a flush for all there is
+			for n := len(c); n > 0; n-- { // one flush for all queued events
 				w.Write(<-c)
 			}
 			flush.Flush()
@@ -188,7 +188,7 @@ func (s *limit) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// throwaway makes a certificate for one run.
+// throwaway makes a self-signed certificate for one run.
 func throwaway() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 		if err := run(t.Context(), p, []string{"a=" + kubeconfig, "b=" + kubeconfig + "@1+2"}, false, &out); err != nil {
 			t.Fatal(err)
 		}
-		tables := strings.Split(out.String(), "\n\n")[1:] // in front of each stands what it is made of
+		tables := strings.Split(out.String(), "\n\n")[1:] // the text before each table
 		if len(tables) != len(protocols) {
 			t.Fatalf("got %d tables, want one for each of HTTP/%v:\n%s", len(tables), protocols, out.String())
 		}
@@ -53,7 +53,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// serveAsReal serves what the limit server does and returns a kubeconfig for it.
+// serveAsReal serves the limit server's handler over TLS and returns a kubeconfig for it.
 func serveAsReal(t *testing.T, p plan) string {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(newLimit(limitConfig{p.kind.name, p.objects, p.size}))
@@ -165,8 +165,8 @@ func TestMetaOf(t *testing.T) {
 	}
 }
 
-// TestDefinitions measures definitions on a server that establishes each when it is asked for the
-// second time.
+// TestDefinitions measures definitions on a server that establishes each definition at the second
+// read.
 func TestDefinitions(t *testing.T) {
 	asked := map[string]int{}
 	srv := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -191,13 +191,13 @@ func TestDefinitions(t *testing.T) {
 	if err := measureDefinitions(t.Context(), p, 3, 0, []string{"a=" + kubeconfig}, &out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(out.String(), "a: established p50 ") || len(asked) != 7 { // three of each, and OpenAPI
+	if !strings.HasPrefix(out.String(), "a: established p50 ") || len(asked) != 7 { // three paths for each definition, and OpenAPI
 		t.Errorf("asked %v, and said %q", asked, out.String())
 	}
 }
 
-// TestUpdateNamesVersion has updates say of which version they are where that is asked for, and
-// nowhere else.
+// TestUpdateNamesVersion wants updates to have a resourceVersion if the kind is conditional, and
+// otherwise not.
 func TestUpdateNamesVersion(t *testing.T) {
 	for _, k := range kinds {
 		target := &target{kind: k}

@@ -7,7 +7,7 @@
 // Each scenario runs on every target before the next begins. The PIDs are those of all processes of
 // a server, its etcd included. With -limit there is one more target: a bare net/http server in a
 // process of its own that has every answer ready. No API server on net/http can be faster. Ratios
-// are to the limit if there is one, else to the first target.
+// are to that target if it is there, and otherwise to the first target.
 //
 // With -definitions it measures custom resource definitions instead: how long each takes until it
 // is established, and what each costs.
@@ -32,16 +32,16 @@ import (
 type plan struct {
 	scenarios []string
 	kind      *kind
-	objects   int           // that create makes and the others use
+	objects   int           // the number that create makes and the other scenarios use
 	size      int           // bytes of data in an object
 	clients   int           // at once
 	duration  time.Duration // of a timed scenario
-	rounds    int           // of which the median counts
+	rounds    int           // the median round counts
 	watchers  int
-	writes    int      // that each watcher is to see
+	writes    int      // the number that each watcher must see
 	protocols []string // "1.1" and "2", of HTTP, one after the other
 	gzip      bool
-	stripped  bool // of managedFields
+	stripped  bool // the objects have no managedFields
 }
 
 func main() {
@@ -169,7 +169,7 @@ func round(ctx context.Context, p plan, targets []*target, table *table, out io.
 	}
 	for _, s := range scenarios {
 		wanted := slices.Contains(p.scenarios, s.name)
-		if !wanted && s.name != "create" { // the others need what create makes
+		if !wanted && s.name != "create" { // the others need the objects that create makes
 			continue
 		}
 		for i, t := range targets {

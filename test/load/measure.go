@@ -30,7 +30,8 @@ func (r *result) perOp() time.Duration {
 // rate returns the operations per second.
 func (r *result) rate() float64 { return float64(r.ops) / r.wall.Seconds() }
 
-// percentile sorts the latencies when it is first asked.
+// percentile returns the latency that a share p of all latencies does not exceed. The first call
+// sorts the latencies.
 func (r *result) percentile(p float64) time.Duration {
 	if len(r.latency) == 0 {
 		return 0
@@ -89,7 +90,7 @@ func peakMemory(pids []int) int64 { return memoryOf(pids, "VmHWM:") }
 // resident returns the sum of the present resident sizes.
 func resident(pids []int) int64 { return memoryOf(pids, "VmRSS:") }
 
-// memoryOf returns the sum of what the status of the processes says, in bytes.
+// memoryOf returns the sum of one line of the processes' /proc status, in bytes.
 func memoryOf(pids []int, what string) int64 {
 	var sum int64
 	for _, pid := range pids {

@@ -12,12 +12,12 @@ type kind struct {
 	name          string // for -kind
 	root          string // the path of its group version
 	resource      string // the last segment of the path of a list
-	definition    string // the definition that a custom resource needs, and
-	defined       string // its name
-	conditional   bool   // an update has to name the version that it is of
-	json, yaml    string // all of an object
-	patch         string // a merge patch of its state; a format of the state alone
-	field, inYAML string // what one applies who wants nothing but a note of one's own: a format of name and note
+	definition    string // the definition of a custom resource,
+	defined       string // and the definition's name
+	conditional   bool   // an update must have the resourceVersion
+	json, yaml    string // a whole object
+	patch         string // a merge patch of the state; a format with the state as its only argument
+	field, inYAML string // an apply configuration with one annotation; a format of name and annotation
 }
 
 var kinds = []*kind{
@@ -91,7 +91,7 @@ metadata:
     note: %[2]q
 `,
 	},
-	{ // a config map, but for its kind
+	{ // a config map of another kind
 		name:     "custom",
 		root:     "/apis/load.example.com/v1",
 		resource: "settings",

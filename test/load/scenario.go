@@ -62,8 +62,8 @@ func scenarioNames() []string {
 
 func get(path string) request { return request{method: "GET", path: path, want: http.StatusOK} }
 
-// applies makes server-side applies, by another manager than the one of create and update, and with
-// force, because it takes over what they own.
+// applies makes server-side applies. Their manager is not the one of create and update, so they use
+// force to take over its fields.
 func applies(body func(i int, p plan) []byte) func(context.Context, plan, *target) (*result, error) {
 	return timed(func(t *target, i int, p plan) request {
 		return request{method: "PATCH", path: t.object(i%p.objects) + "?fieldManager=applier&force=true",
@@ -71,8 +71,8 @@ func applies(body func(i int, p plan) []byte) func(context.Context, plan, *targe
 	})
 }
 
-// strip has the server forget who owns the fields of the objects, for good: nobody owns what they
-// write to such an object later, other than by apply. A create cannot do so.
+// strip removes the managedFields of the objects. After that only an apply adds owners again. A
+// create cannot make an object without managedFields.
 var strip = each(func(t *target, i int, _ plan) request {
 	return request{method: "PATCH", path: t.object(i), contentType: "application/merge-patch+json",
 		body: []byte(`{"metadata":{"managedFields":[{}]}}`), want: http.StatusOK}
@@ -106,7 +106,7 @@ func timed(c call) func(context.Context, plan, *target) (*result, error) {
 	}
 }
 
-// pages lists all objects in pages of pageSize, again and again. A page is an operation.
+// pages lists all objects repeatedly, in pages of pageSize. A page is an operation.
 func pages(ctx context.Context, p plan, t *target) (*result, error) {
 	const pageSize = 500
 	end := time.Now().Add(p.duration)
@@ -124,8 +124,8 @@ func pages(ctx context.Context, p plan, t *target) (*result, error) {
 	})
 }
 
-// metaOf returns a string field of the metadata of a list or an object, which begins within the
-// first bytes of what servers write, or "".
+// metaOf returns a string field of the metadata of a list or an object, or "". Servers write
+// metadata within the first bytes.
 func metaOf(list []byte, field string) string {
 	head := list[:min(len(list), 4096)]
 	if i := bytes.Index(head, []byte(`"items"`)); i >= 0 {

@@ -11,7 +11,7 @@ import (
 // table collects results by scenario and target.
 type table struct {
 	targets []string
-	base    int // the target that the ratios are to
+	base    int // the target to which ratios are
 	order   []string
 	results map[string][][]*result // by scenario and target, one for each round
 	memory  []int64                // bytes, by target
@@ -30,7 +30,8 @@ func (t *table) add(scenario string, target int, r *result) {
 }
 
 // print writes one line for each scenario: each target's rate, median latency and CPU for an
-// operation, then how much more CPU it takes than the base. A ratio without CPU is one of times.
+// operation, then how much more CPU it takes than the base. If the CPU is not known, the ratio is
+// of latencies.
 func (t *table) print(out io.Writer, protocol string) {
 	if len(t.order) == 0 {
 		return

@@ -27,7 +27,7 @@ type target struct {
 	gzip      bool
 	kind      *kind
 	namespace string   // of the round
-	versions  sync.Map // of the objects by their names, if updates have to know them
+	versions  sync.Map // the resourceVersions of the objects by name, if the kind is conditional
 }
 
 // parseTarget reads NAME=KUBECONFIG[@PID+PID...].
@@ -101,7 +101,7 @@ func newClient(config *tls.Config, protocol string, p plan) *http.Client {
 	transport := &http.Transport{
 		TLSClientConfig:     config,
 		MaxIdleConnsPerHost: p.clients + p.watchers + 1,
-		DisableCompression:  true, // decompressing is not what is measured
+		DisableCompression:  true, // decompressing would be measured, too
 		Protocols:           new(http.Protocols),
 	}
 	transport.Protocols.SetHTTP1(protocol == "1.1")
@@ -193,7 +193,7 @@ func (t *target) update(i int, p plan, state string) request {
 	return request{method: "PUT", path: t.object(i), body: body, want: http.StatusOK}
 }
 
-// remember notes the version of an object that was written.
+// remember keeps the resourceVersion of a written object.
 func (t *target) remember(object []byte) {
 	if t.kind.conditional {
 		t.versions.Store(metaOf(object, "name"), metaOf(object, "resourceVersion"))

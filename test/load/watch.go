@@ -16,8 +16,8 @@ import (
 const watchLimit = time.Minute
 
 // watch opens watches and updates objects until every watcher has seen every update. An event at a
-// watcher is an operation. Its latency runs from before the update is sent, and is taken by one
-// watcher of sampleEvery.
+// watcher is an operation. Its latency begins before the update is sent. One of sampleEvery
+// watchers measures latencies.
 func watch(ctx context.Context, p plan, t *target) (*result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -83,7 +83,7 @@ func watch(ctx context.Context, p plan, t *target) (*result, error) {
 const (
 	sampleEvery = 20
 	writers     = 4    // concurrent clients; few, because each write is sent to many watchers
-	stamp       = "at" // and the time in Unix nanoseconds: the state of an object written for watchers
+	stamp       = "at" // before the time in Unix nanoseconds: the state of an object that is written for watchers
 )
 
 // watcher is one open watch.
@@ -96,7 +96,7 @@ type watcher struct {
 // read counts the events of a watch until it ends. Every event is a line.
 func (w *watcher) read(r io.Reader, seen func(events int)) {
 	buf := make([]byte, 64<<10)
-	var line []byte // the beginning of one, if sampled
+	var line []byte // the beginning of a line, if sampled
 	for {
 		n, err := r.Read(buf)
 		w.bytes += int64(n)

@@ -23,16 +23,16 @@ type Try struct {
 	Error          string `json:",omitempty"`
 }
 
-// odd reports whether the answer is one that no request here may get, whichever process is killed.
+// odd reports whether no request here may get such an answer, whichever process is killed.
 func (t *Try) odd() bool {
 	return t.Result == refused || t.Code == http.StatusInternalServerError && t.Reason != "ServerTimeout"
 }
 
-// Outage is a time in which servers may have lost their store. Work after a write, such as
-// releasing an address that no service has, then fails, and the client is not told.
+// Outage is a period in which servers may have been without their store. Work after a write, such
+// as releasing an address that no service has, then fails, and the client is not told.
 type Outage struct{ From, To time.Duration }
 
-// doubtful reports whether a write may have left something allocated: it was not answered, or the
+// doubtful reports whether a write may have left something allocated: it has no answer, or the
 // store was away meanwhile.
 func (t *Try) doubtful(outages []Outage) bool {
 	during := func(o Outage) bool { return t.Return > o.From && t.Call < o.To }
@@ -54,7 +54,7 @@ type field struct {
 	outages []Outage // of the etcd
 
 	mu   sync.Mutex
-	woes []string // errors of the processes themselves
+	woes []string // unexpected errors of processes and their logs
 }
 
 // newField starts the servers of a configuration.
@@ -73,7 +73,7 @@ func (f *field) trouble(format string, args ...any) {
 	f.woes = append(f.woes, fmt.Sprintf(format, args...))
 }
 
-// reconnect is the time that a server takes at most to find that its store is back.
+// reconnect bounds the time after which a server uses its store again.
 const reconnect = 5 * time.Second
 
 // killing kills a server each second, or at times the etcd, until ctx ends. At the end it waits
@@ -90,7 +90,7 @@ func (f *field) killing(ctx context.Context) (int, error) {
 		}
 		p, patient := f.cluster.servers[rng.IntN(len(f.cluster.servers))], rng.IntN(4) > 0
 		if rng.IntN(12) == 0 {
-			p, patient = f.cluster.etcd, true // servers give up if it is away when they start
+			p, patient = f.cluster.etcd, true // a server that starts without its etcd gives up
 			if err := f.cluster.wait(); err != nil {
 				return kills, err
 			}
@@ -99,7 +99,7 @@ func (f *field) killing(ctx context.Context) (int, error) {
 		p.kill()
 		time.Sleep(time.Duration(rng.IntN(200)) * time.Millisecond)
 		err := p.start()
-		if err == nil && patient { // else it may be killed while it starts
+		if err == nil && patient { // otherwise the next kill may come while it starts
 			err = p.wait()
 		}
 		if err != nil {
@@ -115,7 +115,7 @@ func (f *field) killing(ctx context.Context) (int, error) {
 type caller struct {
 	*field
 	id      int
-	servers []int // that it calls
+	servers []int // the servers that it calls
 	http    *http.Client
 	rng     *rand.Rand
 }
@@ -173,27 +173,43 @@ func (c *caller) must(path string, q request) ([]byte, error) {
 	}
 }
 
-// putInEtcd writes to etcd directly, and not by a server.
+// putInEtcd writes to etcd directly, past the servers.
 func (cl *cluster) putInEtcd(key string, value []byte) error {
-	body, err := json.Marshal(struct {
+	return cl.askEtcd("put", struct {
 		Key   []byte `json:"key"`
 		Value []byte `json:"value"`
-	}{[]byte(key), value})
+	}{[]byte(key), value}, &struct{}{})
+}
+
+// compact has the etcd forget all history up to now.
+func (cl *cluster) compact() error {
+	var now struct {
+		Header struct{ Revision string }
+	}
+	if err := cl.askEtcd("range", etcdRange{Key: []byte("none")}, &now); err != nil {
+		return err
+	}
+	return cl.askEtcd("compaction", tree{"revision": now.Header.Revision}, &struct{}{})
+}
+
+// askEtcd calls a method of the etcd directly.
+func (cl *cluster) askEtcd(method string, what, answer any) error {
+	body, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
-	resp, err := http.Post(cl.etcdURL+"/v3/kv/put", asJSON, bytes.NewReader(body))
+	resp, err := http.Post(cl.etcdURL+"/v3/kv/"+method, asJSON, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("write %s in etcd: %s", key, resp.Status)
+		return fmt.Errorf("%s in etcd: %s", method, resp.Status)
 	}
-	return nil
+	return json.NewDecoder(resp.Body).Decode(answer)
 }
 
-// etcdRange asks an etcd for a key, or for all from Key to before End.
+// etcdRange asks an etcd for a key, or for the keys from Key up to, but without, End.
 type etcdRange struct {
 	Key      []byte `json:"key"`
 	End      []byte `json:"range_end,omitempty"`
@@ -202,18 +218,7 @@ type etcdRange struct {
 
 // inEtcd reads from etcd directly.
 func (c *caller) inEtcd(what etcdRange) ([]struct{ Key, Value []byte }, error) {
-	body, err := json.Marshal(what)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := c.http.Post(c.cluster.etcdURL+"/v3/kv/range", asJSON, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
 	var found struct{ KVs []struct{ Key, Value []byte } }
-	if err := json.NewDecoder(resp.Body).Decode(&found); err != nil || resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("read %s in etcd: %s %w", what.Key, resp.Status, err)
-	}
-	return found.KVs, nil
+	err := c.cluster.askEtcd("range", what, &found)
+	return found.KVs, err
 }

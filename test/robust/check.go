@@ -84,7 +84,7 @@ func (c *checker) changes() {
 	}
 }
 
-// follows returns why a change is not the result of its write on the state before, "" if it is.
+// follows returns why a change cannot be the result of its write on the state before; "" if it can.
 func follows(op *Op, ch *change) string {
 	o, before := ch.object, ch.before
 	if !op.happened() {
@@ -113,13 +113,13 @@ func follows(op *Op, ch *change) string {
 	return ""
 }
 
-// op checks one operation: the states that it shows existed at their time, and its answer is
+// op checks one operation: each state that it shows existed at that time, and its answer is
 // possible.
 func (c *checker) op(op *Op) {
 	known := c.hist.known(op.Call)
 	switch {
 	case op.Result == refused:
-		c.reportOp("answers", op, op.Key, known, "an answer that nothing here can get")
+		c.reportOp("answers", op, op.Key, known, "an answer that is not possible here")
 	case op.Result == expired && (c.rec.Lasting || op.Match != "Exact" && op.Limit == 0):
 		c.reportOp("answers", op, op.Key, known, "history is gone that has to be there")
 	}

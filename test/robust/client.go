@@ -21,7 +21,7 @@ type client struct {
 	http   *http.Client
 	rng    *rand.Rand
 	writes int
-	known  map[string]*Object // as last seen
+	known  map[string]*Object // the last seen state, by name
 }
 
 func newClient(r *run, id int) *client {
@@ -89,8 +89,8 @@ func newRequest(ctx context.Context, collection string, q request) *http.Request
 	return req
 }
 
-// do performs an operation and records its result. It returns the answer, empty if there is none,
-// and its bytes.
+// do performs an operation and sets its result. It returns the answer, which is empty if there is
+// none, and its bytes.
 func (c *client) do(op *Op, q request) (*answer, []byte) {
 	op.Client, op.Server = c.id, c.rng.IntN(len(c.run.cluster.urls))
 	limit := 30 * time.Second
@@ -158,7 +158,7 @@ func (c *client) keep(op *Op) {
 	}
 }
 
-// one performs an operation on one object, which the answer holds.
+// one performs an operation whose answer is one object.
 func (c *client) one(op *Op, q request) {
 	a, data := c.do(op, q)
 	switch {

@@ -22,7 +22,7 @@ type Config struct {
 	Storage string // the engine
 	Servers int
 	Faults  []string
-	Args    []string // flags of each server, beside those of every configuration
+	Args    []string // more flags of each server
 	Elders  int      // the number of objects that an older server has stored
 
 	Defragments bool // the store is defragmented all the time
@@ -70,7 +70,7 @@ type cluster struct {
 	urls    []string
 	etcd    *process // nil if the engine needs none
 	etcdURL string
-	links   []*link // of each server to the etcd, if they can be cut
+	links   []*link // one for each server to its etcd, if the network can be cut
 }
 
 // newCluster starts all processes, with their files in dir.
@@ -174,7 +174,7 @@ func readLog(file string, trouble func(string, ...any)) {
 	}
 }
 
-// alarm matches lines that must not be in a log.
+// alarm finds lines that must not be in a log.
 var alarm = regexp.MustCompile(`(?i)panic|data race|fatal error`)
 
 // fault injects one fault into the cluster, and repairs it.
@@ -191,16 +191,24 @@ func (cl *cluster) faultAt(server int, name string, rng *rand.Rand) error {
 		p = cl.etcd
 	}
 	switch name {
-	case "cut", "cut off": // the latter loses what was on its way
+	case "cut", "cut off": // "cut off" loses the bytes on their way
 		cl.links[server].cut()
 		pause(3 * time.Second)
 		cl.links[server].mend(name == "cut off")
 		return cl.wait()
-	case "reset": // again and again, so that answers of some writes are lost
+	case "slow", "reset", "reset slow": // a reset is repeated, so that the answers of some writes are lost
+		l := cl.links[server]
+		if name != "reset" {
+			l.slow(time.Duration(rng.Int64N(int64(200 * time.Millisecond))))
+			pause(2 * time.Second)
+		}
 		for range 10 {
-			cl.links[server].reset()
+			if name != "slow" {
+				l.reset()
+			}
 			pause(200 * time.Millisecond)
 		}
+		l.slow(0)
 		return cl.wait()
 	case "kill":
 		p.kill()

@@ -12,8 +12,8 @@ import (
 
 // DefinitionConfig is the load of a run with definitions of custom resources.
 type DefinitionConfig struct {
-	Lives          int // deletions of definitions that are answered, at least
-	Clients, Names int // the names are of each client
+	Lives          int // the least number of answered deletions of definitions
+	Clients, Names int // Names for each client
 }
 
 // DefinitionOp is one request about a definition or about an instance of it.
@@ -23,7 +23,7 @@ type DefinitionOp struct {
 	Plural   string
 	Instance string `json:",omitempty"` // "": the definition itself
 	Of       string `json:",omitempty"` // the UID of the definition, as far as the client knows
-	UID      string `json:",omitempty"` // of what was answered
+	UID      string `json:",omitempty"` // of the object in the answer
 }
 
 func (op *DefinitionOp) String() string {
@@ -80,7 +80,7 @@ const (
 type definitionRun struct {
 	*field
 	DefinitionConfig
-	enough func() // ends it
+	enough func() // ends the load
 
 	mu    sync.Mutex
 	rec   *DefinitionRecord
@@ -88,7 +88,7 @@ type definitionRun struct {
 }
 
 // RunDefinitions has clients of two servers make, use, change and delete definitions while one of
-// the servers is killed each second, with all files in dir, and returns what was seen.
+// the servers is killed each second, with all files in dir, and returns the record.
 func RunDefinitions(c DefinitionConfig, programs Programs, dir string, seed uint64) (*DefinitionRecord, error) {
 	f, err := newField(Config{Storage: "etcd", Servers: 2}, programs, dir, seed)
 	if err != nil {
@@ -138,9 +138,9 @@ func (r *definitionRun) keep(op *DefinitionOp) {
 	}
 }
 
-// settled reads what there is at the end, when the servers have done what they had to: nothing is
-// being deleted, everything is established, and two looks see the same. If that takes too long, the
-// check says what is wrong.
+// settled reads the state at the end, when the servers have no more work: nothing is being deleted,
+// every definition is established, and two reads in a row are equal. If that takes too long, the
+// check reports what is wrong.
 func (r *definitionRun) settled() error {
 	var before []byte
 	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
@@ -158,11 +158,11 @@ func (r *definitionRun) settled() error {
 	}
 }
 
-// look reads the view of each server, and the stored keys.
+// look reads the views of all servers, and the stored keys.
 func (r *definitionRun) look() error {
 	c := r.caller(preparerID)
 	all := "/registry/" + definitionGroup
-	keys, err := c.inEtcd(etcdRange{Key: []byte(all + "/"), End: []byte(all + "0"), KeysOnly: true}) // 0 comes behind the slash
+	keys, err := c.inEtcd(etcdRange{Key: []byte(all + "/"), End: []byte(all + "0"), KeysOnly: true}) // '0' follows '/'
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDefinitions makes, uses and deletes definitions at two servers while they are killed.
+// TestDefinitions creates, uses and deletes definitions at two servers while they are killed.
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	build(t)

@@ -30,9 +30,9 @@ func CheckDefinitions(rec *DefinitionRecord) []Violation {
 // definitionChecker compares the answers with the state at the end.
 type definitionChecker struct {
 	rec     *DefinitionRecord
-	made    map[string]*DefinitionOp // who told of it, by UID of the definition or instance
-	asked   map[string]bool          // plurals and names of what may have been made without an answer
-	removed map[string]time.Duration // when somebody first tried to delete UIDs of definitions, plurals and names of instances
+	made    map[string]*DefinitionOp // the operation that created or first showed an object, by UID of the definition or instance
+	asked   map[string]bool          // plurals and names of objects that may have been created without an answer
+	removed map[string]time.Duration // the first try to delete, by UID of a definition, or plural and name of an instance
 	found   []Violation
 }
 
@@ -56,8 +56,7 @@ func (rec *DefinitionRecord) unsettled() (found []Violation) {
 	return found
 }
 
-// sort notes which definitions and instances were made, may have been made, and may have been
-// deleted.
+// sort fills made, asked and removed from the record.
 func (c *definitionChecker) sort() {
 	c.made, c.asked, c.removed = map[string]*DefinitionOp{}, map[string]bool{}, map[string]time.Duration{}
 	for _, op := range c.rec.Ops {
@@ -93,9 +92,9 @@ func (c *definitionChecker) gone(before time.Duration, names ...string) bool {
 // established, unless its only client has deleted it.
 func (c *definitionChecker) answer(op *DefinitionOp) {
 	switch {
-	case c.gone(op.Call, op.Of): // by a request that was not answered
+	case c.gone(op.Call, op.Of): // the definition may be deleted
 	case op.odd(), op.Result == invalid, op.Result == conflict, op.Result == exists && op.Instance != "":
-		c.report("answers", "an answer that nothing here can get: %v", op)
+		c.report("answers", "an answer that is not possible here: %v", op)
 	case op.Result == notFound && op.Instance != "" && op.Verb == create:
 		c.report("served", "an established definition is not served: %v", op)
 	}

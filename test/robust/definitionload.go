@@ -15,19 +15,19 @@ type definitionClient struct {
 	*caller
 	run   *definitionRun
 	slots []*definitionSlot
-	made  int // instances, each of which has a name of its own
+	made  int // the number of created instances, for their names
 }
 
-// definitionSlot is a name, and what is known of its definition. Names are used again.
+// definitionSlot is a name with the known state of its definition. Names are used again.
 type definitionSlot struct {
 	plural    string
 	known     *Definition // nil: there is none
-	unsure    bool        // an answer was lost, or the definition is on its way
+	unsure    bool        // an answer was lost, or the definition is not established or is being deleted
 	instances map[string]bool
 }
 
-// work does one thing after the other until ctx ends, and then finds out what became of requests
-// that were not answered.
+// work does random operations until ctx ends. Then it reads the outcome of requests without an
+// answer.
 func (c *definitionClient) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.step(c.slots[c.rng.IntN(len(c.slots))])
@@ -66,8 +66,8 @@ func (c *definitionClient) step(s *definitionSlot) {
 
 func kindOf(s *definitionSlot) string { return "Kind" + s.plural }
 
-// versionsOf are the versions of a definition. Instances are used in the first; the second is
-// served or not, and either is stored.
+// versionsOf are the versions of a definition. Clients use the first. The second may be served, and
+// either may be the stored one.
 func versionsOf(n int) []tree {
 	version := func(name string, served, stored bool) tree {
 		return tree{"name": name, "served": served, "storage": stored,

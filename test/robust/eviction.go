@@ -14,10 +14,10 @@ import (
 
 // EvictionConfig is the load of a run with evictions.
 type EvictionConfig struct {
-	Rounds  int // each with a budget of its own
-	Pods    int // of each round
-	Allowed int // of them
-	Workers int // half of them at each of the two servers
+	Rounds  int // budgets, one after the other
+	Pods    int // pods of each round
+	Allowed int // disruptions that a budget allows
+	Workers int // clients, half of them at each of the two servers
 }
 
 // EvictOp is one eviction.
@@ -25,7 +25,7 @@ type EvictOp struct {
 	Try
 	Pod    string
 	DryRun bool `json:",omitempty"`
-	Other  bool `json:",omitempty"` // it is of a pod with another UID, so it has to fail
+	Other  bool `json:",omitempty"` // its precondition has another UID, so it must fail
 }
 
 func (op *EvictOp) String() string {
@@ -38,7 +38,7 @@ type Round struct {
 	Allowed   int
 	Pods      []string
 	Ops       []*EvictOp
-	Gone      []string // or being deleted
+	Gone      []string // pods that are deleted or being deleted
 	Left      int      // disruptions that the budget still allows
 	Disrupted []string // pods that the budget names as evicted
 }
@@ -71,10 +71,9 @@ type evictionRun struct {
 	rec *EvictionRecord
 }
 
-// RunEvictions has clients of two servers evict pods, more than the budget has room for, while one
-// of the servers is killed each second, with all files in dir, and returns what was seen. No
-// controller counts pods: the budget is what evictions leave of it. None makes service accounts
-// either.
+// RunEvictions has clients of two servers evict more pods than the budget allows, while one of the
+// servers is killed each second, with all files in dir, and returns the record. No controllers run,
+// so only evictions change the budget.
 func RunEvictions(c EvictionConfig, programs Programs, dir string, seed uint64) (*EvictionRecord, error) {
 	f, err := newField(Config{Storage: "etcd", Servers: 2, Args: []string{"--controllers=", "--disable-admission-plugins=ServiceAccount"}}, programs, dir, seed)
 	if err != nil {
@@ -129,7 +128,8 @@ func (r *evictionRun) round(name string) error {
 	return c.readRound(name, round)
 }
 
-// makePods makes pods that are running and ready. Those with a node take their time to go.
+// makePods makes running and ready pods. Pods with a node have a grace period when they are
+// deleted.
 func (c *caller) makePods(app string, pods []string) error {
 	for i, name := range pods {
 		spec := tree{"containers": []tree{{"name": "c", "image": "i"}}}
@@ -187,7 +187,7 @@ func (r *evictionRun) evict(s *scene) error {
 type scene struct {
 	mu    sync.Mutex
 	round *Round
-	pods  []string // that are there, as far as anybody knows
+	pods  []string // that exist, as far as the evictors know
 }
 
 // pick returns a random pod, "" if there is none.
@@ -210,8 +210,8 @@ func (s *scene) keep(op *EvictOp) {
 	}
 }
 
-// evictor evicts the pods of a round until the budget has refused that some times. One goroutine
-// uses it.
+// evictor evicts the pods of a round until the budget has refused several times. One goroutine uses
+// it.
 type evictor struct {
 	*caller
 	*scene
@@ -243,7 +243,7 @@ func (e evictor) evict(pod string) *EvictOp {
 		q.query.Set("dryRun", "All")
 	}
 	e.try(&op.Try, podPath, q)
-	if op.Code == http.StatusTooManyRequests { // the budget's answer, and nothing happened
+	if op.Code == http.StatusTooManyRequests { // the budget refused, and nothing happened
 		op.Result = refused
 	}
 	e.keep(op)

@@ -29,14 +29,14 @@ func (r *Round) check(outages []Outage) (found []Violation) {
 		switch {
 		case op.odd() && op.Code != http.StatusTooManyRequests, op.Other && op.Result == acked, op.Result == conflict && !op.Other,
 			op.Result == exists, op.Result == invalid:
-			report("answers", "an answer that nothing here can get: %v", op)
+			report("answers", "an answer that is not possible here: %v", op)
 		case op.DryRun || op.Other:
 		case op.Result == acked:
 			answered[op.Pod], asked[op.Pod] = true, true
 		case op.Result == inDoubt:
 			asked[op.Pod] = true
 		}
-		if !op.DryRun && op.doubtful(outages) || r.raced(i) { // what it took it may not have given back
+		if !op.DryRun && op.doubtful(outages) || r.raced(i) { // it may have charged the budget without a refund
 			doubts++
 		}
 	}
@@ -68,8 +68,8 @@ func (r *Round) check(outages []Outage) (found []Violation) {
 	return found
 }
 
-// raced reports whether an eviction that was answered may have found its pod gone after it took
-// from the budget: another one of that pod was under way.
+// raced reports whether an answered eviction may have found its pod gone after it charged the
+// budget, because another eviction of that pod was under way.
 func (r *Round) raced(i int) bool {
 	op := r.Ops[i]
 	return !op.DryRun && (op.Result == acked || op.Result == notFound) && slices.ContainsFunc(r.Ops[:i], func(o *EvictOp) bool {

@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// garbageObject is an object of a family, all of which are in one namespace.
+// garbageObject is an object of a family. A family is in one namespace.
 type garbageObject struct {
 	resource, namespace, name, uid string
 	owners                         []*garbageObject // of the same family, each made before it
-	gone                           bool             // at the end
+	gone                           bool             // it must be gone at the end
 }
 
-// family are objects that own each other, some of which are deleted, all in the same way: then it
-// does not matter in which order.
+// family is a group of objects that own each other. Some are deleted, all with one policy, so that
+// the order of the deletions does not matter.
 type family struct {
 	namespace string
 	policy    string
 	objects   []*garbageObject
-	deleted   []*garbageObject // they have no owners
+	deleted   []*garbageObject // the objects to delete, which have no owners
 }
 
 var kinds = map[string]string{"configmaps": "ConfigMap", "secrets": "Secret"}
@@ -80,7 +80,7 @@ func (c *caller) remove(path, name, policy string) error {
 		t := Try{}
 		c.try(&t, path, request{method: "DELETE", name: name, contentType: asJSON,
 			body: tree{"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy}})
-		if t.Result == acked || t.Result == notFound || t.Result == conflict { // a namespace that is going says conflict
+		if t.Result == acked || t.Result == notFound || t.Result == conflict { // a terminating namespace answers with a conflict
 			return nil
 		}
 		if t.Result != unsent && t.Result != inDoubt || time.Now().After(end) {
@@ -143,7 +143,7 @@ func (r *garbageRun) round(rng *rand.Rand, number, families int) error {
 	}()
 	go func() { deleted <- r.caller(finisherID).remove("/api/v1/namespaces", r.doomed, "Background") }()
 	for range 4 {
-		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond) // when the kill comes is left to chance
+		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond) // the kill comes at a random time
 		if err := r.cluster.fault("kill", rng); err != nil {
 			return err
 		}
@@ -154,8 +154,9 @@ func (r *garbageRun) round(rng *rand.Rand, number, families int) error {
 	return r.settled(r.caller(preparerID), namespaces)
 }
 
-// remain says what there is at the end: an object goes with the last of its owners, unless that
-// leaves it behind, and forgets those that go before.
+// remain returns the objects that must exist at the end, with the names of their owners. An object
+// is deleted with the last of its owners, unless the policy is Orphan; it loses the references to
+// owners that are deleted before.
 func (r *garbageRun) remain() map[string]string {
 	left := map[string]string{}
 	for _, f := range r.families {
@@ -176,7 +177,7 @@ func (r *garbageRun) remain() map[string]string {
 	return left
 }
 
-// found says what there is.
+// found returns the existing objects, with the names of their owners.
 func (c *caller) found(namespaces []string) (map[string]string, error) {
 	found := map[string]string{}
 	for _, namespace := range namespaces {
@@ -208,8 +209,8 @@ func (c *caller) found(namespaces []string) (map[string]string, error) {
 	return found, nil
 }
 
-// settled waits until there is what should remain, and until the collector has gone through what it
-// had to do then: it still is.
+// settled waits until exactly the objects of remain exist. Then it waits until the collector has
+// done all its work, and checks that they still do.
 func (r *garbageRun) settled(c *caller, namespaces []string) error {
 	want := r.remain()
 	var got map[string]string
@@ -256,8 +257,8 @@ func (r *garbageRun) settled(c *caller, namespaces []string) error {
 	return differ()
 }
 
-// TestGarbage deletes owners in every way, and a namespace, while the server is killed, and wants
-// exactly what should remain.
+// TestGarbage deletes owners by every policy, and a namespace, while the server is killed. Exactly
+// the objects of remain must exist afterwards.
 func TestGarbage(t *testing.T) {
 	t.Parallel()
 	build(t)

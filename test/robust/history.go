@@ -34,28 +34,28 @@ func (c *change) event(s Scope) *Event {
 	return nil
 }
 
-// span is a stretch of revisions of which everything is known: the state at from, and all changes
-// up to to.
+// span is a range of revisions that is fully known: the state at from, and all changes up to to.
 type span struct {
 	from, to int64
 	state    map[string]*Object
 	changes  []*change
 }
 
-// history is what happened, as the watches of everything tell it. Between its spans are revisions
-// that nobody was shown before a kill, with an engine that keeps no history.
+// history is the sequence of all changes, taken from the watches of everything. The revisions
+// between its spans are unknown: an engine without history was killed before it showed them to any
+// client.
 type history struct {
 	spans   []*span
 	changes map[int64]*change
 	first   map[string]time.Duration // when somebody first saw a value
 	gone    map[string]time.Duration // when somebody first saw that a UID was deleted
 
-	// What the newest known revision was at which time; both only rise.
+	// The newest revision that clients had seen at each time. Both slices rise.
 	times     []time.Duration
 	revisions []int64
 }
 
-// newHistory puts together what the watches of everything tell. It reports those that contradict
+// newHistory combines the events of the watches of everything. It reports events that contradict
 // each other.
 func newHistory(rec *Record, report func(check, format string, args ...any)) *history {
 	h := &history{spans: spansOf(rec), changes: map[int64]*change{}, first: map[string]time.Duration{}, gone: map[string]time.Duration{}}
@@ -137,7 +137,7 @@ func (h *history) learn(s *Session, e *Event, report func(check, format string, 
 	}
 }
 
-// same reports whether two sightings are of the same state.
+// same reports whether two objects show the same state.
 func same(a, b *Object) bool {
 	if a == nil || b == nil {
 		return a == b

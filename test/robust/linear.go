@@ -23,14 +23,14 @@ type state struct {
 	exists bool
 	v, uid string // uid may be ""
 	rv     int64
-	above  bool // the revision is not rv, but above
+	above  bool // the revision is unknown, but above rv
 }
 
 // at reports whether the state can have a revision.
 func (s state) at(rv int64) bool { return rv == s.rv && !s.above || rv > s.rv && s.above }
 
-// is reports whether the state can be the one that was shown, and returns it with what is known by
-// then.
+// is reports whether the state can be the shown one, and returns the state with the uid and
+// revision that are then known.
 func (s state) is(o *Object) (bool, state) {
 	if !s.exists || s.v != o.V || !s.at(o.RV) || s.uid != "" && s.uid != o.UID {
 		return false, s
@@ -62,9 +62,9 @@ func (s state) after(op *Op) state {
 	return state{exists: true, v: op.V, uid: s.uid, rv: s.rv, above: true}
 }
 
-// step says whether an operation can have had its answer in a state, and what the state is then.
-// With a shared store two clients may both be told that they deleted an object, if it was left open
-// who did.
+// step reports whether an operation can have its answer in a state, and returns the state after it.
+// With a shared store two clients may both be told that they deleted an object, if the answer of
+// the store to one of them was lost.
 func (s state) step(op *Op, shared bool) (bool, state) {
 	possible := s.exists != (op.Verb == create) && s.holds(op)
 	switch op.Result {
@@ -95,8 +95,8 @@ func (s state) step(op *Op, shared bool) (bool, state) {
 	return s.after(op).is(op.Object)
 }
 
-// linearizable looks for an order of the operations on each object in which each answer is right,
-// and which is that of time wherever one operation ended before another began.
+// linearizable searches, for each object, an order of its operations that explains every answer. An
+// operation that ended before another began must also come before it in the order.
 func (c *checker) linearizable() {
 	model := porcupine.Model{
 		Init: func() any { return state{} },
@@ -121,8 +121,8 @@ func (c *checker) linearizable() {
 	}
 }
 
-// done is when an operation must have happened: at its answer, or before if somebody saw its
-// effect.
+// done is the time by which an operation must have happened: its answer, or the first sight of its
+// effect if that is earlier.
 func (c *checker) done(op *Op) time.Duration {
 	end := op.Return
 	if op.Result == inDoubt {
@@ -138,9 +138,9 @@ func (c *checker) done(op *Op) time.Duration {
 	return end
 }
 
-// byObject returns the operations that the model is about. A list is a read of each object that it
-// shows, and of those it does not show that are always known, or were used at that time, or is the
-// last list of all.
+// byObject returns the operations of the model, by object. A list counts as a read of each object
+// that it shows. It also counts as a read of a missing object if the object stays for the whole
+// run, if an operation on it ran at the same time, or if the list is the last one.
 func (c *checker) byObject() map[string][]*Op {
 	objects := map[string][]*Op{}
 	var lists []*Op
@@ -170,8 +170,8 @@ func (c *checker) byObject() map[string][]*Op {
 	return objects
 }
 
-// idle reports whether an operation says nothing about its object and had no effect. So it is with
-// a lost write that nobody has seen, if everything was seen.
+// idle reports whether an operation says nothing about its object and had no effect. A lost write
+// had none if the history is complete and does not have it.
 func (c *checker) idle(op *Op) bool {
 	switch op.Result {
 	case unsent, refused, expired:
@@ -215,7 +215,7 @@ func (c *checker) stuck(info porcupine.LinearizationInfo, ops []*Op) string {
 	return fmt.Sprintf("%s\n\tstuck:  %v", text, next) + c.early(next)
 }
 
-// early says that an operation had happened before its answer came.
+// early returns a note if an operation had happened before its answer came.
 func (c *checker) early(op *Op) string {
 	if t := c.done(op); t < op.Return {
 		return fmt.Sprintf(" (seen by others at %v)", t)

@@ -3,23 +3,27 @@ package robust
 import (
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
-// link is the network between one server and its etcd: it hands on bytes in both directions until
-// it is cut. All methods may be called at once.
+// link is the network between one server and its etcd. It passes bytes in both directions, except
+// while it is cut. All methods may be called at once.
 type link struct {
 	listener net.Listener
 	to       string // address
 
-	flow sync.RWMutex // held for reading while bytes are handed on, for writing while the link is cut
+	lag atomic.Int64 // time for which bytes are held back, in nanoseconds
+
+	flow sync.RWMutex // held for reading while bytes pass, for writing while the link is cut
 
 	mu    sync.Mutex
 	ends  map[net.Conn]bool
-	gone  bool // for ever
+	gone  bool // closed for good
 	pipes sync.WaitGroup
 }
 
-// newLink begins to listen on a port, for connections to an address.
+// newLink listens on a port and connects its clients to an address.
 func newLink(to string) (*link, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -60,12 +64,13 @@ func (l *link) keep(near, far net.Conn) bool {
 	return true
 }
 
-// pipe hands on bytes until one end is closed, and then closes both.
+// pipe passes bytes until one end is closed, and then closes both.
 func (l *link) pipe(from, to net.Conn) {
 	defer l.drop(from, to)
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
+		time.Sleep(time.Duration(l.lag.Load()))
 		l.flow.RLock()
 		if n > 0 && err == nil {
 			_, err = to.Write(buffer[:n])
@@ -86,11 +91,14 @@ func (l *link) drop(ends ...net.Conn) {
 	}
 }
 
-// cut stops all bytes until mend. What is on its way arrives after that, or never.
+// slow holds back all bytes for a time from now on.
+func (l *link) slow(lag time.Duration) { l.lag.Store(int64(lag)) }
+
+// cut stops all bytes until mend. Bytes on their way arrive after that, or never.
 func (l *link) cut() { l.flow.Lock() }
 
-// mend ends a cut. With lose, the connections of the time before are closed, and what was on its
-// way is lost.
+// mend ends a cut. If lose is set, it closes the old connections, so that the bytes on their way
+// are lost.
 func (l *link) mend(lose bool) {
 	if lose {
 		l.reset()
@@ -98,7 +106,7 @@ func (l *link) mend(lose bool) {
 	l.flow.Unlock()
 }
 
-// reset closes all connections. What was on its way is lost, and new connections work at once.
+// reset closes all connections. The bytes on their way are lost, and new connections work at once.
 func (l *link) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

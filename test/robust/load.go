@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// value is new with each call.
+// value returns a new value with each call.
 func (c *client) value() string {
 	c.writes++
 	return fmt.Sprintf("c%d-%d", c.id, c.writes)
@@ -74,7 +74,7 @@ func (c *client) merge(key string) {
 		body: c.run.subject.with(tree{"metadata": m}, tree{"v": op.V})})
 }
 
-// patch is a JSON patch that tests what the client knows.
+// patch sends a JSON patch that first tests the known value.
 func (c *client) patch(key string) {
 	op := &Op{Verb: jsonPatch, Key: key, V: c.value()}
 	if base := c.known[key]; base != nil {
@@ -87,8 +87,7 @@ func (c *client) patch(key string) {
 	}})
 }
 
-// noop writes what the object is already, by an update or by a patch, if it is still what the
-// client knows.
+// noop writes the known state again, by an update or a patch with a precondition on its revision.
 func (c *client) noop(key string) {
 	base := c.known[key]
 	if base == nil {
@@ -181,7 +180,7 @@ func (c *client) step() {
 		c.merge(key)
 	case n < 72:
 		c.patch(key)
-	case n < 75 && !old: // the first write to what an older server has stored changes it, whatever it asks for
+	case n < 75 && !old: // the first write to an object of an older server always changes the stored form
 		c.noop(key)
 	case n < 78:
 		c.noop(quiet)
@@ -200,8 +199,8 @@ func (c *client) step() {
 	}
 }
 
-// react does what a controller does about a job that a watch has just shown, and of which it is the
-// only user: the answer must never be that there is no such object.
+// react acts on a job that a watch has just shown, as a controller does. It is the only user of the
+// job, so the answer must never be that the job does not exist.
 func (c *client) react(e *Event) {
 	o := e.Object
 	if e.Type == deleted || !strings.HasPrefix(o.Key, jobPrefix) {

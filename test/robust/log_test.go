@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestReadLog finds what must not be in a log.
+// TestReadLog wants readLog to find the lines that must not be in a log.
 func TestReadLog(t *testing.T) {
 	for text, want := range map[string]int{
 		"served\n":                                 0,

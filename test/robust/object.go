@@ -16,11 +16,11 @@ type Object struct {
 	Key   string // its name
 	UID   string `json:",omitempty"`
 	RV    int64
-	V     string // the text v: new with every write that changes something
-	Base  string // the text base: as v, but patches leave it alone
-	Color string // a label, or none
+	V     string // the text v, which is new with every write that changes something
+	Base  string // the text base, which is like v, but patches do not change it
+	Color string // the label color, or none
 	Hash  uint64 // of everything but the resourceVersion
-	Typed bool   `json:",omitempty"` // it said its kind, as everything but the item of a list has to
+	Typed bool   `json:",omitempty"` // the object had its kind, which only items of lists leave out
 }
 
 func (o *Object) String() string {
@@ -49,8 +49,8 @@ func (m *meta) revision() int64 {
 // rootCA is the ConfigMap that a controller makes in each namespace.
 const rootCA = "kube-root-ca.crt"
 
-// decode reads an object of the kind. It returns nil for one of another namespace, or that no
-// client made.
+// decode reads an object of the kind. It returns nil for an object of another namespace, or one
+// that no client made.
 func (s *subject) decode(data []byte) (*Object, error) {
 	var head struct {
 		Kind     string `json:"kind"`
@@ -78,12 +78,12 @@ func (s *subject) decode(data []byte) (*Object, error) {
 		Hash: hash.Sum64(), Typed: head.Kind != ""}, nil
 }
 
-// selectors are those of lists and watches.
+// selectors are the label selectors of lists and watches.
 var selectors = []string{"", "color=red", "color!=red"}
 
 // Scope is the selection of a list or watch.
 type Scope struct {
-	All      bool   `json:",omitempty"` // of all namespaces, though only one matters
+	All      bool   `json:",omitempty"` // of all namespaces, although only one has objects of the run
 	Selector int    `json:",omitempty"` // index of selectors
 	Name     string `json:",omitempty"` // of the only object
 }

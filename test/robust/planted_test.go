@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// recorded is a second of two servers, without a fault that was noticed: KEEP=1 DURATION=1s go test
-// -run TestRobust/pair
+// recorded is the record of one second of two servers, in which the checks find nothing: KEEP=1
+// DURATION=1s go test -run TestRobust/pair
 const recorded = "testdata/record.json.gz"
 
-// planter plants one fault into a record, where at tells it to.
+// planter plants one fault into a record, at the place for which at returns true.
 type planter struct {
 	rec  *Record
 	hist *history
@@ -39,7 +39,8 @@ func (p *planter) items(fits func(o *Object) bool, plant func(item **Object)) {
 	}
 }
 
-// events plants a fault into an event of an object, behind the initial state, that is not the last.
+// events plants a fault into an event of an object that comes after the initial state and is not
+// the last.
 func (p *planter) events(fits func(s *Session, e *Event) bool, plant func(s *Session, i int)) {
 	for _, s := range p.rec.Sessions {
 		for i := len(s.Events) - len(s.live()); i < len(s.Events)-1; i++ {
@@ -57,7 +58,7 @@ func deletion(s *Session, e *Event) bool {
 	return e.Type == deleted && s.Scope.Selector == 0
 }
 
-// before returns the state before the one that somebody was shown, if that had been seen at a time.
+// before returns the state before the shown one, if a client had seen the shown one before t.
 func (p *planter) before(o *Object, t time.Duration) *Object {
 	if c := p.hist.changes[o.RV]; c != nil && p.hist.first[o.V] < t {
 		return c.before
@@ -163,7 +164,7 @@ var planted = []struct {
 	}},
 }
 
-// TestPlanted plants faults into what was seen in a run that was right.
+// TestPlanted plants faults into the record of a correct run.
 func TestPlanted(t *testing.T) {
 	var faults []fault[*planter]
 	for _, tt := range planted {
@@ -184,14 +185,15 @@ func recording(t *testing.T) *planter {
 	return &planter{rec: rec, hist: newHistory(rec, func(check, format string, args ...any) { t.Errorf(format, args...) })}
 }
 
-// fault is a fault that can be planted into a record, and the check that has to find it. at is
-// asked at each place where the fault can be, and says where it is.
+// fault is a fault that can be planted into a record, and the check that has to find it. plant asks
+// at at each possible place, and plants the fault where at returns true.
 type fault[R any] struct {
 	name, check string
 	plant       func(rec R, at func() bool)
 }
 
-// findPlanted plants each fault at many places of a record that was right, and wants each found.
+// findPlanted plants each fault at many places of a correct record, and wants the check to find
+// each.
 func findPlanted[R any](t *testing.T, fresh func(*testing.T) R, check func(R) []Violation, faults []fault[R]) {
 	t.Parallel()
 	report(t, check(fresh(t)))

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// recordedDefinitions is of a run that was right, with fewer definitions than most: KEEP=1 go test
-// -run TestDefinitions
+// recordedDefinitions is the record of a correct run, with fewer definitions than usual: KEEP=1 go
+// test -run TestDefinitions
 const recordedDefinitions = "testdata/definitions.json.gz"
 
-// left plants a fault into what a server shows of a definition at the end.
+// left plants a fault into a definition in the view of a server at the end.
 func (rec *DefinitionRecord) left(at func() bool, fits func(def *Definition) bool, plant func(v *DefinitionView, plural string)) {
 	for _, v := range rec.End {
 		for _, plural := range slices.Sorted(maps.Keys(v.Definitions)) {
@@ -26,7 +26,7 @@ func anyDefinition(*Definition) bool        { return true }
 func hasInstances(def *Definition) bool     { return len(def.Instances) > 0 }
 func (def *Definition) anyInstance() string { return slices.Sorted(maps.Keys(def.Instances))[0] }
 
-// everywhere has something happen to a definition at all servers.
+// everywhere changes a definition in the views of all servers.
 func (rec *DefinitionRecord) everywhere(plural string, do func(v *DefinitionView)) {
 	for _, v := range rec.End {
 		if v.Definitions[plural] != nil {
@@ -51,7 +51,7 @@ var plantedDefinitions = []fault[*DefinitionRecord]{
 	{"definition that is not established", "established", func(rec *DefinitionRecord, at func() bool) {
 		rec.left(at, anyDefinition, func(v *DefinitionView, plural string) { v.Definitions[plural].Established = false })
 	}},
-	{"definition that does not go", "established", func(rec *DefinitionRecord, at func() bool) {
+	{"definition that stays being deleted", "established", func(rec *DefinitionRecord, at func() bool) {
 		rec.left(at, anyDefinition, func(v *DefinitionView, plural string) { v.Definitions[plural].Deleting = true })
 	}},
 	{"definition that is not served", "established", func(rec *DefinitionRecord, at func() bool) {
@@ -110,20 +110,20 @@ var plantedDefinitions = []fault[*DefinitionRecord]{
 	}},
 }
 
-// another reports whether there is another definition now than when an instance was made.
+// another reports whether the definition at the end is not the one of an instance.
 func (rec *DefinitionRecord) another(op *DefinitionOp) bool {
 	def := rec.End[0].Definitions[op.Plural]
 	return def != nil && def.UID != op.Of
 }
 
-// doubted reports whether somebody tried to delete the definition before an operation.
+// doubted reports whether a client tried to delete the definition before an operation.
 func (rec *DefinitionRecord) doubted(op *DefinitionOp) bool {
 	return slices.ContainsFunc(rec.Ops, func(o *DefinitionOp) bool {
 		return o.Verb == remove && o.Instance == "" && o.Of == op.Of && o.Call < op.Call
 	})
 }
 
-// TestPlantedDefinitions plants faults into what was seen of definitions.
+// TestPlantedDefinitions plants faults into the record of a run with definitions.
 func TestPlantedDefinitions(t *testing.T) {
 	findPlanted(t, func(t *testing.T) *DefinitionRecord {
 		rec := &DefinitionRecord{}

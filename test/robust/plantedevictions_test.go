@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// recordedEvictions is of a run that was right: KEEP=1 go test -run TestEvictions
+// recordedEvictions is the record of a correct run: KEEP=1 go test -run TestEvictions
 const recordedEvictions = "testdata/evictions.json.gz"
 
 // plantedEvictions are the faults of evictions.
@@ -71,13 +71,13 @@ func (rec *EvictionRecord) rounds(at func() bool, plant func(r *Round)) {
 	}
 }
 
-// evicted has a pod gone, as it should be.
+// evicted adds the correct eviction of a pod.
 func (r *Round) evicted(pod string) {
 	r.Gone, r.Disrupted = append(r.Gone, pod), append(r.Disrupted, pod)
 	r.Ops = append(r.Ops, &EvictOp{Try: Try{Result: acked, Code: 201}, Pod: pod})
 }
 
-// TestPlantedEvictions plants faults into what was seen of evictions.
+// TestPlantedEvictions plants faults into the record of a run with evictions.
 func TestPlantedEvictions(t *testing.T) {
 	findPlanted(t, func(t *testing.T) *EvictionRecord {
 		rec := &EvictionRecord{}

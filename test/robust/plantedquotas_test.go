@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// recordedQuotas is of a run that was right: KEEP=1 DURATION=6s go test -run TestQuotas/pair
+// recordedQuotas is the record of a correct run: KEEP=1 DURATION=6s go test -run TestQuotas/pair
 const recordedQuotas = "testdata/quotas.json.gz"
 
 // plantedQuotas are the faults of quotas.
@@ -136,7 +136,7 @@ var plantedQuotas = []fault[*QuotaRecord]{
 	}},
 }
 
-// limits plants a fault into a name of a quota.
+// limits plants a fault into the limit of a name in a quota.
 func (rec *QuotaRecord) limits(at func() bool, plant func(l *Limit, name string)) {
 	for _, l := range rec.Limits {
 		for name := range l.Hard {
@@ -148,7 +148,8 @@ func (rec *QuotaRecord) limits(at func() bool, plant func(l *Limit, name string)
 	}
 }
 
-// accounts plants a fault into what a quota says, where that fits when it is told.
+// accounts plants a fault into the used amounts of a quota, where fits returns true at that
+// revision.
 func (rec *QuotaRecord) accounts(at func() bool, fits func(c *quotaChecker, a *Account, name string) bool, plant func(a *Account, name string)) {
 	type place struct {
 		a    *Account
@@ -183,7 +184,7 @@ func (rec *QuotaRecord) ops(at func() bool, fits func(op *QuotaOp) bool, plant f
 	}
 }
 
-// TestPlantedQuotas plants faults into what was seen of quotas.
+// TestPlantedQuotas plants faults into the record of a run with quotas.
 func TestPlantedQuotas(t *testing.T) {
 	findPlanted(t, func(t *testing.T) *QuotaRecord {
 		rec := &QuotaRecord{}

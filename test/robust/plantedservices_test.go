@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-// recordedServices is of a run that was right, with fewer services than most: KEEP=1 go test -run
-// TestServices
+// recordedServices is the record of a correct run, with fewer services than usual: KEEP=1 go test
+// -run TestServices
 const recordedServices = "testdata/services.json.gz"
 
-// events plants a fault into an event. It is told what there is before that.
+// events plants a fault into an event. plant gets the services before the event.
 func (rec *ServiceRecord) events(at func() bool, plant func(e *ServiceEvent, present map[string]*Service) (fits bool)) {
 	present := map[string]*Service{}
 	for _, s := range rec.Before {
@@ -41,7 +41,7 @@ func (rec *ServiceRecord) ops(at func() bool, fits func(op *ServiceOp) bool, pla
 	}
 }
 
-// held plants a fault into what is written down for a service at the end.
+// held plants a fault into the allocations of a service at the end.
 func (rec *ServiceRecord) held(at func() bool, plant func(s *Service)) {
 	for _, s := range slices.Clone(rec.Settled.Services) {
 		if len(s.IPs) > 0 && at() {
@@ -55,7 +55,8 @@ func happened(verb Verb) func(op *ServiceOp) bool {
 	return func(op *ServiceOp) bool { return op.Verb == verb && op.Result == acked && !op.DryRun }
 }
 
-// sure says that an operation happened, and that no other could have been it.
+// sure reports whether an operation happened and no request in doubt could have had the same
+// effect.
 func (rec *ServiceRecord) sure(verb Verb) func(op *ServiceOp) bool {
 	return func(op *ServiceOp) bool {
 		doubts := func(o *ServiceOp) bool { return o.Key == op.Key && o.Result == inDoubt }
@@ -63,7 +64,7 @@ func (rec *ServiceRecord) sure(verb Verb) func(op *ServiceOp) bool {
 	}
 }
 
-// other returns something that another service has.
+// other returns an address or port of another service.
 func other[T any](present map[string]*Service, key string, of func(s *Service) []T) (thing T, ok bool) {
 	for _, k := range slices.Sorted(maps.Keys(present)) {
 		if list := of(present[k]); k != key && len(list) > 0 {
@@ -76,7 +77,8 @@ func other[T any](present map[string]*Service, key string, of func(s *Service) [
 func addressesOf(s *Service) []string { return s.IPs }
 func portsHeld(s *Service) []int      { return s.Ports }
 
-// repaired makes a record that has come to its end: what leaked was released, and that was said.
+// repaired adds a correct end to the record: the repair has released all leaks and reported them by
+// Events.
 func (rec *ServiceRecord) repaired() *Ledger {
 	end := *rec.Settled
 	addresses, ports := end.leaks()
@@ -252,7 +254,7 @@ var plantedServices = []fault[*ServiceRecord]{
 	}},
 }
 
-// TestPlantedServices plants faults into what was seen of services.
+// TestPlantedServices plants faults into the record of a run with services.
 func TestPlantedServices(t *testing.T) {
 	fresh := func(t *testing.T) *ServiceRecord {
 		rec := &ServiceRecord{}

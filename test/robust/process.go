@@ -16,18 +16,20 @@ import (
 // machine needs.
 const patience = 90 * time.Second
 
-// process is a program that is killed and started again. One goroutine at a time uses it.
+// process is a program that is killed and started again. Only one goroutine at a time uses it.
 type process struct {
 	name    string
 	path    string
 	args    []string
 	log     string // file
-	ready   string // URL that answers 200 once it is
+	ready   string // URL that answers 200 when the process is ready
 	trouble func(format string, args ...any)
 
 	cmd  *exec.Cmd
 	over chan struct{} // closed at its end
 	from int64         // where the log of the present process begins
+
+	starts []time.Time // each before the start, and after the end of the process before
 }
 
 // start starts the process without waiting for it.
@@ -45,6 +47,7 @@ func (p *process) start() error {
 	cmd, over := exec.Command(p.path, p.args...), make(chan struct{})
 	cmd.Stdout, cmd.Stderr = log, log
 	tether(cmd)
+	p.starts = append(p.starts, time.Now())
 	if err := cmd.Start(); err != nil {
 		return err
 	}

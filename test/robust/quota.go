@@ -16,7 +16,7 @@ type Limit struct {
 }
 
 // limits are the quotas of a run. Two of them limit config maps, so that a charge to one of them is
-// given back if the other refuses. All have few of everything, so that they are full at times.
+// refunded if the other refuses. All limits are low, so that quotas are sometimes full.
 func limits() []*Limit {
 	const gi = 1000 << 30
 	return []*Limit{
@@ -29,7 +29,7 @@ func limits() []*Limit {
 	}
 }
 
-// gold is the name for the storage of a class.
+// gold is the quota name for the storage of the class gold.
 const gold = "gold.storageclass.storage.k8s.io/requests.storage"
 
 // Counted is an object that quotas count, as an answer or event showed it.
@@ -39,8 +39,8 @@ type Counted struct {
 	UID        string
 	RV         int64
 	By         string `json:",omitempty"` // the label that its create gave it
-	Terminates bool   `json:",omitempty"` // it is a pod in the scope Terminating
-	Bound      bool   `json:",omitempty"` // it is a claim that can grow
+	Terminates bool   `json:",omitempty"` // the object is a pod in the scope Terminating
+	Bound      bool   `json:",omitempty"` // the object is a bound claim, which can grow
 	Uses       map[string]int64
 }
 
@@ -60,7 +60,7 @@ var countedKinds = map[string][]string{
 	"persistentvolumeclaims": {"persistentvolumeclaims"},
 }
 
-// resources are what a container or a claim asks for.
+// resources are the resources of a container or a claim.
 type resources struct{ Requests, Limits map[string]string }
 
 // decodeCounted reads an object of a resource. A pod that is being deleted uses nothing: no pod
@@ -182,13 +182,12 @@ type QuotaOp struct {
 	Kind       string
 	Name       string
 	By         string           `json:",omitempty"` // of a create: the label of the object
-	Terminates bool             `json:",omitempty"` // of a create: it is of a pod in the scope Terminating
+	Terminates bool             `json:",omitempty"` // of a create: the object is a pod in the scope Terminating
 	Asks       map[string]int64 `json:",omitempty"` // of a create: what the object uses
-	// Known is the newest revision that the client of a filling request had seen, when nobody else
-	// wrote.
+	// Known is the revision before a request that fills a quota. No other client writes then.
 	Known int64    `json:",omitempty"`
 	Got   *Counted `json:",omitempty"`
-	UID   string   `json:",omitempty"` // of what was deleted
+	UID   string   `json:",omitempty"` // of the deleted object
 }
 
 func (op *QuotaOp) String() string {
@@ -202,15 +201,15 @@ type CountedEvent struct {
 	*Counted
 }
 
-// QuotaRound is what was seen after the last fault of a round, when the load had ended.
+// QuotaRound is the record of the time after the last fault of a round, when the load has ended.
 type QuotaRound struct {
 	Last    string        // the last fault
 	Due     int64         // revision of a deletion, which makes the namespace due
-	Right   int64         // revision at which all usage was seen to be right
+	Right   int64         // revision at which a client saw that all usage was right
 	Took    time.Duration // from the deletion until then
 	Fill    []*QuotaOp    // creates until each quota refuses
 	Full    int64         // revision after them
-	Release *QuotaOp      // a create after something was deleted
+	Release *QuotaOp      // a create after a deletion that made room
 }
 
 // QuotaRecord is the record of a run with quotas.

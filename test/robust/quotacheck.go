@@ -20,7 +20,7 @@ func newSums(limits []*Limit) sums {
 	return s
 }
 
-// add adds an object so many times.
+// add adds times times the amounts of an object.
 func (s sums) add(limits []*Limit, o *Counted, times int64) {
 	for _, l := range limits {
 		if l.Terminates && !o.Terminates {
@@ -60,8 +60,8 @@ func (c *quotaChecker) report(check, format string, args ...any) {
 	c.found = append(c.found, Violation{check, fmt.Sprintf(format, args...)})
 }
 
-// replay goes through the history up to a revision, and calls each after every change, if it is not
-// nil. The fields say how it is then.
+// replay applies the history up to a revision to stored, present and used. If each is not nil,
+// replay calls it after every change.
 func (c *quotaChecker) replay(to int64, each func(rv int64)) {
 	c.stored, c.present, c.used = newSums(c.rec.Limits), map[string]*Counted{}, map[string]*Account{}
 	events, accounts := c.rec.Events, c.rec.Accounts
@@ -99,11 +99,11 @@ func (c *quotaChecker) apply(e CountedEvent) {
 	}
 }
 
-// forever is after all revisions.
+// forever is higher than all revisions.
 const forever = 1 << 62
 
-// history checks that at no revision more is stored than the quotas admit, or than they say is
-// used, and that no quota ever says that more is used than it admits.
+// history checks at each revision that no more is stored than the limits and the used amounts of
+// the quotas, and that no used amount is above its limit.
 func (c *quotaChecker) history() {
 	said := map[string]bool{}
 	once := func(check, what, format string, args ...any) {
@@ -144,8 +144,8 @@ func (c *quotaChecker) history() {
 	}
 }
 
-// answers checks that each write that was answered happened, that what happened was asked for, and
-// that each refusal is true by its own numbers.
+// answers checks that each answered write happened, that each change was requested, and that the
+// numbers in each refusal justify it.
 func (c *quotaChecker) answers() {
 	at, makers, gone := map[int64]*Counted{}, map[string]bool{}, map[string]bool{}
 	for _, e := range c.rec.Events {
@@ -163,7 +163,7 @@ func (c *quotaChecker) answers() {
 				c.report("refusals", "%s\n\t%v", why, op)
 			}
 		case op.odd() || op.Result == invalid && !op.shrinks():
-			c.report("answers", "an answer that nothing here can get\n\t%v", op)
+			c.report("answers", "an answer that is not possible here\n\t%v", op)
 		case op.Result == acked && op.Verb == remove && !gone[op.UID]:
 			c.report("answers", "a deletion that did not happen\n\t%v", op)
 		case op.Got != nil && op.Verb != get:
@@ -179,14 +179,14 @@ func (c *quotaChecker) answers() {
 	}
 }
 
-// shrinks reports whether the request was refused because a claim would become smaller: an earlier
-// request that was in doubt has let it grow after its client looked.
+// shrinks reports whether the request was refused because it would make a claim smaller. That can
+// happen: an earlier request in doubt made the claim grow after the client had read it.
 func (op *QuotaOp) shrinks() bool {
 	return op.Verb == merge && op.Kind == "persistentvolumeclaims" && strings.Contains(op.Error, "less than")
 }
 
-// falseRefusal returns why a refusal is not true by what it says, "" if it is: what is requested
-// and what is used exceeds what is limited, of each name.
+// falseRefusal returns why the numbers in a refusal do not justify it, "" if they do: for each
+// name, the requested and the used amounts together must exceed the limit.
 func falseRefusal(op *QuotaOp) string {
 	_, text, _ := strings.Cut(op.Error, "exceeded quota: ")
 	parts := map[string]map[string]int64{}
@@ -221,14 +221,14 @@ func falseRefusal(op *QuotaOp) string {
 // their limits, and no further.
 func (c *quotaChecker) round(i int, round *QuotaRound) {
 	if round.Right == 0 {
-		return // the trouble says why
+		return // Trouble has the reason
 	}
 	recounts := 0
 	right := round.Right
 	for _, raise := range c.rec.Raises {
 		if raise > round.Due {
 			if recounts++; recounts == 2 && raise < right {
-				right = raise // the first recount has ended, and must have been enough
+				right = raise // the first recount has ended and must have corrected everything
 			}
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// fillTries bounds the creates of one shape. It is more than any quota has room for.
+// fillTries bounds the creates of one shape. It is above the limit of every quota.
 const fillTries = 30
 
-// fill creates objects of all kinds until quotas refuse them. Nobody else writes meanwhile. What is
-// left of CPU, memory and storage goes to one object that takes exactly that.
+// fill creates objects of all kinds until quotas refuse them. No other client writes meanwhile. One
+// object takes exactly the rest of CPU, memory and storage.
 func (c *quotaClient) fill(round *QuotaRound) error {
 	if err := c.again(round, "pods", func() tree { return podShape(1, mi, true) }); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c *quotaClient) once(round *QuotaRound, kind string, shape tree) error {
 // fillPrefix begins the names of objects that fill quotas.
 const fillPrefix = "fill-"
 
-// left returns what the quotas have room for.
+// left returns the amounts for which the quotas have room.
 func (c *quotaClient) left() (sums, error) {
 	_, s, _, err := c.run.right(c.caller)
 	for _, l := range c.run.rec.Limits {
@@ -86,8 +86,8 @@ func (c *quotaClient) left() (sums, error) {
 	return s, err
 }
 
-// release deletes a config map, and creates another as soon as there is room. Then it deletes what
-// filled the quotas.
+// release deletes a config map, and creates another as soon as there is room. Then it deletes the
+// objects that filled the quotas.
 func (c *quotaClient) release(round *QuotaRound) error {
 	objects, _, err := c.counted()
 	if err != nil {

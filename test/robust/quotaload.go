@@ -13,11 +13,11 @@ import (
 type quotaClient struct {
 	*caller
 	run    *quotaRun
-	made   int // creates that were tried
+	made   int // the number of tried creates
 	things []thing
 }
 
-// thing is a name, and what is known of its object. Names are used again.
+// thing is a name with the known state of its object. Names are used again.
 type thing struct {
 	kind, name string
 	known      *Counted // nil: there is none
@@ -30,8 +30,8 @@ const (
 	mi               = 1000 << 20 // a MiB, in thousandths
 )
 
-// work does one thing after the other until ctx ends, and then finds out what became of requests
-// that were not answered.
+// work does random operations until ctx ends. Then it reads the outcome of requests without an
+// answer.
 func (c *quotaClient) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.step(&c.things[c.rng.IntN(len(c.things))])
@@ -119,7 +119,7 @@ func serviceShape(kind string, ports int) tree {
 	return tree{"apiVersion": "v1", "kind": "Service", "spec": tree{"type": kind, "ports": list[:ports]}}
 }
 
-// claimShape is a claim that is bound as soon as its status says so. It can then grow.
+// claimShape is a claim. It can grow when its status says that it is bound.
 func claimShape(storage int64, ofGold bool) tree {
 	class := "silver"
 	if ofGold {

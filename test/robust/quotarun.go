@@ -23,11 +23,12 @@ type QuotaConfig struct {
 	Cluster Config
 	Clients int
 	Rounds  int
-	Time    time.Duration // of the faults of a round
+	Time    time.Duration // for the faults of a round
 	Lasts   []string      // the last fault of each round in turn, at the server whose controllers run
 }
 
-// quotaPause is the mean time between two operations of a client, faultBreak that between faults.
+// quotaPause is the mean time between two operations of a client; faultBreak is the mean time
+// between two faults.
 const (
 	quotaPause = 40 * time.Millisecond
 	faultBreak = 600 * time.Millisecond
@@ -62,8 +63,7 @@ type quotaRun struct {
 }
 
 // RunQuotas has clients write objects under quotas while faults are injected, with all files in
-// dir, and returns what was seen. No controller but that of quotas runs, so that nobody else
-// writes.
+// dir, and returns the record. Only the quota controller runs, so that no other controller writes.
 func RunQuotas(c QuotaConfig, programs Programs, dir string, seed uint64) (*QuotaRecord, error) {
 	f, err := newField(c.Cluster, programs, dir, seed)
 	if err != nil {
@@ -109,8 +109,8 @@ func (r *quotaRun) run() error {
 	return r.readHistory(c)
 }
 
-// prepare makes the namespace, the classes of claims and the quotas, and waits until all that is
-// used is known.
+// prepare makes the namespace, the storage classes and the quotas, and waits until the quotas have
+// the right usage.
 func (r *quotaRun) prepare(c *caller) error {
 	if err := c.makeNamespace(); err != nil {
 		return err
@@ -150,7 +150,7 @@ func (r *quotaRun) prepare(c *caller) error {
 	return err
 }
 
-// load has the clients work while faults are injected, and then the last one.
+// load has the clients work while it injects faults. At the end it injects the last fault.
 func (r *quotaRun) load(crew []*quotaClient, last string, rng *rand.Rand) error {
 	ctx, stop := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
@@ -163,7 +163,7 @@ func (r *quotaRun) load(crew []*quotaClient, last string, rng *rand.Rand) error 
 		time.Sleep(time.Duration(rng.Int64N(int64(2 * faultBreak))))
 		name := r.Cluster.Faults[rng.IntN(len(r.Cluster.Faults))]
 		leader, at := r.cluster.leader(), rng.IntN(r.Cluster.Servers)
-		if strings.HasPrefix(name, "kill") && leader >= 0 && r.Cluster.Servers > 1 { // so that recounts go on
+		if strings.HasPrefix(name, "kill") && leader >= 0 && r.Cluster.Servers > 1 { // not the leader, so that recounts go on
 			at = 1 - leader
 		}
 		if err := r.fault(at, name, rng); err != nil {
@@ -190,12 +190,12 @@ func (cl *cluster) leader() int {
 	})
 }
 
-// duePrefix begins the names of service accounts, which no quota counts, but whose deletion makes
-// the namespace due.
+// duePrefix begins the names of service accounts. No quota counts them, but their deletion makes a
+// recount of the namespace due.
 const duePrefix = "due-"
 
-// settle makes the namespace due when the load has ended, waits until all usage is right, and then
-// fills the quotas.
+// settle runs after the load. It makes a recount of the namespace due, waits until all usage is
+// right, and then fills the quotas.
 func (r *quotaRun) settle(c *quotaClient, round *QuotaRound, number int) error {
 	objects, _, err := c.counted()
 	if err != nil {
@@ -251,7 +251,8 @@ func (c *caller) counted() (all []*Counted, rv int64, err error) {
 	return all, rv, nil
 }
 
-// right reads what is stored and what the quotas say, and reports whether that is the same.
+// right reads the stored objects and the quotas, and reports whether the usage in the quotas is
+// right.
 func (r *quotaRun) right(c *caller) (rv int64, s sums, ok bool, err error) {
 	objects, _, err := c.counted()
 	if err != nil {
@@ -285,7 +286,7 @@ func (r *quotaRun) keep(op *QuotaOp) {
 	r.rec.Ops = append(r.rec.Ops, op)
 }
 
-// readHistory reads all that has ever happened, and, from etcd, how much is stored.
+// readHistory reads all events since the start and, from etcd, the number of stored objects.
 func (r *quotaRun) readHistory(c *caller) error {
 	for kind := range countedKinds {
 		err := r.events(c, "/api/v1/namespaces/", kind, "v1", func(event string, data []byte) error {
@@ -332,7 +333,7 @@ func (r *quotaRun) readHistory(c *caller) error {
 	return nil
 }
 
-// due notes the revision of the deletion that made the namespace due in a round.
+// due records the revision of the deletion that made the recount of a round due.
 func (r *quotaRun) due(event string, data []byte) error {
 	var o struct{ Metadata meta }
 	err := json.Unmarshal(data, &o)
@@ -349,7 +350,8 @@ var kindNames = map[string]string{"configmaps": "ConfigMap", "secrets": "Secret"
 	"serviceaccounts": "ServiceAccount"}
 
 // events calls f with all events of a resource since the start, of the namespace of the run or of
-// kube-system. It creates an object elsewhere, whose event is the last.
+// kube-system. To find the end of the history, it creates an object in another namespace, whose
+// event is the last.
 func (r *quotaRun) events(c *caller, root, resource, version string, f func(event string, data []byte) error) error {
 	end := tree{"apiVersion": version, "kind": kindNames[resource], "metadata": tree{"name": marker}, "spec": tree{}}
 	switch resource {

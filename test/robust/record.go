@@ -34,8 +34,8 @@ const (
 	invalid  Result = "invalid"   // 422
 	expired  Result = "expired"   // 410
 	refused  Result = "refused"   // any other 4xx
-	unsent   Result = "unsent"    // no connection: nothing can have happened
-	inDoubt  Result = "in doubt"  // no answer, 429 or 5xx: it may have happened, or happen yet
+	unsent   Result = "unsent"    // no connection: the request had no effect
+	inDoubt  Result = "in doubt"  // no answer, 429 or 5xx: the request may have had an effect, or may still get one
 )
 
 // Op is one operation. Times are since the start of the run.
@@ -47,8 +47,8 @@ type Op struct {
 
 	// The request of a write.
 	V      string `json:",omitempty"`
-	Color  string `json:",omitempty"` // "": leave it alone
-	Noop   bool   `json:",omitempty"` // V and all else is there already, at PreRV
+	Color  string `json:",omitempty"` // "": unchanged
+	Noop   bool   `json:",omitempty"` // the object at PreRV has V and all else already
 	PreRV  int64  `json:",omitempty"`
 	PreUID string `json:",omitempty"`
 	TestV  string `json:",omitempty"`
@@ -64,7 +64,7 @@ type Op struct {
 	Code   int     `json:",omitempty"`
 	Error  string  `json:",omitempty"`
 	Object *Object `json:",omitempty"`
-	UID    string  `json:",omitempty"` // of what was deleted
+	UID    string  `json:",omitempty"` // of the deleted object
 	Pages  []Page  `json:",omitempty"`
 }
 
@@ -77,7 +77,7 @@ type Page struct {
 
 func (p Page) String() string { return fmt.Sprintf("{rv=%d %v}", p.RV, p.Items) }
 
-// changes reports whether the operation is a write that makes a new state, and not a deletion.
+// changes reports whether the operation is a write that makes a new state; a deletion does not.
 func (op *Op) changes() bool {
 	return !op.Noop && (op.Verb == create || op.Verb == update || op.Verb == merge || op.Verb == jsonPatch)
 }
@@ -85,7 +85,7 @@ func (op *Op) changes() bool {
 // happened reports whether the operation may have had an effect.
 func (op *Op) happened() bool { return op.Result == acked || op.Result == inDoubt }
 
-// listed returns the items of all pages. It is false if the list did not come to its end.
+// listed returns the items of all pages, and false if a page is missing.
 func (op *Op) listed() ([]*Object, bool) {
 	var all []*Object
 	whole := false
@@ -130,8 +130,8 @@ func (e *Event) String() string {
 	return fmt.Sprintf("%v %s %d %v %s", e.Time, e.Type, e.RV, e.Object, e.Error)
 }
 
-// Session is one watch request. It asks for what came after From, or, if that is 0, for the present
-// state first.
+// Session is one watch request. It asks for the changes after From. If From is 0, it asks for the
+// present state first.
 type Session struct {
 	Watcher, Server int
 	Scope           Scope
@@ -157,8 +157,8 @@ func (s *Session) initial() int {
 	return -1
 }
 
-// state returns the initial state, by name, and its revision, which is 0 if that state did not come
-// to its end.
+// state returns the initial state, by name, and its revision. The revision is 0 if the initial
+// state is incomplete.
 func (s *Session) state() (map[string]*Object, int64) {
 	i := s.initial()
 	if i < 0 {
@@ -173,8 +173,8 @@ func (s *Session) state() (map[string]*Object, int64) {
 	return state, s.Events[i].RV
 }
 
-// live are the events behind the initial state: what happened after From, or after the bookmark
-// that ends it.
+// live are the events after the initial state: those after From, or after the bookmark that ends
+// the initial state.
 func (s *Session) live() []Event {
 	if i := s.initial(); s.From > 0 || i >= 0 {
 		return s.Events[i+1:]
@@ -185,12 +185,12 @@ func (s *Session) live() []Event {
 // Record is everything that the clients of a run sent and saw. All checks are functions of it.
 type Record struct {
 	Start    int64    // the revision before the first write
-	Stay     []string // the objects that all know; others come and go
-	Lasting  bool     // no history is ever lost, so nothing may be answered 410
-	Shared   bool     // the store is elsewhere, so an answer of it may be lost while the server lives
+	Stay     []string // the objects that exist for the whole run
+	Lasting  bool     // the store loses no history, so no answer may be 410
+	Shared   bool     // the store is another process, so its answer may be lost while the server runs
 	Ops      []*Op
 	Sessions []*Session
-	Trouble  []string // errors of the processes themselves
+	Trouble  []string // unexpected errors of processes and their logs
 }
 
 // load reads a record that save wrote.

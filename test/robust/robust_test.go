@@ -18,8 +18,8 @@ var (
 	programs = Programs{Server: os.Getenv("CORACLE"), Etcd: os.Getenv("ETCD")}
 	duration = 20 * time.Second
 	seed     = rand.Uint64N(1_000_000)
-	soaking  = os.Getenv("SOAK") != "" // services, evictions, definitions and garbage take their time
-	binaries string                    // folder of what is built
+	soaking  = os.Getenv("SOAK") != "" // longer runs of services, evictions, definitions and garbage
+	binaries string                    // directory of the built programs
 )
 
 func TestMain(m *testing.M) {
@@ -92,7 +92,7 @@ func TestRobust(t *testing.T) {
 	}
 }
 
-// workDir returns a folder for a run, which is kept if that fails.
+// workDir returns a directory for a run, which is kept if the run fails.
 func workDir(t *testing.T, name string) string {
 	dir, err := os.MkdirTemp("", "robust-"+name+"-")
 	if err != nil {
@@ -108,7 +108,7 @@ func workDir(t *testing.T, name string) string {
 	return dir
 }
 
-const shown = 3 // violations of a kind
+const shown = 3 // reported violations of a kind
 
 func robust(t *testing.T, c Config) {
 	dir := workDir(t, c.Name)

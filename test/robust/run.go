@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The load. Pauses are means: of a client between two operations, of the producer between two jobs,
-// between two faults.
+// The load. Pauses are mean times: of a client between two operations, of the producer between two
+// jobs, and between two faults.
 const (
 	clients    = 8
 	pause      = 60 * time.Millisecond
@@ -32,8 +32,8 @@ const (
 	watcherID
 )
 
-// The objects: hot ones are what all clients contend for, the quiet one is written again and again
-// as it is, and each job is made by the producer and removed by the controller.
+// The objects: all clients contend for the hot ones, the quiet one is repeatedly written unchanged,
+// and each job is made by the producer and deleted by the controller.
 const (
 	hotObjects = 3
 	quiet      = "quiet"
@@ -46,18 +46,18 @@ type run struct {
 	begun    time.Time
 	cluster  *cluster
 	subject  subject
-	elders   int // how many objects an older server has stored
+	elders   int // the number of objects that an older server has stored
 	watchers []*watcher
 	hot      []string
 	start    int64            // the revision before the first write
-	newest   atomic.Int64     // revision that anybody has seen
-	recent   [64]atomic.Int64 // some that were the newest
+	newest   atomic.Int64     // newest revision that any client has seen
+	recent   [64]atomic.Int64 // some revisions that were the newest
 
 	mu  sync.Mutex
 	rec *Record
 }
 
-// Run runs a configuration for a while, with its files in dir, and returns all that was seen.
+// Run runs a configuration for d, with its files in dir, and returns the record.
 func Run(c Config, programs Programs, dir string, seed uint64, d time.Duration) (*Record, error) {
 	r := &run{seed: seed, begun: time.Now(), subject: c.subject(), elders: c.Elders, rec: &Record{Lasting: c.lasting(), Shared: c.Storage == "etcd"}}
 	for i := range hotObjects {
@@ -97,7 +97,8 @@ func Run(c Config, programs Programs, dir string, seed uint64, d time.Duration) 
 	return r.rec, err
 }
 
-// prepare makes the namespace and the quiet object, and notes where the history begins.
+// prepare makes the namespace and the quiet object, and records the revision at which the history
+// begins.
 func (r *run) prepare() error {
 	c := newClient(r, preparerID)
 	req, err := http.NewRequest("POST", r.cluster.urls[0]+"/api/v1/namespaces",
@@ -126,8 +127,8 @@ func (r *run) prepare() error {
 	return nil
 }
 
-// prepareElder puts an object into the etcd as an older server has stored it. For the record it is
-// a create, which was answered with what is shown then.
+// prepareElder puts an object into the etcd as an older server has stored it. In the record it is a
+// create, answered with the object that the server then shows.
 func (r *run) prepareElder(c *client, n int) error {
 	op := &Op{Verb: create, Key: elderName(n), V: c.value(), Color: none, Client: c.id, Call: r.now()}
 	value, err := json.Marshal(elder(n, op.V))
@@ -169,8 +170,7 @@ func (r *run) work(ctx context.Context, wg *sync.WaitGroup) {
 	})
 }
 
-// defragment has the store defragmented again and again until ctx ends, whatever else happens to
-// the server.
+// defragment has the store defragmented repeatedly until ctx ends, also while faults are injected.
 func (r *run) defragment(ctx context.Context) {
 	h, done := newHTTP(false), 0
 	for ; ctx.Err() == nil; time.Sleep(pause) {
@@ -202,7 +202,7 @@ func (r *run) harm(ctx context.Context, faults []string) error {
 	}
 }
 
-// finish makes two last changes that each watcher is told of, reads everything once more, and waits
+// finish makes two last changes that every watcher selects, reads everything once more, and waits
 // for the watchers.
 func (r *run) finish() {
 	c := newClient(r, finisherID)
@@ -252,7 +252,7 @@ func (r *run) saw(rv int64) {
 	}
 }
 
-// somewhen returns a revision that was the newest a while ago or, sometimes, long ago.
+// somewhen returns a revision that was the newest recently or, sometimes, long ago.
 func (r *run) somewhen(rng *rand.Rand) int64 {
 	if rng.IntN(4) == 0 {
 		return r.start + rng.Int64N(max(r.newest.Load()-r.start, 1))
@@ -279,7 +279,8 @@ func (r *run) trouble(format string, args ...any) {
 	r.rec.Trouble = append(r.rec.Trouble, fmt.Sprintf(format, args...))
 }
 
-// decode reads an object that a server has sent, nil if it is another's or none.
+// decode reads an object that a server has sent. It returns nil if no client of the run made it, or
+// if it does not decode.
 func (r *run) decode(data json.RawMessage) *Object {
 	o, err := r.subject.decode(data)
 	if err != nil {

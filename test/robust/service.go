@@ -16,7 +16,7 @@ type Service struct {
 	Type   string
 	Policy string   `json:",omitempty"` // on the families of its addresses
 	IPs    []string `json:",omitempty"`
-	Ports  []int    `json:",omitempty"` // node ports, in order, with that of health checks
+	Ports  []int    `json:",omitempty"` // node ports, in order, with the health check node port
 }
 
 func (s *Service) String() string {
@@ -26,7 +26,7 @@ func (s *Service) String() string {
 	return fmt.Sprintf("{%s rv=%d %s %s %v %v uid=%.8s}", s.Key, s.RV, s.Type, s.Policy, s.IPs, s.Ports, s.UID)
 }
 
-// addressed and ported say what the type of a service has.
+// addressed and ported report whether the type of a service has addresses and node ports.
 func (s *Service) addressed() bool { return s.Type != "ExternalName" }
 func (s *Service) ported() bool    { return s.Type == "NodePort" || s.Type == "LoadBalancer" }
 
@@ -54,7 +54,7 @@ func decodeService(data []byte) (*Service, error) {
 	m := &o.Metadata
 	s := &Service{Key: m.Namespace + "/" + m.Name, UID: m.UID, RV: m.revision(), Type: o.Spec.Type, Policy: o.Spec.Policy}
 	for _, ip := range o.Spec.ClusterIPs {
-		if addr, err := netip.ParseAddr(ip); err == nil { // else it is None
+		if addr, err := netip.ParseAddr(ip); err == nil { // "None" is no address
 			s.IPs = append(s.IPs, addr.String())
 		}
 	}
@@ -73,10 +73,10 @@ type ServiceOp struct {
 	Verb   Verb
 	Key    string
 	DryRun bool   `json:",omitempty"`
-	Type   string `json:",omitempty"` // what is asked for; "" leaves it alone
+	Type   string `json:",omitempty"` // the requested type; "" is no change
 	IP     string `json:",omitempty"`
 	Port   int    `json:",omitempty"`
-	Ports  int    `json:",omitempty"` // that it may take or give back, at most
+	Ports  int    `json:",omitempty"` // the highest number that it may allocate or release
 
 	Got *Service `json:",omitempty"`
 }
@@ -98,7 +98,7 @@ type Ledger struct {
 	Time      time.Duration
 	Services  []*Service
 	Addresses map[string]string // the key of the service for which each is taken
-	Ports     []int             // that are taken
+	Ports     []int             // the allocated node ports
 }
 
 // Notice is an Event object about a repair.
@@ -112,10 +112,10 @@ type ServiceRecord struct {
 	Kills   int
 	Outages []Outage
 	Ops     []*ServiceOp
-	Before  []*Service     // those that were there before the first event
+	Before  []*Service     // the services before the first event
 	Events  []ServiceEvent // all of them, in order
-	Settled *Ledger        // when the last request had been answered
-	End     *Ledger        `json:",omitempty"` // when the repair had had its time; nil if nobody waited for that
+	Settled *Ledger        // after the last answer
+	End     *Ledger        `json:",omitempty"` // after the repair; nil if the run did not wait for it
 	Notices []Notice       `json:",omitempty"` // at the end
 	Trouble []string
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestServices makes services at two servers while they are killed.
+// TestServices creates, changes and deletes services at two servers while they are killed.
 func TestServices(t *testing.T) {
 	t.Parallel()
 	build(t)

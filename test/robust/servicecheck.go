@@ -41,7 +41,7 @@ func (c *serviceChecker) report(check, format string, args ...any) {
 // holders maps each address and port to the services that have it.
 type holders map[any]*Service
 
-// holds are what a service has, to be found in holders.
+// holds are the addresses and ports of a service, as keys of holders.
 func (s *Service) holds() []any {
 	var list []any
 	for _, ip := range s.IPs {
@@ -71,7 +71,7 @@ func (h holders) drop(s *Service) {
 }
 
 // history checks the events: no two services have the same address or port, and each service has
-// and keeps what its type needs.
+// and keeps the addresses and ports that its type needs.
 func (c *serviceChecker) history() {
 	held, present := holders{}, map[string]*Service{}
 	take := func(s *Service) {
@@ -100,7 +100,8 @@ func (c *serviceChecker) history() {
 	}
 }
 
-// fits checks that a service has what its type and policy ask for, out of the ranges.
+// fits checks that a service has the number of addresses and ports that its type and policy ask
+// for, and that they are in the ranges.
 func (c *serviceChecker) fits(s *Service) {
 	least, most := 1, len(c.rec.Ranges)
 	switch {
@@ -141,7 +142,8 @@ func (c *serviceChecker) kept(old, s *Service) {
 	}
 }
 
-// answers checks that each write with an answer happened, and gave the service what it asked for.
+// answers checks that each write with an answer happened, and that the service has the requested
+// type, address and port.
 func (c *serviceChecker) answers() {
 	at := map[int64]*Service{}
 	for _, s := range c.rec.Before {
@@ -152,7 +154,7 @@ func (c *serviceChecker) answers() {
 	}
 	for _, op := range c.rec.Ops {
 		if op.odd() {
-			c.report("answers", "an answer that nothing here can get\n\t%v", op)
+			c.report("answers", "an answer that is not possible here\n\t%v", op)
 		}
 		s := op.Got
 		if s == nil {
@@ -171,8 +173,8 @@ func (c *serviceChecker) answers() {
 	}
 }
 
-// changes checks that what happened was asked for, each change by one request that was not a dry
-// run, and that deletions that were answered happened.
+// changes checks that each change was requested by one request that was not a dry run, and that
+// each answered deletion happened.
 func (c *serviceChecker) changes() {
 	type change struct {
 		kind, key string
@@ -200,14 +202,14 @@ func (c *serviceChecker) changes() {
 		}
 	}
 	for ch, n := range sure {
-		if ch.kind != modified && n > seen[ch] { // a change may be none
+		if ch.kind != modified && n > seen[ch] { // a write may change nothing
 			c.report("changes", "%s was %s %d times, by the answers, but %d times by the watch", ch.key, ch.kind, n, seen[ch])
 		}
 	}
 }
 
-// ledger checks that each address and port of a service is allocated to it, and that the services
-// of the ledger are those of the watch.
+// ledger checks that each address and port of a service is allocated to it, and that the ledger has
+// the same services as the watch.
 func (c *serviceChecker) ledger(when string, l *Ledger) {
 	held, last := holders{}, c.last()
 	for _, s := range l.Services {
@@ -216,21 +218,21 @@ func (c *serviceChecker) ledger(when string, l *Ledger) {
 		})
 		for _, ip := range s.IPs {
 			if l.Addresses[ip] != s.Key {
-				c.report("missing", "%s the address %s is written down for %q\n\t%v", when, ip, l.Addresses[ip], s)
+				c.report("missing", "%s the address %s is allocated to %q\n\t%v", when, ip, l.Addresses[ip], s)
 			}
 		}
 		for _, port := range s.Ports {
 			if !slices.Contains(l.Ports, port) {
-				c.report("missing", "%s the port %d is not written down\n\t%v", when, port, s)
+				c.report("missing", "%s the port %d is not allocated\n\t%v", when, port, s)
 			}
 		}
 		if told := last[s.Key]; told == nil || told.UID != s.UID || !sameHold(told, s) {
-			c.report("keeping", "%s a service is not what it was\n\t%v\n\t%v", when, told, s)
+			c.report("keeping", "%s a service differs from the watch\n\t%v\n\t%v", when, told, s)
 		}
 		delete(last, s.Key)
 	}
 	for _, s := range last {
-		c.report("keeping", "%s a service is gone\n\t%v", when, s)
+		c.report("keeping", "%s a service of the watch is missing\n\t%v", when, s)
 	}
 }
 
@@ -248,8 +250,8 @@ func (c *serviceChecker) last() map[string]*Service {
 	return present
 }
 
-// leaks are the addresses and ports that are taken for nobody, the former with those for whom they
-// were.
+// leaks are the allocated addresses and ports that no service has, the addresses with the key of
+// the service for which they were allocated.
 func (l *Ledger) leaks() (map[string]string, []int) {
 	addresses, ports := maps.Clone(l.Addresses), slices.Clone(l.Ports)
 	for _, s := range l.Services {
@@ -263,8 +265,8 @@ func (l *Ledger) leaks() (map[string]string, []int) {
 	return addresses, ports
 }
 
-// doubts checks that only requests leak that have no answer, or could not give back, each no more
-// than it is about.
+// doubts checks that only doubtful requests leak, and no more addresses and ports than they were
+// about.
 func (c *serviceChecker) doubts() {
 	doubted, most := map[string]int{}, 0
 	for _, op := range c.rec.Ops {
@@ -284,8 +286,8 @@ func (c *serviceChecker) doubts() {
 	}
 }
 
-// reasons are those of Events about what does not happen here: each service has what is written
-// down for it, and nothing else.
+// reasons are the reasons of Events about faults that do not happen here, because every service has
+// exactly its allocations.
 var reasons = []string{"ClusterIPNotValid", "ClusterIPNotAllocated", "ClusterIPAlreadyAllocated", "ClusterIPOutOfRange",
 	"PortNotAllocated", "PortAlreadyAllocated", "PortOutOfRange", "PortRangeFull"}
 
@@ -302,16 +304,16 @@ func (c *serviceChecker) alarms() {
 func (c *serviceChecker) repaired() {
 	addresses, ports := c.rec.End.leaks()
 	for ip, key := range addresses {
-		c.report("leaks", "%s is still taken for %s", ip, key)
+		c.report("leaks", "%s is still allocated to %s", ip, key)
 	}
 	if len(ports) > 0 {
-		c.report("leaks", "ports are still taken: %v", ports)
+		c.report("leaks", "ports are still allocated: %v", ports)
 	}
 	before, _ := c.rec.Settled.leaks()
 	for ip, key := range before {
 		said := func(n Notice) bool { return n.About == ip }
 		if addresses[ip] == "" && !slices.ContainsFunc(c.rec.Notices, said) {
-			c.report("notices", "nothing was said of %s, which was taken for %s and given back", ip, key)
+			c.report("notices", "no Event reports that %s was released, which was allocated to %s", ip, key)
 		}
 	}
 }

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// repairPatience is the time that the repair has. Ports that leaked are kept for three rounds,
-// three minutes apart.
+// repairPatience bounds the wait for the repair. It releases a leaked port after three rounds,
+// which are three minutes apart.
 const repairPatience = 20 * time.Minute
 
-// The marker is a service without an address that is changed to see how far the watch has come.
+// The marker is a service without an address. A change of it shows how far the watch has come.
 const (
 	markerPath = "/api/v1/namespaces/default/services"
 	marker     = "marker"
 )
 
-// settled returns the ledger when no request has any effect any more: one that was sent to a server
-// that was killed may still be on its way to the store.
+// settled returns the ledger when two reads in a row are equal. A request to a killed server may
+// still be on its way to the store.
 func (r *serviceRun) settled(c *caller) (l *Ledger, err error) {
 	err = within(patience, "services do not come to rest", func() (bool, error) {
 		before := l
@@ -39,7 +39,7 @@ func (l *Ledger) same(other *Ledger) bool {
 		slices.EqualFunc(l.Services, other.Services, func(a, b *Service) bool { return a.UID == b.UID && sameHold(a, b) })
 }
 
-// repaired returns the ledger when nothing leaks any more, or the time for that is over.
+// repaired returns the ledger when it has no leaks, or at the end of repairPatience.
 func (r *serviceRun) repaired(c *caller) (*Ledger, error) {
 	for end := time.Now().Add(repairPatience); ; time.Sleep(time.Second) {
 		l, err := r.ledger(c)
@@ -52,7 +52,7 @@ func (r *serviceRun) repaired(c *caller) (*Ledger, error) {
 	}
 }
 
-// ledger reads the services and allocations, after the watch has told of all the services.
+// ledger reads the services and allocations, after the watch has shown all changes of services.
 func (r *serviceRun) ledger(c *caller) (*Ledger, error) {
 	l := &Ledger{Time: r.now()}
 	data, err := c.must(markerPath, request{method: "PATCH", name: marker, contentType: asMergePatch,
@@ -115,7 +115,7 @@ func (c *caller) services() ([]*Service, int64, error) {
 	return list, rv, err
 }
 
-// addresses reads for which service each address is taken.
+// addresses reads the allocated addresses, with the key of the service of each.
 func (c *caller) addresses() (map[string]string, error) {
 	items, _, err := c.list("/apis/networking.k8s.io/v1/ipaddresses")
 	all := map[string]string{}

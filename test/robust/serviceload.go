@@ -14,7 +14,7 @@ type serviceClient struct {
 	slots []slot
 }
 
-// slot is a name, and what is known of its service. Names are used again.
+// slot is a name with the known state of its service. Names are used again.
 type slot struct {
 	name   string
 	known  *Service // nil: there is none
@@ -23,8 +23,8 @@ type slot struct {
 
 const servicePath = "/api/v1/namespaces/" + namespace + "/services"
 
-// work does one thing after the other until ctx ends, and then finds out what became of requests
-// that were not answered.
+// work does random operations until ctx ends. Then it reads the outcome of requests without an
+// answer.
 func (c *serviceClient) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.step(&c.slots[c.rng.IntN(len(c.slots))])
@@ -57,7 +57,7 @@ func (c *serviceClient) step(s *slot) {
 	}
 }
 
-// do performs an operation, with what it sends, and learns from the answer.
+// do performs an operation with a body, and updates the slot from the answer.
 func (c *serviceClient) do(s *slot, op *ServiceOp, body any) {
 	op.Key = namespace + "/" + s.name
 	if s.known != nil {
@@ -103,15 +103,15 @@ func (c *serviceClient) remove(s *slot) {
 	c.do(s, &ServiceOp{Verb: remove, DryRun: c.rng.IntN(10) == 0}, nil)
 }
 
-// types are those of services; the last two have ports.
+// types are the types of services. The last two have node ports.
 var types = []string{"ClusterIP", "ExternalName", "NodePort", "LoadBalancer"}
 
-// newType chooses a type, with ports as often as the run wants it.
+// newType chooses a type. With the probability PortShare it has node ports.
 func (c *serviceClient) newType() string {
 	if c.rng.Float64() < c.run.PortShare {
 		return types[2+c.rng.IntN(2)]
 	}
-	return types[c.rng.IntN(8)/7] // mostly the first
+	return types[c.rng.IntN(8)/7] // mostly ClusterIP
 }
 
 // ofType returns the part of a spec that a type needs.
@@ -158,7 +158,7 @@ func (c *serviceClient) create(s *slot) {
 	c.do(s, op, tree{"apiVersion": "v1", "kind": "Service", "metadata": tree{"name": s.name}, "spec": spec})
 }
 
-// address is one of the first range: one of few, or any.
+// address picks an address of the first range: in half of the cases one of a few, otherwise any.
 func (c *serviceClient) address() string {
 	r := c.run.Ranges[0]
 	most := 1<<(32-r.Bits()) - 2
@@ -181,7 +181,7 @@ func (c *serviceClient) retype(s *slot) {
 	c.do(s, op, tree{"spec": ofType(op.Type)})
 }
 
-// refamily gives a service a second address, or takes it away.
+// refamily changes the policy on families of a service, which adds or removes its second address.
 func (c *serviceClient) refamily(s *slot) {
 	c.do(s, &ServiceOp{Verb: merge, DryRun: c.rng.IntN(10) == 0}, tree{"spec": tree{"ipFamilyPolicy": c.policy()}})
 }

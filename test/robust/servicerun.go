@@ -16,8 +16,8 @@ import (
 
 // ServiceConfig is the load of a run with services.
 type ServiceConfig struct {
-	Services, NodePorts int     // to be made at least, by requests that are answered
-	Clients, Names      int     // the names are of each client; more than half of them have a service at a time
+	Services, NodePorts int     // the least numbers to create, by answered requests
+	Clients, Names      int     // Names for each client; more than half of them have a service at a time
 	PortShare           float64 // of services that have ports
 	Ranges              []netip.Prefix
 	PortMin, PortMax    int
@@ -28,8 +28,8 @@ type ServiceConfig struct {
 type serviceRun struct {
 	*field
 	ServiceConfig
-	reached atomic.Int64  // revision that the watch has come to
-	enough  chan struct{} // closed when all is made that is to be made
+	reached atomic.Int64  // revision that the watch has reached
+	enough  chan struct{} // closed when enough is created
 
 	mu                      sync.Mutex
 	rec                     *ServiceRecord
@@ -37,7 +37,7 @@ type serviceRun struct {
 }
 
 // RunServices has clients of two servers make, change and delete services while one of the servers
-// is killed each second, with all files in dir, and returns what was seen.
+// is killed each second, with all files in dir, and returns the record.
 func RunServices(c ServiceConfig, programs Programs, dir string, seed uint64) (*ServiceRecord, error) {
 	var ranges []string
 	for _, r := range c.Ranges {
@@ -101,7 +101,7 @@ func (c *caller) prepareServices() error {
 	return err
 }
 
-// work has the clients work until enough is made, and servers killed meanwhile.
+// work has the clients work until enough is created, and kills servers meanwhile.
 func (r *serviceRun) work() error {
 	ctx, stop := context.WithCancel(context.Background())
 	var workers sync.WaitGroup
@@ -127,7 +127,7 @@ func (r *serviceRun) work() error {
 	return err
 }
 
-// keep records an operation, and notes when enough is made.
+// keep records an operation, and closes enough when enough is created.
 func (r *serviceRun) keep(op *ServiceOp) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,8 +160,8 @@ func (r *serviceRun) watch(ctx context.Context, rv int64) {
 	}
 }
 
-// follow makes one watch request and reads it to its end. An error is one that resuming does not
-// help against.
+// follow makes one watch request and reads it to its end. It returns only errors after which the
+// watch cannot resume.
 func (r *serviceRun) follow(ctx context.Context, c *caller) error {
 	last := r.reached.Load()
 	resp, err := c.http.Do(newRequest(ctx, r.cluster.urls[c.rng.IntN(len(r.cluster.urls))]+"/api/v1/services",

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// subject is the kind of the objects that clients write. Their two texts, v and base, stand in a
-// map of texts somewhere in the object.
+// subject is the kind of the objects that clients write. An object holds two texts, v and base, in
+// a map of strings.
 type subject struct {
 	root       string // path of the group version
 	resource   string
 	apiVersion string
 	kind       string
-	texts      []string    // the way to the map
-	rest       func() tree // what else an object needs; nil for nothing
+	texts      []string    // the path to the map
+	rest       func() tree // the other required fields; nil for none
 }
 
 // configMaps have no defaults: they are stored as they are sent.
@@ -35,7 +35,7 @@ var replicaSets = subject{
 	},
 }
 
-// with returns an object, or a part of one, that has the texts.
+// with adds the texts to an object, or to a part of one, and returns it.
 func (s *subject) with(obj tree, texts tree) tree {
 	at := obj
 	for _, name := range s.texts {
@@ -74,14 +74,14 @@ func (s *subject) textsOf(obj tree) (v, base string) {
 	return v, base
 }
 
-// What older servers have stored: so many objects, of these names.
+// The number and the names of the objects that an older server has stored.
 const (
 	elders      = 300
 	elderPrefix = "elder-"
 )
 
-// elder is an object as an older server has stored it: in a version that is not served any more, or
-// without the fields that defaults fill in.
+// elder is an object as an older server has stored it: in a version that is not served, or without
+// the fields that defaults fill in.
 func elder(n int, v string) tree {
 	obj := replicaSets.object(tree{
 		"name": elderName(n), "namespace": namespace, "uid": fmt.Sprintf("00000000-0000-4000-8000-%012d", n),

@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// tether has a program die with this process, however that ends.
+// tether has the kernel kill a program when this process ends in any way.
 func tether(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

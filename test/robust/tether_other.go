@@ -4,5 +4,5 @@ package robust
 
 import "os/exec"
 
-// tether does nothing here: only Linux can have a program die with this process.
+// tether does nothing here, because only Linux can kill a program when this process ends.
 func tether(*exec.Cmd) {}

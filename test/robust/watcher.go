@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// watcher is somebody who watches all the time. One goroutine uses it.
+// watcher is a client that always watches. One goroutine uses it.
 type watcher struct {
 	run   *run
 	id    int
 	scope Scope
-	anew  bool          // begins with the present state each time
-	past  bool          // begins at some revision of the past each time; else resumes
-	life  time.Duration // after about which it leaves by itself; 0 for never
+	anew  bool          // each session begins with the present state
+	past  bool          // each session begins at a past revision; otherwise it resumes
+	life  time.Duration // about how long a session lasts; 0: until the server ends it
 	slow  time.Duration // pause after each event
-	acts  *client       // what it sees it acts on at once, as a controller does
+	acts  *client       // acts on each event at once, as a controller does; may be nil
 	http  *http.Client
 	rng   *rand.Rand
 
 	last    int64        // the revision to resume from; 0 if there is none
-	reached atomic.Int64 // how far it has come
+	reached atomic.Int64 // the last revision, for other goroutines
 }
 
 // newWatchers returns one watcher of each kind.
@@ -51,7 +51,7 @@ func (r *run) newWatchers() []*watcher {
 		w.run, w.id = r, i
 		w.rng = rand.New(rand.NewPCG(r.seed, 1000+uint64(i)))
 		w.http = newHTTP(i%2 == 0)
-		if w.slow > 0 { // and with a small buffer, so that it is the server that has to wait
+		if w.slow > 0 { // a small buffer, too, so that the server has to wait
 			t := w.http.Transport.(*http.Transport)
 			t.Protocols.SetHTTP2(false)
 			t.Protocols.SetHTTP1(true)
@@ -72,7 +72,7 @@ func smallBuffer(ctx context.Context, network, address string) (net.Conn, error)
 	return conn, err
 }
 
-// follows reports whether the watcher's sessions are one stream of which the end must be reached.
+// follows reports whether the watcher's sessions form one stream whose end it must reach.
 func (w *watcher) follows() bool { return !w.anew && !w.past && w.slow == 0 }
 
 // watch watches until ctx ends.
@@ -126,8 +126,8 @@ func (w *watcher) session(ctx context.Context, s *Session) {
 	}
 }
 
-// read reads events to their end. A session that begins with the present state can be resumed only
-// from behind it.
+// read reads events to their end. A session that begins with the present state can resume only
+// after it has all of that state.
 func (w *watcher) read(s *Session, body io.Reader) {
 	resumable := s.From > 0
 	for dec := json.NewDecoder(body); ; {
@@ -161,7 +161,7 @@ func (w *watcher) read(s *Session, body io.Reader) {
 	}
 }
 
-// event reads an event. That of a ConfigMap of another namespace has no object.
+// event reads an event. The event of an object that is not of the run has no object.
 func (r *run) event(kind string, data json.RawMessage) Event {
 	e := Event{Time: r.now(), Type: kind}
 	var head struct {

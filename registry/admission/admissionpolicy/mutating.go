@@ -20,7 +20,7 @@ import (
 // Mutating is the plugin MutatingAdmissionPolicy.
 type Mutating struct {
 	*World
-	book book[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding, *mutations]
+	hooks shelf[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding, *mutations]
 }
 
 // NewMutating returns the plugin, which takes policies and bindings from these sources.
@@ -28,16 +28,23 @@ func NewMutating(
 	w *World, policies Source[*v1.MutatingAdmissionPolicy], bindings Source[*v1.MutatingAdmissionPolicyBinding],
 ) *Mutating {
 	p := &Mutating{World: w}
-	p.book.policies, p.book.bindings = policies, bindings
-	p.book.rule = func(policy *v1.MutatingAdmissionPolicy) *rule[*mutations] {
+	p.hooks.api = newBook(policies, bindings, func(policy *v1.MutatingAdmissionPolicy) *rule[*mutations] {
 		s := &policy.Spec
 		return newRule(policy.Name, s.FailurePolicy, s.ParamKind, s.MatchConstraints, func() *mutations {
 			return compileMutations(s)
 		})
-	}
-	p.book.bind = func(b *v1.MutatingAdmissionPolicyBinding) *binding {
+	}, func(b *v1.MutatingAdmissionPolicyBinding) *binding {
 		return newBinding(b.Name, b.Spec.PolicyName, b.Spec.MatchResources, b.Spec.ParamRef, nil)
-	}
+	})
+	return p
+}
+
+// WithFiles adds policies and bindings in files to p and returns it. The caller calls it before p
+// is used. As long as nothing has changed, now returns the same pointer.
+func (p *Mutating) WithFiles(
+	now func() *Files[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding],
+) *Mutating {
+	p.hooks.addFiles(now)
 	return p
 }
 
@@ -53,11 +60,8 @@ func (*Mutating) Handles(op admission.Operation) bool { return op != admission.D
 // Mutate changes the object as policies say. It refuses the request if a policy fails, unless the
 // policy ignores failures.
 func (p *Mutating) Mutate(ctx context.Context, a *admission.Attributes) error {
-	if matching.ExemptFromPolicies(a) {
-		return nil
-	}
-	hooks, err := p.book.now(ctx)
-	if err != nil || hooks.Len() == 0 {
+	hooks, err := p.hooks.hooksFor(ctx, a)
+	if hooks == nil {
 		return err
 	}
 	var run *mutating

@@ -22,7 +22,7 @@ import (
 // Validating is the plugin ValidatingAdmissionPolicy.
 type Validating struct {
 	*World
-	book book[*v1.ValidatingAdmissionPolicy, *v1.ValidatingAdmissionPolicyBinding, *validation]
+	hooks shelf[*v1.ValidatingAdmissionPolicy, *v1.ValidatingAdmissionPolicyBinding, *validation]
 }
 
 // NewValidating returns the plugin, which takes policies and bindings from these sources.
@@ -30,16 +30,23 @@ func NewValidating(
 	w *World, policies Source[*v1.ValidatingAdmissionPolicy], bindings Source[*v1.ValidatingAdmissionPolicyBinding],
 ) *Validating {
 	p := &Validating{World: w}
-	p.book.policies, p.book.bindings = policies, bindings
-	p.book.rule = func(policy *v1.ValidatingAdmissionPolicy) *rule[*validation] {
+	p.hooks.api = newBook(policies, bindings, func(policy *v1.ValidatingAdmissionPolicy) *rule[*validation] {
 		s := &policy.Spec
 		return newRule(policy.Name, s.FailurePolicy, s.ParamKind, s.MatchConstraints, func() *validation {
 			return compileValidation(s)
 		})
-	}
-	p.book.bind = func(b *v1.ValidatingAdmissionPolicyBinding) *binding {
+	}, func(b *v1.ValidatingAdmissionPolicyBinding) *binding {
 		return newBinding(b.Name, b.Spec.PolicyName, b.Spec.MatchResources, b.Spec.ParamRef, b.Spec.ValidationActions)
-	}
+	})
+	return p
+}
+
+// WithFiles adds policies and bindings in files to p and returns it. The caller calls it before p
+// is used. As long as nothing has changed, now returns the same pointer.
+func (p *Validating) WithFiles(
+	now func() *Files[*v1.ValidatingAdmissionPolicy, *v1.ValidatingAdmissionPolicyBinding],
+) *Validating {
+	p.hooks.addFiles(now)
 	return p
 }
 
@@ -52,11 +59,8 @@ func (*Validating) Handles(admission.Operation) bool { return true }
 // Validate refuses a request that a policy denies. The error names the first policy that denies it,
 // and has the code and reason of the validation.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
-	if matching.ExemptFromPolicies(a) {
-		return nil
-	}
-	hooks, err := p.book.now(ctx)
-	if err != nil || hooks.Len() == 0 {
+	hooks, err := p.hooks.hooksFor(ctx, a)
+	if hooks == nil {
 		return err
 	}
 	var run *validating

@@ -19,7 +19,19 @@ import (
 
 // Hooks are the webhooks of all configurations of one kind, in the order in which mutating hooks
 // run. They never change.
-type Hooks struct{ index *matching.Index[indexedHook] }
+type Hooks struct {
+	list  []*hook
+	index *matching.Index[indexedHook]
+}
+
+// newHooks returns Hooks of a list, which it keeps.
+func newHooks(list []*hook) *Hooks {
+	indexed := make([]indexedHook, len(list))
+	for i, h := range list {
+		indexed[i] = indexedHook{h, i}
+	}
+	return &Hooks{list, matching.NewIndex(indexed, func(h indexedHook) *matching.Matcher { return h.matcher })}
+}
 
 // indexedHook is a hook with its index among all hooks.
 type indexedHook struct {
@@ -59,6 +71,7 @@ type spec struct {
 // changed. One Compiler serves one kind of configurations.
 type Compiler struct {
 	clients *callout.Pool
+	prefix  string // of the ids of hooks
 
 	mu       sync.Mutex
 	compiled map[any]*compiled // by the pointer to the configuration
@@ -74,6 +87,12 @@ type compiled struct {
 // closes it after the last write.
 func NewCompiler(clients *callout.Pool) *Compiler {
 	return &Compiler{clients: clients, compiled: map[any]*compiled{}}
+}
+
+// NewFileCompiler returns a Compiler for configurations in files. Its hooks differ from those of
+// the API's configurations with the same names.
+func NewFileCompiler(clients *callout.Pool) *Compiler {
+	return &Compiler{clients: clients, prefix: "manifest/", compiled: map[any]*compiled{}}
 }
 
 // PoolConfig returns the configuration of the Pool that NewCompiler needs. resolve finds the
@@ -134,16 +153,14 @@ func compile[T comparable](c *Compiler, all []T, specs func(T) (name string, lis
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := make(map[any]*compiled, len(all))
-	var hooks []indexedHook
+	var list []*hook
 	for _, cfg := range all {
 		made := c.compiled[cfg]
 		if made == nil {
 			made = c.compile(specs(cfg))
 		}
 		now[cfg] = made
-		for _, h := range made.hooks {
-			hooks = append(hooks, indexedHook{h, len(hooks)})
-		}
+		list = append(list, made.hooks...)
 	}
 	for cfg, made := range c.compiled {
 		if now[cfg] == nil {
@@ -153,7 +170,7 @@ func compile[T comparable](c *Compiler, all []T, specs func(T) (name string, lis
 		}
 	}
 	c.compiled = now
-	return &Hooks{matching.NewIndex(hooks, func(h indexedHook) *matching.Matcher { return h.matcher })}
+	return newHooks(list)
 }
 
 // compile compiles the webhooks of one configuration. Their names may repeat: validation forbids
@@ -165,7 +182,7 @@ func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 		s := &specs[i]
 		h := &hook{
 			name: s.name, configuration: configuration,
-			id:      fmt.Sprintf("%s/%s/%d", configuration, s.name, seen[s.name]),
+			id:      fmt.Sprintf("%s%s/%s/%d", c.prefix, configuration, s.name, seen[s.name]),
 			matcher: matching.Compile(s.criteria), failsOpen: s.failure != nil && *s.failure == v1.Ignore,
 			sideEffects: s.sideEffects, review: reviewVersion(s.reviews),
 			again: s.reinvocation != nil && *s.reinvocation == v1.IfNeededReinvocationPolicy,

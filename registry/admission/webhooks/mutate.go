@@ -27,6 +27,12 @@ func NewMutating(source Source, means Means) *Mutating {
 
 const mutatingName = "MutatingAdmissionWebhook"
 
+// WithFiles adds hooks in files to p and returns it. The caller calls it before p is used.
+func (p *Mutating) WithFiles(hooks func() *Hooks) *Mutating {
+	p.files = &files{now: hooks}
+	return p
+}
+
 // Name is the plugin's name.
 func (*Mutating) Name() string { return mutatingName }
 

@@ -24,6 +24,12 @@ func NewValidating(source Source, means Means) *Validating {
 	return &Validating{caller{source: source, means: &means, validates: true}}
 }
 
+// WithFiles adds hooks in files to p and returns it. The caller calls it before p is used.
+func (p *Validating) WithFiles(hooks func() *Hooks) *Validating {
+	p.files = &files{now: hooks}
+	return p
+}
+
 // Name is the plugin's name.
 func (*Validating) Name() string { return "ValidatingAdmissionWebhook" }
 

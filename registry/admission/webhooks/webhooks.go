@@ -19,14 +19,14 @@
 //
 // A Compiler turns configurations into Hooks, which never change. registry.Derived keeps the Hooks
 // of the current configurations, so that a configuration applies to every write that begins after
-// the answer to the write of the configuration. The plugins get them from a Source. All functions
-// may be called concurrently.
+// the answer to the write of the configuration. The plugins get them from a Source, and those of
+// configurations in files by WithFiles. All functions may be called concurrently.
 //
 // Not here: rules and selectors (matching), the language of match conditions (scheme/cel/policies),
 // connections (router/callout), the metrics that an Observer feeds (server/plugins).
 //
-// Read: webhooks.go, compile.go, match.go, review.go, answer.go, call.go, then mutate.go with
-// patched.go, and validate.go; configuration.go for the configuration of the plugins.
+// Read: webhooks.go, compile.go, files.go, match.go, review.go, answer.go, call.go, then mutate.go
+// with patched.go, and validate.go; configuration.go for the configuration of the plugins.
 package webhooks
 
 import (

@@ -8,6 +8,7 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/loops/ownergraph"
 )
 
 // This file is the fast path of the garbage collector: settlePlain deletes or patches an object
@@ -17,42 +18,6 @@ import (
 // (garbageitem.go) decides. TestRandomGraphs (garbagekill_test.go) compares both paths with a
 // simple model.
 
-// plainObject is what the graph knows of a plain object: enough to decide about it without a read.
-// An object is plain if nobody has deleted it, it has no finalizer of the collector, it has
-// references, all of them have edges, and each owner is gone or waits.
-type plainObject struct {
-	rev     uint64         // the revision that the graph has seen; 0: the object is not plain
-	owns    bool           // it has dependents
-	waiting []waitingOwner // its owners that wait; its other owners are gone
-}
-
-// waitingOwner is an owner that waits for its dependents, as the graph has seen it.
-type waitingOwner struct {
-	key   string
-	uid   identity
-	waits wait
-}
-
-// plain returns what the graph knows of the object at n, or a plainObject without a revision if the
-// object is not plain.
-func (g *ownerGraph) plain(n *node) (k plainObject) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if _, isLoose := g.mu.loose[n]; isLoose || n.owners == nil || n.state != present {
-		return plainObject{}
-	}
-	for e := n.owners; e != nil; e = e.also {
-		switch o := e.owner; {
-		case o.uid != e.uid(), o.state == unknown, o.state == present && o.waits == nothing:
-			return plainObject{}
-		case o.state == present:
-			k.waiting = append(k.waiting, waitingOwner{o.key, o.uid, o.waits})
-		}
-	}
-	k.rev, k.owns = n.get(), n.owns()
-	return k
-}
-
 // settlePlain deletes a plain object, or removes its references if an owner waits with the
 // finalizer orphan. done is false if the object must be read first, because it is not plain, an
 // owner does not wait as the graph says, or the object has changed.
@@ -60,20 +25,20 @@ func (g *ownerGraph) plain(n *node) (k plainObject) {
 // The patch removes all references at once, because none of the owners is solid. If an owner waits
 // in the foreground and the object has dependents, the object is deleted in the foreground too.
 func (i *garbageItem) settlePlain(ctx context.Context) (done bool, err error) {
-	k := i.graph.plain(i.node)
-	if k.rev == 0 {
+	k := i.graph.Plain(i.node)
+	if k.Rev == 0 {
 		return false, nil
 	}
 	policy, released := meta.DeletePropagationBackground, false
-	for _, o := range k.waiting {
+	for _, o := range k.Waiting {
 		if !i.stillWaits(ctx, o) {
 			return false, nil
 		}
-		if released = released || o.waits == orphaning; k.owns {
+		if released = released || o.Waits == ownergraph.Orphaning; k.Owns {
 			policy = meta.DeletePropagationForeground
 		}
 	}
-	version := strconv.FormatUint(k.rev, 10)
+	version := strconv.FormatUint(k.Rev, 10)
 	if released {
 		forget := []byte(`{"metadata":{"ownerReferences":null,"resourceVersion":"` + version + `"}}`)
 		_, err = i.objects.Patch(ctx, i.at.Name, client.MergePatch, forget, meta.PatchOptions{})
@@ -89,7 +54,7 @@ func (i *garbageItem) settlePlain(ctx context.Context) (done bool, err error) {
 // of a garbagePass share it.
 type ownerLooks struct {
 	sync.Mutex
-	last map[waitingOwner]time.Time // guarded by the mutex, at most maxLooks entries
+	last map[ownergraph.WaitingOwner]time.Time // guarded by the mutex, at most maxLooks entries
 }
 
 const (
@@ -104,7 +69,7 @@ const (
 // stillWaits reports whether an owner waits as the graph says. An owner that is gone stays gone,
 // but how an owner waits may change: a client can delete it again with another policy. So
 // stillWaits asks the server, but not once for each dependent.
-func (p *garbagePass) stillWaits(ctx context.Context, o waitingOwner) bool {
+func (p *garbagePass) stillWaits(ctx context.Context, o ownergraph.WaitingOwner) bool {
 	now := time.Now()
 	p.looks.Lock()
 	last := p.looks.last[o]
@@ -112,12 +77,12 @@ func (p *garbagePass) stillWaits(ctx context.Context, o waitingOwner) bool {
 	if now.Sub(last) < lookLasts {
 		return true
 	}
-	at, ok := p.Resources.ObjectAt(o.key)
+	at, ok := p.Resources.ObjectAt(o.Key)
 	if !ok {
 		return false
 	}
 	live, err := p.objects(at.Resource, at.Namespace).Get(ctx, at.Name, meta.GetOptions{})
-	if err != nil || p.graph.identity(string(live.UID)) != o.uid || isWaiting(live) != o.waits {
+	if err != nil || p.graph.Identity(string(live.UID)) != o.UID || ownergraph.WaitOf(live) != o.Waits {
 		return false
 	}
 	p.looks.Lock()

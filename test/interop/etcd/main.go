@@ -35,7 +35,7 @@ func serve(dir, client, peer string) error {
 	cfg := embed.NewConfig()
 	cfg.Dir = dir
 	cfg.LogLevel = "error"
-	cfg.UnsafeNoFsync = true // what is tested is two API servers, not this process dying
+	cfg.UnsafeNoFsync = true // the tests do not need data to survive a crash of the machine
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*clientURL}, []url.URL{*clientURL}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peerURL}, []url.URL{*peerURL}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)

@@ -1,5 +1,5 @@
-// Command extension is Kubernetes' sample API server, unchanged, built from its Go module: what
-// stands behind an API server.
+// Command extension is Kubernetes' sample API server, unchanged, built from its Go module. Tests
+// run it behind an API server.
 package main
 
 import (
