@@ -108,13 +108,13 @@ fuzz: ## every fuzz target for FUZZTIME (default 30s each)
 	@./test/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: hostile
-hostile: ## what strangers send, beside a bare net/http server; the dearest requests, beside a bystander
+hostile: ## what strangers send, beside a bare net/http server; the most expensive requests, beside a bystander
 	$(GO) build -o bin/coracle ./cmd/coracle
 	cd test/hostile && $(GO) build -o ../../bin/hostile .
 	bin/hostile -server bin/coracle
-	bin/hostile -server bin/coracle -dear
+	bin/hostile -server bin/coracle -expensive
 	bin/hostile -server bin/coracle -served -rounds 25 -d 60ms -max 1.25
-	bin/hostile -server bin/coracle -crowd -d 5s
+	bin/hostile -server bin/coracle -connections -d 5s
 
 .PHONY: clean
 clean: ## remove what was built

@@ -55,9 +55,9 @@ func TestInFlight(t *testing.T) {
 	})
 }
 
-// TestApart: requests to another server have seats of their own, and give back the seats that they
-// had.
-func TestApart(t *testing.T) {
+// TestSeparateSeats: requests to another server have seats of their own, and give back the seats
+// that they had.
+func TestSeparateSeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := testConfig(t)
 		c.Gate = NewInFlight(Limits{Reads: 2, Writes: 1, Long: 1}, nil)

@@ -121,9 +121,9 @@ func TestLimitLog(t *testing.T) {
 	})
 }
 
-// TestCausesApart: lines of one cause do not suppress another cause, and too many causes do not
-// suppress another level.
-func TestCausesApart(t *testing.T) {
+// TestCausesAreSeparate: lines of one cause do not suppress another cause, and too many causes do
+// not suppress another level.
+func TestCausesAreSeparate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		core, lines := observer.New(zapcore.DebugLevel)
 		log := LimitLog(zap.New(core))

@@ -142,7 +142,9 @@ func (s *Scheme) isUnversioned(gvk meta.GroupVersionKind) bool {
 // planConversions prepares the conversions between all versions and their hubs, and those that
 // ConvertFields calls. Nothing is compiled yet.
 func (s *Scheme) planConversions() *deriver {
-	d := &deriver{registered: s.conversions, hubs: map[reflect.Type]reflect.Type{}, converters: map[typePair]*converter{}}
+	d := &deriver{
+		registered: s.conversions, hubs: map[reflect.Type]reflect.Type{}, converters: map[typePair]*converter{},
+	}
 	s.converters, s.derived = map[typePair]func() convertFunc{}, map[typePair]func() convertFunc{}
 	for gvk, spoke := range s.types {
 		hub := s.hubs[gvk.GroupKind()]

@@ -190,7 +190,7 @@ func TestKMS(t *testing.T) {
 
 	// Another server on the same store has another seed. It has the plugin decrypt the seed of the
 	// first server.
-	other := startEncrypted(t, func(c *server.Config) { c.Storage.Store = &hookedStore{Store: e.store} }, kmsProvider("first", first))
+	other := startEncrypted(t, func(c *server.Config) { c.Storage.Store = sharedStore{e.store} }, kmsProvider("first", first))
 	if code, body := do(t, other.Server, "GET", secretsPath+"/x", ""); code != 200 || !strings.Contains(body, `"k":"dg=="`) {
 		t.Errorf("x on another server: %d %s", code, body)
 	}
@@ -198,7 +198,7 @@ func TestKMS(t *testing.T) {
 	// While the plugin is stopped, a server that starts cannot read the secret. It can when the
 	// plugin runs again.
 	stop()
-	late := startEncrypted(t, func(c *server.Config) { c.Storage.Store = &hookedStore{Store: e.store}; c.Controllers = []string{} }, kmsProvider("first", first))
+	late := startEncrypted(t, func(c *server.Config) { c.Storage.Store = sharedStore{e.store}; c.Controllers = []string{} }, kmsProvider("first", first))
 	if code, body := do(t, late.Server, "GET", secretsPath+"/x", ""); code < 500 {
 		t.Errorf("x without the plugin: %d %s", code, body)
 	}

@@ -21,15 +21,12 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// hookedStore is a store that several servers share. None of them closes it. It can call a function
-// after a write.
+// hookedStore is a sharedStore that can call a function after a write.
 type hookedStore struct {
-	storage.Store
+	sharedStore
 	// charged, if set, is called once, when a budget has been written.
 	charged atomic.Pointer[func()]
 }
-
-func (*hookedStore) Close() error { return nil }
 
 func (l *hookedStore) Put(ctx context.Context, key string, value []byte, pre storage.Pre, lease storage.LeaseID) (storage.Entry, error) {
 	e, err := l.Store.Put(ctx, key, value, pre, lease)
@@ -131,7 +128,7 @@ func (e *evictor) send(name string, eviction any) error {
 func TestOldEviction(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	e := newEvictor(t, &hookedStore{Store: store})
+	e := newEvictor(t, &hookedStore{sharedStore: sharedStore{store}})
 	e.run("p")
 	body := func(apiVersion, kind string) map[string]any {
 		return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{"name": "p"}}
@@ -151,7 +148,7 @@ func TestOldEviction(t *testing.T) {
 func TestEvictionDryRun(t *testing.T) {
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	e := newEvictor(t, &hookedStore{Store: store})
+	e := newEvictor(t, &hookedStore{sharedStore: sharedStore{store}})
 	pod := e.run("p")
 	e.allow(5)
 	if err := e.evict("p", &meta.DeleteOptions{DryRun: []string{meta.DryRunAll}}); err != nil {
@@ -173,7 +170,7 @@ func TestTwoEvictors(t *testing.T) {
 	const allowed, pods, workers = 100, 120, 4
 	store := memory.New(memory.Config{})
 	defer store.Close()
-	servers := []*evictor{newEvictor(t, &hookedStore{Store: store}), newEvictor(t, &hookedStore{Store: store})}
+	servers := []*evictor{newEvictor(t, &hookedStore{sharedStore: sharedStore{store}}), newEvictor(t, &hookedStore{sharedStore: sharedStore{store}})}
 	for i := range pods {
 		servers[0].run(fmt.Sprintf("p%d", i))
 	}
@@ -209,7 +206,7 @@ func TestTwoEvictors(t *testing.T) {
 // refused. The charge is refunded, unless the budget has changed since.
 func TestChargeIsGivenBack(t *testing.T) {
 	for _, touched := range []bool{false, true} {
-		store := &hookedStore{Store: memory.New(memory.Config{})}
+		store := &hookedStore{sharedStore: sharedStore{memory.New(memory.Config{})}}
 		e := newEvictor(t, store)
 		pod := e.run("p")
 		e.allow(5)

@@ -132,7 +132,7 @@ func askYachts(t *testing.T, store storage.Store, protobuf bool, g server.Group,
 func askOnce(t *testing.T, cfg server.Config, ask func(p *inProcess)) {
 	t.Helper()
 	cfg.DataDir = t.TempDir()
-	cfg.Storage.Store = reopenedStore{cfg.Storage.Store}
+	cfg.Storage.Store = sharedStore{cfg.Storage.Store}
 	cfg.Serving = server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort}
 	cfg.Authorization.Modes = []string{access.AlwaysAllow}
 	s, err := servertest.New(t, cfg)
@@ -144,11 +144,6 @@ func askOnce(t *testing.T, cfg server.Config, ask func(p *inProcess)) {
 		t.Error(err)
 	}
 }
-
-// reopenedStore is a store whose Close does nothing.
-type reopenedStore struct{ storage.Store }
-
-func (reopenedStore) Close() error { return nil }
 
 // yacht sends a request for yachts, checks the code, and returns the answer.
 func (p *inProcess) yacht(want int, method, version, target, body string, header ...string) map[string]any {

@@ -88,7 +88,7 @@ func appears[T meta.Object](t *testing.T, r client.Resource[T], name string, ok 
 	return found
 }
 
-// sharedStore is a store that several servers share. None of them closes it.
+// sharedStore is a store that several servers use, at once or in turn. None of them closes it.
 type sharedStore struct{ storage.Store }
 
 func (sharedStore) Close() error { return nil }
@@ -98,11 +98,6 @@ func newSharedStore(t *testing.T) sharedStore {
 	t.Cleanup(func() { store.Close() })
 	return sharedStore{store}
 }
-
-// shared is a store that several servers share. None of them closes it.
-type shared struct{ storage.Store }
-
-func (shared) Close() error { return nil }
 
 // cpuTime returns the processor time of this process.
 func cpuTime(b *testing.B) time.Duration {

@@ -18,8 +18,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestHandout makes kubeconfigs for other users, and checks as whom the server authenticates them.
-func TestHandout(t *testing.T) {
+// TestKubeconfigMaker makes kubeconfigs for other users, and checks as whom the server
+// authenticates them.
+func TestKubeconfigMaker(t *testing.T) {
 	s := servertest.Start(t, server.Config{Storage: server.StorageConfig{Engine: server.StorageMemory}, Controllers: []string{}})
 	h := identity.KubeconfigMaker{DataDir: filepath.Dir(s.Kubeconfig), Lasts: time.Hour}
 	accounts := client.For[*corev1.ServiceAccount](s.Server.Client(), corev1.GroupVersion.WithResource("serviceaccounts")).In("default")

@@ -85,8 +85,8 @@ func TestRevocationHoldsAtOnce(t *testing.T) {
 	on := func(s storage.Store) func(*server.Config) {
 		return func(cfg *server.Config) { cfg.Storage = server.StorageConfig{Store: s} }
 	}
-	near := newByRoles(t, on(&quaytest.DelayedStore{Store: shared{store}, Late: 10 * time.Millisecond}))
-	far := newByRoles(t, on(&quaytest.DelayedStore{Store: shared{store}, Late: 5 * time.Millisecond}))
+	near := newByRoles(t, on(&quaytest.DelayedStore{Store: sharedStore{store}, Late: 10 * time.Millisecond}))
+	far := newByRoles(t, on(&quaytest.DelayedStore{Store: sharedStore{store}, Late: 5 * time.Millisecond}))
 	near.want(201, "", "root", "POST", rolesPath, roleBody("r", readMaps))
 	for i := range 10 {
 		near.want(201, "", "root", "POST", bindsPath, bindBody("b", "Role", "r", "alice"))

@@ -224,9 +224,9 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// TestUnreadGivesPlaceBack: answers that nobody reads end: those to strangers soon, others with the
-// time limit of their request, and watches when an event cannot be sent.
-func TestUnreadGivesPlaceBack(t *testing.T) {
+// TestUnreadAnswerGivesSeatBack: answers that nobody reads end: those to strangers soon, others
+// with the time limit of their request, and watches when an event cannot be sent.
+func TestUnreadAnswerGivesSeatBack(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
 		known      bool

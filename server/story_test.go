@@ -128,8 +128,6 @@ func webhookOf(h *httptest.Server, path, more string) string {
 		path, h.URL+"/"+path, base64.StdEncoding.EncodeToString(ca), more)
 }
 
-const registrationPath = "/apis/admissionregistration.k8s.io/v1/"
-
 // podRules are the matchConstraints of a policy for new pods.
 const podRules = `"matchConstraints":{"resourceRules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["pods"]}]}`
 

@@ -32,9 +32,9 @@ func dialFrames(tb testing.TB, address string, window uint32) *connectionstest.F
 	return connectionstest.NewFrames(tb, conn, window)
 }
 
-// TestStrangersTakeNoPlace floods a server with requests of strangers that take long. Requests of
+// TestStrangersTakeNoSeat floods a server with requests of strangers that take long. Requests of
 // other clients are served.
-func TestStrangersTakeNoPlace(t *testing.T) {
+func TestStrangersTakeNoSeat(t *testing.T) {
 	const conns, streams = 16, 120
 	const most = 1024 + 256 // refusals that may wait: before they are limited, and their seats
 	refused := 0

@@ -20,11 +20,6 @@ import (
 	"github.com/coracle-project/coracle/storage/memory"
 )
 
-// reusedStore is a store whose Close does nothing, because several servers use it in turn.
-type reusedStore struct{ storage.Store }
-
-func (reusedStore) Close() error { return nil }
-
 // damaged is a server on a store in which the test damages objects.
 type damaged struct {
 	*servertest.Server
@@ -36,7 +31,7 @@ type damaged struct {
 func startOn(t *testing.T, store storage.Store) *damaged {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
-	return &damaged{servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: reusedStore{store}}, Log: zap.New(core)}), t, store, logs}
+	return &damaged{servertest.Start(t, server.Config{Storage: server.StorageConfig{Store: sharedStore{store}}, Log: zap.New(core)}), t, store, logs}
 }
 
 func (d *damaged) do(method, path, body string) (int, string) {

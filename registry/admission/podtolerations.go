@@ -94,7 +94,7 @@ func (p *PodTolerationRestriction) Mutate(ctx context.Context, a *Attributes) er
 		}
 		more = slices.Clone(list)
 	}
-	if !isBestEffort(pod) {
+	if !pod.IsBestEffort() {
 		more = append(more, corev1.Toleration{
 			Key: "node.kubernetes.io/memory-pressure", Operator: corev1.TolerationOpExists,
 			Effect: corev1.TaintEffectNoSchedule,
@@ -157,30 +157,4 @@ func (p *PodTolerationRestriction) listOf(
 		return nil, false, meta.NewUnexplained(strings.ReplaceAll(err.Error(), "corev1.", "v1."))
 	}
 	return list, true, nil
-}
-
-// isBestEffort reports whether a pod has the quality-of-service class BestEffort: none of its
-// requests and limits of CPU and memory is above zero. If the status has a class, that class
-// counts.
-func isBestEffort(pod *corev1.Pod) bool {
-	if class := pod.Status.QOSClass; class != "" {
-		return class == corev1.PodQOSBestEffort
-	}
-	if r := pod.Spec.Resources; r != nil {
-		return !asksForMore(r)
-	}
-	asks := func(c corev1.Container) bool { return asksForMore(&c.Resources) }
-	return !slices.ContainsFunc(pod.Spec.Containers, asks) && !slices.ContainsFunc(pod.Spec.InitContainers, asks)
-}
-
-// asksForMore reports whether a request or limit of CPU or memory is above zero.
-func asksForMore(r *corev1.ResourceRequirements) bool {
-	for _, list := range [...]corev1.ResourceList{r.Requests, r.Limits} {
-		for _, name := range [...]corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-			if q, ok := list[name]; ok && q.Sign() > 0 {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -200,8 +200,8 @@ func FuzzDefinition(f *testing.F) {
 	})
 }
 
-// BenchmarkJudgeDefinition validates a definition of about 80 KB.
-func BenchmarkJudgeDefinition(b *testing.B) {
+// BenchmarkValidateDefinition validates a definition of about 80 KB.
+func BenchmarkValidateDefinition(b *testing.B) {
 	var fields strings.Builder
 	for i := range 800 {
 		fmt.Fprintf(&fields, `,"f%d":{"type":"object","description":"Some words.","properties":{"a":{"type":"string","default":"b"}}}`, i)

@@ -220,8 +220,9 @@ func TestNearly(t *testing.T) {
 	}
 }
 
-// Strings are scanned eight bytes at a time, so a special byte is tested at each offset.
-func TestStringsAtEachPlace(t *testing.T) {
+// TestStringsAtEachPosition: strings are scanned eight bytes at a time, so a special byte is tested
+// at each offset.
+func TestStringsAtEachPosition(t *testing.T) {
 	const filler = "abcdefghijk"
 	parts := []string{"\x80", "\xe2", "\xff", "\u2027", "\u2028", "\u2029", "\u202a", "\xe2\x80", "\xe2\x81\xa8", "\u2128", "é", "\U0001f600"}
 	for c := range utf8.RuneSelf {
@@ -239,8 +240,8 @@ func TestStringsAtEachPlace(t *testing.T) {
 	}
 }
 
-// After an escape, the scan goes byte by byte for a while, so a special byte is tested at each
-// distance from an escape.
+// TestEscapesAtEachDistance: after an escape, the scan goes byte by byte for a while, so a special
+// byte is tested at each distance from an escape.
 func TestEscapesAtEachDistance(t *testing.T) {
 	const filler = "abcdefghijk"
 	for _, escape := range []string{`\n`, `\u00e9`} {
@@ -267,7 +268,7 @@ func TestStringEnd(t *testing.T) {
 	}
 }
 
-// Nesting is allowed to the depth that encoding/json allows.
+// TestDepth: nesting is allowed to the depth that encoding/json allows.
 func TestDepth(t *testing.T) {
 	for _, bracket := range []string{"[]", `{"a":}`} {
 		opening, closing := bracket[:len(bracket)-1], bracket[len(bracket)-1:]
@@ -289,7 +290,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// A value that is no tree and has no JSON is an error.
+// TestAppendTreeError: a value that is no tree and has no JSON is an error.
 func TestAppendTreeError(t *testing.T) {
 	for _, v := range []any{func() {}, map[string]any{"a": []any{make(chan int)}}} {
 		if got, err := AppendTree(nil, v, HTML); err == nil {
@@ -301,7 +302,8 @@ func TestAppendTreeError(t *testing.T) {
 	}
 }
 
-// A lazy tree is written like its decoded tree, except that members of Raw values keep their order.
+// TestLazyTree: a lazy tree is written like its decoded tree, except that members of Raw values
+// keep their order.
 func TestLazyTree(t *testing.T) {
 	tree, ok := RawOf([]byte(` { "c" : {"z":1.0,"a":"<"} , "b":null, "a" : [ "\u0041" ] } `)).Look(0)
 	got, err := AppendTree(nil, tree, HTML)
@@ -333,7 +335,7 @@ func TestDecodeEndsWithMeter(t *testing.T) {
 	}
 }
 
-// The Meter counts each byte once.
+// TestDecodeCountsBytes: the Meter counts each byte once.
 func TestDecodeCountsBytes(t *testing.T) {
 	data := []byte("[" + strings.Repeat(`[],{"a":1},`, 1<<14) + "1]")
 	if _, err := Decode(data, meter.WithBudget(t.Context(), len(data))); err != nil {
@@ -399,7 +401,7 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// Integers from 1<<63 to 1<<64-1 are floats, or uint64 if Unsigned is set.
+// TestUnsigned: integers from 1<<63 to 1<<64-1 are floats, or uint64 if Unsigned is set.
 func TestUnsigned(t *testing.T) {
 	for _, tt := range []struct {
 		number           string

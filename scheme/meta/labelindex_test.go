@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An index matches what the requirements match one by one.
+// TestLabelIndex: an index matches what the requirements match one by one.
 func TestLabelIndex(t *testing.T) {
 	pieces := []string{"%s", "!%s", "%s=1", "%s==b", "%s!=1", "%s!=b", "%s in (1,2,b)", "%s in (2,b)", "%s notin (1,5)", "%s>1", "%s>3", "%s<5", "%s<9", "%s in (,b)"}
 	keys, values := []string{"a", "b", "c", "d"}, []string{"", "1", "2", "4", "5", "b", "-1"}

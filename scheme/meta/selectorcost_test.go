@@ -43,7 +43,7 @@ func TestSelectorCost(t *testing.T) {
 	}
 }
 
-// A requirement with many wrong values costs no more than one with a few.
+// TestSelectorErrors: a requirement with many wrong values costs no more than one with a few.
 func TestSelectorErrors(t *testing.T) {
 	var s strings.Builder
 	for i := range 10_000 {

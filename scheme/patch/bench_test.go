@@ -44,7 +44,8 @@ func BenchmarkStrategic(b *testing.B) {
 	}
 }
 
-// A search for duplicate keys that finds none allocates only the path, if the objects are small.
+// TestCheckMergeAllocs: a search for duplicate keys that finds none allocates only the path, if the
+// objects are small.
 func TestCheckMergeAllocs(t *testing.T) {
 	for n := range inline + 1 {
 		p := []byte(`{` + items(n, func(i int) string { return fmt.Sprintf(`"k%d":{"v":%d}`, i, i) }) + `}`)
@@ -54,7 +55,8 @@ func TestCheckMergeAllocs(t *testing.T) {
 	}
 }
 
-// A merge allocates its result, and keys of the document that are escaped or repeated.
+// TestMergeAllocs: a merge allocates its result, and keys of the document that are escaped or
+// repeated.
 func TestMergeAllocs(t *testing.T) {
 	p := []byte(`{"data":{"c":"2","d":"new"},"metadata":{"labels":{"tier":"back"}}}`)
 	got := testing.AllocsPerRun(200, func() {

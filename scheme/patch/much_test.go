@@ -64,7 +64,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// A JSON patch may reach its limits, and not exceed them.
+// TestJSONLimits: a JSON patch may reach its limits, and not exceed them.
 func TestJSONLimits(t *testing.T) {
 	ops := func(n int, op string) []byte {
 		return []byte("[" + strings.TrimSuffix(strings.Repeat(op+",", n), ",") + "]")

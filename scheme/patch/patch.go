@@ -27,7 +27,7 @@
 // the checks of identity and resourceVersion (the PATCH handler), and server-side apply
 // (scheme/apply).
 //
-// Reading order: patch.go, read.go, merge.go, json.go, strategic.go with tree.go, places.go and
+// Reading order: patch.go, read.go, merge.go, json.go, strategic.go with tree.go, listindex.go and
 // order.go; then field validation: strict.go and fit.go. diff.go goes the other way: it finds a
 // JSON patch.
 package patch

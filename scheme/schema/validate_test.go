@@ -120,7 +120,7 @@ func TestValidateRequired(t *testing.T) {
 	checkValid(t, s, `{"spec":{"a":"1","list":[],"notNul":null,"nul":null,"nulDefault":null}}`, "")
 }
 
-// Errors of one value are in the order of the checks, and not of their names.
+// TestValidateOrder: errors of one value are in the order of the checks, and not of their names.
 func TestValidateOrder(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","required":["z","y"],"properties":{"b":{"type":"string","enum":["red"]},
 		"a":{"type":"array","maxItems":1,"items":{"type":"integer"},"x-kubernetes-list-type":"set"},"z":{"type":"string"},"y":{"type":"string"},
@@ -199,7 +199,7 @@ func TestValidateLists(t *testing.T) {
 		`FieldValueTypeInvalid m[0]: Invalid value: "string": m[0] in body must be of type object: "string"`)
 }
 
-// Errors in values that an update does not change are not reported.
+// TestValidateUpdate: errors in values that an update does not change are not reported.
 func TestValidateUpdate(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","properties":{"a":{"type":"string","maxLength":3},"b":{"type":"string"},
 		"l":{"type":"array","items":{"type":"string","maxLength":3}},
@@ -232,8 +232,8 @@ func TestValidateEmbedded(t *testing.T) {
 		`FieldValueInvalid spec.emb.metadata.labels: Invalid value: "x y": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`)
 }
 
-// Errors about metadata that cannot be decoded name the Go types of kube-apiserver. Other metadata
-// is replaced by its canonical form.
+// TestCoerce: errors about metadata that cannot be decoded name the Go types of kube-apiserver.
+// Other metadata is replaced by its canonical form.
 func TestCoerce(t *testing.T) {
 	s := parseSchema(t, `{"type":"object","additionalProperties":{"type":"object","x-kubernetes-embedded-resource":true}}`)
 	for _, tt := range []struct{ metadata, becomes, wrong string }{

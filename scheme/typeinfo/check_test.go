@@ -34,7 +34,7 @@ type checkedItem struct {
 	Fixed map[string]string `json:"fixed,omitempty" check:"immutable"`
 }
 
-// An immutable field accepts another spelling of an equal value.
+// TestImmutableMeaning: an immutable field accepts another spelling of an equal value.
 func TestImmutableMeaning(t *testing.T) {
 	type part struct {
 		Amount meta.Quantity `json:"amount"`

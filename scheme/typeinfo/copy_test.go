@@ -99,7 +99,7 @@ type shapes struct {
 	Value   meta.Quantity
 }
 
-func TestCopyIsEqualAndApart(t *testing.T) {
+func TestCopyIsEqualAndSeparate(t *testing.T) {
 	s := ptr("x")
 	for name, v := range map[string]any{
 		"pod": samplePod(),

@@ -136,7 +136,7 @@ type noted struct {
 	note string
 }
 
-// Unexported fields count if the JSON of their type shows them.
+// TestEqualUnexported: unexported fields count if the JSON of their type shows them.
 func TestEqualUnexported(t *testing.T) {
 	type holder struct {
 		Guarded guarded
@@ -178,7 +178,7 @@ type compared struct {
 	_     struct{} `struct:"atomic"`
 }
 
-// Each pair is compared both ways, and with itself.
+// TestEqual: each pair is compared both ways, and with itself.
 func TestEqual(t *testing.T) {
 	amount := func(text string) meta.Quantity {
 		q, err := meta.ParseQuantity(text)

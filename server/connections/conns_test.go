@@ -73,10 +73,10 @@ func (c *peer) is(open bool, who string) {
 	c.SetReadDeadline(time.Time{})
 }
 
-// TestWhoGoes fills the server with connections. To make room, it closes connections of strangers
-// before others, and the longest idle one first. It closes no connection whose request is being
-// served.
-func TestWhoGoes(t *testing.T) {
+// TestOrderOfClosing fills the server with connections. To make room, it closes connections of
+// strangers before others, and the longest idle one first. It closes no connection whose request is
+// being served.
+func TestOrderOfClosing(t *testing.T) {
 	overPipes(t, 4, func(t *testing.T, p *served) {
 		known := dialPeer(t, p.Pipes)
 		known.ask("/version", "Authorization: Bearer "+token+"\r\n")

@@ -10,9 +10,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestCrowdSettles: memory is given back to the system after many connections and long-running
+// TestMemoryAfterBurst: memory is given back to the system after many connections and long-running
 // requests have arrived, when no more arrive, and only then.
-func TestCrowdSettles(t *testing.T) {
+func TestMemoryAfterBurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, cs := connectionstest.NewPipes(), newConns(10*burstSize, MaxStreams, &Bursts{}, zap.NewNop())
 		l := cs.wrap(p)

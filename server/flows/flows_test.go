@@ -335,9 +335,9 @@ func TestDangling(t *testing.T) {
 	})
 }
 
-// TestDanglingDuel has a client overwrite the condition again and again: the loop writes it at most
-// six times a minute.
-func TestDanglingDuel(t *testing.T) {
+// TestDanglingOverwritten has a client overwrite the condition again and again: the loop writes it
+// at most six times a minute.
+func TestDanglingOverwritten(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.ensure()
 		w.telling(func() {

@@ -121,9 +121,9 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-// TestOwnPlaces checks where own plugins stand: before the plugins that call policies and webhooks,
-// or next to the plugin that they name.
-func TestOwnPlaces(t *testing.T) {
+// TestOrderOfOwnPlugins checks where own plugins stand: before the plugins that call policies and
+// webhooks, or next to the plugin that they name.
+func TestOrderOfOwnPlugins(t *testing.T) {
 	var asked []string
 	own := func(name, before, after string) Plugin { return (&witness{name, &asked}).plugin(before, after) }
 	c := Config{Plugins: []Plugin{

@@ -89,9 +89,9 @@ func TestTap(t *testing.T) {
 	}
 }
 
-// TestTapLosesItsPlace: a Tap that is not read, or whose changes the shared watch has lost, ends
+// TestTapLosesItsPosition: a Tap that is not read, or whose changes the shared watch has lost, ends
 // with an error.
-func TestTapLosesItsPlace(t *testing.T) {
+func TestTapLosesItsPosition(t *testing.T) {
 	lost := func(t *testing.T, tap *cache.Tap, want error) {
 		t.Helper()
 		for {

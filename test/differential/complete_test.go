@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestEveryKindIsJudged fails if a resource that clients can update has no row, or if a door that
+// TestEveryKindIsCompared fails if a resource that clients can update has no row, or if a door that
 // takes updates is missing in the row.
-func TestEveryKindIsJudged(t *testing.T) {
+func TestEveryKindIsCompared(t *testing.T) {
 	judged := map[schema.GroupVersion][]string{}
 	for _, row := range rows {
 		doors, err := row.REST(newShelf())

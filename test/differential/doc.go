@@ -128,7 +128,7 @@
 //   - TestExternalSigner: Kubernetes' mock of an external signer of tokens, with right and wrong
 //     answers.
 //
-// TestEveryKindIsJudged fails if a resource that clients can update, or a door to it, has no row
+// TestEveryKindIsCompared fails if a resource that clients can update, or a door to it, has no row
 // here.
 //
 // To add a kind: a Row in <group>_test.go (see core_test.go), made of Kubernetes' registry of the

@@ -15,7 +15,7 @@ import (
 // costs more than p.max times as much as on the bare server.
 func (p *plan) compare(ctx context.Context, coracle *process, bare *bareServer) error {
 	fmt.Printf("%-28s %-5s %6s %8s %12s %12s %6s\n", "request", "", "status", "bytes", "coracle", "bare", "times")
-	dear := 0
+	over := 0
 	for _, q := range refused() {
 		for _, proto := range []protocol{http1, http2} {
 			if !p.only.MatchString(q.name) || proto == http2 && q.odd {
@@ -29,12 +29,12 @@ func (p *plan) compare(ctx context.Context, coracle *process, bare *bareServer) 
 				return fmt.Errorf("%s over %s: %w", q.name, proto, err)
 			}
 			if ratio > p.max {
-				dear++
+				over++
 			}
 		}
 	}
-	if dear > 0 {
-		return fmt.Errorf("%d refusals cost more than %g times the bare server's", dear, p.max)
+	if over > 0 {
+		return fmt.Errorf("%d refusals cost more than %g times the bare server's", over, p.max)
 	}
 	return nil
 }

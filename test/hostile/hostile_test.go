@@ -45,7 +45,7 @@ func TestRefused(t *testing.T) {
 	if err := furnish(t.Context(), server); err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range dearest() {
+	for _, q := range expensiveRequests() {
 		if a, err := newSender(server, http1).once(t.Context(), &q); err != nil {
 			t.Errorf("%s: %v", q.name, err)
 		} else if a.Status >= 500 {

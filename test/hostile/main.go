@@ -3,19 +3,19 @@
 // the same answer.
 //
 //	hostile -server bin/coracle [-d 150ms] [-rounds 3] [-run accept] [-max 1.5]
-//	        [-dear | -served | -crowd]
+//	        [-expensive | -served | -connections]
 //
 // It starts the server itself, with an embedded store and TLS. It exits with 1 if a refusal costs
 // more than -max times as much as on the bare server. Other flags run other measurements instead:
 //
-//   - With -dear it sends the most expensive requests of an authenticated client, four at a time,
-//     and prints how long another client waits meanwhile.
+//   - With -expensive it sends the most expensive requests of an authenticated client, four at a
+//     time, and prints how long another client waits meanwhile.
 //   - With -served it compares refusals with successful reads of as many bytes.
-//   - With -crowd a thousand connections send headers that never end, or cancel each request at
-//     once. More than one core or 64 MiB is an error.
+//   - With -connections a thousand connections send headers that never end, or cancel each request
+//     at once. More than one core or 64 MiB is an error.
 //
-// Read: requests.go for what is sent, compare.go for how it is measured, served.go, crowd.go,
-// dear.go, then bare.go, server.go and send.go.
+// Read: requests.go for what is sent, compare.go for how it is measured, served.go, connections.go,
+// expensive.go, then bare.go, server.go and send.go.
 package main
 
 import (
@@ -42,9 +42,9 @@ func main() {
 	flag.DurationVar(&p.duration, "d", 150*time.Millisecond, "how long each request is sent, to each server in each round")
 	flag.IntVar(&p.rounds, "rounds", 3, "how often; the least of each server counts")
 	flag.Float64Var(&p.max, "max", 1.5, "how many times the bare server's processor time a refusal may take")
-	flag.BoolVar(&p.dear, "dear", false, "send the dearest requests that are served, and look at a bystander")
+	flag.BoolVar(&p.expensive, "expensive", false, "send the most expensive requests that are served, and look at a bystander")
 	flag.BoolVar(&p.served, "served", false, "compare refusals with what is served")
-	flag.BoolVar(&p.many, "crowd", false, "send from a thousand connections what never ends")
+	flag.BoolVar(&p.connections, "connections", false, "send from a thousand connections what never ends")
 	run := flag.String("run", "", "only requests whose name matches this pattern")
 	flag.Parse()
 	var err error
@@ -64,14 +64,14 @@ func main() {
 
 // plan holds the flags of the command line.
 type plan struct {
-	server   string
-	duration time.Duration
-	rounds   int
-	max      float64
-	dear     bool
-	served   bool
-	many     bool
-	only     *regexp.Regexp
+	server      string
+	duration    time.Duration
+	rounds      int
+	max         float64
+	expensive   bool
+	served      bool
+	connections bool
+	only        *regexp.Regexp
 }
 
 func (p *plan) run(ctx context.Context) (err error) {
@@ -84,12 +84,12 @@ func (p *plan) run(ctx context.Context) (err error) {
 		err = errors.Join(err, coracle.leaked())
 	}()
 	switch {
-	case p.dear:
+	case p.expensive:
 		return p.lookOn(ctx, coracle)
 	case p.served:
 		return p.beside(ctx, coracle)
-	case p.many:
-		return p.crowd(ctx, coracle)
+	case p.connections:
+		return p.attack(ctx, coracle)
 	}
 	bare, err := startBare()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // median of the ratios. A ratio above p.max is an error. The table shows the lowest cost of each.
 func (p *plan) beside(ctx context.Context, coracle *process) error {
 	fmt.Printf("%-28s %-5s %6s %8s %12s %12s %6s\n", "request", "", "status", "bytes", "refused", "served", "times")
-	dear := 0
+	over := 0
 	for i, q := range floods() {
 		for _, proto := range []protocol{http1, http2} {
 			if !p.only.MatchString(q.name) {
@@ -48,13 +48,13 @@ func (p *plan) beside(ctx context.Context, coracle *process) error {
 			slices.Sort(ratios)
 			ratio, mark := ratios[len(ratios)/2], ""
 			if ratio > p.max {
-				dear, mark = dear+1, " <--"
+				over, mark = over+1, " <--"
 			}
 			fmt.Printf("%-28s %-5s %6d %8d %12v %12v %6.2f%s\n", q.name, proto, a.Status, len(a.Body), refused, read, ratio, mark)
 		}
 	}
-	if dear > 0 {
-		return fmt.Errorf("%d refusals cost more than %g times a read of as many bytes", dear, p.max)
+	if over > 0 {
+		return fmt.Errorf("%d refusals cost more than %g times a read of as many bytes", over, p.max)
 	}
 	return nil
 }

@@ -97,8 +97,8 @@ type types struct {
 	codecs *codec.Factory
 }
 
-// known returns the types. They are made when the first directory is read.
-var known = sync.OnceValue(func() types {
+// hookTypes returns the types. They are made when the first directory is read.
+var hookTypes = sync.OnceValue(func() types {
 	s := scheme.New()
 	v1.Scheme.AddToScheme(s)
 	s.AddUnversionedTypes(meta.GroupVersion{Version: "v1"}, &List{})
@@ -157,7 +157,7 @@ func decode(text []byte) (codec.Decoded, error) {
 	if len(text) > 0 && text[0] == '{' {
 		request.Type = codec.JSON
 	}
-	decoded, err := known().codecs.Decode(request)
+	decoded, err := hookTypes().codecs.Decode(request)
 	if err == nil {
 		err = codec.StrictError(decoded.Strict)
 	}
@@ -179,7 +179,7 @@ func (r *reader) add(file string, decoded codec.Decoded) error {
 		return fmt.Errorf("unsupported resource type *%s.%s", decoded.GVK.Version, decoded.GVK.Kind)
 	}
 	for _, obj := range items {
-		known().Default(obj)
+		hookTypes().Default(obj)
 		if err := admissionregistration.CheckNew(context.Background(), obj).ToAggregate(); err != nil {
 			return fmt.Errorf("%s %q: %w", kind, obj.GetObjectMeta().Name, err)
 		}

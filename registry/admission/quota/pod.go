@@ -134,9 +134,9 @@ func (podEvaluator) inScope(r *corev1.ScopedResourceSelectorRequirement, obj met
 	case corev1.ResourceQuotaScopeNotTerminating:
 		return !isTerminating(pod), nil
 	case corev1.ResourceQuotaScopeBestEffort:
-		return isBestEffort(pod), nil
+		return pod.IsBestEffort(), nil
 	case corev1.ResourceQuotaScopeNotBestEffort:
-		return !isBestEffort(pod), nil
+		return !pod.IsBestEffort(), nil
 	case corev1.ResourceQuotaScopePriorityClass:
 		if pod.Spec.PriorityClassName == "" {
 			return compare(r)
@@ -146,29 +146,6 @@ func (podEvaluator) inScope(r *corev1.ScopedResourceSelectorRequirement, obj met
 		return crossesNamespaces(pod.Spec.Affinity), nil
 	}
 	return false, nil
-}
-
-// isBestEffort reports whether a pod has the class BestEffort. If the status does not have the
-// class, it follows from the spec as in registry/core/qos.go.
-func isBestEffort(pod *corev1.Pod) bool {
-	if pod.Status.QOSClass != "" {
-		return pod.Status.QOSClass == corev1.PodQOSBestEffort
-	}
-	asks := func(list corev1.ResourceList) bool {
-		cpu, memory := list[corev1.ResourceCPU], list[corev1.ResourceMemory]
-		return cpu.Sign() > 0 || memory.Sign() > 0
-	}
-	if r := pod.Spec.Resources; r != nil {
-		return !asks(r.Requests) && !asks(r.Limits)
-	}
-	for _, list := range [...][]corev1.Container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for i := range list {
-			if r := &list[i].Resources; asks(r.Requests) || asks(r.Limits) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // crossesNamespaces reports whether the affinity or anti-affinity of a pod is about pods of other

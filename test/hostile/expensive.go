@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// dear.go measures the most expensive requests of an authenticated client (-dear): how much
-// processor time each takes, and how long another client waits while it is sent.
+// expensive.go measures the most expensive requests of an authenticated client (-expensive): how
+// much processor time each takes, and how long another client waits while it is sent.
 
 const (
 	maxBody    = 3<<20 - 1<<10 // bytes: the server's limit, less room for what surrounds the long part
@@ -26,9 +26,9 @@ const (
 	onlooking  = 5 * time.Second        // for each request
 )
 
-// dearest returns requests that cause as much work as the server's limits allow. The client may
-// write. Most of the requests are refused.
-func dearest() []request {
+// expensiveRequests returns requests that cause as much work as the server's limits allow. The
+// client may write. Most of the requests are refused.
+func expensiveRequests() []request {
 	yaml := []string{"Content-Type", "application/yaml"}
 	patch := func(kind string) []string { return []string{"Content-Type", "application/" + kind + "-patch+json"} }
 	quoted := func(i int) string { return `"k` + strconv.Itoa(i) + `":"",` }
@@ -93,7 +93,7 @@ func pod(container string) []byte {
 	return []byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"a"},"spec":{"containers":[{"name":"c","image":"i",` + container + `}]}}`)
 }
 
-// lookOn sends each of the dearest requests four at a time, and measures reads of one object
+// lookOn sends each of the expensive requests four at a time, and measures reads of one object
 // meanwhile.
 func (p *plan) lookOn(ctx context.Context, coracle *process) error {
 	if err := furnish(ctx, coracle); err != nil {
@@ -101,7 +101,7 @@ func (p *plan) lookOn(ctx context.Context, coracle *process) error {
 	}
 	fmt.Printf("%-24s %6s %9s %12s %14s\n", "request", "status", "bytes", "CPU each", "bystander waits")
 	late := 0
-	for _, q := range dearest() {
+	for _, q := range expensiveRequests() {
 		if !p.only.MatchString(q.name) {
 			continue
 		}

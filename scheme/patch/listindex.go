@@ -8,7 +8,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meter"
 )
 
-// places.go finds elements of lists by value or by merge key, for strategic.go and order.go. In
+// listindex.go finds elements of lists by value or by merge key, for strategic.go and order.go. In
 // Kubernetes, a strategic merge compares each element of one list with each of the other. Here the
 // keys of long lists are hashed once, so the time is proportional to the sum of the lengths and not
 // to their product. The results are the same, even where Kubernetes' depend on its algorithm; tests
@@ -47,7 +47,7 @@ func indexOf(l list, value func(any) any) valueIndex {
 	x.first = make(map[any]int, len(l))
 	for i, v := range l {
 		key, ok := scalar(value(v))
-		if _, known := x.first[key]; ok && !known {
+		if _, repeated := x.first[key]; ok && !repeated {
 			x.first[key] = i
 		}
 	}

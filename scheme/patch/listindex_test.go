@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// The plain twins of places.go compare every element with every other, as Kubernetes does.
+// The plain twins of listindex.go compare every element with every other, as Kubernetes does.
 
 func plainFind(l list, key string, value any) int {
 	return slices.IndexFunc(l, func(e any) bool {
@@ -47,7 +47,7 @@ func plainDistinct(l list) list {
 	return l
 }
 
-func TestPlaces(t *testing.T) {
+func TestListIndex(t *testing.T) {
 	scalars := list{nil, true, "a", "b", "1", raw("1"), raw("1.0"), raw("1e0"), raw("01"), raw("-0.0"), raw("0"), raw("0.0"),
 		raw("9007199254740993"), raw("9007199254740993.0"), raw("9223372036854775808")}
 	for seed := range uint64(500) {

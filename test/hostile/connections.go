@@ -14,22 +14,22 @@ import (
 	"time"
 )
 
-// crowd.go measures attacks by many connections (-crowd): slow headers, and HTTP/2 rapid reset
-// (CVE-2023-44487).
+// connections.go measures attacks by many connections (-connections): slow headers, and HTTP/2
+// rapid reset (CVE-2023-44487).
 
-// The size of a crowd, and the processor time and memory that it may take from the server.
+// The number of connections, and the processor time and memory that they may take from the server.
 const (
-	crowdSize  = 1000
-	crowdCores = 1.0      // processors
-	crowdBytes = 64 << 20 // bytes more than before
+	attackers = 1000
+	maxCores  = 1.0      // processors
+	maxBytes  = 64 << 20 // bytes more than before
 
 	sendBuffer = 16 << 10 // bytes, of each connection
 )
 
-// crowd runs each attack on crowdSize connections for a while, and prints its cost for the server.
-func (p *plan) crowd(ctx context.Context, coracle *process) error {
+// attack runs each attack on attackers connections for a while, and prints its cost for the server.
+func (p *plan) attack(ctx context.Context, coracle *process) error {
 	fmt.Printf("%-28s %12s %8s %12s %14s\n", "1000 connections with", "made", "cores", "MiB", "bystander")
-	dear := 0
+	over := 0
 	for _, m := range mischiefs {
 		if !p.only.MatchString(m.name) {
 			continue
@@ -39,13 +39,13 @@ func (p *plan) crowd(ctx context.Context, coracle *process) error {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
 		mark := ""
-		if cost.cores > crowdCores || cost.bytes > crowdBytes {
-			dear, mark = dear+1, " <--"
+		if cost.cores > maxCores || cost.bytes > maxBytes {
+			over, mark = over+1, " <--"
 		}
 		fmt.Printf("%-28s %12d %8.2f %12.1f %14v%s\n", m.name, cost.made, cost.cores, float64(cost.bytes)/(1<<20), cost.worst.Round(time.Microsecond), mark)
 	}
-	if dear > 0 {
-		return fmt.Errorf("%d crowds took more than a core or %d MiB", dear, crowdBytes>>20)
+	if over > 0 {
+		return fmt.Errorf("%d attacks took more than a core or %d MiB", over, maxBytes>>20)
 	}
 	return nil
 }
@@ -158,8 +158,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// crowdCost is the cost of a crowd to the server.
-type crowdCost struct {
+// attackCost is the cost of an attack to the server.
+type attackCost struct {
 	made  int64         // calls of made
 	cores float64       // processor time per elapsed time
 	bytes int64         // the highest growth of the memory
@@ -168,8 +168,8 @@ type crowdCost struct {
 
 // measure opens the connections, runs the attack on them, and measures the server meanwhile. If the
 // server closes a connection, measure opens it again.
-func measure(ctx context.Context, coracle *process, m mischief, lasts time.Duration) (crowdCost, error) {
-	var cost crowdCost
+func measure(ctx context.Context, coracle *process, m mischief, lasts time.Duration) (attackCost, error) {
+	var cost attackCost
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -181,10 +181,10 @@ func measure(ctx context.Context, coracle *process, m mischief, lasts time.Durat
 	var mu sync.Mutex
 	made := func() { mu.Lock(); cost.made++; mu.Unlock() }
 	var connected sync.WaitGroup
-	connected.Add(crowdSize)
+	connected.Add(attackers)
 	begin := make(chan struct{})
 	gate := make(chan struct{}, 32) // bounds concurrent handshakes, which are not measured
-	for range crowdSize {
+	for range attackers {
 		wg.Go(func() {
 			first := sync.OnceFunc(connected.Done)
 			defer first()

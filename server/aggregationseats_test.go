@@ -14,9 +14,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestHandedOnTakesNoPlaces: requests to a server behind that hangs are limited, and take no seats
+// TestHandedOnTakesNoSeats: requests to a server behind that hangs are limited, and take no seats
 // from requests to this server or to another server behind.
-func TestHandedOnTakesNoPlaces(t *testing.T) {
+func TestHandedOnTakesNoSeats(t *testing.T) {
 	t.Parallel()
 	release, came := make(chan struct{}), make(chan struct{}, 100)
 	hangs := newBehind(t, func(w http.ResponseWriter, r *http.Request) {

@@ -10,8 +10,9 @@ import (
 	"github.com/coracle-project/coracle/server/servertest"
 )
 
-// TestDearRequests: over HTTP, a request whose work takes longer than its time limit soon gets 504.
-func TestDearRequests(t *testing.T) {
+// TestDeadlineOfLongWork: over HTTP, a request whose work takes longer than its time limit soon
+// gets 504.
+func TestDeadlineOfLongWork(t *testing.T) {
 	h := &harbor{servertest.Start(t), t}
 	install(t, h.Server.Server, kites(t, kiteVersion("v1", `"spec":{"type":"object","properties":{"list":{"type":"array","x-kubernetes-list-type":"map",
 		"x-kubernetes-list-map-keys":["a"],"items":{"type":"object","required":["a"],"properties":{"a":{"type":"integer"},"b":{"type":"string","default":"x"}}}}}}`, true, "")))
