@@ -22,8 +22,8 @@
 // tell: Stream, Resources, Removals and the functions of Namespace (server/holdings). Writes go
 // through a client, so that they pass admission.
 //
-// Not here: the graph of owners (server/loops/ownergraph), what a DELETE does with its propagationPolicy (registry), and which servers are behind
-// this one (server/aggregator).
+// Not here: the graph of owners (server/loops/ownergraph), what a DELETE does with its
+// propagationPolicy (registry), and which servers are behind this one (server/aggregator).
 //
 // Read: namespace.go, waiting.go, namespaceremote.go; garbage.go, garbageitem.go, garbageknown.go,
 // garbageremote.go.
