@@ -127,11 +127,12 @@ func (w *written) delete(t testing.TB, name string) {
 func isOwn(name follow.Name) bool { return !strings.HasPrefix(name.Name, "large") }
 
 // forget makes old changes unavailable: it fills the window of the cache, which holds 16 MiB, with
-// other changes, and compacts the store.
+// other changes, and compacts the store. In the window, the deletion of an object counts as twice
+// the object.
 func (w *written) forget(t testing.TB) {
 	ctx := context.Background()
 	data := []byte(`{"data":"` + strings.Repeat("x", 900<<10) + `"}`)
-	for i := range 20 {
+	for i := range 10 {
 		name := fmt.Sprint("large", i)
 		if _, err := w.objects.Create(ctx, revisionOf(name, 1, data), meta.CreateOptions{}); err != nil {
 			t.Fatal(err)
