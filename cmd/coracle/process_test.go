@@ -31,11 +31,20 @@ type process struct {
 	output *bufio.Scanner
 }
 
+// processEnv returns the environment for the command in a process of its own. The command then
+// tunes its memory itself, whatever the environment of the tests says about that.
+func processEnv() []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "GOGC=") || strings.HasPrefix(v, "GOMEMLIMIT=")
+	})
+	return append(env, asCoracle+"=1")
+}
+
 // start starts the command in a shell, after the shell commands in first.
 func start(t *testing.T, first string, args ...string) *process {
 	t.Helper()
 	cmd := exec.Command("sh", append([]string{"-c", first + `exec "$0" "$@"`, os.Args[0]}, args...)...)
-	cmd.Env = append(os.Environ(), asCoracle+"=1")
+	cmd.Env = processEnv()
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

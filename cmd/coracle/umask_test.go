@@ -24,7 +24,7 @@ func TestSnapshotsArePrivate(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "serve", "--data-dir", dir, "--secure-port=0", "--http-port", anyPort,
 		"--authorization-mode=AlwaysAllow", "--log-level=error")
-	cmd.Env = append(os.Environ(), asCoracle+"=1")
+	cmd.Env = processEnv()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

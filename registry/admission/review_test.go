@@ -1,4 +1,4 @@
-package admission
+package admission_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/cel-go/common/types"
 
+	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/cel"
 	"github.com/coracle-project/coracle/scheme/cel/policies"
@@ -31,8 +32,8 @@ func (a *countingAuthorizer) Authorize(_ context.Context, of *request.Attributes
 // TestReviewed: expressions can read the request and ask for the rights of the user and of service
 // accounts.
 func TestReviewed(t *testing.T) {
-	a := &Attributes{
-		Operation: Update, Name: "web", Namespace: "shop", Subresource: "status", DryRun: true,
+	a := &admission.Attributes{
+		Operation: admission.Update, Name: "web", Namespace: "shop", Subresource: "status", DryRun: true,
 		Resource: meta.GroupVersionResource{Group: "apps", Version: "v1beta1", Resource: "deployments"},
 		Kind:     meta.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"},
 		User:     &request.User{Name: "ann", Groups: []string{"shop"}, Extra: map[string][]string{"team": {"a"}}},
@@ -42,7 +43,7 @@ func TestReviewed(t *testing.T) {
 	in := &policies.Inputs{
 		Request: a.Reviewed(meta.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
 			meta.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}),
-		Authorizer: NewRights(t.Context(), authorizer, a.User),
+		Authorizer: admission.NewRights(t.Context(), authorizer, a.User),
 	}
 	for _, text := range []string{
 		"request.kind.version == 'v1' && request.requestKind.version == 'v1beta1'",
@@ -71,7 +72,7 @@ func TestReviewed(t *testing.T) {
 	if q := authorizer.questions[1]; q.User.Name != "system:serviceaccount:shop:robot" || len(q.User.Groups) != 2 {
 		t.Errorf("the service account is %+v", q.User)
 	}
-	if (&Attributes{}).ReviewedOptions() != nil {
+	if (&admission.Attributes{}).ReviewedOptions() != nil {
 		t.Error("a connect has options")
 	}
 }

@@ -127,11 +127,17 @@ func (w *written) delete(t testing.TB, name string) {
 func isOwn(name follow.Name) bool { return !strings.HasPrefix(name.Name, "large") }
 
 // forget makes old changes unavailable: it fills the window of the cache, which holds 16 MiB, with
-// other changes, and compacts the store.
+// other changes until the changes before are out of it, and compacts the store.
 func (w *written) forget(t testing.TB) {
 	ctx := context.Background()
+	store := w.server.Backends().BackendOf(revisionResource.GroupResource())
+	before, err := store.Revision(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	window := w.server.Store(revisionResource.GroupResource()).Objects()
 	data := []byte(`{"data":"` + strings.Repeat("x", 900<<10) + `"}`)
-	for i := range 20 {
+	for i := 0; window.Stats().WindowFloor <= before; i++ {
 		name := fmt.Sprint("large", i)
 		if _, err := w.objects.Create(ctx, revisionOf(name, 1, data), meta.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -139,8 +145,10 @@ func (w *written) forget(t testing.TB) {
 		if err := w.objects.Delete(ctx, name, meta.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
+		if i == 20 {
+			t.Fatal("the window of the cache does not forget")
+		}
 	}
-	store := w.server.Backends().BackendOf(revisionResource.GroupResource())
 	now, err := store.Revision(ctx)
 	if err == nil {
 		err = store.Compact(ctx, now)

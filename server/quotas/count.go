@@ -88,7 +88,8 @@ func (c *Controller) Recount(ctx context.Context, namespaces ...string) error {
 	}
 	if line := c.Log.Check(zap.DebugLevel, "quotas were recounted"); line != nil {
 		objects, usages := c.usage.size()
-		line.Write(zap.Int("namespaces", len(namespaces)), zap.Int("remembered objects", objects), zap.Int("remembered usages", usages))
+		line.Write(zap.Int("namespaces", len(namespaces)),
+			zap.Int("remembered objects", objects), zap.Int("remembered usages", usages))
 	}
 	return errors.Join(errs...)
 }

@@ -4,11 +4,11 @@
 // for which it may be missing before the pods on it are deleted.
 //
 // Laws: the quarantine of a node begins with the first question about it, and ends when the node
-// appears. A node that has been missing for an hour is forgotten when others are asked about, so the
-// memory does not grow forever. Questions about n nodes cost time in proportion to n.
+// appears. A node that has been missing for an hour is forgotten when others are asked about, so
+// the memory does not grow forever. Questions about n nodes cost time in proportion to n.
 //
-// All methods may be called at once. The loop PodGC (server/loops/pods) asks; it also reads the node
-// before it deletes a pod.
+// All methods may be called at once. The loop PodGC (server/loops/pods) asks; it also reads the
+// node before it deletes a pod.
 package absent
 
 import (

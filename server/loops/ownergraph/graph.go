@@ -221,9 +221,10 @@ func (g *Graph) takeLocked(key string, obj *codec.Ownership, rev uint64) {
 	g.dropLocked(n)
 }
 
-// Synced ends the scan: Apply was called with each object that exists. A node is still unknown if the scan showed its object before a reference
-// made the node, or did not show it at all. If seen has the object with the UID that a dependent
-// asks for, Synced makes the node present. Otherwise it queues the node, so that a worker looks.
+// Synced ends the scan: Apply was called with each object that exists. A node is still unknown if
+// the scan showed its object before a reference made the node, or did not show it at all. If seen
+// has the object with the UID that a dependent asks for, Synced makes the node present. Otherwise
+// it queues the node, so that a worker looks.
 func (g *Graph) Synced() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

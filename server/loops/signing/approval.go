@@ -26,7 +26,8 @@ var (
 // rules of their signer have any. A node that renews its own certificate has both.
 func Approvals(r *certificatesv1.CertificateSigningRequest, asked *x509.CertificateRequest) []Approval {
 	switch {
-	case r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName || checkKubeletClient(asked, r.Spec.Usages) != nil:
+	case r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName,
+		checkKubeletClient(asked, r.Spec.Usages) != nil:
 		return nil
 	case r.Spec.Username == asked.Subject.CommonName:
 		return []Approval{selfNode, anyNode}
