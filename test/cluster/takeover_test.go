@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -71,8 +70,8 @@ func TestTakeover(t *testing.T) {
 // fsck wants `coracle fsck` to read everything in the etcd, before Coracle serves.
 func (p *plane) fsck(t *testing.T) {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(programs, "coracle/coracle"), "fsck", "--etcd-servers="+p.etcd,
-		"--encryption-provider-config="+p.path("encryption.yaml"))
+	cmd := exec.Command(executable(t, coracle), "fsck", "--etcd-servers="+p.etcd, "--encryption-provider-config="+p.path("encryption.yaml"))
+	cmd.Args[0] = "coracle"
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("fsck: %v\n%s", err, out)
