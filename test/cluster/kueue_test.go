@@ -30,7 +30,7 @@ const (
 func TestKueue(t *testing.T) {
 	p := newPlane(t)
 	s := p.serve(coracle, 0, "--controllers=*") // without them nobody deletes the dependents of a Job
-	port := freePort(t)
+	port := freePort(t) // of kueue's webhooks
 	s.installKueue(t, port)
 	k := p.kueue(s, port)
 	s.hasAuthority(t)
@@ -47,8 +47,8 @@ func TestKueue(t *testing.T) {
 	}
 }
 
-// queue is a ClusterQueue in a version, with a quota of one CPU. cohort is its field for the group
-// of queues that it belongs to.
+// queue is a ClusterQueue in a version, with a quota of CPUs. cohort is the field that names its
+// cohort: the versions differ in it.
 func queue(version, name, cohort, cpus string) object {
 	return object{
 		"apiVersion": "kueue.x-k8s.io/" + version, "kind": "ClusterQueue", "metadata": object{"name": name},
@@ -61,10 +61,9 @@ func queue(version, name, cohort, cpus string) object {
 	}
 }
 
-// defaultsAndConverts creates a ClusterQueue in the version that is not stored. Kueue's webhook, which asks
-// for the stored version, gives it a finalizer. Kueue converts it in both directions.
+// defaultsAndConverts creates a ClusterQueue in v1beta1, which is not stored. Kueue's webhook asks
+// for v1beta2, and gives the queue a finalizer. Kueue converts the queue in both directions.
 func (s *server) defaultsAndConverts(t *testing.T) {
-	t.Helper()
 	const path = "/clusterqueues"
 	made := s.make(t, kueueRoot+"v1beta1"+path, queue("v1beta1", "shared", "cohort", "1"))
 	if got := fmt.Sprint(at(made, "metadata", "finalizers")); got != "[kueue.x-k8s.io/resource-in-use]" {
@@ -84,17 +83,19 @@ func (s *server) defaultsAndConverts(t *testing.T) {
 		return condition(o, "Active", "True") && text(o, "spec", "cohort") == "all"
 	})
 	s.make(t, kueueRoot+"v1beta2/namespaces/team/localqueues", object{
-		"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue", "metadata": object{"name": "work"}, "spec": object{"clusterQueue": "shared"},
+		"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue",
+		"metadata": object{"name": "work"}, "spec": object{"clusterQueue": "shared"},
 	})
 }
 
 // refusesQueues wants kueue's webhook to refuse the creation and the update of a ClusterQueue.
 func (s *server) refusesQueues(t *testing.T) {
-	t.Helper()
-	const want = `admission webhook \"vclusterqueue.kb.io\" denied the request: spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: ` +
+	const want = `admission webhook \"vclusterqueue.kb.io\" denied the request: ` +
+		`spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: ` +
 		`Invalid value: \"-1\": must be greater than or equal to 0`
-	_, created := s.create(kueueRoot+"v1beta2/clusterqueues", queue("v1beta2", "wrong", "cohortName", "-1"))
-	_, updated := s.patch(kueueRoot+"v1beta2/clusterqueues/shared", object{"spec": queue("v1beta2", "shared", "cohortName", "-1")["spec"]})
+	wrong := queue("v1beta2", "wrong", "cohortName", "-1")
+	_, created := s.create(kueueRoot+"v1beta2/clusterqueues", wrong)
+	_, updated := s.patch(kueueRoot+"v1beta2/clusterqueues/shared", object{"spec": wrong["spec"]})
 	for _, err := range []error{created, updated} {
 		if !refusedWith(err, http.StatusForbidden) || !strings.Contains(err.Error(), want) {
 			t.Errorf("a queue of a negative quota: got %v, want 403 %s", err, want)
@@ -102,10 +103,9 @@ func (s *server) refusesQueues(t *testing.T) {
 	}
 }
 
-// admitsJobs creates two Jobs of one CPU each. Kueue's webhook suspends both. The quota is enough for
-// the first. The second waits until the first is deleted.
+// admitsJobs creates two Jobs of one CPU each. Kueue's webhook suspends both. The quota is enough
+// for the first. The second waits until the first is deleted.
 func (s *server) admitsJobs(t *testing.T) {
-	t.Helper()
 	const workloads = kueueRoot + "v1beta2/namespaces/team/workloads"
 	s.makeJob(t, "first")
 	s.await(t, workloads, "the admission of the first job", func(o object) bool {
@@ -115,7 +115,9 @@ func (s *server) admitsJobs(t *testing.T) {
 		return text(o, "metadata", "name") == "first" && at(o, "spec", "suspend") == false
 	})
 	_, err := s.patch(jobs+"/first", object{"metadata": object{"labels": object{"kueue.x-k8s.io/queue-name": "other"}}})
-	if want := `admission webhook \"vjob.kb.io\" denied the request: `; !refusedWith(err, http.StatusForbidden) || !strings.Contains(err.Error(), want) {
+	want := `admission webhook \"vjob.kb.io\" denied the request: metadata.labels[kueue.x-k8s.io/queue-name]: ` +
+		`Invalid value: \"other\": field is immutable`
+	if !refusedWith(err, http.StatusForbidden) || !strings.Contains(err.Error(), want) {
 		t.Errorf("another queue for a job that runs: got %v, want 403 %s", err, want)
 	}
 
@@ -123,8 +125,9 @@ func (s *server) admitsJobs(t *testing.T) {
 	waiting := s.await(t, workloads, "the second job's wait for quota", func(o object) bool {
 		return ownedBy(o, "second") && condition(o, "QuotaReserved", "False")
 	})
-	if message := fmt.Sprint(at(waiting, "status", "conditions")); !strings.Contains(message, "insufficient unused quota for cpu in flavor plain, 1 more needed") {
-		t.Errorf("the second job waits: got conditions %s, want one that names the quota", message)
+	conditions := fmt.Sprint(at(waiting, "status", "conditions"))
+	if want := "insufficient unused quota for cpu in flavor plain, 1 more needed"; !strings.Contains(conditions, want) {
+		t.Errorf("the second job waits: got conditions %s, want %s", conditions, want)
 	}
 	if second, err := s.get(jobs + "/second"); err != nil || at(second, "spec", "suspend") != true {
 		t.Errorf("the second job beside the first: got %v, %v, want it suspended", second["spec"], err)
@@ -213,7 +216,6 @@ func (s *server) await(t *testing.T, collection, what string, wanted func(object
 
 // hasAuthority wants an authority in all configurations that name kueue's service.
 func (s *server) hasAuthority(t *testing.T) {
-	t.Helper()
 	for _, kind := range []string{"mutating", "validating"} {
 		o, err := s.get(hookRoot + kind + "webhookconfigurations/kueue-" + kind + "-webhook-configuration")
 		hooks, _ := o["webhooks"].([]any)
@@ -288,8 +290,8 @@ var names = strings.NewReplacer(
 	"name: validating-webhook-configuration", "name: kueue-validating-webhook-configuration",
 )
 
-// serviceName is the line of a manifest that names kueue's service. The port stands beside it, because a
-// service of type ExternalName has no ports of its own.
+// serviceName is the line of a manifest that names kueue's service. The test writes the port beside
+// it, because a service of type ExternalName has no ports of its own.
 var serviceName = regexp.MustCompile(`(?m)^( *)name: webhook-service$`)
 
 // manifests reads the objects and the patches in files that a kustomization.yaml lists.
@@ -300,7 +302,8 @@ func manifests(t *testing.T, folder string, port int) (created, patches []object
 		if err != nil {
 			t.Fatal(err)
 		}
-		return serviceName.ReplaceAll([]byte(names.Replace(string(data))), fmt.Appendf(nil, "${1}name: kueue-webhook-service\n${1}port: %d", port))
+		withPort := fmt.Appendf(nil, "${1}name: kueue-webhook-service\n${1}port: %d", port)
+		return serviceName.ReplaceAll([]byte(names.Replace(string(data))), withPort)
 	}
 	var list struct {
 		Resources []string

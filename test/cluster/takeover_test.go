@@ -13,6 +13,7 @@ import (
 
 // TestTakeover fills an etcd with a kube-apiserver, takes it over, uses it, and gives it back.
 func TestTakeover(t *testing.T) {
+	executable(t, coracle) // built now, because informers wait for Coracle later
 	for _, fills := range []struct {
 		name, program string
 		args          []string // of the kube-apiserver that fills the etcd and gets it back
