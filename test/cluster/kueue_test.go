@@ -30,7 +30,7 @@ const (
 func TestKueue(t *testing.T) {
 	p := newPlane(t)
 	s := p.serve(coracle, 0, "--controllers=*") // without them nobody deletes the dependents of a Job
-	port := freePort(t) // of kueue's webhooks
+	port := freePort(t)                         // of kueue's webhooks
 	s.installKueue(t, port)
 	k := p.kueue(s, port)
 	s.hasAuthority(t)
