@@ -163,7 +163,9 @@ func (i Info) in(gv meta.GroupVersion) Info {
 }
 
 // withoutClients are the groups of kube-apiserver that client-go's scheme does not have.
-var withoutClients = []string{"admission.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "imagepolicy.k8s.io"}
+var withoutClients = []string{
+	"admission.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "imagepolicy.k8s.io",
+}
 
 // forCustom returns the Info for a document of custom resources. kube-apiserver makes such
 // documents from client-go's scheme.
