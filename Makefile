@@ -65,10 +65,10 @@ robust: ## kill servers under load and check what everybody saw, for DURATION (d
 	cd test/robust && $(GO) test -count=1 -parallel 8 -timeout 0
 
 .PHONY: soak
-soak: ## what the tests prove of few, proved of many on servers that are killed, with SEED: 2,000 random graphs of owners, 40 rounds of 2,000 more objects, 20,000 services, 50 budgets, 10 rounds of quotas, 3,000 definitions, 5 minutes of definitions at random, 5 of kills under load; then `differential` with a new seed, which it prints, and 20,000 steps of sessions
+soak: ## what the tests prove of few, proved of many on servers that are killed, with SEED: 2,000 random graphs of owners, 40 rounds of 2,000 more objects, 20,000 services, 50 budgets, 10 rounds of quotas, 3,000 definitions, 5 minutes of definitions at random, 5 of kills under load, 5 of webhooks and policies that come and go; then `differential` with a new seed, which it prints, and 20,000 steps of sessions
 	CHURN=5m $(GO) test -race -count=1 -timeout 0 -run DefinitionsAtRandom ./server/definitions
 	GRAPHS=2000 $(GO) test -count=1 -timeout 0 -run RandomGraphs ./server/loops/ownership
-	cd test/robust && SOAK=1 DURATION=$(or $(DURATION),5m) $(GO) test -count=1 -timeout 0 -run 'TestRobust|TestServices|TestEvictions|TestQuotas|TestDefinitions|TestGarbage'
+	cd test/robust && SOAK=1 DURATION=$(or $(DURATION),5m) $(GO) test -count=1 -timeout 0 -run 'TestRobust|TestServices|TestEvictions|TestQuotas|TestDefinitions|TestHooks|TestGarbage'
 	cd test/differential && $(GO) test -count=1 -timeout 0
 	cd test/differential && COUNT=$(or $(COUNT),10) $(GO) test -count=1 -timeout 0 -run 'TestSessions|TestTendedSessions'
 

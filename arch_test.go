@@ -32,7 +32,8 @@ var allowed = map[string][]string{
 	"router":                         {"scheme", "router/request"},
 	"filters":                        {"scheme", "scheme/configfile", "router/request", "router/callout"},
 	"registry":                       {"scheme", "storage", "router/request", "router/callout", "registry/admission/podsecurity"},
-	"registry/admission/podsecurity": {"scheme"}, // judges pods, and knows no request and no store
+	"registry/admission/podsecurity": {"scheme"},                                  // judges pods, and knows no request and no store
+	"registry/admission/hookfiles":   {"scheme", "scheme/configfile", "registry"}, // reads files, which the rest of the room does not
 	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
@@ -56,12 +57,13 @@ var allowed = map[string][]string{
 	"server/identity": {"scheme", "scheme/configfile", "router/request", "router", "router/callout", "filters", "registry",
 		"server/client", "server/controller", "server/reload"}, // it keeps a config map, as controllers do
 	"server/loops":           {"scheme", "server/client", "server/controller"}, // each is a client, too; they import each other only as follows
+	"server/loops/absent":    {},
 	"server/loops/endpoints": {"scheme", "server/client", "server/controller", "server/loops/pods", "server/loops/topology"},
-	"server/loops/pods":      {"scheme", "server/client", "server/controller"},
+	"server/loops/pods":      {"scheme", "server/client", "server/controller", "server/loops/absent"},
 	"server/loops/topology":  {"scheme"},
 	"server/loops/volumes":   {"scheme", "server/client", "server/controller", "server/loops/pods"},
-	"server/plugins": {"scheme", "scheme/configfile", "router/request", "router/callout", "registry",
-		"server/generic"}, // a plugin calls a webhook
+	"server/plugins": {"scheme", "scheme/configfile", "router/request", "router/callout", "registry", "registry/admission/hookfiles",
+		"server/generic", "server/reload"}, // a plugin calls a webhook, and follows files
 	"server/quotas": {"scheme", "router/request", "registry", "server/controller"}, // it counts objects at one revision, which clients cannot do together with a fence
 	"server/reload": {"scheme/configfile"},
 	"server/upkeep": {"scheme", "storage", "router/callout", "router", "filters", "registry",

@@ -194,7 +194,7 @@ func TestImpersonateHeadersGo(t *testing.T) {
 	}}, Step{Filter: own}).ServeHTTP(httptest.NewRecorder(), r)
 }
 
-// TestImpersonateAgain: after an impersonation in the classic mode, the next request of the user
+// TestImpersonateAgain: after an impersonation in the legacy mode, the next request of the user
 // tries that mode first and gets its refusal.
 func TestImpersonateAgain(t *testing.T) {
 	asked := 0

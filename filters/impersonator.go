@@ -28,7 +28,7 @@ import (
 // Four modes are constrained: to be served as a user in mode MODE, the sender needs the right to
 // impersonate:MODE each thing that makes up the user (users, groups, uids, userextras,
 // serviceaccounts, nodes of the group authentication.k8s.io), and the right to
-// impersonate-on:MODE:VERB what the request is for. The last mode is the classic one: the sender
+// impersonate-on:MODE:VERB what the request is for. The last mode is the legacy one: the sender
 // needs only the right to impersonate the user and its groups, and may then do everything that they
 // may.
 //
@@ -51,7 +51,7 @@ const lastModes = 512
 const manyToAsk = 4
 
 // groupAuthentication is the API group of everything that is impersonated, except users and groups
-// in the classic mode.
+// in the legacy mode.
 const groupAuthentication = "authentication.k8s.io"
 
 // extraNodeKeys is a key in extra whose values are the keys of the service account's own extra; see
@@ -60,7 +60,7 @@ const extraNodeKeys = "authentication.kubernetes.io/associated-node-keys"
 
 // impersonationMode is one way to be served as another user.
 type impersonationMode struct {
-	name string // "" for the classic mode
+	name string // "" for the legacy mode
 	// fits reports whether the mode is for this combination of users.
 	fits func(wanted, by *request.User) bool
 	// anyNode says that the mode is for the node that the sender runs on. The sender needs the same
@@ -86,7 +86,7 @@ func newImpersonator(may request.Authorizer, reg prometheus.Registerer) *imperso
 	return &impersonator{may: may, metrics: newImpersonationMetrics(reg)}
 }
 
-// constraint returns the verb that allowed a constrained impersonation, and "" for the classic
+// constraint returns the verb that allowed a constrained impersonation, and "" for the legacy
 // mode; see request.Info.
 func (m *impersonationMode) constraint() string {
 	if m.name == "" {
@@ -147,7 +147,7 @@ func (i *impersonator) decide(
 			return user, m, nil
 		}
 	}
-	return nil, nil, refused // not nil: the classic mode fits every user, and has refused
+	return nil, nil, refused // not nil: the legacy mode fits every user, and has refused
 }
 
 // lastMode returns the mode in which the user with this hash impersonated last, nil if it is not
@@ -275,7 +275,7 @@ func (c *impersonationCheck) groups(groups []string) error {
 }
 
 // extra asks for each value of extra. A constrained mode refuses some keys and values outright
-// (checkExtra), and asks for all at once first if there are manyToAsk values or more. The classic
+// (checkExtra), and asks for all at once first if there are manyToAsk values or more. The legacy
 // mode asks for any key and value, one by one.
 func (c *impersonationCheck) extra(extra map[string][]string) error {
 	if len(extra) == 0 {
@@ -335,7 +335,7 @@ func (c *impersonationCheck) about(resource, name string) *request.Attributes {
 	return &c.question
 }
 
-// identity is about for users and groups. In the classic mode, which is older than the group
+// identity is about for users and groups. In the legacy mode, which is older than the group
 // authentication.k8s.io, they are in the group "".
 func (c *impersonationCheck) identity(resource, name string) *request.Attributes {
 	a := c.about(resource, name)

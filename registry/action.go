@@ -259,6 +259,7 @@ func (c *Actor) create(ctx context.Context, req *request.Write) (*answer, error)
 	}
 	a.Listen(req.Warn, req.Annotate)
 	a.ListenRequest(req.AnnotateRequest)
+	a.Tell(req.Story)
 	act := &Action{Namespace: req.Namespace, Name: req.Name, User: req.User, DryRun: req.DryRun, attrs: a}
 	act.Options, _ = req.Options.(*meta.CreateOptions)
 	fate := admission.NotStored

@@ -115,14 +115,14 @@ func (c *conversions) begin(
 		if out[i] = o.FormObject(form); out[i] != nil {
 			continue
 		}
-		place := conversion{o.Key, o.Rev, form}
-		if running := c.running[place]; running != nil {
+		key := conversion{o.Key, o.Rev, form}
+		if running := c.running[key]; running != nil {
 			others[i] = running
 			continue
 		}
 		mine[i] = &converting{done: make(chan struct{})}
 		if o.Rev != 0 { // the object of a dry run is seen by one request only
-			c.running[place] = mine[i]
+			c.running[key] = mine[i]
 		}
 	}
 	return mine, others

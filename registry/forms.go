@@ -25,9 +25,9 @@ import (
 // Redeclare makes new forms with the same counter, so the numbers of a replaced declaration are
 // never used again: no client of the new declaration is sent bytes that the old one made.
 type forms struct {
-	mu    sync.Mutex
-	last  *atomic.Uint32 // shared by all declarations of one resource
-	known atomic.Pointer[map[formKey]uint32]
+	mu      sync.Mutex
+	last    *atomic.Uint32 // shared by all declarations of one resource
+	numbers atomic.Pointer[map[formKey]uint32]
 }
 
 type formKey struct {
@@ -44,16 +44,16 @@ func newForms(last *atomic.Uint32) *forms { return &forms{last: last} }
 // of returns the number of the form of gvk in the media type m. It assigns a number to a new form.
 func (f *forms) of(gvk meta.GroupVersionKind, m codec.Media) uint32 {
 	key := formKey{gvk, m}
-	if known := f.known.Load(); known != nil {
-		if n, ok := (*known)[key]; ok {
+	if numbers := f.numbers.Load(); numbers != nil {
+		if n, ok := (*numbers)[key]; ok {
 			return n
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	next := map[formKey]uint32{}
-	if known := f.known.Load(); known != nil {
-		for k, n := range *known {
+	if numbers := f.numbers.Load(); numbers != nil {
+		for k, n := range *numbers {
 			next[k] = n
 		}
 	}
@@ -62,7 +62,7 @@ func (f *forms) of(gvk meta.GroupVersionKind, m codec.Media) uint32 {
 	}
 	n := f.last.Add(1)
 	next[key] = n
-	f.known.Store(&next)
+	f.numbers.Store(&next)
 	return n
 }
 

@@ -99,7 +99,7 @@ type looker struct {
 	shownForm  uint32  // as shown; differs if stored objects may need defaults first (Version.Settled)
 	protoForm  uint32
 	fields     []FieldValue // sorted by label; beside metadata.name and metadata.namespace
-	places     [][2]int     // for each of fields, the indexes of Path and of Else in Peek.Fields
+	indexes    [][2]int     // for each of fields, the indexes of Path and of Else in Peek.Fields
 }
 
 // peekers are the codecs' scanners for one version, one for each encoding.
@@ -126,7 +126,7 @@ func newLooker(v *kind.Version, fields []FieldValue, f *forms, needs ...string) 
 	}
 	slices.SortFunc(l.fields, func(a, b FieldValue) int { return strings.Compare(a.Label, b.Label) })
 	var paths []string
-	place := func(path string) int {
+	indexOf := func(path string) int {
 		i := slices.Index(paths, path)
 		if i < 0 {
 			i, paths = len(paths), append(paths, path)
@@ -134,7 +134,7 @@ func newLooker(v *kind.Version, fields []FieldValue, f *forms, needs ...string) 
 		return i
 	}
 	for _, fv := range l.fields {
-		l.places = append(l.places, [2]int{place(fv.Path), place(cmp.Or(fv.Else, fv.Path))})
+		l.indexes = append(l.indexes, [2]int{indexOf(fv.Path), indexOf(cmp.Or(fv.Else, fv.Path))})
 	}
 	l.written.json = codec.NewPeeker(paths...)
 	if v.Protobuf {
@@ -409,7 +409,7 @@ func (l *looker) fieldPairs(pairs cache.Pairs, peek *codec.Peek) cache.Pairs {
 		if !named && l.fields[i].Label > "metadata.name" {
 			pairs, named = appendNames(pairs, peek), true
 		}
-		value := cmp.Or(peek.Fields[l.places[i][0]], peek.Fields[l.places[i][1]], l.fields[i].Default)
+		value := cmp.Or(peek.Fields[l.indexes[i][0]], peek.Fields[l.indexes[i][1]], l.fields[i].Default)
 		pairs = append(pairs, cache.Pair{Key: l.fields[i].Label, Value: value})
 	}
 	if !named {

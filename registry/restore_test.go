@@ -133,6 +133,9 @@ func TestWrittenIsComplete(t *testing.T) {
 	wantNames(t, "list", k.names(selectors(t, "ns", "", "")), "a")
 	before := calls // the load may also have called Complete for the first object
 	k.create(named("b", colored("red")))
+	// The cache remembers the last write of each key until the event of that write has come. So the
+	// second write of b must wait for the event of the first.
+	wantNames(t, "list", k.names(selectors(t, "ns", "", "")), "a", "b")
 	if _, err := k.change("b", func(w *widget) { w.Labels = map[string]string{"x": "y"} }); err != nil {
 		t.Fatal(err)
 	}

@@ -95,6 +95,7 @@ func (s *Store) attributes(req *request.Write, op admission.Operation) admission
 	}
 	a.Listen(req.Warn, req.Annotate)
 	a.ListenRequest(req.AnnotateRequest)
+	a.Tell(req.Story)
 	return a
 }
 

@@ -14,11 +14,15 @@ import (
 // write returns a Write with everything that all writes have in common. The caller sets what
 // depends on options.
 func (e *endpoint) write(r *http.Request, info *request.Info, options meta.Typed) *request.Write {
-	return &request.Write{
+	w := &request.Write{
 		Namespace: info.Namespace, Name: info.Name, Version: e.gv.Version, User: info.User,
 		Manager: cmp.Or(managerOf(r), unknownManager), Options: options, Rights: info.Rights,
 		Warn: info.Warn, Annotate: info.Annotate, AnnotateRequest: info.AnnotateRequest,
 	}
+	if info.Record != nil {
+		w.Story = info.Record.Story
+	}
+	return w
 }
 
 // unknownManager is the field manager of a client without a user agent.

@@ -135,14 +135,14 @@ func (s *Scheme) settleHubs() {
 
 // isUnversioned reports whether the kind is registered as unversioned.
 func (s *Scheme) isUnversioned(gvk meta.GroupVersionKind) bool {
-	known, ok := s.unversioned[s.types[gvk]]
-	return ok && known == gvk
+	registered, ok := s.unversioned[s.types[gvk]]
+	return ok && registered == gvk
 }
 
 // planConversions prepares the conversions between all versions and their hubs, and those that
 // ConvertFields calls. Nothing is compiled yet.
 func (s *Scheme) planConversions() *deriver {
-	d := &deriver{registered: s.conversions, hubs: map[reflect.Type]reflect.Type{}, known: map[typePair]*converter{}}
+	d := &deriver{registered: s.conversions, hubs: map[reflect.Type]reflect.Type{}, converters: map[typePair]*converter{}}
 	s.converters, s.derived = map[typePair]func() convertFunc{}, map[typePair]func() convertFunc{}
 	for gvk, spoke := range s.types {
 		hub := s.hubs[gvk.GroupKind()]

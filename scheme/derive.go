@@ -45,9 +45,9 @@ type deriver struct {
 	registered map[typePair]convertFunc
 	hubs       map[reflect.Type]reflect.Type // of each type of a kind
 
-	mu    sync.Mutex // held while a conversion and those of its parts are compiled
-	known map[typePair]*converter
-	errs  []error
+	mu         sync.Mutex // held while a conversion and those of its parts are compiled
+	converters map[typePair]*converter
+	errs       []error
 }
 
 // Modes of converting structs. A strict conversion fails if a field has no counterpart. A lenient
@@ -105,14 +105,14 @@ func (s slot) String() string {
 // returns a conversion that must not be used.
 func (d *deriver) convertPair(in, out *typeinfo.Type) *converter {
 	key := typePair{in.Go, out.Go}
-	if c, ok := d.known[key]; ok {
+	if c, ok := d.converters[key]; ok {
 		if c != nil {
 			d.errs = append(d.errs, c.errs...)
 		}
 		return c
 	}
 	c, before := &converter{}, len(d.errs)
-	d.known[key] = c // before its parts, so that recursive types end
+	d.converters[key] = c // before its parts, so that recursive types end
 	switch fn, hub := d.registered[key], typeinfo.Of(d.hubs[in.Go]); {
 	case fn != nil:
 		c.run = fn
@@ -138,7 +138,7 @@ func (d *deriver) convertPair(in, out *typeinfo.Type) *converter {
 		c.run = func(to, from typeinfo.Pointer) error { copyTo(to, from); return nil }
 	}
 	if c.run == nil {
-		d.known[key] = nil
+		d.converters[key] = nil
 		return nil
 	}
 	c.errs = slices.Clone(d.errs[before:])

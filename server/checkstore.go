@@ -34,7 +34,7 @@ func CheckStore(ctx context.Context, cfg Config) (checked upkeep.CheckResult, er
 		return checked, err
 	}
 	defer func() { err = errors.Join(err, a.ends.run()) }()
-	unread, err := (&Validator{a}).defineStored(ctx)
+	unread, err := (&Validator{assembly: a}).defineStored(ctx)
 	if err != nil {
 		return checked, err
 	}

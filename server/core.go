@@ -31,14 +31,15 @@ import (
 )
 
 // surroundings holds what the strategies of Kubernetes' own resources need from the server: the
-// stores of other resources, the node ports, authorization, the signing of tokens, and the other
-// servers of the store.
+// stores of other resources, the node ports, authorization, the signing of tokens, the other
+// servers of the store, and whether names are reserved.
 type surroundings struct {
 	stores    registry.Stores
 	nodePorts *ports.Allocator
 	access    *access.Promise
 	tokens    core.TokenConfig
 	peers     *addresses.Peers
+	reserved  bool // names are reserved for webhooks and policies in files
 }
 
 // coreGroups returns Kubernetes' own groups with all their resources, before Profile and Runtime
@@ -74,7 +75,8 @@ func coreGroups(c APIConfig, around surroundings) []Group {
 		{Name: "policy", Priority: 17100, Resources: policy.Resources()},
 		{Name: "rbac.authorization.k8s.io", Priority: 17000, Resources: rbac.Resources(roles)},
 		{Name: "storage.k8s.io", Priority: 16800, Resources: storage.Resources()},
-		{Name: "admissionregistration.k8s.io", Priority: 16700, Resources: admissionregistration.Resources()},
+		{Name: "admissionregistration.k8s.io", Priority: 16700,
+			Resources: admissionregistration.Resources(around.reserved)},
 		{Name: "apiextensions.k8s.io", Priority: 16700, Resources: extensions.Resources()},
 		{Name: "scheduling.k8s.io", Priority: 16600, Resources: scheduling.Resources()},
 		{Name: "coordination.k8s.io", Priority: 16500, Resources: coordination.Resources()},

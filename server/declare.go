@@ -62,6 +62,7 @@ func (a *assembly) makeTypes() error {
 	a.scheme = scheme.New()
 	a.offered = a.groups(surroundings{
 		stores: generic.StoresOf(a.table), nodePorts: a.nodePorts, access: a.promised, peers: a.peers,
+		reserved: a.Admission.Manifests,
 		tokens: core.TokenConfig{
 			Sign:      a.promised.Sign,
 			Audiences: a.Authentication.Audiences,
@@ -99,7 +100,7 @@ func (a *assembly) makePlugins() (err error) {
 	a.plugins, err = plugins.New(&a.Admission, plugins.Needs{
 		Stores: stores, Authorizer: a.promised, ResourceOf: a.discovery.ResourceOf, Equivalents: stores.Equivalents,
 		Resolve: a.resolve, Flawed: a.metrics.flaws.webhooks, OnClose: a.ends.push, Metrics: a.registry,
-		Kubelets: a.access.Has(access.Node),
+		Kubelets: a.access.Has(access.Node), Log: a.Log.Named("admission"),
 	})
 	return err
 }

@@ -43,11 +43,14 @@ var openingParts = []part{
 	{"store and identity, begun", (*assembly).beginOpening},
 }
 
+// pluginsPart is the name of the part that makes the plugins. A Validator has another in its place.
+const pluginsPart = "admission plugins"
+
 // declaredParts make what the server will serve. They read nothing from the store, which may not be
 // open yet.
 var declaredParts = []part{
 	{"types", (*assembly).makeTypes},
-	{"admission plugins", (*assembly).makePlugins},
+	{pluginsPart, (*assembly).makePlugins},
 	{"resources", (*assembly).makeResources},
 	{"definitions", (*assembly).makeDefinitions},
 	{"core and aggregator servers", (*assembly).makeServers},

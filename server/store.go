@@ -30,18 +30,18 @@ import (
 func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.Encryption,
 	accept generic.Acceptor) *backing.Store {
 	cfg := backing.Config{Keys: t, Metrics: m, Encryption: e}
-	cfg.Location = c.placeOf(c.Storage, accept)
+	cfg.Location = c.locationOf(c.Storage, accept)
 	for _, other := range c.Storage.others() {
-		place := c.placeOf(other.StorageConfig, accept)
-		place.Keeps = other.keeps
-		cfg.Others = append(cfg.Others, place)
+		location := c.locationOf(other.StorageConfig, accept)
+		location.Keeps = other.keeps
+		cfg.Others = append(cfg.Others, location)
 	}
 	return backing.New(cfg)
 }
 
-// placeOf returns the Location that a StorageConfig describes: a Store that is open already, or the
-// function that opens one.
-func (c *completed) placeOf(storing StorageConfig, accept generic.Acceptor) backing.Location {
+// locationOf returns the Location that a StorageConfig describes: a Store that is open already, or
+// the function that opens one.
+func (c *completed) locationOf(storing StorageConfig, accept generic.Acceptor) backing.Location {
 	p := backing.Location{Engine: storing.Store, Open: func(ctx context.Context) (storage.Store, error) {
 		store, err := c.openEngine(ctx, &storing, accept)
 		if err != nil {
@@ -125,13 +125,13 @@ func (c *completed) recognize(ctx context.Context) {
 	began, patience := time.Now(), cmp.Or(c.Storage.InitTimeout, defaultInitTimeout)
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	place := standin.Find(waiting, c.Storage.Etcd.Servers, func() {
+	location := standin.Find(waiting, c.Storage.Etcd.Servers, func() {
 		c.Log.Warn("etcd is unreachable", zap.Strings("endpoints", c.Storage.Etcd.Servers),
 			zap.String("reason", "nobody listens"))
 	})
 	c.Storage.InitTimeout = max(patience-time.Since(began), time.Millisecond) // the time that is left for an etcd
-	if place != nil {
-		c.standIn = &standIn{place, c.Storage.Etcd.Servers[0]}
+	if location != nil {
+		c.standIn = &standIn{location, c.Storage.Etcd.Servers[0]}
 		c.Storage.Engine = StorageEmbedded
 	}
 }

@@ -25,7 +25,7 @@
 //
 // Read: main.go, serve.go, rest.go, apiserver.go, version.go, notify.go, umask_unix.go,
 // image_linux.go, etcd.go, etcdflags.go, envtest.go, kubeconfig.go, migrate.go, fsck.go, defrag.go,
-// validate.go.
+// validate.go, validatepolicies.go.
 package main
 
 import (

@@ -249,6 +249,19 @@ func TestPluginGate(t *testing.T) {
 	}
 }
 
+// TestManifestGate checks that the gate ManifestBasedAdmissionControlConfig allows webhooks and
+// policies in files.
+func TestManifestGate(t *testing.T) {
+	for args, want := range map[string]bool{
+		"": false, "--feature-gates=ManifestBasedAdmissionControlConfig=true": true, "--feature-gates=WatchList=false": false,
+		"--feature-gates=AllAlpha=true,AllBeta=true": true,
+	} {
+		if got := parse(t, Serve(), strings.Fields(args+" --log-level=error")...).Admission.Manifests; got != want {
+			t.Errorf("%q: Manifests is %t", args, got)
+		}
+	}
+}
+
 // TestPages checks that gates turn on the pages about the server and its flags.
 func TestPages(t *testing.T) {
 	for args, want := range map[string]struct{ status, flags bool }{

@@ -75,7 +75,6 @@ var guards = map[string]struct {
 }{
 	"ConstrainedImpersonation": {false,
 		"this server always has constrained impersonation, so users with rights to it would keep them"},
-	"ManifestBasedAdmissionControlConfig": {true, "this server reads no policies or webhooks from files"},
 }
 
 // gates is the flag --feature-gates. It keeps the entries as text until finishGates reads them:

@@ -106,7 +106,9 @@ func (o *Options) applyGates() {
 	without.WatchLists = !enabled("WatchList")
 	without.IdentityLease = !enabled("APIServerIdentity")
 	o.config.API.Aggregation.NoUIDs = !enabled("RemoteRequestHeaderUID")
-	if plugins := &o.config.Admission; !enabled("PodTopologyLabelsAdmission") {
+	plugins := &o.config.Admission
+	plugins.Manifests = enabled("ManifestBasedAdmissionControlConfig")
+	if !enabled("PodTopologyLabelsAdmission") {
 		plugins.Disable = append(plugins.Disable, "PodTopologyLabels")
 	}
 }

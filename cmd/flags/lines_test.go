@@ -122,7 +122,7 @@ func TestValueLines(t *testing.T) {
 		{"--feature-gates=WatchList=false,APIResponseCompression=false", "", ""},
 		{"--feature-gates=AllowServiceExternalIPs=false", "", ""},
 		{"--feature-gates=ConstrainedImpersonation=false", "", "--feature-gates ConstrainedImpersonation=false is refused: this server always has constrained impersonation, so users with rights to it would keep them"},
-		{"--feature-gates=ManifestBasedAdmissionControlConfig=true", "", "--feature-gates ManifestBasedAdmissionControlConfig=true is refused: this server reads no policies or webhooks from files"},
+		{"--feature-gates=ManifestBasedAdmissionControlConfig=true", "", ""},
 		{"--emulated-version=1.33", "", "--emulated-version 1.33 is refused: " + whyOneRelease},
 		{"--emulated-version=1.35", "", "--emulated-version 1.35 is refused: " + whyOneRelease},
 		{"--emulated-version=1.35 --emulation-forward-compatible", "", "--emulated-version 1.35 is refused: " + whyOneRelease},

@@ -27,11 +27,15 @@
 //
 // Not here: which plugins a server runs, and in which order (server/plugins).
 //
-// Read: admission.go, attributes.go, reserve.go, namespace.go, observed.go, then a file for each
-// plugin. A plugin that needs several files is a package below, such as noderestriction.
+// Read: admission.go, attributes.go, reserve.go, namespace.go, observed.go, story.go, then a file
+// for each plugin. A plugin that needs several files is a package below, such as noderestriction.
 package admission
 
-import "context"
+import (
+	"context"
+
+	"github.com/coracle-project/coracle/router/request"
+)
 
 // Plugin is a named member of the chain. It does nothing unless it is also a Mutator, a Validator
 // or a Reserver.
@@ -65,6 +69,9 @@ type Chain []Plugin
 // will be stored.
 func (c Chain) Mutate(ctx context.Context, a *Attributes) error {
 	a.Reinvoked, a.again, a.kept, a.final, a.within = false, false, nil, false, within{}
+	if a.teller != nil && len(c) > 0 {
+		a.teller.begin(ctx, a)
+	}
 	if err := c.mutate(ctx, a); err != nil || !a.again {
 		return err
 	}
@@ -75,7 +82,7 @@ func (c Chain) Mutate(ctx context.Context, a *Attributes) error {
 func (c Chain) mutate(ctx context.Context, a *Attributes) error {
 	for _, p := range c {
 		if m, ok := p.(Mutator); ok && p.Handles(a.Operation) {
-			if err := m.Mutate(ctx, a); err != nil {
+			if err := run(ctx, a, m, request.PhaseMutate, Mutator.Mutate); err != nil {
 				return err
 			}
 		}
@@ -87,9 +94,12 @@ func (c Chain) mutate(ctx context.Context, a *Attributes) error {
 // caller must call a.Settle when the fate of the try is known, also after an error.
 func (c Chain) Validate(ctx context.Context, a *Attributes) error {
 	a.final, a.objectView, a.oldView = true, view{}, view{}
+	if a.teller != nil && len(c) > 0 {
+		a.teller.between(ctx, a)
+	}
 	for _, p := range c {
 		if v, ok := p.(Validator); ok && p.Handles(a.Operation) {
-			if err := v.Validate(ctx, a); err != nil {
+			if err := run(ctx, a, v, request.PhaseValidate, Validator.Validate); err != nil {
 				return err
 			}
 		}
@@ -102,7 +112,7 @@ func (c Chain) reserve(ctx context.Context, a *Attributes) error {
 	before := a.taken
 	for _, p := range c {
 		if r, ok := p.(Reserver); ok && p.Handles(a.Operation) {
-			settle, err := r.Reserve(ctx, a)
+			settle, err := runReserver(ctx, a, r)
 			if err != nil {
 				return err
 			}

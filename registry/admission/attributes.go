@@ -57,9 +57,10 @@ type Attributes struct {
 	final                     bool           // the validators run, so Object does not change
 	// The last results of ObjectIn and OldIn, which are reused only if final is set.
 	objectView, oldView view
-	within              within // the namespace as it was looked up; see Namespaces
-	taken               *taken // the settle functions of the present try; see Settle
-	fence               *fence // of the present try; nil: none; see Fence
+	within              within       // the namespace as it was looked up; see Namespaces
+	taken               *taken       // the settle functions of the present try; see Settle
+	fence               *fence       // of the present try; nil: none; see Fence
+	teller              *storyteller // nil: nobody wants the story; see Tell
 }
 
 // view is an object in a version of a kind.
@@ -77,6 +78,9 @@ func (a *Attributes) Listen(warn func(text string), annotate func(key, value str
 
 // Warn sends the client a warning, whether or not the write succeeds.
 func (a *Attributes) Warn(text string) {
+	if a.teller != nil {
+		a.teller.warned(text)
+	}
 	if a.warn != nil {
 		a.warn(text)
 	}
@@ -85,6 +89,9 @@ func (a *Attributes) Warn(text string) {
 // Annotate adds an annotation to the audit record of the request. key begins with the plugin's
 // name: "name.of.plugin/what".
 func (a *Attributes) Annotate(key, value string) {
+	if a.teller != nil {
+		a.teller.annotated(key, value)
+	}
 	if a.annotate != nil {
 		a.annotate(key, value)
 	}
@@ -96,6 +103,9 @@ func (a *Attributes) ListenRequest(annotate func(key, value string)) { a.annotat
 // AnnotateRequest adds an annotation that shows a part of the object to the audit record of the
 // request, if that record has the body of the request (level Request and above).
 func (a *Attributes) AnnotateRequest(key, value string) {
+	if a.teller != nil {
+		a.teller.annotated(key, value)
+	}
 	if a.annotateRequest != nil {
 		a.annotateRequest(key, value)
 	}

@@ -3,6 +3,8 @@ package admission
 import (
 	"context"
 	"time"
+
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // This file wraps a chain so that each call of a plugin is timed. server/plugins calls
@@ -58,7 +60,7 @@ func (*observedChain) Handles(Operation) bool { return true }
 // around it does.
 func (w *observedChain) Mutate(ctx context.Context, a *Attributes) error {
 	began := time.Now()
-	err := observe(ctx, w.mutators, a, false, Mutator.Mutate)
+	err := observe(ctx, w.mutators, a, request.PhaseMutate, Mutator.Mutate)
 	w.tell(false, a.Operation, time.Since(began), err != nil)
 	return err
 }
@@ -66,7 +68,7 @@ func (w *observedChain) Mutate(ctx context.Context, a *Attributes) error {
 // Validate implements Validator. It runs the reservers as well: the chain around it has none.
 func (w *observedChain) Validate(ctx context.Context, a *Attributes) error {
 	began := time.Now()
-	err := observe(ctx, w.validators, a, true, Validator.Validate)
+	err := observe(ctx, w.validators, a, request.PhaseValidate, Validator.Validate)
 	if err == nil {
 		err = w.reservers.reserve(ctx, a)
 	}
@@ -77,7 +79,7 @@ func (w *observedChain) Validate(ctx context.Context, a *Attributes) error {
 // observe calls plugins in order, stops at the first error, and tells the Observer of each plugin
 // about its call.
 func observe[Role Plugin](
-	ctx context.Context, plugins []observed[Role], a *Attributes, validates bool,
+	ctx context.Context, plugins []observed[Role], a *Attributes, phase request.Phase,
 	call func(Role, context.Context, *Attributes) error,
 ) error {
 	began, before := time.Now(), time.Duration(0)
@@ -86,9 +88,14 @@ func observe[Role Plugin](
 		if !p.plugin.Handles(a.Operation) {
 			continue
 		}
-		err := call(p.plugin, ctx, a)
+		var err error
+		if a.teller == nil {
+			err = call(p.plugin, ctx, a)
+		} else {
+			err = run(ctx, a, p.plugin, phase, call)
+		}
 		now := time.Since(began) // reads one clock; time.Now reads two
-		p.tell(validates, a.Operation, now-before, err != nil)
+		p.tell(phase == request.PhaseValidate, a.Operation, now-before, err != nil)
 		if err != nil {
 			return err
 		}

@@ -17,30 +17,30 @@ func podOf(a *Attributes) *corev1.Pod {
 	return pod
 }
 
-// place is where a container stands: a list of the pod's spec, and the index in it.
-type place struct {
+// containerPosition is where a container stands: a list of the pod's spec, and the index in it.
+type containerPosition struct {
 	list  string
 	index int
 }
 
-// containers yields all containers of a pod with their places, in the order init, regular,
+// containers yields all containers of a pod with their positions, in the order init, regular,
 // ephemeral. The containers are those of the spec itself, so a caller may change them. An ephemeral
 // container is yielded as a Container: EphemeralContainerCommon has the same fields.
-func containers(spec *corev1.PodSpec) iter.Seq2[place, *corev1.Container] {
-	return func(yield func(place, *corev1.Container) bool) {
+func containers(spec *corev1.PodSpec) iter.Seq2[containerPosition, *corev1.Container] {
+	return func(yield func(containerPosition, *corev1.Container) bool) {
 		for i := range spec.InitContainers {
-			if !yield(place{"initContainers", i}, &spec.InitContainers[i]) {
+			if !yield(containerPosition{"initContainers", i}, &spec.InitContainers[i]) {
 				return
 			}
 		}
 		for i := range spec.Containers {
-			if !yield(place{"containers", i}, &spec.Containers[i]) {
+			if !yield(containerPosition{"containers", i}, &spec.Containers[i]) {
 				return
 			}
 		}
 		for i := range spec.EphemeralContainers {
 			common := (*corev1.Container)(&spec.EphemeralContainers[i].EphemeralContainerCommon)
-			if !yield(place{"ephemeralContainers", i}, common) {
+			if !yield(containerPosition{"ephemeralContainers", i}, common) {
 				return
 			}
 		}

@@ -10,8 +10,7 @@ import (
 )
 
 // This file has what expressions and reviews see of a write beside its objects: the variable
-// request, the options, and the rights of the user. Package admissionpolicy uses all of it; the
-// match conditions of webhooks use Rights.
+// request, the namespace, the options, and the rights of the user.
 
 // Reviewed returns the variable request of expressions. kind is the kind of the object as the
 // expressions see it. resource is the resource that a rule of the policy has matched, or a.Resource
@@ -21,7 +20,7 @@ func (a *Attributes) Reviewed(kind meta.GroupVersionKind, resource meta.GroupVer
 		Kind: policies.KindOf(kind), Resource: policies.ResourceOf(resource), SubResource: a.Subresource,
 		RequestKind: policies.KindOf(a.Kind), RequestResource: policies.ResourceOf(a.Resource),
 		RequestSubResource: a.Subresource,
-		Name:               a.Name, Namespace: a.Namespace, Operation: string(a.Operation), DryRun: a.DryRun,
+		Name:               a.Name, Namespace: a.ReviewedNamespace(), Operation: string(a.Operation), DryRun: a.DryRun,
 	}
 	if u := a.User; u != nil {
 		r.UserInfo = policies.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra}
@@ -30,6 +29,16 @@ func (a *Attributes) Reviewed(kind meta.GroupVersionKind, resource meta.GroupVer
 		r.Options = options
 	}
 	return r
+}
+
+// ReviewedNamespace returns the namespace of the write as hooks see it: that of the object, or the
+// name of a namespace that the write is about. It is "" for other cluster-scoped objects.
+func (a *Attributes) ReviewedNamespace() string {
+	if a.Namespace == "" && a.Resource.Resource == "namespaces" &&
+		(a.Resource.Group == "" || a.Operation != Create) {
+		return a.Name // kube-apiserver takes the segment after "namespaces" for a namespace in every group
+	}
+	return a.Namespace
 }
 
 // ReviewedOptions returns Options with apiVersion and kind, nil if there are none.
@@ -81,18 +90,18 @@ func NewRights(ctx context.Context, asks request.Authorizer, user *request.User)
 
 // Authorize implements cel.Authorizer.
 func (r *Rights) Authorize(access cel.Access) (allowed bool, reason string, err error) {
-	known, ok := r.answers[access]
+	found, ok := r.answers[access]
 	if !ok {
-		known = r.ask(access)
+		found = r.ask(access)
 		if r.answers == nil {
 			r.answers = map[cel.Access]answer{}
 		}
-		r.answers[access] = known
+		r.answers[access] = found
 	}
-	return known.allowed, known.reason, known.err
+	return found.allowed, found.reason, found.err
 }
 
-func (r *Rights) ask(access cel.Access) (known answer) {
+func (r *Rights) ask(access cel.Access) answer {
 	about := request.Attributes{User: r.user, Verb: access.Verb, Path: access.Path}
 	if access.Resource != "" {
 		about = request.Attributes{

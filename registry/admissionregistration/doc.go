@@ -15,8 +15,9 @@
 //   - An update of a webhook configuration may keep a violation of a rule that is younger than the
 //     kind, if the old object has the violation already (lenient).
 //
-// Resources returns the declarations. The server makes stores from them at its start. All functions
-// are safe for concurrent use.
+// Resources returns the declarations. The server makes stores from them at its start. CheckNew is
+// for objects that come from files (registry/admission/hookfiles). All functions are safe for
+// concurrent use.
 //
 // Not here: the verbs (registry), the Go types and their defaults
 // (scheme/api/admissionregistrationv1), the compilation of expressions (scheme/cel/policies).
@@ -24,39 +25,30 @@
 // registry/admission/admissionpolicy.
 //
 // Reading order: webhook.go and webhookcheck.go, then validatingpolicy.go and policy.go, then
-// mutatingpolicy.go; match.go is common to all.
+// mutatingpolicy.go; match.go is common to all. reserved.go has what concerns objects in files.
 package admissionregistration
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
 // Resources returns the declarations of the resources of the group admissionregistration.k8s.io.
-func Resources() []registry.Resource {
-	return []registry.Resource{
+// reserve refuses new objects whose names are reserved for files; without it they get a warning.
+func Resources(reserve bool) []registry.Resource {
+	all := []registry.Resource{
 		validatingWebhooks(), mutatingWebhooks(),
 		validatingPolicies(), validatingBindings(), mutatingPolicies(), mutatingBindings(),
 	}
+	if reserve {
+		for i := range all {
+			reserveNames(&all[i].Strategy)
+		}
+	}
+	return all
 }
 
 func resource(name string) meta.GroupResource {
 	return meta.GroupResource{Group: admissionregistrationv1.GroupVersion.Group, Resource: name}
-}
-
-// reservedSuffix is the end of names that are reserved for webhooks and policies that an
-// administrator configures in files.
-const reservedSuffix = ".static.k8s.io"
-
-// nameWarnings returns a warning if the name of obj is reserved. Such a name is still allowed.
-func nameWarnings[T meta.Object](obj, _ T) []string {
-	if !strings.HasSuffix(obj.GetObjectMeta().Name, reservedSuffix) {
-		return nil
-	}
-	return []string{fmt.Sprintf("metadata.name: names ending with %q are reserved for static manifest-based configurations "+
-		"and cannot be managed via the API", reservedSuffix)}
 }

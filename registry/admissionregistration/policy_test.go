@@ -200,10 +200,10 @@ a[2]: Duplicate value: "Audit"`},
 
 func TestPolicyCells(t *testing.T) {
 	now := time.Time{}
-	validations := checktest.Resource(t, Resources(), "ValidatingAdmissionPolicy")
+	validations := checktest.Resource(t, Resources(false), "ValidatingAdmissionPolicy")
 	checktest.WantCells(t, validations, validatingPolicy(t, `,"validations":[{},{}]`), now, "x", int64(2), "<unset>", "<unknown>")
 	checktest.WantCells(t, validations, validatingPolicy(t, `,"paramKind":{"apiVersion":"a/v1","kind":"K"}`), now, "x", int64(0), "a/v1/K", "<unknown>")
-	mutations := checktest.Resource(t, Resources(), "MutatingAdmissionPolicy")
+	mutations := checktest.Resource(t, Resources(false), "MutatingAdmissionPolicy")
 	checktest.WantCells(t, mutations, mutatingPolicy(t, patched+`,"paramKind":{"apiVersion":"v1","kind":"K"}`), now, "x", int64(1), "v1/K", "<unknown>")
 
 	for ref, want := range map[string]string{
@@ -217,9 +217,9 @@ func TestPolicyCells(t *testing.T) {
 			"LabelSelectorRequirement{Key:e,Operator:In,Values:[f g],},LabelSelectorRequirement{Key:h,Operator:Exists,Values:[],},},}",
 	} {
 		spec := `{"spec":{"policyName":"p","paramRef":` + ref + `}}`
-		checktest.WantCells(t, checktest.Resource(t, Resources(), "MutatingAdmissionPolicyBinding"),
+		checktest.WantCells(t, checktest.Resource(t, Resources(false), "MutatingAdmissionPolicyBinding"),
 			checktest.Decode[admissionregistrationv1.MutatingAdmissionPolicyBinding](t, spec), now, "x", "p", want, "<unknown>")
-		checktest.WantCells(t, checktest.Resource(t, Resources(), "ValidatingAdmissionPolicyBinding"),
+		checktest.WantCells(t, checktest.Resource(t, Resources(false), "ValidatingAdmissionPolicyBinding"),
 			checktest.Decode[admissionregistrationv1.ValidatingAdmissionPolicyBinding](t, spec), now, "x", "p", want, "<unknown>")
 	}
 }

@@ -15,7 +15,7 @@ import (
 // TestDeclarations: all kinds are cluster-scoped, have a generation, and refuse updates without a
 // resourceVersion.
 func TestDeclarations(t *testing.T) {
-	for _, r := range Resources() {
+	for _, r := range Resources(false) {
 		s := &r.Strategy
 		if r.Namespaced || len(r.Generation) != 1 || s.AllowCreateOnUpdate || s.AllowUnconditionalUpdate || s.Metadata != registry.MetaRepeat {
 			t.Errorf("%s: got %+v", r.Kind, r)
@@ -194,7 +194,7 @@ func TestOldWebhooks(t *testing.T) {
 
 func TestWebhookCells(t *testing.T) {
 	for _, kind := range []string{"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"} {
-		r := checktest.Resource(t, Resources(), kind)
+		r := checktest.Resource(t, Resources(false), kind)
 		var obj meta.Object = validating(t, hooks(hook(``), hook(``)))
 		if kind[0] == 'M' {
 			obj = checktest.Decode[admissionregistrationv1.MutatingWebhookConfiguration](t, hooks(hook(``), hook(``)))

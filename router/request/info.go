@@ -13,8 +13,8 @@
 // Authorizer stand here because all of them call one; the implementations are in filters/authn and
 // filters/authz. Not here: routing, negotiation of media types, and anything that reads a body.
 //
-// Read info.go, then parse.go, query.go, warnings.go, record.go and context.go. authn.go and
-// authz.go hold the interfaces about users and rights. rest.go has the types that router and
+// Read info.go, then parse.go, query.go, warnings.go, record.go, story.go and context.go. authn.go
+// and authz.go hold the interfaces about users and rights. rest.go has the types that router and
 // registry exchange.
 package request
 

@@ -27,6 +27,10 @@ type Record struct {
 
 	Received Received
 	Answer   Answer
+
+	// Story is told what admission does with the request; nil if nobody wants it. The reader of the
+	// record sets it, to an empty Story. Admission fills it.
+	Story *Story
 }
 
 // Received is the body of a request. It is empty if the router reads no body: for reads, for

@@ -164,6 +164,8 @@ type Write struct {
 	// nil if nobody receives what it says.
 	Warn                      func(text string)
 	Annotate, AnnotateRequest func(key, value string)
+	// Story is told what admission does with the write; nil if nobody wants it.
+	Story *Story
 }
 
 // DeleteResult is the outcome of a deletion.

@@ -21,8 +21,17 @@ const (
 	maxNesting = 40
 )
 
-// bound returns an error if type checking the parsed expression e could take too long.
-func bound(e ast.Expr) error {
+// A Patterns counts the states of the literal regular expressions of all expressions of an object,
+// such as a policy, which are compiled and kept together. The zero Patterns has none. It belongs to
+// one goroutine.
+type Patterns struct{ states uint64 }
+
+// MaxPatterns is the largest number of states that a Patterns counts. A state takes 20 to 70 bytes.
+const MaxPatterns = 1_000_000
+
+// bound returns an error if type checking the parsed expression e could take too long, or if it has
+// too many regular expressions beside those that p has counted. It counts those of e.
+func (p *Patterns) bound(e ast.Expr) error {
 	var c census
 	c.visit(e, 0)
 	switch {
@@ -32,7 +41,10 @@ func bound(e ast.Expr) error {
 		return fmt.Errorf("compilation failed: expression has more than %d operations", maxOperations)
 	case c.patterns > maxPattern:
 		return fmt.Errorf("compilation failed: regular expressions have more than %d states", maxPattern)
+	case c.patterns > MaxPatterns-p.states:
+		return fmt.Errorf("compilation failed: regular expressions of all expressions have more than %d states", MaxPatterns)
 	}
+	p.states += c.patterns
 	return nil
 }
 

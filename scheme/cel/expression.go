@@ -19,7 +19,13 @@ type Expression struct {
 
 // Check parses an expression and checks its types. The error describes each mistake on a line of
 // its own with a pointer to its position, in the form of kube-apiserver.
-func (e *Env) Check(expression string) (x *Expression, err error) {
+func (e *Env) Check(expression string) (*Expression, error) {
+	return e.CheckOneOf(&Patterns{}, expression)
+}
+
+// CheckOneOf is Check for one of several expressions that are kept together, whose regular
+// expressions are bounded together.
+func (e *Env) CheckOneOf(all *Patterns, expression string) (x *Expression, err error) {
 	defer func() {
 		// cel-go panics for [?x] if the type of x is unknown.
 		if r := recover(); r != nil {
@@ -28,7 +34,7 @@ func (e *Env) Check(expression string) (x *Expression, err error) {
 	}()
 	ast, issues := e.env.Parse(expression)
 	if issues == nil {
-		if err := bound(ast.NativeRep().Expr()); err != nil {
+		if err := all.bound(ast.NativeRep().Expr()); err != nil {
 			return nil, err
 		}
 		ast, issues = e.env.Check(ast)

@@ -112,15 +112,15 @@ func (p *plan) appendStruct(dst []byte, at typeinfo.Pointer) (_ []byte, err erro
 	dst = append(dst, '{')
 	for i := range p.fields {
 		f := &p.fields[i]
-		place := at.Add(f.offset)
-		if f.omitEmpty && f.empty(place) {
+		value := at.Add(f.offset)
+		if f.omitEmpty && f.empty(value) {
 			continue
 		}
 		if len(dst) > begin+1 {
 			dst = append(dst, ',')
 		}
 		dst = append(dst, f.head...)
-		if dst, err = f.plan.appendBehind(dst, f.pointer, place); err != nil {
+		if dst, err = f.plan.appendBehind(dst, f.pointer, value); err != nil {
 			return dst, err
 		}
 	}

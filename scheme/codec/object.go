@@ -22,14 +22,14 @@ func (f *Factory) decode(req DecodeRequest) (Decoded, error) {
 	case YAML:
 		return f.decodeYAML(req)
 	}
-	return f.decodeJSON(req)
+	return f.decodeJSON(req, req.Data)
 }
 
 // decodeJSON first guesses that data is of the default kind, or of the kind that data begins with,
 // and decodes data in one pass. If the guess was wrong, or anything is unusual, it takes the steps
 // of kube-apiserver in their order, so that the same error comes first: find the kind, check it,
-// decode carefully.
-func (f *Factory) decodeJSON(req DecodeRequest) (Decoded, error) {
+// decode carefully. Errors quote written, the object before it became JSON.
+func (f *Factory) decodeJSON(req DecodeRequest, written []byte) (Decoded, error) {
 	if req.As.Kind != "" {
 		return f.decodeAs(req.As, req)
 	}
@@ -48,7 +48,7 @@ func (f *Factory) decodeJSON(req DecodeRequest) (Decoded, error) {
 		return Decoded{}, err
 	}
 	gvk = complete(gvk, req.Default)
-	if err := named(gvk, req.Data); err != nil {
+	if err := named(gvk, written); err != nil {
 		return Decoded{GVK: gvk}, err
 	}
 	return f.decodeAs(gvk, req)

@@ -220,8 +220,9 @@ func (f *Factory) decodeYAML(req DecodeRequest) (Decoded, error) {
 	if err != nil {
 		return Decoded{}, err
 	}
+	written := req.Data
 	req.Data, req.Type, req.Shared = data, JSON, true
-	out, err := f.decodeJSON(req)
+	out, err := f.decodeJSON(req, written)
 	if repeated != "" {
 		out.Strict = append([]string{repeated}, out.Strict...)
 	}

@@ -48,7 +48,7 @@ func Changes[V any](ctx context.Context, source Source[V], o Options) iter.Seq[B
 		o.MaxPause = maxPause
 	}
 	return func(yield func(Batch[V]) bool) {
-		f := &follower[V]{Options: o, source: source, yield: yield, known: map[Name]bool{}}
+		f := &follower[V]{Options: o, source: source, yield: yield, yielded: map[Name]bool{}}
 		if o.Old {
 			f.old = map[Name]V{}
 		}
@@ -66,10 +66,10 @@ type follower[V any] struct {
 	// after is the revision up to which all changes were yielded; "" if the next stream has to
 	// begin with all objects.
 	after string
-	// known has the objects that were yielded and are not Gone. The value is false while a stream
+	// yielded has the objects that were yielded and are not Gone. The value is false while a stream
 	// yields all objects and has not yielded this one yet.
-	known map[Name]bool
-	old   map[Name]V // with Options.Old: the last states of these objects
+	yielded map[Name]bool
+	old     map[Name]V // with Options.Old: the last states of these objects
 }
 
 // run opens one stream after the other, until ctx or the loop of the caller ends.
@@ -111,8 +111,8 @@ func (f *follower[V]) followStream(ctx context.Context) error {
 	}
 	defer stream.Close()
 	if whole {
-		for name := range f.known {
-			f.known[name] = false
+		for name := range f.yielded {
+			f.yielded[name] = false
 		}
 	}
 	for {
@@ -139,7 +139,7 @@ func (f *follower[V]) followStream(ctx context.Context) error {
 	}
 }
 
-// note updates known and old after changes, and sets Change.Old in them.
+// note updates yielded and old after changes, and sets Change.Old in them.
 func (f *follower[V]) note(changes []Change[V]) {
 	for i := range changes {
 		ch := &changes[i]
@@ -147,12 +147,12 @@ func (f *follower[V]) note(changes []Change[V]) {
 			ch.Old = f.old[ch.Name]
 		}
 		if ch.Gone {
-			delete(f.known, ch.Name)
+			delete(f.yielded, ch.Name)
 			delete(f.old, ch.Name)
 			continue
 		}
-		if !f.known[ch.Name] {
-			f.known[ch.Name] = true
+		if !f.yielded[ch.Name] {
+			f.yielded[ch.Name] = true
 		}
 		if f.Old && ch.Unread == nil {
 			f.old[ch.Name] = ch.New
@@ -165,7 +165,7 @@ func (f *follower[V]) note(changes []Change[V]) {
 // last one.
 func (f *follower[V]) sweep(changes []Change[V]) []Change[V] {
 	changes = slices.Clip(changes)
-	for name, seen := range f.known {
+	for name, seen := range f.yielded {
 		if seen {
 			continue
 		}
@@ -176,7 +176,7 @@ func (f *follower[V]) sweep(changes []Change[V]) []Change[V] {
 			changes = nil
 		}
 		changes = append(changes, Change[V]{Name: name, Old: f.old[name], Gone: true})
-		delete(f.known, name)
+		delete(f.yielded, name)
 		delete(f.old, name)
 	}
 	return changes

@@ -85,9 +85,9 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 	case v.Load == nil:
 		l.kept.Store(&schema.Schema{Type: schema.Object, PreserveUnknown: true, Resource: true})
 	}
-	known := append([]string{"metadata.name"}, v.Selectable...)
+	labels := append([]string{"metadata.name"}, v.Selectable...)
 	if !d.ClusterScoped {
-		known = append(known, "metadata.namespace")
+		labels = append(labels, "metadata.namespace")
 	}
 	made := &Version{
 		GVK:        gvk,
@@ -95,7 +95,7 @@ func (d *Dynamic) version(v *DynamicVersion) *Version {
 		rules:      l.use,
 		Selectable: v.Selectable,
 		FieldLabel: func(label, value string) (string, string, error) {
-			if !slices.Contains(known, label) {
+			if !slices.Contains(labels, label) {
 				return "", "", fmt.Errorf("field label not supported: %s", label)
 			}
 			return label, value, nil

@@ -56,9 +56,9 @@ func (k *dynamic) Decode(req codec.DecodeRequest) (codec.Decoded, error) {
 		return out, err
 	}
 	version := In(k, out.GVK.Version)
-	switch known := version != nil && out.GVK == version.GVK; {
-	case known && req.Unpruned:
-	case known:
+	switch served := version != nil && out.GVK == version.GVK; {
+	case served && req.Unpruned:
+	case served:
 		unknown, err := version.prune(req.Meter, tree)
 		if err != nil {
 			return out, err

@@ -106,15 +106,15 @@ func (k *dynamic) convertAll(ctx context.Context, objs []meta.Typed, version str
 	if err == nil {
 		return out, nil
 	}
-	about, known := indexes[0], (*ObjectError)(nil)
-	if errors.As(err, &known) {
-		about = indexes[known.Index]
+	about, objectErr := indexes[0], (*ObjectError)(nil)
+	if errors.As(err, &objectErr) {
+		about = indexes[objectErr.Index]
 	}
 	if status := (*meta.StatusError)(nil); !errors.As(err, &status) {
 		from := objs[about].GetTypeMeta().GroupVersionKind().GroupVersion()
 		err = fmt.Errorf("conversion from %s to %s: %w", from, to.GroupVersion(), err)
 	}
-	if known != nil || len(objs) == 1 {
+	if objectErr != nil || len(objs) == 1 {
 		err = &ObjectError{about, err}
 	}
 	return nil, err

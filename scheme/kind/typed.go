@@ -27,14 +27,14 @@ type Types struct {
 	needs  *codec.Needs
 
 	mu    sync.Mutex
-	known map[meta.GroupKind]*typed
+	kinds map[meta.GroupKind]*typed
 	// models compiles the schemas of all kinds, so that they share common parts. Guarded by mu.
 	models schema.Compiler
 }
 
 // NewTypes returns a Finder for the kinds of a complete Scheme.
 func NewTypes(s *scheme.Scheme, codecs *codec.Factory) *Types {
-	return &Types{scheme: s, codecs: codecs, needs: codec.NewNeeds(s.Needs), known: map[meta.GroupKind]*typed{}}
+	return &Types{scheme: s, codecs: codecs, needs: codec.NewNeeds(s.Needs), kinds: map[meta.GroupKind]*typed{}}
 }
 
 // Kind returns the kind made of the Go types that are registered under a name; nil if there are
@@ -42,7 +42,7 @@ func NewTypes(s *scheme.Scheme, codecs *codec.Factory) *Types {
 func (t *Types) Kind(gk meta.GroupKind) Kind {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if k := t.known[gk]; k != nil {
+	if k := t.kinds[gk]; k != nil {
 		return k
 	}
 	hub, ok := t.scheme.HubKind(gk)
@@ -60,7 +60,7 @@ func (t *Types) Kind(gk meta.GroupKind) Kind {
 	for _, gvk := range t.scheme.StoredVersions(gk) {
 		k.stored = append(k.stored, t.version(gvk))
 	}
-	t.known[gk] = k
+	t.kinds[gk] = k
 	return k
 }
 

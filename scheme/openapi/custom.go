@@ -103,8 +103,8 @@ func selectable(s *schema.Schema, m Model) {
 func (b *builder) customList(r Resource, item *schema.Schema) *schema.Schema {
 	kind := r.List.Kind
 	name := customName(kind)
-	if known := b.models[name]; known != nil {
-		return known
+	if kept := b.models[name]; kept != nil {
+		return kept
 	}
 	itemKind := strings.TrimSuffix(kind.Kind, "List")
 	made := &schema.Schema{

@@ -187,11 +187,11 @@ func addKinds(to, from map[string]any) {
 		m, _ := kind.(map[string]any)
 		return fmt.Sprintf("%v/%v.%v", m["group"], m["version"], m["kind"])
 	}
-	known := map[string]bool{}
+	ids := map[string]bool{}
 	for _, kind := range there {
-		known[id(kind)] = true
+		ids[id(kind)] = true
 	}
-	more = slices.DeleteFunc(slices.Clone(more), func(kind any) bool { return known[id(kind)] })
+	more = slices.DeleteFunc(slices.Clone(more), func(kind any) bool { return ids[id(kind)] })
 	if len(more) > 0 {
 		all := slices.Concat(there, more)
 		slices.SortStableFunc(all, func(a, b any) int { return strings.Compare(id(a), id(b)) })

@@ -28,7 +28,8 @@
 // (scheme/apply).
 //
 // Reading order: patch.go, read.go, merge.go, json.go, strategic.go with tree.go, places.go and
-// order.go; then field validation: strict.go and fit.go.
+// order.go; then field validation: strict.go and fit.go. diff.go goes the other way: it finds a
+// JSON patch.
 package patch
 
 import "github.com/coracle-project/coracle/scheme/jsontext"

@@ -58,12 +58,12 @@ func (d *defaulter) value(s *Schema, v any) {
 // the fields that are missing.
 func (d *defaulter) object(s *Schema, v map[string]any) {
 	for name, held := range v {
-		p, known := s.Properties[name]
-		if !known {
+		p, exists := s.Properties[name]
+		if !exists {
 			p = s.AdditionalProperties
 		}
 		switch {
-		case p == nil, known && p.Default != nil && p.wantsDefault(held): // the second loop sets the field's default
+		case p == nil, exists && p.Default != nil && p.wantsDefault(held): // the second loop sets the field's default
 		case p.Default != nil && p.forbidsNull(held):
 			v[name] = d.make(p)
 		default:

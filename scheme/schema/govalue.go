@@ -21,7 +21,7 @@ func (c *checker) goValue(s *Schema, v any, old before) {
 	t := s.Target()
 	empty := s.isAbsent(v)
 	limits := cmp.Or(s.Limits, &noLimits)
-	if limits.Immutable && old.known && !(empty && s.isAbsent(old.value)) && !s.same(v, old.value) {
+	if limits.Immutable && old.exists && !(empty && s.isAbsent(old.value)) && !s.same(v, old.value) {
 		c.report(field.Invalid(c.at(), v, "field is immutable"))
 	}
 	switch {
@@ -73,16 +73,16 @@ func (c *checker) goFields(t *Schema, v map[string]any, old before) {
 	each(t.Properties, c.ordered, func(name string, p *Schema) {
 		was := previous[name]
 		c.way.field(name)
-		c.value(p, v[name], before{value: was, known: old.known})
+		c.value(p, v[name], before{value: was, exists: old.exists})
 		c.way.back()
 	})
 	if t.AdditionalProperties == nil {
 		return
 	}
 	each(v, c.ordered, func(key string, held any) {
-		was, known := previous[key]
+		was, exists := previous[key]
 		c.way.entry(key)
-		c.value(t.AdditionalProperties, held, before{value: was, known: known})
+		c.value(t.AdditionalProperties, held, before{value: was, exists: exists})
 		c.way.back()
 	})
 }

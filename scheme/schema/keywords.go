@@ -145,8 +145,8 @@ func (p *parser) pattern(at *field.Path, v any) *regexp.Regexp {
 	if !read(p, at, v, &text) || text == "" {
 		return nil
 	}
-	if known := p.patterns[text]; known != nil {
-		return known
+	if kept := p.patterns[text]; kept != nil {
+		return kept
 	}
 	compiled, err := regexp.Compile(text)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// before is the old value that corresponds to a value in an update. known is false if there is
+// before is the old value that corresponds to a value in an update. exists is false if there is
 // none, or if the walk cannot tell which old value corresponds.
 type before struct {
-	value any
-	known bool
-	by    *Schema // the schema of value; nil in the schemas of Go types
+	value  any
+	exists bool
+	by     *Schema // the schema of value; nil in the schemas of Go types
 }
 
 // field returns the old value of a field of the object that b is the old value of.
@@ -21,8 +21,8 @@ func (b before) field(name string) before {
 	}
 	below := b.by.Child(name)
 	previous, _ := b.value.(map[string]any)
-	was, known := previous[name]
-	if !known || below == nil || below.isAnything() {
+	was, exists := previous[name]
+	if !exists || below == nil || below.isAnything() {
 		return before{}
 	}
 	return before{was, true, below.Target()}
@@ -117,7 +117,7 @@ func (s *Schema) unchanged(v, old any) bool {
 		}
 		for name, held := range v {
 			below := before{was, true, s}.field(name)
-			if !below.known || !below.by.unchanged(held, below.value) {
+			if !below.exists || !below.by.unchanged(held, below.value) {
 				return false
 			}
 		}
@@ -132,7 +132,7 @@ func (s *Schema) unchanged(v, old any) bool {
 		}
 		previous := s.OldElements(was)
 		for _, held := range v {
-			if e := previous.before(held); !e.known || !e.by.unchanged(held, e.value) {
+			if e := previous.before(held); !e.exists || !e.by.unchanged(held, e.value) {
 				return false
 			}
 		}

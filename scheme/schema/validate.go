@@ -44,7 +44,7 @@ func (s *Schema) Validate(m *meter.Meter, path *field.Path, tree, old any) field
 // because most updates have no errors, and comparing costs more.
 func (s *Schema) mistakes(c checker, tree, old any) field.ErrorList {
 	if s.Go != nil {
-		c.value(s, tree, before{value: old, known: old != nil})
+		c.value(s, tree, before{value: old, exists: old != nil})
 	} else if c.value(s, tree, before{}); len(c.errs) > 0 && old != nil {
 		c.errs = nil
 		c.value(s, tree, before{old, true, s.Target()})
@@ -139,7 +139,7 @@ func (c *checker) value(s *Schema, v any, old before) {
 	}
 	errs := len(c.errs)
 	c.plainValue(s, v, old)
-	if len(c.errs) > errs && old.known && old.by.unchanged(v, old.value) {
+	if len(c.errs) > errs && old.exists && old.by.unchanged(v, old.value) {
 		c.errs = c.errs[:errs]
 	}
 }

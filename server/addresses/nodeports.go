@@ -36,23 +36,27 @@ func OpenNodePorts(r *generic.Resources, a *ports.Allocator) error {
 	return nil
 }
 
-// portRepair compares the node ports in the record with those of Services, as kube-apiserver's
+// PortRepair compares the node ports in the record with those of Services, as kube-apiserver's
 // repair does. If a Service has a port that the record lacks, the repair adds the port. If the
 // record has a port that no Service has, either a write of its Service is under way, or a server
-// has died during such a write and leaked the port. The repair releases the port when leakRounds
+// has died during such a write and leaked the port. The repair releases the port when LeakRounds
 // passes in a row have found no Service with it. Events tell the owners of Services about faults
 // that only they can mend.
-type portRepair struct {
-	client *client.Client
-	ports  *ports.Allocator
-	events *controller.Recorder
-	log    *zap.Logger
+type PortRepair struct {
+	// Client lists the Services.
+	Client *client.Client
+	// Ports reads and writes the record. OpenNodePorts has been called on it.
+	Ports *ports.Allocator
+	// Events records the faults of Services.
+	Events *controller.Recorder
+	// Log gets a warning for each fault and for released ports.
+	Log *zap.Logger
 
 	leaks map[int]int // by port: how many passes in a row found it in the record and with no Service
 }
 
-// leakRounds is the number of passes in a row that must find a port leaked before it is released.
-const leakRounds = 3
+// LeakRounds is the number of passes in a row that must find a port leaked before it is released.
+const LeakRounds = 3
 
 // newNodePortRepair returns the repair of node ports. It makes a pass at every interval, whether or
 // not Services have changed.
@@ -60,8 +64,8 @@ func newNodePortRepair(needs *Needs) *repair {
 	const name = "portallocator-repair-controller"
 	log := needs.loopLog(name)
 	events := controller.NewRecorder(needs.Client, name, log)
-	r := &portRepair{client: needs.Client, ports: needs.NodePorts, events: events, log: log}
-	return &repair{name: name, pass: func(ctx context.Context) (bool, error) { return true, r.pass(ctx) }}
+	r := &PortRepair{Client: needs.Client, Ports: needs.NodePorts, Events: events, Log: log}
+	return &repair{name: name, pass: func(ctx context.Context) (bool, error) { return true, r.Pass(ctx) }}
 }
 
 // portRound is one comparison of the record with the Services, and its findings.
@@ -71,7 +75,7 @@ type portRound struct {
 	taken    *ports.Set                     // the record, read before the Services
 	used     *ports.Set                     // the ports of Services
 	missing  map[portHolder]*corev1.Service // in used and not in taken
-	leaks    map[int]int                    // as portRepair.leaks, after this round
+	leaks    map[int]int                    // as PortRepair.leaks, after this round
 	released []int                          // ports that this round releases
 	findings []portFinding
 }
@@ -92,10 +96,10 @@ type portFinding struct {
 // maxOvertaken bounds how often a pass begins again because the record has changed meanwhile.
 const maxOvertaken = 5
 
-// pass compares the record with the Services, repairs the record and reports its findings. It makes
+// Pass compares the record with the Services, repairs the record and reports its findings. It makes
 // the record if there is none, and replaces a record for another range. One goroutine calls it at a
 // time.
-func (r *portRepair) pass(ctx context.Context) error {
+func (r *PortRepair) Pass(ctx context.Context) error {
 	for try := 1; ; try++ {
 		round, err := r.compare(ctx)
 		if err == nil {
@@ -114,7 +118,7 @@ func (r *portRepair) pass(ctx context.Context) error {
 // compare reads the record and the Services. If the record seems to lack a port, compare reads both
 // a second time, because the port may have been allocated between the reading of the record and
 // that of the Services. A port is missing only if it was missing both times.
-func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
+func (r *PortRepair) compare(ctx context.Context) (*portRound, error) {
 	round, err := r.readBoth(ctx)
 	if err != nil || len(round.missing) == 0 {
 		return round, err
@@ -132,16 +136,16 @@ func (r *portRepair) compare(ctx context.Context) (*portRound, error) {
 
 // readBoth reads the record and then the Services. The order matters: a port that a Service has
 // must have been in the record before the Service was written.
-func (r *portRepair) readBoth(ctx context.Context) (*portRound, error) {
-	taken, rev, err := r.ports.Load(ctx)
+func (r *PortRepair) readBoth(ctx context.Context) (*portRound, error) {
+	taken, rev, err := r.Ports.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	round := &portRound{
-		span: r.ports.Span(), rev: rev, taken: taken, used: ports.NewSet(r.ports.Span()),
+		span: r.Ports.Span(), rev: rev, taken: taken, used: ports.NewSet(r.Ports.Span()),
 		missing: map[portHolder]*corev1.Service{}, leaks: map[int]int{},
 	}
-	services := client.For[*corev1.Service](r.client, corev1.GroupVersion.WithResource("services"))
+	services := client.For[*corev1.Service](r.Client, corev1.GroupVersion.WithResource("services"))
 	exposed := meta.ListOptions{FieldSelector: "spec.type!=" + string(corev1.ServiceTypeClusterIP)}
 	hidden := false
 	for svc, err := range services.All(meta.WithUnread(ctx), exposed) {
@@ -164,9 +168,9 @@ var errPortsChanged = errors.New("the record of node ports has changed meanwhile
 // store writes the findings of a round into the record. It releases ports only if the record has
 // not changed since it was read: another server may have released the port, and a Service may have
 // got it again.
-func (r *portRepair) store(ctx context.Context, round *portRound) error {
+func (r *PortRepair) store(ctx context.Context, round *portRound) error {
 	if round.rev == 0 || round.taken.Span() != round.span || len(round.released) > 0 {
-		ok, err := r.ports.Replace(ctx, round.rebuilt(), round.rev)
+		ok, err := r.Ports.Replace(ctx, round.rebuilt(), round.rev)
 		if err == nil && !ok {
 			err = errPortsChanged
 		}
@@ -175,7 +179,7 @@ func (r *portRepair) store(ctx context.Context, round *portRound) error {
 	if len(round.missing) == 0 {
 		return nil
 	}
-	return r.ports.Change(ctx, func(now *ports.Set) error {
+	return r.Ports.Change(ctx, func(now *ports.Set) error {
 		for h := range round.missing {
 			_ = now.Take(h.port) // an error means that another server has added it
 		}
@@ -242,7 +246,7 @@ func (r *portRound) findLeaks(before map[int]int, hidden bool) {
 		}
 		if n := before[port] + 1; hidden {
 			r.leaks[port] = 0
-		} else if n < leakRounds {
+		} else if n < LeakRounds {
 			r.leaks[port] = n
 		} else {
 			r.released = append(r.released, port)
@@ -260,22 +264,22 @@ func (r *portRound) rebuilt() *ports.Set {
 }
 
 // report writes the findings of a round to the log, and to Events about the Services.
-func (r *portRepair) report(ctx context.Context, round *portRound) {
+func (r *PortRepair) report(ctx context.Context, round *portRound) {
 	for _, f := range round.findings {
 		svc := f.service
-		r.log.Warn("a node port needs repair", zap.String("namespace", svc.Namespace), zap.String("service", svc.Name),
+		r.Log.Warn("a node port needs repair", zap.String("namespace", svc.Namespace), zap.String("service", svc.Name),
 			zap.String("reason", f.reason), zap.String("finding", f.about))
 		about := corev1.ObjectReference{
 			Kind: "Service", APIVersion: corev1.GroupVersion.String(),
 			Namespace: svc.Namespace, Name: svc.Name, UID: svc.UID, ResourceVersion: svc.ResourceVersion,
 		}
-		r.events.Act(ctx, about, corev1.EventTypeWarning, f.reason, "PortAllocation", f.about)
+		r.Events.Act(ctx, about, corev1.EventTypeWarning, f.reason, "PortAllocation", f.about)
 	}
 	if len(round.leaks) > 0 {
-		r.log.Debug("node ports are allocated and no Service has them; they will be released if that stays so",
+		r.Log.Debug("node ports are allocated and no Service has them; they will be released if that stays so",
 			zap.Int("ports", len(round.leaks)))
 	}
 	if len(round.released) > 0 {
-		r.log.Warn("released node ports that nobody had", zap.Ints("ports", round.released))
+		r.Log.Warn("released node ports that nobody had", zap.Ints("ports", round.released))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/storage"
 )
 
@@ -41,7 +42,9 @@ func newPortServer(t *testing.T) *portServer {
 		t.Fatal(err)
 	}
 	p.services = client.For[*corev1.Service](s.Client(), corev1.GroupVersion.WithResource("services")).In("ns")
-	p.repairs = addresses.NewPortRepair(s.Client(), p.ports, zap.New(core))
+	p.repairs = &addresses.PortRepair{
+		Client: s.Client(), Ports: p.ports, Events: controller.NewRecorder(s.Client(), "test", zap.NewNop()), Log: zap.New(core),
+	}
 	p.repair()
 	return p
 }
@@ -407,7 +410,7 @@ func TestNodePortsOfAnotherRange(t *testing.T) {
 	if err := addresses.OpenNodePorts(p.Resources, next); err != nil {
 		t.Fatal(err)
 	}
-	p.repairs.Use(next)
+	p.repairs.Ports = next
 	p.repair()
 	p.wantTaken(30004, 30006)
 	p.wantEvents("PortOutOfRange: Port 30020 is not within the port range 30000-30009; please recreate service")

@@ -119,9 +119,9 @@ const (
 // declares, as kube-aggregator does. A status of 2xx means that the server is available; the body
 // is ignored.
 func (a *Aggregator) check(ctx context.Context, s *apiregistrationv1.APIService) error {
-	known := a.other(meta.GroupVersion{Group: s.Spec.Group, Version: s.Spec.Version})
-	r := a.reach.newRemote(s, known)
-	if known == nil || known.route != r.route { // the route was made for this check alone
+	current := a.other(meta.GroupVersion{Group: s.Spec.Group, Version: s.Spec.Version})
+	r := a.reach.newRemote(s, current)
+	if current == nil || current.route != r.route { // the route was made for this check alone
 		defer r.close()
 	}
 	host, err := r.address(ctx)

@@ -68,9 +68,9 @@ func New(cfg Config) *Store {
 			return nil
 		})
 	}
-	for _, place := range cfg.Others {
+	for _, location := range cfg.Others {
 		other := cfg
-		other.Location, other.Others = place, nil
+		other.Location, other.Others = location, nil
 		s.Others = append(s.Others, New(other))
 	}
 	return s

@@ -96,15 +96,16 @@ func newWritten(t *testing.T, s *server.Server) *written {
 	return &written{s, namespace, client.For[*appsv1.ControllerRevision](s.Client(), revisionResource).In(namespace), map[string]bool{}}
 }
 
-func revisionOf(name string, n int, data string) *appsv1.ControllerRevision {
+// revisionOf returns a ControllerRevision with data, a JSON object.
+func revisionOf(name string, n int, data []byte) *appsv1.ControllerRevision {
 	return &appsv1.ControllerRevision{
-		ObjectMeta: meta.ObjectMeta{Name: name}, Revision: int64(n), Data: meta.RawExtension{Raw: fmt.Appendf(nil, `{"data":%q}`, data)},
+		ObjectMeta: meta.ObjectMeta{Name: name}, Revision: int64(n), Data: meta.RawExtension{Raw: data},
 	}
 }
 
 func (w *written) put(t testing.TB, name string, n int) {
 	var err error
-	if obj := revisionOf(name, n, ""); w.known[name] {
+	if obj := revisionOf(name, n, []byte("{}")); w.known[name] {
 		_, err = w.objects.Update(context.Background(), obj, meta.UpdateOptions{})
 	} else {
 		_, err = w.objects.Create(context.Background(), obj, meta.CreateOptions{})
@@ -129,7 +130,7 @@ func isOwn(name follow.Name) bool { return !strings.HasPrefix(name.Name, "large"
 // other changes, and compacts the store.
 func (w *written) forget(t testing.TB) {
 	ctx := context.Background()
-	data := strings.Repeat("x", 900<<10)
+	data := []byte(`{"data":"` + strings.Repeat("x", 900<<10) + `"}`)
 	for i := range 20 {
 		name := fmt.Sprint("large", i)
 		if _, err := w.objects.Create(ctx, revisionOf(name, 1, data), meta.CreateOptions{}); err != nil {

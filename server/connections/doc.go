@@ -3,7 +3,7 @@
 //
 // Words: a stranger is a client that has not been authenticated yet, or that is anonymous; a
 // connection is a stranger's until an authenticated request has arrived on it. A stream is an
-// HTTP/2 request, or an HTTP/1.1 answer without an end (a watch), which apart.go takes over from
+// HTTP/2 request, or an HTTP/1.1 answer without an end (a watch), which hijack.go takes over from
 // net/http. A burst is many arrivals whose memory is given back to the system when they have
 // settled.
 //
@@ -19,5 +19,5 @@
 //
 // Not here: limits of requests and bodies (filters), certificates (server/identity).
 //
-// Read: listeners.go, conns.go, streams.go, apart.go, burst.go.
+// Read: listeners.go, conns.go, streams.go, hijack.go, burst.go.
 package connections

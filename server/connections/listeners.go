@@ -141,7 +141,7 @@ func (l *Listeners) Serve(h http.Handler) <-chan error {
 			continue
 		}
 		srv := &http.Server{
-			Handler:           paced(asterisk(apart(h, l.cfg.Log))),
+			Handler:           paced(asterisk(hijackWatches(h, l.cfg.Log))),
 			ReadHeaderTimeout: HeaderTimeout,
 			WriteTimeout:      l.cfg.AnswerTimeout,
 			IdleTimeout:       idleTimeout,

@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/definitions/declared"
 	"github.com/coracle-project/coracle/server/generic"
 )
 
@@ -59,7 +60,7 @@ type Definitions struct {
 	// The loop writes these three fields, and requests read them.
 	unread   unread
 	seen     *generic.Progress // see Seen
-	declared *declared
+	declared *declared.Versions
 }
 
 // New makes Definitions that serve nothing yet. The caller installs the resource of definitions on
@@ -72,7 +73,7 @@ func New(n Needs) (*Definitions, error) {
 	d := &Definitions{
 		host: n.Host, home: n.Backend, log: filters.LimitLog(n.Host.Log().Named("extensions")),
 		converters: newConverters(n.Resolve, n.Flawed, metrics),
-		seen:       generic.NewProgress(), declared: newDeclared(),
+		seen:       generic.NewProgress(), declared: declared.New(),
 	}
 	end := &chainEnd{Definitions: d, before: n.ServedEarlier}
 	if n.Shared {
@@ -123,6 +124,14 @@ func (d *Definitions) Server() *generic.Server { return d.on }
 // revision of a definition, its resource is served, unless the definition lacks its names or is
 // faulty.
 func (d *Definitions) Seen() *generic.Progress { return d.seen }
+
+// Versions returns the versions that definitions mark as served, including definitions that are not
+// served because they lack their names. The map belongs to the caller.
+func (d *Definitions) Versions() map[meta.GroupVersion]bool { return d.declared.All() }
+
+// VersionsChanged returns a channel that is closed when the result of Versions next changes. To
+// miss no change, a caller takes the channel before it calls Versions.
+func (d *Definitions) VersionsChanged() <-chan struct{} { return d.declared.Next() }
 
 // ServeHTTP answers a request that no earlier link of the delegation chain serves. It refuses
 // requests for the resource of an unread definition before any handler sees them.

@@ -30,5 +30,5 @@
 // versions that are defined (server/loops/apiservices).
 //
 // Read: definitions.go, loop.go, serving.go, statuses.go, instancedeletion.go; then late.go,
-// unread.go, declared.go, converters.go, metrics.go.
+// unread.go, converters.go, metrics.go, and package declared.
 package definitions

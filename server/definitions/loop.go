@@ -68,7 +68,7 @@ func (l *loop) handle(ctx context.Context, ch *follow.Change[request.Encoded]) {
 	switch {
 	case ch.Gone:
 		l.forget(ctx, name)
-		l.declared.forget(name)
+		l.declared.Forget(name)
 	case ch.Unread != nil:
 		l.unreadable(name, ch.Unread)
 	default:
@@ -102,7 +102,7 @@ func (l *loop) observe(ctx context.Context, name string, obj request.Encoded) {
 		l.unreadable(name, err)
 		return
 	}
-	l.declared.learn(def)
+	l.declared.Learn(def)
 	l.unread.remove(name)
 	if prev != nil && prev.UID != def.UID {
 		l.forget(ctx, name)

@@ -35,6 +35,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/loops/ownergraph"
 	"github.com/coracle-project/coracle/server/loops/ownership"
 	"github.com/coracle-project/coracle/storage"
 )
@@ -94,16 +95,16 @@ func (h *Holdings) ObjectAt(key string) (ownership.ObjectRef, bool) {
 // Mapping returns the resource and the key prefix of the objects of a kind. apiVersion and kind are
 // those of an ownerReference. ok is false if no resource is served in that version and kind. It
 // implements ownership.Resources.
-func (h *Holdings) Mapping(apiVersion, kind string) (ownership.Mapping, bool) {
+func (h *Holdings) Mapping(apiVersion, kind string) (ownergraph.Mapping, bool) {
 	gv, ok := meta.ParseGroupVersion(apiVersion)
 	if !ok {
-		return ownership.Mapping{}, false
+		return ownergraph.Mapping{}, false
 	}
 	o := h.needs.Table.Now().Kinds[meta.GroupKind{Group: gv.Group, Kind: kind}]
 	if o == nil || o.Store == nil || !o.Serves(gv, "") {
 		return h.remoteMappingOf(gv, kind)
 	}
-	return ownership.Mapping{
+	return ownergraph.Mapping{
 		Resource: gv.WithResource(o.Name.Resource), Prefix: o.Prefix, Namespaced: o.Store.Resource().Namespaced,
 	}, true
 }

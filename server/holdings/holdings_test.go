@@ -1,4 +1,4 @@
-package holdings
+package holdings_test
 
 import (
 	"testing"
@@ -7,6 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/generic"
+	"github.com/coracle-project/coracle/server/holdings"
+	"github.com/coracle-project/coracle/server/loops/ownergraph"
 	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
@@ -47,7 +49,7 @@ func (h harbor) Resource(asked func(*router.RemoteVersion, *apidiscoveryv2.APIRe
 // TestRemote finds objects of a server behind this one by their keys and kinds.
 func TestRemote(t *testing.T) {
 	behind := harbor{make(chan struct{})}
-	h := New(Needs{Table: generic.NewTable("/registry/"), ServersBehind: behind})
+	h := holdings.New(holdings.Needs{Table: generic.NewTable("/registry/"), ServersBehind: behind})
 	boats, docks := harborVersion.WithResource("boats"), harborVersion.WithResource("docks")
 	for key, want := range map[string]ownership.ObjectRef{
 		"//harbor.example.com/boats/ns/a": {Resource: boats, Kind: "Boat", Namespace: "ns", Name: "a", Remote: true},
@@ -64,14 +66,14 @@ func TestRemote(t *testing.T) {
 		}
 	}
 	dock, ok := h.Mapping(harborVersion.String(), "Dock")
-	if want := (ownership.Mapping{Resource: docks, Prefix: "//harbor.example.com/docks/"}); !ok || dock != want {
+	if want := (ownergraph.Mapping{Resource: docks, Prefix: "//harbor.example.com/docks/"}); !ok || dock != want {
 		t.Errorf("Mapping(Dock): got %+v, %v, want %+v", dock, ok, want)
 	}
 	if got, ok := h.Mapping("quays.example.com/v1", "Quay"); ok {
 		t.Errorf("Mapping(Quay): got %+v, want none", got)
 	}
 	mappings, unknown := h.RemoteResources()
-	if want := (ownership.Mapping{Resource: boats, Prefix: "//harbor.example.com/boats/", Namespaced: true}); len(mappings) != 1 || mappings[0] != want || len(unknown) != 1 {
+	if want := (ownergraph.Mapping{Resource: boats, Prefix: "//harbor.example.com/boats/", Namespaced: true}); len(mappings) != 1 || mappings[0] != want || len(unknown) != 1 {
 		t.Errorf("RemoteResources: got %+v and %v, want boats alone, because docks cannot be watched, and one unknown version", mappings, unknown)
 	}
 	if _, elsewhere := h.Changed(); elsewhere != (<-chan struct{})(behind.changed) {

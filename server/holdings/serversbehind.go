@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/router"
 	"github.com/coracle-project/coracle/scheme/api/apidiscoveryv2"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/loops/ownergraph"
 	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
@@ -33,8 +34,8 @@ type ServersBehind interface {
 const remotePrefix = "//"
 
 // remoteMapping returns the Mapping of a resource of a server behind this one.
-func remoteMapping(gvr meta.GroupVersionResource, namespaced bool) ownership.Mapping {
-	return ownership.Mapping{
+func remoteMapping(gvr meta.GroupVersionResource, namespaced bool) ownergraph.Mapping {
+	return ownergraph.Mapping{
 		Resource: gvr, Prefix: remotePrefix + gvr.Group + "/" + gvr.Resource + "/", Namespaced: namespaced,
 	}
 }
@@ -51,7 +52,7 @@ func (h *Holdings) Changed() (stored, elsewhere <-chan struct{}) {
 // RemoteResources returns the Mappings of those resources of servers behind this one that clients
 // can get, list, watch and delete. unknown are the group versions whose discovery cannot be read at
 // the moment. It implements ownership.Resources.
-func (h *Holdings) RemoteResources() (mappings []ownership.Mapping, unknown []meta.GroupVersion) {
+func (h *Holdings) RemoteResources() (mappings []ownergraph.Mapping, unknown []meta.GroupVersion) {
 	take := func(gvr meta.GroupVersionResource, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		for _, verb := range []string{"get", "list", "watch", "delete"} {
 			if r.ResponseKind == nil || !slices.Contains(r.Verbs, verb) {
@@ -83,7 +84,7 @@ func (h *Holdings) remoteObjectAt(key string) (ownership.ObjectRef, bool) {
 }
 
 // remoteMappingOf does the work of Mapping for a kind that this server does not store.
-func (h *Holdings) remoteMappingOf(gv meta.GroupVersion, kind string) (ownership.Mapping, bool) {
+func (h *Holdings) remoteMappingOf(gv meta.GroupVersion, kind string) (ownergraph.Mapping, bool) {
 	asked := func(v *router.RemoteVersion, r *apidiscoveryv2.APIResourceDiscovery) bool {
 		return v.GroupVersion == gv && r.ResponseKind != nil && r.ResponseKind.Kind == kind
 	}

@@ -75,7 +75,7 @@ const unexpected = "unexpected"
 //	{verb="GET"} 2, {verb="X"} 1, {verb="Y"} 4  becomes  {verb="GET"} 2, {verb="unexpected"} 5
 func constrained(metrics []*dto.Metric, values map[string][]string) []*dto.Metric {
 	var list []*dto.Metric
-	known := map[string]*dto.Metric{}
+	sums := map[string]*dto.Metric{}
 	for _, m := range metrics {
 		labels := make([]*dto.LabelPair, len(m.Label)) // the registry keeps m.Label, so nobody may change it
 		var key strings.Builder
@@ -86,12 +86,12 @@ func constrained(metrics []*dto.Metric, values map[string][]string) []*dto.Metri
 			labels[i] = l
 			key.WriteString(l.GetName() + "\xff" + l.GetValue() + "\xff")
 		}
-		if sum := known[key.String()]; sum != nil {
+		if sum := sums[key.String()]; sum != nil {
 			addMetric(sum, m)
 			continue
 		}
 		m.Label = labels
-		known[key.String()] = m
+		sums[key.String()] = m
 		list = append(list, m)
 	}
 	return list

@@ -27,6 +27,10 @@ type Config struct {
 	// tolerations do not say. nil means 300. (--default-not-ready-toleration-seconds,
 	// --default-unreachable-toleration-seconds)
 	NotReadySeconds, UnreachableSeconds *int64
+	// Manifests allows the configurations of plugins to name directories of webhooks and policies
+	// (staticManifestsDir), and reserves names for the objects in them.
+	// (--feature-gates=ManifestBasedAdmissionControlConfig=true)
+	Manifests bool
 	// Plugins are own plugins, which are added to the table.
 	Plugins []Plugin
 }

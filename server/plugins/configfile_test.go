@@ -3,12 +3,14 @@ package plugins
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
@@ -101,4 +103,44 @@ func FuzzConfigFile(f *testing.F) {
 			t.Errorf("the error does not name the file: %v", err)
 		}
 	})
+}
+
+// TestManifestMistakes: a directory of manifests that cannot be used is an error.
+func TestManifestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a.yaml"), []byte("apiVersion: v1\nkind: Pod\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for plugin, kind := range map[string]string{
+		"ValidatingAdmissionPolicy": "ValidatingAdmissionPolicyConfiguration", "MutatingAdmissionPolicy": "MutatingAdmissionPolicyConfiguration",
+		"ValidatingAdmissionWebhook": "WebhookAdmissionConfiguration", "MutatingAdmissionWebhook": "WebhookAdmissionConfiguration",
+	} {
+		what := "policy"
+		if strings.HasSuffix(plugin, "Webhook") {
+			what = "webhook"
+		}
+		file := filepath.Join(t.TempDir(), "admission.yaml")
+		text := fmt.Sprintf("apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins: [{name: %s, configuration: "+
+			"{apiVersion: apiserver.config.k8s.io/v1, kind: %s, staticManifestsDir: %s}}]\n", plugin, kind, dir)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for allowed, want := range map[bool]string{
+			false: "staticManifestsDir: Forbidden: staticManifestsDir requires the ManifestBasedAdmissionControlConfig feature gate to be enabled",
+			true: fmt.Sprintf(`failed to load static %s manifests from %q: error loading %s/a.yaml: no kind "Pod" is registered for version "v1" in scheme "coracle"`,
+				what, dir, dir),
+		} {
+			var ends []func() error
+			_, err := New(&Config{ConfigFile: file, Manifests: allowed}, Needs{Stores: noResources{}, Metrics: prometheus.NewRegistry(), Log: zap.NewNop(),
+				OnClose: func(end func() error) { ends = append(ends, end) }})
+			for _, end := range ends {
+				if err := end(); err != nil {
+					t.Error(err)
+				}
+			}
+			if want = fmt.Sprintf("server: admission plugin %s: %s: %s", plugin, file, want); err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+	}
 }

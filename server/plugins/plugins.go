@@ -15,7 +15,7 @@
 //     name. By default it stands before the plugins that call policies and webhooks.
 //
 // Config.Validate checks a configuration. A server calls New once to make its chain, which is safe
-// for concurrent use.
+// for concurrent use. A goroutine follows each directory of manifests, and ends with the server.
 //
 // To add a plugin of Kubernetes, write it in registry/admission, and set make in its row. If the
 // plugin needs something that no other plugin needs, add a field to needs.
@@ -23,8 +23,8 @@
 // Not here: the plugins themselves and the order of the phases (registry/admission).
 //
 // Read: config.go, table.go, plugins.go, configfile.go, objects.go, podsecurity.go, webhooks.go,
-// policies.go, entry.go, removed.go, metrics.go, conditionmetrics.go, policymetrics.go,
-// webhookmetrics.go.
+// policies.go, manifests.go, entry.go, removed.go, metrics.go, conditionmetrics.go,
+// policymetrics.go, webhookmetrics.go.
 package plugins
 
 import (
@@ -32,6 +32,7 @@ import (
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
@@ -55,9 +56,10 @@ type Needs struct {
 	Resolve     callout.Resolver      // finds the address of a Service that a webhook names
 	Metrics     prometheus.Registerer // gets the metrics of admission
 	Flawed      func(callout.Flaw)    // is told of outdated certificates of webhooks; may be nil
-	// OnClose receives functions that end connections to webhooks. The caller must call them after
-	// the last write.
+	// OnClose receives functions that end connections to webhooks and goroutines that follow files.
+	// The caller must call them after the last write, in reverse order.
 	OnClose func(end func() error)
+	Log     *zap.Logger // is told which manifests are read, and why some are not
 	// Kubelets says that an authorization mode gives kubelets their rights. NodeRestriction is on
 	// by default then.
 	Kubelets bool

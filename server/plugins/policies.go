@@ -7,6 +7,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/admissionpolicy"
+	"github.com/coracle-project/coracle/registry/admission/hookfiles"
 	"github.com/coracle-project/coracle/registry/admission/matching"
 	"github.com/coracle-project/coracle/router/request"
 	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
@@ -30,8 +31,12 @@ func newMutatingPolicies(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return admissionpolicy.NewMutating(w, objectsOf[*v1.MutatingAdmissionPolicy](n.Stores, mutatingPolicies),
-		objectsOf[*v1.MutatingAdmissionPolicyBinding](n.Stores, mutatingPolicyBindings)), nil
+	p := n.mutatingIn(w)
+	files, err := policyManifests(n, p.Name(), hookfiles.MutatingPolicies)
+	if files == nil {
+		return p, err
+	}
+	return p.WithFiles(files), nil
 }
 
 func newValidatingPolicies(n *needs) (admission.Plugin, error) {
@@ -39,8 +44,29 @@ func newValidatingPolicies(n *needs) (admission.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := n.validatingIn(w)
+	files, err := policyManifests(n, p.Name(), hookfiles.ValidatingPolicies)
+	if files == nil {
+		return p, err
+	}
+	return p.WithFiles(files), nil
+}
+
+// NewPolicies returns a chain of the two plugins for admission policies alone, without metrics. It
+// reads only Stores, Authorizer, ResourceOf and Equivalents of n.
+func NewPolicies(n Needs) admission.Chain {
+	given := newNeeds(&Config{}, &n)
+	return admission.Chain{given.mutatingIn(given.policies), given.validatingIn(given.policies)}
+}
+
+func (n *needs) mutatingIn(w *admissionpolicy.World) *admissionpolicy.Mutating {
+	return admissionpolicy.NewMutating(w, objectsOf[*v1.MutatingAdmissionPolicy](n.Stores, mutatingPolicies),
+		objectsOf[*v1.MutatingAdmissionPolicyBinding](n.Stores, mutatingPolicyBindings))
+}
+
+func (n *needs) validatingIn(w *admissionpolicy.World) *admissionpolicy.Validating {
 	return admissionpolicy.NewValidating(w, objectsOf[*v1.ValidatingAdmissionPolicy](n.Stores, validatingPolicies),
-		objectsOf[*v1.ValidatingAdmissionPolicyBinding](n.Stores, validatingPolicyBindings)), nil
+		objectsOf[*v1.ValidatingAdmissionPolicyBinding](n.Stores, validatingPolicyBindings))
 }
 
 // objectsOf returns the source of all objects of a resource of admissionregistration.k8s.io.

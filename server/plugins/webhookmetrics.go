@@ -46,7 +46,7 @@ const maxCode = 600
 
 // observer returns the functions that record what webhooks do.
 func (m *webhookMetrics) observer() webhooks.Observer {
-	return webhooks.Observer{Called: m.called, Judged: m.judged}
+	return webhooks.Observer{Called: m.called, Evaluated: m.evaluated}
 }
 
 // called records a call of a webhook. If a call failed because the client had gone, it counts
@@ -75,16 +75,16 @@ func (m *webhookMetrics) called(c webhooks.Call) {
 	m.rejections.WithLabelValues(c.Webhook, step, op, why, code).Inc()
 }
 
-// judged records an evaluation of the match conditions of a webhook, unless all of them matched.
+// evaluated records an evaluation of the match conditions of a webhook, unless all of them matched.
 // Kubernetes calls the validating phase by another name where it counts exclusions.
-func (m *webhookMetrics) judged(j webhooks.Judgement) {
+func (m *webhookMetrics) evaluated(e webhooks.Evaluation) {
 	const kind = "webhook"
-	op := string(j.Operation)
-	if j.Failures > 0 || j.Excluded {
-		m.conditions.observe([]string{j.Webhook, kind, phase(j.Validates, "validating"), op}, j.Took, j.Failures)
+	op := string(e.Operation)
+	if e.Failures > 0 || e.Excluded {
+		m.conditions.observe([]string{e.Webhook, kind, phase(e.Validates, "validating"), op}, e.Took, e.Failures)
 	}
-	if j.Excluded {
-		m.conditions.exclusions.WithLabelValues(j.Webhook, kind, phase(j.Validates, "validate"), op).Inc()
+	if e.Excluded {
+		m.conditions.exclusions.WithLabelValues(e.Webhook, kind, phase(e.Validates, "validate"), op).Inc()
 	}
 }
 

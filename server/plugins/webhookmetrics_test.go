@@ -30,7 +30,7 @@ func TestWebhookMetrics(t *testing.T) {
 	call(webhooks.FailedClose, 404, false, true)
 	call(webhooks.FailedClose, 503, true, true)
 	call(webhooks.Broken, 0, false, false)
-	by.Judged(webhooks.Judgement{Webhook: "h", Validates: true, Operation: admission.Delete, Failures: 2, Excluded: true})
+	by.Evaluated(webhooks.Evaluation{Webhook: "h", Validates: true, Operation: admission.Delete, Failures: 2, Excluded: true})
 	got := map[string]float64{}
 	families, err := reg.Gather()
 	if err != nil {

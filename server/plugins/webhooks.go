@@ -6,6 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/admission/hookfiles"
 	"github.com/coracle-project/coracle/registry/admission/webhooks"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/router/request"
@@ -22,33 +23,55 @@ const (
 )
 
 func newMutatingWebhooks(n *needs) (admission.Plugin, error) {
-	c, err := n.webhookCompiler()
+	clients, dir, err := n.webhookClients()
 	if err != nil {
 		return nil, err
 	}
-	hooks := registry.NewDerived(n.Stores, registration(mutatingWebhooks), c.Mutating)
-	return webhooks.NewMutating(hooks.Now, n.webhookMeans()), nil
+	hooks := registry.NewDerived(n.Stores, registration(mutatingWebhooks), webhooks.NewCompiler(clients).Mutating)
+	p := webhooks.NewMutating(hooks.Now, n.webhookMeans())
+	if dir == "" {
+		return p, nil
+	}
+	files, err := webhookManifests(n, p.Name(), dir, clients,
+		hookfiles.MutatingWebhooks, (*webhooks.Compiler).Mutating)
+	return p.WithFiles(files), err
 }
 
 func newValidatingWebhooks(n *needs) (admission.Plugin, error) {
-	c, err := n.webhookCompiler()
+	clients, dir, err := n.webhookClients()
 	if err != nil {
 		return nil, err
 	}
-	hooks := registry.NewDerived(n.Stores, registration(validatingWebhooks), c.Validating)
-	return webhooks.NewValidating(hooks.Now, n.webhookMeans()), nil
+	hooks := registry.NewDerived(n.Stores, registration(validatingWebhooks), webhooks.NewCompiler(clients).Validating)
+	p := webhooks.NewValidating(hooks.Now, n.webhookMeans())
+	if dir == "" {
+		return p, nil
+	}
+	files, err := webhookManifests(n, p.Name(), dir, clients,
+		hookfiles.ValidatingWebhooks, (*webhooks.Compiler).Validating)
+	return p.WithFiles(files), err
 }
 
-// webhookCompiler returns the compiler of a plugin, whose clients have the credentials that the
-// plugin's configuration names.
-func (n *needs) webhookCompiler() (*webhooks.Compiler, error) {
-	users, err := webhooks.ReadConfiguration(n.configuration)
+// webhookClients returns the clients of the hooks of a plugin, which have the credentials that the
+// plugin's configuration names, and the directory that the configuration names, "" if it names
+// none.
+func (n *needs) webhookClients() (clients *callout.Pool, dir string, err error) {
+	c, err := webhooks.ReadConfiguration(n.configuration)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	pool := callout.NewPool(webhooks.PoolConfig(n.Resolve, n.Flawed), users)
-	n.OnClose(func() error { pool.Close(); return nil })
-	return webhooks.NewCompiler(pool), nil
+	if err := hookfiles.CheckDir(c.StaticManifestsDir, n.config.Manifests); err != nil {
+		return nil, "", err
+	}
+	var users *callout.Users
+	if c.KubeConfigFile != "" {
+		if users, err = callout.ReadUsers(c.KubeConfigFile); err != nil {
+			return nil, "", err
+		}
+	}
+	clients = callout.NewPool(webhooks.PoolConfig(n.Resolve, n.Flawed), users)
+	n.OnClose(func() error { clients.Close(); return nil })
+	return clients, c.StaticManifestsDir, nil
 }
 
 func (n *needs) webhookMeans() webhooks.Means {

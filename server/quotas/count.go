@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 
+	"go.uber.org/zap"
+
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/registry/admission/quota"
 	"github.com/coracle-project/coracle/registry/admission/resourcequota"
@@ -18,10 +20,21 @@ import (
 )
 
 // This file counts the objects of namespaces at one revision and writes the used amounts into the
-// quotas. Controller.count (quotas.go) calls recount with the namespaces that are due.
+// quotas. Controller.count (quotas.go) calls Recount with the namespaces that are due.
 
 // memo has the usage of the objects that the last recount has seen, by namespace.
 type memo map[string]*measuredNamespace
+
+// size returns how many objects and how many usages m has.
+func (m memo) size() (objects, usages int) {
+	for _, namespace := range m {
+		for _, of := range namespace.objects {
+			objects += len(of)
+		}
+		usages += len(namespace.usages)
+	}
+	return objects, usages
+}
 
 // measuredNamespace has the usage of those objects of a namespace that had to be decoded. Objects
 // with the same usage share it: of an object, its name, its revision and a pointer are kept.
@@ -51,11 +64,15 @@ type usage struct {
 // errUnchanged ends an update that would change nothing.
 var errUnchanged = errors.New("nothing has changed")
 
-// recount raises the fence and recounts the quotas of the namespaces. If one namespace fails,
-// recount goes on with the others. The error joins all failures.
-func (c *Controller) recount(ctx context.Context, namespaces []string) error {
+// Recount raises the fence and recounts the quotas of the namespaces. If one namespace fails,
+// Recount goes on with the others. The error joins all failures. Recount is what Run does for
+// namespaces that are due. Nobody may call it while Run runs, or twice at once.
+func (c *Controller) Recount(ctx context.Context, namespaces ...string) error {
 	if len(namespaces) == 0 {
 		return nil
+	}
+	if c.books == nil {
+		c.books, c.usage = resourcequota.NewBooks(c.Stores), memo{}
 	}
 	fence, err := c.books.Raise(ctx, c.Identity)
 	if err != nil {
@@ -68,6 +85,10 @@ func (c *Controller) recount(ctx context.Context, namespaces []string) error {
 			errs = append(errs, fmt.Errorf("namespace %s: %w", namespace, err))
 			c.due.add(namespace)
 		}
+	}
+	if line := c.Log.Check(zap.DebugLevel, "quotas were recounted"); line != nil {
+		objects, usages := c.usage.size()
+		line.Write(zap.Int("namespaces", len(namespaces)), zap.Int("remembered objects", objects), zap.Int("remembered usages", usages))
 	}
 	return errors.Join(errs...)
 }
@@ -212,15 +233,15 @@ func (n *counter) count(ctx context.Context, gr meta.GroupResource) error {
 	if quota.CountsOnly(gr) {
 		return n.countNumber(ctx, gr)
 	}
-	known := n.memo.objects[gr]
-	if known == nil {
-		known = map[string]measured{}
-		n.memo.objects[gr] = known
+	last := n.memo.objects[gr]
+	if last == nil {
+		last = map[string]measured{}
+		n.memo.objects[gr] = last
 	}
 	kept := 0
 	err := n.c.eachAt(ctx, gr, n.namespace, n.at, func(store *registry.Store, enc request.Encoded) error {
 		_, name := store.NameOf(enc)
-		m, lasts := known[name]
+		m, lasts := last[name]
 		if rev := enc.Revision(); !lasts || m.rev != rev {
 			obj, err := store.Decode(ctx, enc)
 			if err != nil {
@@ -235,13 +256,13 @@ func (n *counter) count(ctx context.Context, gr meta.GroupResource) error {
 		m.usage.objects++
 		if lasts {
 			m.pass = n.memo.pass
-			known[name] = m
+			last[name] = m
 			kept++
 		}
 		return nil
 	})
-	if err == nil && len(known) > kept {
-		maps.DeleteFunc(known, func(_ string, m measured) bool { return m.pass != n.memo.pass })
+	if err == nil && len(last) > kept {
+		maps.DeleteFunc(last, func(_ string, m measured) bool { return m.pass != n.memo.pass })
 	}
 	return err
 }

@@ -81,7 +81,8 @@ type Controller struct {
 	Changes func(ctx context.Context) (Changes, error)
 	// ResourcesChanged returns a channel that is closed when resources come or go after the call.
 	ResourcesChanged func() <-chan struct{}
-	// Log gets a line for each failure.
+	// Log gets a line for each failure and, at level debug, for each recount. The latter says how
+	// many objects, and how many different usages of objects, the controller remembers.
 	Log *zap.Logger
 
 	books *resourcequota.Books
@@ -108,7 +109,6 @@ var quotaResource = corev1.GroupVersion.WithResource("resourcequotas")
 
 // Run recounts until ctx ends.
 func (c *Controller) Run(ctx context.Context) {
-	c.books, c.usage = resourcequota.NewBooks(c.Stores), memo{}
 	c.due.wake, c.due.later = make(chan struct{}, 1), make(chan struct{}, 1)
 	quotas := controller.InformerOf(c.Informers, quotaResource, newQuotaView)
 	if quotas.Synced(ctx) != nil {
@@ -159,7 +159,7 @@ func (c *Controller) count(ctx context.Context, all func()) {
 		}
 		pause := fencePause
 		namespaces := c.due.take()
-		if err := c.recount(ctx, namespaces); err != nil && ctx.Err() == nil {
+		if err := c.Recount(ctx, namespaces...); err != nil && ctx.Err() == nil {
 			c.Log.Warn("quotas were not recounted", zap.Int("namespaces", len(namespaces)), zap.Error(err))
 			c.due.add(namespaces...)
 			pause = retryPause

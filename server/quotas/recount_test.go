@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -43,6 +44,25 @@ func create(w *looptest.World, scopes []corev1.ResourceQuotaScope, names ...core
 	})
 }
 
+// recountLog is the log of a Controller. It shows what the Controller remembers.
+type recountLog struct{ lines *observer.ObservedLogs }
+
+func newRecountLog() (*zap.Logger, recountLog) {
+	core, lines := observer.New(zap.DebugLevel)
+	return zap.New(core), recountLog{lines}
+}
+
+// kept returns how many objects and usages the Controller remembers after its last recount.
+func (l recountLog) kept(t *testing.T) (objects, usages int64) {
+	t.Helper()
+	recounts := l.lines.FilterMessage("quotas were recounted").All()
+	if len(recounts) == 0 {
+		t.Fatal("nothing was recounted")
+	}
+	last := recounts[len(recounts)-1].ContextMap()
+	return last["remembered objects"].(int64), last["remembered usages"].(int64)
+}
+
 // TestRecountRemembers: a Controller that remembers the usages of earlier recounts gets the same
 // result as a new one, whatever has changed between two recounts.
 func TestRecountRemembers(t *testing.T) {
@@ -54,7 +74,8 @@ func TestRecountRemembers(t *testing.T) {
 			names = append(names, "count/configmaps", "services.nodeports")
 		}
 		create(w, scopes, names...)
-		remembers := &quotas.Controller{Stores: w.S}
+		log, recounts := newRecountLog()
+		remembers := &quotas.Controller{Stores: w.S, Log: log}
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 60 {
 			for range random.IntN(6) {
@@ -64,7 +85,7 @@ func TestRecountRemembers(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := fmt.Sprint(status(w).Used)
-			if err := (&quotas.Controller{Stores: w.S}).Recount(t.Context(), "n"); err != nil {
+			if err := (&quotas.Controller{Stores: w.S, Log: zap.NewNop()}).Recount(t.Context(), "n"); err != nil {
 				t.Fatal(err)
 			}
 			if want := fmt.Sprint(status(w).Used); got != want {
@@ -79,16 +100,16 @@ func TestRecountRemembers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if objects, usages := recounts.kept(t); objects > int64(len(list.Items)) || usages > objects+1 {
+			t.Errorf("%d objects and %d usages of %d pods are remembered", objects, usages, len(list.Items))
+		}
 		for _, pod := range list.Items {
-			if objects, usages := remembers.Kept(); objects > len(list.Items) || usages > objects+1 {
-				t.Errorf("%d objects and %d usages of %d pods are remembered", objects, usages, len(list.Items))
-			}
 			looptest.Delete(w, pods, pod.Name)
 		}
 		if err := remembers.Recount(t.Context(), "n"); err != nil {
 			t.Fatal(err)
 		}
-		if objects, usages := remembers.Kept(); objects > 0 || usages > 1 { // the usage of config maps is remembered
+		if objects, usages := recounts.kept(t); objects > 0 || usages > 1 { // the usage of config maps is remembered
 			t.Errorf("%d objects and %d usages of no pod are remembered", objects, usages)
 		}
 	}
@@ -141,7 +162,7 @@ func TestRecountAtTheFence(t *testing.T) {
 	w.CreateNamespace()
 	create(w, nil, "count/configmaps", "requests.storage", "persistentvolumeclaims")
 	late := false // whether the next recount is overtaken
-	c := &quotas.Controller{Stores: hookedStores{w.S, func(gr meta.GroupResource) {
+	c := &quotas.Controller{Log: zap.NewNop(), Stores: hookedStores{w.S, func(gr meta.GroupResource) {
 		if !late || gr.Resource != "configmaps" {
 			return
 		}
@@ -176,7 +197,7 @@ func TestRecountOfClaims(t *testing.T) {
 	claim := &resourcev1.ResourceClaim{ObjectMeta: meta.ObjectMeta{Name: "c"}}
 	claim.Spec.Devices.Requests = []resourcev1.DeviceRequest{{Name: "r", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: "gpus"}}}
 	looptest.Make(w, claims, claim, nil)
-	c := &quotas.Controller{Stores: w.S}
+	c := &quotas.Controller{Stores: w.S, Log: zap.NewNop()}
 	for _, want := range []string{"0", "1"} {
 		if err := c.Recount(t.Context(), "n"); err != nil {
 			t.Fatal(err)
@@ -215,8 +236,9 @@ func TestForgets(t *testing.T) {
 		limits := looptest.Of[*corev1.ResourceQuota](w, "resourcequotas")
 		looptest.Create(w, "resourcequotas", &corev1.ResourceQuota{ObjectMeta: meta.ObjectMeta{Name: "q"},
 			Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"pods": meta.NewQuantity(1, meta.DecimalSI)}}})
+		log, recounts := newRecountLog()
 		c := &quotas.Controller{
-			Stores: w.S, Log: zap.NewNop(), ResourcesChanged: func() <-chan struct{} { return nil },
+			Stores: w.S, Log: log, ResourcesChanged: func() <-chan struct{} { return nil },
 			Changes: func(context.Context) (quotas.Changes, error) { return brokenFeed{}, nil },
 		}
 		w.Run(func(ctx context.Context, in *controller.Informers) {
@@ -224,10 +246,10 @@ func TestForgets(t *testing.T) {
 			c.Run(ctx)
 		})
 		w.Sleep(10 * time.Second)
-		before, _ := c.Kept()
+		before, _ := recounts.kept(t)
 		looptest.Delete(w, limits, "q")
 		w.Sleep(10 * time.Second)
-		if after, _ := c.Kept(); before != 1 || after != 0 {
+		if after, _ := recounts.kept(t); before != 1 || after != 0 {
 			t.Errorf("%d objects are remembered under a quota, and %d without, want 1 and 0", before, after)
 		}
 	})

@@ -25,27 +25,37 @@ type Metrics struct {
 
 // NewMetrics returns the metrics of one configuration. what is a part of their names:
 // "authentication", "authorization" or "encryption".
-func NewMetrics(what string) *Metrics {
-	prefix := "apiserver_" + what + "_config_controller_"
-	server := prometheus.Labels{"apiserver_id_hash": ServerHash()}
+func NewMetrics(what string) *Metrics { return newMetrics(what, what, prometheus.Labels{}) }
+
+// NewManifestMetrics returns the metrics of the directory of manifests of an admission plugin.
+func NewManifestMetrics(plugin string) *Metrics {
+	return newMetrics("manifest_admission", "admission manifest", prometheus.Labels{"plugin": plugin})
+}
+
+// newMetrics returns metrics whose names contain id and whose help texts contain what. They have
+// labels and the label apiserver_id_hash.
+func newMetrics(id, what string, labels prometheus.Labels) *Metrics {
+	prefix := "apiserver_" + id + "_config_controller_"
+	labels["apiserver_id_hash"] = ServerHash()
 	return &Metrics{
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name:        prefix + "automatic_reloads_total",
-			ConstLabels: server,
+			ConstLabels: labels,
 			Help:        "Number of reloads of the " + what + " configuration, by status.",
 		}, []string{"status"}),
 		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name:        prefix + "automatic_reload_last_timestamp_seconds",
-			ConstLabels: server,
+			ConstLabels: labels,
 			Help:        "Time of the last reload of the " + what + " configuration, in Unix seconds, by status.",
 		}, []string{"status"}),
 		info: prometheus.NewDesc(prefix+"last_config_info",
 			"1 for the "+what+" configuration in force; the label hash identifies its content.",
-			[]string{"hash"}, server),
+			[]string{"hash"}, labels),
 	}
 }
 
-// InForce notes that data, the content of the file, is in force.
+// InForce notes that data, the content of the file, is in force. The content of a directory is that
+// of its files, each followed by a zero byte.
 func (m *Metrics) InForce(data []byte) {
 	hash := HashLabel(data)
 	m.hash.Store(&hash)

@@ -119,8 +119,8 @@ func (e *Environment) complete(s *Server) error {
 	if err != nil {
 		return err
 	}
-	known := &e.Config.Authentication.Authenticators
-	*known = append([]request.Authenticator{authn.Bearer(tokens)}, *known...)
+	authenticators := &e.Config.Authentication.Authenticators
+	*authenticators = append([]request.Authenticator{authn.Bearer(tokens)}, *authenticators...)
 	if e.Webhooks != nil {
 		if s.Webhooks, err = e.Webhooks.complete(filepath.Join(e.Config.DataDir, "webhooks")); err != nil {
 			return err

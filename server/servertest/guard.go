@@ -36,7 +36,7 @@ func Guarded(t testing.TB, cfg server.Config) server.Config {
 	if _, ok := t.(*testing.T); !ok {
 		return cfg
 	}
-	cfg, log := guarded(cfg)
+	cfg, log := Guard(cfg)
 	t.Cleanup(func() {
 		for _, line := range log.CredentialLines() {
 			t.Errorf("servertest: a credential in the server's log: %s", line)
@@ -45,9 +45,10 @@ func Guarded(t testing.TB, cfg server.Config) server.Config {
 	return cfg
 }
 
-// guarded returns cfg with a second log and a further admission plugin. The second log gets every
-// line at every level, and the plugin sees the data of Secrets.
-func guarded(cfg server.Config) (server.Config, *leaks.Log) {
+// Guard is Guarded without a test that fails: it also returns the guard, which has the lines with
+// credentials. The guard is a second log, which gets every line at every level, and a further
+// admission plugin, which sees the data of Secrets.
+func Guard(cfg server.Config) (server.Config, *leaks.Log) {
 	learnFiles(&cfg)
 	log := new(leaks.Log)
 	if cfg.Log == nil {

@@ -1,4 +1,4 @@
-package servertest
+package servertest_test
 
 import (
 	"encoding/base64"
@@ -16,7 +16,7 @@ import (
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/access"
 	"github.com/coracle-project/coracle/server/identity"
-	"github.com/coracle-project/coracle/server/servertest/leaks"
+	"github.com/coracle-project/coracle/server/servertest"
 )
 
 // TestGuardForms distinguishes credentials from other texts by their form alone.
@@ -40,8 +40,8 @@ func TestGuardForms(t *testing.T) {
 		"GET /apis/apps/v1/deployments?continue=eyJ": false,
 		"config map extension-apiserver-authentication changed in kube-system": false,
 	} {
-		g := new(leaks.Log)
-		log := func(fields ...zap.Field) { zap.New(logging(g)).With(zap.String("kept", "x")).Debug("m", fields...) }
+		cfg, g := servertest.Guard(server.Config{})
+		log := func(fields ...zap.Field) { cfg.Log.With(zap.String("kept", "x")).Debug("m", fields...) }
 		if log(zap.String("text", text), zap.Error(errors.New(text))); (len(g.CredentialLines()) > 0) != want {
 			t.Errorf("%s: got %v, want %v", text, g.CredentialLines(), want)
 		}
@@ -74,7 +74,7 @@ func TestGuardFindsLeaks(t *testing.T) {
 		{base64.StdEncoding.EncodeToString([]byte("encoded-in-a-secret")), identity.Config{}, "",
 			`{"metadata":{"name":"b"},"stringData":{"key":"encoded-in-a-secret"}}`},
 	} {
-		cfg, g := guarded(server.Config{
+		cfg, g := servertest.Guard(server.Config{
 			DataDir: t.TempDir(), Storage: server.StorageConfig{Engine: server.StorageMemory}, Authentication: tt.config,
 			Serving:       server.ServingConfig{SecurePort: server.NoPort, HTTPPort: server.AnyPort},
 			Authorization: access.Config{Modes: []string{access.AlwaysAllow}},
@@ -88,7 +88,7 @@ func TestGuardFindsLeaks(t *testing.T) {
 			if tt.header != "" {
 				r.Header.Set("Authorization", tt.header)
 			}
-			Sent(r)
+			servertest.Sent(r)
 			s.Handler().ServeHTTP(httptest.NewRecorder(), r)
 		}
 		if found := g.CredentialLines(); len(found) > 0 {

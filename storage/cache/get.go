@@ -140,7 +140,15 @@ func (r *Resource) Get(ctx context.Context, key string, want Want) (*Object, err
 // only a range returns the revision that was read.
 func (r *Resource) getStore(ctx context.Context, key string, want Want) (*Object, error) {
 	if want.least() == 0 {
-		return r.fetch(ctx, key)
+		loading := r.epoch.Load() == nil // before the read, which may show more than the load that ends meanwhile
+		o, err := r.fetch(ctx, key)
+		if loading {
+			r.answer(revOf(o))
+			if absent, ok := errors.AsType[*storage.Error](err); ok && absent.Kind == storage.NotFound {
+				r.answer(absent.Rev)
+			}
+		}
+		return o, err
 	}
 	list, err := r.listStore(ctx, ListOptions{Prefix: r.cfg.Prefix, Only: key, Want: want}, false)
 	return list.one(key, err)

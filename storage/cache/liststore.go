@@ -15,13 +15,24 @@ import (
 // loadChunk is the number of entries that one Range of a list reads from the store.
 const loadChunk = 1000
 
-// listStore answers a list from the store, in chunks of one revision. It decodes only entries whose
+// listStore answers a list from the store. If the objects are not loaded when it begins, it notes
+// what the list shows: see answer.
+func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (List, error) {
+	loading := r.epoch.Load() == nil
+	list, err := r.readList(ctx, opts, cold)
+	if loading {
+		r.answer(list.Rev)
+	}
+	return list, err
+}
+
+// readList is listStore. It reads chunks of one revision, and decodes only entries whose
 // objects the cache does not have. cold says that the resource is being loaded; then a page with a
 // filter that matches little stops looking after maxColdMatch entries and waits for the load.
 // Otherwise the cache cannot answer, and the store answers however long it takes. The list is never
 // older than what a watch or the answer to a write has shown (newestShown), except at an exact
 // revision.
-func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (List, error) {
+func (r *Resource) readList(ctx context.Context, opts ListOptions, cold bool) (List, error) {
 	req := storage.RangeRequest{Prefix: opts.Prefix, Limit: loadChunk, After: opts.After}
 	least := max(opts.Want.least(), r.c.newestShown())
 	if opts.Want.Match == Exact {

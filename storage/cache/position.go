@@ -40,8 +40,8 @@ func (r *Resource) Holds(p Position) bool {
 }
 
 // Reloads reports whether the resource has to be loaded again, because the watch on the store was
-// lost, while a reader at p has taken in every write that this server has answered. If so, it
-// starts the load and does not wait for it.
+// lost, while a reader at p has taken in every write that this server has answered, and everything
+// that it has read from the store since. If so, Reloads starts the load and does not wait for it.
 func (r *Resource) Reloads(p Position) bool {
 	return p.epoch != nil && r.epoch.Load() == nil && uint64(p.rev) >= r.answered.Load() && r.warm()
 }
@@ -78,8 +78,10 @@ func (r *Resource) CatchUp(ctx context.Context) error {
 	return err
 }
 
-// answer notes that a client is about to learn of revision rev of an object, as the result of a
-// write.
+// answer notes that a client is about to learn of revision rev, as the result of a write, or of a
+// read that the store answers because the objects are not loaded. The store also answers reads when
+// the cache is behind. They are not noted, because the cache may be behind for long, and whoever
+// asks for changes would wait as long.
 func (r *Resource) answer(rev storage.Revision) {
 	for old := r.answered.Load(); uint64(rev) > old && !r.answered.CompareAndSwap(old, uint64(rev)); {
 		old = r.answered.Load()

@@ -2,8 +2,10 @@ package cache_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,6 +104,78 @@ func TestPositionOfOwnWrites(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPositionOfLostWatch: while the objects are loaded again, a reader may keep its position until
+// somebody here has been shown something newer by the store.
+func TestPositionOfLostWatch(t *testing.T) {
+	a, b := things+"ns/a", things+"ns/b"
+	for name, tt := range map[string]struct {
+		show  func(ctx context.Context, r *cache.Resource) error
+		holds bool
+	}{
+		"nothing": {func(context.Context, *cache.Resource) error { return nil }, true},
+		"object": {func(ctx context.Context, r *cache.Resource) error {
+			_, err := r.Get(ctx, a, cache.Want{})
+			return err
+		}, false},
+		"absence": {func(ctx context.Context, r *cache.Resource) error {
+			if _, err := r.Get(ctx, b, cache.Want{}); !errors.Is(err, storage.NotFound) {
+				return fmt.Errorf("got %w", err)
+			}
+			return nil
+		}, false},
+		"list": {func(ctx context.Context, r *cache.Resource) error {
+			_, err := r.List(ctx, cache.ListOptions{Prefix: things, Limit: 1000})
+			return err
+		}, false},
+		"write": {func(ctx context.Context, r *cache.Resource) error {
+			_, err := r.Create(ctx, things+"ns/c", body(things+"ns/c", "1", nil), 0)
+			return err
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, broken := breakableStore()
+			load := make(chan struct{})
+			var lost atomic.Bool
+			u.rng = func(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
+				if lost.Load() && req.Limit < 1000 { // of the load, which begins with little
+					select {
+					case <-load:
+					case <-ctx.Done():
+						return storage.RangeResult{}, ctx.Err()
+					}
+				}
+				return u.Store.Range(ctx, req)
+			}
+			r, store, _ := openOn(t, u, cache.Config{})
+			put(t, store, a, "1", nil)
+			put(t, store, b, "1", nil)
+			w, err := r.Watch(t.Context(), cache.WatchOptions{Prefix: things, Bookmarks: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			_, _, p := since(t, r, cache.Position{})
+			lost.Store(true)
+			broken <- fail(storage.Compacted)
+			if events, err := w.Next(t.Context()); !errors.Is(err, storage.Compacted) {
+				t.Fatalf("Next: got %v, %v, want %v", events, err, storage.Compacted)
+			}
+			put(t, store, a, "2", nil)
+			remove(t, store, b)
+			if err := tt.show(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			if r.Holds(p) || r.Reloads(p) != tt.holds {
+				t.Errorf("Holds: got %t, want false; Reloads: got %t, want %t", r.Holds(p), r.Reloads(p), tt.holds)
+			}
+			close(load)
+			if got, _, _ := since(t, r, p); !strings.HasPrefix(got, "a=2") || strings.Contains(got, "b=1") {
+				t.Errorf("after the load: got %q", got)
+			}
+		})
+	}
 }
 
 // lateStore is a store whose watches are a second late.

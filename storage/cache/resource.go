@@ -64,7 +64,7 @@ type Resource struct {
 	shelf   *shelf                // counts the forms of all objects
 
 	closed   atomic.Bool   // Close was called; reads and writes fail
-	answered atomic.Uint64 // the highest revision that a write or deletion here has returned
+	answered atomic.Uint64 // the highest revision that a client has learned of: see answer
 
 	warming    atomic.Bool            // a goroutine of warm is loading the objects
 	storeReads [reasons]atomic.Uint64 // reads that the store answered, by Reason

@@ -95,6 +95,9 @@
 //   - TestAdmissionPolicies: random policies with bindings and params go through the dispatchers of
 //     Kubernetes' plugins and through ours: answers, warnings, annotations, objects after
 //     mutations, and which mutations are made again after others.
+//   - TestHookFiles: the loaders of kube-apiserver's plugins and ours read made-up directories of
+//     webhooks, policies and bindings, many of them with a mistake: objects with their defaults,
+//     hashes, and texts of errors.
 //   - TestStoredDefinitions: both sides read definitions of custom resources as kube-apiserver
 //     stores them, in v1beta1, whole and without some fields. TestStoredDefinitionsServed: the same
 //     stored definitions and objects are served by a whole kube-apiserver and by Coracle.

@@ -36,6 +36,7 @@ import (
 	ouradmission "github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme"
+	ourv1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	ourcorev1 "github.com/coracle-project/coracle/scheme/api/corev1"
 	mine "github.com/coracle-project/coracle/scheme/cel"
 	"github.com/coracle-project/coracle/scheme/cel/policies"
@@ -288,9 +289,9 @@ func (s *policySides) ours(p *policyText) string {
 		scope.Variable(fmt.Sprint("v", i), text, uses)
 	}
 	conditions := func(scope *policies.Scope, uses policies.Uses) *policies.Conditions {
-		var list []policies.Condition
+		var list []ourv1.MatchCondition
 		for i, text := range p.conditions {
-			list = append(list, policies.Condition{Name: fmt.Sprint(i), Expression: text})
+			list = append(list, ourv1.MatchCondition{Name: fmt.Sprint(i), Expression: text})
 		}
 		return scope.Conditions(list, uses, len(p.conditions) == 2)
 	}

@@ -175,22 +175,38 @@ func (c *caller) must(path string, q request) ([]byte, error) {
 
 // putInEtcd writes to etcd directly, past the servers.
 func (cl *cluster) putInEtcd(key string, value []byte) error {
-	body, err := json.Marshal(struct {
+	return cl.askEtcd("put", struct {
 		Key   []byte `json:"key"`
 		Value []byte `json:"value"`
-	}{[]byte(key), value})
+	}{[]byte(key), value}, &struct{}{})
+}
+
+// compact has the etcd forget all history up to now.
+func (cl *cluster) compact() error {
+	var now struct {
+		Header struct{ Revision string }
+	}
+	if err := cl.askEtcd("range", etcdRange{Key: []byte("none")}, &now); err != nil {
+		return err
+	}
+	return cl.askEtcd("compaction", tree{"revision": now.Header.Revision}, &struct{}{})
+}
+
+// askEtcd calls a method of the etcd directly.
+func (cl *cluster) askEtcd(method string, what, answer any) error {
+	body, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
-	resp, err := http.Post(cl.etcdURL+"/v3/kv/put", asJSON, bytes.NewReader(body))
+	resp, err := http.Post(cl.etcdURL+"/v3/kv/"+method, asJSON, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("write %s in etcd: %s", key, resp.Status)
+		return fmt.Errorf("%s in etcd: %s", method, resp.Status)
 	}
-	return nil
+	return json.NewDecoder(resp.Body).Decode(answer)
 }
 
 // etcdRange asks an etcd for a key, or for the keys from Key up to, but without, End.
@@ -202,18 +218,7 @@ type etcdRange struct {
 
 // inEtcd reads from etcd directly.
 func (c *caller) inEtcd(what etcdRange) ([]struct{ Key, Value []byte }, error) {
-	body, err := json.Marshal(what)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := c.http.Post(c.cluster.etcdURL+"/v3/kv/range", asJSON, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
 	var found struct{ KVs []struct{ Key, Value []byte } }
-	if err := json.NewDecoder(resp.Body).Decode(&found); err != nil || resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("read %s in etcd: %s %w", what.Key, resp.Status, err)
-	}
-	return found.KVs, nil
+	err := c.cluster.askEtcd("range", what, &found)
+	return found.KVs, err
 }

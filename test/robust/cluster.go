@@ -196,11 +196,19 @@ func (cl *cluster) faultAt(server int, name string, rng *rand.Rand) error {
 		pause(3 * time.Second)
 		cl.links[server].mend(name == "cut off")
 		return cl.wait()
-	case "reset": // repeatedly, so that the answers of some writes are lost
+	case "slow", "reset", "reset slow": // a reset is repeated, so that the answers of some writes are lost
+		l := cl.links[server]
+		if name != "reset" {
+			l.slow(time.Duration(rng.Int64N(int64(200 * time.Millisecond))))
+			pause(2 * time.Second)
+		}
 		for range 10 {
-			cl.links[server].reset()
+			if name != "slow" {
+				l.reset()
+			}
 			pause(200 * time.Millisecond)
 		}
+		l.slow(0)
 		return cl.wait()
 	case "kill":
 		p.kill()

@@ -6,8 +6,10 @@
 //
 // RunServices, RunEvictions and RunQuotas do the same for writes that change something outside of
 // the object: addresses and ports, disruption budgets, and the usage in quotas. RunDefinitions does
-// it for custom resource definitions, and TestGarbage for the dependents of deleted owners.
+// it for custom resource definitions, RunHooks for webhooks and policies, which judge other writes,
+// and TestGarbage for the dependents of deleted owners.
 //
 // Read: record.go, run.go, client.go, watcher.go, cluster.go; then check.go, history.go, linear.go.
-// Beside that: call.go, then service*.go, eviction*.go, quota*.go with link.go, and definition*.go.
+// Beside that: call.go, then service*.go, eviction*.go, quota*.go with link.go, definition*.go, and
+// hook*.go.
 package robust

@@ -3,6 +3,8 @@ package robust
 import (
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // link is the network between one server and its etcd. It passes bytes in both directions, except
@@ -10,6 +12,8 @@ import (
 type link struct {
 	listener net.Listener
 	to       string // address
+
+	lag atomic.Int64 // time for which bytes are held back, in nanoseconds
 
 	flow sync.RWMutex // held for reading while bytes pass, for writing while the link is cut
 
@@ -66,6 +70,7 @@ func (l *link) pipe(from, to net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
+		time.Sleep(time.Duration(l.lag.Load()))
 		l.flow.RLock()
 		if n > 0 && err == nil {
 			_, err = to.Write(buffer[:n])
@@ -85,6 +90,9 @@ func (l *link) drop(ends ...net.Conn) {
 		delete(l.ends, end)
 	}
 }
+
+// slow holds back all bytes for a time from now on.
+func (l *link) slow(lag time.Duration) { l.lag.Store(int64(lag)) }
 
 // cut stops all bytes until mend. Bytes on their way arrive after that, or never.
 func (l *link) cut() { l.flow.Lock() }

@@ -28,6 +28,8 @@ type process struct {
 	cmd  *exec.Cmd
 	over chan struct{} // closed at its end
 	from int64         // where the log of the present process begins
+
+	starts []time.Time // each before the start, and after the end of the process before
 }
 
 // start starts the process without waiting for it.
@@ -45,6 +47,7 @@ func (p *process) start() error {
 	cmd, over := exec.Command(p.path, p.args...), make(chan struct{})
 	cmd.Stdout, cmd.Stderr = log, log
 	tether(cmd)
+	p.starts = append(p.starts, time.Now())
 	if err := cmd.Start(); err != nil {
 		return err
 	}

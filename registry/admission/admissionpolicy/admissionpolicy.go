@@ -25,8 +25,8 @@
 // (scheme/cel/policies), merging (scheme/apply), the validation of policies
 // (registry/admissionregistration), their metrics (server/plugins).
 //
-// Read: admissionpolicy.go, book.go, params.go, facts.go; validating.go, decision.go; mutating.go,
-// mutation.go, reinvoke.go.
+// Read: admissionpolicy.go, book.go, files.go, params.go, facts.go; validating.go, decision.go;
+// mutating.go, mutation.go, reinvoke.go; story.go.
 package admissionpolicy
 
 import (

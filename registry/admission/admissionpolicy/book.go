@@ -37,13 +37,26 @@ type object interface {
 // book keeps the hooks that are made of policies of type P and bindings of type B. R is a compiled
 // policy.
 type book[P, B object, R any] struct {
-	policies Source[P]
-	bindings Source[B]
-	rule     func(P) *rule[R]
-	bind     func(B) *binding
+	read func(ctx context.Context) (*Objects[P], *Objects[B], error)
+	rule func(P) *rule[R]
+	bind func(B) *binding
 
 	mu   sync.Mutex // held while last is replaced
 	last atomic.Pointer[joined[P, B, R]]
+}
+
+// newBook returns the book of the policies and bindings of two sources.
+func newBook[P, B object, R any](
+	policies Source[P], bindings Source[B], rule func(P) *rule[R], bind func(B) *binding,
+) *book[P, B, R] {
+	return &book[P, B, R]{rule: rule, bind: bind, read: func(ctx context.Context) (*Objects[P], *Objects[B], error) {
+		b, err := bindings(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		p, err := policies(ctx)
+		return p, b, err
+	}}
 }
 
 // joined has the hooks of all policies and bindings at one moment. It never changes.
@@ -52,7 +65,13 @@ type joined[P, B object, R any] struct {
 	bindings *Objects[B]
 	rules    map[P]*rule[R]
 	bound    map[B]*binding
+	list     []*hook[R]
 	hooks    *matching.Index[*hook[R]]
+}
+
+// newIndex returns the Index of hooks.
+func newIndex[R any](hooks []*hook[R]) *matching.Index[*hook[R]] {
+	return matching.NewIndex(hooks, func(h *hook[R]) *matching.Matcher { return h.matcher })
 }
 
 // rule is a policy, prepared for matching. It never changes.
@@ -117,17 +136,13 @@ func newBinding(
 }
 
 // now returns the hooks of the current policies and bindings, in the order of the policies' names.
-func (b *book[P, B, R]) now(ctx context.Context) (*matching.Index[*hook[R]], error) {
-	bindings, err := b.bindings(ctx)
-	if err != nil {
-		return nil, err
-	}
-	policies, err := b.policies(ctx)
+func (b *book[P, B, R]) now(ctx context.Context) (*joined[P, B, R], error) {
+	policies, bindings, err := b.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if j := b.last.Load(); j != nil && j.policies == policies && j.bindings == bindings {
-		return j.hooks, nil
+		return j, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -136,7 +151,7 @@ func (b *book[P, B, R]) now(ctx context.Context) (*matching.Index[*hook[R]], err
 		j = b.join(policies, bindings, j)
 		b.last.Store(j)
 	}
-	return j.hooks, nil
+	return j, nil
 }
 
 // join joins policies with bindings. It takes the rules and bindings of unchanged objects from
@@ -158,7 +173,6 @@ func (b *book[P, B, R]) join(policies *Objects[P], bindings *Objects[B], last *j
 		j.bound[object] = bound
 		of[bound.policy] = append(of[bound.policy], bound)
 	}
-	var hooks []*hook[R]
 	for _, object := range policies.Items {
 		r := last.rules[object]
 		if r == nil {
@@ -167,10 +181,10 @@ func (b *book[P, B, R]) join(policies *Objects[P], bindings *Objects[B], last *j
 		j.rules[object] = r
 		if bound := of[r.name]; len(bound) > 0 {
 			slices.SortFunc(bound, func(a, b *binding) int { return cmp.Compare(a.name, b.name) })
-			hooks = append(hooks, &hook[R]{r, bound})
+			j.list = append(j.list, &hook[R]{r, bound})
 		}
 	}
-	slices.SortFunc(hooks, func(a, b *hook[R]) int { return cmp.Compare(a.name, b.name) })
-	j.hooks = matching.NewIndex(hooks, func(h *hook[R]) *matching.Matcher { return h.matcher })
+	slices.SortFunc(j.list, func(a, b *hook[R]) int { return cmp.Compare(a.name, b.name) })
+	j.hooks = newIndex(j.list)
 	return j
 }

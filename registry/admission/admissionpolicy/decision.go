@@ -15,12 +15,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// This file evaluates a validating policy with one object of params. validating.go calls judge for
-// each binding of the policy and each object of its params, and then acts on the decisions.
+// This file evaluates a validating policy with one object of params. validating.go calls validate
+// for each binding of the policy and each object of its params, and then acts on the decisions.
 
 // validation is a compiled validating policy.
 type validation struct {
-	conditions *policies.Conditions // nil: none
+	conditions *policies.Conditions
 	checks     []v1.Validation
 	keys       []v1.AuditAnnotation
 	// The expressions of checks, their messageExpressions, and the expressions of keys.
@@ -40,7 +40,7 @@ func compileValidation(spec *v1.ValidatingAdmissionPolicySpec) *validation {
 	}
 	v := &validation{
 		checks: spec.Validations, keys: spec.AuditAnnotations,
-		conditions: compileConditions(scope, spec.MatchConditions, uses, ignores(spec.FailurePolicy)),
+		conditions: scope.Conditions(spec.MatchConditions, uses, ignores(spec.FailurePolicy)),
 	}
 	expressions := make([]*policies.Expression, len(v.checks))
 	messages := make([]*policies.Expression, len(v.checks))
@@ -63,24 +63,14 @@ func compileValidation(spec *v1.ValidatingAdmissionPolicySpec) *validation {
 	return v
 }
 
-// compileConditions compiles the match conditions of a policy, nil if there are none.
-func compileConditions(
-	scope *policies.Scope, list []v1.MatchCondition, uses policies.Uses, ignore bool,
-) *policies.Conditions {
-	if len(list) == 0 {
-		return nil
-	}
-	conditions := make([]policies.Condition, len(list))
-	for i := range list {
-		conditions[i] = policies.Condition{Name: list[i].Name, Expression: list[i].Expression}
-	}
-	return scope.Conditions(conditions, uses, ignore)
-}
-
-// judgement is what a policy says about a request with one object of params.
-type judgement struct {
+// outcome is what a policy says about a request with one object of params.
+type outcome struct {
 	decisions   []decision // one for each validation, or a single one about a failure of the policy
 	annotations []note
+	// excluded says that the match conditions exclude the request, and condition is the one that is
+	// false; "": one failed, and failures are ignored.
+	excluded  bool
+	condition string
 }
 
 // decision is what one validation says.
@@ -99,17 +89,17 @@ type note struct {
 	took       time.Duration
 }
 
-// judge evaluates the policy. The messages share the budget that the validations leave. The
-// annotations have a budget of their own. judge may change in.
-func (v *validation) judge(
+// validate evaluates the policy. The messages share the budget that the validations leave. The
+// annotations have a budget of their own. validate may change in.
+func (v *validation) validate(
 	ctx context.Context, f *facts, r *rule[*validation], shown *view, in *policies.Inputs,
-) judgement {
+) outcome {
 	match := f.conditions(ctx, r.name, v.conditions, shown, *in)
 	if match.Err != nil {
 		return failed(r, match.Err)
 	}
 	if !match.Matched {
-		return judgement{}
+		return outcome{excluded: true, condition: match.Failed}
 	}
 	budget := cel.ObjectBudget
 	results, err := v.expressions.Evaluate(ctx, in, &budget)
@@ -117,17 +107,17 @@ func (v *validation) judge(
 		return failed(r, err)
 	}
 	in.Authorizer = nil
-	j := judgement{decisions: v.decide(ctx, r, in, results, budget)}
+	out := outcome{decisions: v.decide(ctx, r, in, results, budget)}
 	if len(v.keys) == 0 {
-		return j
+		return out
 	}
 	budget = cel.ObjectBudget
 	values, err := v.values.Evaluate(ctx, in, &budget)
 	if err != nil {
 		return failed(r, err)
 	}
-	j.annotations = v.notes(r, values)
-	return j
+	out.annotations = v.notes(r, values)
+	return out
 }
 
 // decide returns the decisions that follow from the results of the validations. budget is that of
@@ -161,9 +151,9 @@ func (v *validation) decide(
 	return decisions
 }
 
-// failed is the judgement of a policy that cannot be evaluated.
-func failed(r *rule[*validation], err error) judgement {
-	return judgement{decisions: []decision{{deny: !r.ignore, failed: true, message: err.Error()}}}
+// failed is the outcome of a policy that cannot be evaluated.
+func failed(r *rule[*validation], err error) outcome {
+	return outcome{decisions: []decision{{deny: !r.ignore, failed: true, message: err.Error()}}}
 }
 
 // maxMessage bounds the result of a messageExpression, in bytes.

@@ -20,28 +20,27 @@ type facts struct {
 	rights    *admission.Rights
 	request   *policies.Request // with kind and resource as the client sent them
 	namespace *corev1.Namespace
-	known     bool // namespace has been read
+	hasRead   bool // namespace has been read
 }
 
 func newFacts(ctx context.Context, w *World, a *admission.Attributes) *facts {
-	f := &facts{World: w, a: a, rights: admission.NewRights(ctx, w.Authorizer, a.User)}
-	f.request = a.Reviewed(a.Kind, a.Resource)
-	f.request.Namespace = matching.NamespaceOf(a)
-	return f
+	return &facts{
+		World: w, a: a, rights: admission.NewRights(ctx, w.Authorizer, a.User), request: a.Reviewed(a.Kind, a.Resource),
+	}
 }
 
 // within returns the namespace of the object, nil if the object is in none. A Namespace is an
 // object that is in none.
 func (f *facts) within(ctx context.Context) (*corev1.Namespace, error) {
-	name := matching.NamespaceOf(f.a)
-	if f.known || name == "" || f.a.Kind == (meta.GroupVersionKind{Version: "v1", Kind: "Namespace"}) {
+	name := f.a.ReviewedNamespace()
+	if f.hasRead || name == "" || f.a.Kind == (meta.GroupVersionKind{Version: "v1", Kind: "Namespace"}) {
 		return f.namespace, nil
 	}
 	found, err := f.Namespace(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	f.namespace, f.known = found, true
+	f.namespace, f.hasRead = found, true
 	return found, nil
 }
 
@@ -84,13 +83,10 @@ func (f *facts) inputs(v *view, params meta.Typed, namespace *corev1.Namespace) 
 	}
 }
 
-// conditions evaluates the match conditions of a policy; nil conditions match.
+// conditions evaluates the match conditions of a policy.
 func (f *facts) conditions(
 	ctx context.Context, policy string, c *policies.Conditions, v *view, in policies.Inputs,
 ) policies.Match {
-	if c == nil {
-		return policies.Match{Matched: true}
-	}
 	in.Request = v.forConditions
 	began := time.Now()
 	m := c.Match(ctx, &in)

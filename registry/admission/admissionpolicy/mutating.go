@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission/matching"
 	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
+	"github.com/coracle-project/coracle/scheme/cel/policies"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -20,7 +21,7 @@ import (
 // Mutating is the plugin MutatingAdmissionPolicy.
 type Mutating struct {
 	*World
-	book book[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding, *mutations]
+	hooks shelf[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding, *mutations]
 }
 
 // NewMutating returns the plugin, which takes policies and bindings from these sources.
@@ -28,16 +29,23 @@ func NewMutating(
 	w *World, policies Source[*v1.MutatingAdmissionPolicy], bindings Source[*v1.MutatingAdmissionPolicyBinding],
 ) *Mutating {
 	p := &Mutating{World: w}
-	p.book.policies, p.book.bindings = policies, bindings
-	p.book.rule = func(policy *v1.MutatingAdmissionPolicy) *rule[*mutations] {
+	p.hooks.api = newBook(policies, bindings, func(policy *v1.MutatingAdmissionPolicy) *rule[*mutations] {
 		s := &policy.Spec
 		return newRule(policy.Name, s.FailurePolicy, s.ParamKind, s.MatchConstraints, func() *mutations {
 			return compileMutations(s)
 		})
-	}
-	p.book.bind = func(b *v1.MutatingAdmissionPolicyBinding) *binding {
+	}, func(b *v1.MutatingAdmissionPolicyBinding) *binding {
 		return newBinding(b.Name, b.Spec.PolicyName, b.Spec.MatchResources, b.Spec.ParamRef, nil)
-	}
+	})
+	return p
+}
+
+// WithFiles adds policies and bindings in files to p and returns it. The caller calls it before p
+// is used. As long as nothing has changed, now returns the same pointer.
+func (p *Mutating) WithFiles(
+	now func() *Files[*v1.MutatingAdmissionPolicy, *v1.MutatingAdmissionPolicyBinding],
+) *Mutating {
+	p.hooks.addFiles(now)
 	return p
 }
 
@@ -53,17 +61,17 @@ func (*Mutating) Handles(op admission.Operation) bool { return op != admission.D
 // Mutate changes the object as policies say. It refuses the request if a policy fails, unless the
 // policy ignores failures.
 func (p *Mutating) Mutate(ctx context.Context, a *admission.Attributes) error {
-	if matching.ExemptFromPolicies(a) {
-		return nil
-	}
-	hooks, err := p.book.now(ctx)
-	if err != nil || hooks.Len() == 0 {
+	hooks, err := p.hooks.hooksFor(ctx, a)
+	if hooks == nil {
 		return err
 	}
 	var run *mutating
 	for h := range hooks.Candidates(a, p.Matching) {
 		target, matched, err := h.matcher.Match(ctx, a, p.Matching)
 		if !matched && err == nil {
+			if a.Told() {
+				tellSkipped(a, h.name, nil, h.matcher.Why(a, p.Matching))
+			}
 			continue
 		}
 		if run == nil {
@@ -92,6 +100,11 @@ type mutating struct {
 	views    []*view // one for each kind as which policies see the object
 	calls    []call
 	failures []failure // of policies that do not ignore failures
+
+	// For the story of the present call: what the match conditions say, and the failures that the
+	// policy ignores.
+	match   policies.Match
+	ignored []error
 }
 
 // call is the evaluation of a policy by one binding with one object of params.
@@ -121,6 +134,8 @@ func (m *mutating) hook(ctx context.Context, h *hook[*mutations], t *matching.Ta
 			_, matched, err := b.matcher.Match(ctx, m.a, m.Matching)
 			if err != nil {
 				m.misconfigured(h.rule, b, err)
+			} else if !matched && m.a.Told() {
+				tellSkipped(m.a, h.name, b, b.matcher.Why(m.a, m.Matching))
 			}
 			if !matched {
 				continue
@@ -135,6 +150,9 @@ func (m *mutating) hook(ctx context.Context, h *hook[*mutations], t *matching.Ta
 		if err != nil {
 			m.misconfigured(h.rule, b, err)
 			continue
+		}
+		if len(params) == 0 && m.a.Told() {
+			tellSkipped(m.a, h.name, b, noParamsFound)
 		}
 		for _, param := range params {
 			m.calls = append(m.calls, call{h.rule, b, shown, param})
@@ -160,6 +178,7 @@ func (m *mutating) viewOf(ctx context.Context, t *matching.Target) (*view, error
 // misconfigured notes that a policy or binding cannot be used. b is nil if the policy itself cannot
 // be used.
 func (m *mutating) misconfigured(r *rule[*mutations], b *binding, err error) {
+	tellMisconfigured(m.a, r.name, b, r.ignore, err)
 	what := "binding"
 	if b == nil {
 		what = "policy"
@@ -170,7 +189,9 @@ func (m *mutating) misconfigured(r *rule[*mutations], b *binding, err error) {
 // fail notes a reason to refuse the request, unless the policy ignores failures.
 func (m *mutating) fail(r *rule[*mutations], b *binding, reason meta.StatusReason, err error) {
 	switch {
+	case r.ignore && !m.a.Told():
 	case r.ignore:
+		m.ignored = append(m.ignored, err)
 	case b == nil:
 		m.failures = append(m.failures, failure{fmt.Sprintf("policy %q denied request: %s", r.name, err), reason})
 	default:
@@ -207,7 +228,11 @@ func (m *mutating) dispatch(ctx context.Context) error {
 	}
 	var last *view
 	for i := range m.calls {
-		called, err := m.call(ctx, &m.calls[i], state, namespace)
+		call := (*mutating).call
+		if m.a.Told() {
+			call = (*mutating).toldCall
+		}
+		called, err := call(m, ctx, &m.calls[i], state, namespace)
 		if err != nil {
 			return err
 		}
@@ -242,7 +267,7 @@ func (m *mutating) call(
 		m.fail(c.rule, c.binding, meta.StatusReasonInvalid, match.Err)
 		return false, nil
 	}
-	if !match.Matched || m.a.Reinvoked && !state.again[c.key()] {
+	if m.match = match; !match.Matched || m.a.Reinvoked && !state.again[c.key()] {
 		return false, nil
 	}
 	for i := range policy.list {

@@ -23,7 +23,7 @@ import (
 
 // mutations is a compiled mutating policy.
 type mutations struct {
-	conditions *policies.Conditions // nil: none
+	conditions *policies.Conditions
 	list       []mutation
 	reinvoked  bool // its reinvocationPolicy is IfNeeded
 }
@@ -39,7 +39,7 @@ func compileMutations(spec *v1.MutatingAdmissionPolicySpec) *mutations {
 		scope.Variable(each.Name, each.Expression, uses)
 	}
 	m := &mutations{
-		conditions: compileConditions(scope, spec.MatchConditions, uses, ignores(spec.FailurePolicy)),
+		conditions: scope.Conditions(spec.MatchConditions, uses, ignores(spec.FailurePolicy)),
 		reinvoked:  spec.ReinvocationPolicy == v1.IfNeededReinvocationPolicy,
 	}
 	for _, each := range spec.Mutations {

@@ -11,6 +11,9 @@ import (
 
 // This file finds the params of a policy. Both plugins use it. The error texts are Kubernetes'.
 
+// noParamsFound says in the story of a write why a binding does nothing.
+const noParamsFound = "no params were found"
+
 // noParams are the params of a policy without paramKind or a binding without paramRef: the policy
 // is evaluated once, and the variable params is null.
 var noParams = []meta.Typed{nil}
@@ -33,11 +36,11 @@ func (b *binding) find(ctx context.Context, from *Params, namespace string) ([]m
 	if from == nil || b.params == nil {
 		return noParams, nil
 	}
-	at, err := b.place(from, namespace)
+	namespace, err := b.paramsNamespace(from, namespace)
 	if err != nil {
 		return nil, err
 	}
-	found, err := b.read(ctx, from, at)
+	found, err := b.read(ctx, from, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -47,9 +50,9 @@ func (b *binding) find(ctx context.Context, from *Params, namespace string) ([]m
 	return found, nil
 }
 
-// place returns the namespace in which the objects of params are; "" if their kind is
+// paramsNamespace returns the namespace in which the objects of params are; "" if their kind is
 // cluster-scoped.
-func (b *binding) place(from *Params, namespace string) (string, error) {
+func (b *binding) paramsNamespace(from *Params, namespace string) (string, error) {
 	switch own := b.params.Namespace; {
 	case from.Namespaced && own != "":
 		return own, nil

@@ -22,7 +22,7 @@ import (
 // Validating is the plugin ValidatingAdmissionPolicy.
 type Validating struct {
 	*World
-	book book[*v1.ValidatingAdmissionPolicy, *v1.ValidatingAdmissionPolicyBinding, *validation]
+	hooks shelf[*v1.ValidatingAdmissionPolicy, *v1.ValidatingAdmissionPolicyBinding, *validation]
 }
 
 // NewValidating returns the plugin, which takes policies and bindings from these sources.
@@ -30,16 +30,23 @@ func NewValidating(
 	w *World, policies Source[*v1.ValidatingAdmissionPolicy], bindings Source[*v1.ValidatingAdmissionPolicyBinding],
 ) *Validating {
 	p := &Validating{World: w}
-	p.book.policies, p.book.bindings = policies, bindings
-	p.book.rule = func(policy *v1.ValidatingAdmissionPolicy) *rule[*validation] {
+	p.hooks.api = newBook(policies, bindings, func(policy *v1.ValidatingAdmissionPolicy) *rule[*validation] {
 		s := &policy.Spec
 		return newRule(policy.Name, s.FailurePolicy, s.ParamKind, s.MatchConstraints, func() *validation {
 			return compileValidation(s)
 		})
-	}
-	p.book.bind = func(b *v1.ValidatingAdmissionPolicyBinding) *binding {
+	}, func(b *v1.ValidatingAdmissionPolicyBinding) *binding {
 		return newBinding(b.Name, b.Spec.PolicyName, b.Spec.MatchResources, b.Spec.ParamRef, b.Spec.ValidationActions)
-	}
+	})
+	return p
+}
+
+// WithFiles adds policies and bindings in files to p and returns it. The caller calls it before p
+// is used. As long as nothing has changed, now returns the same pointer.
+func (p *Validating) WithFiles(
+	now func() *Files[*v1.ValidatingAdmissionPolicy, *v1.ValidatingAdmissionPolicyBinding],
+) *Validating {
+	p.hooks.addFiles(now)
 	return p
 }
 
@@ -52,17 +59,17 @@ func (*Validating) Handles(admission.Operation) bool { return true }
 // Validate refuses a request that a policy denies. The error names the first policy that denies it,
 // and has the code and reason of the validation.
 func (p *Validating) Validate(ctx context.Context, a *admission.Attributes) error {
-	if matching.ExemptFromPolicies(a) {
-		return nil
-	}
-	hooks, err := p.book.now(ctx)
-	if err != nil || hooks.Len() == 0 {
+	hooks, err := p.hooks.hooksFor(ctx, a)
+	if hooks == nil {
 		return err
 	}
 	var run *validating
 	for h := range hooks.Candidates(a, p.Matching) {
 		target, matched, err := h.matcher.Match(ctx, a, p.Matching)
 		if !matched && err == nil {
+			if a.Told() {
+				tellSkipped(a, h.name, nil, h.matcher.Why(a, p.Matching))
+			}
 			continue
 		}
 		if run == nil {
@@ -127,6 +134,7 @@ func (v *validating) deny(d denial) {
 // misconfigured denies the request because of a policy or binding that cannot be used, unless the
 // policy ignores failures. b is nil if the policy itself cannot be used.
 func (v *validating) misconfigured(r *rule[*validation], b *binding, err error) {
+	tellMisconfigured(v.a, r.name, b, r.ignore, err)
 	switch {
 	case r.ignore:
 	case b == nil:
@@ -164,6 +172,8 @@ func (v *validating) binding(
 		_, matched, err := b.matcher.Match(ctx, v.a, v.Matching)
 		if err != nil {
 			v.misconfigured(h.rule, b, err)
+		} else if !matched && v.a.Told() {
+			tellSkipped(v.a, h.name, b, b.matcher.Why(v.a, v.Matching))
 		}
 		if !matched {
 			return nil
@@ -178,6 +188,9 @@ func (v *validating) binding(
 	if err != nil {
 		v.misconfigured(h.rule, b, err)
 		return nil
+	}
+	if len(params) == 0 && v.a.Told() {
+		tellSkipped(v.a, h.name, b, noParamsFound)
 	}
 	namespace, err := v.within(ctx)
 	if err != nil {
@@ -196,13 +209,15 @@ func (v *validating) evaluate(
 ) {
 	for _, param := range params {
 		in := v.inputs(shown, param, namespace)
-		j := h.compiled().judge(ctx, v.facts, h.rule, shown, &in)
-		for i := range j.decisions {
-			v.act(h.name, b, i, &j.decisions[i])
+		to := v.told(h.name, b, shown, param)
+		out := h.compiled().validate(ctx, v.facts, h.rule, shown, &in)
+		for i := range out.decisions {
+			v.act(h.name, b, i, &out.decisions[i])
 		}
-		for i := range j.annotations {
-			v.note(h.name, b, &j.annotations[i], found)
+		for i := range out.annotations {
+			v.note(h.name, b, &out.annotations[i], found)
 		}
+		v.tellOutcome(to, h.name, b, &out)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/coracle-project/coracle/registry/admission"
+	"github.com/coracle-project/coracle/registry/admission/admissionpolicy"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -211,17 +212,23 @@ func TestUnseen(t *testing.T) {
 func TestNobodyWants(t *testing.T) {
 	w := newWorld(t)
 	w.set(unmatched(200)...)
+	validating := admissionpolicy.NewFiles(w.validating.Items, w.validatingBound.Items)
+	mutating := admissionpolicy.NewFiles(w.mutating.Items, w.mutatingBound.Items)
 	a := w.write(admission.Create, configMap(), nil)
-	got := testing.AllocsPerRun(100, func() {
-		if err := w.validator.Validate(t.Context(), a); err != nil {
-			t.Fatal(err)
+	for _, what := range []string{"without files", "with files"} {
+		got := testing.AllocsPerRun(100, func() {
+			if err := w.validator.Validate(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.mutator.Mutate(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got > 0 {
+			t.Errorf("%s: got %v allocations, want none", what, got)
 		}
-		if err := w.mutator.Mutate(t.Context(), a); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if got > 0 {
-		t.Errorf("got %v allocations, want none", got)
+		w.validator.WithFiles(func() *validatingFiles { return validating })
+		w.mutator.WithFiles(func() *mutatingFiles { return mutating })
 	}
 	if w.lookedUpNamespace > 0 {
 		t.Errorf("the namespace was looked up %d times", w.lookedUpNamespace)

@@ -3,6 +3,7 @@ package matching
 import (
 	"iter"
 	"math/bits"
+	"slices"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -85,10 +86,16 @@ func (x *Index[T]) Len() int { return len(x.hooks) }
 
 // Candidates yields in order the hooks of which a rule names the operation, group and resource of a
 // request, or of an equivalent resource. The caller must ask the Matcher of each whether it matches
-// the request, because Candidates ignores versions, subresources, scopes, names and selectors.
+// the request, because Candidates ignores versions, subresources, scopes, names and selectors. If
+// somebody wants the story of the request, Candidates yields all hooks, so that the story says of
+// each why it is not called.
 func (x *Index[T]) Candidates(a *admission.Attributes, w *World) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		if len(x.hooks) == 0 {
+			return
+		}
+		if a.Told() {
+			slices.Values(x.hooks)(yield)
 			return
 		}
 		var room [8][]int32

@@ -148,9 +148,24 @@ func (m *Matcher) Match(ctx context.Context, a *admission.Attributes, w *World) 
 	return t, true, nil
 }
 
+// Why returns why a hook is not called for a request for which Match has reported false and no
+// error.
+func (m *Matcher) Why(a *admission.Attributes, w *World) string {
+	if _, matched := m.target(a, w); !matched {
+		if _, excluded := m.find(m.excluded, a, a.ReviewedNamespace(), w); excluded {
+			return "a rule of excludeResourceRules matches"
+		}
+		return "no rule matches the operation, the resource and its scope"
+	}
+	if object, err := m.matchObject(a); !object && err == nil {
+		return "objectSelector selects neither the object nor the old object"
+	}
+	return "namespaceSelector does not select the namespace"
+}
+
 // target returns the target that the rules match.
 func (m *Matcher) target(a *admission.Attributes, w *World) (t Target, matched bool) {
-	namespace := NamespaceOf(a)
+	namespace := a.ReviewedNamespace()
 	if len(m.excluded) > 0 {
 		if _, excluded := m.find(m.excluded, a, namespace, w); excluded {
 			return Target{}, false
@@ -217,7 +232,7 @@ func (s *selector) selects(obj meta.Typed) bool {
 // matchNamespace reports whether the selector selects the namespace of the object. Objects that are
 // in no namespace, except namespaces themselves, are always selected.
 func (m *Matcher) matchNamespace(ctx context.Context, a *admission.Attributes, w *World) (bool, error) {
-	if NamespaceOf(a) == "" && a.Resource.Resource != "namespaces" {
+	if a.ReviewedNamespace() == "" && a.Resource.Resource != "namespaces" {
 		return true, nil
 	}
 	switch s := &m.namespaces; {

@@ -91,7 +91,7 @@ func (r *rule) isAbout(a *admission.Attributes) bool {
 }
 
 // covers reports whether the rule names the group and version of a resource and whether its scope
-// includes the request. namespace is NamespaceOf the request.
+// includes the request. namespace is its ReviewedNamespace.
 func (r *rule) covers(res *meta.GroupVersionResource, namespace string) bool {
 	return has(r.groups, res.Group) && has(r.versions, res.Version) && r.matchesScope(res, namespace)
 }

@@ -34,16 +34,6 @@ func (w *World) equivalents(a *admission.Attributes) []Target {
 	return w.Equivalents(a.Resource, a.Subresource)
 }
 
-// NamespaceOf returns the namespace of a request as hooks see it: that of the object, or the name
-// of a namespace that the request is about. It is "" for other cluster-scoped objects.
-func NamespaceOf(a *admission.Attributes) string {
-	if a.Namespace == "" && a.Resource.Resource == "namespaces" &&
-		(a.Resource.Group == "" || a.Operation != admission.Create) {
-		return a.Name // kube-apiserver takes the segment after "namespaces" for a namespace in every group
-	}
-	return a.Namespace
-}
-
 // errNoNamespace is the cause of the error for an object that is in no namespace, but whose
 // resource is called namespaces.
 var errNoNamespace = errors.New("resource name may not be empty")
@@ -58,10 +48,10 @@ func (w *World) namespaceLabels(ctx context.Context, a *admission.Attributes) (m
 		return labelsOf(a.Object)
 	case isNamespace && a.Resource.Group == "" && a.Old != nil:
 		return labelsOf(a.Old)
-	case NamespaceOf(a) == "":
+	case a.ReviewedNamespace() == "":
 		return nil, meta.NewInternalError(errNoNamespace)
 	}
-	found, err := w.Namespaces.Named(ctx, a, NamespaceOf(a), request.ReadYourWrites)
+	found, err := w.Namespaces.Named(ctx, a, a.ReviewedNamespace(), request.ReadYourWrites)
 	switch {
 	case meta.IsNotFound(err):
 		return nil, err

@@ -12,8 +12,8 @@ import (
 // Counts count evaluations, exemptions and errors. The fields of their arguments are the labels of
 // Kubernetes' metrics. All methods may be called at once.
 type Counts interface {
-	// Evaluated counts that a pod or template was judged in a mode. Audit and warn count violations
-	// only.
+	// Evaluated counts that a pod or template was evaluated in a mode. Audit and warn count
+	// violations only.
 	Evaluated(e Evaluation)
 	// Exempted counts a request that is exempt.
 	Exempted(r Request)
@@ -30,7 +30,7 @@ type Request struct {
 	Subresource string
 }
 
-// Evaluation is a judgement in a mode.
+// Evaluation is the check of a pod or template in a mode.
 type Evaluation struct {
 	Request
 	Decision string // allow or deny
@@ -48,7 +48,7 @@ const (
 	warn    = "warn"
 )
 
-// evaluated counts a judgement.
+// evaluated counts an evaluation.
 func (p *Plugin) evaluated(a *admission.Attributes, by podsecurity.LevelVersion, mode string, allowed bool) {
 	e := Evaluation{Request: requestOf(a), Decision: "deny", Level: string(by.Level), Mode: mode}
 	if allowed {

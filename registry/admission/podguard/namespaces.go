@@ -57,7 +57,7 @@ func (p *Plugin) validateNamespace(ctx context.Context, a *admission.Attributes,
 	case p.exempt.namespace(a.Name):
 		p.warnOfLabels(a, namespace, &policy)
 	default:
-		for _, text := range p.judgePods(ctx, namespace.Name, policy.Enforce) {
+		for _, text := range p.evaluatePods(ctx, namespace.Name, policy.Enforce) {
 			a.Warn(text)
 		}
 	}
@@ -98,10 +98,10 @@ func (p *Plugin) warnOfLabels(a *admission.Attributes, namespace *corev1.Namespa
 		namespace.Name, strings.Join(set, ", ")))
 }
 
-// judgePods returns warnings about the pods of a namespace that violate a level. If not all pods
-// were judged, the first warning has the number of judged pods. Then comes one warning for each set
-// of violations.
-func (p *Plugin) judgePods(ctx context.Context, namespace string, by podsecurity.LevelVersion) []string {
+// evaluatePods returns warnings about the pods of a namespace that violate a level. If not all pods
+// were evaluated, the first warning has the number of evaluated pods. Then comes one warning for
+// each set of violations.
+func (p *Plugin) evaluatePods(ctx context.Context, namespace string, by podsecurity.LevelVersion) []string {
 	limit := maxPodTime
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline)/2)
@@ -113,9 +113,9 @@ func (p *Plugin) judgePods(ctx context.Context, namespace string, by podsecurity
 		return []string{"failed to list pods while checking new PodSecurity enforce level"}
 	}
 	var warnings []string
-	if judged, total := s.count(), s.total-s.exempt; judged < total {
+	if evaluated, total := s.count(), s.total-s.exempt; evaluated < total {
 		warnings = append(warnings, fmt.Sprintf(
-			"new PodSecurity enforce level only checked against the first %d of %d existing pods", judged, total))
+			"new PodSecurity enforce level only checked against the first %d of %d existing pods", evaluated, total))
 	}
 	if groups := s.warnings(); len(groups) > 0 {
 		warnings = append(warnings, fmt.Sprintf(
@@ -125,22 +125,22 @@ func (p *Plugin) judgePods(ctx context.Context, namespace string, by podsecurity
 	return warnings
 }
 
-// survey judges the pods of a namespace in one pass. The first pod of each controller and the pods
-// without a controller take precedence over all other pods, because the pods of one controller are
-// alike.
+// survey evaluates the pods of a namespace in one pass. The first pod of each controller and the
+// pods without a controller take precedence over all other pods, because the pods of one controller
+// are alike.
 type survey struct {
 	plugin *Plugin
 	by     podsecurity.LevelVersion
 
 	total, exempt int
-	firsts        int               // judged pods that take precedence
-	others        []judged          // judged pods without precedence; at most maxPods
+	firsts        int               // evaluated pods that take precedence
+	others        []evaluatedPod    // evaluated pods without precedence; at most maxPods
 	controllers   map[string]bool   // by UID
 	groups        map[string]*group // by violations
 }
 
-// judged is a pod that has been judged. group is nil if the pod has no violations.
-type judged struct {
+// evaluatedPod is a pod that has been evaluated. group is nil if the pod has no violations.
+type evaluatedPod struct {
 	name  string
 	group *group
 }
@@ -158,7 +158,7 @@ func (g *group) add(name string) {
 	g.pods++
 }
 
-// take judges pods until maxPods of them have precedence, or until ctx ends. It fails if pods
+// take evaluates pods until maxPods of them have precedence, or until ctx ends. It fails if pods
 // cannot be listed.
 func (s *survey) take(ctx context.Context, namespace string) error {
 	total, pods, err := s.plugin.pods(ctx, namespace)
@@ -174,7 +174,7 @@ func (s *survey) take(ctx context.Context, namespace string) error {
 			return err
 		}
 		if s.firsts < maxPods {
-			s.judge(pod)
+			s.evaluate(pod)
 		} else if s.plugin.exempt.runtimeClass(pod.Spec.RuntimeClassName) {
 			s.exempt++
 		}
@@ -190,7 +190,7 @@ func (s *survey) take(ctx context.Context, namespace string) error {
 	return nil
 }
 
-func (s *survey) judge(pod *corev1.Pod) {
+func (s *survey) evaluate(pod *corev1.Pod) {
 	if s.plugin.exempt.runtimeClass(pod.Spec.RuntimeClassName) {
 		s.exempt++
 		return
@@ -212,7 +212,7 @@ func (s *survey) judge(pod *corev1.Pod) {
 		}
 	}
 	if !first {
-		s.others = append(s.others, judged{pod.Name, g})
+		s.others = append(s.others, evaluatedPod{pod.Name, g})
 		return
 	}
 	s.firsts++

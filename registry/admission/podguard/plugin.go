@@ -1,9 +1,9 @@
 // Package podguard is the admission plugin PodSecurity. It holds pods to the policy that the labels
 // of their namespace set.
 //
-// Words. Levels, versions, modes and policies are those of package podsecurity, which judges the
+// Words. Levels, versions, modes and policies are those of package podsecurity, which evaluates the
 // pods. A workload is an object with a template for pods, such as a Deployment. To evaluate a pod
-// or a template is to judge it by the policy of its namespace. A request is exempt if the
+// or a template is to check it by the policy of its namespace. A request is exempt if the
 // configuration exempts its namespace, its user or the runtime class of its pod.
 //
 // Laws:
@@ -194,7 +194,7 @@ func (p *Plugin) policyOf(ctx context.Context, a *admission.Attributes) (podsecu
 	return policy, wrong, nil
 }
 
-// evaluation has the policy by which evaluate judges.
+// evaluation has the policy by which evaluate checks a pod.
 type evaluation struct {
 	policy   podsecurity.Policy
 	wrong    field.ErrorList // the errors of the labels
@@ -208,7 +208,7 @@ type found struct {
 	list podsecurity.Violations
 }
 
-// evaluate judges a pod or template. It refuses, audits and warns as the modes say. A pod that is
+// evaluate checks a pod or template. It refuses, audits and warns as the modes say. A pod that is
 // refused gets no warning.
 func (p *Plugin) evaluate(a *admission.Attributes, e *evaluation, m *meta.ObjectMeta, spec *corev1.PodSpec) error {
 	if p.exempt.runtimeClass(spec.RuntimeClassName) {
@@ -220,7 +220,7 @@ func (p *Plugin) evaluate(a *admission.Attributes, e *evaluation, m *meta.Object
 		a.Annotate(failure, fmt.Sprintf("Failed to parse policy: %v", err))
 	}
 	var last found
-	judge := func(by podsecurity.LevelVersion) podsecurity.Violations {
+	violationsOf := func(by podsecurity.LevelVersion) podsecurity.Violations {
 		if last.by != by {
 			last = found{by, podsecurity.Evaluate(by, m, spec)}
 		}
@@ -228,7 +228,7 @@ func (p *Plugin) evaluate(a *admission.Attributes, e *evaluation, m *meta.Object
 	}
 	var refused error
 	if by := e.policy.Enforce; e.enforces {
-		violations := judge(by)
+		violations := violationsOf(by)
 		a.Annotate(enforcePolicy, by.String())
 		p.evaluated(a, by, enforce, len(violations) == 0)
 		if len(violations) > 0 {
@@ -236,11 +236,11 @@ func (p *Plugin) evaluate(a *admission.Attributes, e *evaluation, m *meta.Object
 				errors.New(violates("violates", by, violations)))
 		}
 	}
-	if by := e.policy.Audit; len(judge(by)) > 0 {
+	if by := e.policy.Audit; len(violationsOf(by)) > 0 {
 		a.Annotate(auditViolations, violates("would violate", by, last.list))
 		p.evaluated(a, by, audit, false)
 	}
-	if by := e.policy.Warn; refused == nil && len(judge(by)) > 0 {
+	if by := e.policy.Warn; refused == nil && len(violationsOf(by)) > 0 {
 		a.Warn(violates("would violate", by, last.list))
 		p.evaluated(a, by, warn, false)
 	}

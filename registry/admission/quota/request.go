@@ -64,7 +64,7 @@ func (r *Request) Check(quotas []*corev1.ResourceQuota, limited []LimitedResourc
 			return nil, err
 		}
 	}
-	if done, err := d.judge(); done || err != nil {
+	if done, err := d.precheck(); done || err != nil {
 		return nil, err
 	}
 	return d.charge(quotas)
@@ -144,7 +144,7 @@ func (d *decision) consider(i int, q *corev1.ResourceQuota) error {
 		return d.a.Forbidden("failed quota: %s: %v", q.Name, err)
 	}
 	for name := range q.Status.Hard {
-		if _, known := q.Status.Used[name]; !known && d.of.tracks(name, d.classes) {
+		if _, used := q.Status.Used[name]; !used && d.of.tracks(name, d.classes) {
 			return d.a.Forbidden("status unknown for quota: %s, resources: %s", q.Name, d.tracked(q))
 		}
 	}
@@ -192,9 +192,9 @@ func (d *decision) tracked(q *corev1.ResourceQuota) string {
 // errNoOld is the refusal of an update without an old object.
 var errNoOld = errors.New("unable to get previous usage since prior version of object was not found")
 
-// judge refuses a write that no quota could admit. It reports true if the write adds nothing to any
-// quota: then the write is admitted.
-func (d *decision) judge() (done bool, err error) {
+// precheck refuses a write that no quota could admit. It reports true if the write adds nothing to
+// any quota: then the write is admitted.
+func (d *decision) precheck() (done bool, err error) {
 	var negative []string
 	for _, x := range d.usage {
 		if x.Quantity.Sign() < 0 {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
@@ -138,11 +137,4 @@ func refusal(hook string, result *meta.Status) *meta.StatusError {
 		s.Message += ": " + why
 	}
 	return &meta.StatusError{Status: s}
-}
-
-// appendAs returns the JSON of obj with gvk as its apiVersion and kind. obj itself is not changed.
-func appendAs(obj meta.Typed, gvk meta.GroupVersionKind) ([]byte, error) {
-	named := scheme.Copy(obj)
-	named.GetTypeMeta().SetGroupVersionKind(gvk)
-	return codec.AppendJSON(nil, named)
 }

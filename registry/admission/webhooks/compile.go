@@ -19,12 +19,24 @@ import (
 
 // Hooks are the webhooks of all configurations of one kind, in the order in which mutating hooks
 // run. They never change.
-type Hooks struct{ index *matching.Index[place] }
+type Hooks struct {
+	list  []*hook
+	index *matching.Index[indexedHook]
+}
 
-// place is a hook with its index among all hooks.
-type place struct {
+// newHooks returns Hooks of a list, which it keeps.
+func newHooks(list []*hook) *Hooks {
+	indexed := make([]indexedHook, len(list))
+	for i, h := range list {
+		indexed[i] = indexedHook{h, i}
+	}
+	return &Hooks{list, matching.NewIndex(indexed, func(h indexedHook) *matching.Matcher { return h.matcher })}
+}
+
+// indexedHook is a hook with its index among all hooks.
+type indexedHook struct {
 	*hook
-	at int
+	index int
 }
 
 // hook is one webhook of a configuration. It never changes.
@@ -59,9 +71,10 @@ type spec struct {
 // changed. One Compiler serves one kind of configurations.
 type Compiler struct {
 	clients *callout.Pool
+	prefix  string // of the ids of hooks
 
-	mu    sync.Mutex
-	known map[any]*compiled // by the pointer to the configuration
+	mu       sync.Mutex
+	compiled map[any]*compiled // by the pointer to the configuration
 }
 
 // compiled has the hooks of one configuration, and the functions that release their clients.
@@ -73,7 +86,13 @@ type compiled struct {
 // NewCompiler returns a Compiler that opens the clients of hooks in a pool. The owner of the pool
 // closes it after the last write.
 func NewCompiler(clients *callout.Pool) *Compiler {
-	return &Compiler{clients: clients, known: map[any]*compiled{}}
+	return &Compiler{clients: clients, compiled: map[any]*compiled{}}
+}
+
+// NewFileCompiler returns a Compiler for configurations in files. Its hooks differ from those of
+// the API's configurations with the same names.
+func NewFileCompiler(clients *callout.Pool) *Compiler {
+	return &Compiler{clients: clients, prefix: "manifest/", compiled: map[any]*compiled{}}
 }
 
 // PoolConfig returns the configuration of the Pool that NewCompiler needs. resolve finds the
@@ -134,26 +153,24 @@ func compile[T comparable](c *Compiler, all []T, specs func(T) (name string, lis
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := make(map[any]*compiled, len(all))
-	var places []place
+	var list []*hook
 	for _, cfg := range all {
-		made := c.known[cfg]
+		made := c.compiled[cfg]
 		if made == nil {
 			made = c.compile(specs(cfg))
 		}
 		now[cfg] = made
-		for _, h := range made.hooks {
-			places = append(places, place{h, len(places)})
-		}
+		list = append(list, made.hooks...)
 	}
-	for cfg, made := range c.known {
+	for cfg, made := range c.compiled {
 		if now[cfg] == nil {
 			for _, release := range made.release {
 				release()
 			}
 		}
 	}
-	c.known = now
-	return &Hooks{matching.NewIndex(places, func(p place) *matching.Matcher { return p.matcher })}
+	c.compiled = now
+	return newHooks(list)
 }
 
 // compile compiles the webhooks of one configuration. Their names may repeat: validation forbids
@@ -165,7 +182,7 @@ func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 		s := &specs[i]
 		h := &hook{
 			name: s.name, configuration: configuration,
-			id:      fmt.Sprintf("%s/%s/%d", configuration, s.name, seen[s.name]),
+			id:      fmt.Sprintf("%s%s/%s/%d", c.prefix, configuration, s.name, seen[s.name]),
 			matcher: matching.Compile(s.criteria), failsOpen: s.failure != nil && *s.failure == v1.Ignore,
 			sideEffects: s.sideEffects, review: reviewVersion(s.reviews),
 			again: s.reinvocation != nil && *s.reinvocation == v1.IfNeededReinvocationPolicy,
@@ -176,7 +193,8 @@ func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 		}
 		if len(s.conditions) > 0 {
 			h.conditions = sync.OnceValue(func() *policies.Conditions {
-				return compileConditions(s.conditions, h.failsOpen)
+				uses := policies.Uses{Authorizer: true}
+				return policies.New(context.Background()).Conditions(s.conditions, uses, h.failsOpen)
 			})
 		}
 		var release func()
@@ -185,16 +203,6 @@ func (c *Compiler) compile(configuration string, specs []spec) *compiled {
 		made.hooks = append(made.hooks, h)
 	}
 	return made
-}
-
-// compileConditions compiles match conditions. The validation of configurations has bounded their
-// size.
-func compileConditions(list []v1.MatchCondition, failsOpen bool) *policies.Conditions {
-	conditions := make([]policies.Condition, len(list))
-	for i := range list {
-		conditions[i] = policies.Condition{Name: list[i].Name, Expression: list[i].Expression}
-	}
-	return policies.New(context.Background()).Conditions(conditions, policies.Uses{Authorizer: true}, failsOpen)
 }
 
 // webhookOf returns the address and the CA of a webhook in the form that callout takes.

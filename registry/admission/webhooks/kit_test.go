@@ -92,12 +92,12 @@ type kit struct {
 	quick func(w http.ResponseWriter, body []byte) // answers instead of the hooks, unless nil
 	last  []byte                                   // the body of the last request to quick
 
-	mu     sync.Mutex
-	hooks  map[string]hook // by path
-	log    []string        // the paths that were called
-	bodies []string        // the bodies of reviews, with 0 for their UIDs
-	calls  []webhooks.Call
-	judged []webhooks.Judgement
+	mu        sync.Mutex
+	hooks     map[string]hook // by path
+	log       []string        // the paths that were called
+	bodies    []string        // the bodies of reviews, with 0 for their UIDs
+	calls     []webhooks.Call
+	evaluated []webhooks.Evaluation
 
 	compilers         [2]*webhooks.Compiler
 	mutating          []*v1.MutatingWebhookConfiguration
@@ -131,8 +131,8 @@ func newKit(t testing.TB) *kit {
 	t.Cleanup(k.pool.Close)
 	k.compilers = [2]*webhooks.Compiler{webhooks.NewCompiler(k.pool), webhooks.NewCompiler(k.pool)}
 	means := webhooks.Means{World: k.world, Observer: webhooks.Observer{
-		Called: func(c webhooks.Call) { c.Took = 0; k.calls = append(k.calls, c) },
-		Judged: func(j webhooks.Judgement) { j.Took = 0; k.judged = append(k.judged, j) },
+		Called:    func(c webhooks.Call) { c.Took = 0; k.calls = append(k.calls, c) },
+		Evaluated: func(e webhooks.Evaluation) { e.Took = 0; k.evaluated = append(k.evaluated, e) },
 	}}
 	k.chain = admission.Chain{
 		around{&k.before},

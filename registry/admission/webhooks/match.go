@@ -6,6 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/matching"
+	"github.com/coracle-project/coracle/scheme"
 	"github.com/coracle-project/coracle/scheme/cel/policies"
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/kind"
@@ -62,12 +63,15 @@ func (v *view) append(obj meta.Typed) ([]byte, error) {
 	case obj.GetTypeMeta().GroupVersionKind() == v.gvk:
 		return v.typ.Append(nil, obj, codec.Media{})
 	}
-	return appendAs(obj, v.gvk) // the options of a connect do not say their kind
+	named := scheme.Copy(obj) // the options of a connect do not say their kind
+	named.GetTypeMeta().SetGroupVersionKind(v.gvk)
+	return codec.AppendJSON(nil, named)
 }
 
 // caller is the part that both plugins share.
 type caller struct {
 	source    Source
+	files     *files // nil: there are none
 	means     *Means
 	validates bool
 }
@@ -78,12 +82,24 @@ func (*caller) Handles(admission.Operation) bool { return true }
 // hooksFor returns the current Hooks. It returns nil if there are no hooks, and for a write that no
 // hook may see (see ExemptFromWebhooks).
 func (c *caller) hooksFor(ctx context.Context, a *admission.Attributes) (*Hooks, error) {
-	if matching.ExemptFromWebhooks(a) {
+	var hooks *Hooks
+	switch exempt := matching.ExemptFromWebhooks(a); {
+	case exempt && c.files == nil:
+		a.TellReason("no webhook sees this kind")
 		return nil, nil
+	case exempt:
+		hooks = c.files.now()
+	default:
+		var err error
+		if hooks, err = c.source(ctx); err != nil {
+			return nil, err
+		}
+		if c.files != nil {
+			hooks = c.files.before(hooks)
+		}
 	}
-	hooks, err := c.source(ctx)
-	if err != nil || hooks.index.Len() == 0 {
-		return nil, err
+	if hooks.index.Len() == 0 {
+		return nil, nil
 	}
 	return hooks, nil
 }
@@ -94,6 +110,9 @@ func (c *caller) wants(
 	ctx context.Context, a *admission.Attributes, h *hook, viewOf func(*matching.Target) (*view, error),
 ) (matching.Target, bool, error) {
 	t, matched, err := h.matcher.Match(ctx, a, c.means.World)
+	if a.Told() && !matched {
+		h.tellUncalled(a, err, h.matcher.Why(a, c.means.World))
+	}
 	if err != nil || !matched || h.conditions == nil {
 		return t, matched, err
 	}
@@ -103,34 +122,25 @@ func (c *caller) wants(
 	}
 	conditions, began := h.conditions(), time.Now()
 	m := conditions.Match(ctx, c.inputs(ctx, a, v))
-	if judged := c.means.Observer.Judged; judged != nil {
-		judged(Judgement{
+	if evaluated := c.means.Observer.Evaluated; evaluated != nil {
+		evaluated(Evaluation{
 			Webhook: h.name, Validates: c.validates, Operation: a.Operation, Took: time.Since(began),
 			Failures: m.Failures, Excluded: !m.Matched && m.Err == nil,
 		})
 	}
 	if m.Err != nil {
-		return t, false, meta.NewForbidden(a.Resource.GroupResource(), a.Name, m.Err)
+		err = meta.NewForbidden(a.Resource.GroupResource(), a.Name, m.Err)
 	}
-	return t, m.Matched, nil
+	if a.Told() && !m.Matched {
+		h.tellUnmatched(a, &m, err)
+	}
+	return t, m.Matched && err == nil, err
 }
 
 // inputs returns what match conditions see. The resource is that of the request, even if a rule
 // names an equivalent one.
 func (c *caller) inputs(ctx context.Context, a *admission.Attributes, v *view) *policies.Inputs {
-	r := &policies.Request{
-		Kind: policies.KindOf(v.gvk), RequestKind: policies.KindOf(a.Kind),
-		Resource: policies.ResourceOf(a.Resource), RequestResource: policies.ResourceOf(a.Resource),
-		SubResource: a.Subresource, RequestSubResource: a.Subresource,
-		Name: a.Name, Namespace: matching.NamespaceOf(a), Operation: string(a.Operation), DryRun: a.DryRun,
-	}
-	if a.Options != nil {
-		r.Options = a.Options
-	}
-	if u := a.User; u != nil {
-		r.UserInfo = policies.UserInfo{Username: u.Name, UID: u.UID, Groups: u.Groups, Extra: u.Extra}
-	}
-	in := &policies.Inputs{Object: v.obj, OldObject: v.old, Request: r}
+	in := &policies.Inputs{Object: v.obj, OldObject: v.old, Request: a.Reviewed(v.gvk, a.Resource)}
 	if c.means.Authorizer != nil {
 		in.Authorizer = c.means.Authorizer(ctx, a.User)
 	}

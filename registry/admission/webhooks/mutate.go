@@ -27,6 +27,12 @@ func NewMutating(source Source, means Means) *Mutating {
 
 const mutatingName = "MutatingAdmissionWebhook"
 
+// WithFiles adds hooks in files to p and returns it. The caller calls it before p is used.
+func (p *Mutating) WithFiles(hooks func() *Hooks) *Mutating {
+	p.files = &files{now: hooks}
+	return p
+}
+
 // Name is the plugin's name.
 func (*Mutating) Name() string { return mutatingName }
 
@@ -67,7 +73,8 @@ type mutation struct {
 	round *round
 	// view is the write as the last hook saw it or left it; nil: the next hook needs a new view.
 	view    *view
-	options []byte // nil until they are needed
+	options []byte                // nil until they are needed
+	told    *admission.HookTeller // of the hook that is called
 }
 
 // round is the state that the plugin keeps from the first run of the mutators to the second.
@@ -117,17 +124,27 @@ func sameObjects(a, b meta.Typed) bool {
 
 // step calls one hook if it wants the write. A hook that did not run in the first run does not run
 // in the second, even if it matches the changed object.
-func (m *mutation) step(ctx context.Context, h place) error {
+func (m *mutation) step(ctx context.Context, h indexedHook) error {
 	t, wanted, err := m.wants(ctx, m.a, h.hook, func(t *matching.Target) (*view, error) { return m.show(ctx, t) })
-	if err != nil || !wanted || m.a.Reinvoked && !m.round.again[h.id] {
+	if err != nil || !wanted {
 		return err
+	}
+	if m.a.Reinvoked && !m.round.again[h.id] {
+		if m.a.Told() {
+			h.tellUncalled(m.a, nil, "in the second run, it runs only if reinvocationPolicy is IfNeeded "+
+				"and the object has changed after its call")
+		}
+		return nil
 	}
 	if _, err := m.show(ctx, &t); err != nil {
 		return meta.NewInternalError(err)
 	}
+	m.told = h.told(m.a, &t)
 	began := time.Now()
 	changed, refused, err := m.call(ctx, h, t)
-	m.observe(h.hook, m.a.Operation, time.Since(began), err, refused)
+	took := time.Since(began)
+	m.observe(h.hook, m.a.Operation, took, err, refused)
+	defer h.tellEnd(m.told, took, err, refused)
 	if changed {
 		m.changed()
 		m.a.Reinvoke()
@@ -156,12 +173,12 @@ func errTooLate() error {
 }
 
 // key returns the last part of the keys of the audit annotations about a call.
-func (m *mutation) key(h place) string {
+func (m *mutation) key(h indexedHook) string {
 	run := 0
 	if m.a.Reinvoked {
 		run = 1
 	}
-	return fmt.Sprintf("round_%d_index_%d", run, h.at)
+	return fmt.Sprintf("round_%d_index_%d", run, h.index)
 }
 
 // show returns the view of the write for a target: the present one if it has the right form,
@@ -180,12 +197,12 @@ func (m *mutation) show(ctx context.Context, t *matching.Target) (*view, error) 
 
 // call calls a hook and applies its patch. changed says that the patch changed the object, refused
 // that err is the hook's refusal.
-func (m *mutation) call(ctx context.Context, h place, t matching.Target) (changed, refused bool, err error) {
+func (m *mutation) call(ctx context.Context, h indexedHook, t matching.Target) (changed, refused bool, err error) {
 	defer func() {
 		m.annotate(m.a.Annotate, mutationAnnotation+m.key(h), &mutationNote{h.configuration, h.name, changed})
 	}()
 	if m.options == nil {
-		if m.options, err = encodeOptions(m.a.Options); err != nil {
+		if m.options, err = encodeOptions(m.a); err != nil {
 			return false, false, meta.NewInternalError(err)
 		}
 	}

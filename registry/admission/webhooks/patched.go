@@ -19,7 +19,7 @@ import (
 // object of the write. changed says that the patched object differs from the object before, when no
 // defaults are set in it yet. A changed name or namespace is not an error here: later steps of the
 // write check them.
-func (m *mutation) patch(ctx context.Context, h place, answer *AdmissionResponse) (changed bool, err error) {
+func (m *mutation) patch(ctx context.Context, h indexedHook, answer *AdmissionResponse) (changed bool, err error) {
 	n, err := patch.Length(answer.Patch)
 	switch {
 	case err != nil:
@@ -52,6 +52,12 @@ func (m *mutation) patch(ctx context.Context, h place, answer *AdmissionResponse
 		return changed, internalOrEnd(ctx, err)
 	}
 	next := &view{form: m.view.form, obj: decoded.Object, old: m.view.old, oldJSON: m.view.oldJSON}
+	if m.told != nil {
+		made := &view{form: form{m.view.typ, decoded.GVK}}
+		if data, err := made.append(decoded.Object); err == nil {
+			m.told.Changed(m.view.json, data)
+		}
+	}
 	if m.view = next; decoded.GVK != next.gvk {
 		m.view = nil // the hook answered in another version
 	}
@@ -94,7 +100,7 @@ func internalOrEnd(ctx context.Context, err error) error {
 }
 
 // annotatePatch adds the patch to the audit record, if that record has the body of the request.
-func (m *mutation) annotatePatch(h place, patch []byte) {
+func (m *mutation) annotatePatch(h indexedHook, patch []byte) {
 	note := &patchNote{Configuration: h.configuration, Webhook: h.name, PatchType: jsonPatch}
 	if err := json.Unmarshal(patch, &note.Patch); err != nil {
 		return // deeper than encoding/json reads

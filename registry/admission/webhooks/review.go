@@ -46,7 +46,7 @@ func appendReview(
 	b = appendResource(append(b, `,"requestResource":`...), a.Resource)
 	b = appendText(b, "requestSubResource", a.Subresource)
 	b = appendText(b, "name", a.Name)
-	b = appendText(b, "namespace", matching.NamespaceOf(a))
+	b = appendText(b, "namespace", a.ReviewedNamespace())
 	b = appendText(b, "operation", string(a.Operation))
 	b = appendUser(append(b, `,"userInfo":`...), a.User)
 	b = append(append(b, `,"object":`...), v.json...)
@@ -127,21 +127,11 @@ func appendTexts(b []byte, list []string) []byte {
 	return append(b, ']')
 }
 
-// encodeOptions returns the options of a write as JSON, with the apiVersion and kind that hooks
-// expect.
-func encodeOptions(options meta.Typed) ([]byte, error) {
-	name := ""
-	switch options.(type) {
-	case nil:
+// encodeOptions returns the options of a write as JSON, with their apiVersion and kind.
+func encodeOptions(a *admission.Attributes) ([]byte, error) {
+	options := a.ReviewedOptions()
+	if options == nil {
 		return []byte("null"), nil
-	case *meta.CreateOptions:
-		name = "CreateOptions"
-	case *meta.UpdateOptions:
-		name = "UpdateOptions"
-	case *meta.DeleteOptions:
-		name = "DeleteOptions"
-	default:
-		return codec.AppendJSON(nil, options)
 	}
-	return appendAs(options, meta.GroupVersionKind{Group: "meta.k8s.io", Version: "v1", Kind: name})
+	return codec.AppendJSON(nil, options)
 }

@@ -24,6 +24,12 @@ func NewValidating(source Source, means Means) *Validating {
 	return &Validating{caller{source: source, means: &means, validates: true}}
 }
 
+// WithFiles adds hooks in files to p and returns it. The caller calls it before p is used.
+func (p *Validating) WithFiles(hooks func() *Hooks) *Validating {
+	p.files = &files{now: hooks}
+	return p
+}
+
 // Name is the plugin's name.
 func (*Validating) Name() string { return "ValidatingAdmissionWebhook" }
 
@@ -106,7 +112,7 @@ func (v *validation) show(ctx context.Context, t *matching.Target) (*view, error
 // run makes the calls and waits for all of them. Each call but the last has a goroutine, which ends
 // with the call.
 func (v *validation) run(ctx context.Context) error {
-	options, err := encodeOptions(v.a.Options)
+	options, err := encodeOptions(v.a)
 	if err != nil {
 		return meta.NewInternalError(err)
 	}
@@ -148,6 +154,7 @@ func (v *validation) settle(i int) error {
 	if c.panicked != nil {
 		panic(c.panicked)
 	}
+	told := c.told(v.a, &c.target)
 	err, refused := c.err, false
 	if c.answer != nil {
 		c.tell(v.a, c.answer)
@@ -156,6 +163,7 @@ func (v *validation) settle(i int) error {
 		}
 	}
 	v.observe(c.hook, v.a.Operation, c.took, err, refused)
+	defer c.tellEnd(told, c.took, err, refused)
 	f := (*failure)(nil)
 	switch {
 	case !errors.As(err, &f):

@@ -112,6 +112,7 @@ func TestConditions(t *testing.T) {
 		want       string
 	}{
 		{"true", []string{"a: object.data.x == '1'", "b: request.userInfo.username == 'alice' && request.kind.kind == 'ConfigMap'"}, nil, true, ""},
+		{"true of the options", []string{"a: request.options.kind == 'CreateOptions' && request.namespace == 'team'"}, nil, true, ""},
 		{"false", []string{"a: object.data.x == '2'"}, nil, false, ""},
 		{"false beside an error", []string{"a: object.data.y == '2'", "b: oldObject != null"}, nil, false, ""},
 		{"an error", []string{"a: object.data.y == '2'"}, nil, false, broken + "expression 'object.data.y == '2'' resulted in error: no such key: y"},
@@ -125,16 +126,18 @@ func TestConditions(t *testing.T) {
 			}
 			k.both("h", options...)
 			for name, run := range k.runs() {
-				k.judged = nil
-				err := run(t.Context(), k.write(admission.Create, configMap("x", "1"), nil))
+				k.evaluated = nil
+				a := k.write(admission.Create, configMap("x", "1"), nil)
+				a.Options = &meta.CreateOptions{}
+				err := run(t.Context(), a)
 				if (err != nil) != (tt.want != "") || err != nil && err.Error() != tt.want {
 					t.Errorf("%s: got %v, want %s", name, err, tt.want)
 				}
 				if called := k.called() == "h"; called != tt.called {
 					t.Errorf("%s: called: %t", name, called)
 				}
-				if len(k.judged) != 1 || k.judged[0].Excluded != (!tt.called && tt.want == "") || k.judged[0].Validates != (name == "validating") {
-					t.Errorf("%s: judged %+v", name, k.judged)
+				if len(k.evaluated) != 1 || k.evaluated[0].Excluded != (!tt.called && tt.want == "") || k.evaluated[0].Validates != (name == "validating") {
+					t.Errorf("%s: evaluated %+v", name, k.evaluated)
 				}
 			}
 		})
@@ -165,13 +168,18 @@ func TestNobodyWants(t *testing.T) {
 		k.configure("m", k.mutates("h", apps))
 		k.configureChecks("v", k.validates("h", apps))
 	}
-	chain := k.fixed(k.compilers[0].Mutating(k.mutating), k.compilers[1].Validating(k.validating))
+	mutating, validating := k.compilers[0].Mutating(k.mutating), k.compilers[1].Validating(k.validating)
+	chain := k.fixed(mutating, validating)
 	a := k.write(admission.Create, configMap(), nil)
-	if allocs := testing.AllocsPerRun(100, func() {
-		if chain.Mutate(t.Context(), a) != nil || chain.Validate(t.Context(), a) != nil {
-			t.Fatal("refused")
+	for _, what := range []string{"without files", "with files"} {
+		if allocs := testing.AllocsPerRun(100, func() {
+			if chain.Mutate(t.Context(), a) != nil || chain.Validate(t.Context(), a) != nil {
+				t.Fatal("refused")
+			}
+		}); allocs > 0 {
+			t.Errorf("%s: got %v allocations", what, allocs)
 		}
-	}); allocs > 0 {
-		t.Errorf("got %v allocations", allocs)
+		chain[0].(*webhooks.Mutating).WithFiles(func() *webhooks.Hooks { return mutating })
+		chain[1].(*webhooks.Validating).WithFiles(func() *webhooks.Hooks { return validating })
 	}
 }

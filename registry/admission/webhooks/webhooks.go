@@ -19,14 +19,15 @@
 //
 // A Compiler turns configurations into Hooks, which never change. registry.Derived keeps the Hooks
 // of the current configurations, so that a configuration applies to every write that begins after
-// the answer to the write of the configuration. The plugins get them from a Source. All functions
-// may be called concurrently.
+// the answer to the write of the configuration. The plugins get them from a Source, and those of
+// configurations in files by WithFiles. All functions may be called concurrently.
 //
 // Not here: rules and selectors (matching), the language of match conditions (scheme/cel/policies),
 // connections (router/callout), the metrics that an Observer feeds (server/plugins).
 //
-// Read: webhooks.go, compile.go, match.go, review.go, answer.go, call.go, then mutate.go with
-// patched.go, and validate.go; configuration.go for the configuration of the plugins.
+// Read: webhooks.go, compile.go, files.go, match.go, review.go, answer.go, call.go, then mutate.go
+// with patched.go, and validate.go; story.go; configuration.go for the configuration of the
+// plugins.
 package webhooks
 
 import (
@@ -60,8 +61,8 @@ type Means struct {
 type Observer struct {
 	// Called is told of each call of a hook.
 	Called func(Call)
-	// Judged is told of each evaluation of the match conditions of a hook.
-	Judged func(Judgement)
+	// Evaluated is told of each evaluation of the match conditions of a hook.
+	Evaluated func(Evaluation)
 }
 
 // Outcome says what a call of a hook meant for the write.
@@ -88,8 +89,8 @@ type Call struct {
 	Err       error // why the hook failed, or what was wrong with the answer
 }
 
-// Judgement describes one evaluation of the match conditions of a hook.
-type Judgement struct {
+// Evaluation describes one evaluation of the match conditions of a hook.
+type Evaluation struct {
 	Webhook   string // its name
 	Validates bool   // or else it mutates
 	Operation admission.Operation

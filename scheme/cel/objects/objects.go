@@ -34,11 +34,11 @@ import (
 // A View shows objects to the expressions of one evaluation.
 type View struct {
 	// converted keeps the values that were converted from another form.
-	converted map[place]ref.Val
+	converted map[valueKey]ref.Val
 }
 
-// A place identifies a value by its type and its address.
-type place struct {
+// A valueKey identifies a value by its type and its address.
+type valueKey struct {
 	t *typeinfo.Type
 	p typeinfo.Pointer
 }

@@ -70,7 +70,7 @@ func (v *View) bytes(t *typeinfo.Type, data []byte) ref.Val {
 	if len(data) == 0 {
 		return types.String("")
 	}
-	return v.keep(place{t, typeinfo.PointerTo(&data[0])}, len(data), func() ref.Val {
+	return v.keep(valueKey{t, typeinfo.PointerTo(&data[0])}, len(data), func() ref.Val {
 		return types.String(base64.StdEncoding.EncodeToString(data))
 	})
 }
@@ -81,7 +81,7 @@ func (v *View) custom(t *typeinfo.Type, p typeinfo.Pointer) ref.Val {
 	if form.choice != nil {
 		return v.Value(typeinfo.InterfaceAt(form.choice, p).Chosen())
 	}
-	if value, kept := v.converted[place{t, p}]; kept {
+	if value, kept := v.converted[valueKey{t, p}]; kept {
 		return value
 	}
 	var text []byte
@@ -91,25 +91,25 @@ func (v *View) custom(t *typeinfo.Type, p typeinfo.Pointer) ref.Val {
 	} else if text, err = typeinfo.InterfaceAt(form.marshal, p).MarshalJSON(); err != nil {
 		return types.WrapErr(err)
 	}
-	return v.keep(place{t, p}, len(text), func() ref.Val { return decoded(text) })
+	return v.keep(valueKey{t, p}, len(text), func() ref.Val { return decoded(text) })
 }
 
 // keepFrom is the length in bytes from which a conversion is kept instead of made again.
 const keepFrom = 64
 
-// keep returns the value that convert makes, from n bytes, for the place at. If n is at least
-// keepFrom, convert is called only once for the place.
-func (v *View) keep(at place, n int, convert func() ref.Val) ref.Val {
+// keep returns the value that convert makes, from n bytes, for the value with the key. If n is at
+// least keepFrom, convert is called only once for the key.
+func (v *View) keep(key valueKey, n int, convert func() ref.Val) ref.Val {
 	if n < keepFrom {
 		return convert()
 	}
-	value, kept := v.converted[at]
+	value, kept := v.converted[key]
 	if !kept {
 		value = convert()
 		if v.converted == nil {
-			v.converted = map[place]ref.Val{}
+			v.converted = map[valueKey]ref.Val{}
 		}
-		v.converted[at] = value
+		v.converted[key] = value
 	}
 	return value
 }

@@ -85,6 +85,37 @@ func TestMuchText(t *testing.T) {
 	}
 }
 
+// TestManyPatterns: short expressions with regular expressions of many states are compiled until
+// they have a million states together.
+func TestManyPatterns(t *testing.T) {
+	const size, most = 1 << 18, 70_000_000 // bytes
+	text := "'a'.matches('((a{10}){10}){10}')"
+	s := policies.WithVariables(t.Context())
+	var expressions []*policies.Expression
+	var refused int
+	before := heap()
+	for n := 0; n < size; n += len(text) {
+		x := s.Compile(text, policies.Uses{}, types.BoolType)
+		if expressions = append(expressions, x); x.Err() != nil {
+			refused++
+		}
+	}
+	set := s.Set(expressions...)
+	took := heap() - before
+	t.Logf("%d expressions take %d bytes; %d are refused", len(expressions), took, refused)
+	if took > most {
+		t.Errorf("a policy of %d bytes takes %d bytes, want at most %d", size, took, most)
+	}
+	if compiled := len(expressions) - refused; compiled < 200 || compiled > 1000 {
+		t.Errorf("%d expressions are compiled, each of which has a thousand states or more", compiled)
+	}
+	const want = "compilation failed: regular expressions of all expressions have more than 1000000 states"
+	if err := expressions[len(expressions)-1].Err(); err == nil || err.Error() != want {
+		t.Errorf("the last expression: got %v, want %s", err, want)
+	}
+	runtime.KeepAlive(set)
+}
+
 // bigPod is a pod with three containers.
 func bigPod() *corev1.Pod {
 	p := pod()

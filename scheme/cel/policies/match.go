@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/cel-go/common/types"
 
+	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/cel"
 )
 
@@ -18,11 +19,8 @@ type Conditions struct {
 	ignore bool
 }
 
-// Condition is one match condition.
-type Condition struct{ Name, Expression string }
-
 // Conditions compiles match conditions. ignore says that the failure policy is Ignore.
-func (s *Scope) Conditions(conditions []Condition, uses Uses, ignore bool) *Conditions {
+func (s *Scope) Conditions(conditions []v1.MatchCondition, uses Uses, ignore bool) *Conditions {
 	c := &Conditions{ignore: ignore, names: make([]string, len(conditions))}
 	expressions := make([]*Expression, len(conditions))
 	for i, each := range conditions {

@@ -3,6 +3,7 @@ package policies_test
 import (
 	"testing"
 
+	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/cel/policies"
 )
@@ -34,9 +35,9 @@ func TestMatch(t *testing.T) {
 		{"no namespace", []string{"namespaceObject == null"}, false, policies.Match{Matched: true}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var conditions []policies.Condition
+			var conditions []v1.MatchCondition
 			for i, text := range tt.conditions {
-				conditions = append(conditions, policies.Condition{Name: string(rune('0' + i)), Expression: text})
+				conditions = append(conditions, v1.MatchCondition{Name: string(rune('0' + i)), Expression: text})
 			}
 			in := inputs()
 			in.Namespace = &corev1.Namespace{}

@@ -34,11 +34,11 @@ var variablesValue = types.NewTypeValue(variablesType, traits.IndexerType|traits
 
 // value returns the value of a variable that exists.
 func (v *lazyVariables) value(name string) ref.Val {
-	held, known := v.values[name]
+	held, begun := v.values[name]
 	switch {
 	case held != nil:
 		return held
-	case known: // it is being evaluated: its expression reads it by dyn(variables)
+	case begun: // it is being evaluated: its expression reads it by dyn(variables)
 		return types.NewErr("composited variable %q fails to evaluate: it refers to itself", name)
 	case v.of.depth >= maxDepth:
 		return types.NewErr("composited variable %q fails to evaluate: it depends on too many variables", name)

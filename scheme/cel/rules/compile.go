@@ -85,9 +85,9 @@ func environment(sh *shape, optional bool) (*cel.Env, error) {
 }
 
 // compile compiles the rules of the schema s, whose shape is sh, and estimates them if estimate is
-// set. The error concerns all rules. What is wrong with a single rule is in its fields err and
-// messageErr.
-func compile(sh *shape, s *schema.Schema, estimate bool) ([]rule, error) {
+// set. patterns counts their regular expressions. The error concerns all rules. What is wrong with
+// a single rule is in its fields err and messageErr.
+func compile(sh *shape, s *schema.Schema, patterns *cel.Patterns, estimate bool) ([]rule, error) {
 	if !sh.exposed {
 		return nil, errors.New("failed to convert to declType for CEL validation rules")
 	}
@@ -103,11 +103,11 @@ func compile(sh *shape, s *schema.Schema, estimate bool) ([]rule, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.err = r.compile(env, sh, estimate); r.err != nil {
+		if r.err = r.compile(env, sh, patterns, estimate); r.err != nil {
 			continue
 		}
 		if r.MessageExpression != "" {
-			r.messageErr = r.compileMessage(env, sh, estimate)
+			r.messageErr = r.compileMessage(env, sh, patterns, estimate)
 		}
 		if r.FieldPath != "" {
 			if path, err := FieldPath(s, r.FieldPath); err == nil {
@@ -119,8 +119,8 @@ func compile(sh *shape, s *schema.Schema, estimate bool) ([]rule, error) {
 }
 
 // compile compiles the expression of the rule.
-func (r *rule) compile(env *cel.Env, sh *shape, estimate bool) error {
-	x, err := env.Check(r.Rule.Rule)
+func (r *rule) compile(env *cel.Env, sh *shape, patterns *cel.Patterns, estimate bool) error {
+	x, err := env.CheckOneOf(patterns, r.Rule.Rule)
 	if err != nil {
 		return err
 	}
@@ -144,8 +144,8 @@ func (r *rule) compile(env *cel.Env, sh *shape, estimate bool) error {
 }
 
 // compileMessage compiles the messageExpression of the rule. The error texts are Kubernetes'.
-func (r *rule) compileMessage(env *cel.Env, sh *shape, estimate bool) error {
-	x, err := env.Check(r.MessageExpression)
+func (r *rule) compileMessage(env *cel.Env, sh *shape, patterns *cel.Patterns, estimate bool) error {
+	x, err := env.CheckOneOf(patterns, r.MessageExpression)
 	if err != nil {
 		return fmt.Errorf("messageExpression %w", err)
 	}

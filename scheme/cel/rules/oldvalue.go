@@ -22,9 +22,9 @@ type position struct {
 	isItem bool   // it is an element of a list
 	value  any
 
-	looked bool // look has run, so known and before are set
+	looked bool // look has run, so hasOld and before are set
 	// The old value was found, and is before.
-	known  bool
+	hasOld bool
 	before any
 
 	// same says whether value equals before; it is valid if compared is set.
@@ -60,7 +60,7 @@ func (p *position) ratchets() bool {
 		return false
 	}
 	for ; p != nil; p = p.above {
-		if p.look(); p.known {
+		if p.look(); p.hasOld {
 			return p.unchanged()
 		}
 	}
@@ -73,18 +73,18 @@ func (p *position) look() {
 		return
 	}
 	p.looked = true
-	if p.above.look(); !p.above.known {
+	if p.above.look(); !p.above.hasOld {
 		return
 	}
 	switch was := p.above.before.(type) {
 	case map[string]any:
 		if !p.isItem {
-			p.before, p.known = was[p.name]
+			p.before, p.hasOld = was[p.name]
 		}
 	case []any:
 		if p.isItem {
 			p.before = p.above.former(was).Element(p.value)
-			p.known = p.before != nil
+			p.hasOld = p.before != nil
 		}
 	}
 }

@@ -43,6 +43,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/coracle-project/coracle/scheme/cel"
 	"github.com/coracle-project/coracle/scheme/jsontext"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
@@ -150,7 +151,7 @@ func (n *node) compiled() ([]rule, error) {
 		return nil, nil
 	}
 	n.once.Do(func() {
-		n.rules, n.err = compile(n.shape, n.schema, false)
+		n.rules, n.err = compile(n.shape, n.schema, &cel.Patterns{}, false)
 		n.usesOld = slices.ContainsFunc(n.rules, func(r rule) bool { return r.usesOld })
 	})
 	return n.rules, n.err

@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +166,33 @@ func TestTotal(t *testing.T) {
 	errs := scope.Total(field.NewPath("schema"))
 	if len(errs) != 2 || errs[0].Field != "rules[0].rule" || errs[1].Field != "schema" {
 		t.Errorf("got %v", errs)
+	}
+}
+
+// TestManyPatterns: the regular expressions of all rules of a schema are bounded together, because
+// they are kept together.
+func TestManyPatterns(t *testing.T) {
+	const n = 400 // each has about 3,000 states
+	var fields []string
+	for i := range n {
+		fields = append(fields, fmt.Sprintf(`"f%d":{"type":"string","x-kubernetes-validations":[{"rule":"self.matches('((a{10}){10}){10}')"}]}`, i))
+	}
+	scope, refused := rules.In(parse(t, ofSpec(`{"type":"object","properties":{`+strings.Join(fields, ",")+`}}`))).Field("spec"), 0
+	for i := range n {
+		found, err := scope.Field(fmt.Sprint("f", i)).Check(field.NewPath("rules"))
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case found[0].Err != nil && !strings.Contains(found[0].Err.Error(), "of all expressions have more than 1000000 states"):
+			t.Errorf("rule %d: %v", i, found[0].Err)
+		case found[0].Err != nil:
+			refused++
+		case refused > 0:
+			t.Errorf("rule %d is compiled, and one before it is not", i)
+		}
+	}
+	if refused < 50 || refused > 350 {
+		t.Errorf("%d of %d rules are refused", refused, n)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/coracle-project/coracle/scheme/cel"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/schema"
 )
@@ -39,8 +40,9 @@ type Scope struct {
 	all       *total
 }
 
-// total is the cost of all rules in a definition.
+// total is the cost of all rules in a schema, and the size of their regular expressions.
 type total struct {
+	patterns  cel.Patterns
 	cost      uint64
 	costliest []costlyRule // the most expensive rules, at most maxNamed
 }
@@ -175,7 +177,7 @@ func (c *Scope) Check(path *field.Path) ([]Finding, error) {
 	if !c.shape.exposed && c.shape != untyped {
 		return nil, errNoTypes
 	}
-	all, err := compile(c.shape, c.schema, true)
+	all, err := compile(c.shape, c.schema, &c.all.patterns, true)
 	if err != nil {
 		return nil, err
 	}

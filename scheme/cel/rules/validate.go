@@ -49,7 +49,7 @@ func (r *Rules) ValidateWithin(
 	w := &walk{ctx: ctx, meter: meter.New(ctx), budget: budget, warn: warn, ratchet: old != nil && warn != nil}
 	var at *position
 	if w.ratchet {
-		at = &position{schema: r.root.schema, value: v, before: old, known: true, looked: true}
+		at = &position{schema: r.root.schema, value: v, before: old, hasOld: true, looked: true}
 	}
 	w.value(r.root, path, v, old, at)
 	if err := w.meter.Err(); err != nil {

@@ -76,21 +76,21 @@ type backed struct {
 // change of the status adds nothing, and an APIService without a service is left to
 // APIServiceRegistration.
 func (c *APIServiceAvailability) source(ctx context.Context, add func(controller.Name), failed func(error)) {
-	known := map[string]*backed{}
+	watched := map[string]*backed{}
 	forget := func(name string) {
-		if b := known[name]; b != nil {
+		if b := watched[name]; b != nil {
 			b.end()
-			delete(known, name)
+			delete(watched, name)
 			add(controller.Name{Name: name})
 		}
 	}
 	defer func() {
-		for name := range known {
+		for name := range watched {
 			forget(name)
 		}
 	}()
 	observe := func(name controller.Name, s *apiregistrationv1.APIService) {
-		before := known[name.Name]
+		before := watched[name.Name]
 		if s != nil && before != nil && before.uid == s.UID && scheme.Equal(before.spec, &s.Spec) {
 			return
 		}
@@ -98,7 +98,7 @@ func (c *APIServiceAvailability) source(ctx context.Context, add func(controller
 		if s == nil || s.Spec.Service == nil {
 			return
 		}
-		known[name.Name] = &backed{s.UID, &s.Spec, controller.Begin(ctx, func(ctx context.Context) {
+		watched[name.Name] = &backed{s.UID, &s.Spec, controller.Begin(ctx, func(ctx context.Context) {
 			behind(c.Client, s.Spec.Service)(ctx, func(controller.Name) { add(name) }, failed)
 		})}
 		add(name)

@@ -283,21 +283,21 @@ func (c *APIServiceRegistration) settled(s *apiregistrationv1.APIService) bool {
 // changes is the Source of local versions: it adds the name of the APIService of each version that
 // has come or gone.
 func (c *APIServiceRegistration) changes(ctx context.Context, add func(controller.Name), _ func(error)) {
-	var known map[meta.GroupVersion]LocalVersion
+	var last map[meta.GroupVersion]LocalVersion
 	for ctx.Err() == nil {
 		own, custom := c.Local.Changed()
 		now := c.Local.All()
 		for gv := range now {
-			if _, ok := known[gv]; !ok {
+			if _, ok := last[gv]; !ok {
 				add(controller.Name{Name: serviceName(gv)})
 			}
 		}
-		for gv := range known {
+		for gv := range last {
 			if _, ok := now[gv]; !ok {
 				add(controller.Name{Name: serviceName(gv)})
 			}
 		}
-		known = now
+		last = now
 		select {
 		case <-own:
 			controller.Pause(ctx, gatherVersions)

@@ -2,7 +2,6 @@ package csr
 
 import (
 	"context"
-	"crypto/x509"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/loops/signing"
 )
 
 // Approver approves requests for client certificates of kubelets, as Kubernetes'
@@ -28,37 +28,6 @@ type Approver struct {
 
 // workers is the number of requests on which Approver, or Signer, works at once.
 const workers = 5
-
-// recognition is a kind of request that Approver may approve.
-type recognition struct {
-	recognize   func(r *request, asked *x509.CertificateRequest) bool
-	subresource string // a user who may create it may have such certificates
-	message     string // of the condition Approved
-}
-
-// recognitions are tried in this order. A node that renews its own certificate is recognized by
-// both.
-var recognitions = []recognition{
-	{
-		recognize: func(r *request, asked *x509.CertificateRequest) bool {
-			return r.Spec.Username == asked.Subject.CommonName && isKubeletClient(r, asked)
-		},
-		subresource: "selfnodeclient",
-		message:     "Auto approving self kubelet client certificate after SubjectAccessReview.",
-	},
-	{
-		recognize:   isKubeletClient,
-		subresource: "nodeclient",
-		message:     "Auto approving kubelet client certificate after SubjectAccessReview.",
-	},
-}
-
-// isKubeletClient reports whether the request is to the signer of kubelets' client certificates,
-// and keeps its rules.
-func isKubeletClient(r *request, asked *x509.CertificateRequest) bool {
-	return r.Spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName &&
-		checkKubeletClient(asked, r.Spec.Usages) == nil
-}
 
 // Run approves requests until ctx ends.
 func (a *Approver) Run(ctx context.Context) {
@@ -88,22 +57,18 @@ func (a *Approver) reconcile(ctx context.Context, name controller.Name) (time.Du
 	if err != nil {
 		return 0, err
 	}
-	refused := false
-	for _, one := range recognitions {
-		switch {
-		case !one.recognize(r, asked):
-		case a.Allowed(ctx, &r.Spec, one.subresource):
+	approvals := signing.Approvals(r, asked)
+	for _, one := range approvals {
+		if a.Allowed(ctx, &r.Spec, one.Subresource) {
 			r.Status.Conditions = append(r.Status.Conditions, condition{
 				Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue,
-				Reason: "AutoApproved", Message: one.message,
+				Reason: "AutoApproved", Message: one.Message,
 			})
 			_, err := requests.Sub("approval").Update(ctx, r, meta.UpdateOptions{})
 			return 0, controller.IgnoreNotFound(err)
-		default:
-			refused = true
 		}
 	}
-	if refused {
+	if len(approvals) > 0 {
 		return untilNextTry(time.Since(r.CreationTimestamp.Time)), nil
 	}
 	return 0, nil

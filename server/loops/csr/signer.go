@@ -4,16 +4,13 @@ import (
 	"context"
 	"crypto"
 	"crypto/x509"
-	"encoding/pem"
-	"fmt"
 	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/scheme/api/certificatesv1"
-	"github.com/coracle-project/coracle/scheme/api/corev1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/loops/signing"
 )
 
 // Signer issues certificates for approved requests to Kubernetes' four standard signers, as
@@ -36,7 +33,7 @@ type Signer struct {
 func (s *Signer) Run(ctx context.Context) {
 	controller.Loop{
 		Source: requestsOf(s.Informers).Source(func(name controller.Name, _, now *view) []controller.Name {
-			if now == nil || !now.Signable || rules[now.Signer] == nil {
+			if now == nil || !now.Signable || !signing.Known(now.Signer) {
 				return nil
 			}
 			return []controller.Name{name}
@@ -60,45 +57,9 @@ func (s *Signer) reconcile(ctx context.Context, name controller.Name) (time.Dura
 	if err != nil || !newView(r).Signable || r.Spec.SignerName != v.Signer {
 		return 0, controller.IgnoreNotFound(err)
 	}
-	if err := s.answer(r, by, key); err != nil {
+	if err := signing.Answer(r, s.Longest, by, key); err != nil {
 		return 0, err
 	}
 	_, err = requests.UpdateStatus(ctx, r, meta.UpdateOptions{})
 	return 0, controller.IgnoreNotFound(err)
-}
-
-// answer adds the certificate, or the condition Failed, to the status of r.
-func (s *Signer) answer(r *request, by *x509.Certificate, key crypto.Signer) error {
-	asked, err := certificatesv1.ParseRequest(r.Spec.Request)
-	if err != nil {
-		return err
-	}
-	if err := rules[r.Spec.SignerName](asked, r.Spec.Usages); err != nil {
-		r.Status.Conditions = append(r.Status.Conditions, condition{
-			Type: certificatesv1.CertificateFailed, Status: corev1.ConditionTrue,
-			Reason: "SignerValidationFailure", Message: err.Error(), LastUpdateTime: meta.Now(),
-		})
-		return nil
-	}
-	der, err := issue(asked, r.Spec.Usages, s.life(r.Spec.ExpirationSeconds), by, key)
-	if err != nil {
-		return fmt.Errorf("cannot issue a certificate: %w", err)
-	}
-	r.Status.Certificate = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return nil
-}
-
-// shortestLife is the life of a certificate whose request asks for less. It exceeds backdating.
-const shortestLife = 10 * time.Minute
-
-// life returns the life of a certificate whose request asks for a number of seconds, nil for none.
-func (s *Signer) life(seconds *int32) time.Duration {
-	if seconds == nil {
-		return s.Longest
-	}
-	asked := time.Duration(*seconds) * time.Second
-	if asked > s.Longest {
-		return s.Longest
-	}
-	return max(asked, shortestLife)
 }

@@ -7,9 +7,8 @@
 // dependent. An owner waits if it is being deleted and has one of the two finalizers of the
 // collector. With foregroundDeletion it waits until no dependent blocks it (blockOwnerDeletion);
 // with orphan it waits until no dependent names it. A dependent holds an owner that waits for it.
-// In the graph of owners, a node is the place of one object (it is no machine here), and an edge is
-// one reference. Elsewhere means: on a server behind this one. To park a node is to put its object
-// off until resources come or go.
+// The graph of owners is in package ownergraph; a node there is the place of one object (it is no
+// machine here). Elsewhere means: on a server behind this one.
 //
 // Laws. The collector deletes an object only if it knows of each owner that the owner is gone or
 // waits. It knows that an owner waits from a read. It knows that an owner is gone from a read or
@@ -23,9 +22,9 @@
 // tell: Stream, Resources, Removals and the functions of Namespace (server/holdings). Writes go
 // through a client, so that they pass admission.
 //
-// Not here: what a DELETE does with its propagationPolicy (registry), and which servers are behind
-// this one (server/aggregator).
+// Not here: the graph of owners (server/loops/ownergraph), what a DELETE does with its
+// propagationPolicy (registry), and which servers are behind this one (server/aggregator).
 //
-// Read: namespace.go, waiting.go, namespaceremote.go; garbage.go, garbageitem.go, ownergraph.go,
-// garbageknown.go, garbageremote.go.
+// Read: namespace.go, waiting.go, namespaceremote.go; garbage.go, garbageitem.go, garbageknown.go,
+// garbageremote.go.
 package ownership

@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/loops/ownergraph"
 )
 
 // This file has the life of the garbage collector: it follows the store, starts the workers, and
@@ -83,11 +84,11 @@ func (c *GarbageCollector) Run(ctx context.Context) {
 func (c *GarbageCollector) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	pass := &garbagePass{
-		GarbageCollector: c, graph: newOwnerGraph(c.Resources),
+		GarbageCollector: c, graph: ownergraph.New(c.Resources),
 		recorder: controller.NewRecorder(c.Client, "garbage-collector-controller", c.Log),
-		looks:    ownerLooks{last: map[waitingOwner]time.Time{}},
+		looks:    ownerLooks{last: map[ownergraph.WaitingOwner]time.Time{}},
 	}
-	pass.remotes = &remotes{pass: pass, followed: map[Mapping]*remoteFollower{}}
+	pass.remotes = &remotes{pass: pass, followed: map[ownergraph.Mapping]*remoteFollower{}}
 	var workers sync.WaitGroup
 	defer pass.remotes.followers.Wait() // after the workers, one of which adds followers
 	defer workers.Wait()
@@ -97,14 +98,14 @@ func (c *GarbageCollector) follow(ctx context.Context) error {
 		case err != nil:
 			return err
 		case change.Synced:
-			pass.graph.synced()
+			pass.graph.Synced()
 			pass.remotes.update(ctx) // before the workers begin: remotes.hold needs the count of unseen resources
 			workers.Go(func() { pass.reconsider(ctx) })
 			for range garbageWorkers {
-				workers.Go(func() { controller.RunWorker(ctx, pass.graph.todo, pass.reconcile, pass.failed) })
+				workers.Go(func() { controller.RunWorker(ctx, pass.graph.Todo, pass.reconcile, pass.failed) })
 			}
 		default:
-			pass.graph.apply(change.Key, change.Value, change.Rev)
+			pass.graph.Apply(change.Key, change.Value, change.Rev)
 		}
 	}
 	return ctx.Err()
@@ -113,7 +114,7 @@ func (c *GarbageCollector) follow(ctx context.Context) error {
 // garbagePass is the work on one graph, from one Stream. Its workers share it.
 type garbagePass struct {
 	*GarbageCollector
-	graph    *ownerGraph
+	graph    *ownergraph.Graph
 	recorder *controller.Recorder
 	looks    ownerLooks
 	remotes  *remotes
@@ -126,7 +127,7 @@ func (p *garbagePass) reconsider(ctx context.Context) {
 	for ctx.Err() == nil {
 		stored, elsewhere := p.Resources.Changed()
 		p.remotes.update(ctx)
-		p.graph.reconsider()
+		p.graph.Reconsider()
 		select {
 		case <-stored:
 		case <-elsewhere:
@@ -135,12 +136,12 @@ func (p *garbagePass) reconsider(ctx context.Context) {
 	}
 }
 
-func (p *garbagePass) failed(n *node, err error) {
+func (p *garbagePass) failed(n *ownergraph.Node, err error) {
 	level := zap.WarnLevel
 	if meta.IsUnreadable(err) { // the server logs each unreadable object once
 		level = zap.DebugLevel
 	}
-	p.Log.Log(level, "reconcile failed", zap.String("key", n.key), zap.Error(err))
+	p.Log.Log(level, "reconcile failed", zap.String("key", n.Key()), zap.Error(err))
 }
 
 // objects returns the client for a resource. The collector reads and writes metadata only.
@@ -161,40 +162,38 @@ const remoteOwnerPause = time.Minute
 
 // reconcile looks at the object of a node and takes the one step that is due for it. The stream
 // shows the change that the step makes, and so queues the node for the next step.
-func (p *garbagePass) reconcile(ctx context.Context, n *node) (again time.Duration, err error) {
-	if !p.graph.has(n) {
+func (p *garbagePass) reconcile(ctx context.Context, n *ownergraph.Node) (again time.Duration, err error) {
+	if !p.graph.Has(n) {
 		return 0, nil
 	}
-	place, ok := p.Resources.ObjectAt(n.key)
+	at, ok := p.Resources.ObjectAt(n.Key())
 	if !ok {
-		p.graph.park(n)
+		p.graph.Park(n)
 		return 0, nil
 	}
-	item := &garbageItem{garbagePass: p, node: n, place: place, objects: p.objects(place.Resource, place.Namespace)}
+	item := &garbageItem{garbagePass: p, node: n, at: at, objects: p.objects(at.Resource, at.Namespace)}
 	if done, err := item.settlePlain(ctx); done {
 		return 0, ignoreAbsent(err)
 	}
-	item.live, err = item.objects.Get(ctx, place.Name, meta.GetOptions{})
-	if place.Remote && p.graph.found(n, item.live, err) {
+	item.live, err = item.objects.Get(ctx, at.Name, meta.GetOptions{})
+	if err != nil {
+		item.live = nil
+	}
+	if at.Remote && p.graph.Found(n, item.live, isAbsent(err)) {
 		again = remoteOwnerPause
 	}
 	if isAbsent(err) {
-		p.graph.missing(n)
+		p.graph.Missing(n)
 		return again, nil
 	}
 	if err == nil {
-		item.view = p.graph.look(n, string(item.live.UID))
+		item.view = p.graph.Look(n, string(item.live.UID))
 		err = item.settle(ctx)
 	}
 	if meta.IsConflict(err) {
 		return conflictPause, nil
 	}
 	return again, ignoreAbsent(err)
-}
-
-// isWaiting returns what an object waits for, by its deletionTimestamp and finalizers: see waitOf.
-func isWaiting(obj *meta.PartialObjectMetadata) wait {
-	return waitOf(obj.DeletionTimestamp != nil, obj.Finalizers)
 }
 
 // ignoreAbsent returns nil if err says that the object is gone, or that its resource has no such

@@ -12,6 +12,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/loops/ownergraph"
 )
 
 // This file decides about one object of the garbage collector: it looks up the object's owners, and
@@ -22,9 +23,9 @@ import (
 // garbageItem is one look at one object. It belongs to one worker.
 type garbageItem struct {
 	*garbagePass
-	node    *node
-	view    outlook   // what the graph knows of the object
-	place   ObjectRef // where the object is
+	node    *ownergraph.Node
+	view    ownergraph.Outlook // what the graph knows of the object
+	at      ObjectRef          // where the object is
 	objects client.Resource[*meta.PartialObjectMetadata]
 	live    *meta.PartialObjectMetadata // the object as the server returned it last, by a read or by patch
 }
@@ -39,7 +40,7 @@ type garbageItem struct {
 //     first makes it stop blocking its owners.
 func (i *garbageItem) settle(ctx context.Context) error {
 	deleting := i.live.DeletionTimestamp != nil
-	if len(i.live.OwnerReferences) > 0 && (!deleting || i.view.released) {
+	if len(i.live.OwnerReferences) > 0 && (!deleting || i.view.Released) {
 		owners, err := i.classify(ctx)
 		if err != nil {
 			return err
@@ -52,16 +53,16 @@ func (i *garbageItem) settle(ctx context.Context) error {
 		}
 	}
 	switch {
-	case i.view.waits == nothing:
+	case i.view.Waits == ownergraph.Nothing:
 		// Either the object waits for nothing, or the graph has not seen yet that it waits, and may
 		// then lack dependents.
 		return nil
-	case i.view.holdsItself:
+	case i.view.HoldsItself:
 		return i.unblock(ctx)
-	case i.view.held, i.remotes.hold(i.node):
+	case i.view.Held, i.remotes.hold(i.node):
 		return nil
 	}
-	return i.finalize(ctx, i.view.waits.finalizer())
+	return i.finalize(ctx, i.view.Waits.Finalizer())
 }
 
 // owners are the UIDs of an object's owners, by state. The words solid, dangling and waiting are
@@ -88,9 +89,9 @@ func (i *garbageItem) classify(ctx context.Context) (owners, error) {
 			return owners{}, err
 		case owner == nil:
 			to = &found.dangling
-		case isWaiting(owner) == foreground:
+		case ownergraph.WaitOf(owner) == ownergraph.Foreground:
 			to = &found.waiting
-		case isWaiting(owner) == orphaning:
+		case ownergraph.WaitOf(owner) == ownergraph.Orphaning:
 			to = &found.released
 		}
 		*to = append(*to, ref.UID)
@@ -108,18 +109,18 @@ var errLost = errors.New("the owner of a reference cannot be looked up")
 func (i *garbageItem) owner(ctx context.Context, ref *meta.OwnerReference) (*meta.PartialObjectMetadata, error) {
 	mapping, ok := i.Resources.Mapping(ref.APIVersion, ref.Kind)
 	if !ok || len(names.IsPathSegmentName(ref.Name)) > 0 {
-		i.graph.park(i.node)
+		i.graph.Park(i.node)
 		return nil, errLost
 	}
 	namespace := ""
 	if mapping.Namespaced {
-		if namespace = i.place.Namespace; namespace == "" {
+		if namespace = i.at.Namespace; namespace == "" {
 			i.misplaced(ctx, mapping, ref)
 			return nil, errLost
 		}
 	}
-	key := mapping.key(namespace, ref.Name)
-	if i.graph.isGone(key, string(ref.UID)) {
+	key := mapping.Key(namespace, ref.Name)
+	if i.graph.IsGone(key, string(ref.UID)) {
 		return nil, nil
 	}
 	owner, err := i.garbagePass.objects(mapping.Resource, namespace).Get(ctx, ref.Name, meta.GetOptions{})
@@ -129,7 +130,7 @@ func (i *garbageItem) owner(ctx context.Context, ref *meta.OwnerReference) (*met
 	case err != nil && !isAbsent(err):
 		return nil, err
 	case !mapping.Namespaced || !i.misplaced(ctx, mapping, ref):
-		i.graph.lacks(key, string(ref.UID))
+		i.graph.Lacks(key, string(ref.UID))
 	}
 	return nil, nil
 }
@@ -143,7 +144,7 @@ func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 	switch {
 	case len(owners.solid)+len(owners.released) > 0:
 		return i.forget(ctx, slices.Concat(owners.dangling, owners.waiting, owners.released))
-	case len(owners.waiting) > 0 && i.view.owns:
+	case len(owners.waiting) > 0 && i.view.Owns:
 		return i.delete(ctx, meta.DeletePropagationForeground)
 	case slices.Contains(i.live.Finalizers, meta.FinalizerOrphanDependents):
 		return i.delete(ctx, meta.DeletePropagationOrphan)
@@ -159,11 +160,11 @@ func (i *garbageItem) collect(ctx context.Context, owners owners) error {
 func (i *garbageItem) delete(ctx context.Context, policy meta.DeletionPropagation) error {
 	opts := meta.DeleteOptions{PropagationPolicy: &policy,
 		Preconditions: &meta.Preconditions{UID: &i.live.UID, ResourceVersion: &i.live.ResourceVersion}}
-	err := i.objects.Delete(ctx, i.place.Name, opts)
+	err := i.objects.Delete(ctx, i.at.Name, opts)
 	if !meta.IsConflict(err) {
 		return err
 	}
-	now, getErr := i.objects.Get(ctx, i.place.Name, meta.GetOptions{})
+	now, getErr := i.objects.Get(ctx, i.at.Name, meta.GetOptions{})
 	if getErr != nil {
 		return getErr
 	}
@@ -172,7 +173,7 @@ func (i *garbageItem) delete(ctx context.Context, policy meta.DeletionPropagatio
 		return err
 	}
 	opts.Preconditions.ResourceVersion = nil
-	return i.objects.Delete(ctx, i.place.Name, opts)
+	return i.objects.Delete(ctx, i.at.Name, opts)
 }
 
 // forget removes the references to the owners with these UIDs from the object.
@@ -218,7 +219,7 @@ func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error 
 	if err != nil {
 		return err
 	}
-	live, err := i.objects.Patch(ctx, i.place.Name, client.MergePatch, body, meta.PatchOptions{})
+	live, err := i.objects.Patch(ctx, i.at.Name, client.MergePatch, body, meta.PatchOptions{})
 	if err == nil {
 		i.live = live
 	}
@@ -229,17 +230,17 @@ func (i *garbageItem) patch(ctx context.Context, metadata map[string]any) error 
 // namespace. Such an object is no owner, because an owner is in the namespace of its dependent or
 // has no namespace. misplaced then records Kubernetes' Event OwnerRefInvalidNamespace about the
 // dependent.
-func (i *garbageItem) misplaced(ctx context.Context, mapping Mapping, ref *meta.OwnerReference) bool {
+func (i *garbageItem) misplaced(ctx context.Context, mapping ownergraph.Mapping, ref *meta.OwnerReference) bool {
 	elsewhere := i.garbagePass.objects(mapping.Resource, "").
 		All(ctx, meta.ListOptions{FieldSelector: "metadata.name=" + ref.Name})
 	for other, err := range elsewhere {
-		if err == nil && other.UID == ref.UID && other.Namespace != i.place.Namespace {
+		if err == nil && other.UID == ref.UID && other.Namespace != i.at.Namespace {
 			i.recorder.Event(ctx, corev1.ObjectReference{
-				Kind: i.place.Kind, APIVersion: i.place.Resource.GroupVersion().String(),
-				Namespace: i.place.Namespace, Name: i.live.Name, UID: i.live.UID,
+				Kind: i.at.Kind, APIVersion: i.at.Resource.GroupVersion().String(),
+				Namespace: i.at.Namespace, Name: i.live.Name, UID: i.live.UID,
 			}, corev1.EventTypeWarning, "OwnerRefInvalidNamespace", fmt.Sprintf(
 				"ownerRef [%s/%s, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
-				ref.APIVersion, ref.Kind, i.place.Namespace, ref.Name, ref.UID, i.place.Namespace))
+				ref.APIVersion, ref.Kind, i.at.Namespace, ref.Name, ref.UID, i.at.Namespace))
 			return true
 		}
 	}

@@ -2,15 +2,14 @@ package ownership
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"go.uber.org/zap"
 
-	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/follow"
 	"github.com/coracle-project/coracle/scheme/meta"
+	"github.com/coracle-project/coracle/server/loops/ownergraph"
 )
 
 // This file brings objects of servers behind this one into the graph of owners. The Stream shows
@@ -29,8 +28,8 @@ import (
 type remotes struct {
 	pass      *garbagePass
 	followers sync.WaitGroup
-	unseen    atomic.Int64                // followed resources whose first list has neither ended nor failed
-	followed  map[Mapping]*remoteFollower // belongs to update; two calls of update never overlap
+	unseen    atomic.Int64                           // followed resources whose first list has neither ended nor failed
+	followed  map[ownergraph.Mapping]*remoteFollower // belongs to update; two calls of update never overlap
 }
 
 // remoteFollower follows one resource.
@@ -45,8 +44,8 @@ type remoteFollower struct {
 // version go on.
 func (r *remotes) update(ctx context.Context) {
 	mappings, unknown := r.pass.Resources.RemoteResources()
-	kept := map[Mapping]bool{}
-	var come []Mapping
+	kept := map[ownergraph.Mapping]bool{}
+	var come []ownergraph.Mapping
 	for _, mapping := range mappings {
 		if kept[mapping] = true; r.followed[mapping] == nil {
 			come = append(come, mapping)
@@ -81,10 +80,10 @@ func (r *remotes) update(ctx context.Context) {
 // follow is a follower: it gives the objects of a resource to the graph until ctx ends. Then the
 // graph forgets them. The resource counts as seen after its first complete list, or after the first
 // failure, because a server that does not answer must not keep owners from being deleted for ever.
-func (r *remotes) follow(ctx context.Context, mapping Mapping) {
+func (r *remotes) follow(ctx context.Context, mapping ownergraph.Mapping) {
 	seen := sync.OnceFunc(func() {
 		if r.unseen.Add(-1) == 0 {
-			r.pass.graph.reconsider()
+			r.pass.graph.Reconsider()
 		}
 	})
 	defer seen()
@@ -99,86 +98,30 @@ func (r *remotes) follow(ctx context.Context, mapping Mapping) {
 	for b := range follow.Changes(ctx, objects, follow.Options{Failed: failed}) {
 		level = zap.WarnLevel
 		for _, ch := range b.Changes {
-			switch key := mapping.key(ch.Name.Namespace, ch.Name.Name); {
+			switch key := mapping.Key(ch.Name.Namespace, ch.Name.Name); {
 			case ch.Gone:
-				r.pass.graph.vanish(key)
+				r.pass.graph.Vanish(key)
 			case ch.Unread == nil:
-				r.pass.graph.applyRemote(key, ch.New)
+				r.pass.graph.ApplyRemote(key, ch.New)
 			}
 		}
 		if b.InStep {
 			seen()
 		}
 	}
-	r.pass.graph.forget(mapping.Prefix)
+	r.pass.graph.Forget(mapping.Prefix)
 }
 
 // hold reports whether an owner must keep waiting, because some resource of another server is not
 // seen yet and may have dependents of the owner. hold parks the owner then. The follower of the
 // last resource that is seen queues it again. A server that does not answer holds owners only until
 // the first request to it has failed.
-func (r *remotes) hold(n *node) bool {
+func (r *remotes) hold(n *ownergraph.Node) bool {
 	if r.unseen.Load() == 0 {
 		return false
 	}
-	r.pass.graph.park(n)
-	// The count is read again after park, because the last follower may have queued the parked
+	r.pass.graph.Park(n)
+	// The count is read again after Park, because the last follower may have queued the parked
 	// nodes before n was among them.
 	return r.unseen.Load() > 0
-}
-
-// applyRemote takes in the present state of an object on another server. It keeps no revision of
-// the object, because the fast path is only for objects of this server's store.
-func (g *ownerGraph) applyRemote(key string, obj *meta.PartialObjectMetadata) {
-	seen := codec.Ownership{
-		UID: string(obj.UID), Namespace: obj.Namespace,
-		Deleting: obj.DeletionTimestamp != nil, Finalizers: obj.Finalizers,
-	}
-	for i := range obj.OwnerReferences {
-		ref := &obj.OwnerReferences[i]
-		seen.Owners = append(seen.Owners, codec.OwnerRef{
-			APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, UID: string(ref.UID),
-			Blocks: ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion,
-		})
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.takeLocked(key, &seen, 0)
-}
-
-// vanish notes that a watch of another server has reported the deletion of the object at key.
-func (g *ownerGraph) vanish(key string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if n := g.mu.nodes[g.keyHash(key)]; n != nil {
-		g.vanishLocked(n)
-	}
-}
-
-// forget notes that a resource is no longer followed: it does for all objects whose key has the
-// prefix what vanish does for one. It goes through all nodes, which happens rarely, because
-// resources rarely go.
-func (g *ownerGraph) forget(prefix string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, n := range g.mu.nodes {
-		if strings.HasPrefix(n.key, prefix) {
-			g.vanishLocked(n)
-		}
-	}
-}
-
-// vanishLocked makes the object at n unknown and removes its references, so that no owner waits for
-// it. If n has dependents, vanishLocked queues n: a read must say that the object is gone before
-// the dependents are deleted.
-func (g *ownerGraph) vanishLocked(n *node) {
-	n.state, n.waits = unknown, nothing
-	old := n.owners
-	n.owners = nil
-	g.unlinkLocked(old)
-	delete(g.mu.loose, n)
-	if n.dependents != nil {
-		g.todo.Add(n)
-	}
-	g.dropLocked(n)
 }

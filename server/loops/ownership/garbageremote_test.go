@@ -1,4 +1,4 @@
-package ownership
+package ownership_test
 
 import (
 	"context"
@@ -16,11 +16,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/loops/ownergraph"
+	"github.com/coracle-project/coracle/server/loops/ownership"
 )
 
-// withBoats has the config maps of mapsOnly, and boats, which a server behind keeps.
+// withBoats are Resources with config maps, and with boats, which a server behind keeps.
 type withBoats struct {
-	mapsOnly
 	mu       sync.Mutex
 	followed bool          // boats can be listed and watched
 	changed  chan struct{} // closed when that changes
@@ -29,35 +30,41 @@ type withBoats struct {
 const (
 	boatsPrefix = "//boats.example.com/boats/"
 	boatsPath   = "/apis/boats.example.com/v1/"
+	mapsPrefix  = "/registry/configmaps/"
 	mapsPath    = "/api/v1/namespaces/default/configmaps/"
 )
 
-var boatsMapping = Mapping{
+var mapsMapping = ownergraph.Mapping{
+	Resource: meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Prefix: mapsPrefix, Namespaced: true,
+}
+
+var boatsMapping = ownergraph.Mapping{
 	Resource: meta.GroupVersionResource{Group: "boats.example.com", Version: "v1", Resource: "boats"}, Prefix: boatsPrefix, Namespaced: true,
 }
 
-func (r *withBoats) ObjectAt(key string) (ObjectRef, bool) {
+func (r *withBoats) ObjectAt(key string) (ownership.ObjectRef, bool) {
 	if rest, ok := strings.CutPrefix(key, boatsPrefix); ok {
 		namespace, name, _ := strings.Cut(rest, "/")
-		return ObjectRef{Resource: boatsMapping.Resource, Kind: "Boat", Namespace: namespace, Name: name, Remote: true}, true
+		return ownership.ObjectRef{Resource: boatsMapping.Resource, Kind: "Boat", Namespace: namespace, Name: name, Remote: true}, true
 	}
-	place, ok := r.mapsOnly.ObjectAt(key)
-	place.Resource = meta.GroupVersionResource{Version: "v1", Resource: "configmaps"}
-	return place, ok
+	namespace, name, ok := strings.Cut(strings.TrimPrefix(key, mapsPrefix), "/")
+	return ownership.ObjectRef{Resource: mapsMapping.Resource, Kind: "ConfigMap", Namespace: namespace, Name: name}, ok
 }
 
-func (r *withBoats) Mapping(apiVersion, kind string) (Mapping, bool) {
+func (r *withBoats) Mapping(apiVersion, kind string) (ownergraph.Mapping, bool) {
 	if apiVersion == "boats.example.com/v1" && kind == "Boat" {
 		return boatsMapping, true
 	}
-	return r.mapsOnly.Mapping(apiVersion, kind)
+	return mapsMapping, apiVersion == "v1" && kind == "ConfigMap"
 }
 
-func (r *withBoats) RemoteResources() ([]Mapping, []meta.GroupVersion) {
+func (*withBoats) Ignored(string) bool { return false }
+
+func (r *withBoats) RemoteResources() ([]ownergraph.Mapping, []meta.GroupVersion) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.followed {
-		return []Mapping{boatsMapping}, nil
+		return []ownergraph.Mapping{boatsMapping}, nil
 	}
 	return nil, nil
 }
@@ -158,9 +165,9 @@ func collect(t *testing.T, stored string, followed bool, says map[string]string,
 		if err != nil {
 			t.Fatal(err)
 		}
-		collector := &GarbageCollector{Client: c, Resources: r, Stream: func(ctx context.Context) iter.Seq2[Change, error] {
-			return func(yield func(Change, error) bool) {
-				if yield(Change{Key: mapsPrefix + "default/d", Value: []byte(stored), Rev: 7}, nil) && yield(Change{Synced: true}, nil) {
+		collector := &ownership.GarbageCollector{Client: c, Resources: r, Stream: func(ctx context.Context) iter.Seq2[ownership.Change, error] {
+			return func(yield func(ownership.Change, error) bool) {
+				if yield(ownership.Change{Key: mapsPrefix + "default/d", Value: []byte(stored), Rev: 7}, nil) && yield(ownership.Change{Synced: true}, nil) {
 					<-ctx.Done()
 				}
 			}
@@ -269,24 +276,4 @@ func TestRemoteHolds(t *testing.T) {
 			t.Error("the owner waits for ever")
 		}
 	})
-}
-
-// TestGraphForgetsRemotes: when a resource is gone, the graph has none of its objects.
-func TestGraphForgetsRemotes(t *testing.T) {
-	g := newOwnerGraph(mapsOnly{})
-	g.synced()
-	for i := range 100 {
-		g.applyRemote(boatsMapping.key("default", fmt.Sprint(i)), &meta.PartialObjectMetadata{ObjectMeta: meta.ObjectMeta{
-			Name: fmt.Sprint(i), Namespace: "default", UID: meta.UID(fmt.Sprint("uid-", i)), OwnerReferences: []meta.OwnerReference{
-				{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "u"}, {APIVersion: "unheard/v1", Kind: "Of", Name: "x", UID: "v"},
-			},
-		}})
-	}
-	if len(g.mu.nodes) != 101 || len(g.mu.loose) != 100 {
-		t.Fatalf("%d nodes and %d with references that lead nowhere, want 101 and 100", len(g.mu.nodes), len(g.mu.loose))
-	}
-	g.forget(boatsPrefix)
-	if len(g.mu.nodes) != 0 || len(g.mu.loose) != 0 {
-		t.Errorf("%d nodes are left, %d with references that lead nowhere", len(g.mu.nodes), len(g.mu.loose))
-	}
 }

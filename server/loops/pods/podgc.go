@@ -15,6 +15,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
+	"github.com/coracle-project/coracle/server/loops/absent"
 )
 
 // This file deletes pods that no kubelet will delete. Package server runs it as the controller
@@ -23,7 +24,7 @@ import (
 // through all pods of the Informer only then, and when too many pods have ended.
 
 // PodGC is the loop that deletes
-//   - pods on a node that has not existed for the time quarantine (orphaned pods);
+//   - pods on a node that has not existed for the time absent.Quarantine (orphaned pods);
 //   - pods that are being deleted and have no node, because no kubelet ends them;
 //   - pods that are being deleted on a node that is out of service (NodeView.OutOfService);
 //   - pods that have ended, if there are more than Ended: evicted pods first, then the oldest.
@@ -36,30 +37,20 @@ type PodGC struct {
 	// Log gets a line for each failure and for each pod that is deleted.
 	Log *zap.Logger
 
-	pods  *controller.Informer[View]
-	nodes *controller.Informer[NodeView]
-	ended atomic.Int64  // the number of ended pods; podChanged counts them
-	full  chan struct{} // has a token when ended has risen above Ended; sweep waits for it
-
-	mu     sync.Mutex
-	absent map[string]time.Time // by node: when the loop first missed a node that a pod names
-	tidied time.Time            // when old entries were last removed from absent
+	pods    *controller.Informer[View]
+	nodes   *controller.Informer[NodeView]
+	ended   atomic.Int64  // the number of ended pods; podChanged counts them
+	full    chan struct{} // has a token when ended has risen above Ended; sweep waits for it
+	missing absent.Nodes  // nodes that pods name and the Informer does not have
 }
 
-const (
-	// quarantine is how long a missing node may take to appear before its pods are deleted. A pod
-	// may arrive here before its node does, and a kubelet may register its node again.
-	quarantine = 40 * time.Second
-	// sweepPause is the time between two deletions of ended pods while there are too many.
-	sweepPause = 20 * time.Second
-	// forgetAbsent is how long a missing node is remembered, so that absent does not grow forever.
-	forgetAbsent = time.Hour
-)
+// sweepPause is the time between two deletions of ended pods while there are too many.
+const sweepPause = 20 * time.Second
 
 // Run deletes pods until ctx ends, and returns when the work under way has ended.
 func (c *PodGC) Run(ctx context.Context) {
 	c.pods, c.nodes = PodInformer(c.Informers), NodeInformer(c.Informers)
-	c.full, c.absent = make(chan struct{}, 1), map[string]time.Time{}
+	c.full = make(chan struct{}, 1)
 	var sweeping sync.WaitGroup
 	sweeping.Go(func() { c.sweep(ctx) })
 	controller.Loop{
@@ -95,9 +86,7 @@ func (c *PodGC) podChanged(name controller.Name, before, now *View) []controller
 // changes.
 func (c *PodGC) nodeChanged(name controller.Name, _, now *NodeView) []controller.Name {
 	if now != nil {
-		c.mu.Lock()
-		delete(c.absent, name.Name)
-		c.mu.Unlock()
+		c.missing.Appeared(name.Name)
 		if !now.OutOfService {
 			return nil
 		}
@@ -132,7 +121,7 @@ func (c *PodGC) reconcile(ctx context.Context, name controller.Name) (time.Durat
 		}
 		return 0, nil
 	}
-	if left := c.quarantined(pod.Node); left > 0 {
+	if left := c.missing.Left(pod.Node); left > 0 {
 		return left, nil
 	}
 	nodes := client.For[*meta.PartialObjectMetadata](c.Informers.Client(), corev1.GroupVersion.WithResource("nodes"))
@@ -143,24 +132,6 @@ func (c *PodGC) reconcile(ctx context.Context, name controller.Name) (time.Durat
 		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue,
 		Reason: "DeletionByPodGC", Message: "PodGC: node no longer exists",
 	})
-}
-
-// quarantined returns how much of quarantine is left for a missing node. The quarantine begins with
-// the first call for the node. If this server has just started, the node may have been missing for
-// longer.
-func (c *PodGC) quarantined(node string) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	since, known := c.absent[node]
-	if !known {
-		since = time.Now()
-		if since.Sub(c.tidied) > quarantine { // not at each new name: the time would grow with the square of names
-			c.tidied = since
-			maps.DeleteFunc(c.absent, func(_ string, at time.Time) bool { return since.Sub(at) > forgetAbsent })
-		}
-		c.absent[node] = since
-	}
-	return quarantine - time.Since(since)
 }
 
 // sweep deletes ended pods whenever there are more than Ended, until ctx ends. As long as there are
@@ -214,12 +185,12 @@ func (c *PodGC) tooMany() map[controller.Name]*View {
 
 // delete deletes a pod without a grace period. If the phase of the pod is neither Succeeded nor
 // Failed, delete first sets it to Failed, so that a job controller, for example, counts the pod as
-// failed (KEP-3329). It then also adds the condition why, unless why is nil. known is the pod as
+// failed (KEP-3329). It then also adds the condition why, unless why is nil. seen is the pod as
 // the loop has seen it. If the pod was replaced or bound to a node since, delete does nothing.
-func (c *PodGC) delete(ctx context.Context, name controller.Name, known *View, why *corev1.PodCondition) error {
+func (c *PodGC) delete(ctx context.Context, name controller.Name, seen *View, why *corev1.PodCondition) error {
 	pods := client.For[*corev1.Pod](c.Informers.Client(), corev1.GroupVersion.WithResource("pods")).In(name.Namespace)
 	pod, err := pods.Get(ctx, name.Name, meta.GetOptions{})
-	if err != nil || pod.UID != known.UID || pod.Spec.NodeName != known.Node {
+	if err != nil || pod.UID != seen.UID || pod.Spec.NodeName != seen.Node {
 		return controller.IgnoreNotFound(err)
 	}
 	c.Log.Info("deleting a pod that no kubelet will delete",

@@ -38,10 +38,10 @@ const maxText = 256 << 10
 // Check returns the warnings about the expressions of a policy: what would fail for objects of the
 // kinds that its rules name. The texts are Kubernetes'. Wildcards and subresources name no kind.
 // The warnings are not complete if ctx has ended.
-func Check(ctx context.Context, policy *admissionregistrationv1.ValidatingAdmissionPolicy, known Kinds) (
+func Check(ctx context.Context, policy *admissionregistrationv1.ValidatingAdmissionPolicy, kinds Kinds) (
 	warnings []admissionregistrationv1.ExpressionWarning,
 ) {
-	typings, size := typingsOf(&policy.Spec, known), 0
+	typings, size := typingsOf(&policy.Spec, kinds), 0
 	warn := func(fieldRef, expression string) {
 		if size >= maxText || ctx.Err() != nil {
 			return
@@ -83,10 +83,10 @@ func (l typings) check(expression string) string {
 }
 
 // typingsOf returns a typing for each kind that the rules of a policy name and that has a schema.
-func typingsOf(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec, known Kinds) (list typings) {
-	params := paramsOf(spec.ParamKind, known)
-	for _, gvk := range kindsOf(spec.MatchConstraints, known) {
-		s, ok := known.Schema(gvk)
+func typingsOf(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec, kinds Kinds) (list typings) {
+	params := paramsOf(spec.ParamKind, kinds)
+	for _, gvk := range kindsOf(spec.MatchConstraints, kinds) {
+		s, ok := kinds.Schema(gvk)
 		if !ok {
 			continue
 		}
@@ -104,7 +104,7 @@ func typingsOf(spec *admissionregistrationv1.ValidatingAdmissionPolicySpec, know
 
 // paramsOf returns the type of parameters, nil if the policy takes none. The types of objects and
 // of parameters have different names, even if both are of one kind.
-func paramsOf(k *admissionregistrationv1.ParamKind, known Kinds) *policies.Typed {
+func paramsOf(k *admissionregistrationv1.ParamKind, kinds Kinds) *policies.Typed {
 	if k == nil {
 		return nil
 	}
@@ -112,18 +112,18 @@ func paramsOf(k *admissionregistrationv1.ParamKind, known Kinds) *policies.Typed
 	if !ok {
 		return nil
 	}
-	s, _ := known.Schema(gv.WithKind(k.Kind))
+	s, _ := kinds.Schema(gv.WithKind(k.Kind))
 	return &policies.Typed{Name: k.Kind + "2", Schema: s}
 }
 
 // kindsOf returns the kinds that the rules of match name, sorted by group, version and kind.
-func kindsOf(match *admissionregistrationv1.MatchResources, known Kinds) []meta.GroupVersionKind {
+func kindsOf(match *admissionregistrationv1.MatchResources, kinds Kinds) []meta.GroupVersionKind {
 	if match == nil {
 		return nil
 	}
 	found := map[meta.GroupVersionKind]bool{}
 	for i := range match.ResourceRules {
-		if addKinds(found, &match.ResourceRules[i].Rule, known) {
+		if addKinds(found, &match.ResourceRules[i].Rule, kinds) {
 			break
 		}
 	}
@@ -139,7 +139,7 @@ func kindsOf(match *admissionregistrationv1.MatchResources, known Kinds) []meta.
 
 // addKinds adds the kinds that a rule names to found, and reports whether the rule names maxKinds
 // or more. The caller then ignores further rules, as Kubernetes does.
-func addKinds(found map[meta.GroupVersionKind]bool, r *admissionregistrationv1.Rule, known Kinds) (full bool) {
+func addKinds(found map[meta.GroupVersionKind]bool, r *admissionregistrationv1.Rule, kinds Kinds) (full bool) {
 	if anyHas(r.APIGroups, "*") || anyHas(r.APIVersions, "*") {
 		return false
 	}
@@ -151,7 +151,7 @@ func addKinds(found map[meta.GroupVersionKind]bool, r *admissionregistrationv1.R
 					continue
 				}
 				gvr := meta.GroupVersionResource{Group: group, Version: version, Resource: resource}
-				for _, gvk := range known.KindsOf(gvr) {
+				for _, gvk := range kinds.KindsOf(gvr) {
 					found[gvk] = true
 					if count++; count == maxKinds {
 						return true

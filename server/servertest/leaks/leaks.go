@@ -7,6 +7,7 @@ package leaks
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,6 +27,9 @@ const (
 var learned struct {
 	mu   sync.Mutex
 	last []string
+	// begins has true for the first bytes of each string of last (see begin), and for those of some
+	// that are forgotten.
+	begins [1 << 16]bool
 }
 
 // Learn adds credentials for which all logs are searched from then on. It ignores strings shorter
@@ -37,9 +41,35 @@ func Learn(secrets ...string) {
 		if len(s) < leastSecret || slices.Contains(learned.last, s) {
 			continue
 		}
-		learned.last = append(learned.last, s, base64.StdEncoding.EncodeToString([]byte(s)))
+		for _, form := range []string{s, base64.StdEncoding.EncodeToString([]byte(s))} {
+			learned.last = append(learned.last, form)
+			learned.begins[begin([]byte(form))] = true
+		}
 	}
 	learned.last = slices.Delete(learned.last, 0, max(0, len(learned.last)-maxLearned))
+}
+
+// begin returns a hash of the first four bytes of text, which has at least as many.
+func begin(text []byte) uint16 {
+	return uint16(binary.LittleEndian.Uint32(text) * 0x9e3779b1 >> 16)
+}
+
+// learnedIn returns a learned credential that line contains, or "" if there is none. It searches
+// for all of them only if one may begin somewhere in the line, because most lines contain none.
+func learnedIn(line []byte) string {
+	learned.mu.Lock()
+	defer learned.mu.Unlock()
+	for i := 0; i+leastSecret <= len(line); i++ {
+		if !learned.begins[begin(line[i:])] {
+			continue
+		}
+		for _, s := range learned.last {
+			if len(line)-i >= len(s) && string(line[i:i+len(s)]) == s {
+				return s
+			}
+		}
+	}
+	return ""
 }
 
 // forms matches credentials by their form: JSON web tokens, Authorization headers, bootstrap tokens
@@ -89,12 +119,7 @@ func credential(line []byte) string {
 			return string(found)
 		}
 	}
-	learned.mu.Lock()
-	defer learned.mu.Unlock()
-	if i := slices.IndexFunc(learned.last, func(s string) bool { return bytes.Contains(line, []byte(s)) }); i >= 0 {
-		return learned.last[i]
-	}
-	return ""
+	return learnedIn(line)
 }
 
 // Log is an io.Writer that keeps the first lines which contain credentials. The zero Log is ready.
