@@ -87,10 +87,10 @@ differential: ## judge codec, defaults and writes of every kind by Kubernetes' c
 	cd test/differential && $(GO) test -count=1 -timeout 30m
 
 # Flags as for differential, so that both share what they compile of Kubernetes. The tests take less than 10 minutes; the rest is for
-# building the programs of two releases, from empty caches on two cores.
+# building the programs of two releases and kueue, from empty caches on two cores.
 .PHONY: cluster
-cluster: ## programs of Kubernetes beside ours (modules of their own): take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled, RUN chooses tests; and sample-apiserver behind a server
-	cd test/cluster && $(GO) test -count=1 -timeout 40m -v -run '$(RUN)'
+cluster: ## programs of Kubernetes beside ours (modules of their own): take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled, and run kueue with its webhooks, RUN chooses tests; and sample-apiserver behind a server
+	cd test/cluster && $(GO) test -count=1 -timeout 45m -v -run '$(RUN)'
 	cd test/interop && $(GO) test -count=1 -timeout 10m -tags cluster -run '^(TestAggregation|TestProxyClientCertificate)$$'
 
 .PHONY: load

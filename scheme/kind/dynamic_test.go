@@ -35,6 +35,9 @@ func TestConverters(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, "context canceled"},
+		{"one that answers with a Status", func(context.Context, *scheme.Unstructured, string) (*scheme.Unstructured, error) {
+			return nil, &meta.StatusError{Status: meta.Status{Message: "the webhook is down", Code: 500}}
+		}, "the webhook is down"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := declaration(t)
@@ -59,6 +62,9 @@ func TestConverters(t *testing.T) {
 			}
 			if err == nil || out != nil || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("got %v, %v, want an error that says %q", out, err, tt.says)
+			}
+			if status := (*meta.StatusError)(nil); errors.As(err, &status) && err.Error() != tt.says {
+				t.Errorf("got %v, want the text of the Status alone", err)
 			}
 			if tt.name == "failing" && !errors.Is(err, boom) {
 				t.Errorf("got %v, want it to wrap the converter's error", err)

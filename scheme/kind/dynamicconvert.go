@@ -12,7 +12,8 @@ import (
 )
 
 // Converter converts objects into a version. It returns the results in the order of objs. An error
-// about one of them is an *ObjectError.
+// about one of them is an *ObjectError. The Kind returns a *meta.StatusError with its own text, and
+// any other error behind the names of both versions.
 type Converter func(ctx context.Context, objs []*scheme.Unstructured, version string) ([]*scheme.Unstructured, error)
 
 // Each returns a Converter that calls convert for one object after the other.
@@ -109,8 +110,10 @@ func (k *dynamic) convertAll(ctx context.Context, objs []meta.Typed, version str
 	if errors.As(err, &objectErr) {
 		about = indexes[objectErr.Index]
 	}
-	from := objs[about].GetTypeMeta().GroupVersionKind().GroupVersion()
-	err = fmt.Errorf("conversion from %s to %s: %w", from, to.GroupVersion(), err)
+	if status := (*meta.StatusError)(nil); !errors.As(err, &status) {
+		from := objs[about].GetTypeMeta().GroupVersionKind().GroupVersion()
+		err = fmt.Errorf("conversion from %s to %s: %w", from, to.GroupVersion(), err)
+	}
 	if objectErr != nil || len(objs) == 1 {
 		err = &ObjectError{about, err}
 	}

@@ -231,6 +231,11 @@ func TestCustomOperations(t *testing.T) {
 	}
 	whole := definitions(t, AppendV3JSON(nil, Info{}, doc))
 	same(t, "info", whole["info"], `{"title":"Kubernetes CRD Swagger","version":"v0.1.0"}`)
+	info := Info{Kinds: func(string) []meta.GroupVersionKind { // client-go does not have apiextensions.k8s.io
+		return []meta.GroupVersionKind{{Version: "v1", Kind: "DeleteOptions"}, {Group: "apiextensions.k8s.io", Version: "v1", Kind: "DeleteOptions"}}
+	}}
+	shared := definitions(t, AppendV3JSON(nil, info, doc), "components", "schemas", "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")
+	same(t, "kinds", shared["x-kubernetes-group-version-kind"], `[{"group":"","kind":"DeleteOptions","version":"v1"}]`)
 	if whole["components"].(map[string]any)["securitySchemes"] != nil {
 		t.Error("the document names a security scheme")
 	}

@@ -136,7 +136,7 @@ func AppendV3JSON(dst []byte, info Info, doc Document) []byte {
 	}
 	b := newBuilder(false, doc)
 	if b.alone = doc.custom(); b.alone {
-		info.Title, info.Version = "Kubernetes CRD Swagger", "v0.1.0"
+		info = info.forCustom()
 	} else if doc.GroupVersion.Version != "" {
 		info = info.in(doc.GroupVersion)
 	}
@@ -158,6 +158,25 @@ func (i Info) in(gv meta.GroupVersion) Info {
 		return slices.DeleteFunc(slices.Clone(kinds), func(k meta.GroupVersionKind) bool {
 			return k.GroupVersion() != gv && k.GroupVersion() != meta.GroupVersion{Version: "v1"}
 		})
+	}
+	return i
+}
+
+// withoutClients are the groups of kube-apiserver that client-go's scheme does not have.
+var withoutClients = []string{
+	"admission.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "imagepolicy.k8s.io",
+}
+
+// forCustom returns the Info for a document of custom resources. kube-apiserver makes such
+// documents from client-go's scheme.
+func (i Info) forCustom() Info {
+	i.Title, i.Version = "Kubernetes CRD Swagger", "v0.1.0"
+	if all := i.Kinds; all != nil {
+		i.Kinds = func(model string) []meta.GroupVersionKind {
+			return slices.DeleteFunc(slices.Clone(all(model)), func(k meta.GroupVersionKind) bool {
+				return slices.Contains(withoutClients, k.Group)
+			})
+		}
 	}
 	return i
 }

@@ -36,17 +36,23 @@ type plane struct {
 
 func newPlane(t *testing.T) *plane {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	p := &plane{t: t, dir: t.TempDir(), etcd: etcdproc.Start(t), port: l.Addr().(*net.TCPAddr).Port}
+	p := &plane{t: t, dir: t.TempDir(), etcd: etcdproc.Start(t), port: freePort(t)}
 	p.writeKeys()
 	p.write("tokens.csv", "admin,admin,1,system:masters\nkwok,kwok,2,system:masters\n"+
 		"kube-controller-manager,system:kube-controller-manager,3\nkube-scheduler,system:kube-scheduler,4\n")
 	p.write("encryption.yaml", encryption)
 	return p
+}
+
+// freePort returns a port on which nobody listens.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	return l.Addr().(*net.TCPAddr).Port
 }
 
 // encryption is a configuration that encrypts secrets and config maps, each by another method. The
@@ -109,11 +115,6 @@ type server struct {
 // the same flags.
 func (p *plane) serve(program string, n int, more ...string) *server {
 	p.t.Helper()
-	if program == kube134 {
-		if err := build134(); err != nil {
-			p.t.Fatal(err)
-		}
-	}
 	host := fmt.Sprintf("127.0.0.%d", n+1)
 	args := append([]string{
 		"--etcd-servers=" + p.etcd,
@@ -140,7 +141,7 @@ func (p *plane) control(servers ...*server) (stop func()) {
 	p.t.Helper()
 	var running []*process
 	for i, program := range []string{"kube-controller-manager", "kube-scheduler", "kwok"} {
-		config := p.kubeconfig(program, servers[i%len(servers)].base)
+		config := p.kubeconfig(program, program, servers[i%len(servers)].base)
 		args := map[string][]string{
 			"kube-controller-manager": {
 				"--kubeconfig=" + config, "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=500", "--use-service-account-credentials",
@@ -169,7 +170,7 @@ func (p *plane) control(servers ...*server) (stop func()) {
 }
 
 // kubeconfig writes the configuration of a client of a server.
-func (p *plane) kubeconfig(user, url string) string {
+func (p *plane) kubeconfig(user, token, url string) string {
 	name := user + ".kubeconfig"
 	p.write(name, fmt.Sprintf(`
 apiVersion: v1
@@ -178,7 +179,7 @@ clusters: [{name: it, cluster: {server: %q, certificate-authority: %q}}]
 users: [{name: it, user: {token: %s}}]
 contexts: [{name: it, context: {cluster: it, user: it}}]
 current-context: it
-`, url, p.path("server.crt"), user))
+`, url, p.path("server.crt"), token))
 	return p.path(name)
 }
 
@@ -192,7 +193,8 @@ type process struct {
 // run starts a program, which ends with the test, and with this process.
 func (p *plane) run(program string, args ...string) *process {
 	p.t.Helper()
-	r := &process{cmd: exec.Command(filepath.Join(programs, program), args...), log: &tail{}, done: make(chan struct{})}
+	r := &process{cmd: exec.Command(executable(p.t, program), args...), log: &tail{}, done: make(chan struct{})}
+	r.cmd.Args[0] = filepath.Base(program) // by this name Coracle chooses its command
 	r.cmd.Stdout, r.cmd.Stderr = r.log, r.log
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := r.cmd.Start(); err != nil {

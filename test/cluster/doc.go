@@ -1,12 +1,13 @@
-// Package cluster has Coracle take over an etcd that Kubernetes has filled, and gives the etcd
-// back. `make cluster` runs it.
+// Package cluster runs programs of Kubernetes beside Coracle. Coracle takes over an etcd that
+// Kubernetes has filled, and gives the etcd back; and a published controller runs on Coracle.
+// `make cluster` runs the tests.
 //
 // The programs are real: kube-apiserver, kube-controller-manager and kube-scheduler of 1.36.3,
-// kube-apiserver of 1.34.2 and kwok, whose nodes run pods that do nothing. Each release is a module
-// of its own, which only names the programs to build: v134, kwok, and this one. The environment
-// variable KUBERNETES names a directory that already has the programs (kube-apiserver,
-// kube-controller-manager, kube-scheduler, kube-apiserver-1.34, kwok); CORACLE names the server.
-// The tests build all other programs first.
+// kube-apiserver of 1.34.2, kwok, whose nodes run pods that do nothing, and kueue. Each release is
+// a module of its own, which only names the programs to build: v134, kwok, kueue, and this one. The
+// environment variable KUBERNETES names a directory that already has the programs (kube-apiserver,
+// kube-controller-manager, kube-scheduler, kube-apiserver-1.34, kwok, kueue); CORACLE names the
+// server. Every other program is built when a test first needs it.
 //
 //   - TestTakeover: a kube-apiserver fills an etcd while the controllers run. Coracle starts on it
 //     with the same command line. Coracle must return each object in each served version as
@@ -15,11 +16,13 @@
 //     every object.
 //   - TestBoth: kube-apiserver and Coracle serve one etcd at once, under load for DURATION (60 s
 //     by default).
+//   - TestKueue: kueue runs on Coracle with the rights of its own manifests. Its webhooks and
+//     conversions stand in front of its custom resources and of Jobs, and it admits Jobs by quota.
 //   - TestRecord: with RECORD=1, writes the contents of an etcd and kube-apiserver's answers to
 //     server/testdata/etcd, where a test of package server reads them.
 //
 // Everything listens on loopback addresses and ends with the tests.
 //
 // Read: main_test.go (programs), control_test.go (a control plane), fill_test.go, state_test.go
-// (what is compared), takeover_test.go, both_test.go, record_test.go.
+// (what is compared), takeover_test.go, both_test.go, kueue_test.go, record_test.go.
 package cluster

@@ -69,12 +69,8 @@ func documents(t *testing.T, file string) []object {
 		t.Fatal(err)
 	}
 	data = bytes.ReplaceAll(data, []byte("images.example.com:8443"), []byte("127.0.0.1:1"))
-	var all []object
-	for _, document := range bytes.Split(data, []byte("\n---\n")) {
-		var o object
-		if err := yaml.Unmarshal(document, &o); err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+	all := parse(t, data)
+	for _, o := range all {
 		hooks, _ := o["webhooks"].([]any)
 		for _, h := range hooks {
 			h.(object)["failurePolicy"] = "Ignore"
@@ -86,7 +82,22 @@ func documents(t *testing.T, file string) []object {
 			delete(o, "status")
 			o["spec"].(object)["conversion"] = object{"strategy": "None"} // the conversion webhook of the example does not exist
 		}
-		all = append(all, o)
+	}
+	return all
+}
+
+// parse returns the objects of a text of YAML documents.
+func parse(t *testing.T, data []byte) []object {
+	t.Helper()
+	var all []object
+	for document := range bytes.SplitSeq(data, []byte("\n---\n")) {
+		var o object
+		if err := yaml.Unmarshal(document, &o); err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		if o != nil {
+			all = append(all, o)
+		}
 	}
 	return all
 }

@@ -61,7 +61,7 @@ var followed = []schema.GroupVersionResource{
 // follow starts informers that live until the end of the test.
 func follow(t *testing.T, p *plane, s *server) *informers {
 	t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig("admin", s.base))
+	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig("admin", "admin", s.base))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 // TestTakeover fills an etcd with a kube-apiserver, takes it over, uses it, and gives it back.
 func TestTakeover(t *testing.T) {
+	executable(t, coracle) // built now, because informers wait for Coracle later
 	for _, fills := range []struct {
 		name, program string
 		args          []string // of the kube-apiserver that fills the etcd and gets it back
@@ -71,8 +71,8 @@ func TestTakeover(t *testing.T) {
 // fsck wants `coracle fsck` to read everything in the etcd, before Coracle serves.
 func (p *plane) fsck(t *testing.T) {
 	t.Helper()
-	cmd := exec.Command(filepath.Join(programs, "coracle/coracle"), "fsck", "--etcd-servers="+p.etcd,
-		"--encryption-provider-config="+p.path("encryption.yaml"))
+	cmd := exec.Command(executable(t, coracle), "fsck", "--etcd-servers="+p.etcd, "--encryption-provider-config="+p.path("encryption.yaml"))
+	cmd.Args[0] = "coracle"
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("fsck: %v\n%s", err, out)
