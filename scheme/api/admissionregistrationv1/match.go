@@ -8,11 +8,12 @@ type Rule struct {
 	APIGroups []string `json:"apiGroups,omitempty" pb:"1" list:"atomic"`
 	// API versions; or "*" alone for all.
 	APIVersions []string `json:"apiVersions,omitempty" pb:"2" list:"atomic"`
-	// Resources, such as "pods", and subresources, such as "pods/log". "*" stands for all resources, "pods/*" for all subresources
-	// of pods, "*/scale" for the subresource of all resources, and "*/*" alone for all of both.
+	// Resources, such as "pods", and subresources, such as "pods/log". "*" stands for all
+	// resources, "pods/*" for all subresources of pods, "*/scale" for the subresource of all
+	// resources, and "*/*" alone for all of both.
 	Resources []string `json:"resources,omitempty" pb:"3" list:"atomic"`
-	// Which objects: Cluster for those that are in no namespace, Namespaced for those that are in one, and * (the default) for all.
-	// Namespaces themselves are in none.
+	// Which objects: Cluster for those that are in no namespace, Namespaced for those that are in
+	// one, and * (the default) for all. Namespaces themselves are in none.
 	Scope *ScopeType `json:"scope,omitempty" pb:"4" enum:"*,Cluster,Namespaced"`
 }
 
@@ -58,17 +59,18 @@ type NamedRuleWithOperations struct {
 // MatchResources selects the requests that a policy, or a binding, is for.
 type MatchResources struct {
 	_ struct{} `struct:"atomic"`
-	// Labels of the object's namespace, or of the object if it is a namespace. What is in no namespace is always selected. Empty,
-	// the default, selects all.
+	// Labels of the object's namespace, or of the object if it is a namespace. What is in no
+	// namespace is always selected. Empty, the default, selects all.
 	NamespaceSelector *meta.LabelSelector `json:"namespaceSelector,omitempty" pb:"1"`
-	// Labels of the object, or of the one that is to be replaced: one of them must be selected. Empty, the default, selects all.
-	// Whoever writes an object can evade this.
+	// Labels of the object, or of the one that is to be replaced: one of them must be selected.
+	// Empty, the default, selects all. Whoever writes an object can evade this.
 	ObjectSelector *meta.LabelSelector `json:"objectSelector,omitempty" pb:"2"`
 	// Requests of which one must match.
 	ResourceRules []NamedRuleWithOperations `json:"resourceRules,omitempty" pb:"3" list:"atomic"`
 	// Requests of which none may match.
 	ExcludeResourceRules []NamedRuleWithOperations `json:"excludeResourceRules,omitempty" pb:"4" list:"atomic"`
-	// Whether a request for the same object in another version or group matches, too (Equivalent, the default), or not (Exact).
+	// Whether a request for the same object in another version or group matches, too (Equivalent,
+	// the default), or not (Exact).
 	MatchPolicy *MatchPolicyType `json:"matchPolicy,omitempty" pb:"7" enum:"Equivalent,Exact"`
 }
 
@@ -83,10 +85,11 @@ const (
 
 // MatchCondition is a condition that a request must meet, beside the rules.
 type MatchCondition struct {
-	// Name of the condition, unique in its list: a qualified name, such as "example.com/not-kubelet".
+	// Name of the condition, unique in its list: a qualified name, such as
+	// "example.com/not-kubelet".
 	Name string `json:"name" pb:"1"`
-	// A CEL expression that is true if the condition is met. It knows object, oldObject, request and authorizer, and in a policy
-	// with parameters params.
+	// A CEL expression that is true if the condition is met. It knows object, oldObject, request
+	// and authorizer, and in a policy with parameters params.
 	Expression string `json:"expression" pb:"2"`
 }
 

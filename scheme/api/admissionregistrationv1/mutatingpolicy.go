@@ -2,7 +2,8 @@ package admissionregistrationv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// MutatingAdmissionPolicy says by expressions how the objects of requests are changed, once a binding puts it into effect.
+// MutatingAdmissionPolicy says by expressions how the objects of requests are changed, once a
+// binding puts it into effect.
 type MutatingAdmissionPolicy struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -30,19 +31,20 @@ type MutatingAdmissionPolicySpec struct {
 	Variables []Variable `json:"variables,omitempty" pb:"3" list:"atomic"`
 	// How the object is changed, in order; at least one.
 	Mutations []Mutation `json:"mutations,omitempty" pb:"4" list:"atomic"`
-	// What becomes of a request if an expression fails, or a parameter is missing: Fail (the default) refuses it, Ignore lets it
-	// pass.
+	// What becomes of a request if an expression fails, or a parameter is missing: Fail (the
+	// default) refuses it, Ignore lets it pass.
 	FailurePolicy *FailurePolicyType `json:"failurePolicy,omitempty" pb:"5" enum:"Fail,Ignore"`
 	// Conditions that the request must meet, all of them; at most 64.
 	MatchConditions []MatchCondition `json:"matchConditions,omitempty" pb:"6" list:"map,key=name" patch:"merge,key=name"`
-	// Whether the mutations are repeated if others change the object after them: IfNeeded or Never. Required.
+	// Whether the mutations are repeated if others change the object after them: IfNeeded or Never.
+	// Required.
 	ReinvocationPolicy ReinvocationPolicyType `json:"reinvocationPolicy,omitempty" pb:"7" enum:"IfNeeded,Never"`
 }
 
 // Mutation is one change of an object.
 type Mutation struct {
-	// How the change is expressed: ApplyConfiguration or JSONPatch. The field of that name is required, and the other one must
-	// not be set.
+	// How the change is expressed: ApplyConfiguration or JSONPatch. The field of that name is
+	// required, and the other one must not be set.
 	PatchType PatchType `json:"patchType" pb:"2" enum:"ApplyConfiguration,JSONPatch"`
 	// The change as fields that are merged into the object, as by server-side apply.
 	ApplyConfiguration *ApplyConfiguration `json:"applyConfiguration,omitempty" pb:"3"`
@@ -61,13 +63,15 @@ const (
 
 // ApplyConfiguration is a change as fields that are merged into the object.
 type ApplyConfiguration struct {
-	// A CEL expression for the fields, such as Object{spec: Object.spec{replicas: 1}}. Lists that are atomic cannot be set.
+	// A CEL expression for the fields, such as Object{spec: Object.spec{replicas: 1}}. Lists that
+	// are atomic cannot be set.
 	Expression string `json:"expression,omitempty" pb:"1"`
 }
 
 // JSONPatch is a change as a JSON patch.
 type JSONPatch struct {
-	// A CEL expression for the list of operations, such as [JSONPatch{op: "add", path: "/spec/replicas", value: 1}].
+	// A CEL expression for the list of operations, such as [JSONPatch{op: "add", path:
+	// "/spec/replicas", value: 1}].
 	Expression string `json:"expression,omitempty" pb:"1"`
 }
 
@@ -95,6 +99,7 @@ type MutatingAdmissionPolicyBindingSpec struct {
 	PolicyName string `json:"policyName,omitempty" pb:"1"`
 	// Where the parameters of the policy are.
 	ParamRef *ParamRef `json:"paramRef,omitempty" pb:"2"`
-	// Which of the requests that the policy is for the binding is for; all if not set. None can be for DELETE.
+	// Which of the requests that the policy is for the binding is for; all if not set. None can be
+	// for DELETE.
 	MatchResources *MatchResources `json:"matchResources,omitempty" pb:"3"`
 }

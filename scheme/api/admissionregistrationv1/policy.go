@@ -11,19 +11,19 @@ type ParamKind struct {
 	Kind string `json:"kind,omitempty" pb:"2"`
 }
 
-// ParamRef tells where the parameters of a policy are: in the object of a name, or in all that a selector selects, each of which
-// is taken by itself.
+// ParamRef tells where the parameters of a policy are: in the object of a name, or in all that a
+// selector selects, each of which is taken by itself.
 type ParamRef struct {
 	_ struct{} `struct:"atomic"`
 	// Name of the object; excludes selector, and is required without it.
 	Name string `json:"name,omitempty" pb:"1"`
-	// Namespace of the objects. If it is empty and the kind is in namespaces, the one of the request is meant. Kinds that are in no
-	// namespace must have none.
+	// Namespace of the objects. If it is empty and the kind is in namespaces, the one of the
+	// request is meant. Kinds that are in no namespace must have none.
 	Namespace string `json:"namespace,omitempty" pb:"2"`
 	// Labels of the objects; empty selects all.
 	Selector *meta.LabelSelector `json:"selector,omitempty" pb:"3"`
-	// What becomes of a request if there is no such object: Allow goes by the policy as if it were met, Deny by its failurePolicy.
-	// Required.
+	// What becomes of a request if there is no such object: Allow goes by the policy as if it were
+	// met, Deny by its failurePolicy. Required.
 	ParameterNotFoundAction *ParameterNotFoundActionType `json:"parameterNotFoundAction,omitempty" pb:"4"`
 }
 
@@ -41,6 +41,7 @@ type Variable struct {
 	_ struct{} `struct:"atomic"`
 	// Name of the variable, unique in the policy: an identifier of CEL.
 	Name string `json:"name" pb:"1"`
-	// A CEL expression for the value. It knows what the expressions of the policy know, and the variables before it.
+	// A CEL expression for the value. It knows what the expressions of the policy know, and the
+	// variables before it.
 	Expression string `json:"expression" pb:"2"`
 }

@@ -2,7 +2,8 @@ package admissionregistrationv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// ValidatingAdmissionPolicy says by expressions which requests are refused, once a binding puts it into effect.
+// ValidatingAdmissionPolicy says by expressions which requests are refused, once a binding puts it
+// into effect.
 type ValidatingAdmissionPolicy struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -22,7 +23,8 @@ type ValidatingAdmissionPolicyList struct {
 	Items []ValidatingAdmissionPolicy `json:"items" pb:"2"`
 }
 
-// ValidatingAdmissionPolicySpec is what a validating policy says. It has a validation or an audit annotation.
+// ValidatingAdmissionPolicySpec is what a validating policy says. It has a validation or an audit
+// annotation.
 type ValidatingAdmissionPolicySpec struct {
 	// Kind of the objects that hold parameters; the policy takes none if it is not set.
 	ParamKind *ParamKind `json:"paramKind,omitempty" pb:"1"`
@@ -30,23 +32,25 @@ type ValidatingAdmissionPolicySpec struct {
 	MatchConstraints *MatchResources `json:"matchConstraints,omitempty" pb:"2"`
 	// What must hold for a request.
 	Validations []Validation `json:"validations,omitempty" pb:"3" list:"atomic"`
-	// What becomes of a request if an expression fails, or a parameter is missing: Fail (the default) refuses it, Ignore lets it
-	// pass.
+	// What becomes of a request if an expression fails, or a parameter is missing: Fail (the
+	// default) refuses it, Ignore lets it pass.
 	FailurePolicy *FailurePolicyType `json:"failurePolicy,omitempty" pb:"4" enum:"Fail,Ignore"`
 	// What is noted of a request in its audit event; at most 20.
 	AuditAnnotations []AuditAnnotation `json:"auditAnnotations,omitempty" pb:"5" list:"atomic"`
 	// Conditions that the request must meet, all of them; at most 64.
 	MatchConditions []MatchCondition `json:"matchConditions,omitempty" pb:"6" list:"map,key=name" patch:"merge,key=name"`
-	// Values that the other expressions, but for match conditions, know as variables.<name>. One may use those before it.
+	// Values that the other expressions, but for match conditions, know as variables.<name>. One
+	// may use those before it.
 	Variables []Variable `json:"variables,omitempty" pb:"7" list:"map,key=name" patch:"merge,key=name"`
 }
 
 // Validation is something that must hold for a request.
 type Validation struct {
-	// A CEL expression that is true if the request may pass. It knows object, oldObject, request, params, namespaceObject, variables
-	// and authorizer.
+	// A CEL expression that is true if the request may pass. It knows object, oldObject, request,
+	// params, namespaceObject, variables and authorizer.
 	Expression string `json:"expression" pb:"1"`
-	// What a client is told if the request is refused, in one line. By default it is told the expression.
+	// What a client is told if the request is refused, in one line. By default it is told the
+	// expression.
 	Message string `json:"message,omitempty" pb:"2"`
 	// The reason of the refusal: Forbidden, Invalid (the default) or RequestEntityTooLarge.
 	Reason *meta.StatusReason `json:"reason,omitempty" pb:"3"`
@@ -56,9 +60,11 @@ type Validation struct {
 
 // AuditAnnotation is an annotation for the audit event of a request.
 type AuditAnnotation struct {
-	// Key of the annotation, unique in the policy. In the event the name of the policy and a slash stand before it.
+	// Key of the annotation, unique in the policy. In the event the name of the policy and a slash
+	// stand before it.
 	Key string `json:"key" pb:"1"`
-	// A CEL expression for the value: a string, or null for no annotation. At most 5 KiB; of its value 10 KiB are kept.
+	// A CEL expression for the value: a string, or null for no annotation. At most 5 KiB; of its
+	// value 10 KiB are kept.
 	ValueExpression string `json:"valueExpression" pb:"2"`
 }
 
@@ -86,7 +92,8 @@ type ExpressionWarning struct {
 	Warning string `json:"warning" pb:"3"`
 }
 
-// ValidatingAdmissionPolicyBinding puts a validating policy into effect. Each binding judges by itself.
+// ValidatingAdmissionPolicyBinding puts a validating policy into effect. Each binding judges by
+// itself.
 type ValidatingAdmissionPolicyBinding struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -110,11 +117,11 @@ type ValidatingAdmissionPolicyBindingSpec struct {
 	PolicyName string `json:"policyName,omitempty" pb:"1" check:"listed"`
 	// Where the parameters of the policy are.
 	ParamRef *ParamRef `json:"paramRef,omitempty" pb:"2"`
-	// Which of the requests that the policy is for the binding is for; all if not set. A rule here need not name operations that the
-	// policy does not.
+	// Which of the requests that the policy is for the binding is for; all if not set. A rule here
+	// need not name operations that the policy does not.
 	MatchResources *MatchResources `json:"matchResources,omitempty" pb:"3"`
-	// What follows if a request does not hold: Deny refuses it, Warn warns the client, Audit adds to the audit event. Deny and Warn
-	// exclude each other.
+	// What follows if a request does not hold: Deny refuses it, Warn warns the client, Audit adds
+	// to the audit event. Deny and Warn exclude each other.
 	ValidationActions []ValidationAction `json:"validationActions,omitempty" pb:"4" check:"listed" itemEnum:"Audit,Deny,Warn" list:"set"`
 }
 

@@ -20,37 +20,42 @@ type ValidatingWebhookConfigurationList struct {
 	Items []ValidatingWebhookConfiguration `json:"items" pb:"2"`
 }
 
-// ValidatingWebhook is a server that is asked whether a request may pass, and the requests that it is asked about.
+// ValidatingWebhook is a server that is asked whether a request may pass, and the requests that it
+// is asked about.
 type ValidatingWebhook struct {
-	// Name of the webhook, unique in the configuration: a domain with at least three segments, such as "image.policy.example.com".
+	// Name of the webhook, unique in the configuration: a domain with at least three segments, such
+	// as "image.policy.example.com".
 	Name string `json:"name" pb:"1"`
 	// How to reach the server.
 	ClientConfig WebhookClientConfig `json:"clientConfig" pb:"2"`
 	// Requests that the webhook is asked about, if one rule matches.
 	Rules []RuleWithOperations `json:"rules,omitempty" pb:"3" list:"atomic"`
-	// What becomes of a request if there is no proper answer: Fail (the default) refuses it, Ignore lets it pass.
+	// What becomes of a request if there is no proper answer: Fail (the default) refuses it, Ignore
+	// lets it pass.
 	FailurePolicy *FailurePolicyType `json:"failurePolicy,omitempty" pb:"4" enum:"Fail,Ignore"`
-	// Whether a request for the same object in another version or group matches the rules, too (Equivalent, the default), or not
-	// (Exact).
+	// Whether a request for the same object in another version or group matches the rules, too
+	// (Equivalent, the default), or not (Exact).
 	MatchPolicy *MatchPolicyType `json:"matchPolicy,omitempty" pb:"9" enum:"Equivalent,Exact"`
-	// Labels of the object's namespace, or of the object if it is a namespace. What is in no namespace is always selected. Empty,
-	// the default, selects all.
+	// Labels of the object's namespace, or of the object if it is a namespace. What is in no
+	// namespace is always selected. Empty, the default, selects all.
 	NamespaceSelector *meta.LabelSelector `json:"namespaceSelector,omitempty" pb:"5"`
-	// Labels of the object, or of the one that is to be replaced: one of them must be selected. Empty, the default, selects all.
-	// Whoever writes an object can evade this.
+	// Labels of the object, or of the one that is to be replaced: one of them must be selected.
+	// Empty, the default, selects all. Whoever writes an object can evade this.
 	ObjectSelector *meta.LabelSelector `json:"objectSelector,omitempty" pb:"10"`
-	// What the webhook changes elsewhere: None, or NoneOnDryRun if it leaves that when the request is a dry run. Dry runs that would
-	// ask other webhooks are refused.
+	// What the webhook changes elsewhere: None, or NoneOnDryRun if it leaves that when the request
+	// is a dry run. Dry runs that would ask other webhooks are refused.
 	SideEffects *SideEffectClass `json:"sideEffects" pb:"6" enum:"None,NoneOnDryRun,Some,Unknown"`
 	// How many seconds to wait for the answer: 1 to 30, 10 by default.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty" pb:"7"`
-	// Versions of AdmissionReview that the webhook understands, the preferred one first. One must be known to the API server.
+	// Versions of AdmissionReview that the webhook understands, the preferred one first. One must
+	// be known to the API server.
 	AdmissionReviewVersions []string `json:"admissionReviewVersions" pb:"8" list:"atomic"`
 	// Conditions that the request must meet, all of them; at most 64.
 	MatchConditions []MatchCondition `json:"matchConditions,omitempty" pb:"11" list:"map,key=name" patch:"merge,key=name"`
 }
 
-// MutatingWebhookConfiguration lists webhooks that may change the objects of requests, or refuse them.
+// MutatingWebhookConfiguration lists webhooks that may change the objects of requests, or refuse
+// them.
 type MutatingWebhookConfiguration struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -68,33 +73,38 @@ type MutatingWebhookConfigurationList struct {
 	Items []MutatingWebhookConfiguration `json:"items" pb:"2"`
 }
 
-// MutatingWebhook is a server that may change the object of a request, and the requests that it is asked about.
+// MutatingWebhook is a server that may change the object of a request, and the requests that it is
+// asked about.
 type MutatingWebhook struct {
-	// Name of the webhook, unique in the configuration: a domain with at least three segments, such as "sidecars.example.com".
+	// Name of the webhook, unique in the configuration: a domain with at least three segments, such
+	// as "sidecars.example.com".
 	Name string `json:"name" pb:"1"`
 	// How to reach the server.
 	ClientConfig WebhookClientConfig `json:"clientConfig" pb:"2"`
 	// Requests that the webhook is asked about, if one rule matches.
 	Rules []RuleWithOperations `json:"rules,omitempty" pb:"3" list:"atomic"`
-	// What becomes of a request if there is no proper answer: Fail (the default) refuses it, Ignore lets it pass.
+	// What becomes of a request if there is no proper answer: Fail (the default) refuses it, Ignore
+	// lets it pass.
 	FailurePolicy *FailurePolicyType `json:"failurePolicy,omitempty" pb:"4" enum:"Fail,Ignore"`
-	// Whether a request for the same object in another version or group matches the rules, too (Equivalent, the default), or not
-	// (Exact).
+	// Whether a request for the same object in another version or group matches the rules, too
+	// (Equivalent, the default), or not (Exact).
 	MatchPolicy *MatchPolicyType `json:"matchPolicy,omitempty" pb:"9" enum:"Equivalent,Exact"`
-	// Labels of the object's namespace, or of the object if it is a namespace. What is in no namespace is always selected. Empty,
-	// the default, selects all.
+	// Labels of the object's namespace, or of the object if it is a namespace. What is in no
+	// namespace is always selected. Empty, the default, selects all.
 	NamespaceSelector *meta.LabelSelector `json:"namespaceSelector,omitempty" pb:"5"`
-	// Labels of the object, or of the one that is to be replaced: one of them must be selected. Empty, the default, selects all.
-	// Whoever writes an object can evade this.
+	// Labels of the object, or of the one that is to be replaced: one of them must be selected.
+	// Empty, the default, selects all. Whoever writes an object can evade this.
 	ObjectSelector *meta.LabelSelector `json:"objectSelector,omitempty" pb:"11"`
-	// What the webhook changes elsewhere: None, or NoneOnDryRun if it leaves that when the request is a dry run. Dry runs that would
-	// ask other webhooks are refused.
+	// What the webhook changes elsewhere: None, or NoneOnDryRun if it leaves that when the request
+	// is a dry run. Dry runs that would ask other webhooks are refused.
 	SideEffects *SideEffectClass `json:"sideEffects" pb:"6" enum:"None,NoneOnDryRun,Some,Unknown"`
 	// How many seconds to wait for the answer: 1 to 30, 10 by default.
 	TimeoutSeconds *int32 `json:"timeoutSeconds,omitempty" pb:"7"`
-	// Versions of AdmissionReview that the webhook understands, the preferred one first. One must be known to the API server.
+	// Versions of AdmissionReview that the webhook understands, the preferred one first. One must
+	// be known to the API server.
 	AdmissionReviewVersions []string `json:"admissionReviewVersions" pb:"8" list:"atomic"`
-	// Whether the webhook is asked again if others change the object after it: IfNeeded, or Never (the default).
+	// Whether the webhook is asked again if others change the object after it: IfNeeded, or Never
+	// (the default).
 	ReinvocationPolicy *ReinvocationPolicyType `json:"reinvocationPolicy,omitempty" pb:"10" enum:"IfNeeded,Never"`
 	// Conditions that the request must meet, all of them; at most 64.
 	MatchConditions []MatchCondition `json:"matchConditions,omitempty" pb:"12" list:"map,key=name" patch:"merge,key=name"`
@@ -117,7 +127,8 @@ type WebhookClientConfig struct {
 	URL *string `json:"url,omitempty" pb:"3"`
 	// The service that is the webhook.
 	Service *ServiceReference `json:"service,omitempty" pb:"1"`
-	// Certificates of the authorities that the webhook's own must come from, in PEM; those of the system if empty.
+	// Certificates of the authorities that the webhook's own must come from, in PEM; those of the
+	// system if empty.
 	CABundle []byte `json:"caBundle,omitempty" pb:"2"`
 }
 

@@ -29,7 +29,8 @@ type APIVersionDiscovery struct {
 	Version string `json:"version" pb:"1"`
 	// Resources are the resources of the version.
 	Resources []APIResourceDiscovery `json:"resources,omitempty" pb:"2" list:"map,key=resource"`
-	// Freshness says whether the resources are what the server behind the version serves now: Current or Stale.
+	// Freshness says whether the resources are what the server behind the version serves now:
+	// Current or Stale.
 	Freshness DiscoveryFreshness `json:"freshness,omitempty" pb:"3"`
 }
 
@@ -37,7 +38,8 @@ type APIVersionDiscovery struct {
 type APIResourceDiscovery struct {
 	// Resource is the plural name that stands in paths.
 	Resource string `json:"resource" pb:"1"`
-	// ResponseKind is the kind of the objects. Unset, the resource has no objects of its own, only subresources.
+	// ResponseKind is the kind of the objects. Unset, the resource has no objects of its own, only
+	// subresources.
 	ResponseKind *meta.GroupVersionKind `json:"responseKind,omitempty" pb:"2"`
 	// Scope says where objects live: Cluster or Namespaced.
 	Scope ResourceScope `json:"scope" pb:"3"`

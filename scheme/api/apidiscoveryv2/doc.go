@@ -1,7 +1,8 @@
-// Package apidiscoveryv2 declares apidiscovery.k8s.io/v2: aggregated discovery, everything that a server serves in one
-// document.
+// Package apidiscoveryv2 declares apidiscovery.k8s.io/v2: aggregated discovery, everything that a
+// server serves in one document.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: what is served, and how the document is built and negotiated (router).
 package apidiscoveryv2

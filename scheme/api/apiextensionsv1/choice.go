@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// What is written in one of several forms is a typeinfo.Choice: the codec reads and writes the part that is chosen.
-// MarshalJSON and UnmarshalJSON are for encoding/json.
+// What is written in one of several forms is a typeinfo.Choice: the codec reads and writes the part
+// that is chosen. MarshalJSON and UnmarshalJSON are for encoding/json.
 
 // JSON is any JSON value.
 type JSON struct {

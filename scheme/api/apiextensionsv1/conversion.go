@@ -25,8 +25,8 @@ const (
 type WebhookConversion struct {
 	// How to reach the server.
 	ClientConfig *WebhookClientConfig `json:"clientConfig,omitempty" pb:"2"`
-	// Versions of ConversionReview that the server understands, the preferred one first. The API server takes the first that it
-	// knows; if there is none, nothing can be converted.
+	// Versions of ConversionReview that the server understands, the preferred one first. The API
+	// server takes the first that it knows; if there is none, nothing can be converted.
 	ConversionReviewVersions []string `json:"conversionReviewVersions" pb:"3" list:"atomic"`
 }
 
@@ -37,7 +37,8 @@ type WebhookClientConfig struct {
 	URL *string `json:"url,omitempty" pb:"3"`
 	// Service of the webhook, if it runs in the cluster.
 	Service *ServiceReference `json:"service,omitempty" pb:"1"`
-	// Certificates, in PEM, of the authorities that may have signed the webhook's. Those that the system trusts by default.
+	// Certificates, in PEM, of the authorities that may have signed the webhook's. Those that the
+	// system trusts by default.
 	CABundle []byte `json:"caBundle,omitempty" pb:"2"`
 }
 
@@ -76,9 +77,11 @@ type ConversionRequest struct {
 type ConversionResponse struct {
 	// Identity of the question.
 	UID meta.UID `json:"uid" pb:"1"`
-	// The objects of the request in its order, converted, if the result is a success; else empty. Kind, name, namespace and UID
-	// must be as they were, and all other metadata but labels and annotations.
+	// The objects of the request in its order, converted, if the result is a success; else empty.
+	// Kind, name, namespace and UID must be as they were, and all other metadata but labels and
+	// annotations.
 	ConvertedObjects []meta.RawExtension `json:"convertedObjects" pb:"2" list:"atomic"`
-	// Whether it worked: the status is Success or Failure, and the message of a failure is what users see.
+	// Whether it worked: the status is Success or Failure, and the message of a failure is what
+	// users see.
 	Result meta.Status `json:"result" pb:"3"`
 }

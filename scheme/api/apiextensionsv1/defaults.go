@@ -6,8 +6,9 @@ import (
 	"github.com/coracle-project/coracle/scheme"
 )
 
-// defaultDefinition derives names from the kind, converts by the version alone, and takes the storage version for the only one
-// that objects were stored in. A webhook of which nothing is said is none.
+// defaultDefinition derives names from the kind, converts by the version alone, and takes the
+// storage version for the only one that objects were stored in. A webhook of which nothing is said
+// is none.
 func defaultDefinition(d *CustomResourceDefinition) {
 	defaultNames(&d.Spec.Names)
 	if d.Spec.Conversion == nil {

@@ -1,7 +1,7 @@
 package apiextensionsv1
 
-// JSONSchemaProps is a schema: what a JSON value looks like, by draft 4 of JSON Schema as far as OpenAPI v3 has it, with
-// extensions.
+// JSONSchemaProps is a schema: what a JSON value looks like, by draft 4 of JSON Schema as far as
+// OpenAPI v3 has it, with extensions.
 type JSONSchemaProps struct {
 	// Identity of the schema. It must be empty.
 	ID string `json:"id,omitempty" pb:"1"`
@@ -13,9 +13,10 @@ type JSONSchemaProps struct {
 	Description string `json:"description,omitempty" pb:"4"`
 	// Type of the value: object, array, string, integer, number or boolean.
 	Type string `json:"type,omitempty" pb:"5"`
-	// Form of a string or number. These are checked, others are not: bsonobjectid, uri, email, hostname, ipv4, ipv6, cidr, mac, uuid,
-	// uuid3, uuid4, uuid5, isbn, isbn10, isbn13, creditcard, ssn, hexcolor, rgbcolor, byte (base64), password (any string), date
-	// (2006-01-02), duration (22ns), datetime (2006-01-02T15:04:05Z), int32, int64, float, double.
+	// Form of a string or number. These are checked, others are not: bsonobjectid, uri, email,
+	// hostname, ipv4, ipv6, cidr, mac, uuid, uuid3, uuid4, uuid5, isbn, isbn10, isbn13, creditcard,
+	// ssn, hexcolor, rgbcolor, byte (base64), password (any string), date (2006-01-02), duration
+	// (22ns), datetime (2006-01-02T15:04:05Z), int32, int64, float, double.
 	Format string `json:"format,omitempty" pb:"6"`
 	// Name of the value, for people.
 	Title string `json:"title,omitempty" pb:"7"`
@@ -79,21 +80,25 @@ type JSONSchemaProps struct {
 	Example *JSON `json:"example,omitempty" pb:"36"`
 	// Whether the value may be null.
 	Nullable bool `json:"nullable,omitempty" pb:"37"`
-	// Keep properties that the schema does not name, instead of dropping them. It holds for all that is below, but not in what is
-	// described by properties or additionalProperties there. True or not set.
+	// Keep properties that the schema does not name, instead of dropping them. It holds for all
+	// that is below, but not in what is described by properties or additionalProperties there. True
+	// or not set.
 	XPreserveUnknownFields *bool `json:"x-kubernetes-preserve-unknown-fields,omitempty" pb:"38"`
-	// The value is an object of Kubernetes, with apiVersion, kind and metadata, which are checked. The type must be object.
+	// The value is an object of Kubernetes, with apiVersion, kind and metadata, which are checked.
+	// The type must be object.
 	XEmbeddedResource bool `json:"x-kubernetes-embedded-resource,omitempty" pb:"39"`
-	// The value is an integer or a string. The type must be empty, or stand in anyOf: integer and string, in this order, here or as
-	// the first of allOf.
+	// The value is an integer or a string. The type must be empty, or stand in anyOf: integer and
+	// string, in this order, here or as the first of allOf.
 	XIntOrString bool `json:"x-kubernetes-int-or-string,omitempty" pb:"40"`
-	// Properties that tell the items of a list of type map apart. They must be scalars, and required or have a default.
+	// Properties that tell the items of a list of type map apart. They must be scalars, and
+	// required or have a default.
 	XListMapKeys []string `json:"x-kubernetes-list-map-keys,omitempty" pb:"41" list:"atomic"`
-	// What an array means to those who change it: atomic, the default, is replaced as a whole; the items of a set, which are scalars or
-	// atomic, do not repeat; the items of a map are objects that keys tell apart.
+	// What an array means to those who change it: atomic, the default, is replaced as a whole; the
+	// items of a set, which are scalars or atomic, do not repeat; the items of a map are objects
+	// that keys tell apart.
 	XListType *string `json:"x-kubernetes-list-type,omitempty" pb:"42"`
-	// What an object means to those who change it: the properties of a granular one, the default, can belong to different
-	// managers; an atomic one is replaced as a whole.
+	// What an object means to those who change it: the properties of a granular one, the default,
+	// can belong to different managers; an atomic one is replaced as a whole.
 	XMapType *string `json:"x-kubernetes-map-type,omitempty" pb:"43"`
 	// Rules in CEL that the value must keep.
 	XValidations ValidationRules `json:"x-kubernetes-validations,omitempty" pb:"44" list:"map,key=rule" patch:"merge,key=rule"`
@@ -102,7 +107,8 @@ type JSONSchemaProps struct {
 // JSONSchemaURL is the URL of a schema.
 type JSONSchemaURL string
 
-// JSONSchemaDependencies say what an object with a property must look like, by the name of the property.
+// JSONSchemaDependencies say what an object with a property must look like, by the name of the
+// property.
 type JSONSchemaDependencies map[string]JSONSchemaPropsOrStringArray
 
 // JSONSchemaDefinitions are schemas by name.
@@ -121,29 +127,35 @@ type ValidationRules []ValidationRule
 
 // ValidationRule is a rule that a value must keep, as an expression of CEL.
 type ValidationRule struct {
-	// The rule, true if the value keeps it. The value is self; properties are self.name, with has(self.name) to ask for them, values of
-	// maps self["key"], items self[0]. Names are written with __underscores__ for __, __dot__ for a dot, __dash__ for a dash,
-	// __slash__ for a slash, and with __ before and behind if they are words of CEL, such as __namespace__. At the root and in
-	// embedded resources apiVersion, kind, metadata.name and metadata.generateName can be used, but no other metadata. What is kept
-	// without a schema cannot be used.
+	// The rule, true if the value keeps it. The value is self; properties are self.name, with
+	// has(self.name) to ask for them, values of maps self["key"], items self[0]. Names are written
+	// with __underscores__ for __, __dot__ for a dot, __dash__ for a dash, __slash__ for a slash,
+	// and with __ before and behind if they are words of CEL, such as __namespace__. At the root
+	// and in embedded resources apiVersion, kind, metadata.name and metadata.generateName can be
+	// used, but no other metadata. What is kept without a schema cannot be used.
 	//
-	// The order of sets and maps does not matter when they are compared; added to another, they are joined by item or key.
+	// The order of sets and maps does not matter when they are compared; added to another, they are
+	// joined by item or key.
 	//
-	// A rule that uses oldSelf, the value before the change, holds for updates only, unless optionalOldSelf is set.
+	// A rule that uses oldSelf, the value before the change, holds for updates only, unless
+	// optionalOldSelf is set.
 	Rule string `json:"rule" pb:"1"`
-	// What is said if the rule is broken, on one line. It must be set if the rule has several lines.
+	// What is said if the rule is broken, on one line. It must be set if the rule has several
+	// lines.
 	Message string `json:"message,omitempty" pb:"2"`
-	// Expression whose value, a string, is said if the rule is broken. It can use what the rule can, and comes before the message.
-	// If it fails, or its value is blank or has several lines, the message is said.
+	// Expression whose value, a string, is said if the rule is broken. It can use what the rule
+	// can, and comes before the message. If it fails, or its value is blank or has several lines,
+	// the message is said.
 	MessageExpression string `json:"messageExpression,omitempty" pb:"3"`
-	// What kind of error it is to break the rule: FieldValueInvalid (the default), FieldValueForbidden, FieldValueRequired or
-	// FieldValueDuplicate. The answer has the code of the first rule that is broken.
+	// What kind of error it is to break the rule: FieldValueInvalid (the default),
+	// FieldValueForbidden, FieldValueRequired or FieldValueDuplicate. The answer has the code of
+	// the first rule that is broken.
 	Reason *FieldValueErrorReason `json:"reason,omitempty" pb:"4" enum:"FieldValueDuplicate,FieldValueForbidden,FieldValueInvalid,FieldValueRequired"`
-	// Path, from here, to the field that the error is about, such as .spec.replicas or .spec['a.b']. It must be in the schema and
-	// cannot have indices.
+	// Path, from here, to the field that the error is about, such as .spec.replicas or
+	// .spec['a.b']. It must be in the schema and cannot have indices.
 	FieldPath string `json:"fieldPath,omitempty" pb:"5"`
-	// Hold a rule with oldSelf for new values, too: oldSelf is an optional value then, oldSelf.hasValue() tells whether there is
-	// one, and oldSelf.value() is it.
+	// Hold a rule with oldSelf for new values, too: oldSelf is an optional value then,
+	// oldSelf.hasValue() tells whether there is one, and oldSelf.value() is it.
 	OptionalOldSelf *bool `json:"optionalOldSelf,omitempty" pb:"6"`
 }
 

@@ -2,8 +2,9 @@ package apiregistrationv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// APIService says who serves one version of a group: this server itself, or another one, behind a service, to which requests are
-// handed on. Its name is the version and the group, with a dot between them.
+// APIService says who serves one version of a group: this server itself, or another one, behind a
+// service, to which requests are handed on. Its name is the version and the group, with a dot
+// between them.
 type APIService struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -14,24 +15,29 @@ type APIService struct {
 	Status APIServiceStatus `json:"status,omitempty" pb:"3"`
 }
 
-// APIServiceSpec says which version of a group is served, and by whom. Others are always asked by HTTPS.
+// APIServiceSpec says which version of a group is served, and by whom. Others are always asked by
+// HTTPS.
 type APIServiceSpec struct {
-	// Service in front of the server that has the version. If there is none, this server has it itself.
+	// Service in front of the server that has the version. If there is none, this server has it
+	// itself.
 	Service *ServiceReference `json:"service,omitempty" pb:"1"`
 	// Name of the group.
 	Group string `json:"group,omitempty" pb:"2"`
 	// The version, such as v1.
 	Version string `json:"version,omitempty" pb:"3"`
-	// Whether to trust any certificate of the server. Whoever is in between can then read and change everything: better give a
-	// bundle of certificates.
+	// Whether to trust any certificate of the server. Whoever is in between can then read and
+	// change everything: better give a bundle of certificates.
 	InsecureSkipTLSVerify bool `json:"insecureSkipTLSVerify,omitempty" pb:"4"`
-	// Certificates, in PEM, of the authorities that may have signed the server's. Those that the system trusts by default.
+	// Certificates, in PEM, of the authorities that may have signed the server's. Those that the
+	// system trusts by default.
 	CABundle []byte `json:"caBundle,omitempty" pb:"5" list:"atomic"`
-	// Where the group stands among others, from 1 to 20000: clients prefer groups with a higher number. The highest of all versions of a
-	// group counts, and names decide between groups with the same.
+	// Where the group stands among others, from 1 to 20000: clients prefer groups with a higher
+	// number. The highest of all versions of a group counts, and names decide between groups with
+	// the same.
 	GroupPriorityMinimum int32 `json:"groupPriorityMinimum" pb:"7"`
-	// Where the version stands in its group, from 1 to 1000: the one with the highest number is preferred. Those with the same stand in the
-	// usual order of versions: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, v11alpha2, and then others by name.
+	// Where the version stands in its group, from 1 to 1000: the one with the highest number is
+	// preferred. Those with the same stand in the usual order of versions: v10, v2, v1, v11beta2,
+	// v10beta3, v3beta1, v12alpha1, v11alpha2, and then others by name.
 	VersionPriority int32 `json:"versionPriority" pb:"8"`
 }
 

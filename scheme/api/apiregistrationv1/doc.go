@@ -1,6 +1,8 @@
-// Package apiregistrationv1 declares the kinds of apiregistration.k8s.io/v1: API services, which say who serves a version of a group.
+// Package apiregistrationv1 declares the kinds of apiregistration.k8s.io/v1: API services, which
+// say who serves a version of a group.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: validation, strategies and printing (registry/aggregation).
 package apiregistrationv1

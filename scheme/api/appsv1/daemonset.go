@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TemplateGenerationAnnotation counts the changes of the template of a daemon set. It was a field once.
+// TemplateGenerationAnnotation counts the changes of the template of a daemon set. It was a field
+// once.
 const TemplateGenerationAnnotation = "deprecated.daemonset.template.generation"
 
 // DaemonSet keeps a pod running on each node, or on those that the template selects.
@@ -21,9 +22,11 @@ type DaemonSet struct {
 
 // DaemonSetSpec tells which pods there should be, and how they are replaced.
 type DaemonSetSpec struct {
-	// Labels by which the set finds its pods; those of the template must match. It cannot be changed.
+	// Labels by which the set finds its pods; those of the template must match. It cannot be
+	// changed.
 	Selector *meta.LabelSelector `json:"selector" pb:"1"`
-	// What the pods are made from; they always restart. There is one on each node that its node selector and affinity allow.
+	// What the pods are made from; they always restart. There is one on each node that its node
+	// selector and affinity allow.
 	Template corev1.PodTemplateSpec `json:"template" pb:"2"`
 	// How pods are replaced when the template changes.
 	UpdateStrategy DaemonSetUpdateStrategy `json:"updateStrategy,omitempty" pb:"3"`
@@ -52,9 +55,11 @@ const (
 
 // RollingUpdateDaemonSet limits a rolling update. Exactly one of the limits is above 0.
 type RollingUpdateDaemonSet struct {
-	// On how many nodes the pod may be missing, as a number or a percentage of the nodes, rounded up; 1 by default.
+	// On how many nodes the pod may be missing, as a number or a percentage of the nodes, rounded
+	// up; 1 by default.
 	MaxUnavailable *meta.IntOrString `json:"maxUnavailable,omitempty" pb:"1"`
-	// On how many nodes there may be a second pod, as a number or a percentage of the nodes, rounded up; 0 by default.
+	// On how many nodes there may be a second pod, as a number or a percentage of the nodes,
+	// rounded up; 0 by default.
 	MaxSurge *meta.IntOrString `json:"maxSurge,omitempty" pb:"2"`
 }
 

@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Deployment keeps a number of equal pods running, and replaces them step by step when they are to change.
+// Deployment keeps a number of equal pods running, and replaces them step by step when they are to
+// change.
 type Deployment struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -20,7 +21,8 @@ type Deployment struct {
 type DeploymentSpec struct {
 	// How many pods there should be; 1 by default.
 	Replicas *int32 `json:"replicas,omitempty" pb:"1"`
-	// Labels by which the deployment finds its pods; those of the template must match. It cannot be changed.
+	// Labels by which the deployment finds its pods; those of the template must match. It cannot be
+	// changed.
 	Selector *meta.LabelSelector `json:"selector" pb:"2"`
 	// What the pods are made from; they always restart.
 	Template corev1.PodTemplateSpec `json:"template" pb:"3"`
@@ -32,7 +34,8 @@ type DeploymentSpec struct {
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty" pb:"6"`
 	// Changes of the template have no effect while this is true; false by default.
 	Paused bool `json:"paused,omitempty" pb:"7"`
-	// Seconds without progress after which a rollout is reported to have failed; 600 by default. A pause does not count.
+	// Seconds without progress after which a rollout is reported to have failed; 600 by default. A
+	// pause does not count.
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty" pb:"9"`
 }
 
@@ -53,11 +56,14 @@ const (
 	RollingUpdateDeploymentStrategyType DeploymentStrategyType = "RollingUpdate" // a few at a time
 )
 
-// RollingUpdateDeployment limits how far a rolling update may leave the wanted number of pods. The limits cannot both be 0.
+// RollingUpdateDeployment limits how far a rolling update may leave the wanted number of pods. The
+// limits cannot both be 0.
 type RollingUpdateDeployment struct {
-	// How many pods may be missing, as a number or a percentage of the wanted number, rounded down; 25% by default.
+	// How many pods may be missing, as a number or a percentage of the wanted number, rounded down;
+	// 25% by default.
 	MaxUnavailable *meta.IntOrString `json:"maxUnavailable,omitempty" pb:"1"`
-	// How many pods there may be above the wanted number, as a number or a percentage of it, rounded up; 25% by default.
+	// How many pods there may be above the wanted number, as a number or a percentage of it,
+	// rounded up; 25% by default.
 	MaxSurge *meta.IntOrString `json:"maxSurge,omitempty" pb:"2"`
 }
 
@@ -79,7 +85,8 @@ type DeploymentStatus struct {
 	TerminatingReplicas *int32 `json:"terminatingReplicas,omitempty" pb:"9"`
 	// Aspects of the state, one for each type.
 	Conditions []DeploymentCondition `json:"conditions,omitempty" pb:"6" list:"map,key=type" patch:"merge,key=type"`
-	// How often the name of a replica set was taken, which the next name is made from; it never falls.
+	// How often the name of a replica set was taken, which the next name is made from; it never
+	// falls.
 	CollisionCount *int32 `json:"collisionCount,omitempty" pb:"8"`
 }
 

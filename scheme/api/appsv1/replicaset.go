@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// ReplicaSet keeps a number of equal pods running. A change of its template concerns only pods that are made later.
+// ReplicaSet keeps a number of equal pods running. A change of its template concerns only pods that
+// are made later.
 type ReplicaSet struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have. Labels are those of the template by default.
@@ -22,7 +23,8 @@ type ReplicaSetSpec struct {
 	Replicas *int32 `json:"replicas,omitempty" pb:"1"`
 	// Seconds for which a pod must be ready before it counts as available; 0 by default.
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty" pb:"4"`
-	// Labels by which the set finds its pods; those of the template must match. It cannot be changed.
+	// Labels by which the set finds its pods; those of the template must match. It cannot be
+	// changed.
 	Selector *meta.LabelSelector `json:"selector" pb:"2"`
 	// What the pods are made from; they always restart.
 	Template corev1.PodTemplateSpec `json:"template,omitempty" pb:"3"`

@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// StatefulSet keeps a number of pods running of which each has a name and storage of its own, that it keeps when it is replaced.
+// StatefulSet keeps a number of pods running of which each has a name and storage of its own, that
+// it keeps when it is replaced.
 type StatefulSet struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -20,15 +21,18 @@ type StatefulSet struct {
 type StatefulSetSpec struct {
 	// How many pods there should be; 1 by default.
 	Replicas *int32 `json:"replicas,omitempty" pb:"1"`
-	// Labels by which the set finds its pods; those of the template must match. It cannot be changed.
+	// Labels by which the set finds its pods; those of the template must match. It cannot be
+	// changed.
 	Selector *meta.LabelSelector `json:"selector" pb:"2"`
-	// What the pods are made from; they always restart. Names, host names and volumes for the claims are filled in for each.
+	// What the pods are made from; they always restart. Names, host names and volumes for the
+	// claims are filled in for each.
 	Template corev1.PodTemplateSpec `json:"template" pb:"3"`
 	// Claims that each pod gets, as volumes of their names. They cannot be changed.
 	VolumeClaimTemplates []corev1.PersistentVolumeClaim `json:"volumeClaimTemplates,omitempty" pb:"4" list:"atomic"`
 	// Headless service that gives the pods their names in DNS. It cannot be changed.
 	ServiceName string `json:"serviceName" pb:"5" check:"optional"`
-	// Whether pods come and go one after the other (OrderedReady, the default) or all at once (Parallel). It cannot be changed.
+	// Whether pods come and go one after the other (OrderedReady, the default) or all at once
+	// (Parallel). It cannot be changed.
 	PodManagementPolicy PodManagementPolicyType `json:"podManagementPolicy,omitempty" pb:"6" enum:"OrderedReady,Parallel"`
 	// How pods are replaced when the template changes.
 	UpdateStrategy StatefulSetUpdateStrategy `json:"updateStrategy,omitempty" pb:"7"`
@@ -72,11 +76,13 @@ const (
 type RollingUpdateStatefulSetStrategy struct {
 	// Number of the first pod that is replaced; those below keep their revision. 0 by default.
 	Partition *int32 `json:"partition,omitempty" pb:"1"`
-	// How many pods may be missing, as a number or a percentage of the wanted number, rounded up; 1 by default.
+	// How many pods may be missing, as a number or a percentage of the wanted number, rounded up; 1
+	// by default.
 	MaxUnavailable *meta.IntOrString `json:"maxUnavailable,omitempty" pb:"2"`
 }
 
-// StatefulSetPersistentVolumeClaimRetentionPolicy tells what becomes of claims that pods no longer need.
+// StatefulSetPersistentVolumeClaimRetentionPolicy tells what becomes of claims that pods no longer
+// need.
 type StatefulSetPersistentVolumeClaimRetentionPolicy struct {
 	// When the set is deleted: Retain (the default) or Delete.
 	WhenDeleted PersistentVolumeClaimRetentionPolicyType `json:"whenDeleted,omitempty" pb:"1"`

@@ -2,7 +2,8 @@ package authenticationv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// SelfSubjectReview asks the server whom it takes the caller for. With impersonation that is the user who is impersonated.
+// SelfSubjectReview asks the server whom it takes the caller for. With impersonation that is the
+// user who is impersonated.
 type SelfSubjectReview struct {
 	meta.TypeMeta `json:",inline"`
 	// When the answer was given.

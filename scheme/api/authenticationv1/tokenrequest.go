@@ -15,10 +15,12 @@ type TokenRequest struct {
 
 // TokenRequestSpec is what a token is asked to be.
 type TokenRequestSpec struct {
-	// Whom the token is meant for: who gets it should refuse it unless they are among these. By default that is the API server. A token
-	// for several audiences can be used by each of them towards the others.
+	// Whom the token is meant for: who gets it should refuse it unless they are among these. By
+	// default that is the API server. A token for several audiences can be used by each of them
+	// towards the others.
 	Audiences []string `json:"audiences" pb:"1" list:"atomic" check:"optional"`
-	// How long the token is to be good, in seconds: at least 10 minutes, 1 hour by default. It may get less, or more.
+	// How long the token is to be good, in seconds: at least 10 minutes, 1 hour by default. It may
+	// get less, or more.
 	ExpirationSeconds *int64 `json:"expirationSeconds" pb:"4" check:"optional"`
 	// What the token is bound to: it is good for nothing once that object is gone.
 	BoundObjectRef *BoundObjectReference `json:"boundObjectRef" pb:"3" check:"optional"`

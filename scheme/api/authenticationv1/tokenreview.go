@@ -17,8 +17,8 @@ type TokenReview struct {
 type TokenReviewSpec struct {
 	// The token.
 	Token string `json:"token,omitempty" pb:"1" check:"listed"`
-	// Audiences that the asker takes tokens for: this one must be meant for at least one of them. Left out, it is those of the API
-	// server.
+	// Audiences that the asker takes tokens for: this one must be meant for at least one of them.
+	// Left out, it is those of the API server.
 	Audiences []string `json:"audiences,omitempty" pb:"2" list:"atomic"`
 }
 
@@ -28,8 +28,8 @@ type TokenReviewStatus struct {
 	Authenticated bool `json:"authenticated,omitempty" pb:"1"`
 	// The user that it stands for.
 	User UserInfo `json:"user,omitempty" pb:"2"`
-	// Those of the audiences asked about that the token is meant for. Who has asked about some has to look here: a server that
-	// knows nothing of audiences leaves it empty.
+	// Those of the audiences asked about that the token is meant for. Who has asked about some has
+	// to look here: a server that knows nothing of audiences leaves it empty.
 	Audiences []string `json:"audiences,omitempty" pb:"4" list:"atomic"`
 	// Why the token stands for nobody.
 	Error string `json:"error,omitempty" pb:"3"`

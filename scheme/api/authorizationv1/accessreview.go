@@ -24,8 +24,8 @@ type SelfSubjectAccessReview struct {
 	Status SubjectAccessReviewStatus `json:"status,omitempty" pb:"3"`
 }
 
-// LocalSubjectAccessReview asks whether a user or a group may do something in one namespace. So the right to ask can be given
-// for that namespace alone.
+// LocalSubjectAccessReview asks whether a user or a group may do something in one namespace. So the
+// right to ask can be given for that namespace alone.
 type LocalSubjectAccessReview struct {
 	meta.TypeMeta `json:",inline"`
 	// The namespace, and nothing else.
@@ -36,8 +36,8 @@ type LocalSubjectAccessReview struct {
 	Status SubjectAccessReviewStatus `json:"status,omitempty" pb:"3"`
 }
 
-// SubjectAccessReviewSpec is a question about the rights of a user or a group. It has resourceAttributes or
-// nonResourceAttributes, not both.
+// SubjectAccessReviewSpec is a question about the rights of a user or a group. It has
+// resourceAttributes or nonResourceAttributes, not both.
 type SubjectAccessReviewSpec struct {
 	// What is to be done with a resource.
 	ResourceAttributes *ResourceAttributes `json:"resourceAttributes,omitempty" pb:"1"`
@@ -56,8 +56,8 @@ type SubjectAccessReviewSpec struct {
 // ExtraValue holds what is known of a user under one key.
 type ExtraValue []string
 
-// SelfSubjectAccessReviewSpec is a question about the caller's rights. It has resourceAttributes or nonResourceAttributes, not
-// both.
+// SelfSubjectAccessReviewSpec is a question about the caller's rights. It has resourceAttributes or
+// nonResourceAttributes, not both.
 type SelfSubjectAccessReviewSpec struct {
 	// What is to be done with a resource.
 	ResourceAttributes *ResourceAttributes `json:"resourceAttributes,omitempty" pb:"1"`
@@ -69,7 +69,8 @@ type SelfSubjectAccessReviewSpec struct {
 type SubjectAccessReviewStatus struct {
 	// Whether it may be done.
 	Allowed bool `json:"allowed" pb:"1"`
-	// Whether it is forbidden whatever others say. Without either nobody had an opinion, which means no.
+	// Whether it is forbidden whatever others say. Without either nobody had an opinion, which
+	// means no.
 	Denied bool `json:"denied,omitempty" pb:"4"`
 	// Why it may be done or not.
 	Reason string `json:"reason,omitempty" pb:"2"`

@@ -4,9 +4,11 @@ import "github.com/coracle-project/coracle/scheme/meta"
 
 // ResourceAttributes say what is to be done with a resource.
 type ResourceAttributes struct {
-	// Namespace of the resource. Empty it stands for all namespaces, or for none, where the resource is in none.
+	// Namespace of the resource. Empty it stands for all namespaces, or for none, where the
+	// resource is in none.
 	Namespace string `json:"namespace,omitempty" pb:"1"`
-	// What is to be done: get, list, watch, create, update, patch, delete, deletecollection or another verb; "*" stands for all.
+	// What is to be done: get, list, watch, create, update, patch, delete, deletecollection or
+	// another verb; "*" stands for all.
 	Verb string `json:"verb,omitempty" pb:"2"`
 	// API group of the resource; "*" stands for all.
 	Group string `json:"group,omitempty" pb:"3"`
@@ -24,19 +26,23 @@ type ResourceAttributes struct {
 	LabelSelector *LabelSelectorAttributes `json:"labelSelector,omitempty" pb:"9"`
 }
 
-// LabelSelectorAttributes narrow a question down to objects with some labels. They have requirements or rawSelector, not both.
+// LabelSelectorAttributes narrow a question down to objects with some labels. They have
+// requirements or rawSelector, not both.
 type LabelSelectorAttributes struct {
 	// The selector as it stands in the query of a request. Webhooks had better not read it.
 	RawSelector string `json:"rawSelector,omitempty" pb:"1"`
-	// What labels must be, all of it. Who does not understand one may leave it out, which only asks for more.
+	// What labels must be, all of it. Who does not understand one may leave it out, which only asks
+	// for more.
 	Requirements []meta.LabelSelectorRequirement `json:"requirements,omitempty" pb:"2" list:"atomic"`
 }
 
-// FieldSelectorAttributes narrow a question down to objects with some fields. They have requirements or rawSelector, not both.
+// FieldSelectorAttributes narrow a question down to objects with some fields. They have
+// requirements or rawSelector, not both.
 type FieldSelectorAttributes struct {
 	// The selector as it stands in the query of a request. Webhooks had better not read it.
 	RawSelector string `json:"rawSelector,omitempty" pb:"1"`
-	// What fields must be, all of it. Who does not understand one may leave it out, which only asks for more.
+	// What fields must be, all of it. Who does not understand one may leave it out, which only asks
+	// for more.
 	Requirements []meta.FieldSelectorRequirement `json:"requirements,omitempty" pb:"2" list:"atomic"`
 }
 

@@ -1,7 +1,8 @@
-// Package authorizationv1 declares the kinds of authorization.k8s.io/v1: questions about who may do what. They are sent and
-// answered, and not stored.
+// Package authorizationv1 declares the kinds of authorization.k8s.io/v1: questions about who may do
+// what. They are sent and answered, and not stored.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: who answers (registry/authorization).
 package authorizationv1

@@ -2,9 +2,9 @@ package authorizationv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// SelfSubjectRulesReview asks for a list of what the caller may do in a namespace. It is for people to look at, and for programs
-// to show what is of use: whether something may be done is for the server to decide, when it is asked to, or for a
-// SubjectAccessReview.
+// SelfSubjectRulesReview asks for a list of what the caller may do in a namespace. It is for people
+// to look at, and for programs to show what is of use: whether something may be done is for the
+// server to decide, when it is asked to, or for a SubjectAccessReview.
 type SelfSubjectRulesReview struct {
 	meta.TypeMeta `json:",inline"`
 	// What all objects have. A review needs none of it.
@@ -27,7 +27,8 @@ type SubjectRulesReviewStatus struct {
 	ResourceRules []ResourceRule `json:"resourceRules" pb:"1" list:"atomic"`
 	// What may be done with paths that are no resources, in no order. Rules may repeat.
 	NonResourceRules []NonResourceRule `json:"nonResourceRules" pb:"2" list:"atomic"`
-	// Whether there may be more: some of those who decide cannot tell in advance what they will allow.
+	// Whether there may be more: some of those who decide cannot tell in advance what they will
+	// allow.
 	Incomplete bool `json:"incomplete" pb:"3"`
 	// What went wrong while the rules were found. There may be more of them.
 	EvaluationError string `json:"evaluationError,omitempty" pb:"4"`
@@ -39,7 +40,8 @@ type ResourceRule struct {
 	Verbs []string `json:"verbs" pb:"1" list:"atomic"`
 	// Groups that the resources are in; "*" stands for all.
 	APIGroups []string `json:"apiGroups,omitempty" pb:"2" list:"atomic"`
-	// Names of the resources in plural; "*" stands for all, and "*/scale" for that subresource of all.
+	// Names of the resources in plural; "*" stands for all, and "*/scale" for that subresource of
+	// all.
 	Resources []string `json:"resources,omitempty" pb:"3" list:"atomic"`
 	// Names of the objects; none stand for all.
 	ResourceNames []string `json:"resourceNames,omitempty" pb:"4" list:"atomic"`

@@ -2,8 +2,8 @@ package autoscalingv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// HorizontalPodAutoscaler changes the scale of another object between bounds, so that its pods use as much CPU as they should.
-// What else it measures, and how fast it may go, stands in annotations.
+// HorizontalPodAutoscaler changes the scale of another object between bounds, so that its pods use
+// as much CPU as they should. What else it measures, and how fast it may go, stands in annotations.
 type HorizontalPodAutoscaler struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -22,7 +22,8 @@ type HorizontalPodAutoscalerSpec struct {
 	MinReplicas *int32 `json:"minReplicas,omitempty" pb:"2"`
 	// Most replicas; not below the fewest.
 	MaxReplicas int32 `json:"maxReplicas" pb:"3"`
-	// How much CPU the pods should use on average, in percent of what they request; 80 by default if nothing else is measured.
+	// How much CPU the pods should use on average, in percent of what they request; 80 by default
+	// if nothing else is measured.
 	TargetCPUUtilizationPercentage *int32 `json:"targetCPUUtilizationPercentage,omitempty" pb:"4"`
 }
 

@@ -11,8 +11,9 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Annotations hold what this version has no fields for. They are made when an autoscaler is converted to this version, and
-// taken out on the way back; those that cannot be read count for nothing.
+// Annotations hold what this version has no fields for. They are made when an autoscaler is
+// converted to this version, and taken out on the way back; those that cannot be read count for
+// nothing.
 const (
 	metricsAnnotation        = "autoscaling.alpha.kubernetes.io/metrics"
 	behaviorAnnotation       = "autoscaling.alpha.kubernetes.io/behavior"
@@ -100,8 +101,8 @@ func cpuUse(percent int32) autoscalingv2.MetricStatus {
 	}}
 }
 
-// toNotes writes what this version has no fields for into annotations: measurements other than the use of CPU, all of what was
-// measured, the behavior and the conditions.
+// toNotes writes what this version has no fields for into annotations: measurements other than the
+// use of CPU, all of what was measured, the behavior and the conditions.
 func toNotes(m *meta.ObjectMeta, in *autoscalingv2.HorizontalPodAutoscaler) error {
 	autoscalingv2.DropConversionAnnotations(m)
 	var metrics []metricSpec
@@ -130,8 +131,8 @@ func toNotes(m *meta.ObjectMeta, in *autoscalingv2.HorizontalPodAutoscaler) erro
 	return errors.Join(errs...)
 }
 
-// fromNotes completes an autoscaler with what annotations in m say. The use of CPU, which a field has brought along, becomes the
-// last measurement, and the only one if there is none.
+// fromNotes completes an autoscaler with what annotations in m say. The use of CPU, which a field
+// has brought along, becomes the last measurement, and the only one if there is none.
 func fromNotes(m *meta.ObjectMeta, out *autoscalingv2.HorizontalPodAutoscaler) {
 	spec, status := &out.Spec, &out.Status
 	var metrics []metricSpec
@@ -145,7 +146,8 @@ func fromNotes(m *meta.ObjectMeta, out *autoscalingv2.HorizontalPodAutoscaler) {
 	if len(spec.Metrics) == 0 {
 		spec.Metrics = []autoscalingv2.MetricSpec{autoscalingv2.CPUUtilization(autoscalingv2.DefaultCPUUtilization)}
 	}
-	// The names of fields in JSON and in Go differ only in the case of letters, which does not count.
+	// The names of fields in JSON and in Go differ only in the case of letters, which does not
+	// count.
 	var behavior autoscalingv2.HorizontalPodAutoscalerBehavior
 	if noted(m, behaviorAnnotation, &behavior) && behavior != (autoscalingv2.HorizontalPodAutoscalerBehavior{}) {
 		spec.Behavior = &behavior

@@ -2,7 +2,8 @@ package autoscalingv2
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// HorizontalPodAutoscaler changes the scale of another object between bounds, as measurements ask for it.
+// HorizontalPodAutoscaler changes the scale of another object between bounds, as measurements ask
+// for it.
 type HorizontalPodAutoscaler struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -13,7 +14,8 @@ type HorizontalPodAutoscaler struct {
 	Status HorizontalPodAutoscalerStatus `json:"status,omitempty" pb:"3"`
 }
 
-// HorizontalPodAutoscalerSpec tells what is scaled, between which bounds, and by which measurements.
+// HorizontalPodAutoscalerSpec tells what is scaled, between which bounds, and by which
+// measurements.
 type HorizontalPodAutoscalerSpec struct {
 	// Object whose scale is changed.
 	ScaleTargetRef CrossVersionObjectReference `json:"scaleTargetRef" pb:"1"`
@@ -21,8 +23,8 @@ type HorizontalPodAutoscalerSpec struct {
 	MinReplicas *int32 `json:"minReplicas,omitempty" pb:"2"`
 	// Most replicas; not below the fewest.
 	MaxReplicas int32 `json:"maxReplicas" pb:"3"`
-	// What is measured, and should be. Of the numbers of replicas that they ask for, the highest counts. By default the pods should
-	// use 80 % of the CPU that they request.
+	// What is measured, and should be. Of the numbers of replicas that they ask for, the highest
+	// counts. By default the pods should use 80 % of the CPU that they request.
 	Metrics []MetricSpec `json:"metrics,omitempty" pb:"4" list:"atomic"`
 	// How fast the scale may change.
 	Behavior *HorizontalPodAutoscalerBehavior `json:"behavior,omitempty" pb:"5"`
@@ -42,19 +44,22 @@ type CrossVersionObjectReference struct {
 type HorizontalPodAutoscalerBehavior struct {
 	// How fast it may rise. By default it doubles in 15 seconds, or rises by 4 if that is more.
 	ScaleUp *HPAScalingRules `json:"scaleUp,omitempty" pb:"1"`
-	// How fast it may fall. By default it falls to the fewest replicas, once that has been asked for over 5 minutes.
+	// How fast it may fall. By default it falls to the fewest replicas, once that has been asked
+	// for over 5 minutes.
 	ScaleDown *HPAScalingRules `json:"scaleDown,omitempty" pb:"2"`
 }
 
 // HPAScalingRules tells how fast the scale may change in one direction.
 type HPAScalingRules struct {
-	// Seconds over which what was asked for is remembered; the mildest of it counts. From 0 to 3600; 0 by default to rise, 300 to fall.
+	// Seconds over which what was asked for is remembered; the mildest of it counts. From 0 to
+	// 3600; 0 by default to rise, 300 to fall.
 	StabilizationWindowSeconds *int32 `json:"stabilizationWindowSeconds,omitempty" pb:"3"`
 	// Which of the policies counts: Max (the default), Min, or Disabled, which lets nothing change.
 	SelectPolicy *ScalingPolicySelect `json:"selectPolicy,omitempty" pb:"1"`
 	// Limits of a change; at least one.
 	Policies []HPAScalingPolicy `json:"policies,omitempty" pb:"2" list:"atomic"`
-	// How far a measurement may be off, as a part of what it should be, before the scale changes; 10 % by default.
+	// How far a measurement may be off, as a part of what it should be, before the scale changes;
+	// 10 % by default.
 	Tolerance *meta.Quantity `json:"tolerance,omitempty" pb:"4"`
 }
 

@@ -6,11 +6,12 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// DefaultCPUUtilization is how much of the CPU that they request pods should use if an autoscaler measures nothing else, in
-// percent.
+// DefaultCPUUtilization is how much of the CPU that they request pods should use if an autoscaler
+// measures nothing else, in percent.
 const DefaultCPUUtilization = 80
 
-// CPUUtilization is the measurement of the CPU that pods use, and what it should be in percent of their requests.
+// CPUUtilization is the measurement of the CPU that pods use, and what it should be in percent of
+// their requests.
 func CPUUtilization(percent int32) MetricSpec {
 	return MetricSpec{Type: ResourceMetricSourceType, Resource: &ResourceMetricSource{
 		Name: corev1.ResourceCPU, Target: MetricTarget{Type: UtilizationMetricType, AverageUtilization: &percent},
@@ -42,7 +43,8 @@ func defaultAutoscaler(a *HorizontalPodAutoscaler) {
 // defaultPeriod is the time that policies limit changes in, in seconds.
 const defaultPeriod = 15
 
-// CompleteBehavior sets what the rules of a behavior leave out. How long a fall must have been asked for is left to the controller.
+// CompleteBehavior sets what the rules of a behavior leave out. How long a fall must have been
+// asked for is left to the controller.
 func CompleteBehavior(b *HorizontalPodAutoscalerBehavior) {
 	defaultRules(&b.ScaleUp, HPAScalingPolicy{PodsScalingPolicy, 4, defaultPeriod}, HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod})
 	scheme.SetPointer(&b.ScaleUp.StabilizationWindowSeconds, 0)

@@ -1,10 +1,11 @@
-// Package autoscalingv2 declares the kinds of autoscaling/v2: horizontal pod autoscalers, which change the scale of other objects
-// as measurements ask for it. It is the version that is stored.
+// Package autoscalingv2 declares the kinds of autoscaling/v2: horizontal pod autoscalers, which
+// change the scale of other objects as measurements ask for it. It is the version that is stored.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
-// Not here: the older version and its conversion (scheme/api/autoscalingv1), validation, strategies and printing
-// (registry/autoscaling).
+// Not here: the older version and its conversion (scheme/api/autoscalingv1), validation, strategies
+// and printing (registry/autoscaling).
 package autoscalingv2
 
 import (

@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// MetricSpec is something that is measured, and what it should be. Exactly the field that belongs to the type is set.
+// MetricSpec is something that is measured, and what it should be. Exactly the field that belongs
+// to the type is set.
 type MetricSpec struct {
 	// Object, Pods, Resource, ContainerResource or External.
 	Type MetricSourceType `json:"type" pb:"1"`
@@ -87,7 +88,8 @@ type MetricIdentifier struct {
 
 // MetricTarget tells what a measurement should be.
 type MetricTarget struct {
-	// Which of the other fields holds: Utilization (averageUtilization), Value (value) or AverageValue (averageValue).
+	// Which of the other fields holds: Utilization (averageUtilization), Value (value) or
+	// AverageValue (averageValue).
 	Type MetricTargetType `json:"type" pb:"1"`
 	// What the measurement itself should be.
 	Value *meta.Quantity `json:"value,omitempty" pb:"2"`

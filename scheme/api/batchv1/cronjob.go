@@ -8,7 +8,8 @@ import (
 // CronJob makes jobs by a schedule.
 type CronJob struct {
 	meta.TypeMeta `json:",inline"`
-	// Name, labels and what else all objects have. The name has at most 52 characters, because those of the jobs are longer.
+	// Name, labels and what else all objects have. The name has at most 52 characters, because
+	// those of the jobs are longer.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// Which jobs are made, and when.
 	Spec CronJobSpec `json:"spec,omitempty" pb:"2" check:"required"`
@@ -18,14 +19,17 @@ type CronJob struct {
 
 // CronJobSpec tells which jobs are made, and when.
 type CronJobSpec struct {
-	// When jobs are made, in the five fields of cron (minute, hour, day, month, weekday) or as @hourly, @every 1h and the like.
+	// When jobs are made, in the five fields of cron (minute, hour, day, month, weekday) or as
+	// @hourly, @every 1h and the like.
 	Schedule string `json:"schedule" pb:"1"`
-	// Name of the time zone that the schedule is read in, such as Europe/Berlin; that of the controller by default.
+	// Name of the time zone that the schedule is read in, such as Europe/Berlin; that of the
+	// controller by default.
 	TimeZone *string `json:"timeZone,omitempty" pb:"8"`
-	// Seconds for which a job that could not be made in time is still made. What is later is missed; no limit by default.
+	// Seconds for which a job that could not be made in time is still made. What is later is
+	// missed; no limit by default.
 	StartingDeadlineSeconds *int64 `json:"startingDeadlineSeconds,omitempty" pb:"2"`
-	// What becomes of a job whose time comes while the last one still runs: it runs as well (Allow, the default), is
-	// left out (Forbid), or takes the other's place (Replace).
+	// What becomes of a job whose time comes while the last one still runs: it runs as well (Allow,
+	// the default), is left out (Forbid), or takes the other's place (Replace).
 	ConcurrencyPolicy ConcurrencyPolicy `json:"concurrencyPolicy,omitempty" pb:"3" enum:"Allow,Forbid,Replace"`
 	// No jobs are made while this is true; those that run go on. False by default.
 	Suspend *bool `json:"suspend,omitempty" pb:"4"`

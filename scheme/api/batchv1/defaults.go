@@ -15,8 +15,8 @@ const (
 	defaultFailedHistory     = 1
 )
 
-// defaultJob gives a job without labels those of its pods: the same map, so that the labels that a generated selector adds to
-// the template are the job's, too.
+// defaultJob gives a job without labels those of its pods: the same map, so that the labels that a
+// generated selector adds to the template are the job's, too.
 func defaultJob(j *Job) {
 	spec := &j.Spec
 	if spec.Parallelism == nil {

@@ -1,6 +1,8 @@
-// Package batchv1 declares the kinds of batch/v1, whose pods run to an end: jobs, and cron jobs, which make jobs by a schedule.
+// Package batchv1 declares the kinds of batch/v1, whose pods run to an end: jobs, and cron jobs,
+// which make jobs by a schedule.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: validation, strategies and printing (registry/batch).
 package batchv1

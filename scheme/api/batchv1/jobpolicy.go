@@ -4,14 +4,16 @@ import "github.com/coracle-project/coracle/scheme/api/corev1"
 
 // PodFailurePolicy tells what failures of pods mean to their job.
 type PodFailurePolicy struct {
-	// At most 20 rules; the first that a failure matches applies. A failure that matches none counts towards backoffLimit.
+	// At most 20 rules; the first that a failure matches applies. A failure that matches none
+	// counts towards backoffLimit.
 	Rules []PodFailurePolicyRule `json:"rules" pb:"1" list:"atomic"`
 }
 
-// PodFailurePolicyRule tells what the failures of one sort mean. It has either onExitCodes or onPodConditions.
+// PodFailurePolicyRule tells what the failures of one sort mean. It has either onExitCodes or
+// onPodConditions.
 type PodFailurePolicyRule struct {
-	// What such a failure means: Count (it counts towards backoffLimit), Ignore (it does not), FailIndex (its index has
-	// failed) or FailJob (the job has).
+	// What such a failure means: Count (it counts towards backoffLimit), Ignore (it does not),
+	// FailIndex (its index has failed) or FailJob (the job has).
 	Action PodFailurePolicyAction `json:"action" pb:"1" enum:"Count,FailIndex,FailJob,Ignore"`
 	// Failures with certain exit codes.
 	OnExitCodes *PodFailurePolicyOnExitCodesRequirement `json:"onExitCodes,omitempty" pb:"2"`
@@ -30,8 +32,8 @@ const (
 	PodFailurePolicyActionIgnore    PodFailurePolicyAction = "Ignore"    // nothing
 )
 
-// PodFailurePolicyOnExitCodesRequirement matches failures by the exit codes of containers. Those that have succeeded are not
-// looked at.
+// PodFailurePolicyOnExitCodesRequirement matches failures by the exit codes of containers. Those
+// that have succeeded are not looked at.
 type PodFailurePolicyOnExitCodesRequirement struct {
 	// Name of a container or init container of the template; all by default.
 	ContainerName *string `json:"containerName,omitempty" pb:"1"`
@@ -60,7 +62,8 @@ type PodFailurePolicyOnPodConditionsPattern struct {
 
 // SuccessPolicy tells when an indexed job has succeeded.
 type SuccessPolicy struct {
-	// 1 to 20 rules; the job has succeeded as soon as it keeps one of them. Its other pods are stopped then.
+	// 1 to 20 rules; the job has succeeded as soon as it keeps one of them. Its other pods are
+	// stopped then.
 	Rules []SuccessPolicyRule `json:"rules" pb:"1" list:"atomic"`
 }
 

@@ -7,9 +7,11 @@ import (
 
 // JobStatus is what was last seen of the pods of a job.
 type JobStatus struct {
-	// Aspects of the state. A job has finished once Complete or Failed is True, and never goes back.
+	// Aspects of the state. A job has finished once Complete or Failed is True, and never goes
+	// back.
 	Conditions []JobCondition `json:"conditions,omitempty" pb:"1" list:"atomic" patch:"merge,key=type"`
-	// When the job was started or last resumed; unset as long as a job that was created suspended has not been started.
+	// When the job was started or last resumed; unset as long as a job that was created suspended
+	// has not been started.
 	StartTime *meta.Time `json:"startTime,omitempty" pb:"2"`
 	// When the job completed; only of jobs that have succeeded.
 	CompletionTime *meta.Time `json:"completionTime,omitempty" pb:"3"`
@@ -21,9 +23,11 @@ type JobStatus struct {
 	Failed int32 `json:"failed,omitempty" pb:"6"`
 	// Number of pods that are going away and have not ended.
 	Terminating *int32 `json:"terminating,omitempty" pb:"11"`
-	// Indexes that have succeeded, as numbers and ranges in order, such as 1,3-5,7; only for indexed jobs.
+	// Indexes that have succeeded, as numbers and ranges in order, such as 1,3-5,7; only for
+	// indexed jobs.
 	CompletedIndexes string `json:"completedIndexes,omitempty" pb:"7"`
-	// Indexes that have failed, in the form of completedIndexes; only beside backoffLimitPerIndex. None is in both.
+	// Indexes that have failed, in the form of completedIndexes; only beside backoffLimitPerIndex.
+	// None is in both.
 	FailedIndexes *string `json:"failedIndexes,omitempty" pb:"10"`
 	// Pods that have ended and are not counted yet.
 	UncountedTerminatedPods *UncountedTerminatedPods `json:"uncountedTerminatedPods,omitempty" pb:"8"`
@@ -31,8 +35,8 @@ type JobStatus struct {
 	Ready *int32 `json:"ready,omitempty" pb:"9"`
 }
 
-// UncountedTerminatedPods are the pods of a job that have ended and are not counted yet. Each is counted once: it is noted here,
-// loses its finalizer, and moves into the counts.
+// UncountedTerminatedPods are the pods of a job that have ended and are not counted yet. Each is
+// counted once: it is noted here, loses its finalizer, and moves into the counts.
 type UncountedTerminatedPods struct {
 	// UIDs of pods that have succeeded.
 	Succeeded []meta.UID `json:"succeeded,omitempty" pb:"1" list:"set"`
@@ -54,7 +58,8 @@ const (
 
 // JobCondition is one aspect of the state of a job.
 type JobCondition struct {
-	// Name of the aspect: Complete, Failed, Suspended, SuccessCriteriaMet, FailureTarget or another.
+	// Name of the aspect: Complete, Failed, Suspended, SuccessCriteriaMet, FailureTarget or
+	// another.
 	Type JobConditionType `json:"type" pb:"1"`
 	// True, False or Unknown.
 	Status corev1.ConditionStatus `json:"status" pb:"2"`

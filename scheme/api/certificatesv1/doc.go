@@ -1,6 +1,7 @@
 // Package certificatesv1 declares the kinds of certificates.k8s.io/v1: requests for certificates.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: validation, strategies and printing (registry/certificates).
 package certificatesv1

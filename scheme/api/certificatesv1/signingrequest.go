@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// CertificateSigningRequest asks a signer for a certificate. Somebody approves or denies it, and then the signer may issue.
+// CertificateSigningRequest asks a signer for a certificate. Somebody approves or denies it, and
+// then the signer may issue.
 type CertificateSigningRequest struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -20,15 +21,18 @@ type CertificateSigningRequest struct {
 type CertificateSigningRequestSpec struct {
 	// PKCS #10 request, as one PEM block of the type CERTIFICATE REQUEST.
 	Request []byte `json:"request" pb:"1"`
-	// Who is asked, as a domain and a path, such as example.com/signer. The signers of Kubernetes are below kubernetes.io.
+	// Who is asked, as a domain and a path, such as example.com/signer. The signers of Kubernetes
+	// are below kubernetes.io.
 	SignerName string `json:"signerName" pb:"7"`
-	// Seconds for which the certificate should be valid; at least 600. Signers may choose differently.
+	// Seconds for which the certificate should be valid; at least 600. Signers may choose
+	// differently.
 	ExpirationSeconds *int32 `json:"expirationSeconds,omitempty" pb:"8"`
 	// What the key is to be used for; at least one, and none twice.
 	Usages []KeyUsage `json:"usages,omitempty" pb:"5" itemEnum:"any,cert sign,client auth,code signing,content commitment,crl sign,data encipherment,decipher only,digital signature,email protection,encipher only,ipsec end system,ipsec tunnel,ipsec user,key agreement,key encipherment,microsoft sgc,netscape sgc,ocsp signing,s/mime,server auth,signing,timestamping" list:"atomic"`
 	// Name of the user who asks; filled in by the server.
 	Username string `json:"username,omitempty" pb:"2"`
-	// What tells the user who asks from others of that name, if anything does; filled in by the server.
+	// What tells the user who asks from others of that name, if anything does; filled in by the
+	// server.
 	UID string `json:"uid,omitempty" pb:"3"`
 	// Groups of the user who asks; filled in by the server.
 	Groups []string `json:"groups,omitempty" pb:"4" list:"atomic"`
@@ -81,10 +85,11 @@ type ExtraValue []string
 
 // CertificateSigningRequestStatus is what has become of a request.
 type CertificateSigningRequestStatus struct {
-	// Approved or Denied, Failed, and what else signers say, one for each type. The first two are added through approval, others
-	// through status; those three never go.
+	// Approved or Denied, Failed, and what else signers say, one for each type. The first two are
+	// added through approval, others through status; those three never go.
 	Conditions []CertificateSigningRequestCondition `json:"conditions,omitempty" pb:"1" list:"map,key=type"`
-	// The certificate and those that it stands on, as PEM blocks of the type CERTIFICATE. Once there it cannot be changed.
+	// The certificate and those that it stands on, as PEM blocks of the type CERTIFICATE. Once
+	// there it cannot be changed.
 	Certificate []byte `json:"certificate,omitempty" pb:"2"`
 }
 

@@ -1,7 +1,8 @@
-// Package coordinationv1 declares the kinds of coordination.k8s.io/v1: leases, by which the parts of a system elect
-// leaders and show that they are alive.
+// Package coordinationv1 declares the kinds of coordination.k8s.io/v1: leases, by which the parts
+// of a system elect leaders and show that they are alive.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: validation, strategies and printing (registry/coordination).
 package coordinationv1

@@ -5,7 +5,8 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // CoordinatedLeaseStrategy tells how the leader of a coordinated election is picked.
 type CoordinatedLeaseStrategy string
 
-// OldestEmulationVersion picks the candidate with the oldest emulation version, then binary version, then age.
+// OldestEmulationVersion picks the candidate with the oldest emulation version, then binary
+// version, then age.
 const OldestEmulationVersion CoordinatedLeaseStrategy = "OldestEmulationVersion"
 
 // Lease is held by one party at a time, which renews it to stay its holder.

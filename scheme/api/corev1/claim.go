@@ -24,8 +24,8 @@ type PersistentVolumeClaimList struct {
 
 // PersistentVolumeClaimSpec describes the storage that is asked for.
 type PersistentVolumeClaimSpec struct {
-	// How the volume is to be used: ReadWriteOnce (by one node), ReadOnlyMany, ReadWriteMany, or ReadWriteOncePod (by
-	// one pod) alone; at least one.
+	// How the volume is to be used: ReadWriteOnce (by one node), ReadOnlyMany, ReadWriteMany, or
+	// ReadWriteOncePod (by one pod) alone; at least one.
 	AccessModes []PersistentVolumeAccessMode `json:"accessModes,omitempty" pb:"1" itemEnum:"ReadOnlyMany,ReadWriteMany,ReadWriteOnce,ReadWriteOncePod" list:"atomic"`
 	// Labels of the volumes that fit.
 	Selector *meta.LabelSelector `json:"selector,omitempty" pb:"4"`
@@ -37,7 +37,8 @@ type PersistentVolumeClaimSpec struct {
 	StorageClassName *string `json:"storageClassName,omitempty" pb:"5"`
 	// Filesystem (the default) or Block.
 	VolumeMode *PersistentVolumeMode `json:"volumeMode,omitempty" pb:"6" enum:"Block,Filesystem"`
-	// Snapshot or claim to take the content from; kept equal to dataSourceRef where both can say it.
+	// Snapshot or claim to take the content from; kept equal to dataSourceRef where both can say
+	// it.
 	DataSource *TypedLocalObjectReference `json:"dataSource,omitempty" pb:"7"`
 	// Object to take the content from, of any kind that a populator serves.
 	DataSourceRef *TypedObjectReference `json:"dataSourceRef,omitempty" pb:"8"`
@@ -69,10 +70,11 @@ type PersistentVolumeClaimStatus struct {
 	Capacity ResourceList `json:"capacity,omitempty" pb:"3"`
 	// What is going on with the claim, such as Resizing.
 	Conditions []PersistentVolumeClaimCondition `json:"conditions,omitempty" pb:"4" list:"map,key=type" patch:"merge,key=type"`
-	// Amounts that are set aside for the claim, maybe more than the capacity while the volume is being expanded: storage, and
-	// resources with a domain of their own.
+	// Amounts that are set aside for the claim, maybe more than the capacity while the volume is
+	// being expanded: storage, and resources with a domain of their own.
 	AllocatedResources ResourceList `json:"allocatedResources,omitempty" pb:"5"`
-	// State of the expansion of each resource; unset if there is none. Names are those of allocatedResources.
+	// State of the expansion of each resource; unset if there is none. Names are those of
+	// allocatedResources.
 	AllocatedResourceStatuses map[ResourceName]ClaimResourceStatus `json:"allocatedResourceStatuses,omitempty" pb:"7" itemEnum:"ControllerResizeInProgress,ControllerResizeInfeasible,NodeResizeInProgress,NodeResizeInfeasible,NodeResizePending" map:"granular"`
 	// Volume attributes class that is in effect; unset if none is.
 	CurrentVolumeAttributesClassName *string `json:"currentVolumeAttributesClassName,omitempty" pb:"8"`
@@ -125,9 +127,11 @@ const (
 type ModifyVolumeStatus struct {
 	// Class that the volume is being changed to.
 	TargetVolumeAttributesClassName string `json:"targetVolumeAttributesClassName,omitempty" pb:"1"`
-	// Pending while something is missing, InProgress, or Infeasible if the driver refused the class.
+	// Pending while something is missing, InProgress, or Infeasible if the driver refused the
+	// class.
 	Status PersistentVolumeClaimModifyVolumeStatus `json:"status" pb:"2" enum:"InProgress,Infeasible,Pending"`
 }
 
-// PersistentVolumeClaimModifyVolumeStatus is a state of a change to another volume attributes class.
+// PersistentVolumeClaimModifyVolumeStatus is a state of a change to another volume attributes
+// class.
 type PersistentVolumeClaimModifyVolumeStatus string

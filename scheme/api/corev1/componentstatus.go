@@ -2,7 +2,8 @@ package corev1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// ComponentStatus tells whether a part of the control plane is well. It is found out when somebody asks, and not stored.
+// ComponentStatus tells whether a part of the control plane is well. It is found out when somebody
+// asks, and not stored.
 type ComponentStatus struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.

@@ -16,8 +16,8 @@ func (s *PodStatus) Condition(typ PodConditionType) *PodCondition {
 	return nil
 }
 
-// SetCondition adds a condition, or puts it in the place of the one of its type. Its time is now if the status changes, and stays if
-// not.
+// SetCondition adds a condition, or puts it in the place of the one of its type. Its time is now if
+// the status changes, and stays if not.
 func (s *PodStatus) SetCondition(c PodCondition, now time.Time) {
 	c.LastTransitionTime = meta.NewTime(now)
 	have := s.Condition(c.Type)

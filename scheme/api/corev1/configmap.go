@@ -9,9 +9,11 @@ type ConfigMap struct {
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// If true, data cannot be changed any more (only metadata can); cannot be undone.
 	Immutable *bool `json:"immutable,omitempty" pb:"4"`
-	// Texts by key. Keys consist of letters, digits, '-', '_' and '.', and must not repeat in binaryData.
+	// Texts by key. Keys consist of letters, digits, '-', '_' and '.', and must not repeat in
+	// binaryData.
 	Data map[string]string `json:"data,omitempty" pb:"2"`
-	// Bytes by key, for what is not UTF-8 text. Keys follow the same rule and must not repeat in data.
+	// Bytes by key, for what is not UTF-8 text. Keys follow the same rule and must not repeat in
+	// data.
 	BinaryData map[string][]byte `json:"binaryData,omitempty" pb:"3"`
 }
 

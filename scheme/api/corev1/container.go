@@ -6,25 +6,28 @@ type Container struct {
 	Name string `json:"name" pb:"1"`
 	// Image that the container runs, such as registry.example.com/app:1.2; required.
 	Image string `json:"image,omitempty" pb:"2"`
-	// Replaces the image's entry point; not run in a shell. $(NAME) stands for environment variables.
+	// Replaces the image's entry point; not run in a shell. $(NAME) stands for environment
+	// variables.
 	Command []string `json:"command,omitempty" pb:"3" list:"atomic"`
-	// Arguments of the command; those of the image by default. $(NAME) stands for environment variables.
+	// Arguments of the command; those of the image by default. $(NAME) stands for environment
+	// variables.
 	Args []string `json:"args,omitempty" pb:"4" list:"atomic"`
 	// Working directory; that of the image by default.
 	WorkingDir string `json:"workingDir,omitempty" pb:"5"`
 	// Ports that the container listens on; informative, other ports work as well.
 	Ports []ContainerPort `json:"ports,omitempty" pb:"6" list:"map,key=containerPort,key=protocol" patch:"merge,key=containerPort"`
-	// Sources that each give a set of environment variables; env wins over them, later ones over earlier.
+	// Sources that each give a set of environment variables; env wins over them, later ones over
+	// earlier.
 	EnvFrom []EnvFromSource `json:"envFrom,omitempty" pb:"19" list:"atomic"`
 	// Environment variables, each of a name of its own.
 	Env []EnvVar `json:"env,omitempty" pb:"7" list:"map,key=name" patch:"merge,key=name"`
 	// Compute resources that the container needs.
 	Resources ResourceRequirements `json:"resources,omitempty" pb:"8"`
-	// Which resources can change while the container runs, and whether it is restarted for that; none needs it by
-	// default.
+	// Which resources can change while the container runs, and whether it is restarted for that;
+	// none needs it by default.
 	ResizePolicy []ContainerResizePolicy `json:"resizePolicy,omitempty" pb:"23" list:"atomic"`
-	// When this container is restarted, whatever the pod's policy; an init container with Always runs beside the
-	// others.
+	// When this container is restarted, whatever the pod's policy; an init container with Always
+	// runs beside the others.
 	RestartPolicy *ContainerRestartPolicy `json:"restartPolicy,omitempty" pb:"24"`
 	// Rules checked, in order, when the container exits, before its restart policy.
 	RestartPolicyRules []ContainerRestartRule `json:"restartPolicyRules,omitempty" pb:"25" list:"atomic"`
@@ -44,8 +47,8 @@ type Container struct {
 	TerminationMessagePath string `json:"terminationMessagePath,omitempty" pb:"13"`
 	// Where the last message comes from: File (the default) or FallbackToLogsOnError.
 	TerminationMessagePolicy TerminationMessagePolicy `json:"terminationMessagePolicy,omitempty" pb:"20" enum:"FallbackToLogsOnError,File"`
-	// When the image is pulled: Always (the default for the tag latest, which is also meant by no tag), IfNotPresent
-	// (the default otherwise) or Never.
+	// When the image is pulled: Always (the default for the tag latest, which is also meant by no
+	// tag), IfNotPresent (the default otherwise) or Never.
 	ImagePullPolicy PullPolicy `json:"imagePullPolicy,omitempty" pb:"14" enum:"Always,IfNotPresent,Never"`
 	// Security settings of the container; they win over those of the pod.
 	SecurityContext *SecurityContext `json:"securityContext,omitempty" pb:"15"`
@@ -59,9 +62,11 @@ type Container struct {
 
 // ContainerPort is a port that a container listens on.
 type ContainerPort struct {
-	// Name of the port, at most 15 lower-case letters, digits and dashes; services and probes can refer to it.
+	// Name of the port, at most 15 lower-case letters, digits and dashes; services and probes can
+	// refer to it.
 	Name string `json:"name,omitempty" pb:"1"`
-	// Port on the node, 1 to 65535, that leads to this one; none by default, and containerPort with hostNetwork.
+	// Port on the node, 1 to 65535, that leads to this one; none by default, and containerPort with
+	// hostNetwork.
 	HostPort int32 `json:"hostPort,omitempty" pb:"2"`
 	// Port in the pod: 1 to 65535.
 	ContainerPort int32 `json:"containerPort" pb:"3"`
@@ -85,7 +90,8 @@ type EnvFromSource struct {
 type ConfigMapEnvSource struct {
 	// Names the object to read, in the same namespace.
 	LocalObjectReference `json:",inline" pb:"1"`
-	// Whether the config map may be missing; false by default, which keeps the container from starting.
+	// Whether the config map may be missing; false by default, which keeps the container from
+	// starting.
 	Optional *bool `json:"optional,omitempty" pb:"2"`
 }
 
@@ -110,8 +116,8 @@ type EnvVar struct {
 // EnvVarSource tells where the value of an environment variable comes from.
 type EnvVarSource struct {
 	// A field of the pod: metadata.name, metadata.namespace, metadata.uid, metadata.labels['key'],
-	// metadata.annotations['key'], spec.nodeName, spec.serviceAccountName, status.hostIP, status.hostIPs, status.podIP
-	// or status.podIPs.
+	// metadata.annotations['key'], spec.nodeName, spec.serviceAccountName, status.hostIP,
+	// status.hostIPs, status.podIP or status.podIPs.
 	FieldRef *ObjectFieldSelector `json:"fieldRef,omitempty" pb:"1"`
 	// A resource request or limit of a container.
 	ResourceFieldRef *ResourceFieldSelector `json:"resourceFieldRef,omitempty" pb:"2"`
@@ -218,8 +224,8 @@ type ContainerRestartRuleOnExitCodes struct {
 // ContainerRestartRuleOnExitCodesOperator relates an exit code to a set.
 type ContainerRestartRuleOnExitCodesOperator string
 
-// EphemeralContainer is a container added to a running pod, for debugging. It has no guarantees and is never
-// restarted.
+// EphemeralContainer is a container added to a running pod, for debugging. It has no guarantees and
+// is never restarted.
 type EphemeralContainer struct {
 	// What it has in common with other containers.
 	EphemeralContainerCommon `json:",inline" pb:"1"`
@@ -227,7 +233,8 @@ type EphemeralContainer struct {
 	TargetContainerName string `json:"targetContainerName,omitempty" pb:"2"`
 }
 
-// EphemeralContainerCommon holds the fields of a container; some of them cannot be used in ephemeral containers.
+// EphemeralContainerCommon holds the fields of a container; some of them cannot be used in
+// ephemeral containers.
 type EphemeralContainerCommon struct {
 	// Name of the container, unique among all containers of the pod.
 	Name string `json:"name" pb:"1"`
@@ -269,8 +276,8 @@ type EphemeralContainerCommon struct {
 	TerminationMessagePath string `json:"terminationMessagePath,omitempty" pb:"13"`
 	// Where the last message comes from: File (the default) or FallbackToLogsOnError.
 	TerminationMessagePolicy TerminationMessagePolicy `json:"terminationMessagePolicy,omitempty" pb:"20" enum:"FallbackToLogsOnError,File"`
-	// When the image is pulled: Always (the default for the tag latest, which is also meant by no tag), IfNotPresent
-	// (the default otherwise) or Never.
+	// When the image is pulled: Always (the default for the tag latest, which is also meant by no
+	// tag), IfNotPresent (the default otherwise) or Never.
 	ImagePullPolicy PullPolicy `json:"imagePullPolicy,omitempty" pb:"14" enum:"Always,IfNotPresent,Never"`
 	// Security settings of the container.
 	SecurityContext *SecurityContext `json:"securityContext,omitempty" pb:"15"`
@@ -300,7 +307,8 @@ type VolumeMount struct {
 	MountPath string `json:"mountPath" pb:"3"`
 	// Path in the volume to mount; its root by default.
 	SubPath string `json:"subPath,omitempty" pb:"4"`
-	// How mounts travel between node and container: None (the default), HostToContainer or Bidirectional.
+	// How mounts travel between node and container: None (the default), HostToContainer or
+	// Bidirectional.
 	MountPropagation *MountPropagationMode `json:"mountPropagation,omitempty" pb:"5" enum:"Bidirectional,HostToContainer,None"`
 	// Like subPath, with $(NAME) standing for environment variables; excludes subPath.
 	SubPathExpr string `json:"subPathExpr,omitempty" pb:"6"`

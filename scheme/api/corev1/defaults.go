@@ -8,7 +8,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NamespaceNameLabel is the label of every namespace that holds its name, so that selectors can pick it.
+// NamespaceNameLabel is the label of every namespace that holds its name, so that selectors can
+// pick it.
 const NamespaceNameLabel = "kubernetes.io/metadata.name"
 
 // DefaultAffinitySeconds is how long session affinity lasts by default.
@@ -38,7 +39,8 @@ func defaultSecret(s *Secret) {
 	scheme.SetDefault(&s.Type, SecretTypeOpaque)
 }
 
-// defaultNode makes podCIDR and podCIDRs agree (podCIDR decides) and takes capacity for allocatable.
+// defaultNode makes podCIDR and podCIDRs agree (podCIDR decides) and takes capacity for
+// allocatable.
 func defaultNode(n *Node) {
 	spec, status := &n.Spec, &n.Status
 	spec.PodCIDRs = agree(spec.PodCIDR, spec.PodCIDRs)
@@ -52,7 +54,8 @@ func defaultNode(n *Node) {
 	}
 }
 
-// agree returns the list that a single old field and its newer plural form mean together: the old one decides.
+// agree returns the list that a single old field and its newer plural form mean together: the old
+// one decides.
 func agree(single string, plural []string) []string {
 	if single != "" && (len(plural) == 0 || plural[0] != single) {
 		return []string{single}
@@ -60,7 +63,8 @@ func agree(single string, plural []string) []string {
 	return plural
 }
 
-// defaultService sets what a service leaves open. Addresses and node ports are not defaults but allocated.
+// defaultService sets what a service leaves open. Addresses and node ports are not defaults but
+// allocated.
 func defaultService(svc *Service) {
 	spec := &svc.Spec
 	scheme.SetDefault(&spec.SessionAffinity, ServiceAffinityNone)
@@ -100,8 +104,8 @@ func defaultServicePort(p *ServicePort) {
 	}
 }
 
-// ExternallyAccessible reports whether traffic from outside the cluster can reach a service, which is when its
-// external traffic policy matters.
+// ExternallyAccessible reports whether traffic from outside the cluster can reach a service, which
+// is when its external traffic policy matters.
 func ExternallyAccessible(svc *Service) bool {
 	switch svc.Spec.Type {
 	case ServiceTypeLoadBalancer, ServiceTypeNodePort:
@@ -118,7 +122,8 @@ func hasClusterIP(t ServiceType) bool {
 
 func defaultEndpointPort(p *EndpointPort) { scheme.SetDefault(&p.Protocol, ProtocolTCP) }
 
-// CompleteController takes the labels of the template for those of the pods to look for, and for its own.
+// CompleteController takes the labels of the template for those of the pods to look for, and for
+// its own.
 func CompleteController(rc *ReplicationController) {
 	if rc.Spec.Template == nil {
 		return
@@ -132,8 +137,8 @@ func CompleteController(rc *ReplicationController) {
 	}
 }
 
-// defaultLimitRangeItem completes what containers get if they do not say: max is their limit, and their limit, or else min, is
-// their request.
+// defaultLimitRangeItem completes what containers get if they do not say: max is their limit, and
+// their limit, or else min, is their request.
 func defaultLimitRangeItem(item *LimitRangeItem) {
 	if item.Type == LimitTypeContainer {
 		addMissing(&item.Default, item.Max)

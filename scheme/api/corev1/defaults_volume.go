@@ -2,7 +2,8 @@ package corev1
 
 import "github.com/coracle-project/coracle/scheme"
 
-// defaultPersistentVolume sets what only volumes, and not the specs of volumes in attachments, have by default.
+// defaultPersistentVolume sets what only volumes, and not the specs of volumes in attachments, have
+// by default.
 func defaultPersistentVolume(v *PersistentVolume) {
 	scheme.SetDefault(&v.Status.Phase, VolumePending)
 	scheme.SetDefault(&v.Spec.PersistentVolumeReclaimPolicy, PersistentVolumeReclaimRetain)

@@ -1,9 +1,9 @@
-// Package corev1 declares the kinds of the core group, version v1: namespaces, configuration, accounts, nodes, pods,
-// services, events, persistent volumes and the claims for them.
+// Package corev1 declares the kinds of the core group, version v1: namespaces, configuration,
+// accounts, nodes, pods, services, events, persistent volumes and the claims for them.
 //
-// The struct tags are the only declaration: codecs, copies, declarative defaults, OpenAPI, patches and apply follow
-// from them (see scheme/typeinfo). Field comments are the descriptions in OpenAPI. defaults.go adds the defaults that a
-// tag cannot express.
+// The struct tags are the only declaration: codecs, copies, declarative defaults, OpenAPI, patches
+// and apply follow from them (see scheme/typeinfo). Field comments are the descriptions in OpenAPI.
+// defaults.go adds the defaults that a tag cannot express.
 //
 // Not here: validation, strategies and printing (registry/core).
 //

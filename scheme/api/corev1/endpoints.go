@@ -2,16 +2,19 @@ package corev1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// Endpoints are the addresses of a service of the same name. EndpointSlices of discovery.k8s.io/v1 have taken their place.
+// Endpoints are the addresses of a service of the same name. EndpointSlices of discovery.k8s.io/v1
+// have taken their place.
 type Endpoints struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
-	// The addresses, in sets of which each offers the same ports. An address that is ready for some ports only is in several.
+	// The addresses, in sets of which each offers the same ports. An address that is ready for some
+	// ports only is in several.
 	Subsets []EndpointSubset `json:"subsets,omitempty" pb:"2" list:"atomic"`
 }
 
-// EndpointSubset is a set of addresses that offer the same ports: each address with each port is an endpoint.
+// EndpointSubset is a set of addresses that offer the same ports: each address with each port is an
+// endpoint.
 type EndpointSubset struct {
 	// Addresses that are ready to be used.
 	Addresses []EndpointAddress `json:"addresses,omitempty" pb:"1" list:"atomic"`
@@ -43,8 +46,8 @@ type EndpointPort struct {
 	Port int32 `json:"port" pb:"2"`
 	// TCP, UDP or SCTP; TCP by default.
 	Protocol Protocol `json:"protocol,omitempty" pb:"3" enum:"SCTP,TCP,UDP"`
-	// What is spoken on the port: a name that IANA has registered, one of Kubernetes's own, such as kubernetes.io/h2c, or another
-	// one with a domain. It is a hint to those who carry the traffic.
+	// What is spoken on the port: a name that IANA has registered, one of Kubernetes's own, such as
+	// kubernetes.io/h2c, or another one with a domain. It is a hint to those who carry the traffic.
 	AppProtocol *string `json:"appProtocol,omitempty" pb:"4"`
 }
 

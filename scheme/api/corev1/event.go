@@ -2,7 +2,8 @@ package corev1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// Event reports something that happened to an object. Events live a limited time and are best-effort.
+// Event reports something that happened to an object. Events live a limited time and are
+// best-effort.
 type Event struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.

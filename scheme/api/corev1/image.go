@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// imageDigest is what follows the "@" of an image reference: [domain/]path[:tag][@digest]. The other parts are read by hand,
-// as every container of every write has them.
+// imageDigest is what follows the "@" of an image reference: [domain/]path[:tag][@digest]. The
+// other parts are read by hand, as every container of every write has them.
 var imageDigest = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}$`)
 
 // Names of Docker's hub may leave out where they are: a domain, and a folder for those without one.
@@ -15,15 +15,16 @@ const (
 	hubFolder = "library/"
 )
 
-// The most that the path of a name and a tag may have, in bytes; and how long the id of an image is, which is no name.
+// The most that the path of a name and a tag may have, in bytes; and how long the id of an image
+// is, which is no name.
 const (
 	maxImageName = 255
 	maxImageTag  = 128
 	imageID      = 64
 )
 
-// ImageTag returns the tag of an image reference: "latest" if it has neither tag nor digest, and nothing if it has only
-// a digest or is malformed.
+// ImageTag returns the tag of an image reference: "latest" if it has neither tag nor digest, and
+// nothing if it has only a digest or is malformed.
 func ImageTag(ref string) string {
 	name, digest, hasDigest := strings.Cut(ref, "@")
 	if hasDigest && !imageDigest.MatchString(digest) {
@@ -47,7 +48,8 @@ func validImageTag(tag string) bool {
 		consistsOf(tag, func(c byte) bool { return isAlphanumeric(c) || c == '_' || c == '.' || c == '-' })
 }
 
-// validImageName tells the domain, which must hold a dot or port, be localhost or have capital letters, from the path.
+// validImageName tells the domain, which must hold a dot or port, be localhost or have capital
+// letters, from the path.
 func validImageName(name string) bool {
 	domain, path, ok := strings.Cut(name, "/")
 	switch {
@@ -82,7 +84,8 @@ func validImageDomain(domain string) bool {
 	return true
 }
 
-// validImagePath checks that a path is made of words with a separator between each two: ".", "/", "_", "__" or dashes.
+// validImagePath checks that a path is made of words with a separator between each two: ".", "/",
+// "_", "__" or dashes.
 func validImagePath(path string) bool {
 	for {
 		word := 0

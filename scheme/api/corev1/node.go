@@ -41,8 +41,8 @@ type Taint struct {
 	Key string `json:"key" pb:"1"`
 	// Value that belongs to the key, in the form of a label's.
 	Value string `json:"value,omitempty" pb:"2"`
-	// What becomes of pods without a toleration: NoSchedule keeps new ones away, PreferNoSchedule does so if it can,
-	// NoExecute evicts those that are there, too.
+	// What becomes of pods without a toleration: NoSchedule keeps new ones away, PreferNoSchedule
+	// does so if it can, NoExecute evicts those that are there, too.
 	Effect TaintEffect `json:"effect" pb:"3" enum:"NoExecute,NoSchedule,PreferNoSchedule"`
 	// Since when the taint is there; for NoExecute, tolerationSeconds counts from here.
 	TimeAdded *meta.Time `json:"timeAdded,omitempty" pb:"4"`
@@ -57,7 +57,8 @@ type NodeConfigSource struct {
 	ConfigMap *ConfigMapNodeConfigSource `json:"configMap,omitempty" pb:"2"`
 }
 
-// ConfigMapNodeConfigSource names the key of a config map that holds kubelet configuration. Deprecated.
+// ConfigMapNodeConfigSource names the key of a config map that holds kubelet configuration.
+// Deprecated.
 type ConfigMapNodeConfigSource struct {
 	// Namespace of the config map.
 	Namespace string `json:"namespace" pb:"1"`
@@ -106,7 +107,8 @@ type NodeStatus struct {
 // ResourceList holds amounts of resources by name.
 type ResourceList map[ResourceName]meta.Quantity
 
-// EqualTo compares the lists for scheme.Equal: every update of a pod does so, for each of its containers.
+// EqualTo compares the lists for scheme.Equal: every update of a pod does so, for each of its
+// containers.
 func (l *ResourceList) EqualTo(other any) bool {
 	return maps.EqualFunc(*l, *other.(*ResourceList), meta.Quantity.Equal)
 }
@@ -116,7 +118,8 @@ type NodePhase string
 
 // NodeCondition is one observation about a node.
 type NodeCondition struct {
-	// What is observed: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable or another.
+	// What is observed: Ready, MemoryPressure, DiskPressure, PIDPressure, NetworkUnavailable or
+	// another.
 	Type NodeConditionType `json:"type" pb:"1"`
 	// True, False or Unknown; for Ready True is good, for the others False.
 	Status ConditionStatus `json:"status" pb:"2"`

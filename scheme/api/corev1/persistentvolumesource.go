@@ -1,7 +1,7 @@
 package corev1
 
-// PersistentVolumeSource tells where the storage of a volume is. One member must be set. Those that pods know as well look for
-// secrets in a namespace of their own here, as a volume has none.
+// PersistentVolumeSource tells where the storage of a volume is. One member must be set. Those that
+// pods know as well look for secrets in a namespace of their own here, as a volume has none.
 type PersistentVolumeSource struct {
 	// A Google Compute Engine disk. Deprecated: served by a CSI driver.
 	GCEPersistentDisk *GCEPersistentDiskVolumeSource `json:"gcePersistentDisk,omitempty" pb:"1"`
@@ -87,7 +87,8 @@ type CSIPersistentVolumeSource struct {
 type LocalVolumeSource struct {
 	// Path on the node; must not contain "..".
 	Path string `json:"path" pb:"1"`
-	// File system type to mount if the path is that of a block device, such as "ext4"; found out by default.
+	// File system type to mount if the path is that of a block device, such as "ext4"; found out by
+	// default.
 	FSType *string `json:"fsType,omitempty" pb:"2"`
 }
 

@@ -30,7 +30,8 @@ type PodStatus struct {
 	InitContainerStatuses []ContainerStatus `json:"initContainerStatuses,omitempty" pb:"10" list:"atomic"`
 	// State of each container.
 	ContainerStatuses []ContainerStatus `json:"containerStatuses,omitempty" pb:"8" list:"atomic"`
-	// Guaranteed, Burstable or BestEffort; follows from the resource requests and limits of the containers.
+	// Guaranteed, Burstable or BestEffort; follows from the resource requests and limits of the
+	// containers.
 	QOSClass PodQOSClass `json:"qosClass,omitempty" pb:"9" enum:"BestEffort,Burstable,Guaranteed"`
 	// State of the ephemeral containers.
 	EphemeralContainerStatuses []ContainerStatus `json:"ephemeralContainerStatuses,omitempty" pb:"13" list:"atomic"`
@@ -54,8 +55,8 @@ type PodPhase string
 
 // PodCondition is one observation about a pod.
 type PodCondition struct {
-	// What is observed: PodScheduled, PodReadyToStartContainers, Initialized, ContainersReady, Ready, DisruptionTarget
-	// or another.
+	// What is observed: PodScheduled, PodReadyToStartContainers, Initialized, ContainersReady,
+	// Ready, DisruptionTarget or another.
 	Type PodConditionType `json:"type" pb:"1"`
 	// Generation of the spec that this condition speaks of.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" pb:"7"`
@@ -247,7 +248,8 @@ type PodExtendedResourceClaimStatus struct {
 	ResourceClaimName string `json:"resourceClaimName" pb:"2"`
 }
 
-// ContainerExtendedResourceRequest ties an extended resource of a container to a request of a claim.
+// ContainerExtendedResourceRequest ties an extended resource of a container to a request of a
+// claim.
 type ContainerExtendedResourceRequest struct {
 	// Container that asks for the resource.
 	ContainerName string `json:"containerName" pb:"1"`
@@ -257,7 +259,8 @@ type ContainerExtendedResourceRequest struct {
 	RequestName string `json:"requestName" pb:"3"`
 }
 
-// NodeAllocatableResourceClaimStatus tells what a claim takes from the node's allocatable resources.
+// NodeAllocatableResourceClaimStatus tells what a claim takes from the node's allocatable
+// resources.
 type NodeAllocatableResourceClaimStatus struct {
 	// Name of the claim.
 	ResourceClaimName string `json:"resourceClaimName" pb:"1"`

@@ -12,7 +12,8 @@ type Probe struct {
 	TimeoutSeconds int32 `json:"timeoutSeconds,omitempty" pb:"3"`
 	// Seconds between checks; 10 by default, at least 1.
 	PeriodSeconds int32 `json:"periodSeconds,omitempty" pb:"4"`
-	// Successes in a row that are needed after a failure; 1 by default, and always 1 for liveness and startup.
+	// Successes in a row that are needed after a failure; 1 by default, and always 1 for liveness
+	// and startup.
 	SuccessThreshold int32 `json:"successThreshold,omitempty" pb:"5"`
 	// Failures in a row that are needed after a success; 3 by default, at least 1.
 	FailureThreshold int32 `json:"failureThreshold,omitempty" pb:"6"`

@@ -6,7 +6,8 @@ import "github.com/coracle-project/coracle/scheme/meta"
 type DownwardAPIVolumeSource struct {
 	// The files, each with one fact.
 	Items []DownwardAPIVolumeFile `json:"items,omitempty" pb:"1" list:"atomic"`
-	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by default.
+	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by
+	// default.
 	DefaultMode *int32 `json:"defaultMode,omitempty" pb:"2"`
 }
 
@@ -14,8 +15,8 @@ type DownwardAPIVolumeSource struct {
 type DownwardAPIVolumeFile struct {
 	// Relative path of the file; must not contain "..".
 	Path string `json:"path" pb:"1"`
-	// A field of the pod: metadata.name, metadata.namespace, metadata.uid, metadata.labels, metadata.annotations, or
-	// one of the last two's, as metadata.labels['key'].
+	// A field of the pod: metadata.name, metadata.namespace, metadata.uid, metadata.labels,
+	// metadata.annotations, or one of the last two's, as metadata.labels['key'].
 	FieldRef *ObjectFieldSelector `json:"fieldRef,omitempty" pb:"2"`
 	// A resource request or limit of a container.
 	ResourceFieldRef *ResourceFieldSelector `json:"resourceFieldRef,omitempty" pb:"3"`
@@ -39,10 +40,11 @@ type ResourceFieldSelector struct {
 
 	// Name of the container; required in volumes, optional in environment variables.
 	ContainerName string `json:"containerName,omitempty" pb:"1"`
-	// The resource: limits or requests, a dot, and cpu, memory, ephemeral-storage or hugepages-<size>, as in
-	// limits.cpu.
+	// The resource: limits or requests, a dot, and cpu, memory, ephemeral-storage or
+	// hugepages-<size>, as in limits.cpu.
 	Resource string `json:"resource" pb:"2"`
-	// Unit in which the amount is shown, rounded up; 1 by default. For cpu 1 or 1m, for bytes 1k, 1Ki and so on.
+	// Unit in which the amount is shown, rounded up; 1 by default. For cpu 1 or 1m, for bytes 1k,
+	// 1Ki and so on.
 	Divisor meta.Quantity `json:"divisor,omitempty" pb:"3"`
 }
 
@@ -50,7 +52,8 @@ type ResourceFieldSelector struct {
 type ProjectedVolumeSource struct {
 	// The sources. Each entry has one of its members set.
 	Sources []VolumeProjection `json:"sources" pb:"1" check:"optional" list:"atomic"`
-	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by default.
+	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by
+	// default.
 	DefaultMode *int32 `json:"defaultMode,omitempty" pb:"2"`
 }
 

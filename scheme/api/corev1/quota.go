@@ -2,7 +2,8 @@ package corev1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// LimitRange says how much of a resource single objects of a namespace may use, and what they get if they do not say.
+// LimitRange says how much of a resource single objects of a namespace may use, and what they get
+// if they do not say.
 type LimitRange struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -67,8 +68,9 @@ type ResourceQuota struct {
 type ResourceQuotaSpec struct {
 	// The most of each resource, such as pods, requests.cpu, limits.memory or count/jobs.batch.
 	Hard ResourceList `json:"hard,omitempty" pb:"1"`
-	// Only objects that are in all of these scopes count: Terminating, NotTerminating, BestEffort, NotBestEffort,
-	// PriorityClass, CrossNamespacePodAffinity or VolumeAttributesClass. None: all objects. They cannot be changed.
+	// Only objects that are in all of these scopes count: Terminating, NotTerminating, BestEffort,
+	// NotBestEffort, PriorityClass, CrossNamespacePodAffinity or VolumeAttributesClass. None: all
+	// objects. They cannot be changed.
 	Scopes []ResourceQuotaScope `json:"scopes,omitempty" pb:"2" itemEnum:"BestEffort,CrossNamespacePodAffinity,NotBestEffort,NotTerminating,PriorityClass,Terminating,VolumeAttributesClass" list:"atomic"`
 	// Further scopes, which may have values. An object counts if it is in those and in these.
 	ScopeSelector *ScopeSelector `json:"scopeSelector,omitempty" pb:"3"`
@@ -97,7 +99,8 @@ type ScopeSelector struct {
 
 // ScopedResourceSelectorRequirement asks something of a scope.
 type ScopedResourceSelectorRequirement struct {
-	// The scope: one of those that scopes can hold. Values need PriorityClass or VolumeAttributesClass.
+	// The scope: one of those that scopes can hold. Values need PriorityClass or
+	// VolumeAttributesClass.
 	ScopeName ResourceQuotaScope `json:"scopeName" pb:"1" enum:"BestEffort,CrossNamespacePodAffinity,NotBestEffort,NotTerminating,PriorityClass,Terminating,VolumeAttributesClass"`
 	// How the object is to be in the scope: In, NotIn, Exists or DoesNotExist.
 	Operator ScopeSelectorOperator `json:"operator" pb:"2" enum:"DoesNotExist,Exists,In,NotIn"`

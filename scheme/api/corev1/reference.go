@@ -2,7 +2,8 @@ package corev1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// ObjectReference names another object, or a part of it. New kinds should use a narrower reference of their own.
+// ObjectReference names another object, or a part of it. New kinds should use a narrower reference
+// of their own.
 type ObjectReference struct {
 	_ struct{} `struct:"atomic"`
 

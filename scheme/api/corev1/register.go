@@ -38,8 +38,8 @@ func addKinds(s *scheme.Scheme) {
 	)
 }
 
-// addDefaults registers by type: what is registered for a struct holds wherever the struct occurs, so that pod
-// templates and claims of other groups get their defaults, too.
+// addDefaults registers by type: what is registered for a struct holds wherever the struct occurs,
+// so that pod templates and claims of other groups get their defaults, too.
 func addDefaults(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultNamespace, "status.phase", "label "+NamespaceNameLabel+" is the name")
 	scheme.AddDefaulting(s, defaultSecret, "type", "!stringData")
@@ -110,7 +110,8 @@ func volumeSources() string {
 	return strings.Join(names, " | ")
 }
 
-// selectable holds, by kind, the fields that a field selector may name; other kinds have name and namespace.
+// selectable holds, by kind, the fields that a field selector may name; other kinds have name and
+// namespace.
 var selectable = map[string][]string{
 	"Namespace": {"metadata.name", "status.phase"},
 	"Node":      {"metadata.name", "spec.unschedulable"},

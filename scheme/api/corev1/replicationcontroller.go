@@ -2,8 +2,8 @@ package corev1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// ReplicationController keeps a number of pods running that are all alike. ReplicaSets and Deployments of apps/v1 have taken its
-// place.
+// ReplicationController keeps a number of pods running that are all alike. ReplicaSets and
+// Deployments of apps/v1 have taken its place.
 type ReplicationController struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have. Labels: those of the pods if there are none.
@@ -20,7 +20,8 @@ type ReplicationControllerSpec struct {
 	Replicas *int32 `json:"replicas,omitempty" pb:"1" default:"1"`
 	// Seconds that a new pod must be ready for to count as available. Default: 0.
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty" pb:"4" default:"0"`
-	// Labels of the pods, which those of the template must have. Default: all labels of the template.
+	// Labels of the pods, which those of the template must have. Default: all labels of the
+	// template.
 	Selector map[string]string `json:"selector,omitempty" pb:"2" map:"atomic"`
 	// What new pods are made from.
 	Template *PodTemplateSpec `json:"template,omitempty" pb:"3"`

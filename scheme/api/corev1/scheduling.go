@@ -28,7 +28,8 @@ type NodeSelector struct {
 	NodeSelectorTerms []NodeSelectorTerm `json:"nodeSelectorTerms" pb:"1" list:"atomic"`
 }
 
-// NodeSelectorTerm selects nodes by its requirements, which must all hold. An empty term selects nothing.
+// NodeSelectorTerm selects nodes by its requirements, which must all hold. An empty term selects
+// nothing.
 type NodeSelectorTerm struct {
 	_ struct{} `struct:"atomic"`
 
@@ -42,7 +43,8 @@ type NodeSelectorTerm struct {
 type NodeSelectorRequirement struct {
 	// Key of the label, or name of the field, which can only be metadata.name.
 	Key string `json:"key" pb:"1"`
-	// How the key relates to values: In, NotIn, Exists, DoesNotExist, Gt (greater than) or Lt (less than).
+	// How the key relates to values: In, NotIn, Exists, DoesNotExist, Gt (greater than) or Lt (less
+	// than).
 	Operator NodeSelectorOperator `json:"operator" pb:"2" enum:"DoesNotExist,Exists,Gt,In,Lt,NotIn"`
 	// Values: some for In and NotIn, none for Exists and DoesNotExist, one integer for Gt and Lt.
 	Values []string `json:"values,omitempty" pb:"3" list:"atomic"`
@@ -126,12 +128,14 @@ type TopologySpreadConstraint struct {
 	WhenUnsatisfiable UnsatisfiableConstraintAction `json:"whenUnsatisfiable" pb:"3" enum:"DoNotSchedule,ScheduleAnyway"`
 	// Labels of the pods that are counted.
 	LabelSelector *meta.LabelSelector `json:"labelSelector,omitempty" pb:"4"`
-	// Least number of places; with fewer, the smallest count is taken as 0. Only with DoNotSchedule.
+	// Least number of places; with fewer, the smallest count is taken as 0. Only with
+	// DoNotSchedule.
 	MinDomains *int32 `json:"minDomains,omitempty" pb:"5"`
-	// Whether nodes that the pod's affinity rules out are left aside (Honor, the default) or counted (Ignore).
+	// Whether nodes that the pod's affinity rules out are left aside (Honor, the default) or
+	// counted (Ignore).
 	NodeAffinityPolicy *NodeInclusionPolicy `json:"nodeAffinityPolicy,omitempty" pb:"6" enum:"Honor,Ignore"`
-	// Whether nodes with taints that the pod does not bear are left aside (Honor) or counted (Ignore, the
-	// default).
+	// Whether nodes with taints that the pod does not bear are left aside (Honor) or counted
+	// (Ignore, the default).
 	NodeTaintsPolicy *NodeInclusionPolicy `json:"nodeTaintsPolicy,omitempty" pb:"7" enum:"Honor,Ignore"`
 	// Labels of the pod itself whose values counted pods must have as well.
 	MatchLabelKeys []string `json:"matchLabelKeys,omitempty" pb:"8" list:"atomic"`

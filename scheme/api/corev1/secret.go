@@ -9,12 +9,14 @@ type Secret struct {
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// If true, data cannot be changed any more (only metadata can); cannot be undone.
 	Immutable *bool `json:"immutable,omitempty" pb:"5"`
-	// The secret bytes by key, base64 encoded in JSON. Keys consist of letters, digits, '-', '_' and '.'.
+	// The secret bytes by key, base64 encoded in JSON. Keys consist of letters, digits, '-', '_'
+	// and '.'.
 	Data map[string][]byte `json:"data,omitempty" pb:"2"`
-	// Texts to be written into data, replacing keys of the same name; a convenience for writing that is never
-	// returned.
+	// Texts to be written into data, replacing keys of the same name; a convenience for writing
+	// that is never returned.
 	StringData map[string]string `json:"stringData,omitempty" pb:"4"`
-	// Tells programs how to read the data, such as kubernetes.io/tls; "Opaque" by default. It cannot be changed.
+	// Tells programs how to read the data, such as kubernetes.io/tls; "Opaque" by default. It
+	// cannot be changed.
 	Type SecretType `json:"type,omitempty" pb:"3"`
 }
 
@@ -30,7 +32,8 @@ type SecretList struct {
 	Items []Secret `json:"items" pb:"2"`
 }
 
-// What a secret of SecretTypeServiceAccountToken has: annotations that name the service account, and keys of its data.
+// What a secret of SecretTypeServiceAccountToken has: annotations that name the service account,
+// and keys of its data.
 const (
 	ServiceAccountNameKey      = "kubernetes.io/service-account.name"
 	ServiceAccountUIDKey       = "kubernetes.io/service-account.uid"

@@ -18,9 +18,11 @@ type SecurityContext struct {
 	RunAsNonRoot *bool `json:"runAsNonRoot,omitempty" pb:"5"`
 	// Whether the root file system is read-only; false by default. Linux only.
 	ReadOnlyRootFilesystem *bool `json:"readOnlyRootFilesystem,omitempty" pb:"6"`
-	// Whether processes may get more rights than their parents have; always true for privileged containers. Linux only.
+	// Whether processes may get more rights than their parents have; always true for privileged
+	// containers. Linux only.
 	AllowPrivilegeEscalation *bool `json:"allowPrivilegeEscalation,omitempty" pb:"7"`
-	// How /proc is mounted: Default, with parts masked, or Unmasked, which needs hostUsers false. Linux only.
+	// How /proc is mounted: Default, with parts masked, or Unmasked, which needs hostUsers false.
+	// Linux only.
 	ProcMount *ProcMountType `json:"procMount,omitempty" pb:"9" enum:"Default,Unmasked"`
 	// System call filter; wins over the pod's. Linux only.
 	SeccompProfile *SeccompProfile `json:"seccompProfile,omitempty" pb:"11"`
@@ -68,7 +70,8 @@ type ProcMountType string
 
 // SeccompProfile names a system call filter.
 type SeccompProfile struct {
-	// RuntimeDefault (that of the container runtime), Localhost (one that localhostProfile names) or Unconfined.
+	// RuntimeDefault (that of the container runtime), Localhost (one that localhostProfile names)
+	// or Unconfined.
 	Type SeccompProfileType `json:"type" pb:"1" enum:"Localhost,RuntimeDefault,Unconfined" union:"discriminator"`
 	// Path of the file, below the kubelet's seccomp directory; only with type Localhost.
 	LocalhostProfile *string `json:"localhostProfile,omitempty" pb:"2" union:"member"`
@@ -114,7 +117,8 @@ type PodSecurityContext struct {
 	SeccompProfile *SeccompProfile `json:"seccompProfile,omitempty" pb:"10"`
 	// AppArmor profile of all containers. Linux only.
 	AppArmorProfile *AppArmorProfile `json:"appArmorProfile,omitempty" pb:"11"`
-	// How SELinux labels are put on volumes: MountOption (the default where possible) or Recursive. Linux only.
+	// How SELinux labels are put on volumes: MountOption (the default where possible) or Recursive.
+	// Linux only.
 	SELinuxChangePolicy *PodSELinuxChangePolicy `json:"seLinuxChangePolicy,omitempty" pb:"13"`
 }
 

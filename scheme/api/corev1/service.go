@@ -17,15 +17,15 @@ type Service struct {
 type ServiceSpec struct {
 	// Ports that the service exposes.
 	Ports []ServicePort `json:"ports,omitempty" pb:"1" list:"map,key=port,key=protocol" patch:"merge,key=port"`
-	// Sends traffic to pods with these labels. Without one, endpoints are managed by others; ignored with
-	// ExternalName.
+	// Sends traffic to pods with these labels. Without one, endpoints are managed by others;
+	// ignored with ExternalName.
 	Selector map[string]string `json:"selector,omitempty" pb:"2" map:"atomic"`
 	// Virtual address of the service; assigned if not given. "None" makes a headless service.
 	ClusterIP string `json:"clusterIP,omitempty" pb:"3"`
 	// Virtual addresses, at most one for each IP family; the first is clusterIP.
 	ClusterIPs []string `json:"clusterIPs,omitempty" pb:"18" list:"atomic"`
-	// ClusterIP (the default, inside the cluster), NodePort (at each node, too), LoadBalancer (from outside, too) or
-	// ExternalName (a name in DNS only).
+	// ClusterIP (the default, inside the cluster), NodePort (at each node, too), LoadBalancer (from
+	// outside, too) or ExternalName (a name in DNS only).
 	Type ServiceType `json:"type,omitempty" pb:"4" enum:"ClusterIP,ExternalName,LoadBalancer,NodePort"`
 	// Further addresses, not managed here, at which nodes accept traffic for the service.
 	ExternalIPs []string `json:"externalIPs,omitempty" pb:"5" list:"atomic"`
@@ -37,29 +37,31 @@ type ServiceSpec struct {
 	LoadBalancerSourceRanges []string `json:"loadBalancerSourceRanges,omitempty" pb:"9" list:"atomic"`
 	// Name that DNS returns as a CNAME for the service; needs type ExternalName.
 	ExternalName string `json:"externalName,omitempty" pb:"10"`
-	// Cluster (the default) spreads traffic from outside over all endpoints; Local sends it only to those on the node
-	// that it reached, and keeps the client's address.
+	// Cluster (the default) spreads traffic from outside over all endpoints; Local sends it only to
+	// those on the node that it reached, and keeps the client's address.
 	ExternalTrafficPolicy ServiceExternalTrafficPolicy `json:"externalTrafficPolicy,omitempty" pb:"11" enum:"Cluster,Local"`
-	// Port for node health checks, of load balancers with external policy Local; assigned if not given.
+	// Port for node health checks, of load balancers with external policy Local; assigned if not
+	// given.
 	HealthCheckNodePort int32 `json:"healthCheckNodePort,omitempty" pb:"12"`
 	// Treats all endpoints as ready, so that DNS shows them before they are.
 	PublishNotReadyAddresses bool `json:"publishNotReadyAddresses,omitempty" pb:"13"`
 	// Settings of session affinity.
 	SessionAffinityConfig *SessionAffinityConfig `json:"sessionAffinityConfig,omitempty" pb:"14"`
-	// IPv4, IPv6 or both, the first being that of clusterIP; chosen by ipFamilyPolicy and the cluster if not given.
+	// IPv4, IPv6 or both, the first being that of clusterIP; chosen by ipFamilyPolicy and the
+	// cluster if not given.
 	IPFamilies []IPFamily `json:"ipFamilies,omitempty" pb:"19" itemEnum:",IPv4,IPv6" list:"atomic"`
-	// SingleStack, PreferDualStack (two families if the cluster has two) or RequireDualStack. SingleStack by default,
-	// RequireDualStack for headless services without a selector.
+	// SingleStack, PreferDualStack (two families if the cluster has two) or RequireDualStack.
+	// SingleStack by default, RequireDualStack for headless services without a selector.
 	IPFamilyPolicy *IPFamilyPolicy `json:"ipFamilyPolicy,omitempty" pb:"17" enum:"PreferDualStack,RequireDualStack,SingleStack"`
 	// Whether a load balancer gets node ports; true by default.
 	AllocateLoadBalancerNodePorts *bool `json:"allocateLoadBalancerNodePorts,omitempty" pb:"20"`
 	// Implementation that serves the load balancer; the cluster's default if unset. Set once.
 	LoadBalancerClass *string `json:"loadBalancerClass,omitempty" pb:"21"`
-	// Cluster (the default) spreads traffic from inside over all endpoints; Local sends it only to those on the
-	// client's node.
+	// Cluster (the default) spreads traffic from inside over all endpoints; Local sends it only to
+	// those on the client's node.
 	InternalTrafficPolicy *ServiceInternalTrafficPolicy `json:"internalTrafficPolicy,omitempty" pb:"22" enum:"Cluster,Local"`
-	// A preference for endpoints near the client: PreferSameZone (also called PreferClose) or PreferSameNode; none by
-	// default.
+	// A preference for endpoints near the client: PreferSameZone (also called PreferClose) or
+	// PreferSameNode; none by default.
 	TrafficDistribution *string `json:"trafficDistribution,omitempty" pb:"23"`
 }
 
@@ -73,8 +75,8 @@ type ServicePort struct {
 	AppProtocol *string `json:"appProtocol,omitempty" pb:"6"`
 	// Port at the addresses of the service: 1 to 65535.
 	Port int32 `json:"port" pb:"3"`
-	// Port of the pods, by number or by name of a container port; port by default. Ignored for headless
-	// services.
+	// Port of the pods, by number or by name of a container port; port by default. Ignored for
+	// headless services.
 	TargetPort meta.IntOrString `json:"targetPort,omitempty" pb:"4"`
 	// Port on every node, of types NodePort and LoadBalancer; assigned if not given.
 	NodePort int32 `json:"nodePort,omitempty" pb:"5"`
@@ -133,7 +135,8 @@ type LoadBalancerIngress struct {
 	IP string `json:"ip,omitempty" pb:"1"`
 	// DNS name of the entry point.
 	Hostname string `json:"hostname,omitempty" pb:"2"`
-	// Whether traffic arrives with the load balancer's address (VIP) or as if sent to the node or pod (Proxy).
+	// Whether traffic arrives with the load balancer's address (VIP) or as if sent to the node or
+	// pod (Proxy).
 	IPMode *LoadBalancerIPMode `json:"ipMode,omitempty" pb:"3"`
 	// State of each service port.
 	Ports []PortStatus `json:"ports,omitempty" pb:"4" list:"atomic"`
@@ -148,7 +151,8 @@ type PortStatus struct {
 	Port int32 `json:"port" pb:"1"`
 	// TCP, UDP or SCTP.
 	Protocol Protocol `json:"protocol" pb:"2" enum:"SCTP,TCP,UDP"`
-	// What is wrong with the port: a CamelCase word, with a domain prefix where it is provider specific.
+	// What is wrong with the port: a CamelCase word, with a domain prefix where it is provider
+	// specific.
 	Error *string `json:"error,omitempty" pb:"3"`
 }
 

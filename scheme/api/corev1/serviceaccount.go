@@ -7,7 +7,8 @@ type ServiceAccount struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
-	// Secrets that pods of this account may use when the enforce-mountable-secrets annotation is "true".
+	// Secrets that pods of this account may use when the enforce-mountable-secrets annotation is
+	// "true".
 	Secrets []ObjectReference `json:"secrets,omitempty" pb:"2" list:"map,key=name" patch:"merge,key=name"`
 	// Secrets with registry credentials that pods of this account get for pulling their images.
 	ImagePullSecrets []LocalObjectReference `json:"imagePullSecrets,omitempty" pb:"3" list:"atomic"`

@@ -78,8 +78,9 @@ type VolumeSource struct {
 type HostPathVolumeSource struct {
 	// Path on the node; must not contain "..".
 	Path string `json:"path" pb:"1"`
-	// What must be at the path: Directory, File, Socket, CharDevice or BlockDevice. DirectoryOrCreate and FileOrCreate
-	// make it if it is missing. Empty, the default, checks nothing.
+	// What must be at the path: Directory, File, Socket, CharDevice or BlockDevice.
+	// DirectoryOrCreate and FileOrCreate make it if it is missing. Empty, the default, checks
+	// nothing.
 	Type *HostPathType `json:"type,omitempty" pb:"2" enum:",BlockDevice,CharDevice,Directory,DirectoryOrCreate,File,FileOrCreate,Socket"`
 }
 
@@ -88,7 +89,8 @@ type HostPathType string
 
 // EmptyDirVolumeSource describes a directory that lives as long as the pod.
 type EmptyDirVolumeSource struct {
-	// Where it is kept: on the node's disk (empty, the default), in Memory, or in HugePages or HugePages-<size>.
+	// Where it is kept: on the node's disk (empty, the default), in Memory, or in HugePages or
+	// HugePages-<size>.
 	Medium StorageMedium `json:"medium,omitempty" pb:"1"`
 	// Most that it may hold; a pod that exceeds it is evicted. No limit by default.
 	SizeLimit *meta.Quantity `json:"sizeLimit,omitempty" pb:"2"`
@@ -137,7 +139,8 @@ type SecretVolumeSource struct {
 	SecretName string `json:"secretName,omitempty" pb:"1"`
 	// Keys to show, with their paths; all keys if empty.
 	Items []KeyToPath `json:"items,omitempty" pb:"2" list:"atomic"`
-	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by default.
+	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by
+	// default.
 	DefaultMode *int32 `json:"defaultMode,omitempty" pb:"3"`
 	// Whether the secret, or a key that items names, may be missing; false by default.
 	Optional *bool `json:"optional,omitempty" pb:"4"`
@@ -307,7 +310,8 @@ type ConfigMapVolumeSource struct {
 	LocalObjectReference `json:",inline" pb:"1"`
 	// Keys to show, with their paths; all keys if empty.
 	Items []KeyToPath `json:"items,omitempty" pb:"2" list:"atomic"`
-	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by default.
+	// Mode bits of created files that set none of their own, between 0000 and 0777; 0644 by
+	// default.
 	DefaultMode *int32 `json:"defaultMode,omitempty" pb:"3"`
 	// Whether the config map, or a key that items names, may be missing; false by default.
 	Optional *bool `json:"optional,omitempty" pb:"4"`
@@ -451,7 +455,7 @@ type PersistentVolumeClaimTemplate struct {
 type ImageVolumeSource struct {
 	// Image reference; may be left empty where it is filled in later.
 	Reference string `json:"reference,omitempty" pb:"1"`
-	// When the image is pulled: Always (the default for the tag latest, which is also meant by no tag), IfNotPresent
-	// (the default otherwise) or Never.
+	// When the image is pulled: Always (the default for the tag latest, which is also meant by no
+	// tag), IfNotPresent (the default otherwise) or Never.
 	PullPolicy PullPolicy `json:"pullPolicy,omitempty" pb:"2" enum:"Always,IfNotPresent,Never"`
 }

@@ -1,7 +1,8 @@
-// Package discoveryv1 declares the kinds of discovery.k8s.io/v1: endpoint slices, which tell where the endpoints of a
-// service are.
+// Package discoveryv1 declares the kinds of discovery.k8s.io/v1: endpoint slices, which tell where
+// the endpoints of a service are.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: validation, strategies and printing (registry/discovery).
 package discoveryv1

@@ -12,17 +12,19 @@ const (
 	LabelSkipMirror  = "endpointslice.kubernetes.io/skip-mirror" // "true" at endpoints: their slices are made by somebody who knows better
 )
 
-// EndpointSlice holds some of the endpoints of a service. The endpoints of a service are those of all slices with a label that
-// names it.
+// EndpointSlice holds some of the endpoints of a service. The endpoints of a service are those of
+// all slices with a label that names it.
 type EndpointSlice struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
-	// What sort of addresses all endpoints of the slice have: IPv4, IPv6 or FQDN (deprecated). It cannot be changed.
+	// What sort of addresses all endpoints of the slice have: IPv4, IPv6 or FQDN (deprecated). It
+	// cannot be changed.
 	AddressType AddressType `json:"addressType" pb:"4" enum:"FQDN,IPv4,IPv6"`
 	// The endpoints: at most 1000.
 	Endpoints []Endpoint `json:"endpoints" pb:"2" check:"optional" list:"atomic"`
-	// Ports of each of the endpoints, with names that differ: at most 20000. None: the endpoints have no ports that are known.
+	// Ports of each of the endpoints, with names that differ: at most 20000. None: the endpoints
+	// have no ports that are known.
 	Ports []EndpointPort `json:"ports" pb:"3" check:"optional" list:"atomic"`
 }
 
@@ -46,7 +48,8 @@ type Endpoint struct {
 	Hostname *string `json:"hostname,omitempty" pb:"3"`
 	// The object that provides the endpoint, such as a pod.
 	TargetRef *corev1.ObjectReference `json:"targetRef,omitempty" pb:"4"`
-	// What an earlier version said of the place of the endpoint. It can be read; what clients write is dropped.
+	// What an earlier version said of the place of the endpoint. It can be read; what clients write
+	// is dropped.
 	DeprecatedTopology map[string]string `json:"deprecatedTopology,omitempty" pb:"5"`
 	// Node on which the endpoint is.
 	NodeName *string `json:"nodeName,omitempty" pb:"6"`
@@ -58,7 +61,8 @@ type Endpoint struct {
 
 // EndpointConditions say whether an endpoint can be used.
 type EndpointConditions struct {
-	// It can take traffic, and is not terminating. Unset: it is not known, and to be taken for true.
+	// It can take traffic, and is not terminating. Unset: it is not known, and to be taken for
+	// true.
 	Ready *bool `json:"ready,omitempty" pb:"1"`
 	// It can take traffic, also if it is terminating. Unset: as ready.
 	Serving *bool `json:"serving,omitempty" pb:"2"`
@@ -89,14 +93,15 @@ type ForNode struct {
 // EndpointPort is a port of all endpoints of a slice.
 type EndpointPort struct {
 	_ struct{} `struct:"atomic"`
-	// Name of the port: empty or a DNS label, and no other port of the slice has it. Default: empty.
+	// Name of the port: empty or a DNS label, and no other port of the slice has it. Default:
+	// empty.
 	Name *string `json:"name,omitempty" pb:"1"`
 	// TCP, UDP or SCTP; TCP by default.
 	Protocol *corev1.Protocol `json:"protocol,omitempty" pb:"2" enum:"SCTP,TCP,UDP"`
 	// Number of the port. Unset: it is not known.
 	Port *int32 `json:"port,omitempty" pb:"3"`
-	// What is spoken on the port: a name that IANA has registered, one of Kubernetes's own, such as kubernetes.io/h2c, or another
-	// one with a domain. It is a hint to those who carry the traffic.
+	// What is spoken on the port: a name that IANA has registered, one of Kubernetes's own, such as
+	// kubernetes.io/h2c, or another one with a domain. It is a hint to those who carry the traffic.
 	AppProtocol *string `json:"appProtocol,omitempty" pb:"4"`
 }
 

@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Event reports something that happened to an object. Events live a limited time and are best-effort.
+// Event reports something that happened to an object. Events live a limited time and are
+// best-effort.
 type Event struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -14,11 +15,13 @@ type Event struct {
 	EventTime meta.MicroTime `json:"eventTime" pb:"2"`
 	// Tells about repetitions, if the event stands for several.
 	Series *EventSeries `json:"series,omitempty" pb:"3"`
-	// Name of the controller that reports the event, such as example.com/scheduler. Required for new events.
+	// Name of the controller that reports the event, such as example.com/scheduler. Required for
+	// new events.
 	ReportingController string `json:"reportingController,omitempty" pb:"4"`
 	// Which process of the controller reports it: 1 to 128 characters for new events.
 	ReportingInstance string `json:"reportingInstance,omitempty" pb:"5"`
-	// What was done, or could not be, with regard to the object, for programs: 1 to 128 characters for new events.
+	// What was done, or could not be, with regard to the object, for programs: 1 to 128 characters
+	// for new events.
 	Action string `json:"action,omitempty" pb:"6"`
 	// A short word, for programs, that says why it was done: 1 to 128 characters for new events.
 	Reason string `json:"reason,omitempty" pb:"7"`
@@ -40,8 +43,8 @@ type Event struct {
 	DeprecatedCount int32 `json:"deprecatedCount,omitempty" pb:"15"`
 }
 
-// EventSeries tells how often and until when an event repeated. Whoever reports it does so again every few minutes while it goes
-// on.
+// EventSeries tells how often and until when an event repeated. Whoever reports it does so again
+// every few minutes while it goes on.
 type EventSeries struct {
 	// How often it has happened so far: at least 2.
 	Count int32 `json:"count" pb:"1"`

@@ -11,8 +11,8 @@ import (
 // GroupVersion is the version that this package declares.
 var GroupVersion = meta.GroupVersion{Group: "events.k8s.io", Version: "v1"}
 
-// Scheme registers the kinds, their conversion to those of the core group, and the fields that selectors may name. It needs the
-// kinds of the core group.
+// Scheme registers the kinds, their conversion to those of the core group, and the fields that
+// selectors may name. It needs the kinds of the core group.
 var Scheme = scheme.NewBuilder(addKinds, addConversions, addFieldLabels)
 
 func addKinds(s *scheme.Scheme) {

@@ -2,14 +2,15 @@ package flowcontrolv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// Names that every cluster has: a schema and a priority level for requests that never wait, and those for what no other
-// schema is about.
+// Names that every cluster has: a schema and a priority level for requests that never wait, and
+// those for what no other schema is about.
 const (
 	NameExempt   = "exempt"
 	NameCatchAll = "catch-all"
 )
 
-// All stands for everything in lists of verbs, groups, resources, namespaces, paths, and as the name of an account.
+// All stands for everything in lists of verbs, groups, resources, namespaces, paths, and as the
+// name of an account.
 const All = "*"
 
 // FlowSchema sorts requests: those that it is about are served at one priority level.
@@ -27,8 +28,8 @@ type FlowSchema struct {
 type FlowSchemaSpec struct {
 	// The priority level.
 	PriorityLevelConfiguration PriorityLevelConfigurationReference `json:"priorityLevelConfiguration" pb:"1"`
-	// Of several schemas about a request, the one with the lowest number counts: 1 to 10000, 1000 by default. Only the schema
-	// "exempt" may have 1.
+	// Of several schemas about a request, the one with the lowest number counts: 1 to 10000, 1000
+	// by default. Only the schema "exempt" may have 1.
 	MatchingPrecedence int32 `json:"matchingPrecedence" pb:"2" check:"optional"`
 	// How the requests are divided into flows, which get equal shares; unset: they are one flow.
 	DistinguisherMethod *FlowDistinguisherMethod `json:"distinguisherMethod,omitempty" pb:"3"`
@@ -60,8 +61,8 @@ const (
 	FlowDistinguisherMethodByNamespaceType FlowDistinguisherMethodType = "ByNamespace" // the namespace of the object
 )
 
-// PolicyRulesWithSubjects matches requests of some subjects that one of its other rules matches. There is at least one of
-// those.
+// PolicyRulesWithSubjects matches requests of some subjects that one of its other rules matches.
+// There is at least one of those.
 type PolicyRulesWithSubjects struct {
 	// Who sends the requests; at least one.
 	Subjects []Subject `json:"subjects" pb:"1" list:"atomic"`
@@ -123,7 +124,8 @@ type ResourcePolicyRule struct {
 	Resources []string `json:"resources" pb:"3" list:"set"`
 	// Whether requests match that name no namespace.
 	ClusterScope bool `json:"clusterScope,omitempty" pb:"4"`
-	// The namespaces of those that name one; "*" alone is all. It may be empty if clusterScope is true.
+	// The namespaces of those that name one; "*" alone is all. It may be empty if clusterScope is
+	// true.
 	Namespaces []string `json:"namespaces" pb:"5" check:"optional" list:"set"`
 }
 

@@ -15,8 +15,8 @@ type PriorityLevelConfiguration struct {
 
 // PriorityLevelConfigurationSpec tells how many requests of a level are served at once.
 type PriorityLevelConfigurationSpec struct {
-	// Exempt: all are served at once; only the level "exempt" is of this type. Limited: as many as its share of what the server
-	// can do.
+	// Exempt: all are served at once; only the level "exempt" is of this type. Limited: as many as
+	// its share of what the server can do.
 	Type PriorityLevelEnablement `json:"type" pb:"1" union:"discriminator"`
 	// The share; required for the type Limited, else it must be unset.
 	Limited *LimitedPriorityLevelConfiguration `json:"limited,omitempty" pb:"2" union:"member"`
@@ -33,10 +33,11 @@ const (
 	PriorityLevelEnablementLimited PriorityLevelEnablement = "Limited"
 )
 
-// LimitedPriorityLevelConfiguration tells how the requests of a level are limited. Levels lend each other what they do not
-// use.
+// LimitedPriorityLevelConfiguration tells how the requests of a level are limited. Levels lend each
+// other what they do not use.
 type LimitedPriorityLevelConfiguration struct {
-	// The level's share of the requests that the server handles at once, in relation to those of other levels; 30 by default.
+	// The level's share of the requests that the server handles at once, in relation to those of
+	// other levels; 30 by default.
 	NominalConcurrencyShares *int32 `json:"nominalConcurrencyShares" pb:"1" check:"optional"`
 	// What happens to requests beyond the limit.
 	LimitResponse LimitResponse `json:"limitResponse,omitempty" pb:"2"`
@@ -48,7 +49,8 @@ type LimitedPriorityLevelConfiguration struct {
 
 // ExemptPriorityLevelConfiguration tells what a level counts for whose requests are not limited.
 type ExemptPriorityLevelConfiguration struct {
-	// The share that is set aside for the level, in relation to those of other levels; 0 by default.
+	// The share that is set aside for the level, in relation to those of other levels; 0 by
+	// default.
 	NominalConcurrencyShares *int32 `json:"nominalConcurrencyShares,omitempty" pb:"1"`
 	// How much of its share other levels may use meanwhile, in percent, 0 to 100; 0 by default.
 	LendablePercent *int32 `json:"lendablePercent,omitempty" pb:"2"`
@@ -71,7 +73,8 @@ const (
 	LimitResponseTypeReject LimitResponseType = "Reject"
 )
 
-// QueuingConfiguration tells how requests wait. Each flow is dealt a hand of queues; its requests wait in the shortest one.
+// QueuingConfiguration tells how requests wait. Each flow is dealt a hand of queues; its requests
+// wait in the shortest one.
 type QueuingConfiguration struct {
 	// Number of queues, 1 to 10 million; 64 by default.
 	Queues int32 `json:"queues" pb:"1" check:"optional"`

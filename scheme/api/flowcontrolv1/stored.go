@@ -58,7 +58,8 @@ type limitedBeta struct {
 
 type levelBeta3 PriorityLevelConfiguration
 
-// defaultLevelBeta3 comes before the defaults of what the level holds, which take 0 shares for said.
+// defaultLevelBeta3 comes before the defaults of what the level holds, which take 0 shares for
+// said.
 func defaultLevelBeta3(l *levelBeta3) {
 	limited := l.Spec.Limited
 	if limited == nil {

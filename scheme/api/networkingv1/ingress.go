@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// IngressClassAnnotation names the class of an ingress. It was the way to do so before there was a field.
+// IngressClassAnnotation names the class of an ingress. It was the way to do so before there was a
+// field.
 const IngressClassAnnotation = "kubernetes.io/ingress.class"
 
 // Ingress leads HTTP requests from outside the cluster to services, by host and path.
@@ -21,13 +22,13 @@ type Ingress struct {
 
 // IngressSpec tells where requests go. It has rules, a default backend, or both.
 type IngressSpec struct {
-	// Name of the IngressClass, and so of the controller that serves the ingress. Without one, the default class is used when the
-	// ingress is created, if there is one.
+	// Name of the IngressClass, and so of the controller that serves the ingress. Without one, the
+	// default class is used when the ingress is created, if there is one.
 	IngressClassName *string `json:"ingressClassName,omitempty" pb:"4"`
 	// Where requests go that no rule is about.
 	DefaultBackend *IngressBackend `json:"defaultBackend,omitempty" pb:"1"`
-	// Certificates for the hosts, all served at port 443. If several are for one host, the client's SNI decides where that is
-	// supported.
+	// Certificates for the hosts, all served at port 443. If several are for one host, the client's
+	// SNI decides where that is supported.
 	TLS []IngressTLS `json:"tls,omitempty" pb:"2" list:"atomic"`
 	// What hosts and paths lead to. Requests that none is about go to the default backend.
 	Rules []IngressRule `json:"rules,omitempty" pb:"3" list:"atomic"`
@@ -37,14 +38,15 @@ type IngressSpec struct {
 type IngressTLS struct {
 	// Hosts that the certificate is for; by default all that the controller serves.
 	Hosts []string `json:"hosts,omitempty" pb:"1" list:"atomic"`
-	// Secret with the certificate and its key, in the namespace of the ingress. Without one, the hosts are only told apart by SNI.
+	// Secret with the certificate and its key, in the namespace of the ingress. Without one, the
+	// hosts are only told apart by SNI.
 	SecretName string `json:"secretName,omitempty" pb:"2"`
 }
 
 // IngressRule tells where the requests for a host go.
 type IngressRule struct {
-	// DNS name that requests ask for, without a port; not an address. Its first label may be "*", which stands for exactly one
-	// label. Empty: all hosts.
+	// DNS name that requests ask for, without a port; not an address. Its first label may be "*",
+	// which stands for exactly one label. Empty: all hosts.
 	Host string `json:"host,omitempty" pb:"1"`
 	// Without rules for paths, all requests go to the default backend.
 	IngressRuleValue `json:",inline" pb:"2"`
@@ -64,11 +66,11 @@ type HTTPIngressRuleValue struct {
 
 // HTTPIngressPath tells where the requests for a path go.
 type HTTPIngressPath struct {
-	// Path that is compared with that of a request. It begins with a slash; it may be empty only for the type
-	// ImplementationSpecific.
+	// Path that is compared with that of a request. It begins with a slash; it may be empty only
+	// for the type ImplementationSpecific.
 	Path string `json:"path,omitempty" pb:"1"`
-	// How paths are compared: Exact, Prefix (by what is between slashes) or ImplementationSpecific (as the controller
-	// likes).
+	// How paths are compared: Exact, Prefix (by what is between slashes) or ImplementationSpecific
+	// (as the controller likes).
 	PathType *PathType `json:"pathType" pb:"3" enum:"Exact,ImplementationSpecific,Prefix"`
 	// Where the requests go.
 	Backend IngressBackend `json:"backend" pb:"2"`
@@ -138,7 +140,8 @@ type IngressPortStatus struct {
 	Port int32 `json:"port" pb:"1"`
 	// TCP, UDP or SCTP.
 	Protocol corev1.Protocol `json:"protocol" pb:"2" enum:"SCTP,TCP,UDP"`
-	// What is wrong with the port, as one word in CamelCase, after a domain and a slash unless it is of Kubernetes itself.
+	// What is wrong with the port, as one word in CamelCase, after a domain and a slash unless it
+	// is of Kubernetes itself.
 	Error *string `json:"error,omitempty" pb:"3"`
 }
 

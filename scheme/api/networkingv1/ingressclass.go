@@ -21,8 +21,8 @@ func (c *IngressClass) IsDefault() bool {
 
 // IngressClassSpec tells which controller serves the ingresses of a class, and what it should know.
 type IngressClassSpec struct {
-	// Name of the controller, a domain and a path such as "acme.io/ingress-controller", at most 250 characters. It cannot be
-	// changed.
+	// Name of the controller, a domain and a path such as "acme.io/ingress-controller", at most 250
+	// characters. It cannot be changed.
 	Controller string `json:"controller,omitempty" pb:"1"`
 	// An object with settings for the controller, if it needs any.
 	Parameters *IngressClassParametersReference `json:"parameters,omitempty" pb:"2"`

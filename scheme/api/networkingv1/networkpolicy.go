@@ -5,8 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// NetworkPolicy tells which traffic some pods may have. Pods that no policy selects may have any; the rules of several
-// policies add up.
+// NetworkPolicy tells which traffic some pods may have. Pods that no policy selects may have any;
+// the rules of several policies add up.
 type NetworkPolicy struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -19,11 +19,14 @@ type NetworkPolicy struct {
 type NetworkPolicySpec struct {
 	// The pods, in the namespace of the policy; empty means all of them.
 	PodSelector meta.LabelSelector `json:"podSelector" pb:"1" check:"optional"`
-	// Traffic that may come in: what one of the rules allows. Without rules, a policy that is about such traffic allows none.
+	// Traffic that may come in: what one of the rules allows. Without rules, a policy that is about
+	// such traffic allows none.
 	Ingress []NetworkPolicyIngressRule `json:"ingress,omitempty" pb:"2" list:"atomic"`
-	// Traffic that may go out: what one of the rules allows. Without rules, a policy that is about such traffic allows none.
+	// Traffic that may go out: what one of the rules allows. Without rules, a policy that is about
+	// such traffic allows none.
 	Egress []NetworkPolicyEgressRule `json:"egress,omitempty" pb:"3" list:"atomic"`
-	// What the policy is about: Ingress, Egress or both. By default Ingress, and Egress if there are rules for it.
+	// What the policy is about: Ingress, Egress or both. By default Ingress, and Egress if there
+	// are rules for it.
 	PolicyTypes []PolicyType `json:"policyTypes,omitempty" pb:"4" itemEnum:"Egress,Ingress" list:"atomic"`
 }
 
@@ -64,7 +67,8 @@ type NetworkPolicyPort struct {
 
 // NetworkPolicyPeer is a party to traffic: pods, or a block of addresses.
 type NetworkPolicyPeer struct {
-	// The pods with these labels, in the namespaces that namespaceSelector selects, or in that of the policy without one.
+	// The pods with these labels, in the namespaces that namespaceSelector selects, or in that of
+	// the policy without one.
 	PodSelector *meta.LabelSelector `json:"podSelector,omitempty" pb:"1"`
 	// The namespaces with these labels; all pods in them if podSelector is unset.
 	NamespaceSelector *meta.LabelSelector `json:"namespaceSelector,omitempty" pb:"2"`
@@ -74,7 +78,8 @@ type NetworkPolicyPeer struct {
 
 // IPBlock is a range of addresses, apart from some.
 type IPBlock struct {
-	// The range, as an address and the length of its prefix, such as "10.1.0.0/16" or "fd00:1::/32".
+	// The range, as an address and the length of its prefix, such as "10.1.0.0/16" or
+	// "fd00:1::/32".
 	CIDR string `json:"cidr" pb:"1"`
 	// Smaller ranges inside of it that do not count.
 	Except []string `json:"except,omitempty" pb:"2" list:"atomic"`

@@ -21,8 +21,8 @@ type ServiceCIDR struct {
 
 // ServiceCIDRSpec holds the ranges.
 type ServiceCIDRSpec struct {
-	// One range such as "10.96.0.0/12" or "2001:db8::/64", or two of different families. They cannot be changed, but a second one
-	// may be added.
+	// One range such as "10.96.0.0/12" or "2001:db8::/64", or two of different families. They
+	// cannot be changed, but a second one may be added.
 	CIDRs []string `json:"cidrs,omitempty" pb:"1" list:"atomic"`
 }
 

@@ -1,6 +1,7 @@
 // Package nodev1 declares the kinds of node.k8s.io/v1: what nodes run pods with.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: validation, strategies and printing (registry/node).
 package nodev1

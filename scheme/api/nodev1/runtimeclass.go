@@ -10,7 +10,8 @@ type RuntimeClass struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
-	// Name by which the configuration of nodes knows the runtime, a DNS label. It cannot be changed.
+	// Name by which the configuration of nodes knows the runtime, a DNS label. It cannot be
+	// changed.
 	Handler string `json:"handler" pb:"2"`
 	// What running a pod takes beside its containers.
 	Overhead *Overhead `json:"overhead,omitempty" pb:"3"`

@@ -6,7 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// DisruptionAllowed is the condition of a budget that tells whether pods may be evicted, and these are its reasons.
+// DisruptionAllowed is the condition of a budget that tells whether pods may be evicted, and these
+// are its reasons.
 const (
 	DisruptionAllowed = "DisruptionAllowed"
 

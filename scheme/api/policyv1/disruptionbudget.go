@@ -13,16 +13,20 @@ type PodDisruptionBudget struct {
 	Status PodDisruptionBudgetStatus `json:"status,omitempty" pb:"3"`
 }
 
-// PodDisruptionBudgetSpec tells how many of some pods must be left. It has minAvailable or maxUnavailable, not both.
+// PodDisruptionBudgetSpec tells how many of some pods must be left. It has minAvailable or
+// maxUnavailable, not both.
 type PodDisruptionBudgetSpec struct {
-	// How many pods must be available after an eviction, as a number or a percentage; 100% prevents all evictions.
+	// How many pods must be available after an eviction, as a number or a percentage; 100% prevents
+	// all evictions.
 	MinAvailable *meta.IntOrString `json:"minAvailable,omitempty" pb:"1"`
-	// Labels by which the pods are found. An empty selector selects all pods of the namespace, none at all no pod.
+	// Labels by which the pods are found. An empty selector selects all pods of the namespace, none
+	// at all no pod.
 	Selector *meta.LabelSelector `json:"selector,omitempty" pb:"2" patch:"replace"`
-	// How many pods may be unavailable after an eviction, as a number or a percentage; 0 prevents all evictions.
+	// How many pods may be unavailable after an eviction, as a number or a percentage; 0 prevents
+	// all evictions.
 	MaxUnavailable *meta.IntOrString `json:"maxUnavailable,omitempty" pb:"3"`
-	// When pods that run but are not ready may be evicted: whenever enough others are healthy (IfHealthyBudget, the default), or
-	// always (AlwaysAllow).
+	// When pods that run but are not ready may be evicted: whenever enough others are healthy
+	// (IfHealthyBudget, the default), or always (AlwaysAllow).
 	UnhealthyPodEvictionPolicy *UnhealthyPodEvictionPolicyType `json:"unhealthyPodEvictionPolicy,omitempty" pb:"4" enum:"AlwaysAllow,IfHealthyBudget"`
 }
 
@@ -39,7 +43,8 @@ const (
 type PodDisruptionBudgetStatus struct {
 	// Generation of the budget that the status is about.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" pb:"1"`
-	// Names of pods whose eviction has been allowed and that have not been seen to go since, with the time of that.
+	// Names of pods whose eviction has been allowed and that have not been seen to go since, with
+	// the time of that.
 	DisruptedPods map[string]meta.Time `json:"disruptedPods,omitempty" pb:"2"`
 	// How many pods may be evicted now.
 	DisruptionsAllowed int32 `json:"disruptionsAllowed" pb:"3" check:"optional"`

@@ -1,6 +1,7 @@
 // Package policyv1 declares the kinds of policy/v1: how many pods a disruption may take.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: validation, strategies and printing (registry/policy).
 package policyv1

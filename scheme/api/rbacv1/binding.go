@@ -8,11 +8,13 @@ type Subject struct {
 
 	// User, Group or ServiceAccount.
 	Kind string `json:"kind" pb:"1"`
-	// API group of the kind: rbac.authorization.k8s.io, the default, for users and groups, empty for service accounts.
+	// API group of the kind: rbac.authorization.k8s.io, the default, for users and groups, empty
+	// for service accounts.
 	APIGroup string `json:"apiGroup,omitempty" pb:"2"`
 	// Name of the user, group or service account.
 	Name string `json:"name" pb:"3"`
-	// Namespace of a service account; users and groups have none. Role bindings may leave it out for their own namespace.
+	// Namespace of a service account; users and groups have none. Role bindings may leave it out
+	// for their own namespace.
 	Namespace string `json:"namespace,omitempty" pb:"4"`
 }
 

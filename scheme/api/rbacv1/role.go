@@ -12,8 +12,8 @@ type PolicyRule struct {
 	Resources []string `json:"resources,omitempty" pb:"3" list:"atomic"`
 	// Names of the objects; empty means all.
 	ResourceNames []string `json:"resourceNames,omitempty" pb:"4" list:"atomic"`
-	// Paths that are no resources, such as /metrics; a * at the end stands for any rest. Only in cluster roles, whose rights hold
-	// for the cluster by a cluster role binding.
+	// Paths that are no resources, such as /metrics; a * at the end stands for any rest. Only in
+	// cluster roles, whose rights hold for the cluster by a cluster role binding.
 	NonResourceURLs []string `json:"nonResourceURLs,omitempty" pb:"5" list:"atomic"`
 }
 
@@ -35,7 +35,8 @@ type RoleList struct {
 	Items []Role `json:"items" pb:"2"`
 }
 
-// ClusterRole is a list of rights that hold in the whole cluster or in a namespace, as the binding decides.
+// ClusterRole is a list of rights that hold in the whole cluster or in a namespace, as the binding
+// decides.
 type ClusterRole struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.

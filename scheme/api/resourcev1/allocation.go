@@ -51,7 +51,8 @@ type DeviceRequestAllocationResult struct {
 type DeviceAllocationConfiguration struct {
 	// Where the configuration is from: FromClass or FromClaim.
 	Source AllocationConfigSource `json:"source" pb:"1" enum:"FromClaim,FromClass"`
-	// Requests that the configuration is for, 'request' or 'request/subrequest'. At most 32; empty for all.
+	// Requests that the configuration is for, 'request' or 'request/subrequest'. At most 32; empty
+	// for all.
 	Requests []string `json:"requests,omitempty" pb:"2" list:"atomic"`
 	// The configuration.
 	DeviceConfiguration `json:",inline" pb:"3"`

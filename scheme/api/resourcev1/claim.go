@@ -58,8 +58,8 @@ type ResourceClaimTemplateSpec struct {
 type ResourceClaimStatus struct {
 	// The devices that are allocated; unset if none are. Can be set and unset, but not changed.
 	Allocation *AllocationResult `json:"allocation,omitempty" pb:"1"`
-	// Who may use the devices: usually pods. While there is somebody the devices stay allocated. Needs allocation. At most 256, and
-	// no new ones once the claim is being deleted.
+	// Who may use the devices: usually pods. While there is somebody the devices stay allocated.
+	// Needs allocation. At most 256, and no new ones once the claim is being deleted.
 	ReservedFor []ResourceClaimConsumerReference `json:"reservedFor,omitempty" pb:"2" list:"map,key=uid" patch:"merge,key=uid"`
 	// How the devices are, as their drivers report it. Each is one of those allocated.
 	Devices []AllocatedDeviceStatus `json:"devices,omitempty" pb:"4" list:"map,key=driver,key=device,key=pool,key=shareID"`

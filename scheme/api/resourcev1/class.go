@@ -2,7 +2,8 @@ package resourcev1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// DeviceClass names devices that are alike, and says how they are set up. Administrators make classes, and claims name them.
+// DeviceClass names devices that are alike, and says how they are set up. Administrators make
+// classes, and claims name them.
 type DeviceClass struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -26,7 +27,8 @@ type DeviceClassSpec struct {
 	Selectors []DeviceSelector `json:"selectors,omitempty" pb:"1" list:"atomic"`
 	// How devices of the class are set up, before what the claim says. At most 32.
 	Config []DeviceClassConfiguration `json:"config,omitempty" pb:"2" list:"atomic"`
-	// Name of an extended resource, such as 'example.com/gpu', by which containers can ask for devices of the class, too.
+	// Name of an extended resource, such as 'example.com/gpu', by which containers can ask for
+	// devices of the class, too.
 	ExtendedResourceName *string `json:"extendedResourceName,omitempty" pb:"4"`
 }
 
@@ -58,8 +60,8 @@ type DeviceSelector struct {
 
 // CELDeviceSelector is a condition as an expression.
 type CELDeviceSelector struct {
-	// CEL expression that is true for devices that meet the condition. It knows device, with driver, attributes and capacity, such as
-	// 'device.attributes["driver.example.com"].model == "a"'. If it fails for a device, allocation fails. At most 10 KiB, and not
-	// too costly.
+	// CEL expression that is true for devices that meet the condition. It knows device, with
+	// driver, attributes and capacity, such as 'device.attributes["driver.example.com"].model ==
+	// "a"'. If it fails for a device, allocation fails. At most 10 KiB, and not too costly.
 	Expression string `json:"expression" pb:"1"`
 }

@@ -1,9 +1,12 @@
-// Package resourcev1 declares the kinds of resource.k8s.io/v1: devices that nodes offer, and claims of workloads to them.
+// Package resourcev1 declares the kinds of resource.k8s.io/v1: devices that nodes offer, and claims
+// of workloads to them.
 //
-// A driver tells in resource slices which devices there are. A device class says which of them are meant by a name. A claim, made
-// by a user or from a template, asks for devices of classes; the scheduler answers in its status with those that it allocates.
+// A driver tells in resource slices which devices there are. A device class says which of them are
+// meant by a name. A claim, made by a user or from a template, asks for devices of classes; the
+// scheduler answers in its status with those that it allocates.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: validation, strategies and printing (registry/resource).
 //

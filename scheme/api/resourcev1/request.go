@@ -12,9 +12,11 @@ type DeviceClaim struct {
 	Config []DeviceClaimConfiguration `json:"config,omitempty" pb:"3" list:"atomic"`
 }
 
-// DeviceRequest asks for devices of one sort: either exactly, or the first of several that can be had.
+// DeviceRequest asks for devices of one sort: either exactly, or the first of several that can be
+// had.
 type DeviceRequest struct {
-	// Name of the request, by which constraints, configurations and containers mean it: a DNS label.
+	// Name of the request, by which constraints, configurations and containers mean it: a DNS
+	// label.
 	Name string `json:"name" pb:"1"`
 	// What is asked for.
 	Exactly *ExactDeviceRequest `json:"exactly,omitempty" pb:"2"`
@@ -32,8 +34,8 @@ type ExactDeviceRequest struct {
 	AllocationMode DeviceAllocationMode `json:"allocationMode,omitempty" pb:"3" enum:"All,ExactCount"`
 	// How many with ExactCount; at least 1, which is the default.
 	Count int64 `json:"count,omitempty" pb:"4"`
-	// True for access as an administrator, whoever else uses the devices; the namespace must have the label
-	// resource.kubernetes.io/admin-access=true.
+	// True for access as an administrator, whoever else uses the devices; the namespace must have
+	// the label resource.kubernetes.io/admin-access=true.
 	AdminAccess *bool `json:"adminAccess,omitempty" pb:"5"`
 	// Taints of devices that do not matter. At most 16.
 	Tolerations []DeviceToleration `json:"tolerations,omitempty" pb:"6" list:"atomic"`
@@ -41,10 +43,11 @@ type ExactDeviceRequest struct {
 	Capacity *CapacityRequirements `json:"capacity,omitempty" pb:"7"`
 }
 
-// DeviceSubRequest is one of several choices: as ExactDeviceRequest, with a name and without access as an administrator.
+// DeviceSubRequest is one of several choices: as ExactDeviceRequest, with a name and without access
+// as an administrator.
 type DeviceSubRequest struct {
-	// Name of the choice, by which constraints, configurations and containers mean it after that of the request and a slash: a DNS
-	// label.
+	// Name of the choice, by which constraints, configurations and containers mean it after that of
+	// the request and a slash: a DNS label.
 	Name string `json:"name" pb:"1"`
 	// Class that the devices are of; its selectors and configurations apply to them.
 	DeviceClassName string `json:"deviceClassName" pb:"2"`
@@ -81,14 +84,15 @@ type CapacityRequirements struct {
 type DeviceToleration struct {
 	// Key of the taint; empty, with operator Exists, for all.
 	Key string `json:"key,omitempty" pb:"1"`
-	// How key and value are compared: Exists looks at the key only, Equal, the default, also at the value.
+	// How key and value are compared: Exists looks at the key only, Equal, the default, also at the
+	// value.
 	Operator DeviceTolerationOperator `json:"operator,omitempty" pb:"2" default:"Equal" enum:"Equal,Exists"`
 	// Value of the taint; must be empty with Exists.
 	Value string `json:"value,omitempty" pb:"3"`
 	// Effect of the taint: NoSchedule, NoExecute or None; empty for all.
 	Effect DeviceTaintEffect `json:"effect,omitempty" pb:"4" enum:"NoExecute,NoSchedule,None"`
-	// How long a taint with NoExecute does not matter, in seconds from when it was added; 0 or less for not at all. The default is
-	// for ever.
+	// How long a taint with NoExecute does not matter, in seconds from when it was added; 0 or less
+	// for not at all. The default is for ever.
 	TolerationSeconds *int64 `json:"tolerationSeconds,omitempty" pb:"5"`
 }
 
@@ -101,9 +105,11 @@ const (
 	DeviceTolerationOpEqual  DeviceTolerationOperator = "Equal"
 )
 
-// DeviceConstraint is what must hold for devices of several requests. One of matchAttribute and distinctAttribute is set.
+// DeviceConstraint is what must hold for devices of several requests. One of matchAttribute and
+// distinctAttribute is set.
 type DeviceConstraint struct {
-	// Requests that the constraint is for, 'request' or 'request/subrequest'. At most 32; empty for all.
+	// Requests that the constraint is for, 'request' or 'request/subrequest'. At most 32; empty for
+	// all.
 	Requests []string `json:"requests,omitempty" pb:"1" list:"atomic"`
 	// Attribute that all of the devices have with the same value.
 	MatchAttribute *FullyQualifiedName `json:"matchAttribute,omitempty" pb:"2"`
@@ -113,7 +119,8 @@ type DeviceConstraint struct {
 
 // DeviceClaimConfiguration is how devices of a claim are set up.
 type DeviceClaimConfiguration struct {
-	// Requests that the configuration is for, 'request' or 'request/subrequest'. At most 32; empty for all.
+	// Requests that the configuration is for, 'request' or 'request/subrequest'. At most 32; empty
+	// for all.
 	Requests []string `json:"requests,omitempty" pb:"1" list:"atomic"`
 	// The configuration.
 	DeviceConfiguration `json:",inline" pb:"2"`

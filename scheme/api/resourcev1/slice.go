@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// ResourceSlice lists devices of a pool, which its driver keeps up to date. A pool may need several slices.
+// ResourceSlice lists devices of a pool, which its driver keeps up to date. A pool may need several
+// slices.
 type ResourceSlice struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -23,10 +24,11 @@ type ResourceSliceList struct {
 	Items []ResourceSlice `json:"items" pb:"2"`
 }
 
-// ResourceSliceSpec lists devices and says which nodes can use them: one of nodeName, nodeSelector, allNodes and
-// perDeviceNodeSelection is set.
+// ResourceSliceSpec lists devices and says which nodes can use them: one of nodeName, nodeSelector,
+// allNodes and perDeviceNodeSelection is set.
 type ResourceSliceSpec struct {
-	// Name of the driver that publishes the slice, a domain of at most 63 characters, best in lower case. Cannot be changed.
+	// Name of the driver that publishes the slice, a domain of at most 63 characters, best in lower
+	// case. Cannot be changed.
 	Driver string `json:"driver" pb:"1"`
 	// The pool that the devices belong to.
 	Pool ResourcePool `json:"pool" pb:"2"`
@@ -36,8 +38,8 @@ type ResourceSliceSpec struct {
 	NodeSelector *corev1.NodeSelector `json:"nodeSelector,omitempty" pb:"4"`
 	// True if all nodes can use the devices.
 	AllNodes *bool `json:"allNodes,omitempty" pb:"5"`
-	// The devices. At most 128, or 64 if one of them has taints, uses counters or has lists of attributes. Not together with
-	// sharedCounters.
+	// The devices. At most 128, or 64 if one of them has taints, uses counters or has lists of
+	// attributes. Not together with sharedCounters.
 	Devices []Device `json:"devices,omitempty" pb:"6" list:"atomic"`
 	// True if each device says by itself which nodes can use it.
 	PerDeviceNodeSelection *bool `json:"perDeviceNodeSelection,omitempty" pb:"7"`
@@ -47,12 +49,14 @@ type ResourceSliceSpec struct {
 
 // ResourcePool names a pool and says of what age and size its description is.
 type ResourcePool struct {
-	// Name of the pool, unique for the driver: one or more DNS subdomains separated by slashes, often that of a node. At most 253
-	// characters. Cannot be changed.
+	// Name of the pool, unique for the driver: one or more DNS subdomains separated by slashes,
+	// often that of a node. At most 253 characters. Cannot be changed.
 	Name string `json:"name" pb:"1"`
-	// Which description of the pool the slice is a part of, from 0 on. A higher number replaces all slices of lower ones.
+	// Which description of the pool the slice is a part of, from 0 on. A higher number replaces all
+	// slices of lower ones.
 	Generation int64 `json:"generation" pb:"2"`
-	// How many slices describe the pool at this generation, at least 1. Until all are there the pool is not complete.
+	// How many slices describe the pool at this generation, at least 1. Until all are there the
+	// pool is not complete.
 	ResourceSliceCount int64 `json:"resourceSliceCount" pb:"3"`
 }
 
@@ -74,13 +78,16 @@ type Counter struct {
 type Device struct {
 	// Name of the device, unique in its pool: a DNS label.
 	Name string `json:"name" pb:"1"`
-	// What the device is like, by qualified name; those without a domain are the driver's. At most 32 together with capacity.
+	// What the device is like, by qualified name; those without a domain are the driver's. At most
+	// 32 together with capacity.
 	Attributes map[QualifiedName]DeviceAttribute `json:"attributes,omitempty" pb:"2"`
-	// What the device has, by qualified name; those without a domain are the driver's. At most 32 together with attributes.
+	// What the device has, by qualified name; those without a domain are the driver's. At most 32
+	// together with attributes.
 	Capacity map[QualifiedName]DeviceCapacity `json:"capacity,omitempty" pb:"3"`
 	// What the device takes from counter sets while it is allocated. At most 2, of different sets.
 	ConsumesCounters []DeviceCounterConsumption `json:"consumesCounters,omitempty" pb:"4" list:"atomic"`
-	// The only node that can use the device; only with perDeviceNodeSelection, as nodeSelector and allNodes.
+	// The only node that can use the device; only with perDeviceNodeSelection, as nodeSelector and
+	// allNodes.
 	NodeName *string `json:"nodeName,omitempty" pb:"5"`
 	// The nodes that can use the device.
 	NodeSelector *corev1.NodeSelector `json:"nodeSelector,omitempty" pb:"6"`
@@ -90,20 +97,21 @@ type Device struct {
 	Taints []DeviceTaint `json:"taints,omitempty" pb:"8" list:"atomic"`
 	// Whether a claim that is given the device becomes bound to the node that the scheduler chose.
 	BindsToNode *bool `json:"bindsToNode,omitempty" pb:"9"`
-	// Conditions in the status of the claim that must all be True before a pod is bound. At most 4, each a label key; needs
-	// bindingFailureConditions.
+	// Conditions in the status of the claim that must all be True before a pod is bound. At most 4,
+	// each a label key; needs bindingFailureConditions.
 	BindingConditions []string `json:"bindingConditions,omitempty" pb:"10" list:"atomic"`
-	// Conditions in the status of the claim of which none may be True, or else binding has failed. At most 4, each a label key;
-	// needs bindingConditions.
+	// Conditions in the status of the claim of which none may be True, or else binding has failed.
+	// At most 4, each a label key; needs bindingConditions.
 	BindingFailureConditions []string `json:"bindingFailureConditions,omitempty" pb:"11" list:"atomic"`
-	// Whether the device can be given to several claims at once, each of which takes a part of its capacity.
+	// Whether the device can be given to several claims at once, each of which takes a part of its
+	// capacity.
 	AllowMultipleAllocations *bool `json:"allowMultipleAllocations,omitempty" pb:"12"`
 	// What an allocation takes from resources that the node has anyway, such as cpu.
 	NodeAllocatableResourceMappings map[corev1.ResourceName]NodeAllocatableResourceMapping `json:"nodeAllocatableResourceMappings,omitempty" pb:"13"`
 }
 
-// QualifiedName is the name of an attribute or a capacity: an identifier in C of at most 32 characters, after a domain of at most 63
-// and a slash if it is not the driver's own.
+// QualifiedName is the name of an attribute or a capacity: an identifier in C of at most 32
+// characters, after a domain of at most 63 and a slash if it is not the driver's own.
 type QualifiedName string
 
 // FullyQualifiedName is a QualifiedName with a domain.
@@ -133,16 +141,19 @@ type DeviceAttribute struct {
 type DeviceCapacity struct {
 	// The amount.
 	Value meta.Quantity `json:"value" pb:"1"`
-	// How much of it claims can ask for, if the device can be given to several at once. The default is any amount, and all of it
-	// for those who do not ask.
+	// How much of it claims can ask for, if the device can be given to several at once. The default
+	// is any amount, and all of it for those who do not ask.
 	RequestPolicy *CapacityRequestPolicy `json:"requestPolicy,omitempty" pb:"2"`
 }
 
-// CapacityRequestPolicy tells how much of a capacity can be asked for. At most one of validValues and validRange is set.
+// CapacityRequestPolicy tells how much of a capacity can be asked for. At most one of validValues
+// and validRange is set.
 type CapacityRequestPolicy struct {
-	// What claims take that do not ask. Must be valid, and is required with validValues or validRange.
+	// What claims take that do not ask. Must be valid, and is required with validValues or
+	// validRange.
 	Default *meta.Quantity `json:"default" pb:"1" check:"optional"`
-	// Amounts that can be asked for, in ascending order. At most 10; claims take the next higher one.
+	// Amounts that can be asked for, in ascending order. At most 10; claims take the next higher
+	// one.
 	ValidValues []meta.Quantity `json:"validValues,omitempty" pb:"3" list:"atomic"`
 	// Range of amounts that can be asked for.
 	ValidRange *CapacityRequestPolicyRange `json:"validRange,omitempty" pb:"4"`
@@ -180,8 +191,8 @@ type DeviceTaint struct {
 	Key string `json:"key" pb:"1"`
 	// Value that belongs to the key, in the form of a label's.
 	Value string `json:"value,omitempty" pb:"2"`
-	// What becomes of claims without a toleration, and of their pods: NoSchedule keeps them off the device, NoExecute
-	// evicts those that use it, too, and None does nothing.
+	// What becomes of claims without a toleration, and of their pods: NoSchedule keeps them off the
+	// device, NoExecute evicts those that use it, too, and None does nothing.
 	Effect DeviceTaintEffect `json:"effect" pb:"3" enum:"NoExecute,NoSchedule,None"`
 	// When the taint was added; now by default.
 	TimeAdded *meta.Time `json:"timeAdded,omitempty" pb:"4"`

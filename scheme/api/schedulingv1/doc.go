@@ -1,6 +1,7 @@
 // Package schedulingv1 declares the kinds of scheduling.k8s.io/v1: how important pods are.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI.
 //
 // Not here: validation, strategies and printing (registry/scheduling).
 package schedulingv1

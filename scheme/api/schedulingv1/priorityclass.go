@@ -22,12 +22,13 @@ type PriorityClass struct {
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
 	// The priority: the higher the more important, 1000000000 at most. It cannot be changed.
 	Value int32 `json:"value" pb:"2" check:"optional"`
-	// Whether pods that name no class are of this one. Of several such classes that with the lowest value counts.
+	// Whether pods that name no class are of this one. Of several such classes that with the lowest
+	// value counts.
 	GlobalDefault bool `json:"globalDefault,omitempty" pb:"3"`
 	// What the class is for, for people.
 	Description string `json:"description,omitempty" pb:"4"`
-	// Whether pods of the class may take the place of less important ones: PreemptLowerPriority (the default) or Never. It cannot be
-	// changed.
+	// Whether pods of the class may take the place of less important ones: PreemptLowerPriority
+	// (the default) or Never. It cannot be changed.
 	PreemptionPolicy *corev1.PreemptionPolicy `json:"preemptionPolicy,omitempty" pb:"5" enum:"Never,PreemptLowerPriority"`
 }
 

@@ -5,7 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// VolumeAttachment asks for a volume to be attached to a node; once the object is deleted, the volume is to be detached.
+// VolumeAttachment asks for a volume to be attached to a node; once the object is deleted, the
+// volume is to be detached.
 type VolumeAttachment struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.

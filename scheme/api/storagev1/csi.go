@@ -22,27 +22,32 @@ type CSIDriverList struct {
 
 // CSIDriverSpec tells what a driver needs and can do.
 type CSIDriverSpec struct {
-	// Whether volumes must be attached to a node before they are mounted; true by default. Cannot be changed.
+	// Whether volumes must be attached to a node before they are mounted; true by default. Cannot
+	// be changed.
 	AttachRequired *bool `json:"attachRequired,omitempty" pb:"1"`
 	// Whether the driver is told about the pod when it mounts a volume; false by default.
 	PodInfoOnMount *bool `json:"podInfoOnMount,omitempty" pb:"2"`
-	// What volumes can be: Persistent (the default), by claims, or Ephemeral, made for a pod. Cannot be changed.
+	// What volumes can be: Persistent (the default), by claims, or Ephemeral, made for a pod.
+	// Cannot be changed.
 	VolumeLifecycleModes []VolumeLifecycleMode `json:"volumeLifecycleModes,omitempty" pb:"3" list:"set"`
 	// Whether the scheduler looks at the capacity that the driver reports; false by default.
 	StorageCapacity *bool `json:"storageCapacity,omitempty" pb:"4"`
-	// When the owner and mode of a volume's files follow the fsGroup of the pod: File (always), None, or
-	// ReadWriteOnceWithFSType (the default), for such volumes with a file system.
+	// When the owner and mode of a volume's files follow the fsGroup of the pod: File (always),
+	// None, or ReadWriteOnceWithFSType (the default), for such volumes with a file system.
 	FSGroupPolicy *FSGroupPolicy `json:"fsGroupPolicy,omitempty" pb:"5"`
-	// Tokens of the pod's service account that the driver gets when it mounts a volume; each for another audience.
+	// Tokens of the pod's service account that the driver gets when it mounts a volume; each for
+	// another audience.
 	TokenRequests []TokenRequest `json:"tokenRequests,omitempty" pb:"6" list:"atomic"`
-	// Whether the driver is asked again and again to mount a volume, so that it can refresh its content; false by default.
+	// Whether the driver is asked again and again to mount a volume, so that it can refresh its
+	// content; false by default.
 	RequiresRepublish *bool `json:"requiresRepublish,omitempty" pb:"7"`
 	// Whether volumes can be mounted with the SELinux label of the pod; false by default.
 	SELinuxMount *bool `json:"seLinuxMount,omitempty" pb:"8"`
-	// Seconds between updates of how many volumes a node can have; at least 10. Without it they are not updated.
+	// Seconds between updates of how many volumes a node can have; at least 10. Without it they are
+	// not updated.
 	NodeAllocatableUpdatePeriodSeconds *int64 `json:"nodeAllocatableUpdatePeriodSeconds,omitempty" pb:"9"`
-	// Whether tokens are handed to the driver among the secrets (true) or among the attributes of the volume (false, the default).
-	// Needs tokenRequests.
+	// Whether tokens are handed to the driver among the secrets (true) or among the attributes of
+	// the volume (false, the default). Needs tokenRequests.
 	ServiceAccountTokenInSecrets *bool `json:"serviceAccountTokenInSecrets,omitempty" pb:"10"`
 	// Whether pods wait for a node that the driver runs on. Alpha: not kept.
 	PreventPodSchedulingIfMissing *bool `json:"preventPodSchedulingIfMissing,omitempty" pb:"11"`
@@ -75,7 +80,8 @@ type TokenRequest struct {
 	ExpirationSeconds *int64 `json:"expirationSeconds,omitempty" pb:"2"`
 }
 
-// CSINode tells which CSI drivers run on a node. Its name is that of the node, whose kubelet writes it.
+// CSINode tells which CSI drivers run on a node. Its name is that of the node, whose kubelet writes
+// it.
 type CSINode struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -117,7 +123,8 @@ type VolumeNodeResources struct {
 	Count *int32 `json:"count,omitempty" pb:"1"`
 }
 
-// CSIStorageCapacity tells how much storage a CSI driver has left for a storage class, as seen from some nodes.
+// CSIStorageCapacity tells how much storage a CSI driver has left for a storage class, as seen from
+// some nodes.
 type CSIStorageCapacity struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.

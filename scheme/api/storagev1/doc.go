@@ -1,10 +1,12 @@
-// Package storagev1 declares the kinds of storage.k8s.io/v1: classes of storage and of volume attributes, the attachment of
-// volumes to nodes, and what CSI drivers, the programs that serve volumes, tell of themselves.
+// Package storagev1 declares the kinds of storage.k8s.io/v1: classes of storage and of volume
+// attributes, the attachment of volumes to nodes, and what CSI drivers, the programs that serve
+// volumes, tell of themselves.
 //
-// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the descriptions in OpenAPI. defaults.go
-// adds the defaults that a tag cannot express.
+// The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
+// descriptions in OpenAPI. defaults.go adds the defaults that a tag cannot express.
 //
-// Not here: volumes and claims (scheme/api/corev1); validation, strategies and printing (registry/storage).
+// Not here: volumes and claims (scheme/api/corev1); validation, strategies and printing
+// (registry/storage).
 package storagev1
 
 import (
