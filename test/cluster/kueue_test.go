@@ -293,8 +293,8 @@ var kueueNames = strings.NewReplacer(
 	"name: validating-webhook-configuration", "name: kueue-validating-webhook-configuration",
 )
 
-// kueueService is the line of a manifest that names kueue's service. The test writes the port beside
-// it, because a service of type ExternalName has no ports of its own.
+// kueueService is the line of a manifest that names kueue's service. The test writes the port
+// beside it, because a service of type ExternalName has no ports of its own.
 var kueueService = regexp.MustCompile(`(?m)^( *)name: webhook-service$`)
 
 // manifests reads the objects and the patches in files that a kustomization.yaml lists. The patches
