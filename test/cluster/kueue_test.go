@@ -47,9 +47,9 @@ func TestKueue(t *testing.T) {
 	}
 }
 
-// queue is a ClusterQueue in a version, with a quota of CPUs. cohort is the field that names its
-// cohort: the versions differ in it.
-func queue(version, name, cohort, cpus string) object {
+// clusterQueue is a ClusterQueue in a version, with a quota of CPUs. cohort is the field that names
+// its cohort: the versions differ in it.
+func clusterQueue(version, name, cohort, cpus string) object {
 	return object{
 		"apiVersion": "kueue.x-k8s.io/" + version, "kind": "ClusterQueue", "metadata": object{"name": name},
 		"spec": object{
@@ -65,7 +65,7 @@ func queue(version, name, cohort, cpus string) object {
 // for v1beta2, and gives the queue a finalizer. Kueue converts the queue in both directions.
 func (s *server) defaultsAndConverts(t *testing.T) {
 	const path = "/clusterqueues"
-	made := s.make(t, kueueRoot+"v1beta1"+path, queue("v1beta1", "shared", "cohort", "1"))
+	made := s.make(t, kueueRoot+"v1beta1"+path, clusterQueue("v1beta1", "shared", "cohort", "1"))
 	if got := fmt.Sprint(at(made, "metadata", "finalizers")); got != "[kueue.x-k8s.io/resource-in-use]" {
 		t.Errorf("finalizers: got %s, want that of kueue's webhook", got)
 	}
@@ -93,7 +93,7 @@ func (s *server) refusesQueues(t *testing.T) {
 	const want = `admission webhook \"vclusterqueue.kb.io\" denied the request: ` +
 		`spec.resourceGroups[0].flavors[0].resources[0].nominalQuota: ` +
 		`Invalid value: \"-1\": must be greater than or equal to 0`
-	wrong := queue("v1beta2", "wrong", "cohortName", "-1")
+	wrong := clusterQueue("v1beta2", "wrong", "cohortName", "-1")
 	_, created := s.create(kueueRoot+"v1beta2/clusterqueues", wrong)
 	_, updated := s.patch(kueueRoot+"v1beta2/clusterqueues/shared", object{"spec": wrong["spec"]})
 	for _, err := range []error{created, updated} {
@@ -197,7 +197,8 @@ func (s *server) await(t *testing.T, collection, what string, wanted func(object
 	}
 	var found object
 	errFound := errors.New("found")
-	err = s.watch(collection+"?timeoutSeconds=50&resourceVersion="+text(list, "metadata", "resourceVersion"), func(event object) error {
+	from := text(list, "metadata", "resourceVersion")
+	err = s.watch(collection+"?timeoutSeconds=50&resourceVersion="+from, func(event object) error {
 		o, _ := event["object"].(object)
 		if event["type"] == "ADDED" || event["type"] == "MODIFIED" {
 			list = o
@@ -252,7 +253,8 @@ func (s *server) installKueue(t *testing.T, port int) {
 	t.Helper()
 	s.make(t, "/api/v1/namespaces", object{"metadata": object{"name": kueueSpace}})
 	s.make(t, "/api/v1/namespaces/"+kueueSpace+"/services", object{
-		"metadata": object{"name": "kueue-webhook-service"}, "spec": object{"type": "ExternalName", "externalName": "localhost"},
+		"metadata": object{"name": "kueue-webhook-service"},
+		"spec":     object{"type": "ExternalName", "externalName": "localhost"},
 	})
 	cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kueue")
 	cmd.Dir = programs["kueue"].module
@@ -262,7 +264,8 @@ func (s *server) installKueue(t *testing.T, port int) {
 	}
 	kinds := s.kinds(t)
 	for _, component := range []string{"crd", "rbac", "internalcert", "webhook"} {
-		created, patches := manifests(t, filepath.Join(strings.TrimSpace(string(module)), "config/components", component), port)
+		folder := filepath.Join(strings.TrimSpace(string(module)), "config/components", component)
+		created, patches := manifests(t, folder, port)
 		for _, o := range created {
 			if o["kind"] == "Service" {
 				continue
@@ -283,18 +286,19 @@ func (s *server) installKueue(t *testing.T, port int) {
 	}
 }
 
-// names are the changes that kueue's kustomization makes to the names in its manifests.
-var names = strings.NewReplacer(
+// kueueNames are the changes that kueue's kustomization makes to the names in its manifests.
+var kueueNames = strings.NewReplacer(
 	"namespace: system", "namespace: "+kueueSpace, "name: webhook-server-cert", "name: kueue-webhook-server-cert",
 	"name: mutating-webhook-configuration", "name: kueue-mutating-webhook-configuration",
 	"name: validating-webhook-configuration", "name: kueue-validating-webhook-configuration",
 )
 
-// serviceName is the line of a manifest that names kueue's service. The test writes the port beside
-// it, because a service of type ExternalName has no ports of its own.
-var serviceName = regexp.MustCompile(`(?m)^( *)name: webhook-service$`)
+// kueueService is the line of a manifest that names kueue's service. The test writes the port
+// beside it, because a service of type ExternalName has no ports of its own.
+var kueueService = regexp.MustCompile(`(?m)^( *)name: webhook-service$`)
 
-// manifests reads the objects and the patches in files that a kustomization.yaml lists.
+// manifests reads the objects and the patches in files that a kustomization.yaml lists. The patches
+// inside of kustomization.yaml are about pods and their owners, which kueue leaves alone here.
 func manifests(t *testing.T, folder string, port int) (created, patches []object) {
 	t.Helper()
 	read := func(name string) []byte {
@@ -303,7 +307,7 @@ func manifests(t *testing.T, folder string, port int) (created, patches []object
 			t.Fatal(err)
 		}
 		withPort := fmt.Appendf(nil, "${1}name: kueue-webhook-service\n${1}port: %d", port)
-		return serviceName.ReplaceAll([]byte(names.Replace(string(data))), withPort)
+		return kueueService.ReplaceAll([]byte(kueueNames.Replace(string(data))), withPort)
 	}
 	var list struct {
 		Resources []string
