@@ -23,10 +23,21 @@ const (
 		`"Object{metadata: Object.metadata{labels: {'team': 'a'}}}"}}]`
 )
 
+// ruleFor is the list of rules of a policy or webhook for creates of one resource of a group.
+func ruleFor(group, resource string) string {
+	return fmt.Sprintf(`[{"apiGroups":[%q],"apiVersions":["v1"],"operations":["CREATE"],"resources":[%q]}]`, group, resource)
+}
+
 // policyOf returns a policy for a resource of a group. spec are its other fields.
 func policyOf(name, group, resource, spec string) string {
-	return fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"matchConstraints":{"resourceRules":[{"apiGroups":[%q],"apiVersions":["v1"],`+
-		`"operations":["CREATE"],"resources":[%q]}]},%s}}`, name, group, resource, spec)
+	return fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"matchConstraints":{"resourceRules":%s},%s}}`, name, ruleFor(group, resource), spec)
+}
+
+// webhookFor returns the configuration of a validating webhook for a resource of a group. Nothing
+// listens at its address. more are its other fields.
+func webhookFor(name, group, resource, more string) string {
+	return fmt.Sprintf(`{"metadata":{"name":%q},"webhooks":[{"name":"a.example.com","clientConfig":{"url":"https://127.0.0.1:1/"},`+
+		`"sideEffects":"None","admissionReviewVersions":["v1"],"rules":%s%s}]}`, name, ruleFor(group, resource), more)
 }
 
 // bindingOf returns the binding of a policy.
@@ -34,8 +45,9 @@ func bindingOf(name, more string) string {
 	return fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"policyName":%q%s}}`, name, name, more)
 }
 
-// BenchmarkPolicies measures what policies add to a create in memory: the median over
-// rounds of both servers, one after the other, in percent of the server without policies.
+// BenchmarkPolicies measures what policies and webhooks add to a create in memory: the median over
+// rounds of both servers, one after the other, in percent of the server without them. No webhook is
+// called.
 func BenchmarkPolicies(b *testing.B) {
 	const registration = "/apis/admissionregistration.k8s.io/v1/"
 	validating := func(p *inProcess, name, group, resource string) {
@@ -45,6 +57,13 @@ func BenchmarkPolicies(b *testing.B) {
 	mutating := func(p *inProcess, name, group, resource string) {
 		p.must("POST", registration+"mutatingadmissionpolicies", policyOf(name, group, resource, benchMutations))
 		p.must("POST", registration+"mutatingadmissionpolicybindings", bindingOf(name, ""))
+	}
+	webhooks := func(group, resource, more string) func(p *inProcess) {
+		return func(p *inProcess) {
+			for i := range 200 {
+				p.must("POST", registration+"validatingwebhookconfigurations", webhookFor(fmt.Sprint("h", i), group, resource, more))
+			}
+		}
 	}
 	for _, bm := range []struct {
 		name, path, body string
@@ -56,6 +75,12 @@ func BenchmarkPolicies(b *testing.B) {
 				validating(p, fmt.Sprintf("p%d", i), "apps", "deployments")
 			}
 		}},
+		{"unmatched=200 webhooks", "configmaps", benchConfigMap, webhooks("apps", "deployments", "")},
+		{"namespaceSelector=200 webhooks", "configmaps", benchConfigMap,
+			webhooks("", "configmaps", `,"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"other"}}`)},
+		{"objectSelector=200 webhooks", "configmaps", benchConfigMap, webhooks("", "configmaps", `,"objectSelector":{"matchLabels":{"a":"b"}}`)},
+		{"matchConditions=200 webhooks", "configmaps", benchConfigMap,
+			webhooks("", "configmaps", `,"matchConditions":[{"name":"c","expression":"request.namespace == 'other'"}]`)},
 		{"validating=1", "pods", benchPod, func(p *inProcess) { validating(p, "p", "", "pods") }},
 		{"mutating=1", "pods", benchPod, func(p *inProcess) { mutating(p, "p", "", "pods") }},
 	} {
