@@ -129,7 +129,8 @@ const (
 	Terminating CustomResourceDefinitionConditionType = "Terminating"
 	// KubernetesAPIApprovalPolicyConformant: the annotation says where this API in a group of
 	// Kubernetes was approved.
-	KubernetesAPIApprovalPolicyConformant CustomResourceDefinitionConditionType = "KubernetesAPIApprovalPolicyConformant"
+	KubernetesAPIApprovalPolicyConformant = CustomResourceDefinitionConditionType(
+		"KubernetesAPIApprovalPolicyConformant")
 	// StorageMigrating: objects are being stored in another version.
 	StorageMigrating CustomResourceDefinitionConditionType = "StorageMigrating"
 )

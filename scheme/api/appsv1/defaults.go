@@ -25,7 +25,8 @@ var (
 		"spec.strategy.type=Recreate | spec.strategy.rollingUpdate.maxSurge",
 	}
 	daemonSetNeeds = []string{
-		"metadata.annotations[" + TemplateGenerationAnnotation + "]", "spec.revisionHistoryLimit", "spec.updateStrategy.type",
+		"metadata.annotations[" + TemplateGenerationAnnotation + "]", "spec.revisionHistoryLimit",
+		"spec.updateStrategy.type",
 		"spec.updateStrategy.type=OnDelete | spec.updateStrategy.rollingUpdate.maxUnavailable",
 		"spec.updateStrategy.type=OnDelete | spec.updateStrategy.rollingUpdate.maxSurge",
 	}
@@ -66,8 +67,10 @@ func DefaultStatefulSetSpec(spec *StatefulSetSpec) {
 		scheme.SetPointer(&r.Partition, 0)
 	}
 	scheme.SetPointer(&spec.PersistentVolumeClaimRetentionPolicy, StatefulSetPersistentVolumeClaimRetentionPolicy{})
-	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, RetainPersistentVolumeClaimRetentionPolicyType)
-	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, RetainPersistentVolumeClaimRetentionPolicyType)
+	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted,
+		RetainPersistentVolumeClaimRetentionPolicyType)
+	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled,
+		RetainPersistentVolumeClaimRetentionPolicyType)
 	scheme.SetPointer(&spec.Replicas, defaultReplicas)
 	scheme.SetPointer(&spec.RevisionHistoryLimit, defaultHistory)
 	nameTemplates(spec)

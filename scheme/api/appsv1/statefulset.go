@@ -68,7 +68,7 @@ type StatefulSetUpdateStrategyType string
 
 // How the pods of a stateful set are replaced.
 const (
-	OnDeleteStatefulSetStrategyType      StatefulSetUpdateStrategyType = "OnDelete"      // whenever somebody deletes them
+	OnDeleteStatefulSetStrategyType      StatefulSetUpdateStrategyType = "OnDelete"      // when somebody deletes them
 	RollingUpdateStatefulSetStrategyType StatefulSetUpdateStrategyType = "RollingUpdate" // from the last to the first
 )
 

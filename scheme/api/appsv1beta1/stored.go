@@ -23,7 +23,8 @@ var Scheme = scheme.NewBuilder(addKinds, addDefaults, addConversions)
 
 func addKinds(s *scheme.Scheme) {
 	add := func(group, version, kind string, obj meta.Typed) {
-		s.AddStored(meta.GroupVersionKind{Group: group, Version: version, Kind: kind}, appsv1.GroupVersion.WithKind(kind).GroupKind(), obj)
+		s.AddStored(meta.GroupVersionKind{Group: group, Version: version, Kind: kind},
+			appsv1.GroupVersion.WithKind(kind).GroupKind(), obj)
 	}
 	add("apps", "v1beta1", "ControllerRevision", &appsv1.ControllerRevision{})
 	add("apps", "v1beta1", "Deployment", &deployment{})
@@ -169,7 +170,9 @@ func addConversions(s *scheme.Scheme) {
 		noteRollback(&out.ObjectMeta, in.Spec.RollbackTo)
 		return err
 	})
-	scheme.AddConversion(s, func(in *deploymentSpec, out *appsv1.DeploymentSpec) error { return scheme.ConvertFields(s, in, out) })
+	scheme.AddConversion(s, func(in *deploymentSpec, out *appsv1.DeploymentSpec) error {
+		return scheme.ConvertFields(s, in, out)
+	})
 	scheme.AddConversion(s, func(in *extensionsDaemonSet, out *appsv1.DaemonSet) error {
 		err := scheme.ConvertFields(s, in, out)
 		note(&out.ObjectMeta, appsv1.TemplateGenerationAnnotation, in.Spec.TemplateGeneration)

@@ -46,7 +46,10 @@ const defaultPeriod = 15
 // CompleteBehavior sets what the rules of a behavior leave out. How long a fall must have been
 // asked for is left to the controller.
 func CompleteBehavior(b *HorizontalPodAutoscalerBehavior) {
-	defaultRules(&b.ScaleUp, HPAScalingPolicy{PodsScalingPolicy, 4, defaultPeriod}, HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod})
+	defaultRules(&b.ScaleUp,
+		HPAScalingPolicy{PodsScalingPolicy, 4, defaultPeriod},
+		HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod},
+	)
 	scheme.SetPointer(&b.ScaleUp.StabilizationWindowSeconds, 0)
 	defaultRules(&b.ScaleDown, HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod})
 }

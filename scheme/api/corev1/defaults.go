@@ -145,7 +145,9 @@ func defaultLimitRangeItem(item *LimitRangeItem) {
 		addMissing(&item.DefaultRequest, item.Default)
 		addMissing(&item.DefaultRequest, item.Min)
 	}
-	for _, list := range []ResourceList{item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio} {
+	for _, list := range []ResourceList{
+		item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio,
+	} {
 		roundResources(list)
 	}
 }

@@ -79,15 +79,23 @@ type ResourceQuotaSpec struct {
 // ResourceQuotaScope is a set of objects.
 type ResourceQuotaScope string
 
-// Values of ResourceQuotaScope.
+// Values of ResourceQuotaScope, with the objects that they hold.
 const (
-	ResourceQuotaScopeTerminating               ResourceQuotaScope = "Terminating"               // pods with a deadline
-	ResourceQuotaScopeNotTerminating            ResourceQuotaScope = "NotTerminating"            // pods without one
-	ResourceQuotaScopeBestEffort                ResourceQuotaScope = "BestEffort"                // pods of that quality of service
-	ResourceQuotaScopeNotBestEffort             ResourceQuotaScope = "NotBestEffort"             // all other pods
-	ResourceQuotaScopePriorityClass             ResourceQuotaScope = "PriorityClass"             // pods of some priority classes
-	ResourceQuotaScopeCrossNamespacePodAffinity ResourceQuotaScope = "CrossNamespacePodAffinity" // pods with (anti-)affinity to other namespaces
-	ResourceQuotaScopeVolumeAttributesClass     ResourceQuotaScope = "VolumeAttributesClass"     // claims of some classes
+	// ResourceQuotaScopeTerminating: the pods with a deadline (spec.activeDeadlineSeconds).
+	ResourceQuotaScopeTerminating ResourceQuotaScope = "Terminating"
+	// ResourceQuotaScopeNotTerminating: the pods without a deadline.
+	ResourceQuotaScopeNotTerminating ResourceQuotaScope = "NotTerminating"
+	// ResourceQuotaScopeBestEffort: the pods of the quality-of-service class BestEffort.
+	ResourceQuotaScopeBestEffort ResourceQuotaScope = "BestEffort"
+	// ResourceQuotaScopeNotBestEffort: the pods of the other classes.
+	ResourceQuotaScopeNotBestEffort ResourceQuotaScope = "NotBestEffort"
+	// ResourceQuotaScopePriorityClass: the pods of some priority classes.
+	ResourceQuotaScopePriorityClass ResourceQuotaScope = "PriorityClass"
+	// ResourceQuotaScopeCrossNamespacePodAffinity: the pods with affinity or anti-affinity to
+	// pods of other namespaces.
+	ResourceQuotaScopeCrossNamespacePodAffinity ResourceQuotaScope = "CrossNamespacePodAffinity"
+	// ResourceQuotaScopeVolumeAttributesClass: the claims of some volume attributes classes.
+	ResourceQuotaScopeVolumeAttributesClass ResourceQuotaScope = "VolumeAttributesClass"
 )
 
 // ScopeSelector selects objects by their scopes.

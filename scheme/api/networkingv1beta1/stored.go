@@ -16,7 +16,8 @@ import (
 // needs the kinds of that version.
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	add := func(group, kind string, obj meta.Typed) {
-		s.AddStored(meta.GroupVersionKind{Group: group, Version: "v1beta1", Kind: kind}, networkingv1.GroupVersion.WithKind(kind).GroupKind(), obj)
+		s.AddStored(meta.GroupVersionKind{Group: group, Version: "v1beta1", Kind: kind},
+			networkingv1.GroupVersion.WithKind(kind).GroupKind(), obj)
 	}
 	add("networking.k8s.io", "IPAddress", &networkingv1.IPAddress{})
 	add("networking.k8s.io", "Ingress", &Ingress{})

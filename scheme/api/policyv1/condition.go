@@ -19,7 +19,8 @@ const (
 // SetDisruptionAllowed makes the condition what the count of disruptions says.
 func (s *PodDisruptionBudgetStatus) SetDisruptionAllowed(now time.Time) {
 	c := meta.Condition{
-		Type: DisruptionAllowed, Status: meta.ConditionFalse, Reason: ReasonInsufficientPods, ObservedGeneration: s.ObservedGeneration,
+		Type: DisruptionAllowed, Status: meta.ConditionFalse, Reason: ReasonInsufficientPods,
+		ObservedGeneration: s.ObservedGeneration,
 	}
 	if s.DisruptionsAllowed > 0 {
 		c.Status, c.Reason = meta.ConditionTrue, ReasonSufficientPods
