@@ -56,7 +56,7 @@ func defaultReplicaSet(rs *ReplicaSet) { scheme.SetPointer(&rs.Spec.Replicas, de
 func defaultStatefulSet(s *StatefulSet) { DefaultStatefulSetSpec(&s.Spec) }
 
 // DefaultStatefulSetSpec sets the defaults of a stateful set. It also names the kind of the claim
-// templates, as all servers before this one have.
+// templates, as kube-apiserver does.
 func DefaultStatefulSetSpec(spec *StatefulSetSpec) {
 	scheme.SetDefault(&spec.PodManagementPolicy, OrderedReadyPodManagement)
 	if spec.UpdateStrategy.Type == "" {
@@ -98,9 +98,9 @@ func defaultDaemonSet(ds *DaemonSet) {
 	scheme.SetPointer(&ds.Spec.RevisionHistoryLimit, defaultHistory)
 }
 
-// DefaultDaemonSetUpdateStrategy sets how many pods are replaced at a time, if the strategy says
-// that a few are. What a strategy of another type says of it and leaves open is 0, as in all
-// servers before this one.
+// DefaultDaemonSetUpdateStrategy sets the limits of a rolling update: by default one pod is
+// unavailable, and there is no surge. A strategy of another type that has limits gets 0 for those
+// that it leaves out, as in kube-apiserver.
 func DefaultDaemonSetUpdateStrategy(strategy *DaemonSetUpdateStrategy) {
 	unavailable := meta.FromInt32(0)
 	if strategy.Type == RollingUpdateDaemonSetStrategyType {

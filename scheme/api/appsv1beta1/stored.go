@@ -1,7 +1,7 @@
-// Package appsv1beta1 declares the versions in which sets of pods and deployments may be stored
-// although nobody is served in them: apps/v1beta1, apps/v1beta2, and extensions/v1beta1, whose
-// objects lie under the keys of apps. Struct tags say where fields lie, and nothing of schemas or
-// checks: objects are converted as soon as they are read.
+// Package appsv1beta1 declares versions of apps that are stored but not served: apps/v1beta1,
+// apps/v1beta2, and extensions/v1beta1, whose objects have the keys of apps in the store. The
+// struct tags say only where fields lie. They have no schemas and no checks, because objects are
+// converted as soon as they are read.
 //
 // The kinds themselves are declared in scheme/api/appsv1.
 package appsv1beta1

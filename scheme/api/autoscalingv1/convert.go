@@ -11,9 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Annotations hold what this version has no fields for. They are made when an autoscaler is
-// converted to this version, and taken out on the way back; those that cannot be read count for
-// nothing.
+// Annotations hold what this version has no fields for. The conversion to this version makes them,
+// and the conversion back removes them and ignores those that it cannot read.
 const (
 	metricsAnnotation        = "autoscaling.alpha.kubernetes.io/metrics"
 	behaviorAnnotation       = "autoscaling.alpha.kubernetes.io/behavior"

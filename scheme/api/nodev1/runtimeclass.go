@@ -5,7 +5,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// RuntimeClass names what nodes run pods with, for pods to choose.
+// RuntimeClass names a container runtime of nodes, which pods choose by that name.
 type RuntimeClass struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.

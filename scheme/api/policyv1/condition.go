@@ -16,7 +16,8 @@ const (
 	ReasonSyncFailed       = "SyncFailed" // the pods could not be counted
 )
 
-// SetDisruptionAllowed makes the condition what the count of disruptions says.
+// SetDisruptionAllowed sets the condition DisruptionAllowed: it is true if the status allows a
+// disruption.
 func (s *PodDisruptionBudgetStatus) SetDisruptionAllowed(now time.Time) {
 	c := meta.Condition{
 		Type: DisruptionAllowed, Status: meta.ConditionFalse, Reason: ReasonInsufficientPods,

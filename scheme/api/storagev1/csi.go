@@ -63,7 +63,7 @@ const (
 	ReadWriteOnceWithFSTypeFSGroupPolicy FSGroupPolicy = "ReadWriteOnceWithFSType"
 )
 
-// VolumeLifecycleMode tells what a volume lives as long as.
+// VolumeLifecycleMode tells whether a volume lives as long as its pod, or longer.
 type VolumeLifecycleMode string
 
 // Values of VolumeLifecycleMode.
