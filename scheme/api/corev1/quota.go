@@ -12,7 +12,7 @@ type LimitRange struct {
 	Spec LimitRangeSpec `json:"spec,omitempty" pb:"2"`
 }
 
-// LimitRangeSpec holds limits by the type of what they are for.
+// LimitRangeSpec holds limits by the type of the limited objects.
 type LimitRangeSpec struct {
 	// The limits, one item for each type.
 	Limits []LimitRangeItem `json:"limits" pb:"1" list:"atomic"`
@@ -34,7 +34,7 @@ type LimitRangeItem struct {
 	MaxLimitRequestRatio ResourceList `json:"maxLimitRequestRatio,omitempty" pb:"6"`
 }
 
-// LimitType is a type of what can be limited.
+// LimitType names a type of objects that can be limited, such as containers.
 type LimitType string
 
 // Values of LimitType.
