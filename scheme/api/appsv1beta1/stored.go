@@ -1,7 +1,7 @@
-// Package appsv1beta1 declares versions of apps that are stored but not served: apps/v1beta1,
-// apps/v1beta2, and extensions/v1beta1, whose objects have the keys of apps in the store. The
-// struct tags say only where fields lie. They have no schemas and no checks, because objects are
-// converted as soon as they are read.
+// Package appsv1beta1 declares the versions of apps that may occur in the store but are not served:
+// apps/v1beta1, apps/v1beta2, and extensions/v1beta1, whose objects have the keys of apps in the
+// store. The struct tags say only where fields lie. They have no schemas and no checks, because
+// objects are converted as soon as they are read.
 //
 // The kinds themselves are declared in scheme/api/appsv1.
 package appsv1beta1

@@ -107,8 +107,8 @@ type NodeStatus struct {
 // ResourceList holds amounts of resources by name.
 type ResourceList map[ResourceName]meta.Quantity
 
-// EqualTo compares the lists for scheme.Equal, because every update of a pod compares the lists of
-// each container.
+// EqualTo compares the lists for scheme.Equal. Every update of a pod compares the lists of each of
+// its containers.
 func (l *ResourceList) EqualTo(other any) bool {
 	return maps.EqualFunc(*l, *other.(*ResourceList), meta.Quantity.Equal)
 }

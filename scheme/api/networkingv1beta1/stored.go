@@ -1,7 +1,7 @@
-// Package networkingv1beta1 declares versions of networking.k8s.io that are stored but not served:
-// networking.k8s.io/v1beta1, and extensions/v1beta1, whose ingresses and network policies have the
-// same keys in the store. The struct tags say only where fields lie. They have no schemas and no
-// checks, because objects are converted as soon as they are read.
+// Package networkingv1beta1 declares the versions of networking.k8s.io that may occur in the store
+// but are not served: networking.k8s.io/v1beta1, and extensions/v1beta1, whose ingresses and
+// network policies have the same keys in the store. The struct tags say only where fields lie. They
+// have no schemas and no checks, because objects are converted as soon as they are read.
 //
 // The kinds themselves are declared in scheme/api/networkingv1.
 package networkingv1beta1
