@@ -30,9 +30,6 @@ var riddles = regexp.MustCompile(`(^|[.;:] )(Is|Are|Has|Does) [^.?]*,|whosever|w
 // width. The code of tests may be wider, because their tables have a case a line.
 func TestWords(t *testing.T) {
 	for _, p := range packages(t) {
-		if strings.HasPrefix(p.ImportPath, module+"/scheme/api/") {
-			continue // comments there are descriptions in OpenAPI
-		}
 		for _, name := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
 			file := filepath.Join(p.Dir, name)
 			short := strings.TrimPrefix(p.ImportPath, module+"/") + "/" + name

@@ -5,7 +5,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// DefaultTimeoutSeconds is how long the answer of a webhook is waited for by default.
+// DefaultTimeoutSeconds is how long the API server waits for the answer of a webhook by default.
 const DefaultTimeoutSeconds = 10
 
 func defaultValidatingWebhook(w *ValidatingWebhook) {

@@ -1,7 +1,8 @@
-// Package admissionregistrationv1 declares the kinds of admissionregistration.k8s.io/v1: whom to
-// ask before a write is admitted. Webhooks are servers that are asked; policies are expressions
-// that the API server evaluates itself, and take effect where a binding says so. Of both, the
-// mutating ones may change the object, and come first; the validating ones only refuse.
+// Package admissionregistrationv1 declares the kinds of admissionregistration.k8s.io/v1, which add
+// checks and changes to the admission of requests. A webhook is a server that the API server asks
+// before it admits a request. A policy is a set of CEL expressions that the API server evaluates
+// itself; a binding puts the policy into effect. Mutating webhooks and policies run first and may
+// change the object. Validating ones run afterwards and can only refuse the request.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI. defaults.go adds the defaults that a tag cannot express.

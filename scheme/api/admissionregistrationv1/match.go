@@ -17,7 +17,7 @@ type Rule struct {
 	Scope *ScopeType `json:"scope,omitempty" pb:"4" enum:"*,Cluster,Namespaced"`
 }
 
-// ScopeType tells objects in namespaces from others.
+// ScopeType tells whether a rule is for objects in namespaces, for other objects, or for both.
 type ScopeType string
 
 // Values of ScopeType.
@@ -93,7 +93,7 @@ type MatchCondition struct {
 	Expression string `json:"expression" pb:"2"`
 }
 
-// FailurePolicyType tells what becomes of a request that could not be judged.
+// FailurePolicyType tells what becomes of a request if a webhook or a policy fails to judge it.
 type FailurePolicyType string
 
 // Values of FailurePolicyType.

@@ -11,8 +11,8 @@ type ParamKind struct {
 	Kind string `json:"kind,omitempty" pb:"2"`
 }
 
-// ParamRef tells where the parameters of a policy are: in the object of a name, or in all that a
-// selector selects, each of which is taken by itself.
+// ParamRef names the parameters of a policy: one object by its name, or all objects that a selector
+// selects. The policy is evaluated once for each of the objects.
 type ParamRef struct {
 	_ struct{} `struct:"atomic"`
 	// Name of the object; excludes selector, and is required without it.

@@ -10,7 +10,8 @@ import (
 // as in v1.
 func addStored(s *scheme.Scheme) {
 	add := func(version, kind string, obj meta.Typed) {
-		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), obj)
+		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind},
+			GroupVersion.WithKind(kind).GroupKind(), obj)
 	}
 	add("v1beta1", "ValidatingWebhookConfiguration", &validatingConfigurationBeta{})
 	add("v1beta1", "MutatingWebhookConfiguration", &mutatingConfigurationBeta{})

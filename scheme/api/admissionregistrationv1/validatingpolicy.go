@@ -68,7 +68,7 @@ type AuditAnnotation struct {
 	ValueExpression string `json:"valueExpression" pb:"2"`
 }
 
-// ValidatingAdmissionPolicyStatus is what was found out about a validating policy.
+// ValidatingAdmissionPolicyStatus is the observed state of a validating policy.
 type ValidatingAdmissionPolicyStatus struct {
 	// The generation of the policy that was looked at.
 	ObservedGeneration int64 `json:"observedGeneration,omitempty" pb:"1"`
@@ -78,7 +78,7 @@ type ValidatingAdmissionPolicyStatus struct {
 	Conditions []meta.Condition `json:"conditions,omitempty" pb:"3" list:"map,key=type"`
 }
 
-// TypeChecking is what types say about the expressions of a policy.
+// TypeChecking is the result of checking the types in the expressions of a policy.
 type TypeChecking struct {
 	// Expressions that may fail.
 	ExpressionWarnings []ExpressionWarning `json:"expressionWarnings,omitempty" pb:"1" list:"atomic"`
@@ -125,7 +125,7 @@ type ValidatingAdmissionPolicyBindingSpec struct {
 	ValidationActions []ValidationAction `json:"validationActions,omitempty" pb:"4" check:"listed" itemEnum:"Audit,Deny,Warn" list:"set"`
 }
 
-// ValidationAction is what follows if a request does not hold.
+// ValidationAction is what follows if a validation fails for a request.
 type ValidationAction string
 
 // Values of ValidationAction.

@@ -2,7 +2,7 @@ package admissionregistrationv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// ValidatingWebhookConfiguration lists webhooks that may refuse requests, and change none.
+// ValidatingWebhookConfiguration lists webhooks that may refuse requests but not change them.
 type ValidatingWebhookConfiguration struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.

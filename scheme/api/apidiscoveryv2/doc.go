@@ -1,10 +1,10 @@
-// Package apidiscoveryv2 declares apidiscovery.k8s.io/v2: aggregated discovery, everything that a
-// server serves in one document.
+// Package apidiscoveryv2 declares the kinds of apidiscovery.k8s.io/v2, aggregated discovery: one
+// document lists everything that a server serves.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.
 //
-// Not here: what is served, and how the document is built and negotiated (router).
+// Not here: which resources are served, and how the document is built and negotiated (router).
 package apidiscoveryv2
 
 import (

@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/typeinfo"
 )
 
-// What is written in one of several forms is a typeinfo.Choice: the codec reads and writes the part
-// that is chosen. MarshalJSON and UnmarshalJSON are for encoding/json.
+// A value that has one of several JSON forms is a typeinfo.Choice: the codec reads and writes the
+// chosen form. MarshalJSON and UnmarshalJSON are for encoding/json.
 
 // JSON is any JSON value.
 type JSON struct {
@@ -40,7 +40,7 @@ type JSONSchemaPropsOrArray struct {
 	JSONSchemas []JSONSchemaProps `json:"" pb:"2" check:"optional"`
 }
 
-// Choose makes room for a schema or an array. Other values are taken for none.
+// Choose makes room for a schema or an array. A value of another form sets neither.
 func (s *JSONSchemaPropsOrArray) Choose(first byte) (any, error) {
 	*s = JSONSchemaPropsOrArray{}
 	switch first {
@@ -113,7 +113,7 @@ type JSONSchemaPropsOrStringArray struct {
 	Property []string `json:"" pb:"2" check:"optional"`
 }
 
-// Choose makes room for a schema or names. Other values are taken for none.
+// Choose makes room for a schema or names. A value of another form sets neither.
 func (s *JSONSchemaPropsOrStringArray) Choose(first byte) (any, error) {
 	*s = JSONSchemaPropsOrStringArray{}
 	switch first {

@@ -54,7 +54,7 @@ type ServiceReference struct {
 	Port *int32 `json:"port,omitempty" pb:"4"`
 }
 
-// ConversionReview asks a webhook to convert objects, and is its answer.
+// ConversionReview asks a webhook to convert objects, and carries the answer.
 type ConversionReview struct {
 	meta.TypeMeta `json:",inline"`
 	// What is to be converted.

@@ -2,13 +2,13 @@ package apiextensionsv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// KubeAPIApprovedAnnotation is the annotation without which no definition in the groups of
-// Kubernetes itself (k8s.io, kubernetes.io and what is below them) is accepted. Its value is the
-// URL where the API was approved, or begins with "unapproved".
+// KubeAPIApprovedAnnotation is the annotation that a definition in a group of Kubernetes itself
+// (k8s.io, kubernetes.io and the domains below them) must have. Its value is the URL where the API
+// was approved, or begins with "unapproved".
 const KubeAPIApprovedAnnotation = "api-approved.kubernetes.io"
 
-// CustomResourceCleanupFinalizer holds a definition that is deleted until no object of its resource
-// is left.
+// CustomResourceCleanupFinalizer keeps a deleted definition until no object of its resource is
+// left.
 const CustomResourceCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io"
 
 // CustomResourceDefinition defines a resource that the API server is to serve. Its name is the
@@ -129,7 +129,8 @@ const (
 	Terminating CustomResourceDefinitionConditionType = "Terminating"
 	// KubernetesAPIApprovalPolicyConformant: the annotation says where this API in a group of
 	// Kubernetes was approved.
-	KubernetesAPIApprovalPolicyConformant CustomResourceDefinitionConditionType = "KubernetesAPIApprovalPolicyConformant"
+	KubernetesAPIApprovalPolicyConformant = CustomResourceDefinitionConditionType(
+		"KubernetesAPIApprovalPolicyConformant")
 	// StorageMigrating: objects are being stored in another version.
 	StorageMigrating CustomResourceDefinitionConditionType = "StorageMigrating"
 )

@@ -1,12 +1,12 @@
-// Package apiextensionsv1 declares the kinds of apiextensions.k8s.io/v1: definitions of custom
-// resources, with the schemas of their objects, and the reviews by which webhooks convert these
-// between versions.
+// Package apiextensionsv1 declares the kinds of apiextensions.k8s.io/v1. A CustomResourceDefinition
+// defines a resource and the schemas of its objects. A ConversionReview asks a webhook to convert
+// such objects between versions.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
-// descriptions in OpenAPI. Some parts of a schema are written in one of several forms (see
-// choice.go).
+// descriptions in OpenAPI. Some parts of a schema have one of several JSON forms (see choice.go).
 //
-// kube-apiserver stores definitions in v1beta1, which nobody is served in: v1beta1.go reads them.
+// kube-apiserver stores definitions in v1beta1, a version that it does not serve. v1beta1.go reads
+// definitions in that version.
 //
 // Not here: validation, strategies and printing (registry/extensions); what a schema means for
 // objects (scheme/schema).

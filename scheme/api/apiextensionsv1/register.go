@@ -14,8 +14,8 @@ var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 		&CustomResourceDefinition{}, &CustomResourceDefinitionList{},
 		&ConversionReview{},
 	)
-	scheme.AddDefaulting(s, defaultDefinition, "spec.names.singular", "spec.names.listKind", "spec.conversion", "!spec.conversion.webhook",
-		"status.storedVersions")
+	scheme.AddDefaulting(s, defaultDefinition, "spec.names.singular", "spec.names.listKind", "spec.conversion",
+		"!spec.conversion.webhook", "status.storedVersions")
 	scheme.AddDefaulting(s, defaultServiceReference, "port")
 	addBeta(s)
 })

@@ -114,7 +114,7 @@ type JSONSchemaDependencies map[string]JSONSchemaPropsOrStringArray
 // JSONSchemaDefinitions are schemas by name.
 type JSONSchemaDefinitions map[string]JSONSchemaProps
 
-// ExternalDocumentation says where more is said.
+// ExternalDocumentation refers to documentation elsewhere.
 type ExternalDocumentation struct {
 	// What is said there.
 	Description string `json:"description,omitempty" pb:"1"`

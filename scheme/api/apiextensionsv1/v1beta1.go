@@ -69,7 +69,9 @@ func addBeta(s *scheme.Scheme) {
 	gvk := meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: "CustomResourceDefinition"}
 	s.AddStored(gvk, gvk.GroupKind(), &betaDefinition{})
 	scheme.AddDefaulting(s, defaultBetaDefinition)
-	scheme.AddConversion(s, func(in *betaSpec, out *CustomResourceDefinitionSpec) error { return spreadBetaSpec(s, in, out) })
+	scheme.AddConversion(s, func(in *betaSpec, out *CustomResourceDefinitionSpec) error {
+		return spreadBetaSpec(s, in, out)
+	})
 	scheme.AddConversion(s, nestWebhook)
 }
 

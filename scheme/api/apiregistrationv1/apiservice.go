@@ -2,9 +2,9 @@ package apiregistrationv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// APIService says who serves one version of a group: this server itself, or another one, behind a
-// service, to which requests are handed on. Its name is the version and the group, with a dot
-// between them.
+// APIService names the server that serves one version of a group: this server itself, or another
+// server behind a service, to which this one forwards the requests. The name of an APIService is
+// the version and the group, with a dot between them.
 type APIService struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -15,8 +15,8 @@ type APIService struct {
 	Status APIServiceStatus `json:"status,omitempty" pb:"3"`
 }
 
-// APIServiceSpec says which version of a group is served, and by whom. Others are always asked by
-// HTTPS.
+// APIServiceSpec says which version of a group is served, and by which server. Requests to other
+// servers always use HTTPS.
 type APIServiceSpec struct {
 	// Service in front of the server that has the version. If there is none, this server has it
 	// itself.
@@ -74,7 +74,7 @@ type APIServiceCondition struct {
 // APIServiceConditionType is something that is known of a server.
 type APIServiceConditionType string
 
-// Available: the version is served by this server itself, or the server that has it can be reached.
+// Available: this server serves the version itself, or the server that serves it can be reached.
 const Available APIServiceConditionType = "Available"
 
 // ConditionStatus says whether a condition holds.

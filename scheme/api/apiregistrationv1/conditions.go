@@ -6,7 +6,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Local is what is said of a version that this server has itself.
+// Local is the condition of an APIService whose version this server serves itself.
 var Local = APIServiceCondition{
 	Type: Available, Status: ConditionTrue, Reason: "Local", Message: "Local APIServices are always available",
 }

@@ -1,5 +1,5 @@
-// Package apiregistrationv1 declares the kinds of apiregistration.k8s.io/v1: API services, which
-// say who serves a version of a group.
+// Package apiregistrationv1 declares the kinds of apiregistration.k8s.io/v1. An APIService names
+// the server that serves one version of a group.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

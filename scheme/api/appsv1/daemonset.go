@@ -5,8 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// TemplateGenerationAnnotation counts the changes of the template of a daemon set. It was a field
-// once.
+// TemplateGenerationAnnotation counts the changes of the template of a daemon set. In
+// extensions/v1beta1 it is the field spec.templateGeneration.
 const TemplateGenerationAnnotation = "deprecated.daemonset.template.generation"
 
 // DaemonSet keeps a pod running on each node, or on those that the template selects.

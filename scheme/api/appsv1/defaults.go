@@ -25,7 +25,8 @@ var (
 		"spec.strategy.type=Recreate | spec.strategy.rollingUpdate.maxSurge",
 	}
 	daemonSetNeeds = []string{
-		"metadata.annotations[" + TemplateGenerationAnnotation + "]", "spec.revisionHistoryLimit", "spec.updateStrategy.type",
+		"metadata.annotations[" + TemplateGenerationAnnotation + "]", "spec.revisionHistoryLimit",
+		"spec.updateStrategy.type",
 		"spec.updateStrategy.type=OnDelete | spec.updateStrategy.rollingUpdate.maxUnavailable",
 		"spec.updateStrategy.type=OnDelete | spec.updateStrategy.rollingUpdate.maxSurge",
 	}
@@ -55,7 +56,7 @@ func defaultReplicaSet(rs *ReplicaSet) { scheme.SetPointer(&rs.Spec.Replicas, de
 func defaultStatefulSet(s *StatefulSet) { DefaultStatefulSetSpec(&s.Spec) }
 
 // DefaultStatefulSetSpec sets the defaults of a stateful set. It also names the kind of the claim
-// templates, as all servers before this one have.
+// templates, as kube-apiserver does.
 func DefaultStatefulSetSpec(spec *StatefulSetSpec) {
 	scheme.SetDefault(&spec.PodManagementPolicy, OrderedReadyPodManagement)
 	if spec.UpdateStrategy.Type == "" {
@@ -66,8 +67,10 @@ func DefaultStatefulSetSpec(spec *StatefulSetSpec) {
 		scheme.SetPointer(&r.Partition, 0)
 	}
 	scheme.SetPointer(&spec.PersistentVolumeClaimRetentionPolicy, StatefulSetPersistentVolumeClaimRetentionPolicy{})
-	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, RetainPersistentVolumeClaimRetentionPolicyType)
-	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, RetainPersistentVolumeClaimRetentionPolicyType)
+	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted,
+		RetainPersistentVolumeClaimRetentionPolicyType)
+	scheme.SetDefault(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled,
+		RetainPersistentVolumeClaimRetentionPolicyType)
 	scheme.SetPointer(&spec.Replicas, defaultReplicas)
 	scheme.SetPointer(&spec.RevisionHistoryLimit, defaultHistory)
 	nameTemplates(spec)
@@ -95,9 +98,9 @@ func defaultDaemonSet(ds *DaemonSet) {
 	scheme.SetPointer(&ds.Spec.RevisionHistoryLimit, defaultHistory)
 }
 
-// DefaultDaemonSetUpdateStrategy sets how many pods are replaced at a time, if the strategy says
-// that a few are. What a strategy of another type says of it and leaves open is 0, as in all
-// servers before this one.
+// DefaultDaemonSetUpdateStrategy sets the limits of a rolling update: by default one pod is
+// unavailable, and there is no surge. A strategy of another type that has limits gets 0 for those
+// that it leaves out, as in kube-apiserver.
 func DefaultDaemonSetUpdateStrategy(strategy *DaemonSetUpdateStrategy) {
 	unavailable := meta.FromInt32(0)
 	if strategy.Type == RollingUpdateDaemonSetStrategyType {

@@ -56,8 +56,8 @@ const (
 	RollingUpdateDeploymentStrategyType DeploymentStrategyType = "RollingUpdate" // a few at a time
 )
 
-// RollingUpdateDeployment limits how far a rolling update may leave the wanted number of pods. The
-// limits cannot both be 0.
+// RollingUpdateDeployment limits how far the number of pods may deviate from the wanted number
+// during a rolling update. The limits cannot both be 0.
 type RollingUpdateDeployment struct {
 	// How many pods may be missing, as a number or a percentage of the wanted number, rounded down;
 	// 25% by default.

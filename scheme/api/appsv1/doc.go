@@ -1,6 +1,6 @@
-// Package appsv1 declares the kinds of apps/v1, which keep pods running: deployments with the
-// replica sets that they make, stateful sets, daemon sets, and the revisions that the latter two
-// keep of themselves.
+// Package appsv1 declares the kinds of apps/v1, which keep pods running: deployments, the replica
+// sets that deployments make, stateful sets, daemon sets, and controller revisions. A controller
+// revision keeps an earlier state of a stateful set or a daemon set.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

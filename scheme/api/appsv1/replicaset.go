@@ -54,7 +54,7 @@ type ReplicaSetConditionType string
 // ReplicaSetReplicaFailure tells that a pod could not be made or deleted.
 const ReplicaSetReplicaFailure ReplicaSetConditionType = "ReplicaFailure"
 
-// ReplicaSetCondition is something that is known of how a replica set does.
+// ReplicaSetCondition is one aspect of the state of a replica set.
 type ReplicaSetCondition struct {
 	// Name of the aspect: ReplicaFailure, if pods could not be made or deleted.
 	Type ReplicaSetConditionType `json:"type" pb:"1"`

@@ -5,8 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// StatefulSet keeps a number of pods running of which each has a name and storage of its own, that
-// it keeps when it is replaced.
+// StatefulSet keeps a number of pods running. Each of them has a name and storage of its own, which
+// its replacement gets, too.
 type StatefulSet struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -68,7 +68,7 @@ type StatefulSetUpdateStrategyType string
 
 // How the pods of a stateful set are replaced.
 const (
-	OnDeleteStatefulSetStrategyType      StatefulSetUpdateStrategyType = "OnDelete"      // whenever somebody deletes them
+	OnDeleteStatefulSetStrategyType      StatefulSetUpdateStrategyType = "OnDelete"      // when somebody deletes them
 	RollingUpdateStatefulSetStrategyType StatefulSetUpdateStrategyType = "RollingUpdate" // from the last to the first
 )
 

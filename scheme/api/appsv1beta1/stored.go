@@ -1,7 +1,7 @@
-// Package appsv1beta1 declares the versions in which sets of pods and deployments may be stored
-// although nobody is served in them: apps/v1beta1, apps/v1beta2, and extensions/v1beta1, whose
-// objects lie under the keys of apps. Struct tags say where fields lie, and nothing of schemas or
-// checks: objects are converted as soon as they are read.
+// Package appsv1beta1 declares the versions of apps that may occur in the store but are not served:
+// apps/v1beta1, apps/v1beta2, and extensions/v1beta1, whose objects have the keys of apps in the
+// store. The struct tags say only where fields lie. They have no schemas and no checks, because
+// objects are converted as soon as they are read.
 //
 // The kinds themselves are declared in scheme/api/appsv1.
 package appsv1beta1
@@ -23,7 +23,8 @@ var Scheme = scheme.NewBuilder(addKinds, addDefaults, addConversions)
 
 func addKinds(s *scheme.Scheme) {
 	add := func(group, version, kind string, obj meta.Typed) {
-		s.AddStored(meta.GroupVersionKind{Group: group, Version: version, Kind: kind}, appsv1.GroupVersion.WithKind(kind).GroupKind(), obj)
+		s.AddStored(meta.GroupVersionKind{Group: group, Version: version, Kind: kind},
+			appsv1.GroupVersion.WithKind(kind).GroupKind(), obj)
 	}
 	add("apps", "v1beta1", "ControllerRevision", &appsv1.ControllerRevision{})
 	add("apps", "v1beta1", "Deployment", &deployment{})
@@ -169,7 +170,9 @@ func addConversions(s *scheme.Scheme) {
 		noteRollback(&out.ObjectMeta, in.Spec.RollbackTo)
 		return err
 	})
-	scheme.AddConversion(s, func(in *deploymentSpec, out *appsv1.DeploymentSpec) error { return scheme.ConvertFields(s, in, out) })
+	scheme.AddConversion(s, func(in *deploymentSpec, out *appsv1.DeploymentSpec) error {
+		return scheme.ConvertFields(s, in, out)
+	})
 	scheme.AddConversion(s, func(in *extensionsDaemonSet, out *appsv1.DaemonSet) error {
 		err := scheme.ConvertFields(s, in, out)
 		note(&out.ObjectMeta, appsv1.TemplateGenerationAnnotation, in.Spec.TemplateGeneration)

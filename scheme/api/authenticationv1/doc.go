@@ -1,10 +1,11 @@
-// Package authenticationv1 declares the kinds of authentication.k8s.io/v1: questions about who
-// somebody is, and tokens that say so. They are sent and answered, and not stored.
+// Package authenticationv1 declares the kinds of authentication.k8s.io/v1. A TokenReview asks which
+// user a token stands for, and a SelfSubjectReview which user the caller is. A TokenRequest asks
+// for a token of a service account. The server answers such objects and stores none.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.
 //
-// Not here: how tokens are judged (filters/authn), and who answers (registry/authentication;
+// Not here: how tokens are checked (filters/authn), and what answers (registry/authentication;
 // registry/core for tokens of service accounts).
 package authenticationv1
 

@@ -13,7 +13,7 @@ type TokenRequest struct {
 	Status TokenRequestStatus `json:"status,omitempty" pb:"3"`
 }
 
-// TokenRequestSpec is what a token is asked to be.
+// TokenRequestSpec describes the token that is asked for.
 type TokenRequestSpec struct {
 	// Whom the token is meant for: who gets it should refuse it unless they are among these. By
 	// default that is the API server. A token for several audiences can be used by each of them

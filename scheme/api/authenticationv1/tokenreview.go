@@ -2,7 +2,7 @@ package authenticationv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// TokenReview asks whom a token stands for. The answer may be one that was kept for a short time.
+// TokenReview asks which user a token stands for. The answer may come from a cache.
 type TokenReview struct {
 	meta.TypeMeta `json:",inline"`
 	// What all objects have. A review needs none of it.

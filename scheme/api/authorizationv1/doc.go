@@ -1,10 +1,10 @@
-// Package authorizationv1 declares the kinds of authorization.k8s.io/v1: questions about who may do
-// what. They are sent and answered, and not stored.
+// Package authorizationv1 declares the kinds of authorization.k8s.io/v1: reviews, which ask what a
+// user may do. The server answers them and stores none.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.
 //
-// Not here: who answers (registry/authorization).
+// Not here: what answers (registry/authorization).
 package authorizationv1
 
 import (

@@ -2,9 +2,9 @@ package authorizationv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// SelfSubjectRulesReview asks for a list of what the caller may do in a namespace. It is for people
-// to look at, and for programs to show what is of use: whether something may be done is for the
-// server to decide, when it is asked to, or for a SubjectAccessReview.
+// SelfSubjectRulesReview asks for a list of what the caller may do in a namespace. The list is for
+// display, for example by programs that hide what the caller may not do. It is not for decisions:
+// the server decides when it gets the request itself, or a SubjectAccessReview.
 type SelfSubjectRulesReview struct {
 	meta.TypeMeta `json:",inline"`
 	// What all objects have. A review needs none of it.

@@ -11,9 +11,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Annotations hold what this version has no fields for. They are made when an autoscaler is
-// converted to this version, and taken out on the way back; those that cannot be read count for
-// nothing.
+// Annotations hold what this version has no fields for. The conversion to this version makes them,
+// and the conversion back removes them and ignores those that it cannot read.
 const (
 	metricsAnnotation        = "autoscaling.alpha.kubernetes.io/metrics"
 	behaviorAnnotation       = "autoscaling.alpha.kubernetes.io/behavior"
@@ -55,50 +54,61 @@ func addConversions(s *scheme.Scheme) {
 		}
 		return toNotes(&out.ObjectMeta, in)
 	})
-	scheme.AddConversion(s, func(in *HorizontalPodAutoscalerSpec, out *autoscalingv2.HorizontalPodAutoscalerSpec) error {
-		if percent := in.TargetCPUUtilizationPercentage; percent != nil {
-			out.Metrics = []autoscalingv2.MetricSpec{autoscalingv2.CPUUtilization(*percent)}
-		}
-		return scheme.ConvertFields(s, in, out)
-	})
-	scheme.AddConversion(s, func(in *autoscalingv2.HorizontalPodAutoscalerSpec, out *HorizontalPodAutoscalerSpec) error {
-		if i := slices.IndexFunc(in.Metrics, isCPU); i >= 0 {
-			out.TargetCPUUtilizationPercentage = scheme.DeepCopy(in.Metrics[i].Resource.Target.AverageUtilization)
-		}
-		return scheme.ConvertFields(s, in, out)
-	})
-	scheme.AddConversion(s, func(in *HorizontalPodAutoscalerStatus, out *autoscalingv2.HorizontalPodAutoscalerStatus) error {
-		if percent := in.CurrentCPUUtilizationPercentage; percent != nil {
-			out.CurrentMetrics = []autoscalingv2.MetricStatus{cpuUse(*percent)}
-		}
-		return scheme.ConvertFields(s, in, out)
-	})
-	scheme.AddConversion(s, func(in *autoscalingv2.HorizontalPodAutoscalerStatus, out *HorizontalPodAutoscalerStatus) error {
-		for i := range in.CurrentMetrics {
-			if m := &in.CurrentMetrics[i]; isCPUUse(m) {
-				out.CurrentCPUUtilizationPercentage = scheme.DeepCopy(m.Resource.Current.AverageUtilization)
+	scheme.AddConversion(s,
+		func(in *HorizontalPodAutoscalerSpec, out *autoscalingv2.HorizontalPodAutoscalerSpec) error {
+			if percent := in.TargetCPUUtilizationPercentage; percent != nil {
+				out.Metrics = []autoscalingv2.MetricSpec{autoscalingv2.CPUUtilization(*percent)}
 			}
-		}
-		return scheme.ConvertFields(s, in, out)
-	})
+			return scheme.ConvertFields(s, in, out)
+		},
+	)
+	scheme.AddConversion(s,
+		func(in *autoscalingv2.HorizontalPodAutoscalerSpec, out *HorizontalPodAutoscalerSpec) error {
+			if i := slices.IndexFunc(in.Metrics, isCPU); i >= 0 {
+				out.TargetCPUUtilizationPercentage = scheme.DeepCopy(in.Metrics[i].Resource.Target.AverageUtilization)
+			}
+			return scheme.ConvertFields(s, in, out)
+		},
+	)
+	scheme.AddConversion(s,
+		func(in *HorizontalPodAutoscalerStatus, out *autoscalingv2.HorizontalPodAutoscalerStatus) error {
+			if percent := in.CurrentCPUUtilizationPercentage; percent != nil {
+				out.CurrentMetrics = []autoscalingv2.MetricStatus{cpuUse(*percent)}
+			}
+			return scheme.ConvertFields(s, in, out)
+		},
+	)
+	scheme.AddConversion(s,
+		func(in *autoscalingv2.HorizontalPodAutoscalerStatus, out *HorizontalPodAutoscalerStatus) error {
+			for i := range in.CurrentMetrics {
+				if m := &in.CurrentMetrics[i]; isCPUUse(m) {
+					out.CurrentCPUUtilizationPercentage = scheme.DeepCopy(m.Resource.Current.AverageUtilization)
+				}
+			}
+			return scheme.ConvertFields(s, in, out)
+		},
+	)
 }
 
 // isCPU reports whether a measurement is the one that this version has a field for.
 func isCPU(m autoscalingv2.MetricSpec) bool {
-	return m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU &&
-		m.Resource.Target.AverageUtilization != nil
+	return m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil &&
+		m.Resource.Name == corev1.ResourceCPU && m.Resource.Target.AverageUtilization != nil
 }
 
 // isCPUUse is isCPU for what was measured.
 func isCPUUse(m *autoscalingv2.MetricStatus) bool {
-	return m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil && m.Resource.Name == corev1.ResourceCPU &&
-		m.Resource.Current.AverageUtilization != nil
+	return m.Type == autoscalingv2.ResourceMetricSourceType && m.Resource != nil &&
+		m.Resource.Name == corev1.ResourceCPU && m.Resource.Current.AverageUtilization != nil
 }
 
 func cpuUse(percent int32) autoscalingv2.MetricStatus {
-	return autoscalingv2.MetricStatus{Type: autoscalingv2.ResourceMetricSourceType, Resource: &autoscalingv2.ResourceMetricStatus{
-		Name: corev1.ResourceCPU, Current: autoscalingv2.MetricValueStatus{AverageUtilization: &percent},
-	}}
+	return autoscalingv2.MetricStatus{
+		Type: autoscalingv2.ResourceMetricSourceType,
+		Resource: &autoscalingv2.ResourceMetricStatus{
+			Name: corev1.ResourceCPU, Current: autoscalingv2.MetricValueStatus{AverageUtilization: &percent},
+		},
+	}
 }
 
 // toNotes writes what this version has no fields for into annotations: measurements other than the

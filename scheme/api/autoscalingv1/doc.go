@@ -1,12 +1,12 @@
-// Package autoscalingv1 declares the kinds of autoscaling/v1: horizontal pod autoscalers in their
-// first form, which is a view of those of autoscaling/v2, and Scale, which other groups show the
-// sizes of their objects by.
+// Package autoscalingv1 declares the kinds of autoscaling/v1. A HorizontalPodAutoscaler of this
+// version is another form of one of autoscaling/v2; annotations hold the fields of v2 that v1
+// lacks. A Scale shows and sets the number of replicas of an object of any group.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.
 //
-// Not here: validation, strategies and printing (registry/autoscaling), the door through which
-// objects are scaled (registry/scale).
+// Not here: validation, strategies and printing (registry/autoscaling); the subresource scale
+// (registry/scale).
 package autoscalingv1
 
 import (

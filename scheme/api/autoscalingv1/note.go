@@ -111,7 +111,9 @@ func noteRules(r *autoscalingv2.HPAScalingRules) *rulesNote {
 	if r == nil {
 		return nil
 	}
-	note := &rulesNote{StabilizationWindowSeconds: r.StabilizationWindowSeconds, SelectPolicy: r.SelectPolicy, Tolerance: r.Tolerance}
+	note := &rulesNote{
+		StabilizationWindowSeconds: r.StabilizationWindowSeconds, SelectPolicy: r.SelectPolicy, Tolerance: r.Tolerance,
+	}
 	if r.Policies != nil {
 		note.Policies = make([]policyNote, len(r.Policies))
 	}
@@ -125,7 +127,10 @@ func noteRules(r *autoscalingv2.HPAScalingRules) *rulesNote {
 func v1Spec(m *autoscalingv2.MetricSpec) metricSpec {
 	out := metricSpec{Type: m.Type}
 	if s := m.Object; s != nil {
-		out.Object = &objectSource{v1Reference(s.DescribedObject), s.Metric.Name, scheme.OrZero(s.Target.Value), s.Metric.Selector, s.Target.AverageValue}
+		out.Object = &objectSource{
+			v1Reference(s.DescribedObject), s.Metric.Name, scheme.OrZero(s.Target.Value),
+			s.Metric.Selector, s.Target.AverageValue,
+		}
 	}
 	if s := m.Pods; s != nil {
 		out.Pods = &podsSource{s.Metric.Name, scheme.OrZero(s.Target.AverageValue), s.Metric.Selector}
@@ -134,7 +139,9 @@ func v1Spec(m *autoscalingv2.MetricSpec) metricSpec {
 		out.Resource = &resourceSource{s.Name, s.Target.AverageUtilization, s.Target.AverageValue}
 	}
 	if s := m.ContainerResource; s != nil {
-		out.ContainerResource = &containerSource{resourceSource{s.Name, s.Target.AverageUtilization, s.Target.AverageValue}, s.Container}
+		out.ContainerResource = &containerSource{
+			resourceSource{s.Name, s.Target.AverageUtilization, s.Target.AverageValue}, s.Container,
+		}
 	}
 	if s := m.External; s != nil {
 		out.External = &externalSource{s.Metric.Name, s.Metric.Selector, s.Target.Value, s.Target.AverageValue}
@@ -154,17 +161,23 @@ func (m *metricSpec) hub() autoscalingv2.MetricSpec {
 	if s := m.Pods; s != nil {
 		out.Pods = &autoscalingv2.PodsMetricSource{
 			Metric: autoscalingv2.MetricIdentifier{Name: s.MetricName, Selector: s.Selector},
-			Target: autoscalingv2.MetricTarget{Type: autoscalingv2.AverageValueMetricType, AverageValue: &s.TargetAverageValue},
+			Target: autoscalingv2.MetricTarget{
+				Type: autoscalingv2.AverageValueMetricType, AverageValue: &s.TargetAverageValue,
+			},
 		}
 	}
 	if s := m.Resource; s != nil {
 		out.Resource = &autoscalingv2.ResourceMetricSource{Name: s.Name, Target: s.target()}
 	}
 	if s := m.ContainerResource; s != nil {
-		out.ContainerResource = &autoscalingv2.ContainerResourceMetricSource{Name: s.Name, Target: s.target(), Container: s.Container}
+		out.ContainerResource = &autoscalingv2.ContainerResourceMetricSource{
+			Name: s.Name, Target: s.target(), Container: s.Container,
+		}
 	}
 	if s := m.External; s != nil {
-		target := autoscalingv2.MetricTarget{Type: autoscalingv2.ValueMetricType, Value: s.TargetValue, AverageValue: s.TargetAverageValue}
+		target := autoscalingv2.MetricTarget{
+			Type: autoscalingv2.ValueMetricType, Value: s.TargetValue, AverageValue: s.TargetAverageValue,
+		}
 		if s.TargetValue == nil {
 			target.Type = autoscalingv2.AverageValueMetricType
 		}
@@ -189,7 +202,8 @@ func (s *objectSource) target() autoscalingv2.MetricTarget {
 
 func (s *resourceSource) target() autoscalingv2.MetricTarget {
 	t := autoscalingv2.MetricTarget{
-		Type: autoscalingv2.UtilizationMetricType, AverageValue: s.TargetAverageValue, AverageUtilization: s.TargetAverageUtilization,
+		Type:         autoscalingv2.UtilizationMetricType,
+		AverageValue: s.TargetAverageValue, AverageUtilization: s.TargetAverageUtilization,
 	}
 	if s.TargetAverageUtilization == nil {
 		t.Type = autoscalingv2.AverageValueMetricType
@@ -201,7 +215,10 @@ func (s *resourceSource) target() autoscalingv2.MetricTarget {
 func v1Status(m *autoscalingv2.MetricStatus) metricStatus {
 	out := metricStatus{Type: m.Type}
 	if s := m.Object; s != nil {
-		out.Object = &objectStatus{v1Reference(s.DescribedObject), s.Metric.Name, scheme.OrZero(s.Current.Value), s.Metric.Selector, s.Current.AverageValue}
+		out.Object = &objectStatus{
+			v1Reference(s.DescribedObject), s.Metric.Name, scheme.OrZero(s.Current.Value),
+			s.Metric.Selector, s.Current.AverageValue,
+		}
 	}
 	if s := m.Pods; s != nil {
 		out.Pods = &podsStatus{s.Metric.Name, scheme.OrZero(s.Current.AverageValue), s.Metric.Selector}
@@ -210,10 +227,14 @@ func v1Status(m *autoscalingv2.MetricStatus) metricStatus {
 		out.Resource = &resourceStatus{s.Name, s.Current.AverageUtilization, scheme.OrZero(s.Current.AverageValue)}
 	}
 	if s := m.ContainerResource; s != nil {
-		out.ContainerResource = &containerStatus{resourceStatus{s.Name, s.Current.AverageUtilization, scheme.OrZero(s.Current.AverageValue)}, s.Container}
+		out.ContainerResource = &containerStatus{
+			resourceStatus{s.Name, s.Current.AverageUtilization, scheme.OrZero(s.Current.AverageValue)}, s.Container,
+		}
 	}
 	if s := m.External; s != nil {
-		out.External = &externalStatus{s.Metric.Name, s.Metric.Selector, scheme.OrZero(s.Current.Value), s.Current.AverageValue}
+		out.External = &externalStatus{
+			s.Metric.Name, s.Metric.Selector, scheme.OrZero(s.Current.Value), s.Current.AverageValue,
+		}
 	}
 	return out
 }
@@ -238,7 +259,9 @@ func (m *metricStatus) hub() autoscalingv2.MetricStatus {
 		out.Resource = &autoscalingv2.ResourceMetricStatus{Name: s.Name, Current: s.current()}
 	}
 	if s := m.ContainerResource; s != nil {
-		out.ContainerResource = &autoscalingv2.ContainerResourceMetricStatus{Name: s.Name, Current: s.current(), Container: s.Container}
+		out.ContainerResource = &autoscalingv2.ContainerResourceMetricStatus{
+			Name: s.Name, Current: s.current(), Container: s.Container,
+		}
 	}
 	if s := m.External; s != nil {
 		out.External = &autoscalingv2.ExternalMetricStatus{
@@ -250,7 +273,9 @@ func (m *metricStatus) hub() autoscalingv2.MetricStatus {
 }
 
 func (s *resourceStatus) current() autoscalingv2.MetricValueStatus {
-	return autoscalingv2.MetricValueStatus{AverageValue: &s.CurrentAverageValue, AverageUtilization: s.CurrentAverageUtilization}
+	return autoscalingv2.MetricValueStatus{
+		AverageValue: &s.CurrentAverageValue, AverageUtilization: s.CurrentAverageUtilization,
+	}
 }
 
 func v1Reference(r autoscalingv2.CrossVersionObjectReference) CrossVersionObjectReference {

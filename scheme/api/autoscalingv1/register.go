@@ -11,6 +11,9 @@ var GroupVersion = meta.GroupVersion{Group: "autoscaling", Version: "v1"}
 // Scheme registers the kinds, their defaults, and the conversion to autoscaling/v2.
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	s.AddKnownTypes(GroupVersion, &HorizontalPodAutoscaler{}, &HorizontalPodAutoscalerList{}, &Scale{})
-	scheme.AddDefaulting(s, func(a *HorizontalPodAutoscaler) { scheme.SetPointer(&a.Spec.MinReplicas, 1) }, "spec.minReplicas")
+	scheme.AddDefaulting(s,
+		func(a *HorizontalPodAutoscaler) { scheme.SetPointer(&a.Spec.MinReplicas, 1) },
+		"spec.minReplicas",
+	)
 	addConversions(s)
 })

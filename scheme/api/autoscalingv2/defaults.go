@@ -6,8 +6,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// DefaultCPUUtilization is how much of the CPU that they request pods should use if an autoscaler
-// measures nothing else, in percent.
+// DefaultCPUUtilization is the target of an autoscaler without metrics: the CPU that its pods
+// should use, in percent of their requests.
 const DefaultCPUUtilization = 80
 
 // CPUUtilization is the measurement of the CPU that pods use, and what it should be in percent of
@@ -43,10 +43,13 @@ func defaultAutoscaler(a *HorizontalPodAutoscaler) {
 // defaultPeriod is the time that policies limit changes in, in seconds.
 const defaultPeriod = 15
 
-// CompleteBehavior sets what the rules of a behavior leave out. How long a fall must have been
-// asked for is left to the controller.
+// CompleteBehavior sets what the rules of a behavior leave out, except the stabilization window for
+// scaling down: the controller has a default for that.
 func CompleteBehavior(b *HorizontalPodAutoscalerBehavior) {
-	defaultRules(&b.ScaleUp, HPAScalingPolicy{PodsScalingPolicy, 4, defaultPeriod}, HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod})
+	defaultRules(&b.ScaleUp,
+		HPAScalingPolicy{PodsScalingPolicy, 4, defaultPeriod},
+		HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod},
+	)
 	scheme.SetPointer(&b.ScaleUp.StabilizationWindowSeconds, 0)
 	defaultRules(&b.ScaleDown, HPAScalingPolicy{PercentScalingPolicy, 100, defaultPeriod})
 }

@@ -1,10 +1,10 @@
-// Package autoscalingv2 declares the kinds of autoscaling/v2: horizontal pod autoscalers, which
-// change the scale of other objects as measurements ask for it. It is the version that is stored.
+// Package autoscalingv2 declares the kinds of autoscaling/v2. A HorizontalPodAutoscaler changes the
+// scale of another object as measurements require. Autoscalers are stored in this version.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.
 //
-// Not here: the older version and its conversion (scheme/api/autoscalingv1), validation, strategies
+// Not here: the older version and its conversion (scheme/api/autoscalingv1); validation, strategies
 // and printing (registry/autoscaling).
 package autoscalingv2
 

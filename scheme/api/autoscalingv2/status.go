@@ -28,7 +28,7 @@ type HorizontalPodAutoscalerConditionType string
 const (
 	AbleToScale    HorizontalPodAutoscalerConditionType = "AbleToScale"    // the scale can be read and changed
 	ScalingActive  HorizontalPodAutoscalerConditionType = "ScalingActive"  // there are measurements to go by
-	ScalingLimited HorizontalPodAutoscalerConditionType = "ScalingLimited" // a bound keeps the scale from what is asked for
+	ScalingLimited HorizontalPodAutoscalerConditionType = "ScalingLimited" // the wanted scale is outside the bounds
 )
 
 // HorizontalPodAutoscalerCondition is one aspect of the state of an autoscaler.

@@ -1,5 +1,5 @@
-// Package batchv1 declares the kinds of batch/v1, whose pods run to an end: jobs, and cron jobs,
-// which make jobs by a schedule.
+// Package batchv1 declares the kinds of batch/v1. A Job runs pods until enough of them have
+// succeeded. A CronJob makes jobs on a schedule.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

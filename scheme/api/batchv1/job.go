@@ -72,10 +72,10 @@ type JobSpec struct {
 	ManagedBy *string `json:"managedBy,omitempty" pb:"15"`
 }
 
-// CompletionMode tells what the completions of a job are.
+// CompletionMode tells whether the completions of a job are all alike or numbered.
 type CompletionMode string
 
-// What the completions of a job are.
+// Values of CompletionMode.
 const (
 	NonIndexedCompletion CompletionMode = "NonIndexed" // all alike
 	IndexedCompletion    CompletionMode = "Indexed"    // numbered from 0
@@ -90,8 +90,8 @@ const (
 	Failed              PodReplacementPolicy = "Failed"              // not before it has failed
 )
 
-// Labels of the pods of a job whose selector is generated. Those without a domain came first, and
-// remain.
+// Labels of the pods of a job whose selector is generated. The legacy labels are the older names of
+// the other two; pods have all four.
 const (
 	ControllerUIDLabel       = "batch.kubernetes.io/controller-uid"
 	JobNameLabel             = "batch.kubernetes.io/job-name"

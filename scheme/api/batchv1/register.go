@@ -24,8 +24,10 @@ func addKinds(s *scheme.Scheme) {
 }
 
 func addDefaults(s *scheme.Scheme) {
-	scheme.AddDefaulting(s, defaultCronJob, "spec.concurrencyPolicy", "spec.suspend", "spec.successfulJobsHistoryLimit", "spec.failedJobsHistoryLimit")
-	scheme.AddDefaulting(s, defaultJob, "spec.parallelism", "spec.backoffLimit", "metadata.labels | !spec.template.metadata.labels",
+	scheme.AddDefaulting(s, defaultCronJob, "spec.concurrencyPolicy", "spec.suspend",
+		"spec.successfulJobsHistoryLimit", "spec.failedJobsHistoryLimit")
+	scheme.AddDefaulting(s, defaultJob, "spec.parallelism", "spec.backoffLimit",
+		"metadata.labels | !spec.template.metadata.labels",
 		"spec.completionMode", "spec.suspend", "spec.podReplacementPolicy", "spec.manualSelector")
 	scheme.AddDefaulting(s, defaultConditionPattern, "status")
 }

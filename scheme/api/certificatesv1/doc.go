@@ -1,4 +1,5 @@
-// Package certificatesv1 declares the kinds of certificates.k8s.io/v1: requests for certificates.
+// Package certificatesv1 declares the kinds of certificates.k8s.io/v1. A CertificateSigningRequest
+// asks a signer for a certificate.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

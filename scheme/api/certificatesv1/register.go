@@ -14,11 +14,14 @@ var GroupVersion = meta.GroupVersion{Group: "certificates.k8s.io", Version: "v1"
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	s.AddKnownTypes(GroupVersion, &CertificateSigningRequest{}, &CertificateSigningRequestList{})
 	addStored(s)
-	s.AddFieldLabels(GroupVersion.WithKind("CertificateSigningRequest"), func(label, value string) (string, string, error) {
-		switch label {
-		case "metadata.name", "spec.signerName":
-			return label, value, nil
-		}
-		return "", "", fmt.Errorf("field label not supported: %s", label)
-	})
+	s.AddFieldLabels(
+		GroupVersion.WithKind("CertificateSigningRequest"),
+		func(label, value string) (string, string, error) {
+			switch label {
+			case "metadata.name", "spec.signerName":
+				return label, value, nil
+			}
+			return "", "", fmt.Errorf("field label not supported: %s", label)
+		},
+	)
 })

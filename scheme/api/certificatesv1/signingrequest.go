@@ -40,11 +40,11 @@ type CertificateSigningRequestSpec struct {
 	Extra map[string]ExtraValue `json:"extra,omitempty" pb:"6"`
 }
 
-// The standard signers of Kubernetes.
+// The standard signers of Kubernetes, with what their certificates are for.
 const (
-	KubeAPIServerClientSignerName        = "kubernetes.io/kube-apiserver-client"         // certificates for clients of the API
-	KubeAPIServerClientKubeletSignerName = "kubernetes.io/kube-apiserver-client-kubelet" // the same, for kubelets
-	KubeletServingSignerName             = "kubernetes.io/kubelet-serving"               // certificates for the ports of kubelets
+	KubeAPIServerClientSignerName        = "kubernetes.io/kube-apiserver-client"         // for clients of the API
+	KubeAPIServerClientKubeletSignerName = "kubernetes.io/kube-apiserver-client-kubelet" // for kubelets as clients
+	KubeletServingSignerName             = "kubernetes.io/kubelet-serving"               // for the ports of kubelets
 	// LegacyUnknownSignerName is the signer that v1beta1 set if a client named none and no other
 	// signer fitted.
 	LegacyUnknownSignerName = "kubernetes.io/legacy-unknown"

@@ -13,7 +13,8 @@ import (
 // It has the fields of v1. The signer may be unset there; then it follows from the request.
 func addStored(s *scheme.Scheme) {
 	const kind = "CertificateSigningRequest"
-	s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), &requestBeta{})
+	s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: kind},
+		GroupVersion.WithKind(kind).GroupKind(), &requestBeta{})
 	scheme.AddDefaulting(s, defaultRequestBeta)
 	scheme.AddDefaulting(s, func(c *conditionBeta) { scheme.SetDefault(&c.Status, corev1.ConditionTrue) })
 	scheme.AddConversion(s, func(in *requestSpecBeta, out *CertificateSigningRequestSpec) error {

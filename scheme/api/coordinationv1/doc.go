@@ -1,4 +1,4 @@
-// Package coordinationv1 declares the kinds of coordination.k8s.io/v1: leases, by which the parts
+// Package coordinationv1 declares the kinds of coordination.k8s.io/v1. With leases the components
 // of a system elect leaders and show that they are alive.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the

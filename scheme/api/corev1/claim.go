@@ -114,7 +114,8 @@ type PersistentVolumeClaimConditionType string
 // ClaimResourceStatus is the state of the expansion of one resource.
 type ClaimResourceStatus string
 
-// Values of ClaimResourceStatus: who has to act, or cannot.
+// Values of ClaimResourceStatus: whether the controller or the node expands the volume, and how far
+// it is.
 const (
 	ClaimControllerResizeInProgress ClaimResourceStatus = "ControllerResizeInProgress"
 	ClaimControllerResizeInfeasible ClaimResourceStatus = "ControllerResizeInfeasible"

@@ -16,8 +16,8 @@ func (s *PodStatus) Condition(typ PodConditionType) *PodCondition {
 	return nil
 }
 
-// SetCondition adds a condition, or puts it in the place of the one of its type. Its time is now if
-// the status changes, and stays if not.
+// SetCondition adds a condition, or replaces the condition of its type. The transition time is now
+// if the status changes; otherwise it stays.
 func (s *PodStatus) SetCondition(c PodCondition, now time.Time) {
 	c.LastTransitionTime = meta.NewTime(now)
 	have := s.Condition(c.Type)
@@ -31,7 +31,7 @@ func (s *PodStatus) SetCondition(c PodCondition, now time.Time) {
 	*have = c
 }
 
-// Ready reports whether the pod is found ready.
+// Ready reports whether the condition PodReady is true.
 func (s *PodStatus) Ready() bool {
 	c := s.Condition(PodReady)
 	return c != nil && c.Status == ConditionTrue

@@ -122,8 +122,8 @@ func hasClusterIP(t ServiceType) bool {
 
 func defaultEndpointPort(p *EndpointPort) { scheme.SetDefault(&p.Protocol, ProtocolTCP) }
 
-// CompleteController takes the labels of the template for those of the pods to look for, and for
-// its own.
+// CompleteController sets the selector and the labels of rc, if they are empty, to the labels of
+// its template.
 func CompleteController(rc *ReplicationController) {
 	if rc.Spec.Template == nil {
 		return
@@ -145,7 +145,9 @@ func defaultLimitRangeItem(item *LimitRangeItem) {
 		addMissing(&item.DefaultRequest, item.Default)
 		addMissing(&item.DefaultRequest, item.Min)
 	}
-	for _, list := range []ResourceList{item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio} {
+	for _, list := range []ResourceList{
+		item.Max, item.Min, item.Default, item.DefaultRequest, item.MaxLimitRequestRatio,
+	} {
 		roundResources(list)
 	}
 }

@@ -77,7 +77,8 @@ func validImageDomain(domain string) bool {
 		return false
 	}
 	for label := range strings.SplitSeq(host, ".") {
-		if !consistsOf(label, func(c byte) bool { return isAlphanumeric(c) || c == '-' }) || strings.Trim(label, "-") != label {
+		if !consistsOf(label, func(c byte) bool { return isAlphanumeric(c) || c == '-' }) ||
+			strings.Trim(label, "-") != label {
 			return false
 		}
 	}

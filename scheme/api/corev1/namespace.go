@@ -19,7 +19,7 @@ type NamespaceSpec struct {
 	Finalizers []FinalizerName `json:"finalizers,omitempty" pb:"1" list:"atomic"`
 }
 
-// FinalizerName names one who must agree to the removal of a namespace.
+// FinalizerName names a party that has to finish its work before a namespace is removed.
 type FinalizerName string
 
 // NamespaceStatus tells where in its life a namespace is.

@@ -35,7 +35,7 @@ type NodeSpec struct {
 	DoNotUseExternalID string `json:"externalID,omitempty" pb:"2"`
 }
 
-// Taint keeps pods off a node, but for those with a toleration for it.
+// Taint keeps pods without a toleration for it off a node.
 type Taint struct {
 	// Key of the taint, in the form of a label's.
 	Key string `json:"key" pb:"1"`
@@ -107,8 +107,8 @@ type NodeStatus struct {
 // ResourceList holds amounts of resources by name.
 type ResourceList map[ResourceName]meta.Quantity
 
-// EqualTo compares the lists for scheme.Equal: every update of a pod does so, for each of its
-// containers.
+// EqualTo compares the lists for scheme.Equal. Every update of a pod compares the lists of each of
+// its containers.
 func (l *ResourceList) EqualTo(other any) bool {
 	return maps.EqualFunc(*l, *other.(*ResourceList), meta.Quantity.Equal)
 }

@@ -90,7 +90,7 @@ const (
 	VolumeReleased  PersistentVolumePhase = "Released"
 )
 
-// Annotations of volumes and claims from before there were fields for what they say. Deprecated.
+// Annotations of volumes and claims that fields have replaced. Deprecated.
 const (
 	BetaStorageClassAnnotation = "volume.beta.kubernetes.io/storage-class"
 	MountOptionsAnnotation     = "volume.beta.kubernetes.io/mount-options"

@@ -1,7 +1,7 @@
 package corev1
 
-// PersistentVolumeSource tells where the storage of a volume is. One member must be set. Those that
-// pods know as well look for secrets in a namespace of their own here, as a volume has none.
+// PersistentVolumeSource tells where the storage of a volume is. One member must be set. References
+// to secrets have a namespace here, because a volume has none.
 type PersistentVolumeSource struct {
 	// A Google Compute Engine disk. Deprecated: served by a CSI driver.
 	GCEPersistentDisk *GCEPersistentDiskVolumeSource `json:"gcePersistentDisk,omitempty" pb:"1"`

@@ -12,7 +12,7 @@ type LimitRange struct {
 	Spec LimitRangeSpec `json:"spec,omitempty" pb:"2"`
 }
 
-// LimitRangeSpec holds limits by the type of what they are for.
+// LimitRangeSpec holds limits by the type of the limited objects.
 type LimitRangeSpec struct {
 	// The limits, one item for each type.
 	Limits []LimitRangeItem `json:"limits" pb:"1" list:"atomic"`
@@ -34,7 +34,7 @@ type LimitRangeItem struct {
 	MaxLimitRequestRatio ResourceList `json:"maxLimitRequestRatio,omitempty" pb:"6"`
 }
 
-// LimitType is a type of what can be limited.
+// LimitType names a type of objects that can be limited, such as containers.
 type LimitType string
 
 // Values of LimitType.
@@ -79,15 +79,23 @@ type ResourceQuotaSpec struct {
 // ResourceQuotaScope is a set of objects.
 type ResourceQuotaScope string
 
-// Values of ResourceQuotaScope.
+// Values of ResourceQuotaScope, with the objects that they hold.
 const (
-	ResourceQuotaScopeTerminating               ResourceQuotaScope = "Terminating"               // pods with a deadline
-	ResourceQuotaScopeNotTerminating            ResourceQuotaScope = "NotTerminating"            // pods without one
-	ResourceQuotaScopeBestEffort                ResourceQuotaScope = "BestEffort"                // pods of that quality of service
-	ResourceQuotaScopeNotBestEffort             ResourceQuotaScope = "NotBestEffort"             // all other pods
-	ResourceQuotaScopePriorityClass             ResourceQuotaScope = "PriorityClass"             // pods of some priority classes
-	ResourceQuotaScopeCrossNamespacePodAffinity ResourceQuotaScope = "CrossNamespacePodAffinity" // pods with (anti-)affinity to other namespaces
-	ResourceQuotaScopeVolumeAttributesClass     ResourceQuotaScope = "VolumeAttributesClass"     // claims of some classes
+	// ResourceQuotaScopeTerminating: the pods with a deadline (spec.activeDeadlineSeconds).
+	ResourceQuotaScopeTerminating ResourceQuotaScope = "Terminating"
+	// ResourceQuotaScopeNotTerminating: the pods without a deadline.
+	ResourceQuotaScopeNotTerminating ResourceQuotaScope = "NotTerminating"
+	// ResourceQuotaScopeBestEffort: the pods of the quality-of-service class BestEffort.
+	ResourceQuotaScopeBestEffort ResourceQuotaScope = "BestEffort"
+	// ResourceQuotaScopeNotBestEffort: the pods of the other classes.
+	ResourceQuotaScopeNotBestEffort ResourceQuotaScope = "NotBestEffort"
+	// ResourceQuotaScopePriorityClass: the pods of some priority classes.
+	ResourceQuotaScopePriorityClass ResourceQuotaScope = "PriorityClass"
+	// ResourceQuotaScopeCrossNamespacePodAffinity: the pods with affinity or anti-affinity to
+	// pods of other namespaces.
+	ResourceQuotaScopeCrossNamespacePodAffinity ResourceQuotaScope = "CrossNamespacePodAffinity"
+	// ResourceQuotaScopeVolumeAttributesClass: the claims of some volume attributes classes.
+	ResourceQuotaScopeVolumeAttributesClass ResourceQuotaScope = "VolumeAttributesClass"
 )
 
 // ScopeSelector selects objects by their scopes.

@@ -2,8 +2,8 @@ package corev1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// RangeAllocation is which numbers of a range are taken. It is no resource: servers that share a
-// store keep one there for each range that they allocate from.
+// RangeAllocation records which numbers of a range are taken. It is no resource: servers that share
+// a store keep one there for each range that they allocate from.
 type RangeAllocation struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.

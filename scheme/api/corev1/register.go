@@ -43,8 +43,8 @@ func addKinds(s *scheme.Scheme) {
 func addDefaults(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultNamespace, "status.phase", "label "+NamespaceNameLabel+" is the name")
 	scheme.AddDefaulting(s, defaultSecret, "type", "!stringData")
-	scheme.AddDefaulting(s, defaultNode, "spec: podCIDR is podCIDRs[0]", "milli(status.capacity)", "milli(status.allocatable)",
-		"status.allocatable | !status.capacity")
+	scheme.AddDefaulting(s, defaultNode, "spec: podCIDR is podCIDRs[0]",
+		"milli(status.capacity)", "milli(status.allocatable)", "status.allocatable | !status.capacity")
 	scheme.AddDefaulting(s, defaultService, serviceNeeds...)
 	scheme.AddDefaulting(s, defaultServicePort, "targetPort")
 	scheme.AddDefaulting(s, defaultEndpointPort, "protocol")
@@ -54,10 +54,11 @@ func addDefaults(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultPod, podNeeds()...)
 	scheme.AddDefaulting(s, defaultPodStatus, "podIP is podIPs[0].ip", "milli(allocatedResources)")
 	scheme.AddDefaulting(s, defaultContainerStatus, "milli(allocatedResources)")
-	scheme.AddDefaulting(s, defaultPodSpec, "serviceAccountName is serviceAccount", "dnsPolicy", "restartPolicy", "schedulerName",
-		"securityContext", "terminationGracePeriodSeconds", "milli(overhead)")
+	scheme.AddDefaulting(s, defaultPodSpec, "serviceAccountName is serviceAccount", "dnsPolicy", "restartPolicy",
+		"schedulerName", "securityContext", "terminationGracePeriodSeconds", "milli(overhead)")
 	scheme.AddDefaulting(s, defaultContainer, "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy")
-	scheme.AddDefaulting(s, defaultEphemeralContainer, "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy")
+	scheme.AddDefaulting(s, defaultEphemeralContainer,
+		"imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy")
 	scheme.AddDefaulting(s, defaultRequirements, "milli(limits)", "milli(requests)")
 	scheme.AddDefaulting(s, defaultFieldSelector, "apiVersion")
 	scheme.AddDefaulting(s, defaultProbe, "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
@@ -70,7 +71,8 @@ func addDefaults(s *scheme.Scheme) {
 	scheme.AddDefaulting(s, defaultImageVolume, "pullPolicy")
 	scheme.AddDefaulting(s, defaultHostPath, "type")
 	scheme.AddDefaulting(s, defaultToken, "expirationSeconds")
-	scheme.AddDefaulting(s, defaultPersistentVolume, "status.phase", "spec.persistentVolumeReclaimPolicy", "spec.volumeMode")
+	scheme.AddDefaulting(s, defaultPersistentVolume,
+		"status.phase", "spec.persistentVolumeReclaimPolicy", "spec.volumeMode")
 	scheme.AddDefaulting(s, defaultPersistentVolumeSpec, "milli(capacity)")
 	scheme.AddDefaulting(s, defaultClaim, "status.phase", "milli(status.capacity)", "milli(status.allocatedResources)")
 	scheme.AddDefaulting(s, defaultClaimSpec, "volumeMode", "milli(resources.limits)", "milli(resources.requests)")
@@ -91,7 +93,8 @@ var serviceNeeds = []string{
 func podNeeds() []string {
 	needs := []string{
 		"spec.enableServiceLinks", "spec.terminationGracePeriodSeconds", "!spec.hostNetwork", "!spec.resources",
-		"spec.containers[].resources: limits within requests", "spec.initContainers[].resources: limits within requests",
+		"spec.containers[].resources: limits within requests",
+		"spec.initContainers[].resources: limits within requests",
 	}
 	for _, key := range droppedAnnotations {
 		needs = append(needs, "!metadata.annotations["+key+"]")

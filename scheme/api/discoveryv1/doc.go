@@ -1,5 +1,5 @@
-// Package discoveryv1 declares the kinds of discovery.k8s.io/v1: endpoint slices, which tell where
-// the endpoints of a service are.
+// Package discoveryv1 declares the kinds of discovery.k8s.io/v1. An EndpointSlice lists endpoints
+// of a service.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

@@ -7,9 +7,13 @@ import (
 
 // Labels of endpoint slices.
 const (
-	LabelServiceName = "kubernetes.io/service-name"              // the service whose endpoints they are
-	LabelManagedBy   = "endpointslice.kubernetes.io/managed-by"  // who looks after the slice
-	LabelSkipMirror  = "endpointslice.kubernetes.io/skip-mirror" // "true" at endpoints: their slices are made by somebody who knows better
+	// LabelServiceName is the service whose endpoints the slice holds.
+	LabelServiceName = "kubernetes.io/service-name"
+	// LabelManagedBy is the controller that looks after the slice.
+	LabelManagedBy = "endpointslice.kubernetes.io/managed-by"
+	// LabelSkipMirror is a label of Endpoints. If it is "true", no controller copies them into
+	// slices.
+	LabelSkipMirror = "endpointslice.kubernetes.io/skip-mirror"
 )
 
 // EndpointSlice holds some of the endpoints of a service. The endpoints of a service are those of

@@ -12,7 +12,8 @@ import (
 // has the zone of an endpoint among labels, its topology.
 func addStored(s *scheme.Scheme) {
 	const kind = "EndpointSlice"
-	s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), &sliceBeta{})
+	s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: "v1beta1", Kind: kind},
+		GroupVersion.WithKind(kind).GroupKind(), &sliceBeta{})
 	scheme.AddConversion(s, func(in *endpointBeta, out *Endpoint) error {
 		if err := scheme.ConvertFields(s, in, out); err != nil {
 			return err

@@ -1,6 +1,6 @@
-// Package eventsv1 declares the kinds of events.k8s.io/v1: events, with fewer and clearer fields
-// than those of the core group have. They are the same objects: the hub is corev1.Event, and the
-// core group is where they are stored.
+// Package eventsv1 declares the kinds of events.k8s.io/v1. An event of this group is another form
+// of an event of the core group, with fewer and clearer fields. The hub is corev1.Event, and events
+// are stored in the core group.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

@@ -43,8 +43,8 @@ type Event struct {
 	DeprecatedCount int32 `json:"deprecatedCount,omitempty" pb:"15"`
 }
 
-// EventSeries tells how often and until when an event repeated. Whoever reports it does so again
-// every few minutes while it goes on.
+// EventSeries tells how often and until when an event repeated. The reporter writes it again every
+// few minutes while the event goes on.
 type EventSeries struct {
 	// How often it has happened so far: at least 2.
 	Count int32 `json:"count" pb:"1"`

@@ -27,12 +27,14 @@ func addKinds(s *scheme.Scheme) {
 func addConversions(s *scheme.Scheme) {
 	scheme.AddConversion(s, func(in *Event, out *corev1.Event) error {
 		out.InvolvedObject, out.Message, out.Source = in.Regarding, in.Note, in.DeprecatedSource
-		out.FirstTimestamp, out.LastTimestamp, out.Count = in.DeprecatedFirstTimestamp, in.DeprecatedLastTimestamp, in.DeprecatedCount
+		out.FirstTimestamp, out.LastTimestamp, out.Count =
+			in.DeprecatedFirstTimestamp, in.DeprecatedLastTimestamp, in.DeprecatedCount
 		return scheme.ConvertFields(s, in, out)
 	})
 	scheme.AddConversion(s, func(in *corev1.Event, out *Event) error {
 		out.Regarding, out.Note, out.DeprecatedSource = in.InvolvedObject, in.Message, in.Source
-		out.DeprecatedFirstTimestamp, out.DeprecatedLastTimestamp, out.DeprecatedCount = in.FirstTimestamp, in.LastTimestamp, in.Count
+		out.DeprecatedFirstTimestamp, out.DeprecatedLastTimestamp, out.DeprecatedCount =
+			in.FirstTimestamp, in.LastTimestamp, in.Count
 		return scheme.ConvertFields(s, in, out)
 	})
 }
@@ -41,9 +43,9 @@ func addConversions(s *scheme.Scheme) {
 var selectable = map[string]string{
 	"metadata.name": "metadata.name", "metadata.namespace": "metadata.namespace", "reason": "reason", "type": "type",
 	"regarding.kind": "involvedObject.kind", "regarding.namespace": "involvedObject.namespace",
-	"regarding.name": "involvedObject.name", "regarding.uid": "involvedObject.uid", "regarding.apiVersion": "involvedObject.apiVersion",
-	"regarding.resourceVersion": "involvedObject.resourceVersion", "regarding.fieldPath": "involvedObject.fieldPath",
-	"reportingController": "reportingComponent",
+	"regarding.name": "involvedObject.name", "regarding.uid": "involvedObject.uid",
+	"regarding.apiVersion": "involvedObject.apiVersion", "regarding.resourceVersion": "involvedObject.resourceVersion",
+	"regarding.fieldPath": "involvedObject.fieldPath", "reportingController": "reportingComponent",
 }
 
 func addFieldLabels(s *scheme.Scheme) {

@@ -1,6 +1,6 @@
-// Package flowcontrolv1 declares the kinds of flowcontrol.apiserver.k8s.io/v1: flow schemas, which
-// sort requests, and priority level configurations, which tell how many requests of a sort are
-// served at once and what the others wait for.
+// Package flowcontrolv1 declares the kinds of flowcontrol.apiserver.k8s.io/v1. A FlowSchema assigns
+// requests to a priority level. A PriorityLevelConfiguration says how many requests of its level
+// are served at once, and whether further requests wait or are refused.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

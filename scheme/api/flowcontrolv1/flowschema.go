@@ -2,18 +2,18 @@ package flowcontrolv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// Names that every cluster has: a schema and a priority level for requests that never wait, and
-// those for what no other schema is about.
+// Names of flow schemas and priority levels that every cluster has. NameExempt is for requests that
+// never wait, NameCatchAll for requests that no other schema matches.
 const (
 	NameExempt   = "exempt"
 	NameCatchAll = "catch-all"
 )
 
-// All stands for everything in lists of verbs, groups, resources, namespaces, paths, and as the
+// All matches everything in a list of verbs, groups, resources, namespaces or paths, and as the
 // name of an account.
 const All = "*"
 
-// FlowSchema sorts requests: those that it is about are served at one priority level.
+// FlowSchema assigns the requests that it matches to one priority level.
 type FlowSchema struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -61,8 +61,8 @@ const (
 	FlowDistinguisherMethodByNamespaceType FlowDistinguisherMethodType = "ByNamespace" // the namespace of the object
 )
 
-// PolicyRulesWithSubjects matches requests of some subjects that one of its other rules matches.
-// There is at least one of those.
+// PolicyRulesWithSubjects matches a request if one of the subjects sends it and one of the other
+// rules matches it. There is at least one other rule.
 type PolicyRulesWithSubjects struct {
 	// Who sends the requests; at least one.
 	Subjects []Subject `json:"subjects" pb:"1" list:"atomic"`

@@ -47,7 +47,7 @@ type LimitedPriorityLevelConfiguration struct {
 	BorrowingLimitPercent *int32 `json:"borrowingLimitPercent,omitempty" pb:"4"`
 }
 
-// ExemptPriorityLevelConfiguration tells what a level counts for whose requests are not limited.
+// ExemptPriorityLevelConfiguration holds the share of a level whose requests are not limited.
 type ExemptPriorityLevelConfiguration struct {
 	// The share that is set aside for the level, in relation to those of other levels; 0 by
 	// default.

@@ -16,7 +16,8 @@ const defaultShares = 30
 // level, and none of the versions can tell 0 shares from unset.
 func addStored(s *scheme.Scheme) {
 	add := func(version, kind string, obj meta.Typed) {
-		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), obj)
+		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind},
+			GroupVersion.WithKind(kind).GroupKind(), obj)
 	}
 	for _, version := range []string{"v1beta1", "v1beta2", "v1beta3"} {
 		add(version, "FlowSchema", &FlowSchema{})

@@ -13,8 +13,8 @@ func defaultNetworkPolicy(p *NetworkPolicy) {
 	DefaultPolicyTypes(&p.Spec.PolicyTypes, len(p.Spec.Egress) > 0)
 }
 
-// DefaultPolicyTypes lets a policy that does not say so be about traffic to its pods, and about
-// traffic from them if it has rules for that.
+// DefaultPolicyTypes sets the types of a network policy that has none: Ingress, and also Egress if
+// the policy has egress rules.
 func DefaultPolicyTypes(types *[]PolicyType, egress bool) {
 	if len(*types) > 0 {
 		return

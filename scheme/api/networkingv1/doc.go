@@ -1,6 +1,7 @@
-// Package networkingv1 declares the kinds of networking.k8s.io/v1: how traffic from outside reaches
-// services (ingresses and their classes), which traffic pods may have (network policies), and the
-// addresses that services get (IP addresses and the ranges they are from).
+// Package networkingv1 declares the kinds of networking.k8s.io/v1. Ingresses and ingress classes
+// lead requests from outside the cluster to services. Network policies limit the traffic of pods.
+// An IPAddress records who has an address; ServiceCIDRs are the ranges that the addresses of
+// services are taken from.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

@@ -5,8 +5,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// IngressClassAnnotation names the class of an ingress. It was the way to do so before there was a
-// field.
+// IngressClassAnnotation names the class of an ingress. It is older than the field
+// spec.ingressClassName.
 const IngressClassAnnotation = "kubernetes.io/ingress.class"
 
 // Ingress leads HTTP requests from outside the cluster to services, by host and path.

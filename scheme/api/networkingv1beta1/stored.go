@@ -1,7 +1,7 @@
-// Package networkingv1beta1 declares the versions in which objects of networking.k8s.io may be
-// stored although nobody is served in them: networking.k8s.io/v1beta1, and extensions/v1beta1,
-// whose ingresses and network policies lie under the same keys. Struct tags say where fields lie,
-// and nothing of schemas or checks: objects are converted as soon as they are read.
+// Package networkingv1beta1 declares the versions of networking.k8s.io that may occur in the store
+// but are not served: networking.k8s.io/v1beta1, and extensions/v1beta1, whose ingresses and
+// network policies have the same keys in the store. The struct tags say only where fields lie. They
+// have no schemas and no checks, because objects are converted as soon as they are read.
 //
 // The kinds themselves are declared in scheme/api/networkingv1.
 package networkingv1beta1
@@ -16,7 +16,8 @@ import (
 // needs the kinds of that version.
 var Scheme = scheme.NewBuilder(func(s *scheme.Scheme) {
 	add := func(group, kind string, obj meta.Typed) {
-		s.AddStored(meta.GroupVersionKind{Group: group, Version: "v1beta1", Kind: kind}, networkingv1.GroupVersion.WithKind(kind).GroupKind(), obj)
+		s.AddStored(meta.GroupVersionKind{Group: group, Version: "v1beta1", Kind: kind},
+			networkingv1.GroupVersion.WithKind(kind).GroupKind(), obj)
 	}
 	add("networking.k8s.io", "IPAddress", &networkingv1.IPAddress{})
 	add("networking.k8s.io", "Ingress", &Ingress{})

@@ -1,4 +1,5 @@
-// Package nodev1 declares the kinds of node.k8s.io/v1: what nodes run pods with.
+// Package nodev1 declares the kinds of node.k8s.io/v1. A RuntimeClass names a container runtime of
+// nodes, and pods choose the runtime by that name.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

@@ -5,7 +5,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// RuntimeClass names what nodes run pods with, for pods to choose.
+// RuntimeClass names a container runtime of nodes, which pods choose by that name.
 type RuntimeClass struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.
@@ -19,7 +19,7 @@ type RuntimeClass struct {
 	Scheduling *Scheduling `json:"scheduling,omitempty" pb:"4"`
 }
 
-// Overhead is what running a pod takes beside its containers.
+// Overhead is the amount of resources that running a pod takes in addition to its containers.
 type Overhead struct {
 	// What each pod takes of cpu, memory and the like; set as the pod's overhead.
 	PodFixed corev1.ResourceList `json:"podFixed,omitempty" pb:"1"`

@@ -16,10 +16,12 @@ const (
 	ReasonSyncFailed       = "SyncFailed" // the pods could not be counted
 )
 
-// SetDisruptionAllowed makes the condition what the count of disruptions says.
+// SetDisruptionAllowed sets the condition DisruptionAllowed: it is true if the status allows a
+// disruption.
 func (s *PodDisruptionBudgetStatus) SetDisruptionAllowed(now time.Time) {
 	c := meta.Condition{
-		Type: DisruptionAllowed, Status: meta.ConditionFalse, Reason: ReasonInsufficientPods, ObservedGeneration: s.ObservedGeneration,
+		Type: DisruptionAllowed, Status: meta.ConditionFalse, Reason: ReasonInsufficientPods,
+		ObservedGeneration: s.ObservedGeneration,
 	}
 	if s.DisruptionsAllowed > 0 {
 		c.Status, c.Reason = meta.ConditionTrue, ReasonSufficientPods

@@ -1,4 +1,5 @@
-// Package policyv1 declares the kinds of policy/v1: how many pods a disruption may take.
+// Package policyv1 declares the kinds of policy/v1. A PodDisruptionBudget limits how many pods may
+// be evicted at a time. An Eviction asks the server to delete a pod if the budgets allow it.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

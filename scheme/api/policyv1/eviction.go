@@ -11,6 +11,6 @@ type Eviction struct {
 	DeleteOptions *meta.DeleteOptions `json:"deleteOptions,omitempty" pb:"2"`
 }
 
-// DisruptionBudgetCause is the cause that the answer to an eviction names which a budget does not
-// allow.
+// DisruptionBudgetCause is the cause that the server names when a budget does not allow an
+// eviction.
 const DisruptionBudgetCause meta.CauseType = "DisruptionBudget"

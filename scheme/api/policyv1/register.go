@@ -8,7 +8,7 @@ import (
 // GroupVersion is the version that this package declares.
 var GroupVersion = meta.GroupVersion{Group: "policy", Version: "v1"}
 
-// Beta1 is an older version of the group, in which evictions are still taken.
+// Beta1 is an older version of the group. The server accepts evictions in it.
 var Beta1 = meta.GroupVersion{Group: "policy", Version: "v1beta1"}
 
 // Scheme registers the kinds.

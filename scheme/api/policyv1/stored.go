@@ -33,10 +33,12 @@ type budgetBeta PodDisruptionBudget
 // every pod, as does the selector that is left without it.
 func selectorOfBeta(selector *meta.LabelSelector) *meta.LabelSelector {
 	if scheme.Equal(selector, &meta.LabelSelector{}) {
-		return &meta.LabelSelector{MatchExpressions: []meta.LabelSelectorRequirement{{Key: emptySelectorKey, Operator: meta.LabelSelectorOpExists}}}
+		return &meta.LabelSelector{MatchExpressions: []meta.LabelSelectorRequirement{
+			{Key: emptySelectorKey, Operator: meta.LabelSelectorOpExists},
+		}}
 	}
-	selector.MatchExpressions = slices.DeleteFunc(selector.MatchExpressions, func(r meta.LabelSelectorRequirement) bool {
-		return r.Key == emptySelectorKey
-	})
+	selector.MatchExpressions = slices.DeleteFunc(selector.MatchExpressions,
+		func(r meta.LabelSelectorRequirement) bool { return r.Key == emptySelectorKey },
+	)
 	return selector
 }

@@ -1,4 +1,4 @@
-// Package policyv1beta1 has the one kind of policy/v1beta1 that is still taken from clients.
+// Package policyv1beta1 declares Eviction, the only kind of policy/v1beta1 that the server accepts.
 package policyv1beta1
 
 import (

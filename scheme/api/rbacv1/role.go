@@ -47,7 +47,7 @@ type ClusterRole struct {
 	AggregationRule *AggregationRule `json:"aggregationRule,omitempty" pb:"3"`
 }
 
-// AggregationRule selects the cluster roles that another one is made of.
+// AggregationRule selects the cluster roles whose rules make up another cluster role.
 type AggregationRule struct {
 	// Labels of the cluster roles: those count that one of the selectors selects. At least one.
 	ClusterRoleSelectors []meta.LabelSelector `json:"clusterRoleSelectors,omitempty" pb:"1" list:"atomic"`

@@ -12,7 +12,8 @@ import (
 // differently, and its subjects have a version.
 func addStored(s *scheme.Scheme) {
 	add := func(version, kind string, obj meta.Typed) {
-		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), obj)
+		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind},
+			GroupVersion.WithKind(kind).GroupKind(), obj)
 	}
 	add("v1beta1", "Role", &Role{})
 	add("v1beta1", "ClusterRole", &ClusterRole{})

@@ -46,7 +46,7 @@ type ResourceClaimTemplateList struct {
 	Items []ResourceClaimTemplate `json:"items" pb:"2"`
 }
 
-// ResourceClaimTemplateSpec is what a claim that is made gets.
+// ResourceClaimTemplateSpec is what a claim that is made from the template gets.
 type ResourceClaimTemplateSpec struct {
 	// Labels and annotations of the claim; nothing else may be set.
 	meta.ObjectMeta `json:"metadata,omitempty" pb:"1"`
@@ -77,7 +77,7 @@ type ResourceClaimConsumerReference struct {
 	UID meta.UID `json:"uid" pb:"5"`
 }
 
-// AllocatedDeviceStatus is how a device is that a claim has got.
+// AllocatedDeviceStatus is the state of a device that is allocated to a claim.
 type AllocatedDeviceStatus struct {
 	// Name of the driver.
 	Driver string `json:"driver" pb:"1"`
@@ -95,7 +95,7 @@ type AllocatedDeviceStatus struct {
 	NetworkData *NetworkDeviceData `json:"networkData,omitempty" pb:"6"`
 }
 
-// NetworkDeviceData is what is known of a device in networks.
+// NetworkDeviceData describes a network device.
 type NetworkDeviceData struct {
 	// Name of the interface in the pod. At most 256 characters.
 	InterfaceName string `json:"interfaceName,omitempty" pb:"1"`

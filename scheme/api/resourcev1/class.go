@@ -21,7 +21,7 @@ type DeviceClassList struct {
 	Items []DeviceClass `json:"items" pb:"2"`
 }
 
-// DeviceClassSpec is what claims to a class mean.
+// DeviceClassSpec selects the devices of a class and says how they are set up.
 type DeviceClassSpec struct {
 	// Conditions that devices of the class meet, all of them. At most 32.
 	Selectors []DeviceSelector `json:"selectors,omitempty" pb:"1" list:"atomic"`

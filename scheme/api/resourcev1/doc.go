@@ -1,9 +1,9 @@
-// Package resourcev1 declares the kinds of resource.k8s.io/v1: devices that nodes offer, and claims
-// of workloads to them.
+// Package resourcev1 declares the kinds of resource.k8s.io/v1: the devices that nodes offer, and
+// the claims of workloads to devices.
 //
-// A driver tells in resource slices which devices there are. A device class says which of them are
-// meant by a name. A claim, made by a user or from a template, asks for devices of classes; the
-// scheduler answers in its status with those that it allocates.
+// A driver lists its devices in resource slices. A device class selects devices and gives the
+// selection a name. A claim asks for devices of classes; a user makes it, or it is made from a
+// template. The scheduler writes the devices that it allocates into the status of the claim.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

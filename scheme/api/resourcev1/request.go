@@ -80,7 +80,7 @@ type CapacityRequirements struct {
 	Requests map[QualifiedName]meta.Quantity `json:"requests,omitempty" pb:"1"`
 }
 
-// DeviceToleration is for devices with a taint, which then does not matter.
+// DeviceToleration lets a claim have devices in spite of a taint.
 type DeviceToleration struct {
 	// Key of the taint; empty, with operator Exists, for all.
 	Key string `json:"key,omitempty" pb:"1"`

@@ -47,7 +47,8 @@ type ResourceSliceSpec struct {
 	SharedCounters []CounterSet `json:"sharedCounters,omitempty" pb:"8" list:"atomic"`
 }
 
-// ResourcePool names a pool and says of what age and size its description is.
+// ResourcePool names a pool. It also gives the generation of the description of the pool, and the
+// number of slices that make up the description.
 type ResourcePool struct {
 	// Name of the pool, unique for the driver: one or more DNS subdomains separated by slashes,
 	// often that of a node. At most 253 characters. Cannot be changed.
@@ -60,7 +61,7 @@ type ResourcePool struct {
 	ResourceSliceCount int64 `json:"resourceSliceCount" pb:"3"`
 }
 
-// CounterSet is an amount of things, by name, that devices share.
+// CounterSet holds amounts, by name, that devices share.
 type CounterSet struct {
 	// Name of the set, a DNS label.
 	Name string `json:"name" pb:"1"`

@@ -11,7 +11,8 @@ import (
 // has no struct of its own, and what a device has lies in one.
 func addStored(s *scheme.Scheme) {
 	add := func(version, kind string, obj meta.Typed) {
-		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), obj)
+		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind},
+			GroupVersion.WithKind(kind).GroupKind(), obj)
 	}
 	add("v1beta2", "DeviceClass", &DeviceClass{})
 	add("v1beta2", "ResourceClaim", &ResourceClaim{})
@@ -132,7 +133,9 @@ func addConversions(s *scheme.Scheme) {
 		}
 		return scheme.ConvertFields(s, in, out)
 	})
-	scheme.AddConversion(s, func(in *requestBeta, out *ExactDeviceRequest) error { return scheme.ConvertFields(s, in, out) })
+	scheme.AddConversion(s, func(in *requestBeta, out *ExactDeviceRequest) error {
+		return scheme.ConvertFields(s, in, out)
+	})
 	scheme.AddConversion(s, func(in *sliceSpecBeta, out *ResourceSliceSpec) error {
 		err := scheme.ConvertFields(s, in, out)
 		// The version has plain values, which cannot tell these from unset.
@@ -157,6 +160,6 @@ func addConversions(s *scheme.Scheme) {
 // hasClass reports whether a request says anything of what is asked for, beside the choices in
 // firstAvailable.
 func (r *requestBeta) hasClass() bool {
-	return r.DeviceClassName != "" || r.Selectors != nil || r.AllocationMode != "" || r.Count != 0 || r.AdminAccess != nil ||
-		r.Tolerations != nil || r.Capacity != nil
+	return r.DeviceClassName != "" || r.Selectors != nil || r.AllocationMode != "" || r.Count != 0 ||
+		r.AdminAccess != nil || r.Tolerations != nil || r.Capacity != nil
 }

@@ -1,4 +1,5 @@
-// Package schedulingv1 declares the kinds of scheduling.k8s.io/v1: how important pods are.
+// Package schedulingv1 declares the kinds of scheduling.k8s.io/v1. A PriorityClass gives a name to
+// a priority of pods.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI.

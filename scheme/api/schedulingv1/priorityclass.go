@@ -6,7 +6,7 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// HighestPriority is the highest value of a class that is none of the system's.
+// HighestPriority is the highest value that a class other than the system's own may have.
 const HighestPriority = 1000000000
 
 // SystemClasses are the values of the system's own classes, which every cluster has.

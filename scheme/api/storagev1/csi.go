@@ -63,7 +63,7 @@ const (
 	ReadWriteOnceWithFSTypeFSGroupPolicy FSGroupPolicy = "ReadWriteOnceWithFSType"
 )
 
-// VolumeLifecycleMode tells what a volume lives as long as.
+// VolumeLifecycleMode tells whether a volume lives as long as its pod, or longer.
 type VolumeLifecycleMode string
 
 // Values of VolumeLifecycleMode.
@@ -90,7 +90,7 @@ type CSINode struct {
 	Spec CSINodeSpec `json:"spec" pb:"2"`
 }
 
-// CSINodeList is a list of such nodes.
+// CSINodeList is a list of CSINodes.
 type CSINodeList struct {
 	meta.TypeMeta `json:",inline"`
 	// Where the list is in time and, if it was cut off, how to go on.

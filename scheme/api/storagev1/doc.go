@@ -1,6 +1,7 @@
 // Package storagev1 declares the kinds of storage.k8s.io/v1: classes of storage and of volume
-// attributes, the attachment of volumes to nodes, and what CSI drivers, the programs that serve
-// volumes, tell of themselves.
+// attributes, attachments of volumes to nodes, and facts about CSI drivers. A CSI driver is a
+// program that serves volumes; the facts are what it can do, on which nodes it runs, and how much
+// capacity it has left.
 //
 // The struct tags are the only declaration; see scheme/typeinfo. Field comments are the
 // descriptions in OpenAPI. defaults.go adds the defaults that a tag cannot express.

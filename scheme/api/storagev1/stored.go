@@ -9,7 +9,8 @@ import (
 // them. They have the fields and defaults of v1.
 func addStored(s *scheme.Scheme) {
 	add := func(version, kind string, obj meta.Typed) {
-		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind}, GroupVersion.WithKind(kind).GroupKind(), obj)
+		s.AddStored(meta.GroupVersionKind{Group: GroupVersion.Group, Version: version, Kind: kind},
+			GroupVersion.WithKind(kind).GroupKind(), obj)
 	}
 	add("v1beta1", "StorageClass", &StorageClass{})
 	add("v1beta1", "CSIDriver", &CSIDriver{})
