@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,17 +30,18 @@ func TestDir(t *testing.T) {
 		write(elsewhere, "1", "a")
 		write(elsewhere, "2", "bb")
 		must(os.Symlink(filepath.Join(elsewhere, "1"), filepath.Join(dir, "link")))
-		d, calls := NewDir(dir), 0
+		d := NewDir(dir)
+		var calls atomic.Int64
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			d.Follow(ctx, func() { calls++ })
+			d.Follow(ctx, func() { calls.Add(1) })
 		}()
 		for i, tt := range []struct {
 			what   string
 			change func()
-			want   int
+			want   int64
 		}{
 			{"nothing", func() {}, 0},
 			{"a file changes", func() { write(dir, "a.yaml", "aa") }, 1},
@@ -58,8 +60,8 @@ func TestDir(t *testing.T) {
 			tt.change()
 			time.Sleep(CheckEvery)
 			synctest.Wait()
-			if calls != tt.want {
-				t.Errorf("step %d, %s: got %d calls, want %d", i, tt.what, calls, tt.want)
+			if got := calls.Load(); got != tt.want {
+				t.Errorf("step %d, %s: got %d calls, want %d", i, tt.what, got, tt.want)
 			}
 		}
 		cancel()
