@@ -140,7 +140,11 @@ func (p *plane) serve(program string, n int, more ...string) *server {
 func (p *plane) control(servers ...*server) (stop func()) {
 	p.t.Helper()
 	var running []*process
-	for i, program := range []string{"kube-controller-manager", "kube-scheduler", "kwok"} {
+	names := []string{"kube-controller-manager", "kube-scheduler", "kwok"}
+	for _, name := range names { // so that all of them start at once
+		executable(p.t, name)
+	}
+	for i, program := range names {
 		config := p.kubeconfig(program, program, servers[i%len(servers)].base)
 		args := map[string][]string{
 			"kube-controller-manager": {
