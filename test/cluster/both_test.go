@@ -25,7 +25,7 @@ func TestBoth(t *testing.T) {
 			t.Fatalf("DURATION: %v", err)
 		}
 	}
-	p := newPlane(t)
+	p := newPlane(t, append(controlPrograms, kube136, coracle)...)
 	encrypted := "--encryption-provider-config=" + p.path("encryption.yaml")
 	pair := []*server{p.serve(kube136, 0, encrypted), p.serve(coracle, 1, encrypted)}
 	stop := p.control(pair[1], pair[0])

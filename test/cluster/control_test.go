@@ -34,8 +34,13 @@ type plane struct {
 	emulated []string
 }
 
-func newPlane(t *testing.T) *plane {
+// newPlane returns a plane with an etcd of its own. It builds the programs that the test will run
+// first, because servers and controllers must not wait for the build of others.
+func newPlane(t *testing.T, programs ...string) *plane {
 	t.Helper()
+	for _, name := range programs {
+		executable(t, name)
+	}
 	p := &plane{t: t, dir: t.TempDir(), etcd: etcdproc.Start(t), port: freePort(t)}
 	p.writeKeys()
 	p.write("tokens.csv", "admin,admin,1,system:masters\nkwok,kwok,2,system:masters\n"+
@@ -135,16 +140,15 @@ func (p *plane) serve(program string, n int, more ...string) *server {
 	return s
 }
 
+// controlPrograms are the programs that control starts.
+var controlPrograms = []string{"kube-controller-manager", "kube-scheduler", "kwok"}
+
 // control starts the controllers, the scheduler and kwok as clients of servers, in turn, and
 // returns a function that stops them.
 func (p *plane) control(servers ...*server) (stop func()) {
 	p.t.Helper()
 	var running []*process
-	names := []string{"kube-controller-manager", "kube-scheduler", "kwok"}
-	for _, name := range names { // so that all of them start at once
-		executable(p.t, name)
-	}
-	for i, program := range names {
+	for i, program := range controlPrograms {
 		config := p.kubeconfig(program, program, servers[i%len(servers)].base)
 		args := map[string][]string{
 			"kube-controller-manager": {

@@ -28,7 +28,7 @@ const (
 // own custom resources and of Jobs. Kueue acts with the rights that its own manifests give it. It
 // makes the certificate of its webhooks and writes the authority into the configurations itself.
 func TestKueue(t *testing.T) {
-	p := newPlane(t)
+	p := newPlane(t, coracle, "kueue")
 	s := p.serve(coracle, 0, "--controllers=*") // without them nobody deletes the dependents of a Job
 	port := freePort(t)                         // of kueue's webhooks
 	s.installKueue(t, port)

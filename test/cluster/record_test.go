@@ -34,7 +34,7 @@ func TestRecord(t *testing.T) {
 		{"1.34", kube134, nil},
 	} {
 		t.Run(fills.name, func(t *testing.T) {
-			p := newPlane(t)
+			p := newPlane(t, append(controlPrograms, fills.program, kube136)...)
 			p.emulated = fills.args
 			s := p.serve(fills.program, 0, fills.args...)
 			stop := p.control(s)

@@ -13,7 +13,6 @@ import (
 
 // TestTakeover fills an etcd with a kube-apiserver, takes it over, uses it, and gives it back.
 func TestTakeover(t *testing.T) {
-	executable(t, coracle) // built now, because informers wait for Coracle later
 	for _, fills := range []struct {
 		name, program string
 		args          []string // of the kube-apiserver that fills the etcd and gets it back
@@ -24,7 +23,7 @@ func TestTakeover(t *testing.T) {
 		{"1.34", kube134, nil, []string{"--min-compatibility-version=1.34"}},
 	} {
 		t.Run(fills.name, func(t *testing.T) {
-			p := newPlane(t)
+			p := newPlane(t, append(controlPrograms, fills.program, kube136, coracle)...)
 			p.emulated = fills.args
 			encrypted := []string{"--encryption-provider-config=" + p.path("encryption.yaml")}
 			theirs := append(encrypted, fills.args...)
