@@ -140,6 +140,7 @@ func TestFencedUpdate(t *testing.T) {
 		t.Errorf("the store went from revision %d to %d, want one write beside the moves of the fence", before, now)
 	}
 
+	k.settle()
 	f.after = func(int) { k.moveFence() }
 	if _, err := k.change("a", func(*widget) {}); err != nil {
 		t.Fatal(err)

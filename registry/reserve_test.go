@@ -15,8 +15,9 @@ import (
 	"github.com/coracle-project/coracle/storage/storagetest"
 )
 
-// ledger reserves sizes and notes its calls: "1: red over blue" for the first call of reserve, with
-// the new and the old color, and "1 stored" or "1 returned" when that one is settled.
+// ledger reserves sizes and keeps a line for each of its calls. The line "1: red over blue" is the
+// first call of reserve, which changes the color from blue to red. When that reservation is
+// settled, a line says "1 stored" or "1 returned".
 type ledger struct {
 	tb    testing.TB
 	k     *kit

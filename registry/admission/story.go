@@ -21,12 +21,12 @@ type storyteller struct {
 	// room for it.
 	try  *request.Try
 	step *request.Step
-	hook *request.Hook // that works, nil if there is none: it gets the warnings and annotations
+	hook *request.Hook // the hook that runs, which gets the warnings and annotations; nil: none
 	last []byte        // the object as the last plugin left it, as JSON; nil: none
 }
 
-// Tell lets the plugins' work be told to story, nil tells nobody. It is called before the plugins
-// run.
+// Tell makes the plugins tell of their work in story. A nil story changes nothing. Tell is called
+// before the plugins run.
 func (a *Attributes) Tell(story *request.Story) {
 	if story != nil {
 		a.teller = &storyteller{story: story}
@@ -52,7 +52,7 @@ func (s *storyteller) begin(ctx context.Context, a *Attributes) {
 	})
 }
 
-// between tells what has changed the object between the mutators and the validators.
+// between tells how the server has changed the object between the mutators and the validators.
 func (s *storyteller) between(ctx context.Context, a *Attributes) {
 	now := s.object(ctx, a)
 	if s.try == nil || string(now) == string(s.last) {
@@ -155,7 +155,8 @@ func (s *storyteller) annotated(key, text string) {
 	}
 }
 
-// result returns the result of what works at present: a hook or a plugin. nil: neither.
+// result returns the result of the hook that runs, or else of the plugin that runs. It returns nil
+// if neither runs.
 func (s *storyteller) result() *request.Result {
 	switch {
 	case s.hook != nil:

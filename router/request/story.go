@@ -75,9 +75,9 @@ type Step struct {
 	// Again is set in the second run of the mutators.
 	Again bool
 	Result
-	// Hooks are the webhooks or the bindings of policies that the plugin knows, in their order; of
-	// policies and webhooks that are called at the end, or side by side, those that are not called
-	// come first. Left is how many are left out.
+	// Hooks are the webhooks or the bindings of policies that the plugin knows, in their order.
+	// If a plugin matches all hooks before it calls the first, the hooks that are not called come
+	// first. Left is how many are left out.
 	Hooks []*Hook
 	Left  int
 }
@@ -91,8 +91,9 @@ type Hook struct {
 	// Binding is the binding of the policy, and Params the object that parametrizes it, as
 	// NAMESPACE/NAME or NAME; "" if there are none.
 	Binding, Params string
-	// Kind and Resource are those as which the hook saw the write: those of the try, or equivalent
-	// ones. They are empty if the hook is not for the write. Patches are in the version of Kind.
+	// Kind and Resource say how the hook saw the write: as in the try, or as an equivalent
+	// resource. They are empty if the hook is not for the write. Patches are in the version of
+	// Kind.
 	Kind     meta.GroupVersionKind
 	Resource meta.GroupVersionResource
 	Result
@@ -217,7 +218,7 @@ func (s *Story) AddText(list []string, text string) []string {
 	return append(list, s.Text(text))
 }
 
-// AddAnnotation does the same with an annotation.
+// AddAnnotation adds an annotation to a list, unless the list is full.
 func (s *Story) AddAnnotation(list []StoryAnnotation, key, text string) []StoryAnnotation {
 	if len(list) == maxTexts {
 		return list
@@ -232,7 +233,7 @@ func (s *Story) PatchRoom() int {
 	return max(0, min(MaxStoryPatch, MaxStoryBytes-s.bytes))
 }
 
-// Took notes that a patch takes room.
+// Took counts the length of a patch among the bytes of the Story.
 func (s *Story) Took(patch []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

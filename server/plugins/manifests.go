@@ -84,8 +84,8 @@ func (m *manifests[T]) reread() {
 	}
 }
 
-// policyManifests returns what reads the policies in the directory that the configuration of a
-// plugin names; nil if it names none.
+// policyManifests returns a function for the present policies in the directory that the
+// configuration of a plugin names. It returns nil if the configuration names none.
 func policyManifests[P, B meta.Object](
 	n *needs, plugin string, read func(dir string) (hookfiles.Policies[P, B], []byte, error),
 ) (func() *admissionpolicy.Files[P, B], error) {
@@ -109,8 +109,8 @@ func policyManifests[P, B meta.Object](
 	return m.now, nil
 }
 
-// webhookManifests returns what reads the webhooks in a directory. compile makes hooks of the
-// configurations with a Compiler of files.
+// webhookManifests returns a function for the present webhooks in a directory. compile makes hooks
+// of the configurations with a Compiler of files.
 func webhookManifests[C meta.Object](
 	n *needs, plugin, dir string, clients *callout.Pool, read func(dir string) ([]C, []byte, error),
 	compile func(*webhooks.Compiler, []C) *webhooks.Hooks,

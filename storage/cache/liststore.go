@@ -26,7 +26,7 @@ func (r *Resource) listStore(ctx context.Context, opts ListOptions, cold bool) (
 	return list, err
 }
 
-// readList is listStore. It reads chunks of one revision, and decodes only entries whose
+// readList reads a list from the store, in chunks of one revision. It decodes only entries whose
 // objects the cache does not have. cold says that the resource is being loaded; then a page with a
 // filter that matches little stops looking after maxColdMatch entries and waits for the load.
 // Otherwise the cache cannot answer, and the store answers however long it takes. The list is never

@@ -13,8 +13,8 @@ import (
 )
 
 // TestEtcdOutage kills the etcd of a server while many clients write, and starts it again later.
-// Meanwhile the server is not ready. It recovers by itself; every acknowledged write is there, and
-// its watches go on without a gap.
+// While etcd is down, the server is not ready. Afterwards the server works again without a restart.
+// It has kept every acknowledged write, and its watches go on without a gap.
 func TestEtcdOutage(t *testing.T) {
 	t.Parallel()
 	e := newEtcd(t)

@@ -67,10 +67,9 @@ func compileValidation(spec *v1.ValidatingAdmissionPolicySpec) *validation {
 type outcome struct {
 	decisions   []decision // one for each validation, or a single one about a failure of the policy
 	annotations []note
-	// excluded says that the match conditions exclude the request, and condition is the one that is
-	// false; "": one failed, and failures are ignored.
-	excluded  bool
-	condition string
+	// excluded says that the match conditions exclude the request, and match then says why.
+	excluded bool
+	match    policies.Match
 }
 
 // decision is what one validation says.
@@ -99,7 +98,7 @@ func (v *validation) validate(
 		return failed(r, match.Err)
 	}
 	if !match.Matched {
-		return outcome{excluded: true, condition: match.Failed}
+		return outcome{excluded: true, match: match}
 	}
 	budget := cel.ObjectBudget
 	results, err := v.expressions.Evaluate(ctx, in, &budget)

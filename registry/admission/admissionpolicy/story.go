@@ -83,15 +83,6 @@ func failedOutcome(ignored bool) request.Outcome {
 	return request.OutcomeFailed
 }
 
-// whyUnmatched says why match conditions exclude a write. condition is the one that is false, ""
-// if one has failed.
-func whyUnmatched(condition string) string {
-	if condition == "" {
-		return "a match condition failed, and failurePolicy is Ignore"
-	}
-	return fmt.Sprintf("the match condition %q is false", condition)
-}
-
 // tellOutcome tells what a validating policy says, and what its binding makes of it.
 func (v *validating) tellOutcome(to *admission.HookTeller, policy string, b *binding, out *outcome) {
 	if to == nil {
@@ -99,7 +90,7 @@ func (v *validating) tellOutcome(to *admission.HookTeller, policy string, b *bin
 	}
 	took := to.Age()
 	if out.excluded {
-		to.Because(whyUnmatched(out.condition))
+		to.Because(out.match.Why())
 		to.End(request.OutcomeSkipped, took)
 		return
 	}
@@ -183,7 +174,7 @@ func (m *mutating) toldCall(
 		}
 		outcome = request.OutcomeFailedOpen
 	case !called && !m.match.Matched:
-		to.Because(whyUnmatched(m.match.Failed))
+		to.Because(m.match.Why())
 		outcome = request.OutcomeSkipped
 	case !called:
 		to.Because("in the second run, it is called only if reinvocationPolicy is IfNeeded and the object has " +

@@ -20,7 +20,7 @@ type Index[T any] struct {
 }
 
 // lists are the hooks for one operation, by the group and the resource that their rules name. Each
-// list is of indices of Index.hooks, in ascending order. Rules with a wildcard have lists and maps
+// list has indices into Index.hooks, in ascending order. Rules with a wildcard have lists and maps
 // of their own. The maps are often empty, and a look-up in an empty map costs almost nothing.
 type lists struct {
 	both       map[meta.GroupResource][]int32

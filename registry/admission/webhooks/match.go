@@ -132,7 +132,7 @@ func (c *caller) wants(
 		err = meta.NewForbidden(a.Resource.GroupResource(), a.Name, m.Err)
 	}
 	if a.Told() && !m.Matched {
-		h.tellUnmatched(a, &m, err)
+		h.tellUncalled(a, err, m.Why())
 	}
 	return t, m.Matched && err == nil, err
 }

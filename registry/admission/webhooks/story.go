@@ -2,13 +2,11 @@ package webhooks
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/matching"
 	"github.com/coracle-project/coracle/router/request"
-	"github.com/coracle-project/coracle/scheme/cel/policies"
 )
 
 // This file tells of hooks in the story of a write, if somebody wants it.
@@ -56,14 +54,4 @@ func (h *hook) tellUncalled(a *admission.Attributes, err error, reason string) {
 	}
 	to.Because(reason)
 	to.End(request.OutcomeSkipped, 0)
-}
-
-// tellUnmatched tells that the match conditions of a hook exclude a write, or refuse it with an
-// error.
-func (h *hook) tellUnmatched(a *admission.Attributes, m *policies.Match, err error) {
-	reason := fmt.Sprintf("the match condition %q is false", m.Failed)
-	if m.Failed == "" {
-		reason = "a match condition failed, and failurePolicy is Ignore"
-	}
-	h.tellUncalled(a, err, reason)
 }

@@ -2,8 +2,8 @@ package admissionregistrationv1
 
 import "github.com/coracle-project/coracle/scheme/meta"
 
-// MutatingAdmissionPolicy says by expressions how the objects of requests are changed, once a
-// binding puts it into effect.
+// MutatingAdmissionPolicy has expressions that change the objects of requests. It has no effect
+// without a binding.
 type MutatingAdmissionPolicy struct {
 	meta.TypeMeta `json:",inline"`
 	// Name, labels and what else all objects have.

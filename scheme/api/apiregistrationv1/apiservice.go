@@ -31,12 +31,12 @@ type APIServiceSpec struct {
 	// Certificates, in PEM, of the authorities that may have signed the server's. Those that the
 	// system trusts by default.
 	CABundle []byte `json:"caBundle,omitempty" pb:"5" list:"atomic"`
-	// Where the group stands among others, from 1 to 20000: clients prefer groups with a higher
-	// number. The highest of all versions of a group counts, and names decide between groups with
-	// the same.
+	// The priority of the group, from 1 to 20000. Clients prefer groups of higher priority. The
+	// priority of a group is the highest that one of its versions names. Groups of equal priority
+	// come in the order of their names.
 	GroupPriorityMinimum int32 `json:"groupPriorityMinimum" pb:"7"`
-	// Where the version stands in its group, from 1 to 1000: the one with the highest number is
-	// preferred. Those with the same stand in the usual order of versions: v10, v2, v1, v11beta2,
+	// The priority of the version in its group, from 1 to 1000. Clients prefer the version with the
+	// highest priority. Versions of equal priority come in the usual order: v10, v2, v1, v11beta2,
 	// v10beta3, v3beta1, v12alpha1, v11alpha2, and then others by name.
 	VersionPriority int32 `json:"versionPriority" pb:"8"`
 }

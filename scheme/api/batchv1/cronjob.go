@@ -19,8 +19,8 @@ type CronJob struct {
 
 // CronJobSpec tells which jobs are made, and when.
 type CronJobSpec struct {
-	// When jobs are made, in the five fields of cron (minute, hour, day, month, weekday) or as
-	// @hourly, @every 1h and the like.
+	// The times at which jobs are made: the five fields of cron (minute, hour, day, month,
+	// weekday), or a shorthand such as @hourly or @every 1h.
 	Schedule string `json:"schedule" pb:"1"`
 	// Name of the time zone that the schedule is read in, such as Europe/Berlin; that of the
 	// controller by default.

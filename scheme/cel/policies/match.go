@@ -44,6 +44,15 @@ type Match struct {
 	Failures int
 }
 
+// Why says in the story of a write why the conditions exclude it. It is for a Match that is neither
+// Matched nor an Err.
+func (m *Match) Why() string {
+	if m.Failed == "" {
+		return "a match condition failed, and failurePolicy is Ignore"
+	}
+	return fmt.Sprintf("the match condition %q is false", m.Failed)
+}
+
 // Match evaluates the conditions with a budget of their own (cel.MatchBudget). Conditions do not
 // see in.Namespace. A condition that is false decides, whatever error another one has. Nil
 // Conditions match everything.
