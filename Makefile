@@ -60,18 +60,17 @@ race: vet ## formatting, go vet, and tests of the packages that begin goroutines
 
 # The time of tests is also that of building the programs which they start.
 .PHONY: interop
-interop: ## real kubectl and client-go against the server, the load tool, hostile requests, envtest's own tests (modules of their own)
+interop: ## real kubectl and client-go against the server, the load tool (modules of their own)
 	cd test/interop && $(GO) test -count=1 -parallel 4 -timeout 20m .
 	cd test/load && $(GO) test ./...
-	cd test/hostile && $(GO) test -count=1 ./...
-	cd test/envtest && SUITES=./pkg/envtest $(GO) test -count=1 -timeout 0
 
 .PHONY: envtest-suites
 envtest-suites: ## controller-runtime's own test suites on our programs, or on those in ASSETS; SUITES are packages, such as ./pkg/client (a module of its own)
 	cd test/envtest && $(GO) test -count=1 -timeout 0 -v
 
 .PHONY: robust
-robust: ## kill servers under load and check what everybody saw, for DURATION (default 20s) with SEED (a module of its own)
+robust: ## hostile requests; kill servers under load and check what everybody saw, for DURATION (default 20s) with SEED (modules of their own)
+	cd test/hostile && $(GO) test -count=1 ./...
 	cd test/robust && $(GO) test -count=1 -parallel 8 -timeout 0
 
 .PHONY: soak
@@ -89,9 +88,10 @@ differential: ## judge codec, defaults and writes of every kind by Kubernetes' c
 # Flags as for differential, so that both share what they compile of Kubernetes. The tests take less than 10 minutes; the rest is for
 # building the programs of two releases and kueue, from empty caches on two cores.
 .PHONY: cluster
-cluster: ## programs of Kubernetes beside ours (modules of their own): take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled, and run kueue with its webhooks, RUN chooses tests; and sample-apiserver behind a server
+cluster: ## programs of Kubernetes beside ours (modules of their own): take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled, and run kueue with its webhooks, RUN chooses tests; sample-apiserver behind a server; controller-runtime's tests of envtest
 	cd test/cluster && $(GO) test -count=1 -timeout 45m -v -run '$(RUN)'
 	cd test/interop && $(GO) test -count=1 -timeout 10m -tags cluster -run '^(TestAggregation|TestProxyClientCertificate)$$'
+	cd test/envtest && SUITES=./pkg/envtest $(GO) test -count=1 -timeout 0
 
 .PHONY: load
 load: ## build the load tool, bin/load; test/load/README.md says how to use it
