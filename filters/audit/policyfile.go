@@ -207,10 +207,10 @@ func (f *policyFile) policy() *Policy {
 	for i := range f.Rules {
 		r := f.Rules[i].rule(p.unmatched)
 		if len(r.paths) == 0 {
-			p.resources = append(p.resources, r)
+			p.resources = addRule(p.resources, r, r.resourceTargets())
 		}
 		if len(r.resources)+len(r.namespaces) == 0 {
-			p.others = append(p.others, r)
+			p.others = addRule(p.others, r, r.pathTargets())
 		}
 	}
 	return p
