@@ -43,7 +43,7 @@ func New(c Config) (*Backends, error) {
 		return nil, err
 	}
 	b := &Backends{}
-	var hook store
+	var hook store // made first, because add starts workers
 	if c.Webhook.Kubeconfig != "" {
 		w, err := newWebhook(&c.Webhook, c.Flawed)
 		if err != nil {
