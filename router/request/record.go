@@ -15,6 +15,10 @@ type Record struct {
 	// answered, and both without managedFields.
 	Received, Answered, OmitManagedFields bool
 
+	// Began, if it is set, is called when the header of the response is written, with its code. The
+	// filters call it, also for answers that the router does not write.
+	Began func(code int)
+
 	// Object names the object in the body of a create or update, by its own metadata. It is empty
 	// for other requests.
 	Object ObjectName
