@@ -43,7 +43,9 @@ func TestValidate(t *testing.T) {
 		{"files", func(c *Config) { c.Log.MaxAge, c.Log.MaxBackups, c.Log.MaxSize = -1, -2, -3 },
 			"--audit-log-maxage -1 can't be a negative number\n--audit-log-maxbackup -2 can't be a negative number\n" +
 				"--audit-log-maxsize -3 can't be a negative number"},
-		{"several", func(c *Config) { c.Log.Mode, c.Log.Truncate.EventBytes, c.Log.Version, c.Webhook.Mode = "", 0, "x", "y" },
+		{"several", func(c *Config) {
+			c.Log.Mode, c.Log.Truncate.EventBytes, c.Log.Version, c.Webhook.Mode = "", 0, "x", "y"
+		},
 			"invalid audit log mode , allowed modes are \"batch,blocking,blocking-strict\"\n" +
 				"invalid audit truncate log max event size 0, must be a positive number\n" +
 				"invalid group version, allowed versions are [\"audit.k8s.io/v1\"]\n" +

@@ -75,8 +75,8 @@ func openLog(c *LogConfig) (*logStore, error) {
 	return s, f.Close()
 }
 
-// lookAt returns the size of a file, and whether it ends in the middle of a line. A device or a pipe
-// has no size.
+// lookAt returns the size of a file, and whether it ends in the middle of a line. A device or a
+// pipe has no size.
 func lookAt(f *os.File) (size int64, torn bool, err error) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
