@@ -16,7 +16,13 @@ const (
 	Metadata                     // who asked for what, when, and with what outcome
 	Request                      // and the object that was sent
 	RequestResponse              // and the object that was answered
+	levels          = iota
 )
+
+var levelNames = [levels]string{"None", "Metadata", "Request", "RequestResponse"}
+
+// String returns the level's name in audit.k8s.io/v1.
+func (l Level) String() string { return levelNames[l] }
 
 // Stage is how far a request had come when an event was made.
 type Stage uint8
@@ -29,6 +35,11 @@ const (
 	Panic                         // the handler has panicked
 	stages           = iota
 )
+
+var stageNames = [stages]string{"RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"}
+
+// String returns the stage's name in audit.k8s.io/v1.
+func (s Stage) String() string { return stageNames[s] }
 
 // Event is one event of audit.k8s.io/v1. Strings that a client chose are as it sent them, apart from
 // the bounded UserAgent.
