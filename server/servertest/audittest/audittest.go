@@ -60,8 +60,9 @@ type Step struct {
 	// Certificate, if set, is the user for whom the request shows a client certificate instead.
 	Token       *string
 	Certificate string
-	// Code is the wanted status code. Steps of Setup may also be answered with 200, 201 or a code
-	// in May, and want Until in the answer and Warning in a warning.
+	// Code is the wanted status code. May are further ones, for what Coracle answers otherwise than
+	// a kube-apiserver. Steps of Setup without a Code may also be answered with 200 or 201. They
+	// want Until in the answer and Warning in a warning.
 	Code           int
 	May            []int
 	Until, Warning string

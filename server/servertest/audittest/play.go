@@ -34,7 +34,7 @@ func (s *Session) Play(t testing.TB, target Target) {
 	defer hooks.Close()
 	setup := newPlayer(t, target, "none", hooks)
 	defer setup.client.CloseIdleConnections()
-	token := "setup"
+	token := "token-of-setup"
 	for i := range s.Setup {
 		s.Setup[i].Token = &token
 		setup.prepare(&s.Setup[i])
@@ -120,7 +120,7 @@ func (p *player) play(step *Step, id string) {
 		p.t.Errorf("%s (%s): %v", id, step.Name, err)
 		return
 	}
-	if a.code != step.Code {
+	if a.code != step.Code && !slices.Contains(step.May, a.code) {
 		p.t.Errorf("%s (%s): got %v, want %d", id, step.Name, a, step.Code)
 	}
 	for name, path := range step.Save {
@@ -177,7 +177,7 @@ func (p *player) send(client *http.Client, step *Step, id string) (*answer, erro
 	switch {
 	case step.Certificate != "":
 	case step.Token == nil:
-		set("Authorization", "Bearer "+p.level+"-admin")
+		set("Authorization", "Bearer token-of-"+p.level+"-admin")
 	case *step.Token != "":
 		set("Authorization", "Bearer "+p.fill(*step.Token))
 	}
