@@ -75,7 +75,7 @@ func (c Config) Steps() []Step {
 			Deadline(c.RequestTimeout, c.LongRunning, fail)},
 		{"cors", "before authenticate: browsers ask for leave without credentials", CORS(c.Origins)},
 		{"authenticate", "before trace and all others that depend on the user",
-			Authenticate(c.Authenticator, c.Registry, c.Log, fail)},
+			Authenticate(c.Authenticator, c.Tracer, c.Registry, c.Log, fail)},
 		{"trace", "after authenticate, before impersonate: who sends the request decides whether it is sampled",
 			Trace(c.Tracer)},
 		{"impersonate", "after authenticate; before seat, the first filter that judges the user",
