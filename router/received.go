@@ -24,7 +24,9 @@ type received struct {
 // receive reads the body of a request, at most Config.MaxBody bytes, and notes it in the Record if
 // there is one.
 func (e *endpoint) receive(r *http.Request, info *request.Info) (received, error) {
+	_, span := request.Begin(r.Context(), request.SpanOther, "read body")
 	body, err := readBody(r, e.cfg.MaxBody)
+	span.End()
 	if err != nil {
 		return received{}, err
 	}

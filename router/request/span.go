@@ -28,7 +28,6 @@ const (
 	SpanMutatingWebhook            // one webhook
 	SpanValidatingWebhook          // one webhook; several may run at the same time
 	SpanStorage                    // one operation on the store
-	SpanDecode                     // decoding what the store has answered
 	SpanTransform                  // making the kind or version that the client wants
 	SpanEncode                     // encoding the answer, and writing it
 	SpanWrite                      // writing a part of the answer to the connection
@@ -38,8 +37,8 @@ const (
 var spanNames = [spanKinds]string{
 	SpanAuthentication: "authentication", SpanAuthorization: "authorization", SpanImpersonation: "impersonation",
 	SpanSeat: "apf-queue-wait", SpanMutatingWebhook: "mutating-webhook", SpanValidatingWebhook: "validating-webhook",
-	SpanStorage: "etcd", SpanDecode: "decode-response-object", SpanTransform: "transform-response-object",
-	SpanEncode: "serialize-response-object", SpanWrite: "response-write",
+	SpanStorage: "etcd", SpanTransform: "transform-response-object", SpanEncode: "serialize-response-object",
+	SpanWrite: "response-write",
 }
 
 // String returns the name of the part of the work, or "" for SpanOther and SpanCall.
