@@ -87,6 +87,7 @@ func (a *assembly) makeTypes() error {
 	}
 	a.router = &router.Config{
 		Codecs: a.codecs, MinWatch: a.Limits.MinWatch, WatchStarted: a.metrics.resources.WatchStarted,
+		InitialSent:   a.metrics.resources.InitialSent,
 		DeprecatedUse: a.metrics.resources.DeprecatedUse, NoWatchLists: a.API.Without.WatchLists,
 	}
 	return a.kinds.CheckRules()

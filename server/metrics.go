@@ -10,6 +10,7 @@ import (
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/generic"
 )
@@ -22,8 +23,9 @@ type metrics struct {
 	store      *backing.Metrics
 	unreadable *backing.Unreadables
 
-	flaws  *flawMetrics
-	queues *controller.Queues
+	flaws   *flawMetrics
+	queues  *controller.Queues
+	clients *client.Metrics
 }
 
 // forget deletes the series of a resource under one of its names. stored: the objects of the
@@ -45,7 +47,8 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	requests := filters.NewMetrics(reg)
 	resources, resourcesErr := generic.NewMetrics(reg)
 	queues, queuesErr := controller.NewQueues(reg)
-	errs := []error{storeErr, unreadableErr, resourcesErr, flawsErr, queuesErr}
+	clients, clientsErr := client.NewMetrics(reg)
+	errs := []error{storeErr, unreadableErr, resourcesErr, flawsErr, queuesErr, clientsErr}
 	errs = append(errs, reg.Register(collectors.NewGoCollector()),
 		reg.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
 	requests.Exists = func(gvr meta.GroupVersionResource, subresource string) bool {
@@ -54,6 +57,6 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	}
 	return &metrics{
 		requests: requests, resources: resources, store: store, unreadable: unreadable, flaws: flaws,
-		queues: queues,
+		queues: queues, clients: clients,
 	}, errors.Join(errs...)
 }

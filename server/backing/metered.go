@@ -39,6 +39,7 @@ type Metrics struct {
 	seconds *prometheus.HistogramVec
 	total   *prometheus.CounterVec
 	errors  *prometheus.CounterVec
+	events  *prometheus.CounterVec
 }
 
 // operation holds the metrics of one operation on one resource, so that an operation costs no
@@ -52,6 +53,7 @@ type operation struct {
 type series struct {
 	resource meta.GroupResource
 	made     [opCount]atomic.Pointer[operation]
+	events   atomic.Pointer[prometheus.Counter] // nil until the first event
 	mu       sync.Mutex
 	gone     bool // forget was called: no metrics are made
 }
@@ -61,14 +63,16 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	labels := []string{"operation", "group", "resource"}
 	m := &Metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
-			Help: "Time of an operation on the store, in seconds, by operation and resource.",
+			Help:    "Time of an operation on the store, in seconds, by operation and resource.",
 			Buckets: storeBuckets}, labels),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
 			Help: "Number of operations on the store, by operation and resource."}, labels),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
 			Help: "Number of operations on the store that failed; an absent key or an unmet precondition is no failure."}, labels),
 	}
-	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors))
+	m.events = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_storage_events_received_total",
+		Help: "Number of changes that the store has reported, by resource."}, labels[1:])
+	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors), reg.Register(m.events))
 }
 
 // operation returns the metrics of an operation on a resource, or nil after forget.
@@ -108,9 +112,25 @@ func (m *Metrics) forget(s *series) {
 			vec.DeleteLabelValues(name, s.resource.Group, s.resource.Resource)
 		}
 	}
+	m.events.DeleteLabelValues(s.resource.Group, s.resource.Resource)
 }
 
-// metered measures reads and writes of keys. It does not measure Revision, which is called too
+// received counts an event of a resource.
+func (m *Metrics) received(s *series) {
+	if events := s.events.Load(); events != nil {
+		(*events).Inc()
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.gone {
+		events := m.events.WithLabelValues(s.resource.Group, s.resource.Resource)
+		events.Inc()
+		s.events.Store(&events)
+	}
+}
+
+// metered measures reads and writes of keys, and counts the events of watches. It does not measure Revision, which is called too
 // often and returns too quickly.
 type metered struct {
 	storage.Store
@@ -174,4 +194,30 @@ func (s *metered) Delete(ctx context.Context, key string, pre storage.Pre) (stor
 	rev, err := s.Store.Delete(ctx, key, pre)
 	s.done(opDelete, key, began, err)
 	return rev, err
+}
+
+// Watch implements storage.Store.
+func (s *metered) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+	cursor, err := s.Store.Watch(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return &meteredCursor{cursor, s}, nil
+}
+
+// meteredCursor counts the events of a cursor.
+type meteredCursor struct {
+	storage.Cursor
+	of *metered
+}
+
+// Next implements storage.Cursor.
+func (c *meteredCursor) Next(ctx context.Context) (storage.Batch, error) {
+	batch, err := c.Cursor.Next(ctx)
+	for i := range batch.Events {
+		if r := c.of.keys.RecordOf(batch.Events[i].Key); r != nil {
+			c.of.metrics.received(r.series)
+		}
+	}
+	return batch, err
 }
