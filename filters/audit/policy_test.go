@@ -145,8 +145,8 @@ func TestParseErrors(t *testing.T) {
 			`failed decoding: strict decoding error: duplicate field "rules[1].level"`},
 		{"repeated key", head + "rules:\n- level: None\n  level: Request",
 			"failed decoding: strict decoding error: yaml: unmarshal errors:\n  line 5: key \"level\" already set in map"},
-		{"level", head + "rules: [{level: None}, {level: none}, {}]",
-			`[rules[1].level: Unsupported value: "none": supported values: "None", "Metadata", "Request", "RequestResponse", rules[2].level: Required value]`},
+		{"level", head + "rules: [{level: None}, {level: <none>}, {}]",
+			`[rules[1].level: Unsupported value: "\u003cnone\u003e": supported values: "None", "Metadata", "Request", "RequestResponse", rules[2].level: Required value]`},
 		{"stages", head + "omitStages: [Panic, panic]\nrules: [{level: None, omitStages: ['']}]",
 			`[omitStages[1]: Invalid value: "panic": allowed stages are RequestReceived,ResponseStarted,ResponseComplete,Panic, ` +
 				`rules[0].omitStages[0]: Invalid value: "": allowed stages are RequestReceived,ResponseStarted,ResponseComplete,Panic]`},
