@@ -31,10 +31,11 @@ var allowed = map[string][]string{
 	"router/callout":                 {"scheme", "scheme/configfile"},
 	"router":                         {"scheme", "router/request"},
 	"filters":                        {"scheme", "scheme/configfile", "router/request", "router/callout"},
+	"filters/audit/backend":          {"router/callout", "filters"}, // stores the events that a filter makes; filters do not know where
 	"registry":                       {"scheme", "storage", "router/request", "router/callout", "registry/admission/podsecurity"},
 	"registry/admission/podsecurity": {"scheme"},                                  // judges pods, and knows no request and no store
 	"registry/admission/hookfiles":   {"scheme", "scheme/configfile", "registry"}, // reads files, which the rest of the room does not
-	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
+	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "filters/audit/backend", "registry",
 		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
 		"server/access", "server/addresses", "server/aggregator", "server/bootstrap", "server/choice", "server/definitions",
@@ -72,7 +73,7 @@ var allowed = map[string][]string{
 		"server/client", "server/controller", "server/flows", "server/generic"},
 	"server/holdings": {"scheme", "storage", "router", "server/backing", "server/generic", "server/loops"}, // what two of the loops see of the stores
 	"server/flows":    {"scheme", "registry", "server/client", "server/controller"},                        // controllers, too
-	"cmd": {"scheme", "scheme/configfile", "server", "server/access", "server/choice", "server/identity", "server/inspect",
+	"cmd": {"scheme", "scheme/configfile", "filters/audit/backend", "server", "server/access", "server/choice", "server/identity", "server/inspect",
 		"server/plugins", "server/upkeep", "storage"}, // of which it stands in for etcd
 	"cmd/wardle": {"scheme", "server", "server/access", "server/client", "server/plugins", "registry"}, // like any user of the library, it declares resources and plugins
 }
@@ -110,6 +111,7 @@ var modules = map[string]string{
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc": "the same, on their way to a collector",
 	"go.uber.org/goleak":                                              "goroutine leaks fail tests",
 	"go.uber.org/zap":                                                 "logging",
+	"gopkg.in/natefinch/lumberjack.v2":                                "rotation of the audit log",
 	"go.yaml.in/yaml/v2":                                              "YAML 1.1, as Kubernetes reads it",
 	"go.yaml.in/yaml/v3":                                              "YAML",
 	"golang.org/x/sync":                                               "questions asked once for many",

@@ -13,12 +13,14 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Authenticate finds the user of a request and answers 401 if there is none. The reason is logged
+// Authenticate finds the user of a request and lets refuse answer if there is none. The reason is logged
 // and not told to the client. The Authorization header is removed, so that no handler can pass the
 // credentials on.
 // Order: before everything that depends on the user. Cost: that of who, two readings of the clock,
 // and no allocation.
-func Authenticate(who request.Authenticator, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter) Filter {
+func Authenticate(
+	who request.Authenticator, reg prometheus.Registerer, log *zap.Logger, refuse http.HandlerFunc,
+) Filter {
 	metrics := newAuthenticationMetrics(reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -28,7 +30,7 @@ func Authenticate(who request.Authenticator, reg prometheus.Registerer, log *zap
 			metrics.count(user, err, time.Since(x.info.Received)-began)
 			if err != nil || user == nil {
 				logUnauthenticated(log, r, err)
-				fail(w, r, meta.NewUnauthorized("Unauthorized"))
+				refuse(w, r)
 				return
 			}
 			x.info.User = user
@@ -36,6 +38,11 @@ func Authenticate(who request.Authenticator, reg prometheus.Registerer, log *zap
 			next(w, r)
 		}
 	}
+}
+
+// unauthorized returns the handler that answers 401.
+func unauthorized(fail ErrorWriter) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { fail(w, r, meta.NewUnauthorized("Unauthorized")) }
 }
 
 // logUnauthenticated logs why a request could not be authenticated. Like the rare cases of other

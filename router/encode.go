@@ -163,6 +163,13 @@ func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc reque
 	if err != nil {
 		return err
 	}
+	if out.records() {
+		plain := codec.Media{As: media.As, Group: media.Group, Version: media.Version,
+			DropManagedFields: media.DropManagedFields || out.record.OmitManagedFields}
+		if out.record.AnsweredObject, err = e.encoded(r.Context(), enc, plain); err != nil {
+			return err
+		}
+	}
 	if media.Pretty {
 		out.whole(code, contentTypes[media.Type], codec.AppendIndent(nil, body))
 	} else if media.Type == codec.JSON {
