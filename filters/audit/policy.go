@@ -38,11 +38,12 @@ func (d Decision) Omits(s Stage) bool { return d.omitted&(1<<s) != 0 }
 // matches every request. A rule has entries in resources and namespaces, or in paths, or in none of
 // the three.
 type rule struct {
-	users, groups, verbs []string
-	namespaces           []string // "" for resources that are not in a namespace
-	resources            []groupResources
-	paths                []path
-	decision             Decision
+	verbs, users []string // which the index of a block compares
+	groups       []string
+	namespaces   []string // "" for resources that are not in a namespace
+	resources    []groupResources
+	paths        []path
+	decision     Decision
 }
 
 // groupResources are resources of one API group, or of all groups.
@@ -60,9 +61,8 @@ type path struct {
 	prefix bool
 }
 
-// block is a part of a list of rules, with an index: for a verb, a user and a target, it says which
-// rules may match. The index only rules rules out, so that few are left to be compared with the
-// request. The target of a request is its resource without a subresource, or its path.
+// block is a part of a list of rules. Its three indexes tell which rules may match a request by its
+// verb, user and target, so that few rules have to be compared with the request.
 type block struct {
 	rules                 []rule // at most blockSize
 	verbs, users, targets index
@@ -127,7 +127,8 @@ func (p *Policy) Decide(a *request.Attributes) Decision {
 	return p.unmatched
 }
 
-// mayMatch returns the rules that the index does not rule out.
+// mayMatch returns the rules that match a request if their other lists do. It compares verbs and
+// users, and the part of resources and paths that an index can compare.
 func (b *block) mayMatch(a *request.Attributes, target string) ruleSet {
 	set := b.verbs.find(a.Verb) & b.targets.find(target)
 	switch {
@@ -139,12 +140,9 @@ func (b *block) mayMatch(a *request.Attributes, target string) ruleSet {
 	return set & b.users.find(a.User.Name)
 }
 
-// matches reports whether the rule matches a request of its kind: a rule in Policy.resources matches
-// requests for resources, and one in Policy.others all other requests.
+// matches reports whether a rule that mayMatch returned matches the request.
 func (r *rule) matches(a *request.Attributes) bool {
-	return (len(r.verbs) == 0 || slices.Contains(r.verbs, a.Verb)) &&
-		(len(r.users) == 0 || a.User != nil && slices.Contains(r.users, a.User.Name)) &&
-		(len(r.namespaces) == 0 || slices.Contains(r.namespaces, a.Namespace)) &&
+	return (len(r.namespaces) == 0 || slices.Contains(r.namespaces, a.Namespace)) &&
 		(len(r.resources) == 0 || r.hasResource(a)) &&
 		(len(r.paths) == 0 || r.hasPath(a.Path)) &&
 		(len(r.groups) == 0 || a.User != nil && r.hasGroup(a.User.Groups))

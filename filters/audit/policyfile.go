@@ -224,7 +224,7 @@ func (f *policyFile) policy() *Policy {
 // file, apart from the stages, of which those of both are omitted.
 func (r *policyRule) rule(file Decision) rule {
 	out := rule{
-		users: r.Users, groups: r.UserGroups, verbs: r.Verbs, namespaces: r.Namespaces,
+		verbs: r.Verbs, users: r.Users, groups: r.UserGroups, namespaces: r.Namespaces,
 		decision: Decision{
 			Level:             Level(slices.Index(levelNames[:], string(r.Level))),
 			OmitManagedFields: file.OmitManagedFields,
