@@ -12,6 +12,8 @@
 // Laws:
 //   - A Decision about a request is that of kube-apiserver for the same policy, and so is each byte
 //     of an encoded event, if the event is the same.
+//   - An encoded event is one line of well-formed JSON, whatever clients sent. A patch that is not
+//     JSON, such as one in YAML, becomes a string; kube-apiserver drops an event with such a patch.
 //   - A policy that kube-apiserver refuses is refused. So is a policy with unknown or repeated
 //     fields, which kube-apiserver accepts with a warning in its log: such a field is a typing
 //     error in most cases, and a rule without it matches more than its author wants.

@@ -60,7 +60,9 @@ type Event struct {
 	// Status is the outcome: only its status, message, reason, details and code are recorded. It is
 	// nil before the response.
 	Status *meta.Status
-	// RequestObject and ResponseObject are JSON values; nil if they are not recorded.
+	// RequestObject is what was sent, as JSON. A patch is as the client sent it, and need not be
+	// JSON. ResponseObject is what was answered, as well-formed JSON. They are nil if they are not
+	// recorded.
 	RequestObject, ResponseObject []byte
 	Received                      time.Time // when the request arrived
 	Time                          time.Time // of the stage
