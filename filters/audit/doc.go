@@ -6,7 +6,6 @@
 //   - A Level says how much the events of a request tell.
 //   - A Policy has rules. The first rule that matches a request decides its level, the stages that
 //     are omitted, and whether objects are recorded without metadata.managedFields: the Decision.
-//   - The target of a request is its resource, or its path if it asks for no resource.
 //   - A Sink takes events.
 //
 // Laws:

@@ -61,11 +61,12 @@ type path struct {
 	prefix bool
 }
 
-// block is a part of a list of rules. Its three indexes tell which rules may match a request by its
-// verb, user and target, so that few rules have to be compared with the request.
+// block is a part of a list of rules. Its indexes tell which rules may match a request, so that few
+// rules have to be compared with it.
 type block struct {
-	rules                 []rule // at most blockSize
-	verbs, users, targets index
+	rules        []rule // at most blockSize
+	verbs, users index
+	asked        index // by the resource without its subresource, or by the path
 }
 
 const blockSize = 64
@@ -96,8 +97,8 @@ func (x *index) add(rules ruleSet, listed []string) {
 	}
 }
 
-// addRule returns blocks with one more rule, whose targets are listed; none means all.
-func addRule(blocks []block, r rule, targets []string) []block {
+// addRule returns blocks with one more rule. asked are its resources or paths; none means all.
+func addRule(blocks []block, r rule, asked []string) []block {
 	if n := len(blocks); n == 0 || len(blocks[n-1].rules) == blockSize {
 		blocks = append(blocks, block{})
 	}
@@ -106,19 +107,19 @@ func addRule(blocks []block, r rule, targets []string) []block {
 	b.rules = append(b.rules, r)
 	b.verbs.add(set, r.verbs)
 	b.users.add(set, r.users)
-	b.targets.add(set, targets)
+	b.asked.add(set, asked)
 	return blocks
 }
 
 // Decide returns the decision of the first rule that matches the request. It allocates nothing.
 func (p *Policy) Decide(a *request.Attributes) Decision {
-	blocks, target := p.others, a.Path
+	blocks, asked := p.others, a.Path
 	if a.IsResource {
-		blocks, target = p.resources, a.Resource
+		blocks, asked = p.resources, a.Resource
 	}
 	for i := range blocks {
 		b := &blocks[i]
-		for left := b.mayMatch(a, target); left != 0; left &= left - 1 {
+		for left := b.mayMatch(a, asked); left != 0; left &= left - 1 {
 			if r := &b.rules[bits.TrailingZeros64(uint64(left))]; r.matches(a) {
 				return r.decision
 			}
@@ -129,8 +130,8 @@ func (p *Policy) Decide(a *request.Attributes) Decision {
 
 // mayMatch returns the rules that match a request if their other lists do. It compares verbs and
 // users, and the part of resources and paths that an index can compare.
-func (b *block) mayMatch(a *request.Attributes, target string) ruleSet {
-	set := b.verbs.find(a.Verb) & b.targets.find(target)
+func (b *block) mayMatch(a *request.Attributes, asked string) ruleSet {
+	set := b.verbs.find(a.Verb) & b.asked.find(asked)
 	switch {
 	case set&^b.users.all == 0: // no rule that is left asks for the user's name
 		return set
@@ -168,8 +169,8 @@ func (r *rule) hasPath(asked string) bool {
 	return false
 }
 
-// pathTargets returns the paths of the rule; none if there is a prefix among them.
-func (r *rule) pathTargets() []string {
+// askedPaths returns the paths of the rule; none if there is a prefix among them.
+func (r *rule) askedPaths() []string {
 	var out []string
 	for _, p := range r.paths {
 		if p.prefix {
@@ -190,9 +191,9 @@ func (r *rule) hasResource(a *request.Attributes) bool {
 	return false
 }
 
-// resourceTargets returns the resources that the rule names; none if it does not name all that it
-// matches.
-func (r *rule) resourceTargets() []string {
+// askedResources returns the resources that the rule names, without subresources; none if the rule
+// matches resources that it does not name.
+func (r *rule) askedResources() []string {
 	var out []string
 	for _, g := range r.resources {
 		if len(g.patterns) == 0 {

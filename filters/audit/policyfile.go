@@ -211,10 +211,10 @@ func (f *policyFile) policy() *Policy {
 	for i := range f.Rules {
 		r := f.Rules[i].rule(p.unmatched)
 		if len(r.paths) == 0 {
-			p.resources = addRule(p.resources, r, r.resourceTargets())
+			p.resources = addRule(p.resources, r, r.askedResources())
 		}
 		if len(r.resources)+len(r.namespaces) == 0 {
-			p.others = addRule(p.others, r, r.pathTargets())
+			p.others = addRule(p.others, r, r.askedPaths())
 		}
 	}
 	return p
