@@ -30,8 +30,9 @@ var allowed = map[string][]string{
 	"router/request":                 {"scheme"},
 	"router/callout":                 {"scheme", "scheme/configfile", "router/request"}, // a call is a span of a request
 	"router":                         {"scheme", "router/request"},
-	"filters":                        {"scheme", "scheme/configfile", "router/request", "router/callout"},
-	"filters/audit/backend":          {"router/callout", "filters"}, // stores the events that a filter makes; filters do not know where
+	"filters":                        {"scheme", "scheme/configfile", "router/request", "router/callout", "filters/audit"},
+	"filters/audit":                  {"scheme", "scheme/configfile", "router/request"}, // decides and describes, and knows no filter and no sink
+	"filters/audit/backend":          {"router/callout", "filters/audit"},               // stores the events that a filter makes; filters do not know where
 	"registry":                       {"scheme", "storage", "router/request", "router/callout", "registry/admission/podsecurity"},
 	"registry/admission/podsecurity": {"scheme"},                                  // judges pods, and knows no request and no store
 	"registry/admission/hookfiles":   {"scheme", "scheme/configfile", "registry"}, // reads files, which the rest of the room does not
