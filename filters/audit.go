@@ -65,18 +65,21 @@ func Audit(a *Auditing, long func(*request.Info) bool, fail ErrorWriter) Filter 
 	}
 }
 
-// AuditRefused records requests whose sender could not be authenticated, around the handler that
-// answers them. Such a request has one event, at the stage ResponseStarted. A nil a records nothing.
-// Order: instead of the rest of the chain. Cost: as Audit.
-func AuditRefused(a *Auditing, refuse http.HandlerFunc) http.HandlerFunc {
+// AuditRefused records the requests that filters outside Audit refuse with fail: those whose sender
+// cannot be authenticated, and those with an invalid timeout. Such a request has one event, at the
+// stage ResponseStarted. If a is nil, it returns fail.
+// Cost: as Audit.
+func AuditRefused(a *Auditing, fail ErrorWriter) ErrorWriter {
 	if a == nil {
-		return refuse
+		return fail
 	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		if t := a.begin(exchangeOf(r), r); t != nil {
+	return func(w http.ResponseWriter, r *http.Request, err error) {
+		x := exchangeOf(r)
+		if t := a.begin(x, r); t != nil {
 			t.record.Began = t.answerBegins
+			defer func() { x.info.Record = nil }()
 		}
-		refuse(w, r)
+		fail(w, r, err)
 	}
 }
 
