@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/coracle-project/coracle/filters/audit/backend"
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
 	"github.com/coracle-project/coracle/server/access"
@@ -25,6 +26,7 @@ func TestAuditSession(t *testing.T) {
 			ServiceAccounts: identity.ServiceAccounts{Issuers: []string{"https://cluster.example"}},
 		},
 		Authorization: access.Config{Modes: []string{access.Node, access.RBAC}},
+		Audit:         server.AuditConfig{PolicyFile: filepath.Join(dir, audittest.PolicyFile), Log: backend.LogConfig{Path: log}},
 		Controllers:   []string{}, // as beside a kube-apiserver, none
 	})
 	session := audittest.Read(t, dir)
