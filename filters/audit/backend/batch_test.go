@@ -109,7 +109,7 @@ func (q *queue) held() int { return len(q.events) + (cap(q.slots)-len(q.slots))*
 func TestThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, to := newGauges(t), &fake{}
-		q := newQueue(to, webhookName, &Batch{Buffer: 1000, Size: 2, Throttle: true, QPS: 10, Burst: 3}, g.failures(webhookName), g.failures(bufferedName))
+		q := newQueue(to, webhookName, &Batch{Buffer: 1000, Size: 2, Wait: time.Second, Throttle: true, QPS: 10, Burst: 3}, g.failures(webhookName), g.failures(bufferedName))
 		begun := time.Now()
 		for _, e := range eventsOf("e", 12) {
 			q.process(e)

@@ -236,3 +236,6 @@ func ended(t *testing.T) context.Context {
 	cancel()
 	return ctx
 }
+
+// zapPlugin is the field of a line that names its plugin.
+func zapPlugin(plugin string) zap.Field { return zap.String("plugin", plugin) }

@@ -75,8 +75,8 @@ func openLog(c *LogConfig) (*logStore, error) {
 	return s, f.Close()
 }
 
-// lookAt returns the size of a file, and whether it ends in the middle of a line. A device or a pipe
-// has no size.
+// lookAt returns the size of a file, and whether it ends in the middle of a line. A device or a
+// pipe has no size.
 func lookAt(f *os.File) (size int64, torn bool, err error) {
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
@@ -126,7 +126,8 @@ func (l *lines) giveBack() {
 }
 
 // write writes the text of lines, whose events end at ends. After a failure it returns how many
-// events are not completely in the file.
+// events are not completely in the file. An event of which only the newline is missing is in the
+// file, because the next write adds the newline.
 func (s *logStore) write(text []byte, ends []int) (lost int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +145,7 @@ func (s *logStore) write(text []byte, ends []int) (lost int, err error) {
 		return 0, nil
 	}
 	for _, end := range ends {
-		if end > from+n {
+		if end-1 > from+n {
 			lost++
 		}
 	}

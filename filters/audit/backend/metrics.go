@@ -15,9 +15,22 @@ import (
 type Metrics struct {
 	events, rejected prometheus.Counter
 	errors, levels   *prometheus.CounterVec
-	// byLevel has the counters of levels that have been counted, by level. A level that the policy
-	// never decides has no series.
-	byLevel [audit.RequestResponse + 1]atomic.Pointer[prometheus.Counter]
+	byLevel          [audit.RequestResponse + 1]series // of levels
+}
+
+// series is one series of a family. It does not exist until it counts something.
+type series struct {
+	made atomic.Pointer[prometheus.Counter]
+}
+
+// of returns the counter with the label's value. It must be called with the same arguments always.
+func (s *series) of(family *prometheus.CounterVec, label string) prometheus.Counter {
+	if counter := s.made.Load(); counter != nil {
+		return *counter
+	}
+	counter := family.WithLabelValues(label)
+	s.made.Store(&counter)
+	return counter
 }
 
 // NewMetrics makes the metrics and registers them with reg.
@@ -45,15 +58,7 @@ func (m *Metrics) Event() { m.events.Inc() }
 func (m *Metrics) Rejected() { m.rejected.Inc() }
 
 // Level counts a request for which the policy has decided the level.
-func (m *Metrics) Level(l audit.Level) {
-	counter := m.byLevel[l].Load()
-	if counter == nil {
-		made := m.levels.WithLabelValues(l.String())
-		counter = &made
-		m.byLevel[l].Store(counter)
-	}
-	(*counter).Inc()
-}
+func (m *Metrics) Level(l audit.Level) { m.byLevel[l].of(m.levels, l.String()).Inc() }
 
 // The plugins that events can fail in, as the label of errors. They are Kubernetes' names.
 const (
@@ -71,6 +76,7 @@ type failures struct {
 	plugin string
 	errors *prometheus.CounterVec
 	log    *zap.Logger
+	count  series
 	untold atomic.Int64 // events since the last line
 	since  atomic.Int64 // when the last line was written, in ns since 1970; 0: never
 }
@@ -81,7 +87,7 @@ func newFailures(plugin string, c *Config) *failures {
 
 // add counts events that are not stored, and logs why if the last line is old enough.
 func (f *failures) add(events int, err error) {
-	f.errors.WithLabelValues(f.plugin).Add(float64(events))
+	f.count.of(f.errors, f.plugin).Add(float64(events))
 	f.untold.Add(int64(events))
 	last, now := f.since.Load(), time.Now()
 	if now.UnixNano()-last >= int64(linePause) && f.since.CompareAndSwap(last, now.UnixNano()) {
