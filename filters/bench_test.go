@@ -118,7 +118,10 @@ func prepared(w http.ResponseWriter, r *http.Request, steps []Step) (*http.Reque
 	Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }), steps...).ServeHTTP(w, r)
 	x := exchangeOf(seen)
 	// Begin has ended the old context with its request.
-	fresh := &exchange{info: x.info}
+	fresh := new(exchange)
+	to, from := &fresh.info, &x.info
+	to.Attributes, to.APIPrefix, to.InNamespace, to.Parts, to.Query = from.Attributes, from.APIPrefix, from.InNamespace, from.Parts, from.Query
+	to.AuditID, to.Received, to.UserAgent, to.Rights = from.AuditID, from.Received, from.UserAgent, from.Rights
 	fresh.Start(context.Background(), &fresh.info)
 	fresh.response.start(w, fresh)
 	return seen.WithContext(fresh), fresh

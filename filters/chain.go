@@ -76,7 +76,7 @@ func (c Config) Steps() []Step {
 			Deadline(c.RequestTimeout, c.LongRunning, fail)},
 		{"cors", "before authenticate: browsers ask for leave without credentials", CORS(c.Origins)},
 		{"authenticate", "before trace and all others that depend on the user",
-			Authenticate(c.Authenticator, c.Registry, c.Log, AuditRefused(c.Auditing, unauthorized(fail)))},
+			Authenticate(c.Authenticator, c.Tracer, c.Registry, c.Log, AuditRefused(c.Auditing, unauthorized(fail)))},
 		{"audit", "after authenticate, before impersonate: an event names who sent the request",
 			Audit(c.Auditing, c.LongRunning, fail)},
 		{"trace", "after authenticate, before impersonate: who sends the request decides whether it is sampled",

@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // strangerTime is how long a stranger may take to send a body and to read a response, and how long
@@ -82,8 +84,25 @@ func (w *response) Write(p []byte) (int, error) {
 	if !w.begun {
 		w.WriteHeader(http.StatusOK)
 	}
+	if len(p) >= timedWrite && !w.streams {
+		return w.writeTimed(p)
+	}
 	n, err := w.ResponseWriter.Write(p)
 	w.x.info.Written += int64(n)
+	return n, err
+}
+
+// timedWrite is the least length of a Write whose time is noted, in bytes. net/http buffers what is
+// shorter, so that it does not wait for the client.
+const timedWrite = 4 << 10
+
+// writeTimed is a Write whose time is noted. Only if it takes noticeable time, it becomes a span: an
+// answer may have very many parts.
+func (w *response) writeTimed(p []byte) (int, error) {
+	began := time.Now()
+	n, err := w.ResponseWriter.Write(p)
+	w.x.info.Written += int64(n)
+	request.Took(w.x, request.SpanWrite, "Write response", "", time.Since(began))
 	return n, err
 }
 

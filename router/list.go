@@ -26,7 +26,9 @@ func (e *endpoint) list(out answer, r *http.Request, info *request.Info) error {
 	if err != nil {
 		return err
 	}
-	list, err := e.res.Lister.List(r.Context(), req)
+	ctx, span := request.Begin(r.Context(), request.SpanOther, "cacher.GetList")
+	list, err := e.res.Lister.List(ctx, req)
+	span.End()
 	if err != nil {
 		return err
 	}
@@ -39,6 +41,8 @@ func (e *endpoint) writeList(out answer, r *http.Request, list *request.List, me
 	if media.As == codec.AsPartial {
 		return e.errIsList(media.As)
 	}
+	ctx, span := request.Begin(r.Context(), request.SpanEncode, encodeSpan)
+	defer span.End()
 	lm := meta.ListMeta{
 		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.Remaining,
 	}
@@ -54,7 +58,7 @@ func (e *endpoint) writeList(out answer, r *http.Request, list *request.List, me
 	if media.Type == codec.Protobuf {
 		return e.writeProtoList(out, r, list, lm, media)
 	}
-	made, err := e.items(r.Context(), list, media)
+	made, err := e.items(ctx, list, media)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,9 @@ type received struct {
 
 // receive reads the body of a request, at most Config.MaxBody bytes.
 func (e *endpoint) receive(r *http.Request) (received, error) {
+	_, span := request.Begin(r.Context(), request.SpanOther, "read body")
 	body, err := readBody(r, e.cfg.MaxBody)
+	span.End()
 	if err != nil {
 		return received{}, err
 	}

@@ -16,7 +16,9 @@ import (
 func (e *endpoint) writeTable(
 	out answer, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media,
 ) error {
-	table, err := e.table(r.Context(), r, objects, lm, media)
+	ctx, making := request.Begin(r.Context(), request.SpanTransform, "make table")
+	table, err := e.table(ctx, r, objects, lm, media)
+	making.End()
 	if err != nil {
 		return err
 	}
@@ -30,6 +32,8 @@ func (e *endpoint) writeTable(
 		}
 		out.record.AnsweredObject = noteOf(e.cfg.Codecs, noted)
 	}
+	_, span := request.Begin(r.Context(), request.SpanEncode, encodeSpan)
+	defer span.End()
 	out.encoded(code, e.cfg.Codecs, table, codec.Media{Type: media.Type, Pretty: media.Pretty})
 	return nil
 }

@@ -38,11 +38,12 @@ func (d Decision) Omits(s Stage) bool { return d.omitted&(1<<s) != 0 }
 // matches every request. A rule has entries in resources and namespaces, or in paths, or in none of
 // the three.
 type rule struct {
-	users, groups, verbs []string
-	namespaces           []string // "" for resources that are not in a namespace
-	resources            []groupResources
-	paths                []path
-	decision             Decision
+	verbs, users []string // which the index of a block compares
+	groups       []string
+	namespaces   []string // "" for resources that are not in a namespace
+	resources    []groupResources
+	paths        []path
+	decision     Decision
 }
 
 // groupResources are resources of one API group, or of all groups.
@@ -60,12 +61,12 @@ type path struct {
 	prefix bool
 }
 
-// block is a part of a list of rules, with an index: for a verb, a user and a target, it says which
-// rules may match. The index only rules rules out, so that few are left to be compared with the
-// request. The target of a request is its resource without a subresource, or its path.
+// block is a part of a list of rules. Its indexes tell which rules may match a request, so that few
+// rules have to be compared with it.
 type block struct {
-	rules                 []rule // at most blockSize
-	verbs, users, targets index
+	rules        []rule // at most blockSize
+	verbs, users index
+	asked        index // by the resource without its subresource, or by the path
 }
 
 const blockSize = 64
@@ -96,8 +97,8 @@ func (x *index) add(rules ruleSet, listed []string) {
 	}
 }
 
-// addRule returns blocks with one more rule, whose targets are listed; none means all.
-func addRule(blocks []block, r rule, targets []string) []block {
+// addRule returns blocks with one more rule. asked are its resources or paths; none means all.
+func addRule(blocks []block, r rule, asked []string) []block {
 	if n := len(blocks); n == 0 || len(blocks[n-1].rules) == blockSize {
 		blocks = append(blocks, block{})
 	}
@@ -106,19 +107,19 @@ func addRule(blocks []block, r rule, targets []string) []block {
 	b.rules = append(b.rules, r)
 	b.verbs.add(set, r.verbs)
 	b.users.add(set, r.users)
-	b.targets.add(set, targets)
+	b.asked.add(set, asked)
 	return blocks
 }
 
 // Decide returns the decision of the first rule that matches the request. It allocates nothing.
 func (p *Policy) Decide(a *request.Attributes) Decision {
-	blocks, target := p.others, a.Path
+	blocks, asked := p.others, a.Path
 	if a.IsResource {
-		blocks, target = p.resources, a.Resource
+		blocks, asked = p.resources, a.Resource
 	}
 	for i := range blocks {
 		b := &blocks[i]
-		for left := b.mayMatch(a, target); left != 0; left &= left - 1 {
+		for left := b.mayMatch(a, asked); left != 0; left &= left - 1 {
 			if r := &b.rules[bits.TrailingZeros64(uint64(left))]; r.matches(a) {
 				return r.decision
 			}
@@ -127,9 +128,10 @@ func (p *Policy) Decide(a *request.Attributes) Decision {
 	return p.unmatched
 }
 
-// mayMatch returns the rules that the index does not rule out.
-func (b *block) mayMatch(a *request.Attributes, target string) ruleSet {
-	set := b.verbs.find(a.Verb) & b.targets.find(target)
+// mayMatch returns the rules that match a request if their other lists do. It compares verbs and
+// users, and the part of resources and paths that an index can compare.
+func (b *block) mayMatch(a *request.Attributes, asked string) ruleSet {
+	set := b.verbs.find(a.Verb) & b.asked.find(asked)
 	switch {
 	case set&^b.users.all == 0: // no rule that is left asks for the user's name
 		return set
@@ -139,12 +141,9 @@ func (b *block) mayMatch(a *request.Attributes, target string) ruleSet {
 	return set & b.users.find(a.User.Name)
 }
 
-// matches reports whether the rule matches a request of its kind: a rule in Policy.resources matches
-// requests for resources, and one in Policy.others all other requests.
+// matches reports whether a rule that mayMatch returned matches the request.
 func (r *rule) matches(a *request.Attributes) bool {
-	return (len(r.verbs) == 0 || slices.Contains(r.verbs, a.Verb)) &&
-		(len(r.users) == 0 || a.User != nil && slices.Contains(r.users, a.User.Name)) &&
-		(len(r.namespaces) == 0 || slices.Contains(r.namespaces, a.Namespace)) &&
+	return (len(r.namespaces) == 0 || slices.Contains(r.namespaces, a.Namespace)) &&
 		(len(r.resources) == 0 || r.hasResource(a)) &&
 		(len(r.paths) == 0 || r.hasPath(a.Path)) &&
 		(len(r.groups) == 0 || a.User != nil && r.hasGroup(a.User.Groups))
@@ -170,8 +169,8 @@ func (r *rule) hasPath(asked string) bool {
 	return false
 }
 
-// pathTargets returns the paths of the rule; none if there is a prefix among them.
-func (r *rule) pathTargets() []string {
+// askedPaths returns the paths of the rule; none if there is a prefix among them.
+func (r *rule) askedPaths() []string {
 	var out []string
 	for _, p := range r.paths {
 		if p.prefix {
@@ -192,9 +191,9 @@ func (r *rule) hasResource(a *request.Attributes) bool {
 	return false
 }
 
-// resourceTargets returns the resources that the rule names; none if it does not name all that it
-// matches.
-func (r *rule) resourceTargets() []string {
+// askedResources returns the resources that the rule names, without subresources; none if the rule
+// matches resources that it does not name.
+func (r *rule) askedResources() []string {
 	var out []string
 	for _, g := range r.resources {
 		if len(g.patterns) == 0 {

@@ -127,6 +127,33 @@ rules:
 	}
 }
 
+// TestManyRules: of hundreds of rules, in which only one field differs, each is found.
+func TestManyRules(t *testing.T) {
+	for field, request := range map[string]string{
+		"users: [n%d]": "n%d get pods", "verbs: [n%d]": "bob n%d pods", "userGroups: [n%d]": "bob,n%d get pods",
+		"namespaces: [n%d]": "bob get pods in n%d", "resources: [{resources: [n%d/*]}]": "bob get n%d/log",
+		"resources: [{group: n%d}]": "bob get pods.n%d", "resources: [{resources: [pods], resourceNames: [n%d]}]": "bob get pods named n%d",
+		"nonResourceURLs: [/n%d]": "bob get /n%d", "nonResourceURLs: [/n%d/*]": "bob get /n%d/x",
+	} {
+		const n = 200
+		var text strings.Builder
+		for i := range n {
+			stages := []string{"", "RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"}[i%5]
+			fmt.Fprintf(&text, "- {level: Metadata, omitStages: [%s], "+field+"}\n", stages, i)
+		}
+		p := parse(t, "rules:\n"+text.String())
+		for i := range n {
+			d := p.Decide(ask(fmt.Sprintf(request, i)))
+			if d.Level != audit.Metadata || i%5 > 0 && !d.Omits(audit.Stage(i%5-1)) {
+				t.Errorf(field+": got %+v", i, d)
+			}
+		}
+		if d := p.Decide(ask(fmt.Sprintf(request, n))); d.Level != audit.None {
+			t.Errorf(field+", which no rule has: got %+v", n, d)
+		}
+	}
+}
+
 // TestParseErrors: what is refused, and in which words.
 func TestParseErrors(t *testing.T) {
 	const head = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
@@ -145,8 +172,8 @@ func TestParseErrors(t *testing.T) {
 			`failed decoding: strict decoding error: duplicate field "rules[1].level"`},
 		{"repeated key", head + "rules:\n- level: None\n  level: Request",
 			"failed decoding: strict decoding error: yaml: unmarshal errors:\n  line 5: key \"level\" already set in map"},
-		{"level", head + "rules: [{level: None}, {level: none}, {}]",
-			`[rules[1].level: Unsupported value: "none": supported values: "None", "Metadata", "Request", "RequestResponse", rules[2].level: Required value]`},
+		{"level", head + "rules: [{level: None}, {level: <none>}, {}]",
+			`[rules[1].level: Unsupported value: "\u003cnone\u003e": supported values: "None", "Metadata", "Request", "RequestResponse", rules[2].level: Required value]`},
 		{"stages", head + "omitStages: [Panic, panic]\nrules: [{level: None, omitStages: ['']}]",
 			`[omitStages[1]: Invalid value: "panic": allowed stages are RequestReceived,ResponseStarted,ResponseComplete,Panic, ` +
 				`rules[0].omitStages[0]: Invalid value: "": allowed stages are RequestReceived,ResponseStarted,ResponseComplete,Panic]`},

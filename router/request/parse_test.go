@@ -239,7 +239,7 @@ func FuzzParse(f *testing.F) {
 		}
 		if got.Verb != want.Verb || got.Group != want.Group || got.Version != want.Version || got.Namespace != want.Namespace ||
 			got.Resource != want.Resource || got.Subresource != want.Subresource || got.IsResource != want.IsResource {
-			t.Errorf("Parse(%s %q ?%q): got %+v, want %+v", method, path, query, got, want)
+			t.Errorf("Parse(%s %q ?%q): got %+v, want %+v", method, path, query, &got, want)
 		}
 		if strings.Join(got.Parts, "/") != strings.Join(want.Parts, "/") {
 			t.Errorf("Parse(%q): Parts: got %q, want %q", path, got.Parts, want.Parts)
@@ -247,7 +247,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func plain(r *http.Request) (i Info, failed bool) {
+func plain(r *http.Request) (i *Info, failed bool) {
+	i = new(Info)
 	i.Verb = strings.ToLower(r.Method)
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
