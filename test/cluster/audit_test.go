@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,14 +9,12 @@ import (
 	"github.com/coracle-project/coracle/server/servertest/audittest"
 )
 
-var update = flag.Bool("update", false, "record the audit events of a kube-apiserver anew")
-
 // audited is the directory of the session and of its recorded events, from which a test of package
 // server reads.
 const audited = "../../server/testdata/audit"
 
-// TestAudit plays the session to a kube-apiserver. The recorded events are the audit events of the
-// kube-apiserver. With -update, the test records them anew instead.
+// TestAudit plays the session to a kube-apiserver and compares its audit events with the recorded
+// ones. With RECORD=1, the test records them anew.
 func TestAudit(t *testing.T) {
 	p := newPlane(t, kube136)
 	ca, log := pkitest.NewAuthority(t, "clients"), p.path("audit.log")
@@ -35,7 +32,7 @@ func TestAudit(t *testing.T) {
 	defer f.Close()
 	got := session.Parse(t, f)
 	file := filepath.Join(audited, audittest.EventFile)
-	if *update {
+	if os.Getenv("RECORD") != "" {
 		audittest.WriteEvents(t, file, got)
 	}
 	for _, d := range session.Compare(got, session.ReadEvents(t, file)) {
