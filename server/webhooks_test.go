@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // patching is a webhook that allows every write and answers with the same JSON patch, or with none
@@ -18,6 +19,8 @@ type patching struct {
 	*httptest.Server
 	calls atomic.Int64
 	patch atomic.Pointer[string]
+	came  atomic.Pointer[http.Request] // the last request
+	delay time.Duration                // before an answer
 }
 
 func newPatching(t *testing.T) *patching {
@@ -33,6 +36,11 @@ func newPatching(t *testing.T) *patching {
 			t.Error(err)
 		}
 		h.calls.Add(1)
+		h.came.Store(r)
+		select {
+		case <-time.After(h.delay):
+		case <-r.Context().Done():
+		}
 		patch := *h.patch.Load()
 		if patch != "" {
 			patch = fmt.Sprintf(`,"patchType":"JSONPatch","patch":%q`, base64.StdEncoding.EncodeToString([]byte(patch)))
