@@ -2,9 +2,12 @@ package server_test
 
 import (
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +18,11 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/coracle-project/coracle/filters/authn/pki"
 	"github.com/coracle-project/coracle/router/callout"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/access"
+	"github.com/coracle-project/coracle/server/identity"
 	"github.com/coracle-project/coracle/server/inspect"
 	"github.com/coracle-project/coracle/server/servertest"
 )
@@ -62,6 +68,37 @@ func (c *collector) spans() (all []sentSpan) {
 		})
 	})
 	return all
+}
+
+// tree returns the spans of the trace whose first span has the name root, by the names from there
+// to the span, as the traceparent of requests within the span. It wants all of them to be in one
+// tree.
+func (c *collector) tree(t *testing.T, root string) map[string]string {
+	t.Helper()
+	all, byID := c.spans(), map[string]sentSpan{}
+	for _, s := range all {
+		byID[s.id] = s
+	}
+	first := slices.IndexFunc(all, func(s sentSpan) bool { return s.name == root })
+	if first < 0 {
+		t.Fatalf("there is no span %s", root)
+	}
+	paths := map[string]string{}
+	for _, s := range all {
+		if s.trace != all[first].trace {
+			continue
+		}
+		path, at := s.name, s
+		for at.parent != "" {
+			at = byID[at.parent]
+			path = at.name + " > " + path
+		}
+		if at != all[first] {
+			t.Errorf("%s is not part of the tree", path)
+		}
+		paths[path] = fmt.Sprintf("00-%x-%x-01", s.trace, s.id)
+	}
+	return paths
 }
 
 // has reports whether the recorded traces contain text.
@@ -176,28 +213,8 @@ func TestTraceIsTree(t *testing.T) {
 			t.Fatal(code, body)
 		}
 	})
-	all := c.spans()
-	byID := map[string]sentSpan{}
-	for _, s := range all {
-		byID[s.id] = s
-	}
 	const root, inner = "POST /apis/skiffs.example.com/v1/namespaces/{:namespace}/boats", "POST /api/v1/namespaces/{:namespace}/configmaps"
-	whole := all[slices.IndexFunc(all, func(s sentSpan) bool { return s.name == root })]
-	paths := map[string]string{} // by path: the id
-	for _, s := range all {
-		if s.trace != whole.trace {
-			continue
-		}
-		path, at := s.name, s
-		for at.parent != "" {
-			at = byID[at.parent]
-			path = at.name + " > " + path
-		}
-		if at != whole {
-			t.Errorf("%s is not part of the tree", path)
-		}
-		paths[path] = s.id
-	}
+	paths := c.tree(t, root)
 	for _, want := range []string{
 		root, root + " > authentication", root + " > authorization", root + " > HTTP POST",
 		root + " > HTTP POST > " + inner,
@@ -217,15 +234,67 @@ func TestTraceIsTree(t *testing.T) {
 	for path, r := range map[string]*http.Request{
 		root + " > HTTP POST": b.came.Load(), root + " > HTTP POST > " + inner + " > Call mutating webhook > HTTP POST": hook.came.Load(),
 	} {
-		want := fmt.Sprintf("00-%x-%x-01", whole.trace, paths[path])
-		if got := r.Header.Get("traceparent"); got != want {
-			t.Errorf("%s: got traceparent %s, want %s", path, got, want)
+		if got := r.Header.Get("traceparent"); got != paths[path] {
+			t.Errorf("%s: got traceparent %s, want %s", path, got, paths[path])
 		}
 	}
 	if t.Failed() {
 		for path := range paths {
 			t.Log(path)
 		}
+	}
+}
+
+// TestTraceOfReviews: webhooks that authenticate and authorize a request get the spans of their
+// calls.
+func TestTraceOfReviews(t *testing.T) {
+	var c collector
+	socket := filepath.Join(t.TempDir(), "s")
+	c.serve(t, socket)
+	var asked sync.Map // by kind: the traceparent
+	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review struct {
+			APIVersion, Kind string
+			Spec             struct{ User string }
+		}
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			t.Error(err)
+		}
+		if review.Spec.User == "alice" || review.Kind == "TokenReview" {
+			asked.Store(review.Kind, r.Header.Get("traceparent"))
+		}
+		fmt.Fprintf(w, `{"apiVersion":%q,"kind":%q,"status":{"allowed":true,"authenticated":true,"user":{"username":"alice"}}}`,
+			review.APIVersion, review.Kind)
+	}))
+	t.Cleanup(hook.Close)
+	ca := base64.StdEncoding.EncodeToString(pki.EncodeCertificates(hook.Certificate()))
+	file := filepath.Join(t.TempDir(), "hook.yaml")
+	if err := os.WriteFile(file, []byte(`{"current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],`+
+		`"clusters":[{"name":"c","cluster":{"server":"`+hook.URL+`","certificate-authority-data":"`+ca+`"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("serve", func(t *testing.T) {
+		s := servertest.Start(t, server.Config{
+			Controllers: []string{}, Storage: server.StorageConfig{Engine: server.StorageMemory},
+			Serving:        tracingFile(t, "endpoint: unix://"+socket+"\nsamplingRatePerMillion: 1000000\n"),
+			Authentication: identity.Config{Webhook: identity.TokenWebhook{File: file}},
+			Authorization:  access.Config{Modes: []string{access.Webhook}, Webhook: access.WebhookConfig{ConfigFile: file}},
+		})
+		if code, body := ask(t, s, "/api/v1/namespaces/default/configmaps", nil, "Authorization", "Bearer sesame"); code != http.StatusOK {
+			t.Errorf("got %d %s", code, body)
+		}
+	})
+	const root = "GET /api/v1/namespaces/{:namespace}/configmaps"
+	paths := c.tree(t, root)
+	for kind, path := range map[string]string{
+		"TokenReview": root + " > authentication > HTTP POST", "SubjectAccessReview": root + " > authorization > HTTP POST",
+	} {
+		if got, _ := asked.Load(kind); got != paths[path] || got == nil {
+			t.Errorf("%s: got traceparent %v, want %s", kind, got, paths[path])
+		}
+	}
+	if t.Failed() {
+		t.Log(paths)
 	}
 }
 
