@@ -175,7 +175,6 @@ func (o *Options) Finish() (server.Config, error) {
 		}
 	}
 	o.finishStatusPages()
-	o.finishFeatureMetric()
 	for _, s := range o.sections {
 		o.warnings = append(o.warnings, s.ignoredFlags()...)
 	}

@@ -50,9 +50,9 @@ type Config struct {
 	// Flags returns the values of the flags by their names, which /flagz shows. If it is nil, there
 	// is no /flagz. (--feature-gates=ComponentFlagz)
 	Flags func() map[string]string
-	// Features are the feature gates that the metric kubernetes_feature_enabled shows.
-	// (--feature-gates)
-	Features []Feature
+	// Features returns the feature gates that the metric kubernetes_feature_enabled shows. If it is
+	// nil, there is no such metric. (--feature-gates)
+	Features func() []Feature
 	// NoStatus leaves /statusz out. (--feature-gates=ComponentStatusz=false)
 	NoStatus bool
 }
