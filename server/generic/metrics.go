@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Metrics count and time the watches of clients, and count their requests to deprecated resources, under
-// Kubernetes' names. All methods may be called at once.
+// Metrics count and time the watches of clients, and count their requests to deprecated resources,
+// under Kubernetes' names. All methods may be called at once.
 type Metrics struct {
 	open       *prometheus.GaugeVec     // running watches
 	events     *prometheus.CounterVec   // events sent to watchers

@@ -57,7 +57,7 @@ const (
 // Run checks APIServices until ctx ends.
 func (c *APIServiceAvailability) Run(ctx context.Context) {
 	controller.Loop{
-		Name: "RemoteAvailabilityController",
+		Name:   "RemoteAvailabilityController",
 		Source: c.source, Reconcile: c.reconcile, Workers: availabilityWorkers, Log: c.Log,
 	}.Run(ctx)
 }

@@ -23,7 +23,7 @@ type Cleaner struct {
 // Run deletes requests until ctx ends.
 func (c *Cleaner) Run(ctx context.Context) {
 	controller.Loop{
-		Name: "certificate_cleaner",
+		Name:   "certificate_cleaner",
 		Source: requestsOf(c.Informers).Own(), Reconcile: c.reconcile, Log: c.Log,
 	}.Run(ctx)
 }

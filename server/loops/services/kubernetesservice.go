@@ -80,7 +80,7 @@ func (c *KubernetesService) Run(ctx context.Context) {
 		return max(portPause-time.Since(c.portTaken), 0), err
 	}
 	controller.Loop{
-		Name: "kubernetes_service",
+		Name:   "kubernetes_service",
 		Source: controller.Join(sources...), Reconcile: reconcile, Log: c.Log,
 	}.Run(ctx)
 }

@@ -49,7 +49,7 @@ func (c *ServiceCIDR) Run(ctx context.Context) {
 		return again, controller.IgnoreLostRace(err)
 	}
 	controller.Loop{
-		Name: "ipaddresses",
+		Name:   "ipaddresses",
 		Source: controller.Watch(c.cidrs(), meta.ListOptions{}), Reconcile: reconcile, Log: c.Log,
 	}.Run(ctx)
 }
