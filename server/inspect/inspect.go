@@ -16,8 +16,8 @@
 // Not here: whether the server is alive and ready (server/health), discovery and OpenAPI (router),
 // and the counting, which each package does for itself.
 //
-// Read: inspect.go, version.go, index.go, metrics.go, pages.go, logs.go, profiles.go, tracing.go,
-// documents.go.
+// Read: inspect.go, version.go, index.go, metrics.go, featuremetrics.go, pages.go, logs.go,
+// profiles.go, tracing.go, documents.go.
 package inspect
 
 import (
