@@ -67,6 +67,13 @@ func TestLogWaitsForNothing(t *testing.T) {
 			t.Errorf("got deliveries of %v events, want 1, %d, 1", got, readyEvents)
 		}
 		once(t, to.ids(), append(idsOf(eventsOf("e", readyEvents+1)), "first"))
+		slot := <-q.slots
+		for _, e := range slot[:cap(slot)] {
+			if e != nil {
+				t.Fatalf("the slot keeps the event %s, which has been delivered", e.AuditID)
+			}
+		}
+		q.slots <- slot
 		q.close(t.Context())
 	})
 }
