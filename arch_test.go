@@ -28,10 +28,11 @@ var allowed = map[string][]string{
 	"scheme":                         {"scheme/configfile"},
 	"storage":                        {"scheme/configfile"},
 	"router/request":                 {"scheme"},
-	"router/callout":                 {"scheme", "scheme/configfile"},
+	"router/callout":                 {"scheme", "scheme/configfile", "router/request"}, // a call is a span of a request
 	"router":                         {"scheme", "router/request"},
-	"filters":                        {"scheme", "scheme/configfile", "router/request", "router/callout"},
-	"filters/audit/backend":          {"router/callout", "filters"}, // stores the events that a filter makes; filters do not know where
+	"filters":                        {"scheme", "scheme/configfile", "router/request", "router/callout", "filters/audit"},
+	"filters/audit":                  {"scheme", "scheme/configfile", "router/request"}, // decides and describes, and knows no filter and no sink
+	"filters/audit/backend":          {"router/callout", "filters/audit"},               // stores the events that a filter makes; filters do not know where
 	"registry":                       {"scheme", "storage", "router/request", "router/callout", "registry/admission/podsecurity"},
 	"registry/admission/podsecurity": {"scheme"},                                  // judges pods, and knows no request and no store
 	"registry/admission/hookfiles":   {"scheme", "scheme/configfile", "registry"}, // reads files, which the rest of the room does not
@@ -46,7 +47,7 @@ var allowed = map[string][]string{
 	"server/aggregator": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "server/backing", "server/client",
 		"server/generic", "server/loops"},
 	"server/client":      {"scheme"},
-	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
+	"server/backing":     {"scheme", "storage", "registry", "router/request", "router/callout", "server/reload"}, // an operation is a span of a request
 	"server/connections": {"router/request"},
 	"server/definitions": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/backing", "server/generic", "server/loops"}, // it tells a loop what a namespace holds

@@ -74,7 +74,7 @@ func (e *endpoint) deletionOf(r *http.Request, info *request.Info, opts *meta.De
 // query and a body, it deletes for real. Preconditions are read from the query only if there is no
 // body: for deletecollection, resourceVersion in the query is an option of the list.
 func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.DeleteOptions, error) {
-	in, err := e.receive(r, info)
+	in, err := e.receive(r)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,9 @@ func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *m
 		return meta.NewBadRequest(strings.TrimSpace(err.Error()))
 	}
 	in := decoded.Object.(*meta.DeleteOptions)
-	noteObject(info, in)
+	if info.Record != nil && info.Record.Received {
+		info.Record.ReceivedObject = noteOf(e.cfg.Codecs, in)
+	}
 	if in.GracePeriodSeconds != nil {
 		opts.GracePeriodSeconds = in.GracePeriodSeconds
 	}

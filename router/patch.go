@@ -58,7 +58,7 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 	if err != nil {
 		return err
 	}
-	in, err := e.receive(r, info)
+	in, err := e.receive(r)
 	if err != nil {
 		return err
 	}
@@ -69,6 +69,9 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 	}
 	if err := invalid("PatchOptions", meta.ValidatePatchOptions(opts, form == applyPatch)); err != nil {
 		return err
+	}
+	if info.Record != nil && info.Record.Received {
+		info.Record.ReceivedObject = in.body
 	}
 	req := e.write(r, info, &meta.UpdateOptions{ // behind the router, a patch is an update
 		DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation,

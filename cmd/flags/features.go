@@ -2,8 +2,13 @@ package flags
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/coracle-project/coracle/server/inspect"
 )
 
 // features holds the values of flags about features that do not go into the Config as they are.
@@ -50,6 +55,24 @@ func (o *Options) finishStatusPages() {
 	debug.NoStatus = !gates.enabled("ComponentStatusz")
 	if gates.enabled("ComponentFlagz") {
 		debug.Flags = o.values
+	}
+}
+
+// finishFeatureMetric tells the metric kubernetes_feature_enabled what each feature gate stands for
+// in this server: whether the server has the feature, if a gate does not decide that, and otherwise
+// the value of the gate.
+func (o *Options) finishFeatureMetric() {
+	gates := &o.generic.gates
+	for _, name := range slices.Sorted(maps.Keys(allGates())) {
+		g := allGates()[name]
+		f := inspect.Feature{Name: name, Enabled: gates.enabled(name)}
+		if g.stage != "ga" {
+			f.Stage = strings.ToUpper(g.stage)
+		}
+		if g.here == gateOn || g.here == gateOff {
+			f.Enabled = g.here == gateOn
+		}
+		o.config.Serving.Debug.Features = append(o.config.Serving.Debug.Features, f)
 	}
 }
 

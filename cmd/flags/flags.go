@@ -56,7 +56,6 @@ type Options struct {
 	authentication authentication
 	authorization  authorization
 	enablement     enablement
-	auditing       auditing
 	admission      admission
 	metrics        metrics
 	features       features
@@ -175,6 +174,7 @@ func (o *Options) Finish() (server.Config, error) {
 		}
 	}
 	o.finishStatusPages()
+	o.finishFeatureMetric()
 	for _, s := range o.sections {
 		o.warnings = append(o.warnings, s.ignoredFlags()...)
 	}

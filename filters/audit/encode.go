@@ -46,7 +46,7 @@ func (e *Event) AppendJSON(dst []byte, listed bool) []byte {
 	dst = appendMember(dst, `"userAgent":`, e.UserAgent)
 	dst = appendReference(dst, e.Object)
 	dst = appendStatus(dst, e.Status)
-	dst = appendObject(dst, `"requestObject":`, e.RequestObject)
+	dst = appendSent(dst, e.RequestObject)
 	dst = appendObject(dst, `"responseObject":`, e.ResponseObject)
 	dst = appendTime(append(dst, `"requestReceivedTimestamp":`...), e.Received)
 	dst = appendTime(append(dst, `"stageTimestamp":`...), e.Time)
@@ -191,8 +191,22 @@ func appendNumber(dst []byte, name string, n int32) []byte {
 	return append(strconv.AppendInt(append(dst, name...), int64(n), 10), ',')
 }
 
+// appendSent appends the member requestObject. A patch is as the client sent it, and may be YAML or
+// no more than a mistake. As it is, it could end the line and forge others, so a text that is not
+// JSON becomes a string. kube-apiserver drops such an event.
+func appendSent(dst, object []byte) []byte {
+	if object == nil {
+		return dst
+	}
+	s := jsontext.NewScanner(object, true, nil)
+	if s.Next(); s.Skip() != nil || s.End() != nil {
+		return appendValue(append(dst, `"requestObject":`...), string(object))
+	}
+	return appendObject(dst, `"requestObject":`, object)
+}
+
 // appendObject appends a member whose value is JSON already; nothing for nil. The value may have
-// white space and characters that only strings of style Plain have.
+// white space between its tokens, and characters in its strings that style HTML escapes.
 func appendObject(dst []byte, name string, object []byte) []byte {
 	if object == nil {
 		return dst

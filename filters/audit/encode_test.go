@@ -182,6 +182,26 @@ func TestStrings(t *testing.T) {
 	}
 }
 
+// TestForgery: a patch that is not JSON becomes a string, and cannot forge a line.
+func TestForgery(t *testing.T) {
+	for _, text := range []string{
+		"", " ", "{", `{"a":1}}`, `{"a":1} {"b":2}`, `"x`, "a: 1\nb: 2\n", "\"\n{\"kind\":\"Event\"}\n\"", `{"a":1},"annotations":{"b":"c"}`, "nul", "\xff",
+		strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000),
+	} {
+		line := (&audit.Event{RequestObject: []byte(text)}).AppendJSON(nil, false)
+		var e struct {
+			RequestObject any
+			Annotations   map[string]string
+		}
+		if err := json.Unmarshal(line, &e); err != nil || bytes.ContainsRune(line, '\n') {
+			t.Errorf("%q: %v: %q", text, err, line)
+		}
+		if want := strings.ToValidUTF8(text, "\ufffd"); e.RequestObject != want || e.Annotations != nil {
+			t.Errorf("%q: got %v and %v, want a string", text, e.RequestObject, e.Annotations)
+		}
+	}
+}
+
 // TestMaps: more keys than are sorted in place.
 func TestMaps(t *testing.T) {
 	notes := map[string]string{}

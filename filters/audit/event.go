@@ -41,8 +41,8 @@ var stageNames = [stages]string{"RequestReceived", "ResponseStarted", "ResponseC
 // String returns the stage's name in audit.k8s.io/v1.
 func (s Stage) String() string { return stageNames[s] }
 
-// Event is one event of audit.k8s.io/v1. Strings that a client chose are as it sent them, apart from
-// the bounded UserAgent.
+// Event is one event of audit.k8s.io/v1. Strings that a client chose are as it sent them; only the
+// UserAgent is bounded.
 type Event struct {
 	Level      Level
 	Stage      Stage
@@ -60,7 +60,9 @@ type Event struct {
 	// Status is the outcome: only its status, message, reason, details and code are recorded. It is
 	// nil before the response.
 	Status *meta.Status
-	// RequestObject and ResponseObject are JSON values; nil if they are not recorded.
+	// RequestObject is what was sent, as JSON. A patch is as the client sent it, and need not be
+	// JSON. ResponseObject is what was answered, as well-formed JSON. They are nil if they are not
+	// recorded.
 	RequestObject, ResponseObject []byte
 	Received                      time.Time // when the request arrived
 	Time                          time.Time // of the stage
@@ -74,8 +76,8 @@ type Reference struct {
 
 // Sink takes events and stores them, at once or later. Any goroutine may call it.
 type Sink interface {
-	// Process takes an event. It reports false if the event is not stored although the sink promises
-	// to store it before the request goes on (mode blocking-strict, stage RequestReceived). Then the
-	// request is refused.
+	// Process takes an event. It reports false if the event is not stored although the sink
+	// promises to store it before the request goes on (mode blocking-strict, stage
+	// RequestReceived). Then the request is refused.
 	Process(e *Event) (stored bool)
 }

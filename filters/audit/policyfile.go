@@ -27,9 +27,13 @@ type policyFile struct {
 	OmitManagedFields bool                        `json:"omitManagedFields,omitempty"`
 }
 
+// levelName is the name of a level. Errors show it as JSON, and other names by Go's rules, as those
+// of kube-apiserver do.
+type levelName string
+
 // policyRule is a rule. Type rule says what its lists match.
 type policyRule struct {
-	Level           string               `json:"level"`
+	Level           levelName            `json:"level"`
 	Users           []string             `json:"users,omitempty"`
 	UserGroups      []string             `json:"userGroups,omitempty"`
 	Verbs           []string             `json:"verbs,omitempty"`
@@ -133,7 +137,7 @@ func (r *policyRule) validate(at *field.Path) field.ErrorList {
 	switch {
 	case r.Level == "":
 		errs = append(errs, field.Required(at.Child("level"), ""))
-	case !slices.Contains(levelNames[:], r.Level):
+	case !slices.Contains(levelNames[:], string(r.Level)):
 		errs = append(errs, field.NotSupported(at.Child("level"), r.Level, levelNames[:]))
 	}
 	urls := at.Child("nonResourceURLs")
@@ -207,10 +211,10 @@ func (f *policyFile) policy() *Policy {
 	for i := range f.Rules {
 		r := f.Rules[i].rule(p.unmatched)
 		if len(r.paths) == 0 {
-			p.resources = append(p.resources, r)
+			p.resources = addRule(p.resources, r, r.askedResources())
 		}
 		if len(r.resources)+len(r.namespaces) == 0 {
-			p.others = append(p.others, r)
+			p.others = addRule(p.others, r, r.askedPaths())
 		}
 	}
 	return p
@@ -220,9 +224,9 @@ func (f *policyFile) policy() *Policy {
 // file, apart from the stages, of which those of both are omitted.
 func (r *policyRule) rule(file Decision) rule {
 	out := rule{
-		users: r.Users, groups: r.UserGroups, verbs: r.Verbs, namespaces: r.Namespaces,
+		verbs: r.Verbs, users: r.Users, groups: r.UserGroups, namespaces: r.Namespaces,
 		decision: Decision{
-			Level:             Level(slices.Index(levelNames[:], r.Level)),
+			Level:             Level(slices.Index(levelNames[:], string(r.Level))),
 			OmitManagedFields: file.OmitManagedFields,
 			omitted:           file.omitted | stageSetOf(r.OmitStages),
 		},

@@ -50,6 +50,9 @@ type Config struct {
 	// Flags returns the values of the flags by their names, which /flagz shows. If it is nil, there
 	// is no /flagz. (--feature-gates=ComponentFlagz)
 	Flags func() map[string]string
+	// Features are the feature gates that the metric kubernetes_feature_enabled shows.
+	// (--feature-gates)
+	Features []Feature
 	// NoStatus leaves /statusz out. (--feature-gates=ComponentStatusz=false)
 	NoStatus bool
 }
@@ -77,6 +80,8 @@ func Install(c *Config, n Needs) error {
 	metrics := promhttp.HandlerFor(shownMetrics{n.Metrics, &c.Metrics}, promhttp.HandlerOpts{})
 	return errors.Join(
 		installVersion(n.On.Paths, n.Metrics, n.Version),
+		registerCounts(n.Metrics, &c.Metrics),
+		registerFeatures(n.Metrics, c.Features),
 		installIndex(n.On),
 		n.On.Paths.Handle("/metrics", metrics),
 		installLogs(n.On.Paths, c.LogDir),
