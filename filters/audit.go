@@ -210,7 +210,29 @@ func (t *trail) end() {
 		t.tell(audit.ResponseComplete, closed)
 		return
 	}
+	t.annotateLatency()
 	t.tell(audit.ResponseComplete, t.outcome(code))
+}
+
+// latencyPrefix begins the annotations about the time that parts of a slow request took.
+const latencyPrefix = "apiserver.latency.k8s.io/"
+
+// annotateLatency adds the time of each kind of work to the annotations of a slow request, and the
+// whole time, if any kind took noticeable time.
+func (t *trail) annotateLatency() {
+	info := &t.x.info
+	whole := time.Since(info.Received)
+	if whole <= slowLatency {
+		return
+	}
+	found := false
+	for kind, took := range info.Latencies {
+		found = true
+		info.Annotate(latencyPrefix+kind.String(), took.String())
+	}
+	if found {
+		info.Annotate(latencyPrefix+"total", whole.String())
+	}
 }
 
 // maxAgent is the longest user agent that is recorded whole, in bytes.
