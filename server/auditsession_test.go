@@ -72,9 +72,9 @@ var auditExcuses = []auditExcuse{
 	{"these subresources lead to kubelets, and are not served",
 		"exec|exec by GET|exec in a missing pod|attach|forward a port|log|log of a missing pod|proxy to a service",
 		`response(Status|Object)(\..*)?`, `.*`},
-	{"kube-apiserver writes no event if a patch is not JSON; here it is a string",
+	{"kube-apiserver writes no event if a patch is not JSON; here an apply in YAML becomes JSON, and any other text a string",
 		"patch, JSON malformed|patch, strategic malformed|apply YAML|apply malformed YAML|apply a widget as YAML|patch a widget, malformed",
-		"", `.*"requestObject":".*`},
+		"", `.*"requestObject":["{].*`},
 	{"kube-apiserver takes a patch that changes nothing for a change, because times lose their fraction in JSON",
 		"hooked again", `annotations\.mutation\.webhook.*`, `.*\\"mutated\\":false.*`},
 }
