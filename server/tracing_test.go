@@ -173,9 +173,9 @@ func TestTracing(t *testing.T) {
 	}
 }
 
-// TestTraceIsTree sends one request to an extension server, whose own request to the server in front
-// of it calls an admission webhook. All spans are one tree, and both servers get the span of their
-// call as the parent of their own spans.
+// TestTraceIsTree sends one request to an extension server, whose own request to the server in
+// front of it calls an admission webhook. All spans are one tree, and both servers get the span of
+// their call as the parent of their own spans.
 func TestTraceIsTree(t *testing.T) {
 	var c collector
 	socket := filepath.Join(t.TempDir(), "s")
