@@ -47,8 +47,11 @@ func get() *http.Request {
 var noop = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 
 // run returns a function that sends one authenticated GET through the whole chain.
-func run(tb testing.TB) func() {
-	h := Chain(noop, benchConfig(tb).Steps()...)
+func run(tb testing.TB) func() { return runWith(tb, benchConfig(tb)) }
+
+// runWith is run with a configuration.
+func runWith(tb testing.TB, c Config) func() {
+	h := Chain(noop, c.Steps()...)
 	r, w := get(), &sink{header: http.Header{}}
 	return func() {
 		clear(w.header)

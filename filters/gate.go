@@ -117,8 +117,12 @@ func (x *exchange) holdLasting(seat Seat) {
 	x.seat = seat
 }
 
-// answerBegun is called when the response begins. It gives back the seat for Beginning.
-func (x *exchange) answerBegun() {
+// answerBegun is called when the response begins. It gives back the seat for Beginning, and tells
+// who records the request.
+func (x *exchange) answerBegun(code int) {
+	if record := x.info.Record; record != nil && record.Began != nil {
+		record.Began(code)
+	}
 	if p, ok := x.seat.(*seatPair); ok {
 		p.beginning.Leave()
 		x.seat = p.lasting

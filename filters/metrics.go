@@ -70,13 +70,20 @@ type labels struct {
 	dryRun                                             bool
 }
 
-// series holds the metrics of all requests with the same labels.
+// series holds the metrics of all requests with the same labels. A histogram has some 25 lines on
+// /metrics. So it is made when it first counts: a running watch has none yet.
 type series struct {
-	labels              labels
-	duration, sli, size prometheus.Observer // size is nil except for reads
-	long                prometheus.Gauge
-	codes               atomic.Pointer[[]codeCounter] // replaced under Metrics.mu, never changed; few entries
-	gone                bool                          // Forget has deleted it; guarded by Metrics.mu
+	labels labels
+	times  atomic.Pointer[times]         // nil until the first request has ended; set under Metrics.mu
+	codes  atomic.Pointer[[]codeCounter] // replaced under Metrics.mu, never changed; few entries
+	gone   bool                          // Forget has deleted it; guarded by Metrics.mu
+}
+
+// times holds the histograms of a series.
+type times struct {
+	duration prometheus.Observer
+	sli      prometheus.Observer // nil for dry runs
+	size     prometheus.Observer // nil except for reads
 }
 
 // codeCounter counts the responses of a series with one status code.
@@ -103,8 +110,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		durations: histogram("apiserver_request_duration_seconds",
 			"Time from the arrival of a request to the end of its answer, in seconds.", durationBuckets, dry),
 		sli: histogram("apiserver_request_sli_duration_seconds",
-			"Time from the arrival of a request to the end of its answer, "+
-				"without the time of admission webhooks and queues, in seconds.", sliBuckets, names),
+			"Time from the arrival of a request to the end of its answer, without dry runs, in seconds.", sliBuckets, names),
 		sizes: histogram("apiserver_response_sizes",
 			"Size of the answers to GET and LIST, in bytes as sent.", sizeBuckets, names),
 		long: register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
@@ -141,7 +147,16 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 // filter has a small stack frame.
 func (m *Metrics) begin(x *exchange, r *http.Request) {
 	x.longSeries = m.series(labelsOf(&x.info, r), false)
-	x.longSeries.long.Inc()
+	m.running(x.longSeries, 1)
+}
+
+// running adds to the number of long-running requests that are being served.
+func (m *Metrics) running(s *series, more float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !s.gone {
+		m.long.WithLabelValues(s.labels.values()...).Add(more)
+	}
 }
 
 // observe counts a request that has been served. A long-running request is counted in the series in
@@ -157,7 +172,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	}
 	s, learn := x.longSeries, x.response.authorized && code < http.StatusBadRequest
 	if s != nil {
-		s.long.Dec()
+		m.running(s, -1)
 	}
 	if s == nil || learn {
 		s = m.series(labelsOf(&x.info, r), learn)
@@ -168,13 +183,51 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 	if t := x.response.terminated; t != notTerminated {
 		m.terminate(s, t, code)
 	}
-	seconds := x.took().Seconds()
-	s.duration.Observe(seconds)
-	s.sli.Observe(seconds)
-	if s.size != nil {
-		s.size.Observe(float64(x.info.Written))
-	}
+	m.time(s, x)
 	m.count(s, code)
+}
+
+// time observes how long a request took, and the size of its answer. The requests of the server
+// itself are observed without their resource: its loops ask for most resources once, and each would
+// have histograms that nobody reads.
+func (m *Metrics) time(s *series, x *exchange) {
+	if u := x.info.User; u != nil && u.Name == request.APIServerUser {
+		s = m.series(s.labels.nameless(), false)
+	}
+	t := s.times.Load()
+	if t == nil {
+		if t = m.timesOf(s); t == nil {
+			return
+		}
+	}
+	seconds := x.took().Seconds()
+	t.duration.Observe(seconds)
+	if t.sli != nil {
+		t.sli.Observe(seconds)
+	}
+	if t.size != nil {
+		t.size.Observe(float64(x.info.Written))
+	}
+}
+
+// timesOf makes the histograms of s. It returns nil if Forget has deleted s.
+func (m *Metrics) timesOf(s *series) *times {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := s.times.Load(); t != nil || s.gone {
+		return t
+	}
+	l := &s.labels
+	values := l.values()
+	t := &times{duration: m.durations.WithLabelValues(append([]string{l.dryRunValue()}, values...)...)}
+	if !l.dryRun {
+		t.sli = m.sli.WithLabelValues(values...)
+	}
+	if l.verb == "GET" || l.verb == "LIST" {
+		t.size = m.sizes.WithLabelValues(values...)
+	}
+	s.times.Store(t)
+	return t
 }
 
 // series returns the series of l. If l is new and learn is false, or l cannot be kept, it returns
@@ -184,8 +237,7 @@ func (m *Metrics) series(l labels, learn bool) *series {
 	if s := shared[l]; s != nil {
 		return s
 	}
-	nameless := l
-	nameless.group, nameless.version, nameless.resource, nameless.subresource = "", "", "", ""
+	nameless := l.nameless()
 	if s := shared[nameless]; s != nil && !learn { // refusals come in great numbers
 		return s
 	}
@@ -200,7 +252,8 @@ func (m *Metrics) series(l labels, learn bool) *series {
 			return s
 		}
 	}
-	s := m.make(l)
+	s := &series{labels: l}
+	s.codes.Store(new([]codeCounter))
 	m.mu.fresh[l] = s
 	return s
 }
@@ -271,22 +324,6 @@ func (m *Metrics) freshLocked(l labels) *series {
 	return s
 }
 
-// make looks up the metrics of l.
-func (m *Metrics) make(l labels) *series {
-	values := l.values()
-	s := &series{
-		labels:   l,
-		duration: m.durations.WithLabelValues(append([]string{l.dryRunValue()}, values...)...),
-		sli:      m.sli.WithLabelValues(values...),
-		long:     m.long.WithLabelValues(values...),
-	}
-	if l.verb == "GET" || l.verb == "LIST" {
-		s.size = m.sizes.WithLabelValues(values...)
-	}
-	s.codes.Store(new([]codeCounter))
-	return s
-}
-
 // count counts a response with a status code. A code that has no meaning in HTTP, which only other
 // servers send, counts as the first code of its class (299 as 200), so that the number of label
 // values is bounded.
@@ -347,6 +384,12 @@ func labelsOf(i *request.Info, r *http.Request) labels {
 		l.scope = "cluster"
 	}
 	l.dryRun = r.Method != http.MethodGet && i.Query.Get("dryRun") == "All"
+	return l
+}
+
+// nameless returns l without the resource.
+func (l labels) nameless() labels {
+	l.group, l.version, l.resource, l.subresource = "", "", "", ""
 	return l
 }
 

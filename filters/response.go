@@ -48,9 +48,9 @@ func (w *response) SetReadDeadline(t time.Time) error {
 
 // begin is called when the response begins. It bounds the time for the rest of the body and for the
 // response.
-func (w *response) begin() {
+func (w *response) begin(code int) {
 	w.begun = true
-	w.x.answerBegun()
+	w.x.answerBegun(code)
 	if w.streams {
 		return
 	}
@@ -70,7 +70,7 @@ func (w *response) WriteHeader(code int) {
 		return
 	}
 	if !w.begun {
-		w.begin()
+		w.begin(code)
 		w.x.info.Status = code
 		if len(w.x.info.Warnings) > 0 {
 			addWarnings(w.Header(), w.x.info.Warnings)
@@ -132,10 +132,10 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
 		w.begun, w.hijacked = true, true
-		w.x.answerBegun()
 		if w.x.info.Status == 0 {
 			w.x.info.Status = http.StatusSwitchingProtocols
 		}
+		w.x.answerBegun(w.x.info.Status)
 	}
 	return conn, rw, err
 }

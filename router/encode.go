@@ -168,6 +168,16 @@ func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc reque
 	if err != nil {
 		return err
 	}
+	if o, ok := enc.(request.Verdict); ok && out.record != nil {
+		out.record.Status = o.Status()
+	}
+	if out.records() {
+		plain := codec.Media{As: media.As, Group: media.Group, Version: media.Version,
+			DropManagedFields: media.DropManagedFields || out.record.OmitManagedFields}
+		if out.record.AnsweredObject, err = e.encoded(r.Context(), enc, plain); err != nil {
+			return err
+		}
+	}
 	if media.Pretty {
 		out.whole(code, contentTypes[media.Type], codec.AppendIndent(nil, body))
 	} else if media.Type == codec.JSON {

@@ -125,6 +125,10 @@ type Config struct {
 	// WatchStarted, if set, is called when a watch begins. It returns a function that is called
 	// with the number of events at each flush, and with -1 at the end. It feeds metrics.
 	WatchStarted func(gvr meta.GroupVersionResource) func(events int)
+	// InitialSent, if set, is called when a watch has sent all initial events that it was asked for
+	// (KEP-3157). scope is the label scope of Kubernetes' metrics: resource for one object,
+	// namespace, or cluster. took is the time since the request arrived. It feeds metrics.
+	InitialSent func(gvr meta.GroupVersionResource, scope string, took time.Duration)
 	// DeprecatedUse, if set, is called for each request to a deprecated resource. It feeds metrics.
 	DeprecatedUse func(gvr meta.GroupVersionResource, subresource, removed string)
 

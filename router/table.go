@@ -22,9 +22,19 @@ func (e *endpoint) writeTable(
 	if err != nil {
 		return err
 	}
+	if out.records() {
+		noted := table
+		if out.record.OmitManagedFields && !media.DropManagedFields {
+			media.DropManagedFields = true
+			if noted, err = e.table(r.Context(), r, objects, lm, media); err != nil {
+				return err
+			}
+		}
+		out.record.AnsweredObject = noteOf(e.cfg.Codecs, noted)
+	}
 	_, span := request.Begin(r.Context(), request.SpanEncode, encodeSpan)
 	defer span.End()
-	out.object(code, e.cfg.Codecs, table, codec.Media{Type: media.Type, Pretty: media.Pretty})
+	out.encoded(code, e.cfg.Codecs, table, codec.Media{Type: media.Type, Pretty: media.Pretty})
 	return nil
 }
 

@@ -22,10 +22,13 @@ import (
 type watcher struct {
 	e      *endpoint
 	r      *http.Request
+	info   *request.Info
 	ctx    context.Context // of the watch, which ends before that of r
 	media  codec.Media     // of the response
 	item   *form           // of the objects in events
 	events int             // sent so far
+	// initialEnd says that the events to be flushed have the bookmark after the initial events.
+	initialEnd bool
 }
 
 // watch streams changes until the client leaves, the time is up or the server stops.
@@ -53,7 +56,8 @@ func (e *endpoint) watch(out answer, r *http.Request, info *request.Info) error 
 	if c, ok := cursor.(*countedCursor); ok {
 		c.list(cancel)
 	}
-	return e.stream(out, &watcher{e: e, r: r, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}, cursor)
+	wt := &watcher{e: e, r: r, info: info, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}
+	return e.stream(out, wt, cursor)
 }
 
 // unwatched refuses a watch of a resource that can only be listed. Errors in the request itself are
@@ -99,7 +103,6 @@ func (e *endpoint) watchError(out answer, media codec.Media, err error) error {
 	if err == nil {
 		_, _ = out.Write(b) // the watch ends here, whether the client reads this or not
 	}
-	out.end()
 	return nil
 }
 
@@ -109,7 +112,6 @@ func (e *endpoint) watchError(out answer, media codec.Media, err error) error {
 // an ERROR event.
 func (e *endpoint) stream(to answer, wt *watcher, cursor request.EventCursor) error {
 	to.stream(wt.media.StreamType())
-	defer to.end()
 	out := newSender(wt.ctx, to)
 	defer out.close()
 	if err := out.flush(); err != nil {
@@ -133,11 +135,29 @@ func (e *endpoint) stream(to answer, wt *watcher, cursor request.EventCursor) er
 		if err != nil || ended {
 			return nil
 		}
+		if wt.initialEnd {
+			wt.initialSent()
+		}
 		flushed = time.Now()
 		e.cfg.pace.flushed(flushed)
 		if sent != nil {
 			sent(len(events))
 		}
+	}
+}
+
+// initialSent reports that the client has been sent the initial events, to Config.InitialSent.
+func (wt *watcher) initialSent() {
+	wt.initialEnd = false
+	if told := wt.e.cfg.InitialSent; told != nil {
+		scope := "cluster"
+		switch {
+		case wt.info.Name != "":
+			scope = "resource"
+		case wt.info.Namespace != "":
+			scope = "namespace"
+		}
+		told(wt.e.gv.WithResource(wt.e.gr.Resource), scope, time.Since(wt.info.Received))
 	}
 }
 
@@ -190,6 +210,7 @@ func (wt *watcher) appendEvent(b []byte, ev *request.Event) ([]byte, error) {
 	var err error
 	switch {
 	case ev.Type == request.Bookmark:
+		wt.initialEnd = wt.initialEnd || ev.InitialEnd
 		object, err = wt.bookmark(ev)
 	case wt.media.As == codec.AsTable:
 		object, err = wt.table(ev.Object)

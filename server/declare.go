@@ -21,6 +21,7 @@ import (
 	"github.com/coracle-project/coracle/server/addresses"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/choice"
+	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/definitions"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/server/health"
@@ -86,6 +87,7 @@ func (a *assembly) makeTypes() error {
 	}
 	a.router = &router.Config{
 		Codecs: a.codecs, MinWatch: a.Limits.MinWatch, WatchStarted: a.metrics.resources.WatchStarted,
+		InitialSent:   a.metrics.resources.InitialSent,
 		DeprecatedUse: a.metrics.resources.DeprecatedUse, NoWatchLists: a.API.Without.WatchLists,
 	}
 	return a.kinds.CheckRules()
@@ -114,7 +116,7 @@ func (a *assembly) makeResources() error {
 		Kinds: a.kinds, Codecs: a.codecs, Admission: a.plugins, Prefix: a.table.Root(), Protobuf: a.Storage.Protobuf,
 		NoGarbageCollection: a.API.Without.GarbageCollection, DeleteWorkers: a.Limits.DeleteWorkers,
 	}
-	a.work = generic.NewWork(context.Background())
+	a.work = generic.NewWork(controller.WithQueues(context.Background(), a.metrics.queues))
 	a.resources = generic.NewResources(generic.Needs{
 		Table: a.table, Backends: backing.NewBackends(a.store, common, a.metrics.unreadable, a.Log),
 		Reviews:    a.store.Reviewer,

@@ -167,6 +167,7 @@ func (a *assembly) makeHandler() error {
 		Registry:       a.registry,
 		Metrics:        a.metrics.requests,
 		Tracer:         tracer,
+		Auditing:       a.auditing,
 		Drain:          a.life.drain,
 		Gate:           a.gate,
 		RequestTimeout: a.Limits.RequestTimeout,
@@ -180,7 +181,7 @@ func (a *assembly) makeHandler() error {
 
 // makeClient makes the client by which the server calls itself.
 func (a *assembly) makeClient() (err error) {
-	a.client, err = newLoopback(a.handler, a.identity.Loopback, a.codecs, a.resources, a.metrics.unreadable)
+	a.client, err = newLoopback(a.handler, a.identity.Loopback, a.codecs, a.resources, a.metrics)
 	return err
 }
 

@@ -5,17 +5,17 @@ import (
 
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
-	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/client"
 	"github.com/coracle-project/coracle/server/generic"
 )
 
 // newLoopback makes the client by which the server calls itself. It calls handler in process with
-// the server's own token, and reports to unreadable the objects that lists and watches show as
+// the server's own token. m counts its requests, and the objects that lists and watches show as
 // unreadable.
 func newLoopback(handler http.Handler, token string, codecs *codec.Factory, r *generic.Resources,
-	unreadable *backing.Unreadables) (*client.Client, error) {
+	m *metrics) (*client.Client, error) {
 	return client.New(client.Config{
+		Answered:  m.clients.Answered,
 		Transport: client.HandlerTransport(handler),
 		Token:     token,
 		UserAgent: "coracle",
@@ -23,7 +23,7 @@ func newLoopback(handler http.Handler, token string, codecs *codec.Factory, r *g
 		Unread: func(gr meta.GroupResource, o meta.Unread) {
 			// A resource without a store belongs to a server behind, or has just been removed.
 			if offer := r.Table().Find(gr); offer != nil && offer.Store != nil {
-				unreadable.Met(offer.Prefix, o)
+				m.unreadable.Met(offer.Prefix, o)
 			}
 		},
 	})

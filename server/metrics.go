@@ -10,6 +10,8 @@ import (
 	"github.com/coracle-project/coracle/filters"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/server/backing"
+	"github.com/coracle-project/coracle/server/client"
+	"github.com/coracle-project/coracle/server/controller"
 	"github.com/coracle-project/coracle/server/generic"
 )
 
@@ -21,7 +23,9 @@ type metrics struct {
 	store      *backing.Metrics
 	unreadable *backing.Unreadables
 
-	flaws *flawMetrics
+	flaws   *flawMetrics
+	queues  *controller.Queues
+	clients *client.Metrics
 }
 
 // forget deletes the series of a resource under one of its names. stored: the objects of the
@@ -42,7 +46,9 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	flaws, flawsErr := newFlawMetrics(reg)
 	requests := filters.NewMetrics(reg)
 	resources, resourcesErr := generic.NewMetrics(reg)
-	errs := []error{storeErr, unreadableErr, resourcesErr, flawsErr}
+	queues, queuesErr := controller.NewQueues(reg)
+	clients, clientsErr := client.NewMetrics(reg)
+	errs := []error{storeErr, unreadableErr, resourcesErr, flawsErr, queuesErr, clientsErr}
 	errs = append(errs, reg.Register(collectors.NewGoCollector()),
 		reg.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})))
 	requests.Exists = func(gvr meta.GroupVersionResource, subresource string) bool {
@@ -51,5 +57,6 @@ func newMetrics(reg *prometheus.Registry, t *generic.Table, log *zap.Logger) (*m
 	}
 	return &metrics{
 		requests: requests, resources: resources, store: store, unreadable: unreadable, flaws: flaws,
+		queues: queues, clients: clients,
 	}, errors.Join(errs...)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/inspect"
 )
 
 // The flags that each flag about OpenID Connect needs beside it, and their effect.
@@ -120,6 +121,39 @@ var effects = map[string]struct{ value, effect string }{
 	"authorization-webhook-cache-unauthorized-ttl": {"1s", "Authorization.Webhook.UnauthorizedTTL=1s"},
 	"authorization-webhook-config-file":            {"f --authorization-mode=Webhook", "Authorization.Modes=[Webhook], Authorization.Webhook.ConfigFile=f"},
 	"authorization-webhook-version":                {"v1", "Authorization.Webhook.Version=v1"},
+
+	"audit-policy-file":                     {"f", "Audit.PolicyFile=f"},
+	"audit-log-path":                        {"-", "Audit.Log.Path=-"},
+	"audit-log-maxage":                      {"7", "Audit.Log.MaxAge=7"},
+	"audit-log-maxbackup":                   {"8", "Audit.Log.MaxBackups=8"},
+	"audit-log-maxsize":                     {"9", "Audit.Log.MaxSize=9"},
+	"audit-log-compress":                    {"true", "Audit.Log.Compress=true"},
+	"audit-log-format":                      {"legacy", "Audit.Log.Format=legacy"},
+	"audit-webhook-config-file":             {"f", "Audit.Webhook.Kubeconfig=f"},
+	"audit-webhook-initial-backoff":         {"1s", "Audit.Webhook.InitialBackoff=1s"},
+	"audit-webhook-batch-initial-backoff":   {"2s", "Audit.Webhook.InitialBackoff=2s"},
+	"audit-log-mode":                        {"blocking-strict", "Audit.Log.Delivery.Mode=blocking-strict"},
+	"audit-log-version":                     {"v", "Audit.Log.Delivery.Version=v"},
+	"audit-log-batch-buffer-size":           {"3", "Audit.Log.Delivery.Batch.Buffer=3"},
+	"audit-log-batch-max-size":              {"4", "Audit.Log.Delivery.Batch.Size=4"},
+	"audit-log-batch-max-wait":              {"5s", "Audit.Log.Delivery.Batch.Wait=5s"},
+	"audit-log-batch-throttle-enable":       {"true", "Audit.Log.Delivery.Batch.Throttle=true"},
+	"audit-log-batch-throttle-qps":          {"1.5", "Audit.Log.Delivery.Batch.QPS=1.5"},
+	"audit-log-batch-throttle-burst":        {"2", "Audit.Log.Delivery.Batch.Burst=2"},
+	"audit-log-truncate-enabled":            {"true", "Audit.Log.Delivery.Truncate.Enabled=true"},
+	"audit-log-truncate-max-batch-size":     {"6", "Audit.Log.Delivery.Truncate.BatchBytes=6"},
+	"audit-log-truncate-max-event-size":     {"5", "Audit.Log.Delivery.Truncate.EventBytes=5"},
+	"audit-webhook-mode":                    {"blocking-strict", "Audit.Webhook.Delivery.Mode=blocking-strict"},
+	"audit-webhook-version":                 {"v", "Audit.Webhook.Delivery.Version=v"},
+	"audit-webhook-batch-buffer-size":       {"3", "Audit.Webhook.Delivery.Batch.Buffer=3"},
+	"audit-webhook-batch-max-size":          {"4", "Audit.Webhook.Delivery.Batch.Size=4"},
+	"audit-webhook-batch-max-wait":          {"5s", "Audit.Webhook.Delivery.Batch.Wait=5s"},
+	"audit-webhook-batch-throttle-enable":   {"false", "Audit.Webhook.Delivery.Batch.Throttle=false"},
+	"audit-webhook-batch-throttle-qps":      {"1.5", "Audit.Webhook.Delivery.Batch.QPS=1.5"},
+	"audit-webhook-batch-throttle-burst":    {"2", "Audit.Webhook.Delivery.Batch.Burst=2"},
+	"audit-webhook-truncate-enabled":        {"true", "Audit.Webhook.Delivery.Truncate.Enabled=true"},
+	"audit-webhook-truncate-max-batch-size": {"6", "Audit.Webhook.Delivery.Truncate.BatchBytes=6"},
+	"audit-webhook-truncate-max-event-size": {"5", "Audit.Webhook.Delivery.Truncate.EventBytes=5"},
 
 	"runtime-config": {"api/v1=false,batch/v1", "API.Runtime=map[/v1:false batch/v1:]"},
 
@@ -277,6 +311,30 @@ func TestPages(t *testing.T) {
 	for name, want := range map[string]string{"etcd-prefix": "/a", "runtime-config": "api/beta=true", "secure-port": "6443", "v": "0"} {
 		if flags[name] != want {
 			t.Errorf("--%s is shown as %q, want %q", name, flags[name], want)
+		}
+	}
+}
+
+// TestFeatureMetric: the metric of feature gates shows all of them. A gate that decides nothing
+// shows what the server has.
+func TestFeatureMetric(t *testing.T) {
+	for args, want := range map[string][]inspect.Feature{
+		"": {
+			{Name: "WatchList", Stage: "BETA", Enabled: true}, {Name: "APIServerTracing", Enabled: true},
+			{Name: "CBORServingAndStorage", Stage: "ALPHA", Enabled: false},
+		},
+		"--feature-gates=WatchList=false,CBORServingAndStorage=true": {
+			{Name: "WatchList", Stage: "BETA", Enabled: false}, {Name: "CBORServingAndStorage", Stage: "ALPHA", Enabled: false},
+		},
+	} {
+		list := parse(t, Serve(), strings.Fields(args+" --log-level=error")...).Serving.Debug.Features()
+		if len(list) != len(allGates()) {
+			t.Errorf("%q: got %d features, want %d", args, len(list), len(allGates()))
+		}
+		for _, f := range want {
+			if !slices.Contains(list, f) {
+				t.Errorf("%q: got no %+v", args, f)
+			}
 		}
 	}
 }

@@ -2,8 +2,13 @@ package flags
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/coracle-project/coracle/server/inspect"
 )
 
 // features holds the values of flags about features that do not go into the Config as they are.
@@ -44,13 +49,32 @@ func (o *Options) finishFeatures() error {
 }
 
 // finishStatusPages turns the pages /statusz and /flagz on, as their feature gates say (KEP-4827,
-// KEP-4828).
+// KEP-4828), and shows the feature gates as a metric.
 func (o *Options) finishStatusPages() {
 	debug, gates := &o.config.Serving.Debug, &o.generic.gates
+	debug.Features = o.featureGates
 	debug.NoStatus = !gates.enabled("ComponentStatusz")
 	if gates.enabled("ComponentFlagz") {
 		debug.Flags = o.values
 	}
+}
+
+// featureGates returns the feature gates by name, for the metric kubernetes_feature_enabled. A gate
+// that decides nothing in this server is enabled if the server has what the gate stands for.
+func (o *Options) featureGates() (list []inspect.Feature) {
+	gates := &o.generic.gates
+	for _, name := range slices.Sorted(maps.Keys(allGates())) {
+		g := allGates()[name]
+		f := inspect.Feature{Name: name, Enabled: gates.enabled(name)}
+		if g.stage != "ga" {
+			f.Stage = strings.ToUpper(g.stage)
+		}
+		if g.here == gateOn || g.here == gateOff {
+			f.Enabled = g.here == gateOn
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 // values returns the value of each flag by its name. The page /flagz shows them.

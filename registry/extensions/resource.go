@@ -9,6 +9,7 @@ import (
 	"github.com/coracle-project/coracle/registry"
 	"github.com/coracle-project/coracle/scheme"
 	v1 "github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
+	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/field"
 	"github.com/coracle-project/coracle/scheme/kind"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -29,14 +30,16 @@ func Declare(def *v1.CustomResourceDefinition, hook *Webhook) (registry.Resource
 	if err != nil {
 		return registry.Resource{}, err
 	}
-	return DeclareWithSchemas(def, texts, hook)
+	return DeclareWithSchemas(def, texts, hook, nil)
 }
 
 // DeclareWithSchemas declares the resource that def defines, under its accepted names, with schemas
 // that texts returns. def need not have them. texts is called at the first use of a version, not
 // before DeclareWithSchemas returns. hook converts the instances if the definition asks for
-// conversion by webhook; if hook is nil, such a conversion fails.
-func DeclareWithSchemas(def *v1.CustomResourceDefinition, texts SchemaTexts, hook *Webhook) (registry.Resource, error) {
+// conversion by webhook; if hook is nil, such a conversion fails. timing is told how long the rules
+// of the schemas take; it may be nil.
+func DeclareWithSchemas(def *v1.CustomResourceDefinition, texts SchemaTexts, hook *Webhook, timing *rules.Timing) (
+	registry.Resource, error) {
 	k, err := kindOf(def, texts, hook)
 	if err != nil {
 		return registry.Resource{}, err
@@ -67,7 +70,7 @@ func DeclareWithSchemas(def *v1.CustomResourceDefinition, texts SchemaTexts, hoo
 	}
 	for i := range def.Spec.Versions {
 		dv := &def.Spec.Versions[i]
-		v := &version{kind: kind.In(k, dv.Name)}
+		v := &version{kind: kind.In(k, dv.Name), rules: ruleBook{timing: timing}}
 		s.versions[dv.Name] = v
 		if dv.Storage {
 			res.StorageVersion = dv.Name

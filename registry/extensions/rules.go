@@ -16,9 +16,10 @@ import (
 // ruleBook holds the compiled rules of a version. They are compiled when the first object is
 // validated.
 type ruleBook struct {
-	once  sync.Once
-	rules *rules.Rules // nil if there are none
-	head  rules.Head   // the part of the object's metadata that the rules read
+	timing *rules.Timing // nil: nobody is told
+	once   sync.Once
+	rules  *rules.Rules // nil if there are none
+	head   rules.Head   // the part of the object's metadata that the rules read
 }
 
 // validate runs the rules on u, which replaces old, nil if u is new. found are the errors of the
@@ -29,7 +30,7 @@ func (b *ruleBook) validate(r *registry.Request, version *kind.Version, found fi
 	u, old *scheme.Unstructured) field.ErrorList {
 	b.once.Do(func() {
 		if b.rules = rules.Of(version.Schema(), true); b.rules != nil {
-			b.head = b.rules.Head()
+			b.head, b.rules.Timing = b.rules.Head(), b.timing
 		}
 	})
 	if b.rules == nil {

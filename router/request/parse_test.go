@@ -154,7 +154,7 @@ func TestParseErrors(t *testing.T) {
 	long := strings.Repeat("a", 60_000)
 	for _, tt := range []struct {
 		target string
-		code   int32  // of a Status; 0 for a PathError
+		code   int32  // of a Status; 0 for a PlainError
 		want   string // how the message begins
 	}{
 		{"/api/v1/watch", 0, "failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/watch"},
@@ -169,7 +169,7 @@ func TestParseErrors(t *testing.T) {
 		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(tt.target, "?")
 		err, code := Parse(r, new(Info)), int32(-1)
 		switch e := err.(type) {
-		case *PathError:
+		case PlainError:
 			code = 0
 		case *meta.StatusError:
 			code = e.Status.Code

@@ -29,25 +29,32 @@ const (
 // opNames are the values of the label operation, as in Kubernetes.
 var opNames = [opCount]string{"get", "list", "write", "delete"}
 
+// storeBuckets are in seconds. They are fewer than kube-apiserver's, because every resource has two
+// or three such histograms, and go lower, because the embedded store is in the same process. The
+// values from 0.005 on are also kube-apiserver's.
+var storeBuckets = []float64{0.0005, 0.001, 0.005, 0.025, 0.1, 0.4, 1, 5, 15, 60}
+
 // Metrics counts and times the operations on the store. The names are Kubernetes' for every engine:
 // etcd_requests_total also for a store of files.
 type Metrics struct {
 	seconds *prometheus.HistogramVec
 	total   *prometheus.CounterVec
 	errors  *prometheus.CounterVec
+	events  *prometheus.CounterVec
 }
 
-// operations holds the metrics of one resource, so that an operation costs no look-up of labels.
-type operations [opCount]struct {
-	seconds       prometheus.Observer
-	total, failed prometheus.Counter
+// operation holds the metrics of one operation on one resource, so that an operation costs no
+// look-up of labels.
+type operation struct {
+	seconds prometheus.Observer
+	total   prometheus.Counter
 }
 
-// series makes the metrics of one resource at its first operation: resources that nobody uses have
-// none.
+// series makes the metrics of one resource, those of each operation when it is first used.
 type series struct {
 	resource meta.GroupResource
-	made     atomic.Pointer[operations]
+	made     [opCount]atomic.Pointer[operation]
+	events   atomic.Pointer[prometheus.Counter] // nil until the first event
 	mu       sync.Mutex
 	gone     bool // forget was called: no metrics are made
 }
@@ -57,36 +64,44 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	labels := []string{"operation", "group", "resource"}
 	m := &Metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "etcd_request_duration_seconds",
-			Help: "Time of an operation on the store, in seconds, by operation and resource.",
-			Buckets: []float64{
-				0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
-			}}, labels),
+			Help:    "Time of an operation on the store, in seconds, by operation and resource.",
+			Buckets: storeBuckets}, labels),
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_requests_total",
 			Help: "Number of operations on the store, by operation and resource."}, labels),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "etcd_request_errors_total",
 			Help: "Number of operations on the store that failed; an absent key or an unmet precondition is no failure."}, labels),
 	}
-	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors))
+	m.events = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_storage_events_received_total",
+		Help: "Number of changes that the store has reported, by resource."}, labels[1:])
+	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors),
+		reg.Register(m.events))
 }
 
-// operationsOf returns the metrics of a resource, or nil after forget.
-func (m *Metrics) operationsOf(s *series) *operations {
-	if ops := s.made.Load(); ops != nil {
-		return ops
+// operation returns the metrics of an operation on a resource, or nil after forget.
+func (m *Metrics) operation(s *series, op int) *operation {
+	if made := s.made[op].Load(); made != nil {
+		return made
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gone {
 		return nil
 	}
-	ops, gr := &operations{}, s.resource
-	for i, name := range opNames {
-		ops[i].seconds = m.seconds.WithLabelValues(name, gr.Group, gr.Resource)
-		ops[i].total = m.total.WithLabelValues(name, gr.Group, gr.Resource)
-		ops[i].failed = m.errors.WithLabelValues(name, gr.Group, gr.Resource)
+	made := &operation{
+		seconds: m.seconds.WithLabelValues(opNames[op], s.resource.Group, s.resource.Resource),
+		total:   m.total.WithLabelValues(opNames[op], s.resource.Group, s.resource.Resource),
 	}
-	s.made.Store(ops)
-	return ops
+	s.made[op].Store(made)
+	return made
+}
+
+// failed counts an operation that failed.
+func (m *Metrics) failed(s *series, op int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.gone {
+		m.errors.WithLabelValues(opNames[op], s.resource.Group, s.resource.Resource).Inc()
+	}
 }
 
 // forget deletes the metrics of a resource. Operations that end later are not counted.
@@ -99,11 +114,27 @@ func (m *Metrics) forget(s *series) {
 			vec.DeleteLabelValues(name, s.resource.Group, s.resource.Resource)
 		}
 	}
+	m.events.DeleteLabelValues(s.resource.Group, s.resource.Resource)
 }
 
-// metered measures reads and writes of keys. An operation for a request is also a span of the
-// request. metered does not count Revision, which is called too often. It is a span only if the
-// engine is remote, because otherwise it returns too quickly.
+// received counts an event of a resource.
+func (m *Metrics) received(s *series) {
+	if events := s.events.Load(); events != nil {
+		(*events).Inc()
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.gone {
+		events := m.events.WithLabelValues(s.resource.Group, s.resource.Resource)
+		events.Inc()
+		s.events.Store(&events)
+	}
+}
+
+// metered measures reads and writes of keys, and counts the events of watches. An operation for a
+// request is also a span of the request. metered does not measure Revision, which is called too
+// often. Revision is a span only if the engine is remote, because otherwise it returns too quickly.
 type metered struct {
 	storage.Store
 	remote  bool
@@ -128,18 +159,17 @@ func (s *metered) done(op int, key string, began time.Time, span *request.Span, 
 	}
 	span.Note("resource", r.series.resource.Resource)
 	span.End()
-	ops := s.metrics.operationsOf(r.series)
-	if ops == nil {
+	m := s.metrics.operation(r.series, op)
+	if m == nil {
 		return
 	}
-	m := &ops[op]
 	m.total.Inc()
 	m.seconds.Observe(time.Since(began).Seconds())
 	switch storage.KindOf(err) {
 	case storage.NotFound, storage.Exists, storage.Conflict, storage.Fenced, storage.Compacted:
 	default:
 		if err != nil {
-			m.failed.Inc()
+			s.metrics.failed(r.series, op)
 		}
 	}
 }
@@ -189,4 +219,30 @@ func (s *metered) Delete(ctx context.Context, key string, pre storage.Pre) (stor
 	rev, err := s.Store.Delete(ctx, key, pre)
 	s.done(opDelete, key, began, &span, err)
 	return rev, err
+}
+
+// Watch implements storage.Store.
+func (s *metered) Watch(ctx context.Context, req storage.WatchRequest) (storage.Cursor, error) {
+	cursor, err := s.Store.Watch(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return &meteredCursor{cursor, s}, nil
+}
+
+// meteredCursor counts the events of a cursor.
+type meteredCursor struct {
+	storage.Cursor
+	of *metered
+}
+
+// Next implements storage.Cursor.
+func (c *meteredCursor) Next(ctx context.Context) (storage.Batch, error) {
+	batch, err := c.Cursor.Next(ctx)
+	for i := range batch.Events {
+		if r := c.of.keys.RecordOf(batch.Events[i].Key); r != nil {
+			c.of.metrics.received(r.series)
+		}
+	}
+	return batch, err
 }

@@ -53,6 +53,7 @@ func (b *Bootstrap) addTracking(ctx context.Context) error {
 func (b *Bootstrap) keepTracking(ctx context.Context) {
 	maps := client.For[*corev1.ConfigMap](b.needs.Client, configMapResource).In(systemNamespace)
 	controller.Loop{
+		Name:   "legacy_token_tracking_controller",
 		Source: controller.Watch(maps, meta.ListOptions{FieldSelector: "metadata.name=" + trackingMap}),
 		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
 			return 0, b.addTracking(ctx)

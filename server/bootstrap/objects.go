@@ -56,6 +56,7 @@ func (b *Bootstrap) keepNamespaces(ctx context.Context) {
 		each = append(each, controller.Watch(all, meta.ListOptions{FieldSelector: "metadata.name=" + name}))
 	}
 	controller.Loop{
+		Name:   "system_namespaces",
 		Source: controller.Join(each...),
 		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
 			return 0, b.addNamespaces(ctx)

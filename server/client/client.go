@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/coracle-project/coracle/scheme/codec"
 	"github.com/coracle-project/coracle/scheme/meta"
@@ -30,6 +31,10 @@ type Config struct {
 	// Codecs decode the kinds that are read; codec.NewFactory makes them from a Scheme. They are
 	// required.
 	Codecs *codec.Factory
+	// Answered, if set, is called when the answer to a request has begun, with its code, or when
+	// there is none, with code 0. took is the time since the request was sent. It feeds metrics.
+	// Many goroutines may call it at once.
+	Answered func(method, host string, code int, took time.Duration)
 	// Unread, if set, is called for each object that cannot be read, each time that a Source, or a
 	// list or watch with a context of meta.WithUnread, meets it. Many goroutines may call it at
 	// once.
@@ -42,6 +47,7 @@ type Client struct {
 	transport http.RoundTripper
 	codecs    *codec.Factory
 	header    http.Header // of every request
+	answered  func(method, host string, code int, took time.Duration)
 	unread    func(resource meta.GroupResource, u meta.Unread)
 }
 
@@ -73,6 +79,7 @@ func New(cfg Config) (*Client, error) {
 		transport: cfg.Transport,
 		codecs:    cfg.Codecs,
 		header:    http.Header{"User-Agent": {cfg.UserAgent}},
+		answered:  cfg.Answered,
 		unread:    cfg.Unread,
 	}
 	if c.unread == nil {
@@ -108,7 +115,15 @@ func (c *Client) open(ctx context.Context, call *call) (*http.Response, error) {
 		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.body)), nil }
 		r.Body, _ = r.GetBody()
 	}
+	began := time.Now()
 	resp, err := c.transport.RoundTrip(r)
+	if c.answered != nil {
+		code := 0
+		if err == nil {
+			code = resp.StatusCode
+		}
+		c.answered(call.method, u.Host, code, time.Since(began))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("client: %s %s: %w", call.method, call.path, err)
 	}

@@ -79,6 +79,7 @@ type Reconcile func(ctx context.Context, name Name) (again time.Duration, err er
 // Loop calls Reconcile for every object of Source, and again when the object changes. One worker at
 // a time works on an object. The object that has been due longest is next.
 type Loop struct {
+	Name      string      // of its queue, for metrics: see Queues; "" counts nothing
 	Source    Source      // tells which objects to work on
 	Reconcile Reconcile   // works on one object; up to Workers calls run at the same time
 	After     []Syncer    // Reconcile is not called before all of these are synced
@@ -89,6 +90,7 @@ type Loop struct {
 // Run works until ctx ends, and returns when Source and all calls of Reconcile have returned.
 func (l Loop) Run(ctx context.Context) {
 	q := NewQueue[Name]()
+	defer Measure(ctx, l.Name, q)()
 	l.Log = cmp.Or(l.Log, zap.NewNop())
 	var workers sync.WaitGroup
 	for range max(l.Workers, 1) {

@@ -3,6 +3,7 @@ package controller
 import (
 	"container/heap"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -32,8 +33,10 @@ type Queue[K comparable] struct {
 
 	mu struct {
 		sync.Mutex
-		tasks map[K]*task[K]
-		heap  taskHeap[K] // of the tasks that nobody has taken
+		tasks   map[K]*task[K]
+		heap    taskHeap[K] // of the tasks that nobody has taken
+		working []*task[K]  // the tasks that are taken; as many as there are workers at most
+		meter   *queueMeter // nil: nothing is counted
 	}
 }
 
@@ -41,7 +44,8 @@ type Queue[K comparable] struct {
 type task[K comparable] struct {
 	name  K
 	due   time.Time // zero if it is taken and need not be worked on again after Done
-	taken bool      // a worker has it, from Next to Done
+	added bool      // it has become due, and the meter has counted that
+	taken time.Time // when a worker took it, until Done; zero while no worker has it
 	index int       // in the heap; -1 outside of it
 	tries int       // failures in a row
 }
@@ -63,6 +67,10 @@ func (q *Queue[K]) Add(name K) {
 		q.mu.tasks[name] = t
 	}
 	t.dueIn(0)
+	if !t.added {
+		t.added = true
+		q.mu.meter.added()
+	}
 	q.updateLocked(t)
 }
 
@@ -91,12 +99,14 @@ func (q *Queue[K]) take() (name K, due time.Time, ok bool) {
 	if len(q.mu.heap) == 0 {
 		return name, time.Time{}, false
 	}
-	t := q.mu.heap[0]
-	if t.due.After(time.Now()) {
+	t, now := q.mu.heap[0], time.Now()
+	if t.due.After(now) {
 		return name, t.due, false
 	}
 	heap.Pop(&q.mu.heap)
-	t.taken, t.due = true, time.Time{}
+	q.mu.meter.taken(now.Sub(t.due), t.added)
+	t.taken, t.due, t.added = now, time.Time{}, false
+	q.mu.working = append(q.mu.working, t)
 	return t.name, time.Time{}, true
 }
 
@@ -124,7 +134,11 @@ func (q *Queue[K]) Done(name K, again time.Duration, failed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.mu.tasks[name]
-	t.taken = false
+	q.mu.meter.done(time.Since(t.taken), failed || again > 0)
+	t.taken = time.Time{}
+	i, last := slices.Index(q.mu.working, t), len(q.mu.working)-1
+	q.mu.working[i], q.mu.working[last] = q.mu.working[last], nil
+	q.mu.working = q.mu.working[:last]
 	if failed {
 		t.dueIn(min(firstPause<<min(t.tries, 20), MaxPause))
 		t.tries++
@@ -137,11 +151,33 @@ func (q *Queue[K]) Done(name K, again time.Duration, failed bool) {
 	q.updateLocked(t)
 }
 
+// load implements measured.
+func (q *Queue[K]) load() (depth int, sum, longest time.Duration, used bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := time.Now()
+	for _, t := range q.mu.working {
+		took := now.Sub(t.taken)
+		sum, longest = sum+took, max(longest, took)
+		if !t.due.IsZero() && !t.due.After(now) {
+			depth++
+		}
+	}
+	return depth + q.mu.heap.due(0, now), sum, longest, q.mu.meter != nil && q.mu.meter.adds != nil
+}
+
+// measure makes m count the work of q from now on.
+func (q *Queue[K]) measure(m *queueMeter) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.mu.meter = m
+}
+
 // updateLocked moves t to its position in the heap after a change, forgets t if nothing is left to
 // do for it, and wakes the waiting worker if t has become the first.
 func (q *Queue[K]) updateLocked(t *task[K]) {
 	switch {
-	case t.taken:
+	case !t.taken.IsZero():
 		return
 	case t.due.IsZero():
 		delete(q.mu.tasks, t.name)
@@ -169,6 +205,15 @@ func (t *task[K]) dueIn(pause time.Duration) {
 // taskHeap is a min-heap of tasks by due, for container/heap. Each task keeps its index, so that a
 // task whose due has changed is moved without a search.
 type taskHeap[K comparable] []*task[K]
+
+// due returns the number of tasks at index i and below it that are due. It visits only these tasks
+// and their children, because no task is due before its parent.
+func (h taskHeap[K]) due(i int, now time.Time) int {
+	if i >= len(h) || h[i].due.After(now) {
+		return 0
+	}
+	return 1 + h.due(2*i+1, now) + h.due(2*i+2, now)
+}
 
 func (h taskHeap[K]) Len() int           { return len(h) }
 func (h taskHeap[K]) Less(i, j int) bool { return h[i].due.Before(h[j].due) }

@@ -3,18 +3,23 @@ package definitions
 import (
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/coracle-project/coracle/registry/extensions"
+	"github.com/coracle-project/coracle/scheme/cel/rules"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// metrics count and time the calls of conversion webhooks, under Kubernetes' names.
+// metrics count and time the calls of conversion webhooks, and time the rules of custom resources,
+// under Kubernetes' names.
 type metrics struct {
 	definitions *prometheus.HistogramVec // seconds, by definition and versions
 	seconds     *prometheus.HistogramVec // by result, over all definitions
 	total       *prometheus.CounterVec   // by result, over all definitions
+
+	compiled, ran prometheus.Histogram // seconds, of the rules
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -31,7 +36,23 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_conversion_webhook_request_total",
 			Help: "Number of calls of conversion webhooks, by result and type of failure."}, []string{"result", "failure_type"}),
 	}
-	return m, errors.Join(reg.Register(m.definitions), reg.Register(m.seconds), reg.Register(m.total))
+	cel := func(name, help string) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "apiserver_cel_" + name + "_duration_seconds", Help: help, Buckets: prometheus.DefBuckets,
+		})
+	}
+	m.compiled = cel("compilation", "Time to compile the validation rules of one schema of a custom resource, in seconds.")
+	m.ran = cel("evaluation", "Time to run the validation rules of one schema on a value in a custom resource, in seconds.")
+	return m, errors.Join(reg.Register(m.definitions), reg.Register(m.seconds), reg.Register(m.total),
+		reg.Register(m.compiled), reg.Register(m.ran))
+}
+
+// timing returns the functions that observe rules.
+func (m *metrics) timing() *rules.Timing {
+	return &rules.Timing{
+		Compiled: func(took time.Duration) { m.compiled.Observe(took.Seconds()) },
+		Ran:      func(took time.Duration) { m.ran.Observe(took.Seconds()) },
+	}
 }
 
 // observer returns the function that records a conversion of a definition.

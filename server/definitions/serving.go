@@ -129,7 +129,7 @@ func (l *loop) declare(
 	if next.overlaps = !next.served && l.host.Table().Find(next.resource()) != nil; next.overlaps {
 		return errors.New("the server has a resource of that name itself")
 	}
-	res, err := extensions.DeclareWithSchemas(def, next.source.schema, hook)
+	res, err := extensions.DeclareWithSchemas(def, next.source.schema, hook, l.converters.metrics.timing())
 	if err != nil {
 		return err
 	}

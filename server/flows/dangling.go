@@ -53,6 +53,7 @@ func (d *Dangling) Run(ctx context.Context) {
 		})
 	writes := recent{}
 	controller.Loop{
+		Name: "priority_and_fairness_config_queue",
 		Source: controller.Join(schemas.Own(), levels.Source(
 			func(level controller.Name, _, _ *struct{}) (names []controller.Name) {
 				schemas.All(func(name controller.Name, v *schemaView) {

@@ -56,6 +56,7 @@ func (id *Identity) Publisher(c *FrontProxy, through *client.Client, log *zap.Lo
 	}
 	objects := client.For[*corev1.ConfigMap](through, corev1.GroupVersion.WithResource("configmaps"))
 	return &controller.Loop{
+		Name:   "cluster_authentication_trust_controller",
 		Source: controller.WatchOne(objects, controller.Name{Namespace: trustNamespace, Name: trustName}),
 		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
 			mine, err := id.trust(c)

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -63,6 +64,19 @@ func withHidden(families []*dto.MetricFamily) []*dto.MetricFamily {
 		}
 	}
 	return families
+}
+
+// registerCounts registers the metrics about what config leaves out of /metrics.
+func registerCounts(reg prometheus.Registerer, config *Metrics) error {
+	disabled := prometheus.NewCounter(prometheus.CounterOpts{Name: "disabled_metrics_total",
+		Help: "Number of metrics that are left out because they are disabled."})
+	disabled.Add(float64(len(config.Disabled)))
+	hidden := prometheus.NewCounter(prometheus.CounterOpts{Name: "hidden_metrics_total",
+		Help: "Number of deprecated metrics that are left out."})
+	if !config.Hidden {
+		hidden.Add(float64(len(hiddenMetrics)))
+	}
+	return errors.Join(reg.Register(disabled), reg.Register(hidden))
 }
 
 // unexpected replaces the label values that are not allowed, as in Kubernetes.

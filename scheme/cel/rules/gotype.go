@@ -81,7 +81,7 @@ func (r *TypeRules) Err() error {
 
 // mistakes returns the errors of all rules in the node and below it.
 func (n *node) mistakes(path *field.Path) (errs field.ErrorList) {
-	all, err := n.compiled()
+	all, err := n.compiled(nil)
 	if err != nil {
 		errs = append(errs, field.Invalid(path, n.schema.Type, err.Error()))
 	}

@@ -42,6 +42,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/coracle-project/coracle/scheme/cel"
 	"github.com/coracle-project/coracle/scheme/jsontext"
@@ -51,6 +52,19 @@ import (
 // Rules are the rules in a schema and all schemas in it. They are safe for concurrent use.
 type Rules struct {
 	root *node
+	// Timing, if set, is told how long compiling and running the rules took. It is set before the
+	// first use.
+	Timing *Timing
+}
+
+// Timing has the functions that are told how long rules took, for metrics. They may be called by
+// many goroutines at once.
+type Timing struct {
+	// Compiled is called when all rules of one schema have been compiled.
+	Compiled func(took time.Duration)
+	// Ran is called for each value of a schema that has rules, or that contains one that has. The
+	// time includes that of the parts of the value.
+	Ran func(took time.Duration)
 }
 
 // Of returns the rules in a schema, nil if it has none. resource says that values are whole
@@ -63,7 +77,7 @@ func Of(s *schema.Schema, resource bool) *Rules {
 	if root == nil {
 		return nil
 	}
-	return &Rules{root}
+	return &Rules{root: root}
 }
 
 // A node is a schema that has rules, or that contains schemas with rules.
@@ -146,11 +160,15 @@ func hasRules(s *schema.Schema) bool {
 }
 
 // compiled returns the rules of the node itself and compiles them first if need be.
-func (n *node) compiled() ([]rule, error) {
+func (n *node) compiled(timing *Timing) ([]rule, error) {
 	if n.schema.Limits == nil || len(n.schema.Limits.Rules) == 0 {
 		return nil, nil
 	}
 	n.once.Do(func() {
+		if timing != nil {
+			began := time.Now()
+			defer func() { timing.Compiled(time.Since(began)) }()
+		}
 		n.rules, n.err = compile(n.shape, n.schema, &cel.Patterns{}, false)
 		n.usesOld = slices.ContainsFunc(n.rules, func(r rule) bool { return r.usesOld })
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	celgo "github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -46,7 +47,8 @@ func (r *Rules) ValidateWithin(
 	if r == nil {
 		return nil
 	}
-	w := &walk{ctx: ctx, meter: meter.New(ctx), budget: budget, warn: warn, ratchet: old != nil && warn != nil}
+	w := &walk{ctx: ctx, meter: meter.New(ctx), budget: budget, warn: warn, ratchet: old != nil && warn != nil,
+		timing: r.Timing}
 	var at *position
 	if w.ratchet {
 		at = &position{schema: r.root.schema, value: v, before: old, hasOld: true, looked: true}
@@ -68,6 +70,7 @@ type walk struct {
 	budget  *cel.Budget
 	warn    func(string)
 	ratchet bool // a rule that an unchanged value breaks is a warning
+	timing  *Timing
 	errs    field.ErrorList
 	over    bool      // no more rules are run
 	vars    variables // those of the rule that is being run
@@ -90,6 +93,10 @@ func (w *walk) stop(err *field.Error) {
 func (w *walk) value(n *node, path *field.Path, v, old any, at *position) {
 	if v == nil || w.over || w.meter.Step(stepsPerValue) != nil {
 		return
+	}
+	if w.timing != nil {
+		began := time.Now()
+		defer func() { w.timing.Ran(time.Since(began)) }()
 	}
 	w.rules(n, path, v, old, at)
 	switch v := v.(type) {
@@ -121,7 +128,7 @@ func (w *walk) value(n *node, path *field.Path, v, old any, at *position) {
 
 // rules runs the rules of n itself on a value.
 func (w *walk) rules(n *node, path *field.Path, v, old any, at *position) {
-	all, err := n.compiled()
+	all, err := n.compiled(w.timing)
 	if err != nil {
 		w.report(field.Invalid(path, n.schema.Type, fmt.Sprintf("rule compiler initialization error: %v", err)))
 		return

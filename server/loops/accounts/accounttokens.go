@@ -95,6 +95,7 @@ func (c *AccountTokens) Run(ctx context.Context) {
 	})
 	f := &fillTokens{AccountTokens: c, ca: ca, secrets: secrets, accounts: accounts}
 	controller.Loop{
+		Name: "serviceaccount_tokens_service",
 		// A secret is added when it changes, and when its account was deleted, or deleted and
 		// created again. A new account adds no secrets: those that named it before were deleted.
 		Source: controller.Join(

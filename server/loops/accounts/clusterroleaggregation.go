@@ -51,6 +51,7 @@ func (c *ClusterRoleAggregation) Run(ctx context.Context) {
 	source := roles.Source(
 		func(controller.Name, *clusterRole, *clusterRole) []controller.Name { return []controller.Name{{}} })
 	controller.Loop{
+		Name:   "ClusterRoleAggregator",
 		Source: source,
 		Reconcile: func(ctx context.Context, _ controller.Name) (time.Duration, error) {
 			return 0, c.fill(ctx, roles)

@@ -49,6 +49,7 @@ func (c *RootCA) Run(ctx context.Context) {
 	}
 	data := map[string]string{"ca.crt": string(pem)}
 	controller.Loop{
+		Name:   "root_ca_cert_publisher",
 		Source: inEveryNamespace(c.Informers, c.maps(), rootCAName),
 		Reconcile: func(ctx context.Context, name controller.Name) (time.Duration, error) {
 			return 0, c.publish(ctx, name, data)

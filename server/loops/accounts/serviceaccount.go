@@ -23,6 +23,7 @@ type ServiceAccount struct {
 // Run keeps the accounts until ctx ends.
 func (c *ServiceAccount) Run(ctx context.Context) {
 	controller.Loop{
+		Name:   "serviceaccount",
 		Source: inEveryNamespace(c.Informers, c.accounts(), "default"), Reconcile: c.reconcile,
 		After:   []controller.Syncer{namespacesOf(c.Informers)},
 		Workers: namespacedWorkers, Log: c.Log,

@@ -236,6 +236,7 @@ func (c *APIServiceRegistration) Missing() error {
 // APIServices of versions that Local lacks.
 func (c *APIServiceRegistration) Run(ctx context.Context) {
 	controller.Loop{
+		Name:   "autoregister",
 		Source: controller.Join(c.changed, c.changes),
 		Reconcile: func(ctx context.Context, name controller.Name) (time.Duration, error) {
 			return c.reconcile(ctx, name.Name)

@@ -32,6 +32,7 @@ const workers = 5
 // Run approves requests until ctx ends.
 func (a *Approver) Run(ctx context.Context) {
 	controller.Loop{
+		Name: "certificate",
 		Source: requestsOf(a.Informers).Source(func(name controller.Name, _, now *view) []controller.Name {
 			if now == nil || !now.Pending || now.Signer != certificatesv1.KubeAPIServerClientKubeletSignerName {
 				return nil

@@ -32,6 +32,7 @@ type Signer struct {
 // Run issues certificates until ctx ends.
 func (s *Signer) Run(ctx context.Context) {
 	controller.Loop{
+		Name: "certificate",
 		Source: requestsOf(s.Informers).Source(func(name controller.Name, _, now *view) []controller.Name {
 			if now == nil || !now.Signable || !signing.Known(now.Signer) {
 				return nil

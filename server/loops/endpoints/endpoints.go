@@ -77,6 +77,7 @@ func (c *Endpoints) Run(ctx context.Context) {
 		return []controller.Name{name}
 	})
 	controller.Loop{
+		Name:      "endpoint",
 		Source:    controller.Join(c.pods.source(), gone, c.leftovers),
 		Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
 		After: []controller.Syncer{c.pods.services, c.pods.pods, c.endpoints},

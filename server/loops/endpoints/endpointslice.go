@@ -58,6 +58,7 @@ func NewEndpointSlices(in *controller.Informers, log *zap.Logger) *EndpointSlice
 // Run keeps endpoint slices up to date until ctx ends. It returns when all its work has ended.
 func (c *EndpointSlices) Run(ctx context.Context) {
 	controller.Loop{
+		Name:      "endpoint_slice",
 		Source:    controller.Join(c.pods.source(), c.slices.source(), c.hints.source()),
 		Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
 		After: []controller.Syncer{c.pods.services, c.pods.pods, c.nodes, c.slices},

@@ -62,6 +62,7 @@ func shouldMirror(e *corev1.Endpoints) bool {
 // Run keeps the mirrored slices up to date until ctx ends. It returns when all its work has ended.
 func (c *Mirroring) Run(ctx context.Context) {
 	controller.Loop{
+		Name:      "endpoint_slice_mirroring",
 		Source:    controller.Join(c.services.Own(), c.endpoints.Own(), c.slices.source()),
 		Reconcile: c.reconcile, Workers: endpointWorkers, Log: c.log,
 		After: []controller.Syncer{c.services, c.endpoints, c.slices},

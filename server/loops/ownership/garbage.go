@@ -89,6 +89,7 @@ func (c *GarbageCollector) follow(ctx context.Context) error {
 		looks:    ownerLooks{last: map[ownergraph.WaitingOwner]time.Time{}},
 	}
 	pass.remotes = &remotes{pass: pass, followed: map[ownergraph.Mapping]*remoteFollower{}}
+	defer controller.Measure(ctx, "garbage_collector_attempt_to_delete", pass.graph.Todo)()
 	var workers sync.WaitGroup
 	defer pass.remotes.followers.Wait() // after the workers, one of which adds followers
 	defer workers.Wait()

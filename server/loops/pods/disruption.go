@@ -78,15 +78,22 @@ func (d *Disruption) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() {
 		controller.Loop{
+			Name:      "disruption",
 			Source:    controller.Join(d.budgets.Own(), d.pods.Source(d.budgetsCounting)),
 			Reconcile: d.count, After: after, Log: d.Log,
 		}.Run(ctx)
 	})
 	loops.Go(func() {
-		controller.Loop{Source: d.pods.Source(announced), Reconcile: d.clearStale, After: after, Log: d.Log}.Run(ctx)
+		controller.Loop{
+			Name:   "stale_pod_disruption",
+			Source: d.pods.Source(announced), Reconcile: d.clearStale, After: after, Log: d.Log,
+		}.Run(ctx)
 	})
 	loops.Go(func() {
-		controller.Loop{Source: d.pods.Source(labelled), Reconcile: d.warn, After: after, Log: d.Log}.Run(ctx)
+		controller.Loop{
+			Name:   "disruption_warnings",
+			Source: d.pods.Source(labelled), Reconcile: d.warn, After: after, Log: d.Log,
+		}.Run(ctx)
 	})
 	loops.Wait()
 }

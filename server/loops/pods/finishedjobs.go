@@ -56,6 +56,7 @@ var jobsResource = batchv1.GroupVersion.WithResource("jobs")
 func (c *FinishedJobs) Run(ctx context.Context) {
 	jobs := controller.InformerOf(c.Informers, jobsResource, newFinishedJob)
 	controller.Loop{
+		Name:   "ttl_jobs_to_delete",
 		Source: jobs.Own(), Workers: finishedJobsWorkers, Log: c.Log,
 		Reconcile: func(ctx context.Context, name controller.Name) (time.Duration, error) {
 			job := jobs.Get(name)

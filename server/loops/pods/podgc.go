@@ -54,6 +54,7 @@ func (c *PodGC) Run(ctx context.Context) {
 	var sweeping sync.WaitGroup
 	sweeping.Go(func() { c.sweep(ctx) })
 	controller.Loop{
+		Name:      "orphaned_pods_nodes",
 		Source:    controller.Join(c.pods.Source(c.podChanged), c.nodes.Source(c.nodeChanged)),
 		Reconcile: c.reconcile, After: []controller.Syncer{c.pods, c.nodes}, Log: c.Log,
 	}.Run(ctx)

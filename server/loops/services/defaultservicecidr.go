@@ -61,6 +61,7 @@ func (c *DefaultServiceCIDR) Run(ctx context.Context) {
 		return 0, controller.IgnoreLostRace(c.reconcile(ctx))
 	}
 	controller.Loop{
+		Name:   "default_service_cidr",
 		Source: controller.WatchOne(c.cidrs(), controller.Name{Name: c.Name}), Reconcile: reconcile, Log: c.Log,
 	}.Run(ctx)
 }

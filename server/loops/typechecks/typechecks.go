@@ -48,6 +48,7 @@ const manager = "validatingadmissionpolicy-status"
 // Run checks policies until ctx ends.
 func (l *Loop) Run(ctx context.Context) {
 	controller.Loop{
+		Name:   "validatingadmissionpolicy-status",
 		Source: controller.Watch(l.policies(), meta.ListOptions{}), Reconcile: l.reconcile, Log: l.Log,
 	}.Run(ctx)
 }

@@ -65,6 +65,7 @@ func (c *ClaimProtection) Run(ctx context.Context) {
 		finalizer: claimFinalizer, used: c.used,
 	}
 	controller.Loop{
+		Name: "pvcprotection",
 		Source: controller.Join(
 			claims.Source(func(name controller.Name, _, now *claimView) []controller.Name {
 				if now == nil || !now.due() {

@@ -37,6 +37,7 @@ func (c *ClassProtection) Run(ctx context.Context) {
 		finalizer: classFinalizer, used: c.used,
 	}
 	controller.Loop{
+		Name: "vacprotection",
 		Source: controller.Join(
 			classes.Source(func(name controller.Name, _, now *protected) []controller.Name {
 				if now == nil || !now.due() {

@@ -61,6 +61,7 @@ func (c *DefaultClass) Run(ctx context.Context) {
 		return names
 	}
 	controller.Loop{
+		Name: "claims",
 		Source: controller.Join(
 			claims.Source(func(name controller.Name, _, now *claimView) []controller.Name {
 				if now == nil || !now.Classless {

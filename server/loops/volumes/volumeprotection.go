@@ -60,6 +60,7 @@ func (c *VolumeProtection) Run(ctx context.Context) {
 		used:      func(_ context.Context, pv *corev1.PersistentVolume) (bool, error) { return bound(pv), nil },
 	}
 	controller.Loop{
+		Name: "pvprotection",
 		Source: volumesOf(c.Informers).Source(func(name controller.Name, _, now *volumeView) []controller.Name {
 			if now == nil || !now.due() {
 				return nil
