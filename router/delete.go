@@ -99,6 +99,10 @@ func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.Del
 	return opts, invalid("DeleteOptions", meta.ValidateDeleteOptions(opts))
 }
 
+// internalMeta is the version in which kube-apiserver tells its audit record of DeleteOptions,
+// whatever version the client sent.
+const internalMeta = "meta.k8s.io/__internal"
+
 // mergeDeleteOptions decodes the DeleteOptions in the body and lets their fields override those in
 // opts.
 func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *meta.DeleteOptions) error {
@@ -122,7 +126,9 @@ func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *m
 	}
 	in := decoded.Object.(*meta.DeleteOptions)
 	if info.Record != nil && info.Record.Received {
-		info.Record.ReceivedObject = noteOf(e.cfg.Codecs, in)
+		noted := *in
+		noted.APIVersion = internalMeta
+		info.Record.ReceivedObject = noteOf(e.cfg.Codecs, &noted)
 	}
 	if in.GracePeriodSeconds != nil {
 		opts.GracePeriodSeconds = in.GracePeriodSeconds

@@ -14,12 +14,19 @@ type Deprecated struct {
 	Removed string // the release that no longer serves it, such as "1.32"; "" if that is not decided
 }
 
+// The annotations of the audit record of a request to a deprecated resource.
+const (
+	annotationDeprecated = "k8s.io/deprecated"      // "true"
+	annotationRemoved    = "k8s.io/removed-release" // Deprecated.Removed, if it is set
+)
+
 // deprecatedHandler wraps the handler of a verb of a deprecated resource. It warns the client and
-// calls Config.DeprecatedUse before the handler runs.
+// calls Config.DeprecatedUse before the handler runs. It annotates the audit record when the handler
+// has returned, so a record of the beginning of a watch does not tell.
 type deprecatedHandler struct {
-	warning string
-	used    func()
-	next    http.Handler
+	*Deprecated
+	used func()
+	next http.Handler
 }
 
 // warnDeprecated wraps next, the handler of a verb of e, if e is deprecated. Otherwise it returns
@@ -29,7 +36,7 @@ func warnDeprecated(e *endpoint, next http.Handler) http.Handler {
 	if d == nil {
 		return next
 	}
-	h := &deprecatedHandler{warning: d.Warning, used: func() {}, next: next}
+	h := &deprecatedHandler{Deprecated: d, used: func() {}, next: next}
 	if used := e.cfg.DeprecatedUse; used != nil {
 		_, subresource, _ := strings.Cut(e.res.Name, "/")
 		gvr := meta.GroupVersionResource{Group: e.gr.Group, Version: e.gv.Version, Resource: e.gr.Resource}
@@ -40,7 +47,15 @@ func warnDeprecated(e *endpoint, next http.Handler) http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *deprecatedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	request.From(r.Context()).Warn(h.warning)
+	info := request.From(r.Context())
+	info.Warn(h.Warning)
 	h.used()
 	h.next.ServeHTTP(w, r)
+	if info.Record == nil {
+		return
+	}
+	info.Annotate(annotationDeprecated, "true")
+	if h.Removed != "" {
+		info.Annotate(annotationRemoved, h.Removed)
+	}
 }

@@ -168,6 +168,7 @@ func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc reque
 	if err != nil {
 		return err
 	}
+	out.noteStatus(enc)
 	if out.records() {
 		plain := codec.Media{As: media.As, Group: media.Group, Version: media.Version,
 			DropManagedFields: media.DropManagedFields || out.record.OmitManagedFields}
