@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"registry":                       {"scheme", "storage", "router/request", "router/callout", "registry/admission/podsecurity"},
 	"registry/admission/podsecurity": {"scheme"},                                  // judges pods, and knows no request and no store
 	"registry/admission/hookfiles":   {"scheme", "scheme/configfile", "registry"}, // reads files, which the rest of the room does not
-	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "filters/audit/backend", "registry",
+	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "filters/audit", "filters/audit/backend", "registry",
 		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
 		"server/access", "server/addresses", "server/aggregator", "server/bootstrap", "server/choice", "server/definitions",
@@ -74,7 +74,7 @@ var allowed = map[string][]string{
 		"server/client", "server/controller", "server/flows", "server/generic"},
 	"server/holdings": {"scheme", "storage", "router", "server/backing", "server/generic", "server/loops"}, // what two of the loops see of the stores
 	"server/flows":    {"scheme", "registry", "server/client", "server/controller"},                        // controllers, too
-	"cmd": {"scheme", "scheme/configfile", "filters/audit/backend", "server", "server/access", "server/choice", "server/identity", "server/inspect",
+	"cmd": {"scheme", "scheme/configfile", "filters/audit", "filters/audit/backend", "server", "server/access", "server/choice", "server/identity", "server/inspect",
 		"server/plugins", "server/upkeep", "storage"}, // of which it stands in for etcd
 	"cmd/wardle": {"scheme", "server", "server/access", "server/client", "server/plugins", "registry"}, // like any user of the library, it declares resources and plugins
 }

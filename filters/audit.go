@@ -65,18 +65,21 @@ func Audit(a *Auditing, long func(*request.Info) bool, fail ErrorWriter) Filter 
 	}
 }
 
-// AuditRefused records requests whose sender could not be authenticated, around the handler that
-// answers them. Such a request has one event, at the stage ResponseStarted. A nil a records nothing.
-// Order: instead of the rest of the chain. Cost: as Audit.
-func AuditRefused(a *Auditing, refuse http.HandlerFunc) http.HandlerFunc {
+// AuditRefused records the requests that filters outside Audit refuse with fail: those whose sender
+// cannot be authenticated, and those with an invalid timeout. Such a request has one event, at the
+// stage ResponseStarted. If a is nil, it returns fail.
+// Cost: as Audit.
+func AuditRefused(a *Auditing, fail ErrorWriter) ErrorWriter {
 	if a == nil {
-		return refuse
+		return fail
 	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		if t := a.begin(exchangeOf(r), r); t != nil {
+	return func(w http.ResponseWriter, r *http.Request, err error) {
+		x := exchangeOf(r)
+		if t := a.begin(x, r); t != nil {
 			t.record.Began = t.answerBegins
+			defer func() { x.info.Record = nil }()
 		}
-		refuse(w, r)
+		fail(w, r, err)
 	}
 }
 
@@ -207,7 +210,29 @@ func (t *trail) end() {
 		t.tell(audit.ResponseComplete, closed)
 		return
 	}
+	t.annotateLatency()
 	t.tell(audit.ResponseComplete, t.outcome(code))
+}
+
+// latencyPrefix begins the annotations about the time that parts of a slow request took.
+const latencyPrefix = "apiserver.latency.k8s.io/"
+
+// annotateLatency adds the time of each kind of work to the annotations of a slow request, and the
+// whole time, if any kind took noticeable time.
+func (t *trail) annotateLatency() {
+	info := &t.x.info
+	whole := time.Since(info.Received)
+	if whole <= slowLatency {
+		return
+	}
+	found := false
+	for kind, took := range info.Latencies {
+		found = true
+		info.Annotate(latencyPrefix+kind.String(), took.String())
+	}
+	if found {
+		info.Annotate(latencyPrefix+"total", whole.String())
+	}
 }
 
 // maxAgent is the longest user agent that is recorded whole, in bytes.

@@ -14,13 +14,13 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Authenticate finds the user of a request and lets refuse answer if there is none. The reason is logged
+// Authenticate finds the user of a request and answers 401 if there is none. The reason is logged
 // and not told to the client. The Authorization header is removed, so that no handler can pass the
 // credentials on. The span of a request begins here if tracer is not nil; see beginEarly.
 // Order: before everything that depends on the user. Cost: that of who, two readings of the clock,
 // and no allocation.
 func Authenticate(
-	who request.Authenticator, tracer trace.Tracer, reg prometheus.Registerer, log *zap.Logger, refuse http.HandlerFunc,
+	who request.Authenticator, tracer trace.Tracer, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter,
 ) Filter {
 	metrics := newAuthenticationMetrics(reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
@@ -39,7 +39,7 @@ func Authenticate(
 			metrics.count(user, err, took)
 			if err != nil || user == nil {
 				logUnauthenticated(log, r, err)
-				refuse(w, r)
+				fail(w, r, meta.NewUnauthorized("Unauthorized"))
 				if early != nil {
 					early.answered(x.response.status(), x.info.Written)
 				}
@@ -50,11 +50,6 @@ func Authenticate(
 			next(w, r)
 		}
 	}
-}
-
-// unauthorized returns the handler that answers 401.
-func unauthorized(fail ErrorWriter) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { fail(w, r, meta.NewUnauthorized("Unauthorized")) }
 }
 
 // logUnauthenticated logs why a request could not be authenticated. Like the rare cases of other

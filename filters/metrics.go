@@ -80,7 +80,11 @@ type series struct {
 }
 
 // times holds the histograms of a series.
-type times struct{ duration, sli, size prometheus.Observer } // size is nil except for reads
+type times struct {
+	duration prometheus.Observer
+	sli      prometheus.Observer // nil for dry runs
+	size     prometheus.Observer // nil except for reads
+}
 
 // codeCounter counts the responses of a series with one status code.
 type codeCounter struct {
@@ -106,8 +110,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		durations: histogram("apiserver_request_duration_seconds",
 			"Time from the arrival of a request to the end of its answer, in seconds.", durationBuckets, dry),
 		sli: histogram("apiserver_request_sli_duration_seconds",
-			"Time from the arrival of a request to the end of its answer, "+
-				"without the time of admission webhooks and queues, in seconds.", sliBuckets, names),
+			"Time from the arrival of a request to the end of its answer, without dry runs, in seconds.", sliBuckets, names),
 		sizes: histogram("apiserver_response_sizes",
 			"Size of the answers to GET and LIST, in bytes as sent.", sizeBuckets, names),
 		long: register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
@@ -199,7 +202,9 @@ func (m *Metrics) time(s *series, x *exchange) {
 	}
 	seconds := x.took().Seconds()
 	t.duration.Observe(seconds)
-	t.sli.Observe(seconds)
+	if t.sli != nil {
+		t.sli.Observe(seconds)
+	}
 	if t.size != nil {
 		t.size.Observe(float64(x.info.Written))
 	}
@@ -214,9 +219,9 @@ func (m *Metrics) timesOf(s *series) *times {
 	}
 	l := &s.labels
 	values := l.values()
-	t := &times{
-		duration: m.durations.WithLabelValues(append([]string{l.dryRunValue()}, values...)...),
-		sli:      m.sli.WithLabelValues(values...),
+	t := &times{duration: m.durations.WithLabelValues(append([]string{l.dryRunValue()}, values...)...)}
+	if !l.dryRun {
+		t.sli = m.sli.WithLabelValues(values...)
 	}
 	if l.verb == "GET" || l.verb == "LIST" {
 		t.size = m.sizes.WithLabelValues(values...)

@@ -328,7 +328,7 @@ type answer struct {
 	obj meta.Typed
 }
 
-// Status implements request.StatusAnswer.
+// Status implements request.Verdict.
 func (a *answer) Status() *meta.Status {
 	status, _ := a.obj.(*meta.Status)
 	return status

@@ -110,13 +110,6 @@ func (a answer) noteObject(codecs *codec.Factory, obj meta.Typed) {
 	}
 }
 
-// noteStatus tells the Record about a Status that is answered in place of an object.
-func (a answer) noteStatus(enc request.Encoded) {
-	if o, ok := enc.(request.StatusAnswer); ok && a.record != nil {
-		a.record.Status = o.Status()
-	}
-}
-
 // noteOf returns an object as JSON, for a Record; nil if it cannot be encoded, which is then an
 // error of the answer.
 func noteOf(codecs *codec.Factory, obj meta.Typed) []byte {

@@ -66,7 +66,6 @@ func (e *endpoint) readObject(
 		if broken != nil {
 			return nil, err
 		}
-		e.noteSent(ctx, info, served.Object, decoded.GVK)
 		return served.Object, err
 	}
 	if obj, ok := decoded.Object.(meta.Object); ok {

@@ -99,9 +99,9 @@ func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.Del
 	return opts, invalid("DeleteOptions", meta.ValidateDeleteOptions(opts))
 }
 
-// internalMeta is the version in which kube-apiserver tells its audit record of DeleteOptions,
-// whatever version the client sent.
-const internalMeta = "meta.k8s.io/__internal"
+// recordedOptions is the apiVersion of DeleteOptions in audit records, whatever version was sent. It
+// is that of kube-apiserver's records.
+const recordedOptions = "meta.k8s.io/__internal"
 
 // mergeDeleteOptions decodes the DeleteOptions in the body and lets their fields override those in
 // opts.
@@ -127,7 +127,7 @@ func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *m
 	in := decoded.Object.(*meta.DeleteOptions)
 	if info.Record != nil && info.Record.Received {
 		noted := *in
-		noted.APIVersion = internalMeta
+		noted.APIVersion = recordedOptions
 		info.Record.ReceivedObject = noteOf(e.cfg.Codecs, &noted)
 	}
 	if in.GracePeriodSeconds != nil {

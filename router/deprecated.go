@@ -14,20 +14,19 @@ type Deprecated struct {
 	Removed string // the release that no longer serves it, such as "1.32"; "" if that is not decided
 }
 
-// The annotations of the audit record of a request to a deprecated resource.
-const (
-	annotationDeprecated = "k8s.io/deprecated"      // "true"
-	annotationRemoved    = "k8s.io/removed-release" // Deprecated.Removed, if it is set
-)
-
 // deprecatedHandler wraps the handler of a verb of a deprecated resource. It warns the client and
-// calls Config.DeprecatedUse before the handler runs. It annotates the audit record when the handler
-// has returned, so a record of the beginning of a watch does not tell.
+// calls Config.DeprecatedUse before the handler runs, and annotates the audit record afterwards.
 type deprecatedHandler struct {
-	*Deprecated
-	used func()
-	next http.Handler
+	warning, removed string
+	used             func()
+	next             http.Handler
 }
+
+// The annotations of an audit record about a deprecated version.
+const (
+	deprecatedAnnotation = "k8s.io/deprecated"
+	removedAnnotation    = "k8s.io/removed-release"
+)
 
 // warnDeprecated wraps next, the handler of a verb of e, if e is deprecated. Otherwise it returns
 // next.
@@ -36,7 +35,7 @@ func warnDeprecated(e *endpoint, next http.Handler) http.Handler {
 	if d == nil {
 		return next
 	}
-	h := &deprecatedHandler{Deprecated: d, used: func() {}, next: next}
+	h := &deprecatedHandler{warning: d.Warning, removed: d.Removed, used: func() {}, next: next}
 	if used := e.cfg.DeprecatedUse; used != nil {
 		_, subresource, _ := strings.Cut(e.res.Name, "/")
 		gvr := meta.GroupVersionResource{Group: e.gr.Group, Version: e.gv.Version, Resource: e.gr.Resource}
@@ -48,14 +47,11 @@ func warnDeprecated(e *endpoint, next http.Handler) http.Handler {
 // ServeHTTP implements http.Handler.
 func (h *deprecatedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info := request.From(r.Context())
-	info.Warn(h.Warning)
+	info.Warn(h.warning)
 	h.used()
 	h.next.ServeHTTP(w, r)
-	if info.Record == nil {
-		return
-	}
-	info.Annotate(annotationDeprecated, "true")
-	if h.Removed != "" {
-		info.Annotate(annotationRemoved, h.Removed)
+	info.Annotate(deprecatedAnnotation, "true")
+	if h.removed != "" {
+		info.Annotate(removedAnnotation, h.removed)
 	}
 }

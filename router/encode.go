@@ -168,7 +168,9 @@ func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc reque
 	if err != nil {
 		return err
 	}
-	out.noteStatus(enc)
+	if o, ok := enc.(request.Verdict); ok && out.record != nil {
+		out.record.Status = o.Status()
+	}
 	if out.records() {
 		plain := codec.Media{As: media.As, Group: media.Group, Version: media.Version,
 			DropManagedFields: media.DropManagedFields || out.record.OmitManagedFields}

@@ -56,7 +56,7 @@ func (a answer) fail(r *http.Request, err error) {
 	}
 	media, negotiateErr := codec.Negotiate(r.Header.Get("Accept"), codec.OfferUnrouted)
 	if negotiateErr != nil {
-		media = codec.Media{Pretty: true}
+		a.record, media = nil, codec.Media{Pretty: true} // as kube-apiserver, which does not record such a Status
 	} else if media.Type == codec.JSON {
 		media.Pretty = media.Pretty || isPretty(r)
 	}

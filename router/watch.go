@@ -56,7 +56,8 @@ func (e *endpoint) watch(out answer, r *http.Request, info *request.Info) error 
 	if c, ok := cursor.(*countedCursor); ok {
 		c.list(cancel)
 	}
-	return e.stream(out, &watcher{e: e, r: r, info: info, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}, cursor)
+	wt := &watcher{e: e, r: r, info: info, ctx: ctx, media: media, item: e.form(ctx, itemMedia(media))}
+	return e.stream(out, wt, cursor)
 }
 
 // unwatched refuses a watch of a resource that can only be listed. Errors in the request itself are

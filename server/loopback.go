@@ -10,8 +10,8 @@ import (
 )
 
 // newLoopback makes the client by which the server calls itself. It calls handler in process with
-// the server's own token. Its requests, and the objects that lists and watches show as unreadable, are
-// counted in m.
+// the server's own token. m counts its requests, and the objects that lists and watches show as
+// unreadable.
 func newLoopback(handler http.Handler, token string, codecs *codec.Factory, r *generic.Resources,
 	m *metrics) (*client.Client, error) {
 	return client.New(client.Config{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/coracle-project/coracle/filters/authn/pkitest"
 	"github.com/coracle-project/coracle/server"
+	"github.com/coracle-project/coracle/server/inspect"
 )
 
 // The flags that each flag about OpenID Connect needs beside it, and their effect.
@@ -310,6 +311,30 @@ func TestPages(t *testing.T) {
 	for name, want := range map[string]string{"etcd-prefix": "/a", "runtime-config": "api/beta=true", "secure-port": "6443", "v": "0"} {
 		if flags[name] != want {
 			t.Errorf("--%s is shown as %q, want %q", name, flags[name], want)
+		}
+	}
+}
+
+// TestFeatureMetric: the metric of feature gates shows all of them. A gate that decides nothing
+// shows what the server has.
+func TestFeatureMetric(t *testing.T) {
+	for args, want := range map[string][]inspect.Feature{
+		"": {
+			{Name: "WatchList", Stage: "BETA", Enabled: true}, {Name: "APIServerTracing", Enabled: true},
+			{Name: "CBORServingAndStorage", Stage: "ALPHA", Enabled: false},
+		},
+		"--feature-gates=WatchList=false,CBORServingAndStorage=true": {
+			{Name: "WatchList", Stage: "BETA", Enabled: false}, {Name: "CBORServingAndStorage", Stage: "ALPHA", Enabled: false},
+		},
+	} {
+		list := parse(t, Serve(), strings.Fields(args+" --log-level=error")...).Serving.Debug.Features()
+		if len(list) != len(allGates()) {
+			t.Errorf("%q: got %d features, want %d", args, len(list), len(allGates()))
+		}
+		for _, f := range want {
+			if !slices.Contains(list, f) {
+				t.Errorf("%q: got no %+v", args, f)
+			}
 		}
 	}
 }

@@ -22,7 +22,7 @@ func (o *Options) bindFeatures(s *section) {
 		"collect the profiles block and mutex, which slows the server down a little")
 	s.StringVar(&o.config.Serving.Debug.Profiles.Socket, "debug-socket-path", "",
 		"path of a Unix socket that serves profiles, without authentication, to all processes that may open it")
-	s.BoolVar(&o.config.Serving.Debug.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/")
+	s.BoolVar(&o.config.Serving.Debug.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/, and /debug/flags/v, which changes -v")
 	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true,
 		"keep the status of FlowSchemas up to date; FlowSchemas do not affect requests yet")
 	s.explain("if false, the server does not write the status of FlowSchemas. --max-requests-inflight and --max-mutating-requests-inflight bound requests "+
@@ -49,19 +49,19 @@ func (o *Options) finishFeatures() error {
 }
 
 // finishStatusPages turns the pages /statusz and /flagz on, as their feature gates say (KEP-4827,
-// KEP-4828).
+// KEP-4828), and shows the feature gates as a metric.
 func (o *Options) finishStatusPages() {
 	debug, gates := &o.config.Serving.Debug, &o.generic.gates
+	debug.Features = o.featureGates
 	debug.NoStatus = !gates.enabled("ComponentStatusz")
 	if gates.enabled("ComponentFlagz") {
 		debug.Flags = o.values
 	}
 }
 
-// finishFeatureMetric tells the metric kubernetes_feature_enabled what each feature gate stands for
-// in this server: whether the server has the feature, if a gate does not decide that, and otherwise
-// the value of the gate.
-func (o *Options) finishFeatureMetric() {
+// featureGates returns the feature gates by name, for the metric kubernetes_feature_enabled. A gate
+// that decides nothing in this server is enabled if the server has what the gate stands for.
+func (o *Options) featureGates() (list []inspect.Feature) {
 	gates := &o.generic.gates
 	for _, name := range slices.Sorted(maps.Keys(allGates())) {
 		g := allGates()[name]
@@ -72,8 +72,9 @@ func (o *Options) finishFeatureMetric() {
 		if g.here == gateOn || g.here == gateOff {
 			f.Enabled = g.here == gateOn
 		}
-		o.config.Serving.Debug.Features = append(o.config.Serving.Debug.Features, f)
+		list = append(list, f)
 	}
+	return list
 }
 
 // values returns the value of each flag by its name. The page /flagz shows them.

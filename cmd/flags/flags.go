@@ -174,7 +174,6 @@ func (o *Options) Finish() (server.Config, error) {
 		}
 	}
 	o.finishStatusPages()
-	o.finishFeatureMetric()
 	for _, s := range o.sections {
 		o.warnings = append(o.warnings, s.ignoredFlags()...)
 	}

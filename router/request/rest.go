@@ -29,8 +29,8 @@ type Encoded interface {
 	Revision() uint64
 }
 
-// StatusAnswer is an Encoded that may be a Status in place of an object.
-type StatusAnswer interface {
+// Verdict is an Encoded that may be a Status instead of an object, such as the answer to a binding.
+type Verdict interface {
 	Encoded
 	// Status returns the Status, or nil for an object.
 	Status() *meta.Status

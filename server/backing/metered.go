@@ -29,9 +29,9 @@ const (
 // opNames are the values of the label operation, as in Kubernetes.
 var opNames = [opCount]string{"get", "list", "write", "delete"}
 
-// storeBuckets are in seconds. They are fewer than kube-apiserver's, because every resource has two or
-// three such histograms, and go lower, because the embedded store is in the same process. The values
-// from 0.005 on are also kube-apiserver's, so a query may add up the servers of both sorts there.
+// storeBuckets are in seconds. They are fewer than kube-apiserver's, because every resource has two
+// or three such histograms, and go lower, because the embedded store is in the same process. The
+// values from 0.005 on are also kube-apiserver's.
 var storeBuckets = []float64{0.0005, 0.001, 0.005, 0.025, 0.1, 0.4, 1, 5, 15, 60}
 
 // Metrics counts and times the operations on the store. The names are Kubernetes' for every engine:
@@ -73,7 +73,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 	}
 	m.events = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_storage_events_received_total",
 		Help: "Number of changes that the store has reported, by resource."}, labels[1:])
-	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors), reg.Register(m.events))
+	return m, errors.Join(reg.Register(m.seconds), reg.Register(m.total), reg.Register(m.errors),
+		reg.Register(m.events))
 }
 
 // operation returns the metrics of an operation on a resource, or nil after forget.

@@ -23,5 +23,5 @@
 // Not here: queues of work, informers and leader election (server/controller), the loop that
 // follows a Source (scheme/follow).
 //
-// Read: client.go, resource.go, list.go, watch.go, follow.go, transport.go.
+// Read: client.go, resource.go, list.go, watch.go, follow.go, transport.go, metrics.go.
 package client

@@ -12,11 +12,12 @@
 // change and after each failure. Run of a Loop, an Election or a Yield returns only when all
 // goroutines that it started have ended.
 //
-// Use: package server runs each loop in a goroutine and ends it by its context. Programs outside of
-// the server may do the same with a client of their own.
+// Use: package server runs each loop in a goroutine and ends it by its context, which has the
+// Queues that count the work of the loops. Programs outside of the server may do the same with a
+// client of their own.
 //
 // Not here: the loops that come with the server (server/loops), and which of them run with which
 // client (server).
 //
-// Read: loop.go, queue.go, informer.go; election.go, yield.go; events.go, errors.go.
+// Read: loop.go, queue.go, metrics.go, informer.go; election.go, yield.go; events.go, errors.go.
 package controller

@@ -9,8 +9,8 @@ import (
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
-// Metrics count the watches of clients and their requests to deprecated resources, under
-// Kubernetes' names. All methods may be called at once.
+// Metrics count and time the watches of clients, and count their requests to deprecated resources,
+// under Kubernetes' names. All methods may be called at once.
 type Metrics struct {
 	open       *prometheus.GaugeVec     // running watches
 	events     *prometheus.CounterVec   // events sent to watchers
@@ -34,7 +34,8 @@ func NewMetrics(reg prometheus.Registerer) (*Metrics, error) {
 			Help: "1 for each deprecated API that a client has requested; removed_release is the release without the API."},
 			[]string{"group", "version", "resource", "subresource", "removed_release"}),
 	}
-	return m, errors.Join(reg.Register(m.open), reg.Register(m.events), reg.Register(m.initial), reg.Register(m.deprecated))
+	return m, errors.Join(reg.Register(m.open), reg.Register(m.events), reg.Register(m.initial),
+		reg.Register(m.deprecated))
 }
 
 // WatchStarted counts a watch that begins. The function that it returns counts n sent events if n

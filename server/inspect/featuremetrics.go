@@ -11,11 +11,15 @@ type Feature struct {
 }
 
 // registerFeatures registers the metric kubernetes_feature_enabled, with a series for each feature.
-func registerFeatures(reg prometheus.Registerer, features []Feature) error {
+// If features is nil, it registers nothing.
+func registerFeatures(reg prometheus.Registerer, features func() []Feature) error {
+	if features == nil {
+		return nil
+	}
 	enabled := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "kubernetes_feature_enabled",
 		Help: "1 for each feature gate whose feature this server has, else 0, by name and stage (empty: generally available)."},
 		[]string{"name", "stage"})
-	for _, f := range features {
+	for _, f := range features() {
 		value := 0.0
 		if f.Enabled {
 			value = 1

@@ -16,8 +16,8 @@
 // Not here: whether the server is alive and ready (server/health), discovery and OpenAPI (router),
 // and the counting, which each package does for itself.
 //
-// Read: inspect.go, version.go, index.go, metrics.go, pages.go, logs.go, profiles.go, tracing.go,
-// documents.go.
+// Read: inspect.go, version.go, index.go, metrics.go, featuremetrics.go, pages.go, logs.go,
+// profiles.go, verbosity.go, tracing.go, documents.go.
 package inspect
 
 import (
@@ -50,9 +50,9 @@ type Config struct {
 	// Flags returns the values of the flags by their names, which /flagz shows. If it is nil, there
 	// is no /flagz. (--feature-gates=ComponentFlagz)
 	Flags func() map[string]string
-	// Features are the feature gates that the metric kubernetes_feature_enabled shows.
-	// (--feature-gates)
-	Features []Feature
+	// Features returns the feature gates that the metric kubernetes_feature_enabled shows. If it is
+	// nil, there is no such metric. (--feature-gates)
+	Features func() []Feature
 	// NoStatus leaves /statusz out. (--feature-gates=ComponentStatusz=false)
 	NoStatus bool
 }

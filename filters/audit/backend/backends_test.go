@@ -23,19 +23,23 @@ type sender struct {
 
 // run sends events whose ids begin with name. An event is promised if Process returned before
 // closing, or if the mode is blocking-strict and Process did not report a failure.
-func (s *sender) run(b *Backends, name, mode string, closing <-chan struct{}, warm *sync.WaitGroup) {
+func (s *sender) run(b *Backends, name, mode string, closing, closed <-chan struct{}, warm *sync.WaitGroup) {
 	for after := 0; after < 20; s.sent++ {
 		e := eventOf(fmt.Sprint(name, s.sent))
 		e.Stage = audit.RequestReceived
 		stored := b.Process(e)
 		select {
 		case <-closing:
-			after++
 			stored = stored && mode == ModeBlockingStrict
 		default:
 		}
 		if stored {
 			s.promised = append(s.promised, e.AuditID)
+		}
+		select {
+		case <-closed:
+			after++
+		default:
 		}
 		if s.sent == 50 {
 			warm.Done()
@@ -56,16 +60,17 @@ func TestCloseUnderLoad(t *testing.T) {
 			c.Log.Mode, c.Webhook.Mode = mode, mode
 			c.Log.Batch.Buffer, c.Webhook.Batch.Buffer = 1<<20, 1<<20
 			b := g.open(c)
-			closing := make(chan struct{})
+			closing, closed := make(chan struct{}), make(chan struct{})
 			var sending, warm sync.WaitGroup
 			senders := make([]sender, 4)
 			warm.Add(len(senders))
 			for i := range senders {
-				sending.Go(func() { senders[i].run(b, fmt.Sprint(i, "-"), mode, closing, &warm) })
+				sending.Go(func() { senders[i].run(b, fmt.Sprint(i, "-"), mode, closing, closed, &warm) })
 			}
 			warm.Wait()
 			close(closing)
 			b.Close(t.Context())
+			close(closed)
 			logged, posted := idsIn(t, c.Log.Path), r.got()
 			sending.Wait()
 			once(t, idsIn(t, c.Log.Path), logged) // nothing was written after Close

@@ -36,6 +36,15 @@ func TestBatchesAreFullOrLate(t *testing.T) {
 		if got := to.sizes(); !slices.Equal(got, []int{4, 4, 2}) || to.times[2].Sub(begun) != time.Hour+time.Minute {
 			t.Errorf("batches after the wait: got %v, want 4, 4 and 2", got)
 		}
+		for range len(q.slots) {
+			slot := <-q.slots
+			for _, e := range slot[:cap(slot)] {
+				if e != nil {
+					t.Fatalf("a slot keeps the event %s, which has been delivered", e.AuditID)
+				}
+			}
+			q.slots <- slot
+		}
 		q.process(eventOf("last"))
 		time.Sleep(time.Second)
 		q.close(t.Context())

@@ -13,9 +13,8 @@
 //   - In the mode blocking Process returns when the store has taken the event or has failed. In
 //     blocking-strict it also reports the failure at the stage RequestReceived. No other mode and
 //     no other stage reports one.
-//   - After Close has begun, no event is accepted. Every event that was accepted before is stored,
-//     or counts as an error when the context of Close ends first. No event is lost without being
-//     counted.
+//   - Every event is stored or counts as an error. After Close has begun, no event is accepted.
+//     Close stores what was accepted before, until its context ends; the rest is dropped.
 //   - An event is once in the log. The webhook may get an event more than once, because a call is
 //     tried again if its answer does not arrive.
 //   - Every event in the log is a whole line. If a disk was full in the middle of a line, the next

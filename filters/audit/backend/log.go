@@ -32,7 +32,7 @@ type logStore struct {
 		sync.Mutex           // held during writes, because lines must not mix
 		torn       bool      // out ends in the middle of a line
 		size       int64     // of the file, in bytes
-		rotated    time.Time // when the file was rotated
+		rotated    time.Time // when the write that rotated the file last had ended
 	}
 }
 
@@ -125,6 +125,10 @@ func (l *lines) giveBack() {
 	}
 }
 
+// rotationPause is the shortest time between two rotations. The name of a rotated file tells the
+// time in milliseconds. Of two files with the same name, lumberjack would keep only the second.
+const rotationPause = 2 * time.Millisecond
+
 // write writes the text of lines, whose events end at ends. After a failure it returns how many
 // events are not completely in the file. An event of which only the newline is missing is in the
 // file, because the next write adds the newline.
@@ -135,8 +139,18 @@ func (s *logStore) write(text []byte, ends []int) (lost int, err error) {
 	if s.mu.torn {
 		from = 0
 	}
-	s.expect(int64(len(text) - from))
+	// lumberjack decides in the same way.
+	rotates := s.max > 0 && s.mu.size+int64(len(text)-from) > s.max
+	if rotates {
+		time.Sleep(rotationPause - time.Since(s.mu.rotated))
+	}
 	n, err := s.out.Write(text[from:])
+	if rotates {
+		s.mu.rotated = time.Now()
+	}
+	if rotates && n > 0 {
+		s.mu.size = 0
+	}
 	s.mu.size += int64(n)
 	if n > 0 {
 		s.mu.torn = text[from+n-1] != '\n'
@@ -150,20 +164,6 @@ func (s *logStore) write(text []byte, ends []int) (lost int, err error) {
 		}
 	}
 	return lost, err
-}
-
-// rotationPause is the shortest time between two rotations. The name of a rotated file tells the
-// time in milliseconds. Of two files with the same name, lumberjack would keep only the second.
-const rotationPause = 2 * time.Millisecond
-
-// expect tells that n bytes follow, and waits if they would rotate the file too soon. The caller
-// holds mu.
-func (s *logStore) expect(n int64) {
-	if s.max == 0 || s.mu.size+n <= s.max {
-		return
-	}
-	time.Sleep(rotationPause - time.Since(s.mu.rotated))
-	s.mu.size, s.mu.rotated = 0, time.Now()
 }
 
 // close implements store.

@@ -91,21 +91,26 @@ func TestTruncate(t *testing.T) {
 
 func TestTruncateSplitsBatches(t *testing.T) {
 	size := int64(len(eventOf("e0").AppendJSON(nil, false))) + 1
-	g, to := newGauges(t), &keeper{}
-	s := &truncating{to: to, bounds: Truncate{true, 2 * size, 3*size + 1}, tooLarge: g.failures(truncateName)}
 	events := eventsOf("e", 8)
 	large := *events[3]
 	large.RequestURI = strings.Repeat("x", int(2*size))
 	events[3] = &large
-	if lost, err := s.deliver(t.Context(), events); lost != 0 || err != nil {
-		t.Errorf("got %d, %v", lost, err)
+	for most, want := range map[int64][]string{
+		3 * size:   {"e0 e1 e2", "e4 e5 e6", "e7"},
+		3*size - 1: {"e0 e1", "e2 e4", "e5 e6", "e7"},
+	} {
+		g, to := newGauges(t), &keeper{}
+		s := &truncating{to: to, bounds: Truncate{true, 2 * size, most}, tooLarge: g.failures(truncateName)}
+		if lost, err := s.deliver(t.Context(), events); lost != 0 || err != nil {
+			t.Errorf("got %d, %v", lost, err)
+		}
+		var got []string
+		for _, b := range to.batches {
+			got = append(got, strings.Join(idsOf(b), " "))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("at most %d bytes: got the batches %q, want %q", most, got, want)
+		}
+		g.want(truncateName, 1)
 	}
-	var got []string
-	for _, b := range to.batches {
-		got = append(got, strings.Join(idsOf(b), " "))
-	}
-	if want := []string{"e0 e1 e2", "e4 e5 e6", "e7"}; !slices.Equal(got, want) {
-		t.Errorf("got the batches %q, want %q", got, want)
-	}
-	g.want(truncateName, 1)
 }

@@ -56,7 +56,10 @@ const (
 
 // Run checks APIServices until ctx ends.
 func (c *APIServiceAvailability) Run(ctx context.Context) {
-	controller.Loop{Name: "RemoteAvailabilityController", Source: c.source, Reconcile: c.reconcile, Workers: availabilityWorkers, Log: c.Log}.Run(ctx)
+	controller.Loop{
+		Name:   "RemoteAvailabilityController",
+		Source: c.source, Reconcile: c.reconcile, Workers: availabilityWorkers, Log: c.Log,
+	}.Run(ctx)
 }
 
 func (c *APIServiceAvailability) apiServices() client.Resource[*apiregistrationv1.APIService] {

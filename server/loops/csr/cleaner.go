@@ -22,7 +22,10 @@ type Cleaner struct {
 
 // Run deletes requests until ctx ends.
 func (c *Cleaner) Run(ctx context.Context) {
-	controller.Loop{Name: "certificate_cleaner", Source: requestsOf(c.Informers).Own(), Reconcile: c.reconcile, Log: c.Log}.Run(ctx)
+	controller.Loop{
+		Name:   "certificate_cleaner",
+		Source: requestsOf(c.Informers).Own(), Reconcile: c.reconcile, Log: c.Log,
+	}.Run(ctx)
 }
 
 // reconcile deletes a request if its deadline has passed. Otherwise it asks for a call at the

@@ -68,7 +68,10 @@ const retryRemaining = 8 * time.Second
 
 // Run empties namespaces until ctx ends.
 func (c *Namespace) Run(ctx context.Context) {
-	controller.Loop{Name: "namespace", Source: c.source, Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log}.Run(ctx)
+	controller.Loop{
+		Name:   "namespace",
+		Source: c.source, Reconcile: c.reconcile, Workers: namespaceWorkers, Log: c.Log,
+	}.Run(ctx)
 	c.waiting.followers.Wait()
 }
 

@@ -84,10 +84,16 @@ func (d *Disruption) Run(ctx context.Context) {
 		}.Run(ctx)
 	})
 	loops.Go(func() {
-		controller.Loop{Name: "stale_pod_disruption", Source: d.pods.Source(announced), Reconcile: d.clearStale, After: after, Log: d.Log}.Run(ctx)
+		controller.Loop{
+			Name:   "stale_pod_disruption",
+			Source: d.pods.Source(announced), Reconcile: d.clearStale, After: after, Log: d.Log,
+		}.Run(ctx)
 	})
 	loops.Go(func() {
-		controller.Loop{Name: "disruption_warnings", Source: d.pods.Source(labelled), Reconcile: d.warn, After: after, Log: d.Log}.Run(ctx)
+		controller.Loop{
+			Name:   "disruption_warnings",
+			Source: d.pods.Source(labelled), Reconcile: d.warn, After: after, Log: d.Log,
+		}.Run(ctx)
 	})
 	loops.Wait()
 }

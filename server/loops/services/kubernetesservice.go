@@ -79,7 +79,10 @@ func (c *KubernetesService) Run(ctx context.Context) {
 		}
 		return max(portPause-time.Since(c.portTaken), 0), err
 	}
-	controller.Loop{Name: "kubernetes_service", Source: controller.Join(sources...), Reconcile: reconcile, Log: c.Log}.Run(ctx)
+	controller.Loop{
+		Name:   "kubernetes_service",
+		Source: controller.Join(sources...), Reconcile: reconcile, Log: c.Log,
+	}.Run(ctx)
 }
 
 // errNoServers is the error of Reconcile if the list of servers is empty. The list must be wrong

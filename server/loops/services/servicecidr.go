@@ -48,7 +48,10 @@ func (c *ServiceCIDR) Run(ctx context.Context) {
 		again, err := c.reconcile(ctx, name)
 		return again, controller.IgnoreLostRace(err)
 	}
-	controller.Loop{Name: "ipaddresses", Source: controller.Watch(c.cidrs(), meta.ListOptions{}), Reconcile: reconcile, Log: c.Log}.Run(ctx)
+	controller.Loop{
+		Name:   "ipaddresses",
+		Source: controller.Watch(c.cidrs(), meta.ListOptions{}), Reconcile: reconcile, Log: c.Log,
+	}.Run(ctx)
 }
 
 func (c *ServiceCIDR) cidrs() client.Resource[*networkingv1.ServiceCIDR] {
