@@ -28,13 +28,15 @@ var allowed = map[string][]string{
 	"scheme":                         {"scheme/configfile"},
 	"storage":                        {"scheme/configfile"},
 	"router/request":                 {"scheme"},
-	"router/callout":                 {"scheme", "scheme/configfile"},
+	"router/callout":                 {"scheme", "scheme/configfile", "router/request"}, // a call is a span of a request
 	"router":                         {"scheme", "router/request"},
-	"filters":                        {"scheme", "scheme/configfile", "router/request", "router/callout"},
+	"filters":                        {"scheme", "scheme/configfile", "router/request", "router/callout", "filters/audit"},
+	"filters/audit":                  {"scheme", "scheme/configfile", "router/request"}, // decides and describes, and knows no filter and no sink
+	"filters/audit/backend":          {"router/callout", "filters/audit"},               // stores the events that a filter makes; filters do not know where
 	"registry":                       {"scheme", "storage", "router/request", "router/callout", "registry/admission/podsecurity"},
 	"registry/admission/podsecurity": {"scheme"},                                  // judges pods, and knows no request and no store
 	"registry/admission/hookfiles":   {"scheme", "scheme/configfile", "registry"}, // reads files, which the rest of the room does not
-	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "registry",
+	"server": {"scheme", "scheme/configfile", "storage", "router/request", "router/callout", "router", "filters", "filters/audit", "filters/audit/backend", "registry",
 		"server/client", "server/connections", "server/controller", "server/reload", "server/backing", "server/generic",
 		"server/loops", "server/loops/endpoints", "server/loops/pods", "server/loops/volumes", "server/identity",
 		"server/access", "server/addresses", "server/aggregator", "server/bootstrap", "server/choice", "server/definitions",
@@ -45,7 +47,7 @@ var allowed = map[string][]string{
 	"server/aggregator": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "server/backing", "server/client",
 		"server/generic", "server/loops"},
 	"server/client":      {"scheme"},
-	"server/backing":     {"scheme", "storage", "registry", "router/callout", "server/reload"},
+	"server/backing":     {"scheme", "storage", "registry", "router/request", "router/callout", "server/reload"}, // an operation is a span of a request
 	"server/connections": {"router/request"},
 	"server/definitions": {"scheme", "storage", "router/request", "router/callout", "router", "filters", "registry",
 		"server/backing", "server/generic", "server/loops"}, // it tells a loop what a namespace holds
@@ -72,7 +74,7 @@ var allowed = map[string][]string{
 		"server/client", "server/controller", "server/flows", "server/generic"},
 	"server/holdings": {"scheme", "storage", "router", "server/backing", "server/generic", "server/loops"}, // what two of the loops see of the stores
 	"server/flows":    {"scheme", "registry", "server/client", "server/controller"},                        // controllers, too
-	"cmd": {"scheme", "scheme/configfile", "server", "server/access", "server/choice", "server/identity", "server/inspect",
+	"cmd": {"scheme", "scheme/configfile", "filters/audit", "filters/audit/backend", "server", "server/access", "server/choice", "server/identity", "server/inspect",
 		"server/plugins", "server/upkeep", "storage"}, // of which it stands in for etcd
 	"cmd/wardle": {"scheme", "server", "server/access", "server/client", "server/plugins", "registry"}, // like any user of the library, it declares resources and plugins
 }
@@ -110,6 +112,7 @@ var modules = map[string]string{
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc": "the same, on their way to a collector",
 	"go.uber.org/goleak":                                              "goroutine leaks fail tests",
 	"go.uber.org/zap":                                                 "logging",
+	"gopkg.in/natefinch/lumberjack.v2":                                "rotation of the audit log",
 	"go.yaml.in/yaml/v2":                                              "YAML 1.1, as Kubernetes reads it",
 	"go.yaml.in/yaml/v3":                                              "YAML",
 	"golang.org/x/sync":                                               "questions asked once for many",

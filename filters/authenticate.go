@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/zap"
 
 	"github.com/coracle-project/coracle/router/request"
@@ -15,20 +16,33 @@ import (
 
 // Authenticate finds the user of a request and answers 401 if there is none. The reason is logged
 // and not told to the client. The Authorization header is removed, so that no handler can pass the
-// credentials on.
+// credentials on. The span of a request begins here if tracer is not nil; see beginEarly.
 // Order: before everything that depends on the user. Cost: that of who, two readings of the clock,
 // and no allocation.
-func Authenticate(who request.Authenticator, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter) Filter {
+func Authenticate(
+	who request.Authenticator, tracer trace.Tracer, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter,
+) Filter {
 	metrics := newAuthenticationMetrics(reg)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := exchangeOf(r)
 			began := time.Since(x.info.Received)
-			user, err := who.Authenticate(r)
-			metrics.count(user, err, time.Since(x.info.Received)-began)
+			early := beginEarly(tracer, x, r)
+			ctx, span := x.info.BeginAt(r.Context(), request.SpanAuthentication, authenticationSpan, began)
+			asked := r
+			if early != nil {
+				asked = r.WithContext(ctx)
+			}
+			user, err := who.Authenticate(asked)
+			took := time.Since(x.info.Received) - began
+			span.EndAt(began + took)
+			metrics.count(user, err, took)
 			if err != nil || user == nil {
 				logUnauthenticated(log, r, err)
 				fail(w, r, meta.NewUnauthorized("Unauthorized"))
+				if early != nil {
+					early.answered(x.response.status(), x.info.Written)
+				}
 				return
 			}
 			x.info.User = user

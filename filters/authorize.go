@@ -25,8 +25,11 @@ func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logge
 			x := exchangeOf(r)
 			x.rights, x.info.Rights = j, x
 			began := time.Since(x.info.Received)
-			decision, reason, err := may.Authorize(r.Context(), &x.info.Attributes)
-			metrics.count(decision, err, time.Since(x.info.Received)-began)
+			ctx, span := x.info.BeginAt(r.Context(), request.SpanAuthorization, "authorization", began)
+			decision, reason, err := may.Authorize(ctx, &x.info.Attributes)
+			took := time.Since(x.info.Received) - began
+			span.EndAt(began + took)
+			metrics.count(decision, err, took)
 			x.info.RecordDecision(decision, reason, err)
 			if err := x.refusalOf(&x.info.Attributes, decision, reason, err); err != nil {
 				fail(w, r, err)

@@ -47,8 +47,11 @@ func get() *http.Request {
 var noop = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 
 // run returns a function that sends one authenticated GET through the whole chain.
-func run(tb testing.TB) func() {
-	h := Chain(noop, benchConfig(tb).Steps()...)
+func run(tb testing.TB) func() { return runWith(tb, benchConfig(tb)) }
+
+// runWith is run with a configuration.
+func runWith(tb testing.TB, c Config) func() {
+	h := Chain(noop, c.Steps()...)
 	r, w := get(), &sink{header: http.Header{}}
 	return func() {
 		clear(w.header)
@@ -115,7 +118,10 @@ func prepared(w http.ResponseWriter, r *http.Request, steps []Step) (*http.Reque
 	Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r }), steps...).ServeHTTP(w, r)
 	x := exchangeOf(seen)
 	// Begin has ended the old context with its request.
-	fresh := &exchange{info: x.info}
+	fresh := new(exchange)
+	to, from := &fresh.info, &x.info
+	to.Attributes, to.APIPrefix, to.InNamespace, to.Parts, to.Query = from.Attributes, from.APIPrefix, from.InNamespace, from.Parts, from.Query
+	to.AuditID, to.Received, to.UserAgent, to.Rights = from.AuditID, from.Received, from.UserAgent, from.Rights
 	fresh.Start(context.Background(), &fresh.info)
 	fresh.response.start(w, fresh)
 	return seen.WithContext(fresh), fresh

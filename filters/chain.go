@@ -34,6 +34,7 @@ type Config struct {
 	Drain    *Drain                // nil: a Drain that nobody closes
 	Gate     Gate                  // nil: InFlight with 400 reading and 200 writing requests
 	Tracer   trace.Tracer          // nil: no traces
+	Auditing *Auditing             // nil: nothing is recorded
 
 	RequestTimeout time.Duration              // of requests that are not long-running; 0: one minute
 	LongRunning    func(i *request.Info) bool // nil: the function LongRunning
@@ -72,10 +73,12 @@ func (c Config) Steps() []Step {
 			c.Metrics.Filter(c.LongRunning)},
 		{"drain", "before authenticate: shutdown would cut off work that begins there", c.Drain.Filter(fail)},
 		{"deadline", "before authenticate, the first filter that may wait, so it holds for all",
-			Deadline(c.RequestTimeout, c.LongRunning, fail)},
+			Deadline(c.RequestTimeout, c.LongRunning, c.Auditing, fail)},
 		{"cors", "before authenticate: browsers ask for leave without credentials", CORS(c.Origins)},
 		{"authenticate", "before trace and all others that depend on the user",
-			Authenticate(c.Authenticator, c.Registry, c.Log, fail)},
+			Authenticate(c.Authenticator, c.Tracer, c.Registry, c.Log, AuditRefused(c.Auditing, fail))},
+		{"audit", "after authenticate, before impersonate: an event names who sent the request",
+			Audit(c.Auditing, c.LongRunning, fail)},
 		{"trace", "after authenticate, before impersonate: who sends the request decides whether it is sampled",
 			Trace(c.Tracer)},
 		{"impersonate", "after authenticate; before seat, the first filter that judges the user",

@@ -22,7 +22,8 @@ const bodyGrace = time.Second
 // well unless Long lifts the deadline.
 // Order: after Info, and outside everything that can wait. Cost: a clock reading. The timer starts
 // only if somebody waits for the context (see request.Context).
-func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWriter) Filter {
+func Deadline(limit time.Duration, long func(*request.Info) bool, a *Auditing, fail ErrorWriter) Filter {
+	refuse := AuditRefused(a, fail)
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := exchangeOf(r)
@@ -30,7 +31,7 @@ func Deadline(limit time.Duration, long func(*request.Info) bool, fail ErrorWrit
 			if !long(&x.info) {
 				var err error
 				if timeout, err = timeoutOf(&x.info.Query, limit); err != nil {
-					fail(w, r, meta.NewBadRequest("invalid timeout specified in the request URL - "+err.Error()))
+					refuse(w, r, meta.NewBadRequest("invalid timeout specified in the request URL - "+err.Error()))
 					return
 				}
 			}

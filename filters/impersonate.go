@@ -81,7 +81,9 @@ func (i *impersonator) impersonate(r *http.Request) error {
 	}
 	x := exchangeOf(r)
 	began := time.Now()
-	user, mode, err := i.decide(r.Context(), wanted, &x.info)
+	ctx, span := request.Begin(r.Context(), request.SpanImpersonation, "impersonation")
+	user, mode, err := i.decide(ctx, wanted, &x.info)
+	span.End()
 	i.metrics.requests.took(mode, err == nil, time.Since(began))
 	if err != nil {
 		return err

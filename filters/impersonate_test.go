@@ -48,7 +48,7 @@ func (r rights) Authorize(_ context.Context, a *request.Attributes) (request.Dec
 // served is what a handler saw of a request.
 type served struct {
 	user, by *request.User
-	info     request.Info
+	info     *request.Info
 	headers  http.Header
 }
 
@@ -65,7 +65,7 @@ func impersonated(may request.Authorizer, f *Filter, by *request.User, target st
 	}}, {Filter: *f}}
 	h := Chain(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		info := request.From(r.Context())
-		got = &served{info.User, info.Impersonator, *info, r.Header}
+		got = &served{info.User, info.Impersonator, info, r.Header}
 	}), steps...)
 	r, w := httptest.NewRequest("GET", target, nil), httptest.NewRecorder()
 	for i := 0; i < len(headers); i += 2 {

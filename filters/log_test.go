@@ -2,6 +2,7 @@ package filters
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // TestLogSlow: a slow request is logged at level info, unless it is long-running.
@@ -33,6 +36,43 @@ func TestLogSlow(t *testing.T) {
 			got := lines.FilterMessage("request").All()
 			if len(got) != 1 || got[0].Level != tt.want || got[0].ContextMap()["latency"] != tt.takes {
 				t.Errorf("got %v, want one line at %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestLogSteps: the line of a slow request shows what took noticeable time, in the order in which
+// it began, and no other line does.
+func TestLogSteps(t *testing.T) {
+	for _, takes := range []time.Duration{slowLatency - 3*time.Millisecond, slowLatency} {
+		runStill(t, takes.String(), func(t *testing.T) {
+			core, lines := observer.New(zapcore.DebugLevel)
+			c := testConfig(t)
+			c.Log = zap.New(core)
+			serve(c, func(w http.ResponseWriter, r *http.Request) {
+				ctx, whole := request.Begin(r.Context(), request.SpanOther, "admission")
+				_, hook := request.Begin(ctx, request.SpanMutatingWebhook, "hook")
+				hook.Note("webhook", "a")
+				time.Sleep(takes)
+				hook.End()
+				_, short := request.Begin(ctx, request.SpanStorage, "short")
+				short.End()
+				for range 2 {
+					_, write := request.Begin(ctx, request.SpanStorage, "write")
+					time.Sleep(time.Millisecond)
+					write.End()
+				}
+				whole.End()
+				ok(w, r)
+			}, "alice-token", "GET", "/api/v1/pods")
+			got := lines.FilterMessage("request").All()
+			if len(got) != 1 {
+				t.Fatalf("got %v", got)
+			}
+			const want = `[map[after:0s step:admission took:502ms] map[about:a after:0s step:hook took:500ms] map[after:500ms step:write times:2 took:2ms]]`
+			steps, slow := got[0].ContextMap()["steps"]
+			if slow != (takes == slowLatency) || slow && fmt.Sprint(steps) != want {
+				t.Errorf("got steps %v, want %v", steps, want)
 			}
 		})
 	}

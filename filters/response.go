@@ -6,6 +6,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/coracle-project/coracle/router/request"
 )
 
 // strangerTime is how long a stranger may take to send a body and to read a response, and how long
@@ -46,9 +48,9 @@ func (w *response) SetReadDeadline(t time.Time) error {
 
 // begin is called when the response begins. It bounds the time for the rest of the body and for the
 // response.
-func (w *response) begin() {
+func (w *response) begin(code int) {
 	w.begun = true
-	w.x.answerBegun()
+	w.x.answerBegun(code)
 	if w.streams {
 		return
 	}
@@ -68,7 +70,7 @@ func (w *response) WriteHeader(code int) {
 		return
 	}
 	if !w.begun {
-		w.begin()
+		w.begin(code)
 		w.x.info.Status = code
 		if len(w.x.info.Warnings) > 0 {
 			addWarnings(w.Header(), w.x.info.Warnings)
@@ -82,8 +84,25 @@ func (w *response) Write(p []byte) (int, error) {
 	if !w.begun {
 		w.WriteHeader(http.StatusOK)
 	}
+	if len(p) >= timedWrite && !w.streams {
+		return w.writeTimed(p)
+	}
 	n, err := w.ResponseWriter.Write(p)
 	w.x.info.Written += int64(n)
+	return n, err
+}
+
+// timedWrite is the least length of a Write whose time is noted, in bytes. net/http buffers what is
+// shorter, so that it does not wait for the client.
+const timedWrite = 4 << 10
+
+// writeTimed is a Write whose time is noted. Only if it takes noticeable time, it becomes a span:
+// an answer may have very many parts.
+func (w *response) writeTimed(p []byte) (int, error) {
+	began := time.Now()
+	n, err := w.ResponseWriter.Write(p)
+	w.x.info.Written += int64(n)
+	request.Took(w.x, request.SpanWrite, "Write response", "", time.Since(began))
 	return n, err
 }
 
@@ -113,10 +132,10 @@ func (w *response) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(w.ResponseWriter).Hijack()
 	if err == nil {
 		w.begun, w.hijacked = true, true
-		w.x.answerBegun()
 		if w.x.info.Status == 0 {
 			w.x.info.Status = http.StatusSwitchingProtocols
 		}
+		w.x.answerBegun(w.x.info.Status)
 	}
 	return conn, rw, err
 }

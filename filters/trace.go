@@ -1,7 +1,9 @@
 package filters
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -15,9 +17,10 @@ import (
 const groupMonitoring = "system:monitoring"
 
 // Trace makes a span of each sampled request, from its arrival to the end of its response, with
-// kube-apiserver's names. The trace context of a client is continued if its user is in
-// system:masters or system:monitoring. For all other users it is only linked, so that they cannot
-// decide what is sampled. If tracer is nil, there is no such filter.
+// kube-apiserver's names. The spans of package request become its children. The trace context of a
+// client is continued if its user is in system:masters or system:monitoring. For all other users it
+// is only linked, so that they cannot decide what is sampled. If tracer is nil, there is no such
+// filter.
 // Order: after Authenticate. Cost: a span.
 func Trace(tracer trace.Tracer) Filter {
 	if tracer == nil {
@@ -26,19 +29,20 @@ func Trace(tracer trace.Tracer) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			x := exchangeOf(r)
-			span := beginSpan(tracer, x, r)
+			span, _ := x.info.Trace().(*traceSpan)
+			if span == nil { // see beginEarly
+				span = beginSpan(tracer, x, r)
+				if child := span.Begin(request.SpanAuthentication, authenticationSpan, x.info.Received); child != nil {
+					child.End(time.Now())
+				}
+			}
 			returned := false
 			defer func() {
 				code := x.response.status()
 				if !returned && x.info.Status == 0 {
 					code = http.StatusInternalServerError
 				}
-				span.SetAttributes(attribute.Int("http.response.status_code", code),
-					attribute.Int64("http.response.body.size", x.info.Written))
-				if code >= http.StatusInternalServerError {
-					span.SetStatus(codes.Error, "")
-				}
-				span.End()
+				span.answered(code, x.info.Written)
 			}()
 			next(w, r)
 			returned = true
@@ -46,9 +50,23 @@ func Trace(tracer trace.Tracer) Filter {
 	}
 }
 
+// authenticationSpan is the name of the span of authentication.
+const authenticationSpan = "authentication"
+
+// beginEarly begins the span of a request before its authentication, so that authentication, and
+// webhooks that it calls, belong to the trace. It cannot do so if the client has sent a trace
+// context, because it depends on the user whether that is continued: Trace begins the span of such
+// a request later. It returns nil in that case, and if tracer is nil.
+func beginEarly(tracer trace.Tracer, x *exchange, r *http.Request) *traceSpan {
+	if tracer == nil || r.Header["Traceparent"] != nil {
+		return nil
+	}
+	return beginSpan(tracer, x, r)
+}
+
 // beginSpan begins the span of a request.
-func beginSpan(tracer trace.Tracer, x *exchange, r *http.Request) trace.Span {
-	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
+func beginSpan(tracer trace.Tracer, x *exchange, r *http.Request) *traceSpan {
+	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header))
 	options := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(x.info.Received),
 		trace.WithAttributes(
@@ -63,7 +81,55 @@ func beginSpan(tracer trace.Tracer, x *exchange, r *http.Request) trace.Span {
 		}
 	}
 	_, span := tracer.Start(ctx, spanName(&x.info, r.Method), options...)
-	return span
+	made := &traceSpan{tracer, span}
+	x.info.SetTrace(made)
+	return made
+}
+
+// traceSpan is a span of OpenTelemetry as a request.TraceSpan.
+type traceSpan struct {
+	tracer trace.Tracer
+	span   trace.Span
+}
+
+// answered ends the span of a request with the status and size of its answer.
+func (s *traceSpan) answered(code int, written int64) {
+	s.span.SetAttributes(attribute.Int("http.response.status_code", code),
+		attribute.Int64("http.response.body.size", written))
+	if code >= http.StatusInternalServerError {
+		s.span.SetStatus(codes.Error, "")
+	}
+	s.span.End()
+}
+
+// Begin implements request.TraceSpan. A span that has ended is not recorded either: work that
+// outlives its request has no spans.
+func (s *traceSpan) Begin(kind request.SpanKind, name string, at time.Time) request.TraceSpan {
+	if !s.span.IsRecording() {
+		return nil
+	}
+	options := []trace.SpanStartOption{trace.WithTimestamp(at)}
+	if kind == request.SpanCall {
+		options = append(options, trace.WithSpanKind(trace.SpanKindClient))
+	}
+	_, child := s.tracer.Start(trace.ContextWithSpan(context.Background(), s.span), name, options...)
+	return &traceSpan{s.tracer, child}
+}
+
+// Note implements request.TraceSpan.
+func (s *traceSpan) Note(key, value string) { s.span.SetAttributes(attribute.String(key, value)) }
+
+// End implements request.TraceSpan.
+func (s *traceSpan) End(at time.Time) { s.span.End(trace.WithTimestamp(at)) }
+
+// Headers implements request.TraceSpan.
+func (s *traceSpan) Headers() (headers []string) {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(trace.ContextWithSpan(context.Background(), s.span), carrier)
+	for name, value := range carrier {
+		headers = append(headers, name, value)
+	}
+	return headers
 }
 
 // spanName returns the name of spans for requests like this one: the method and the route, without

@@ -328,6 +328,12 @@ type answer struct {
 	obj meta.Typed
 }
 
+// Status implements request.Verdict.
+func (a *answer) Status() *meta.Status {
+	status, _ := a.obj.(*meta.Status)
+	return status
+}
+
 // answer encodes out in the version of the request. A Status is the same in every version, and its
 // code is the HTTP status of the answer (201 if it is not set).
 func (c *Actor) answer(ctx context.Context, out meta.Typed, version *kind.Version) (*answer, error) {

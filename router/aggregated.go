@@ -1,6 +1,7 @@
 package router
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -47,7 +48,7 @@ func (p *picture) serveAggregated(out answer, r *http.Request, legacy bool, medi
 	h.Set("ETag", doc.etag)
 	h.Set("Cache-Control", "public")
 	if r.Header.Get("If-None-Match") == doc.etag {
-		out.statusOnly(http.StatusNotModified)
+		out.WriteHeader(http.StatusNotModified)
 		return
 	}
 	body := doc.body
@@ -58,9 +59,13 @@ func (p *picture) serveAggregated(out answer, r *http.Request, legacy bool, medi
 			return
 		}
 	}
+	if out.records() {
+		if plain, err := p.aggregatedDoc(legacy, codec.JSON); err == nil {
+			out.record.AnsweredObject = bytes.TrimSuffix(plain.body, newline)
+		}
+	}
 	out.begin(http.StatusOK, []string{media.ContentType() + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"})
 	_, _ = out.Write(body) // an error means that the client has gone
-	out.end()
 }
 
 // aggregatedDoc returns the finished document, and makes it if there is none. Concurrent requests

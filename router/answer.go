@@ -1,9 +1,9 @@
 package router
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/alias"
@@ -12,9 +12,9 @@ import (
 )
 
 // answer is the only way in which this package writes a response, so the Record of a request, if
-// there is one, sees every status and every byte. There are four ways to answer: bytes that are
-// complete (whole), an object encoded for this response (object), a response in parts (begin,
-// Write, end), and another handler's response (handOn).
+// there is one, sees every object that is answered. There are four ways to answer: bytes that are
+// complete (whole), an object encoded for this response (object), a response in parts (begin and
+// Write), and another handler's response (handOn).
 //
 // answer implements http.ResponseWriter. Handlers pass it by value, which costs no allocation;
 // converting it to the interface costs one.
@@ -40,43 +40,18 @@ func answerOf(w http.ResponseWriter, info *request.Info) answer {
 func (a answer) Header() http.Header { return a.w.Header() }
 
 // WriteHeader implements http.ResponseWriter.
-func (a answer) WriteHeader(code int) {
-	if a.record != nil {
-		out := &a.record.Answer
-		out.Status, out.MediaType, out.Began = code, a.w.Header().Get("Content-Type"), time.Now()
-	}
-	a.w.WriteHeader(code)
-}
+func (a answer) WriteHeader(code int) { a.w.WriteHeader(code) }
 
-// Write implements http.ResponseWriter. The record counts a part before it is written, because it
-// shows the answer that was given, whether or not the client was still there to read it.
-func (a answer) Write(part []byte) (int, error) {
-	if a.record != nil {
-		noteBody(a.record, part)
-	}
-	return a.w.Write(part)
-}
+// Write implements http.ResponseWriter.
+func (a answer) Write(part []byte) (int, error) { return a.w.Write(part) }
 
-// noteBody adds a part of the body to the record: all bytes count, the first Keep bytes are kept.
-func noteBody(record *request.Record, part []byte) {
-	out := &record.Answer
-	out.Size += int64(len(part))
-	if room := record.Keep - len(out.Body); room > 0 && !out.Stream {
-		out.Body = append(out.Body, part[:min(room, len(part))]...)
-	}
-}
+// records reports whether the Record wants the object that is answered.
+func (a answer) records() bool { return a.record != nil && a.record.Answered }
 
 // begin writes the header of a response whose length is not known.
 func (a answer) begin(code int, contentType []string) {
 	a.w.Header()["Content-Type"] = contentType
-	a.WriteHeader(code)
-}
-
-// end marks the record complete. whole, bare, text and object call it themselves.
-func (a answer) end() {
-	if a.record != nil {
-		a.record.Answer.Ended = time.Now()
-	}
+	a.w.WriteHeader(code)
 }
 
 // whole answers with a complete body, given in one or more pieces.
@@ -88,22 +63,12 @@ func (a answer) whole(code int, contentType []string, pieces ...[]byte) {
 	a.w.Header()["Content-Length"] = contentLengthOf(n)
 	a.begin(code, contentType)
 	for _, piece := range pieces {
-		_, _ = a.Write(piece) // an error means that the client has gone
+		_, _ = a.w.Write(piece) // an error means that the client has gone
 	}
-	a.end()
-}
-
-// statusOnly answers with a status and no body. The caller has set the headers.
-func (a answer) statusOnly(code int) {
-	a.WriteHeader(code)
-	a.end()
 }
 
 // text answers with a line of plain text.
-func (a answer) text(code int, text string) {
-	http.Error(a, text, code)
-	a.end()
-}
+func (a answer) text(code int, text string) { http.Error(a.w, text, code) }
 
 // object answers with a typed object. The object is encoded before anything is written, so an
 // encoding error still becomes a clean 500. An object without a protobuf form is sent as JSON.
@@ -113,9 +78,12 @@ func (a answer) object(code int, codecs *codec.Factory, obj meta.Typed, media co
 		named.Kind, named.APIVersion = "Status", "v1"
 		obj = &named
 	}
-	if a.record != nil {
-		a.record.Answer.Object = obj
-	}
+	a.noteObject(codecs, obj)
+	a.encoded(code, codecs, obj, media)
+}
+
+// encoded is object for an object that the Record has been told about.
+func (a answer) encoded(code int, codecs *codec.Factory, obj meta.Typed, media codec.Media) {
 	media.As, media.Stream = "", false
 	buffer := buffers.Get().(*[]byte)
 	defer putBuffer(buffer)
@@ -131,28 +99,33 @@ func (a answer) object(code int, codecs *codec.Factory, obj meta.Typed, media co
 	*buffer = body
 }
 
-// stream begins a response without end, such as a watch. The record counts its bytes and keeps
-// none.
-func (a answer) stream(contentType string) {
-	if a.record != nil {
-		a.record.Answer.Stream = true
-	}
-	a.begin(http.StatusOK, []string{contentType})
-}
-
-// handOn lets another handler answer for as long as it likes. That handler gets the bare
-// ResponseWriter, because answer would hide the methods of the connection (Hijack) from it. So the
-// record does not see the bytes, and takes the status from the Info, where filters.Begin noted it.
-func (a answer) handOn(h http.Handler, r *http.Request, info *request.Info) {
+// noteObject tells the Record about an object that is encoded for this answer.
+func (a answer) noteObject(codecs *codec.Factory, obj meta.Typed) {
 	if a.record == nil {
-		h.ServeHTTP(a.w, r)
 		return
 	}
-	a.record.Answer.Stream, a.record.Answer.Began = true, time.Now()
-	h.ServeHTTP(a.w, r)
-	a.record.Answer.Status, a.record.Answer.MediaType = info.Status, a.w.Header().Get("Content-Type")
-	a.end()
+	a.record.Status, _ = obj.(*meta.Status)
+	if a.record.Answered {
+		a.record.AnsweredObject = noteOf(codecs, obj)
+	}
 }
+
+// noteOf returns an object as JSON, for a Record; nil if it cannot be encoded, which is then an
+// error of the answer.
+func noteOf(codecs *codec.Factory, obj meta.Typed) []byte {
+	text, err := codecs.Append(nil, obj, codec.Media{})
+	if err != nil {
+		return nil
+	}
+	return bytes.TrimSuffix(text, newline)
+}
+
+// stream begins a response without end, such as a watch.
+func (a answer) stream(contentType string) { a.begin(http.StatusOK, []string{contentType}) }
+
+// handOn lets another handler answer for as long as it likes. That handler gets the bare
+// ResponseWriter, because answer would hide the methods of the connection (Hijack) from it.
+func (a answer) handOn(h http.Handler, r *http.Request) { h.ServeHTTP(a.w, r) }
 
 // contentLengthOf returns the value of the Content-Length header; slice, string and digits share
 // one allocation.

@@ -31,7 +31,7 @@ func (e *endpoint) connect(out answer, r *http.Request, info *request.Info) erro
 		return err
 	}
 	Lift(out.w)
-	out.handOn(h, r, info)
+	out.handOn(h, r)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 // create stores the object in the body and answers with the stored object. If readObject returns an
 // object and an error, the write pipeline gets both.
 func (e *endpoint) create(out answer, r *http.Request, info *request.Info) error {
-	media, in, err := e.receiveObject(r, info)
+	media, in, err := e.receiveObject(r)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (e *endpoint) create(out answer, r *http.Request, info *request.Info) error
 	if obj == nil {
 		return refused
 	}
-	noteObject(info, obj)
+	e.noteObject(r.Context(), info, obj)
 	req := e.write(r, info, opts)
 	if e.res.Custom {
 		req.Name = "" // kube-apiserver ignores a name in the path of a custom resource's create

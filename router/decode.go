@@ -35,6 +35,8 @@ func (e *endpoint) readObject(
 	if err != nil {
 		return nil, err
 	}
+	ctx, span := request.Begin(ctx, request.SpanOther, "decode body")
+	defer span.End()
 	body := in.body
 	m := meter.ForSize(ctx, len(body))
 	req := codec.DecodeRequest{
@@ -64,6 +66,7 @@ func (e *endpoint) readObject(
 		if broken != nil {
 			return nil, err
 		}
+		e.noteSent(ctx, info, served.Object, decoded.GVK)
 		return served.Object, err
 	}
 	if obj, ok := decoded.Object.(meta.Object); ok {

@@ -74,7 +74,7 @@ func (e *endpoint) deletionOf(r *http.Request, info *request.Info, opts *meta.De
 // query and a body, it deletes for real. Preconditions are read from the query only if there is no
 // body: for deletecollection, resourceVersion in the query is an option of the list.
 func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.DeleteOptions, error) {
-	in, err := e.receive(r, info)
+	in, err := e.receive(r)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +99,10 @@ func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.Del
 	return opts, invalid("DeleteOptions", meta.ValidateDeleteOptions(opts))
 }
 
+// recordedOptions is the apiVersion of DeleteOptions in audit records, whatever version was sent. It
+// is that of kube-apiserver's records.
+const recordedOptions = "meta.k8s.io/__internal"
+
 // mergeDeleteOptions decodes the DeleteOptions in the body and lets their fields override those in
 // opts.
 func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *meta.DeleteOptions) error {
@@ -121,7 +125,11 @@ func (e *endpoint) mergeDeleteOptions(info *request.Info, body received, opts *m
 		return meta.NewBadRequest(strings.TrimSpace(err.Error()))
 	}
 	in := decoded.Object.(*meta.DeleteOptions)
-	noteObject(info, in)
+	if info.Record != nil && info.Record.Received {
+		noted := *in
+		noted.APIVersion = recordedOptions
+		info.Record.ReceivedObject = noteOf(e.cfg.Codecs, &noted)
+	}
 	if in.GracePeriodSeconds != nil {
 		opts.GracePeriodSeconds = in.GracePeriodSeconds
 	}

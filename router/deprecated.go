@@ -15,12 +15,18 @@ type Deprecated struct {
 }
 
 // deprecatedHandler wraps the handler of a verb of a deprecated resource. It warns the client and
-// calls Config.DeprecatedUse before the handler runs.
+// calls Config.DeprecatedUse before the handler runs, and annotates the audit record afterwards.
 type deprecatedHandler struct {
-	warning string
-	used    func()
-	next    http.Handler
+	warning, removed string
+	used             func()
+	next             http.Handler
 }
+
+// The annotations of an audit record about a deprecated version.
+const (
+	deprecatedAnnotation = "k8s.io/deprecated"
+	removedAnnotation    = "k8s.io/removed-release"
+)
 
 // warnDeprecated wraps next, the handler of a verb of e, if e is deprecated. Otherwise it returns
 // next.
@@ -29,7 +35,7 @@ func warnDeprecated(e *endpoint, next http.Handler) http.Handler {
 	if d == nil {
 		return next
 	}
-	h := &deprecatedHandler{warning: d.Warning, used: func() {}, next: next}
+	h := &deprecatedHandler{warning: d.Warning, removed: d.Removed, used: func() {}, next: next}
 	if used := e.cfg.DeprecatedUse; used != nil {
 		_, subresource, _ := strings.Cut(e.res.Name, "/")
 		gvr := meta.GroupVersionResource{Group: e.gr.Group, Version: e.gv.Version, Resource: e.gr.Resource}
@@ -40,7 +46,12 @@ func warnDeprecated(e *endpoint, next http.Handler) http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *deprecatedHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	request.From(r.Context()).Warn(h.warning)
+	info := request.From(r.Context())
+	info.Warn(h.warning)
 	h.used()
 	h.next.ServeHTTP(w, r)
+	info.Annotate(deprecatedAnnotation, "true")
+	if h.removed != "" {
+		info.Annotate(removedAnnotation, h.removed)
+	}
 }

@@ -55,6 +55,9 @@ func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out.fail(r, err)
 		return
 	}
+	if out.records() {
+		out.record.AnsweredObject = noteOf(d.codecs, d.make())
+	}
 	out.whole(http.StatusOK, contentTypes[media.Type], body)
 }
 

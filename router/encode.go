@@ -151,6 +151,9 @@ func (f *form) encodeList(list *request.List) ([][]byte, error) {
 	return out, nil
 }
 
+// encodeSpan is the name of the span of encoding an answer and writing it, as in Kubernetes.
+const encodeSpan = "SerializeObject"
+
 // writeEncoded answers with one object.
 func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc request.Encoded, media codec.Media) error {
 	if media.As == codec.AsTable {
@@ -159,9 +162,21 @@ func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc reque
 	if media.As == codec.AsPartialList {
 		return e.errNoList(media.As)
 	}
-	body, err := e.encoded(r.Context(), enc, media)
+	ctx, span := request.Begin(r.Context(), request.SpanEncode, encodeSpan)
+	defer span.End()
+	body, err := e.encoded(ctx, enc, media)
 	if err != nil {
 		return err
+	}
+	if o, ok := enc.(request.Verdict); ok && out.record != nil {
+		out.record.Status = o.Status()
+	}
+	if out.records() {
+		plain := codec.Media{As: media.As, Group: media.Group, Version: media.Version,
+			DropManagedFields: media.DropManagedFields || out.record.OmitManagedFields}
+		if out.record.AnsweredObject, err = e.encoded(r.Context(), enc, plain); err != nil {
+			return err
+		}
 	}
 	if media.Pretty {
 		out.whole(code, contentTypes[media.Type], codec.AppendIndent(nil, body))

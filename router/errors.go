@@ -35,7 +35,7 @@ var statusFactory = codec.NewFactory(nil)
 
 // WriteError answers with the Status of err in a media type that the client accepts, or in indented
 // JSON if it accepts none. An error that is not a *meta.StatusError becomes an internal error, with
-// two exceptions: the end of the request's context is a timeout, and a *request.PathError is
+// two exceptions: the end of the request's context is a timeout, and a request.PlainError is
 // answered in plain text.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) { answerTo(w, r).fail(r, err) }
 
@@ -45,7 +45,7 @@ func (a answer) fail(r *http.Request, err error) {
 		a.timeout()
 		return
 	}
-	if broken, ok := err.(*request.PathError); ok {
+	if broken, ok := err.(request.PlainError); ok {
 		text := fmt.Sprintf("Internal Server Error: %q: %v", meta.Excerpt(r.RequestURI), broken)
 		a.text(http.StatusInternalServerError, htmlEscaper.Replace(text))
 		return
@@ -56,7 +56,7 @@ func (a answer) fail(r *http.Request, err error) {
 	}
 	media, negotiateErr := codec.Negotiate(r.Header.Get("Accept"), codec.OfferUnrouted)
 	if negotiateErr != nil {
-		media = codec.Media{Pretty: true}
+		a.record, media = nil, codec.Media{Pretty: true} // as kube-apiserver, which does not record such a Status
 	} else if media.Type == codec.JSON {
 		media.Pretty = media.Pretty || isPretty(r)
 	}
@@ -78,9 +78,7 @@ func isPretty(r *http.Request) bool {
 // does not negotiate.
 func (a answer) timeout() {
 	status := meta.NewTimeout("request did not complete within the allotted timeout", 0).Status
-	if a.record != nil {
-		a.record.Answer.Object = &status
-	}
+	a.noteObject(statusFactory, &status)
 	status.TypeMeta = meta.TypeMeta{}
 	body, err := codec.AppendJSON(nil, &status)
 	if err != nil { // impossible: a Status can be encoded
@@ -89,7 +87,6 @@ func (a answer) timeout() {
 	}
 	a.begin(http.StatusGatewayTimeout, plainText)
 	_, _ = a.Write(append(body, '\n'))
-	a.end()
 }
 
 // plainText is the Content-Type of responses that are not objects.

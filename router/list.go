@@ -26,7 +26,9 @@ func (e *endpoint) list(out answer, r *http.Request, info *request.Info) error {
 	if err != nil {
 		return err
 	}
-	list, err := e.res.Lister.List(r.Context(), req)
+	ctx, span := request.Begin(r.Context(), request.SpanOther, "cacher.GetList")
+	list, err := e.res.Lister.List(ctx, req)
+	span.End()
 	if err != nil {
 		return err
 	}
@@ -39,16 +41,24 @@ func (e *endpoint) writeList(out answer, r *http.Request, list *request.List, me
 	if media.As == codec.AsPartial {
 		return e.errIsList(media.As)
 	}
+	ctx, span := request.Begin(r.Context(), request.SpanEncode, encodeSpan)
+	defer span.End()
 	lm := meta.ListMeta{
 		ResourceVersion: list.ResourceVersion, Continue: list.Continue, RemainingItemCount: list.Remaining,
 	}
-	switch {
-	case media.As == codec.AsTable:
+	if media.As == codec.AsTable {
 		return e.writeTable(out, r, http.StatusOK, list.Items, lm, media)
-	case media.Type == codec.Protobuf:
+	}
+	if out.records() {
+		var err error
+		if out.record.AnsweredObject, err = e.noteList(r.Context(), list, lm, media, out.record); err != nil {
+			return err
+		}
+	}
+	if media.Type == codec.Protobuf {
 		return e.writeProtoList(out, r, list, lm, media)
 	}
-	made, err := e.items(r.Context(), list, media)
+	made, err := e.items(ctx, list, media)
 	if err != nil {
 		return err
 	}
@@ -74,6 +84,21 @@ func (e *endpoint) writeList(out answer, r *http.Request, list *request.List, me
 	return finish(out, err)
 }
 
+// noteList returns a list as JSON, in one piece, for a Record.
+func (e *endpoint) noteList(
+	ctx context.Context, list *request.List, lm meta.ListMeta, media codec.Media, record *request.Record,
+) ([]byte, error) {
+	media = codec.Media{As: media.As, Group: media.Group, Version: media.Version,
+		DropManagedFields: media.DropManagedFields || record.OmitManagedFields}
+	made, err := e.items(ctx, list, media)
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, 0, flushAt)
+	err = e.appendList(&text, list, made, lm, media, func(b []byte) ([]byte, error) { return b, nil })
+	return text, err
+}
+
 // indented returns a flush function that indents the JSON part by part.
 func indented(out answer) func(b []byte) ([]byte, error) {
 	var indenter codec.Indenter
@@ -91,7 +116,6 @@ func finish(out answer, err error) error {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	out.end()
 	return nil
 }
 

@@ -270,7 +270,7 @@ func (o *OpenAPI) ServeV2(w http.ResponseWriter, r *http.Request) {
 	out := answerTo(w, r)
 	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV2)
 	if !ok { // kube-apiserver sends no body either
-		out.statusOnly(http.StatusNotAcceptable)
+		out.WriteHeader(http.StatusNotAcceptable)
 		return
 	}
 	out.Header()["Vary"] = varySchema
@@ -306,12 +306,12 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 		found = o.described(o.picture(r.Context(), true), path)
 	}
 	if found == nil { // kube-apiserver sends no body either
-		out.statusOnly(http.StatusNotFound)
+		out.WriteHeader(http.StatusNotFound)
 		return
 	}
 	form, contentType, ok := acceptSchema(r.Header.Get("Accept"), protoV3)
 	if !ok {
-		out.statusOnly(http.StatusNotAcceptable)
+		out.WriteHeader(http.StatusNotAcceptable)
 		return
 	}
 	doc := o.doc(found, form)
@@ -319,7 +319,7 @@ func (o *OpenAPI) ServeV3(w http.ResponseWriter, r *http.Request) {
 		if hash != doc.etag { // the client has an old index
 			out.Header().Set("Location", openapi.Entry{Path: path, Hash: doc.etag}.URL())
 			out.Header().Set("Content-Type", contentType)
-			out.statusOnly(http.StatusMovedPermanently)
+			out.WriteHeader(http.StatusMovedPermanently)
 			return
 		}
 		out.Header().Set("Cache-Control", "public, immutable")

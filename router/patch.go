@@ -58,7 +58,7 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 	if err != nil {
 		return err
 	}
-	in, err := e.receive(r, info)
+	in, err := e.receive(r)
 	if err != nil {
 		return err
 	}
@@ -69,6 +69,9 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 	}
 	if err := invalid("PatchOptions", meta.ValidatePatchOptions(opts, form == applyPatch)); err != nil {
 		return err
+	}
+	if info.Record != nil && info.Record.Received {
+		info.Record.ReceivedObject = notePatch(r.Context(), in.body)
 	}
 	req := e.write(r, info, &meta.UpdateOptions{ // behind the router, a patch is an update
 		DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation,
@@ -95,6 +98,20 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 		code = http.StatusCreated
 	}
 	return e.writeEncoded(out, r, code, enc, media)
+}
+
+// notePatch returns a patch as JSON for a Record: as it was sent if it is JSON, an apply in YAML as
+// the same in JSON, and a text that is neither as a string.
+func notePatch(ctx context.Context, body []byte) []byte {
+	m := meter.ForSize(ctx, len(body))
+	s := jsontext.NewScanner(body, true, m)
+	if s.Skip() == nil && s.End() == nil {
+		return body
+	}
+	if converted, _, err := codec.YAMLToJSON(body, false, m); err == nil {
+		return converted
+	}
+	return jsontext.AppendString(nil, string(body), jsontext.Plain)
 }
 
 // patchForm returns the media type of a patch. strategic says whether strategic merge patches are

@@ -21,39 +21,72 @@ type received struct {
 	media string // the Content-Type as sent
 }
 
-// receive reads the body of a request, at most Config.MaxBody bytes, and notes it in the Record if
-// there is one.
-func (e *endpoint) receive(r *http.Request, info *request.Info) (received, error) {
+// receive reads the body of a request, at most Config.MaxBody bytes.
+func (e *endpoint) receive(r *http.Request) (received, error) {
+	_, span := request.Begin(r.Context(), request.SpanOther, "read body")
 	body, err := readBody(r, e.cfg.MaxBody)
+	span.End()
 	if err != nil {
 		return received{}, err
 	}
-	in := received{body, r.Header.Get("Content-Type")}
-	if info.Record != nil && len(body) > 0 {
-		info.Record.Received = request.Received{Body: body, MediaType: in.media}
-	}
-	return in, nil
+	return received{body, r.Header.Get("Content-Type")}, nil
 }
 
 // receiveObject is receive for a create or update. It reads the body only after it has checked that
 // the media types of both the body and the response are supported.
-func (e *endpoint) receiveObject(r *http.Request, info *request.Info) (media codec.Media, in received, err error) {
+func (e *endpoint) receiveObject(r *http.Request) (media codec.Media, in received, err error) {
 	if media, err = e.accept(r, 0); err != nil {
 		return media, in, err
 	}
 	if _, err = codec.BodyType(r.Header.Get("Content-Type")); err != nil {
 		return media, in, err
 	}
-	in, err = e.receive(r, info)
+	in, err = e.receive(r)
 	return media, in, err
 }
 
-// noteObject notes the object in the body. The record gets a copy, because the registry changes the
-// object.
-func noteObject(info *request.Info, obj meta.Typed) {
-	if info.Record != nil {
-		info.Record.Received.Object = typeinfo.Copy(obj)
+// noteObject tells the Record, if there is one, about the object in the body. The registry completes
+// and changes the object later, so what the Record wants of it is encoded here. Of several calls, the
+// first one counts.
+func (e *endpoint) noteObject(ctx context.Context, info *request.Info, obj meta.Typed) {
+	record := info.Record
+	if record == nil || record.ReceivedObject != nil {
+		return
 	}
+	m := metaOf(obj)
+	record.Object = request.ObjectName{
+		Namespace: m.Namespace, Name: m.Name, UID: m.UID, ResourceVersion: m.ResourceVersion,
+	}
+	if record.Received {
+		record.ReceivedObject = e.completed(ctx, obj, record.OmitManagedFields)
+	}
+}
+
+// noteSent is noteObject for an object that is not of the kind that the client has sent.
+func (e *endpoint) noteSent(ctx context.Context, info *request.Info, obj meta.Typed, sent meta.GroupVersionKind) {
+	if info.Record == nil {
+		return
+	}
+	obj = typeinfo.Copy(obj)
+	obj.GetTypeMeta().SetGroupVersionKind(sent)
+	e.noteObject(ctx, info, obj)
+}
+
+// completed returns an object with defaults as JSON; nil if it cannot be completed or encoded, which
+// is then an error of the write.
+func (e *endpoint) completed(ctx context.Context, obj meta.Typed, omitManagedFields bool) []byte {
+	obj = typeinfo.Copy(obj)
+	if err := e.res.Type.Default(ctx, obj); err != nil {
+		return nil
+	}
+	if omitManagedFields {
+		metaOf(obj).ManagedFields = nil
+	}
+	text, err := e.res.Type.Append(nil, obj, codec.Media{})
+	if err != nil {
+		return nil
+	}
+	return text
 }
 
 // maxPreallocated is the largest Content-Length, in bytes, for which a buffer is allocated before

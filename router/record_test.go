@@ -1,12 +1,13 @@
 package router
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/corev1"
@@ -15,110 +16,109 @@ import (
 	"github.com/coracle-project/coracle/scheme/openapi"
 )
 
-// recorded serves a request with a record that keeps answers.
+// recorded serves a request with a record that wants everything.
 func recorded(t *testing.T, h http.Handler, method, target, body string, header ...string) (*request.Record, *httptest.ResponseRecorder) {
 	t.Helper()
 	r, info := parsed(t, method, target, body, header...)
-	info.Record = &request.Record{Keep: 1 << 20}
+	info.Record = &request.Record{Received: true, Answered: true}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return info.Record, w
 }
 
-// TestRecord: for every kind of request and response, the record holds the bodies that were
-// received and sent.
+// TestRecord: for every kind of request and response, the record has the objects that were received
+// and answered as JSON, whatever form the client sent and got.
 func TestRecord(t *testing.T) {
 	const (
-		all, a     = "/api/v1/namespaces/ns/configmaps", "/api/v1/namespaces/ns/configmaps/a"
-		table      = "application/json;as=Table;v=v1;g=meta.k8s.io"
-		object     = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns"},"data":{"k":"new"}}`
-		options    = `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":5}`
-		merge      = `{"data":{"k":"new"}}`
-		applied    = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
-		configMaps = "ConfigMap"
+		all, a   = "/api/v1/namespaces/ns/configmaps", "/api/v1/namespaces/ns/configmaps/a"
+		table    = "application/json;as=Table;v=v1;g=meta.k8s.io"
+		object   = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns"},"data":{"k":"new"}}`
+		options  = `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":5}`
+		internal = `{"kind":"DeleteOptions","apiVersion":"meta.k8s.io/__internal","gracePeriodSeconds":5}`
+		merge    = `{"data":{"k":"new"}}`
+		applied  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 	)
 	large := make([]request.Encoded, 3000) // a list of them is written in parts
 	for i := range large {
 		large[i] = configMap("a", strings.Repeat("v", 100))
 	}
+	proto, yaml := []string{"Accept", codec.ProtobufType}, []string{"Accept", codec.YAMLType}
 	for _, tt := range []struct {
 		name, method, path, body string
 		header                   []string
 		objects                  []request.Encoded // nil: one config map
-		received, answered       string            // kinds of the objects; "" for none
-		status                   int
-		media                    string
+		received                 string            // the object received; "" for none
+		code                     int
+		answered                 string // the kind of the object answered; "" for none
+		failed                   bool   // the answer is a Status
 	}{
-		{name: "get", method: "GET", path: a, status: 200, media: codec.JSONType},
-		{name: "get indented", method: "GET", path: a + "?pretty=1", status: 200, media: codec.JSONType},
-		{name: "get as protobuf", method: "GET", path: a, header: []string{"Accept", codec.ProtobufType}, status: 200, media: codec.ProtobufType},
-		{name: "get as a table", method: "GET", path: a, header: []string{"Accept", table}, answered: "Table", status: 200, media: codec.JSONType},
-		{name: "list", method: "GET", path: all, status: 200, media: codec.JSONType},
-		{name: "list in parts", method: "GET", path: all, objects: large, status: 200, media: codec.JSONType},
-		{name: "list in parts, indented", method: "GET", path: all + "?pretty=1", objects: large, status: 200, media: codec.JSONType},
-		{name: "list in parts, as protobuf", method: "GET", path: all, objects: large, header: []string{"Accept", codec.ProtobufType}, status: 200,
-			media: codec.ProtobufType},
-		{name: "list in parts, as YAML", method: "GET", path: all, objects: large, header: []string{"Accept", codec.YAMLType}, status: 200,
-			media: codec.YAMLType},
-		{name: "empty list as YAML", method: "GET", path: all, objects: []request.Encoded{}, header: []string{"Accept", codec.YAMLType}, status: 200,
-			media: codec.YAMLType},
-		{name: "list as a table", method: "GET", path: all, header: []string{"Accept", table}, answered: "Table", status: 200, media: codec.JSONType},
-		{name: "create", method: "POST", path: all, body: object, received: configMaps, status: 201, media: codec.JSONType},
-		{name: "create, not JSON", method: "POST", path: all, body: "{", answered: "Status", status: 400, media: codec.JSONType},
-		{name: "update", method: "PUT", path: a, body: object, received: configMaps, status: 200, media: codec.JSONType},
-		{name: "patch", method: "PATCH", path: a, body: merge, header: []string{"Content-Type", mergePatch}, status: 200, media: codec.JSONType},
-		{name: "apply", method: "PATCH", path: a + "?fieldManager=m", body: applied, header: []string{"Content-Type", applyPatch}, status: 200,
-			media: codec.JSONType},
-		{name: "delete", method: "DELETE", path: a, body: options, received: "DeleteOptions", answered: "Status", status: 200, media: codec.JSONType},
-		{name: "delete without a body", method: "DELETE", path: a, answered: "Status", status: 200, media: codec.JSONType},
-		{name: "deletecollection", method: "DELETE", path: all, body: options, received: "DeleteOptions", status: 200, media: codec.JSONType},
-		{name: "no such resource", method: "GET", path: "/api/v1/nothing", answered: "Status", status: 404, media: codec.JSONType},
-		{name: "no such verb", method: "PATCH", path: all, answered: "Status", status: 405, media: codec.JSONType},
-		{name: "no such path", method: "GET", path: "/nothing", status: 404, media: "text/plain; charset=utf-8"},
-		{name: "discovery", method: "GET", path: "/api/v1", status: 200, media: codec.JSONType},
-		{name: "discovery, indented", method: "GET", path: "/api/v1?pretty=1", answered: "APIResourceList", status: 200, media: codec.JSONType},
-		{name: "discovery of everything", method: "GET", path: "/api", header: []string{"Accept", aggregatedJSON}, status: 200,
-			media: codec.JSONType + ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"},
-		{name: "OpenAPI", method: "GET", path: "/openapi/v3/api/v1", status: 200, media: codec.JSONType},
-		{name: "OpenAPI that moved", method: "GET", path: "/openapi/v3/api/v1?hash=old", status: 301, media: codec.JSONType},
-		{name: "OpenAPI in no accepted type", method: "GET", path: "/openapi/v2", header: []string{"Accept", "x/y"}, status: 406},
+		{name: "get", method: "GET", path: a, code: 200, answered: "ConfigMap"},
+		{name: "get indented", method: "GET", path: a + "?pretty=1", code: 200, answered: "ConfigMap"},
+		{name: "get as protobuf", method: "GET", path: a, header: proto, code: 200, answered: "ConfigMap"},
+		{name: "get as a table", method: "GET", path: a, header: []string{"Accept", table}, code: 200, answered: "Table"},
+		{name: "list", method: "GET", path: all, code: 200, answered: "ConfigMapList"},
+		{name: "list in parts", method: "GET", path: all, objects: large, code: 200, answered: "ConfigMapList"},
+		{name: "list in parts, indented", method: "GET", path: all + "?pretty=1", objects: large, code: 200, answered: "ConfigMapList"},
+		{name: "list in parts, as protobuf", method: "GET", path: all, objects: large, header: proto, code: 200, answered: "ConfigMapList"},
+		{name: "list in parts, as YAML", method: "GET", path: all, objects: large, header: yaml, code: 200, answered: "ConfigMapList"},
+		{name: "empty list as YAML", method: "GET", path: all, objects: []request.Encoded{}, header: yaml, code: 200, answered: "ConfigMapList"},
+		{name: "list as a table", method: "GET", path: all, header: []string{"Accept", table}, code: 200, answered: "Table"},
+		{name: "create", method: "POST", path: all, body: object, received: object, code: 201, answered: "ConfigMap"},
+		{name: "create, not JSON", method: "POST", path: all, body: "{", code: 400, answered: "Status", failed: true},
+		{name: "update", method: "PUT", path: a, body: object, received: object, code: 200, answered: "ConfigMap"},
+		{name: "patch", method: "PATCH", path: a, body: merge, header: []string{"Content-Type", mergePatch}, received: merge, code: 200,
+			answered: "ConfigMap"},
+		{name: "apply", method: "PATCH", path: a + "?fieldManager=m", body: applied, header: []string{"Content-Type", applyPatch}, received: `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`,
+			code: 200, answered: "ConfigMap"},
+		{name: "delete", method: "DELETE", path: a, body: options, received: internal, code: 200, answered: "Status", failed: true},
+		{name: "delete without a body", method: "DELETE", path: a, code: 200, answered: "Status", failed: true},
+		{name: "deletecollection", method: "DELETE", path: all, body: options, received: internal, code: 200, answered: "ConfigMapList"},
+		{name: "no such resource", method: "GET", path: "/api/v1/nothing", code: 404, answered: "Status", failed: true},
+		{name: "no such verb", method: "PATCH", path: all, code: 405, answered: "Status", failed: true},
+		{name: "no such path", method: "GET", path: "/nothing", code: 404},
+		{name: "discovery", method: "GET", path: "/api/v1", code: 200, answered: "APIResourceList"},
+		{name: "discovery, indented", method: "GET", path: "/api/v1?pretty=1", code: 200, answered: "APIResourceList"},
+		{name: "discovery as protobuf", method: "GET", path: "/api/v1", header: proto, code: 200, answered: "APIResourceList"},
+		{name: "discovery of everything", method: "GET", path: "/api", header: []string{"Accept", aggregatedJSON}, code: 200,
+			answered: "APIGroupDiscoveryList"},
+		{name: "OpenAPI", method: "GET", path: "/openapi/v3/api/v1", code: 200},
+		{name: "OpenAPI that moved", method: "GET", path: "/openapi/v3/api/v1?hash=old", code: 301},
+		{name: "OpenAPI in no accepted type", method: "GET", path: "/openapi/v2", header: []string{"Accept", "x/y"}, code: 406},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fake{objects: []request.Encoded{configMap("a", "v")}, applied: meta.ObjectMeta{Name: "a", Namespace: "ns"}}
 			if tt.objects != nil {
 				f.objects = tt.objects
 			}
-			began := time.Now()
-			rec, w := recorded(t, recordedServer(t, f), tt.method, tt.path, tt.body, tt.header...)
-			if got := string(rec.Received.Body); got != tt.body {
-				t.Errorf("the body of the request: got %q, want %q", got, tt.body)
+			h := recordedServer(t, f)
+			rec, w := recorded(t, h, tt.method, tt.path, tt.body, tt.header...)
+			if w.Code != tt.code {
+				t.Fatalf("got %d %s", w.Code, w.Body)
 			}
-			if got := kindOf(rec.Received.Object); got != tt.received {
-				t.Errorf("the object received: got %q, want %q", got, tt.received)
+			if got := string(rec.ReceivedObject); got != tt.received {
+				t.Errorf("received: got %q, want %q", got, tt.received)
 			}
-			out := &rec.Answer
-			if out.Status != tt.status || w.Code != tt.status || out.MediaType != tt.media || w.Header().Get("Content-Type") != tt.media {
-				t.Errorf("got %d %q, sent %d %q, want %d %q", out.Status, out.MediaType, w.Code, w.Header().Get("Content-Type"), tt.status, tt.media)
+			if (rec.Status != nil) != tt.failed {
+				t.Errorf("got the status %+v", rec.Status)
 			}
-			if got := kindOf(out.Object); got != tt.answered {
-				t.Errorf("the object answered: got %q, want %q", got, tt.answered)
+			var got struct{ Kind string }
+			if err := json.Unmarshal(rec.AnsweredObject, &got); rec.AnsweredObject != nil && err != nil || got.Kind != tt.answered {
+				t.Fatalf("answered: got %.200q, want a %q", rec.AnsweredObject, tt.answered)
 			}
-			if sent := w.Body.String(); string(out.Body) != sent || out.Size != int64(len(sent)) || out.Stream {
-				t.Errorf("got %d bytes %q, want %q", out.Size, out.Body, sent)
+			if tt.answered == "" || tt.method != "GET" {
+				return
 			}
-			if out.Began.Before(began) || out.Ended.Before(out.Began) || time.Now().Before(out.Ended) {
-				t.Errorf("from %v to %v", out.Began, out.Ended)
+			path, _, _ := strings.Cut(tt.path, "?")
+			var header []string
+			if strings.HasPrefix(strings.Join(tt.header, ""), "Accept"+codec.JSONType) {
+				header = tt.header
+			}
+			_, plain := recorded(t, h, tt.method, path, "", header...)
+			if want := strings.TrimSpace(plain.Body.String()); string(rec.AnsweredObject) != want {
+				t.Errorf("answered: got\n%.300s, want\n%.300s", rec.AnsweredObject, want)
 			}
 		})
 	}
-}
-
-// kindOf is the kind of an object, "" without one.
-func kindOf(obj meta.Typed) string {
-	if obj == nil {
-		return ""
-	}
-	return obj.GetTypeMeta().Kind
 }
 
 // recordedServer serves everything that this package answers.
@@ -134,89 +134,87 @@ func recordedServer(t *testing.T, f *fake) http.Handler {
 	return &Director{REST: rr, Discovery: d, Prefix: paths}
 }
 
-// TestRecordOfObject: the record has the object as it was sent, although the registry changes it.
+// TestRecordOfObject: the record has the object as it was before admission, named by its metadata.
 func TestRecordOfObject(t *testing.T) {
 	f := &fake{objects: []request.Encoded{configMap("a", "v")}}
-	rec, _ := recorded(t, core(t, f), "POST", "/api/v1/namespaces/ns/configmaps", `{"metadata":{"name":"a"},"data":{"k":"v"}}`,
-		"Content-Type", codec.JSONType)
+	rec, _ := recorded(t, core(t, f), "POST", "/api/v1/namespaces/ns/configmaps",
+		`{"metadata":{"name":"a","uid":"u","resourceVersion":"7"},"data":{"k":"v"}}`, "Content-Type", codec.JSONType)
 	f.body.(*corev1.ConfigMap).Data["k"] = "changed by admission"
-	if got := rec.Received.Object.(*corev1.ConfigMap); got.Name != "a" || got.Data["k"] != "v" {
-		t.Errorf("got %+v", got)
+	if got := string(rec.ReceivedObject); !strings.Contains(got, `"data":{"k":"v"}`) {
+		t.Errorf("got %s", got)
 	}
-	if rec.Received.MediaType != codec.JSONType {
-		t.Errorf("got %q", rec.Received.MediaType)
-	}
-}
-
-// TestRecordKeep: Keep bounds the bytes that are kept, not those that are counted.
-func TestRecordKeep(t *testing.T) {
-	for _, keep := range []int{0, 7} {
-		r, info := parsed(t, "GET", "/api/v1/namespaces/ns/configmaps/a", "")
-		info.Record = &request.Record{Keep: keep}
-		w := httptest.NewRecorder()
-		core(t, &fake{objects: []request.Encoded{configMap("a", "v")}}).ServeHTTP(w, r)
-		if out := &info.Record.Answer; string(out.Body) != w.Body.String()[:keep] || out.Size != int64(w.Body.Len()) {
-			t.Errorf("Keep %d: got %q of %d", keep, out.Body, out.Size)
-		}
+	if want := (request.ObjectName{Name: "a", UID: "u", ResourceVersion: "7"}); rec.Object != want {
+		t.Errorf("got %+v", rec.Object)
 	}
 }
 
-// TestRecordOfWatch counts the bytes of a stream, and keeps none.
+// TestRecordWants: a record gets no more than it wants.
+func TestRecordWants(t *testing.T) {
+	const body = `{"metadata":{"name":"a","managedFields":[{"manager":"m"}]},"data":{"k":"v"}}`
+	serve := func(wants request.Record) *request.Record {
+		r, info := parsed(t, "POST", "/api/v1/namespaces/ns/configmaps", body)
+		info.Record = &wants
+		core(t, &fake{objects: []request.Encoded{configMap("a", "v")}}).ServeHTTP(httptest.NewRecorder(), r)
+		return info.Record
+	}
+	if rec := serve(request.Record{}); rec.ReceivedObject != nil || rec.AnsweredObject != nil || rec.Object.Name != "a" {
+		t.Errorf("nothing is wanted: got %+v", rec)
+	}
+	rec := serve(request.Record{Received: true})
+	if rec.AnsweredObject != nil || !strings.Contains(string(rec.ReceivedObject), "managedFields") {
+		t.Errorf("what was received is wanted: got %+v", rec)
+	}
+	rec = serve(request.Record{Received: true, OmitManagedFields: true})
+	if strings.Contains(string(rec.ReceivedObject), "managedFields") {
+		t.Errorf("without managedFields: got %s", rec.ReceivedObject)
+	}
+}
+
+// TestRecordOfWatch: a stream has no object.
 func TestRecordOfWatch(t *testing.T) {
 	for name, f := range map[string]*fake{
 		"events":               {cursor: &script{batches: [][]request.Event{{{Type: request.Added, Object: configMap("a", "v")}}}}},
 		"a revision that went": {err: meta.NewResourceExpired("too old")},
 	} {
 		rec, w := recorded(t, core(t, f), "GET", "/api/v1/namespaces/ns/configmaps?watch=1&timeoutSeconds=1", "")
-		out := &rec.Answer
-		if !out.Stream || out.Status != 200 || out.MediaType != codec.JSONType || out.Body != nil || out.Size == 0 || out.Size != int64(w.Body.Len()) {
-			t.Errorf("%s: got %+v, sent %q", name, out, w.Body)
-		}
-		if out.Began.IsZero() || out.Ended.Before(out.Began) {
-			t.Errorf("%s: from %v to %v", name, out.Began, out.Ended)
+		if rec.AnsweredObject != nil || rec.Status != nil || w.Body.Len() == 0 {
+			t.Errorf("%s: got %+v, sent %q", name, rec, w.Body)
 		}
 	}
 }
 
-// TestRecordOfConnection: the record shows that another handler answered, and with which status.
+// TestRecordOfConnection: a connection has no object, and its refusal a Status.
 func TestRecordOfConnection(t *testing.T) {
 	l := &recordingConnecter{}
-	r, info := parsed(t, "GET", "/api/v1/namespaces/ns/things/a/log", "")
-	info.Record, info.Status = &request.Record{Keep: 1 << 20}, http.StatusOK // as the filters set them
-	routerWithConnecter(t, l).ServeHTTP(httptest.NewRecorder(), r)
-	if out := info.Record.Answer; !out.Stream || out.Status != 200 || out.Body != nil || out.Ended.Before(out.Began) || out.Began.IsZero() {
-		t.Errorf("got %+v", out)
+	rec, _ := recorded(t, routerWithConnecter(t, l), "GET", "/api/v1/namespaces/ns/things/a/log", "")
+	if rec.AnsweredObject != nil || rec.Status != nil {
+		t.Errorf("got %+v", rec)
 	}
 	l.err = meta.NewBadRequest("no")
-	rec, w := recorded(t, routerWithConnecter(t, l), "GET", "/api/v1/namespaces/ns/things/a/log", "")
-	if out := rec.Answer; out.Stream || out.Status != 400 || kindOf(out.Object) != "Status" || string(out.Body) != w.Body.String() {
-		t.Errorf("a connection that is refused: got %+v", out)
+	rec, _ = recorded(t, routerWithConnecter(t, l), "GET", "/api/v1/namespaces/ns/things/a/log", "")
+	if rec.Status == nil || rec.Status.Code != 400 {
+		t.Errorf("a connection that is refused: got %+v", rec)
 	}
 }
 
-// TestRecordOfBrokenAnswer: the record of a response that breaks off has no end time.
-func TestRecordOfBrokenAnswer(t *testing.T) {
-	r, info := parsed(t, "GET", "/api/v1/namespaces/ns/configmaps", "")
-	info.Record = &request.Record{}
-	func() {
-		defer func() {
-			if got := recover(); got != http.ErrAbortHandler {
-				t.Errorf("got panic %v", got)
-			}
-		}()
-		core(t, &fake{objects: []request.Encoded{configMap("a", "v")}}).ServeHTTP(&failingWriter{ResponseRecorder: newRecorder()}, r)
+// TestBrokenAnswer: a list that cannot be sent to its end cuts the connection.
+func TestBrokenAnswer(t *testing.T) {
+	r, _ := parsed(t, "GET", "/api/v1/namespaces/ns/configmaps", "")
+	defer func() {
+		if got := recover(); got != http.ErrAbortHandler {
+			t.Errorf("got panic %v", got)
+		}
 	}()
-	if out := info.Record.Answer; out.Status != 200 || !out.Ended.IsZero() {
-		t.Errorf("got %+v", out)
-	}
+	core(t, &fake{objects: []request.Encoded{configMap("a", "v")}}).ServeHTTP(&failingWriter{ResponseRecorder: newRecorder()}, r)
 }
 
-// TestRecordOfRefusal: WriteError fills the record, also for filters.
+// TestRecordOfRefusal: WriteError tells the record the Status, also for filters. An answer in plain
+// text has none.
 func TestRecordOfRefusal(t *testing.T) {
-	for _, err := range []error{errors.New("broken"), meta.NewTimeout("slow", 0), &request.PathError{}} {
+	for _, err := range []error{errors.New("broken"), meta.NewTimeout("slow", 0), context.DeadlineExceeded, request.PlainError("broken")} {
 		rec, w := recorded(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { WriteError(w, r, err) }), "GET", "/x", "")
-		if out := rec.Answer; out.Status != w.Code || out.Status < 500 || string(out.Body) != w.Body.String() || out.Ended.IsZero() {
-			t.Errorf("%v: got %+v", err, out)
+		if _, plain := err.(request.PlainError); plain != (rec.Status == nil) || !plain && int(rec.Status.Code) != w.Code || w.Code < 500 {
+			t.Errorf("%v: got %+v, sent %d", err, rec.Status, w.Code)
 		}
 	}
 }

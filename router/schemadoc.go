@@ -183,7 +183,7 @@ func (d *schemaDoc) serve(out answer, r *http.Request, contentType string) {
 	h := out.Header()
 	h["Etag"], h["Last-Modified"] = d.head.etag, d.head.made
 	if d.isKnown(r) {
-		out.statusOnly(http.StatusNotModified)
+		out.WriteHeader(http.StatusNotModified)
 		return
 	}
 	body := d.zipped

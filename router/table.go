@@ -16,11 +16,25 @@ import (
 func (e *endpoint) writeTable(
 	out answer, r *http.Request, code int, objects iter.Seq[request.Encoded], lm meta.ListMeta, media codec.Media,
 ) error {
-	table, err := e.table(r.Context(), r, objects, lm, media)
+	ctx, making := request.Begin(r.Context(), request.SpanTransform, "make table")
+	table, err := e.table(ctx, r, objects, lm, media)
+	making.End()
 	if err != nil {
 		return err
 	}
-	out.object(code, e.cfg.Codecs, table, codec.Media{Type: media.Type, Pretty: media.Pretty})
+	if out.records() {
+		noted := table
+		if out.record.OmitManagedFields && !media.DropManagedFields {
+			media.DropManagedFields = true
+			if noted, err = e.table(r.Context(), r, objects, lm, media); err != nil {
+				return err
+			}
+		}
+		out.record.AnsweredObject = noteOf(e.cfg.Codecs, noted)
+	}
+	_, span := request.Begin(r.Context(), request.SpanEncode, encodeSpan)
+	defer span.End()
+	out.encoded(code, e.cfg.Codecs, table, codec.Media{Type: media.Type, Pretty: media.Pretty})
 	return nil
 }
 

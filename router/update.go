@@ -11,7 +11,7 @@ import (
 // update replaces an object by the one in the body, and creates it if the strategy allows that. An
 // object with a wrong kind may still go to the pipeline, with the error in Invalid (readObject).
 func (e *endpoint) update(out answer, r *http.Request, info *request.Info) error {
-	media, in, err := e.receiveObject(r, info)
+	media, in, err := e.receiveObject(r)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (e *endpoint) update(out answer, r *http.Request, info *request.Info) error
 	if obj == nil {
 		return refused
 	}
-	noteObject(info, obj)
+	e.noteObject(r.Context(), info, obj)
 	m := metaOf(obj)
 	if err := e.checkNamespace(m, info); err != nil {
 		return err

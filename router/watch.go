@@ -103,7 +103,6 @@ func (e *endpoint) watchError(out answer, media codec.Media, err error) error {
 	if err == nil {
 		_, _ = out.Write(b) // the watch ends here, whether the client reads this or not
 	}
-	out.end()
 	return nil
 }
 
@@ -113,7 +112,6 @@ func (e *endpoint) watchError(out answer, media codec.Media, err error) error {
 // an ERROR event.
 func (e *endpoint) stream(to answer, wt *watcher, cursor request.EventCursor) error {
 	to.stream(wt.media.StreamType())
-	defer to.end()
 	out := newSender(wt.ctx, to)
 	defer out.close()
 	if err := out.flush(); err != nil {

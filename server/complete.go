@@ -59,6 +59,7 @@ func (c Config) complete() (completed, error) {
 	c.Serving = c.Serving.complete()
 	c.Authentication = c.Authentication.Complete()
 	authorization, authorizationErr := c.Authorization.Complete()
+	c.Audit = c.Audit.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	setDefault(&c.Shutdown.Linger, connections.Linger)
@@ -137,7 +138,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 func (c *Config) validate() error {
 	errs := []error{
 		c.API.validate(), c.API.Aggregation.Validate(), c.Storage.validate(), c.Serving.validate(),
-		c.Authentication.Validate(), c.Admission.Validate(),
+		c.Authentication.Validate(), c.Admission.Validate(), c.Audit.validate(),
 	}
 	for _, d := range []struct {
 		name  string

@@ -40,6 +40,7 @@ type Config struct {
 	Authentication identity.Config
 	Authorization  access.Config
 	Admission      plugins.Config
+	Audit          AuditConfig
 	Limits         LimitsConfig
 	Shutdown       ShutdownConfig
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,45 @@ func TestLogFiles(t *testing.T) {
 	}
 	if code, _ := newInProcess(t).do("GET", "/logs/", ""); code != http.StatusNotFound {
 		t.Errorf("without a folder: got %d", code)
+	}
+}
+
+// TestVerbosity changes how much a running server logs. The answers are kube-apiserver's.
+func TestVerbosity(t *testing.T) {
+	var set []int32
+	profiles := inspect.Profiles{Serve: true, SetVerbosity: func(v int32) { set = append(set, v) }}
+	p := newInProcess(t, func(c *server.Config) { c.Serving.Debug.Profiles = profiles })
+	for _, tt := range []struct {
+		method, path, in string
+		code             int
+		body             string
+	}{
+		{"PUT", "/debug/flags/v", "5", 200, "successfully set klog.logging.verbosity to 5\n"},
+		{"PUT", "/debug/flags/v", "0", 200, "successfully set klog.logging.verbosity to 0\n"},
+		{"PUT", "/debug/flags/v", "", 400, "strconv.ParseUint: parsing \"\": invalid syntax\n"},
+		{"PUT", "/debug/flags/v", "-1", 400, "strconv.ParseUint: parsing \"-1\": invalid syntax\n"},
+		{"PUT", "/debug/flags/v", "2147483648", 400,
+			"failed set klog.logging.verbosity 2147483648: strconv.ParseInt: parsing \"2147483648\": value out of range\n"},
+		{"PUT", "/debug/flags/v", strings.Repeat("1", 2000), 400, "error reading request body: http: request body too large\n"},
+		{"GET", "/debug/flags/v", "", 406, "unsupported http method\n"},
+		{"GET", "/debug/flags", "", 200, "<tr>v<br>"},
+		{"GET", "/debug/flags/x", "", 200, "<tr>v<br>"},
+	} {
+		code, body := p.do(tt.method, tt.path, tt.in)
+		if code != tt.code || body != tt.body && !(strings.HasPrefix(tt.body, "<") && strings.Contains(body, tt.body)) {
+			t.Errorf("%s %s %.20s: got %d %s, want %d %s", tt.method, tt.path, tt.in, code, body, tt.code, tt.body)
+		}
+	}
+	if want := []int32{5, 0}; !slices.Equal(set, want) {
+		t.Errorf("set %v, want %v", set, want)
+	}
+	if strings.Contains(p.must("GET", "/", ""), "/debug/flags") {
+		t.Error("the index lists the path")
+	}
+	profiles.Serve = false
+	p = newInProcess(t, func(c *server.Config) { c.Serving.Debug.Profiles = profiles })
+	if code, body := p.do("PUT", "/debug/flags/v", "5"); code != http.StatusNotFound {
+		t.Errorf("without profiles: got %d %s", code, body)
 	}
 }
 

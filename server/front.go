@@ -167,6 +167,7 @@ func (a *assembly) makeHandler() error {
 		Registry:       a.registry,
 		Metrics:        a.metrics.requests,
 		Tracer:         tracer,
+		Auditing:       a.auditing,
 		Drain:          a.life.drain,
 		Gate:           a.gate,
 		RequestTimeout: a.Limits.RequestTimeout,

@@ -40,6 +40,7 @@ type part struct {
 // goroutines run while the declared parts are made; awaitOpening waits for them.
 var openingParts = []part{
 	{"metrics", (*assembly).makeMetrics},
+	{"auditing", (*assembly).makeAuditing},
 	{"store and identity, begun", (*assembly).beginOpening},
 }
 
@@ -111,6 +112,7 @@ type assembly struct {
 type ground struct {
 	registry   *prometheus.Registry
 	metrics    *metrics
+	auditing   *filters.Auditing // nil: nothing is recorded
 	table      *generic.Table
 	self       *addresses.Self
 	encryption *backing.Encryption // nil: nothing is encrypted

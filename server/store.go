@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/server/backing"
 	"github.com/coracle-project/coracle/server/generic"
 	"github.com/coracle-project/coracle/storage"
@@ -42,13 +43,14 @@ func (c *completed) newStore(t *generic.Table, m *backing.Metrics, e *backing.En
 // locationOf returns the Location that a StorageConfig describes: a Store that is open already, or
 // the function that opens one.
 func (c *completed) locationOf(storing StorageConfig, accept generic.Acceptor) backing.Location {
-	p := backing.Location{Engine: storing.Store, Open: func(ctx context.Context) (storage.Store, error) {
+	p := backing.Location{Engine: storing.Store, Remote: storing.Engine == StorageEtcd}
+	p.Open = func(ctx context.Context) (storage.Store, error) {
 		store, err := c.openEngine(ctx, &storing, accept)
 		if err != nil {
 			return nil, fmt.Errorf("server: open the %s store: %w", storing.Engine, err)
 		}
 		return store, nil
-	}}
+	}
 	if in := c.standIn; in != nil && storing.Engine == StorageEmbedded {
 		p.CheckStandIn = func(ctx context.Context) error { return in.Check(ctx, in.url) }
 	}
@@ -74,7 +76,7 @@ func (c *completed) openEngine(ctx context.Context, storing *StorageConfig,
 		e := storing.Etcd
 		return etcd.Open(ctx, etcd.Config{
 			Endpoints: e.Servers, CAFile: e.CAFile, CertFile: e.CertFile, KeyFile: e.KeyFile, Logger: c.Log,
-			OpenTimeout: storing.InitTimeout,
+			OpenTimeout: storing.InitTimeout, Headers: request.TraceHeaders,
 		})
 	default:
 		cfg := embedded.Config{Dir: c.path("etcd"), Logger: warnings(c.Log)}

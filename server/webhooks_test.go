@@ -7,9 +7,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/coracle-project/coracle/server"
 )
 
 // patching is a webhook that allows every write and answers with the same JSON patch, or with none
@@ -18,6 +26,8 @@ type patching struct {
 	*httptest.Server
 	calls atomic.Int64
 	patch atomic.Pointer[string]
+	came  atomic.Pointer[http.Request] // the last request
+	delay time.Duration                // before an answer
 }
 
 func newPatching(t *testing.T) *patching {
@@ -33,6 +43,11 @@ func newPatching(t *testing.T) *patching {
 			t.Error(err)
 		}
 		h.calls.Add(1)
+		h.came.Store(r)
+		select {
+		case <-time.After(h.delay):
+		case <-r.Context().Done():
+		}
 		patch := *h.patch.Load()
 		if patch != "" {
 			patch = fmt.Sprintf(`,"patchType":"JSONPatch","patch":%q`, base64.StdEncoding.EncodeToString([]byte(patch)))
@@ -72,6 +87,31 @@ func TestWebhookAtOnce(t *testing.T) {
 		p.must("POST", "/api/v1/namespaces/ns/configmaps?dryRun=All", `{"metadata":{"name":"x"}}`)
 		if got := h.calls.Load(); got != i+1 {
 			t.Fatalf("the webhook was asked after %d deletions", i+1)
+		}
+	}
+}
+
+// TestSlowWebhookIsLogged: the line of a request that a webhook has made slow says so.
+func TestSlowWebhookIsLogged(t *testing.T) {
+	core, logged := observer.New(zapcore.InfoLevel)
+	p, h := newInProcess(t, func(c *server.Config) { c.Log = zap.New(core) }), newPatching(t)
+	h.delay = 510 * time.Millisecond // a request is slow from 500 ms on
+	p.must("POST", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", h.configuration())
+	p.must("POST", "/api/v1/namespaces/ns/configmaps", `{"metadata":{"name":"x"}}`)
+	lines := logged.FilterMessage("request").FilterField(zap.String("resource", "configmaps")).All()
+	if len(lines) != 1 || lines[0].Level != zapcore.InfoLevel {
+		t.Fatalf("got lines %v", lines)
+	}
+	steps, _ := lines[0].ContextMap()["steps"].([]any)
+	for name, about := range map[string]string{
+		"Call mutating webhook": "w.example.com", "HTTP POST": "", "admission plugin": "MutatingAdmissionWebhook",
+	} {
+		if !slices.ContainsFunc(steps, func(step any) bool {
+			s := step.(map[string]any)
+			took, _ := s["took"].(time.Duration)
+			return s["step"] == name && (about == "" || s["about"] == about) && took >= h.delay
+		}) {
+			t.Errorf("there is no step %s of %s that took its time in %v", name, about, steps)
 		}
 	}
 }

@@ -37,6 +37,8 @@ var endless = map[string]string{
 	"cluster-signing-kubelet-serving-key-file":        "VALUE --cluster-signing-kubelet-serving-cert-file=VALUE",
 	"cluster-signing-legacy-unknown-cert-file":        "VALUE --cluster-signing-legacy-unknown-key-file=VALUE",
 	"cluster-signing-legacy-unknown-key-file":         "VALUE --cluster-signing-legacy-unknown-cert-file=VALUE",
+	"audit-policy-file":                               "VALUE --audit-log-path=-",
+	"audit-webhook-config-file":                       "VALUE --audit-policy-file=POLICY",
 	"encryption-provider-config":                      "VALUE",
 	"etcd-cafile":                                     "VALUE --etcd-servers=https://127.0.0.1:1",
 	"etcd-certfile":                                   "VALUE --etcd-keyfile=VALUE --etcd-servers=https://127.0.0.1:1",
@@ -58,7 +60,6 @@ var endless = map[string]string{
 // unread has the flags whose names end like those of endless, but whose files the server does not
 // read.
 var unread = map[string]bool{
-	"audit-policy-file": true, "audit-webhook-config-file": true,
 	"egress-selector-config-file":   true,
 	"kubelet-certificate-authority": true, "kubelet-client-certificate": true, "kubelet-client-key": true, "peer-ca-file": true,
 	"profile": true, "runtime-config": true,
@@ -69,6 +70,11 @@ func TestEndlessFiles(t *testing.T) {
 	named := regexp.MustCompile(`(file|config|key|certificate|authority|manifests)$`)
 	serve, _, err := newCommand().Find([]string{"serve"})
 	if err != nil {
+		t.Fatal(err)
+	}
+	policy := filepath.Join(t.TempDir(), "policy")
+	text := "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}"
+	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	serve.Flags().VisitAll(func(f *pflag.Flag) {
@@ -82,7 +88,7 @@ func TestEndlessFiles(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		args := append([]string{"serve", "--data-dir", filepath.Join(t.TempDir(), "data"), "--secure-port", anyPort},
-			strings.Fields("--"+f.Name+"="+strings.ReplaceAll(more, "VALUE", "/dev/zero"))...)
+			strings.Fields("--"+f.Name+"="+strings.NewReplacer("VALUE", "/dev/zero", "POLICY", policy).Replace(more))...)
 		if !strings.Contains(more, "etcd") {
 			args = append(args, "--storage=memory")
 		}

@@ -22,7 +22,7 @@ func (o *Options) bindFeatures(s *section) {
 		"collect the profiles block and mutex, which slows the server down a little")
 	s.StringVar(&o.config.Serving.Debug.Profiles.Socket, "debug-socket-path", "",
 		"path of a Unix socket that serves profiles, without authentication, to all processes that may open it")
-	s.BoolVar(&o.config.Serving.Debug.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/")
+	s.BoolVar(&o.config.Serving.Debug.Profiles.Serve, "profiling", true, "serve profiles at /debug/pprof/, and /debug/flags/v, which changes -v")
 	s.BoolVar(&o.features.fairness, "enable-priority-and-fairness", true,
 		"keep the status of FlowSchemas up to date; FlowSchemas do not affect requests yet")
 	s.explain("if false, the server does not write the status of FlowSchemas. --max-requests-inflight and --max-mutating-requests-inflight bound requests "+

@@ -56,7 +56,6 @@ type Options struct {
 	authentication authentication
 	authorization  authorization
 	enablement     enablement
-	auditing       auditing
 	admission      admission
 	metrics        metrics
 	features       features

@@ -23,7 +23,7 @@ import (
 type logs struct {
 	format    string        // "text" or "json"
 	flush     time.Duration // longest time that a line stays in a buffer
-	verbosity level         // -v
+	verbosity verbosity     // -v
 	files     levels        // --vmodule, which is ignored
 	text      stream
 	json      stream
@@ -59,7 +59,7 @@ func (o *Options) bindLogs(s *section) {
 const debugVerbosity = 3
 
 // finishLogs checks the section and opens the log. If --log-level and -v differ, the log has the
-// lines that either asks for.
+// lines that either asks for. A PUT to /debug/flags/v changes -v.
 func (o *Options) finishLogs() error {
 	if err := o.checkLogs(); err != nil {
 		return err
@@ -68,17 +68,26 @@ func (o *Options) finishLogs() error {
 	if err != nil {
 		return fmt.Errorf("--log-level: %w: give debug, info, warn or error", err)
 	}
-	if o.logs.verbosity >= debugVerbosity {
-		level = zapcore.DebugLevel
+	enabled := zap.NewAtomicLevelAt(o.logs.verbosity.atLeast(level))
+	o.config.Serving.Debug.Profiles.SetVerbosity = func(v int32) {
+		enabled.SetLevel(verbosity(v).atLeast(level))
 	}
-	o.config.Log = o.logs.open(level)
+	o.config.Log = o.logs.open(enabled)
 	return nil
 }
 
-// open returns a log of the lines of the given level and above. It samples: of lines with the same
-// level and message it writes the first hundred in a second, and then each hundredth, so that a
-// line per request cannot flood the disk.
-func (l *logs) open(level zapcore.Level) *zap.Logger {
+// atLeast returns the level of the log if --log-level is given.
+func (v verbosity) atLeast(given zapcore.Level) zapcore.Level {
+	if v >= debugVerbosity {
+		return zapcore.DebugLevel
+	}
+	return given
+}
+
+// open returns a log of the lines of the given level and above, which may change. It samples: of
+// lines with the same level and message it writes the first hundred in a second, and then each
+// hundredth, so that a line per request cannot flood the disk.
+func (l *logs) open(level zap.AtomicLevel) *zap.Logger {
 	encoder, form := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), &l.json
 	if l.format == "text" {
 		encoder, form = zapcore.NewConsoleEncoder(zap.NewDevelopmentEncoderConfig()), &l.text
@@ -87,9 +96,11 @@ func (l *logs) open(level zapcore.Level) *zap.Logger {
 	core := zapcore.NewCore(encoder, errors, level)
 	if form.split {
 		core = zapcore.NewTee(
-			zapcore.NewCore(encoder, errors, max(level, zapcore.ErrorLevel)),
+			zapcore.NewCore(encoder, errors, zap.LevelEnablerFunc(func(of zapcore.Level) bool {
+				return level.Enabled(of) && of >= zapcore.ErrorLevel
+			})),
 			zapcore.NewCore(encoder, form.infos(l.flush), zap.LevelEnablerFunc(func(of zapcore.Level) bool {
-				return level <= of && of < zapcore.ErrorLevel
+				return level.Enabled(of) && of < zapcore.ErrorLevel
 			})))
 	}
 	return zap.New(zapcore.NewSamplerWithOptions(core, time.Second, 100, 100), zap.ErrorOutput(errors))
@@ -145,23 +156,23 @@ func (o *Options) checkLogs() error {
 	return m.err()
 }
 
-// level is the flag -v. A larger number logs more.
-type level int32
+// verbosity is the flag -v. A larger number logs more.
+type verbosity int32
 
 // String implements pflag.Value.
-func (l *level) String() string { return strconv.Itoa(int(*l)) }
+func (v *verbosity) String() string { return strconv.Itoa(int(*v)) }
 
 // Set implements pflag.Value.
-func (l *level) Set(s string) error {
+func (v *verbosity) Set(s string) error {
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err == nil {
-		*l = level(n)
+		*v = verbosity(n)
 	}
 	return err
 }
 
 // Type implements pflag.Value.
-func (*level) Type() string { return "Level" }
+func (*verbosity) Type() string { return "Level" }
 
 // levels is the flag --vmodule: a verbosity for each file of the source that a pattern matches, as
 // PATTERN=N with commas between the entries.

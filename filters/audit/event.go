@@ -16,7 +16,13 @@ const (
 	Metadata                     // who asked for what, when, and with what outcome
 	Request                      // and the object that was sent
 	RequestResponse              // and the object that was answered
+	levels          = iota
 )
+
+var levelNames = [levels]string{"None", "Metadata", "Request", "RequestResponse"}
+
+// String returns the level's name in audit.k8s.io/v1.
+func (l Level) String() string { return levelNames[l] }
 
 // Stage is how far a request had come when an event was made.
 type Stage uint8
@@ -30,8 +36,13 @@ const (
 	stages           = iota
 )
 
-// Event is one event of audit.k8s.io/v1. Strings that a client chose are as it sent them, apart from
-// the bounded UserAgent.
+var stageNames = [stages]string{"RequestReceived", "ResponseStarted", "ResponseComplete", "Panic"}
+
+// String returns the stage's name in audit.k8s.io/v1.
+func (s Stage) String() string { return stageNames[s] }
+
+// Event is one event of audit.k8s.io/v1. Strings that a client chose are as it sent them; only the
+// UserAgent is bounded.
 type Event struct {
 	Level      Level
 	Stage      Stage
@@ -49,7 +60,9 @@ type Event struct {
 	// Status is the outcome: only its status, message, reason, details and code are recorded. It is
 	// nil before the response.
 	Status *meta.Status
-	// RequestObject and ResponseObject are JSON values; nil if they are not recorded.
+	// RequestObject is what was sent, as JSON. A patch is as the client sent it, and need not be
+	// JSON. ResponseObject is what was answered, as well-formed JSON. They are nil if they are not
+	// recorded.
 	RequestObject, ResponseObject []byte
 	Received                      time.Time // when the request arrived
 	Time                          time.Time // of the stage
@@ -63,8 +76,8 @@ type Reference struct {
 
 // Sink takes events and stores them, at once or later. Any goroutine may call it.
 type Sink interface {
-	// Process takes an event. It reports false if the event is not stored although the sink promises
-	// to store it before the request goes on (mode blocking-strict, stage RequestReceived). Then the
-	// request is refused.
+	// Process takes an event. It reports false if the event is not stored although the sink
+	// promises to store it before the request goes on (mode blocking-strict, stage
+	// RequestReceived). Then the request is refused.
 	Process(e *Event) (stored bool)
 }

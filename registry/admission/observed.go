@@ -7,8 +7,8 @@ import (
 	"github.com/coracle-project/coracle/router/request"
 )
 
-// This file wraps a chain so that each call of a plugin is timed. server/plugins calls
-// WithObserver.
+// This file wraps a chain so that each call of a plugin is timed. A plugin that takes noticeable
+// time is a span of the request. server/plugins calls WithObserver.
 
 // Observer is called after each call of a plugin, for metrics. validates is true for validators and
 // reservers, false for mutators; rejected says that the plugin refused the write.
@@ -100,6 +100,7 @@ func observe[Role Plugin](
 		if !own {
 			p.tell(phase == request.PhaseValidate, a.Operation, now-before, err != nil)
 		}
+		request.Took(ctx, request.SpanOther, "admission plugin", p.plugin.Name(), now-before)
 		if err != nil {
 			return err
 		}
@@ -118,9 +119,11 @@ type observedReserver struct {
 func (o observedReserver) Reserve(ctx context.Context, a *Attributes) (Settle, error) {
 	began := time.Now()
 	settle, err := o.Reserver.Reserve(ctx, a)
+	took := time.Since(began)
 	if !ofServer(a) {
-		o.tell(true, a.Operation, time.Since(began), err != nil)
+		o.tell(true, a.Operation, took, err != nil)
 	}
+	request.Took(ctx, request.SpanOther, "admission plugin", o.Name(), took)
 	return settle, err
 }
 

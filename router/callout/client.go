@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/codec"
 )
 
@@ -286,9 +287,23 @@ func (c *Client) send(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	resp, err := c.transport.RoundTrip(r)
+	resp, err := tracing(c.transport, r, c.cfg.Name)
 	reportFlaws(resp, err, c.cfg.Target.Flawed)
 	return resp, err
+}
+
+// tracing sends r, whose header it may change, by t. The request is a span of the client's request,
+// until its answer begins. If that is traced, the other server continues the trace. name is that of
+// the other server.
+func tracing(t http.RoundTripper, r *http.Request, name string) (*http.Response, error) {
+	ctx, span := request.Begin(r.Context(), request.SpanCall, "HTTP "+r.Method)
+	defer span.End()
+	span.Note("server", name)
+	headers := request.TraceHeaders(ctx)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return t.RoundTrip(r)
 }
 
 // failed returns the Error for a response that did not arrive, or not completely.

@@ -15,14 +15,16 @@ import (
 // Forwarder for each service and a Relay for each request.
 
 // Forwarder is an http.RoundTripper that sends requests to a service, at the address in their URL,
-// which the caller has resolved. It does not change requests: the caller decides which headers may
-// pass and how long a request may take. A redirect is a response like others. Errors are those of
-// net/http, without any part of what the other end has sent.
+// which the caller has resolved. It does not change requests, apart from the headers of the trace:
+// the caller decides which headers may pass and how long a request may take. A redirect is a
+// response like others. Errors are those of net/http, without any part of what the other end has
+// sent.
 //
 // Connections are kept and shared, with HTTP/2 if the server has it, except by requests to switch
 // protocols. The body of a 101 response is then the connection, an io.ReadWriteCloser. A request is
 // running until the body of its response is closed.
 type Forwarder struct {
+	name            string // of the service, for spans
 	usual, upgrades *http.Transport
 	flawed          func(Flaw)
 	links           links
@@ -43,7 +45,7 @@ func NewForwarder(to Target) (*Forwarder, error) {
 	if err == nil {
 		onlyHTTP1(upgrades)
 	}
-	f := &Forwarder{usual: usual, upgrades: upgrades, flawed: to.Flawed}
+	f := &Forwarder{name: to.ServerName, usual: usual, upgrades: upgrades, flawed: to.Flawed}
 	if err == nil {
 		usual.DialContext, upgrades.DialContext = f.links.counting(usual.DialContext),
 			f.links.counting(upgrades.DialContext)
@@ -64,7 +66,7 @@ func (f *Forwarder) RoundTrip(r *http.Request) (*http.Response, error) {
 		by = f.upgrades
 	}
 	f.links.begin()
-	resp, err := by.RoundTrip(r)
+	resp, err := tracing(by, r, f.name)
 	reportFlaws(resp, err, f.flawed)
 	if err != nil {
 		f.links.end()

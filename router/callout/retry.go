@@ -23,6 +23,9 @@ type Retry struct {
 	// Asked tries again only if the response asks for it, by its status and by Retry-After, and
 	// after exactly the time that it asks for, as Kubernetes does for admission webhooks.
 	Asked bool
+	// Always tries again after every failure except the end of the caller's context, as Kubernetes
+	// does for the webhook of audit events.
+	Always bool
 }
 
 const (
@@ -48,7 +51,7 @@ func (e *Error) temporary() bool {
 
 // again reports whether a failed call is tried again.
 func (r Retry) again(err *Error) bool {
-	return err.temporary() && (!r.Asked || err.RetryAfter > 0)
+	return r.Always && err.Kind != Canceled || err.temporary() && (!r.Asked || err.RetryAfter > 0)
 }
 
 // repeat calls try until it succeeds, fails for good, or has used up the tries or ctx. The error is

@@ -32,7 +32,7 @@ func TestTemporary(t *testing.T) {
 }
 
 func TestRepeat(t *testing.T) {
-	again, bad := &Error{Kind: TimedOut}, &Error{Kind: Malformed}
+	again, bad, ended := &Error{Kind: TimedOut}, &Error{Kind: Malformed}, &Error{Kind: Canceled}
 	asks := &Error{Kind: Refused, Status: 503, RetryAfter: 10 * time.Second}
 	for _, tt := range []struct {
 		name     string
@@ -46,6 +46,8 @@ func TestRepeat(t *testing.T) {
 		{"never", Retry{}, time.Hour, []*Error{again}, 1, 0, 0, again},
 		{"not needed", Retry{Tries: 5}, time.Hour, nil, 1, 0, 0, nil},
 		{"no use", Retry{Tries: 5}, time.Hour, []*Error{again, bad}, 2, 500 * time.Millisecond, 600 * time.Millisecond, bad},
+		{"always", Retry{Tries: 3, Pause: time.Second, Always: true}, time.Hour, []*Error{bad, bad, bad}, 3, 2500 * time.Millisecond, 3 * time.Second, bad},
+		{"always but canceled", Retry{Tries: 3, Always: true}, time.Hour, []*Error{ended}, 1, 0, 0, ended},
 		{"in the end", Retry{Tries: 4, Pause: time.Second}, time.Hour, []*Error{again, again, again}, 4, 4750 * time.Millisecond, 5700 * time.Millisecond, nil},
 		{"in vain", Retry{Tries: 3, Pause: time.Second}, time.Hour, []*Error{again, again, again}, 3, 2500 * time.Millisecond, 3 * time.Second, again},
 		{"as asked", Retry{Tries: 2, Pause: time.Second}, time.Hour, []*Error{asks}, 2, 10 * time.Second, 10 * time.Second, nil},

@@ -2,25 +2,28 @@
 // for, who sends it, whether that user may, and what was answered.
 //
 // Words: an Info is all facts about a request; Attributes are those that authorization needs; a
-// Record is the body and the answer, kept for audit; a Write is what a client wants of one object;
-// Encoded is one object as bytes, and a form is one encoding of it (kind, version and media type).
+// Record is the body and the answer, kept for audit; a Span is a part of the work on a request,
+// with its time; a Write is what a client wants of one object; Encoded is one object as bytes, and
+// a form is one encoding of it (kind, version and media type).
 //
 // Laws: path and query are parsed once, by Parse, and nowhere else. An Info belongs to the
-// goroutine that serves its request and has no lock. Filters write to the Info; the code behind
-// them reads it, and adds only warnings, annotations and the record.
+// goroutine that serves its request and has no lock. Its spans are the exception: every goroutine
+// that works for the request may add some. Filters write to the Info; the code behind them reads
+// it, and adds only warnings, annotations, spans and the record.
 //
 // Filters, router, registry and server all use this package. The interfaces Authenticator and
 // Authorizer stand here because all of them call one; the implementations are in filters/authn and
 // filters/authz. Not here: routing, negotiation of media types, and anything that reads a body.
 //
-// Read info.go, then parse.go, query.go, warnings.go, record.go, story.go and context.go. authn.go
-// and authz.go hold the interfaces about users and rights. rest.go has the types that router and
-// registry exchange.
+// Read info.go, then parse.go, query.go, warnings.go, record.go, span.go, story.go and context.go.
+// authn.go and authz.go hold the interfaces about users and rights. rest.go has the types that
+// router and registry exchange.
 package request
 
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,13 +37,19 @@ type Info struct {
 	Attributes
 
 	APIPrefix   string   // "api" or "apis"
-	InNamespace bool     // the path has namespaces/NAME/ before the resource; NAME may be empty
 	Parts       []string // path segments behind the version and the namespace: resource, name, subresource, rest
 	parts       [maxParts]string
-
-	Query Query // the parsed parameters (query.go)
+	Query       Query // the parsed parameters (query.go)
+	InNamespace bool  // the path has namespaces/NAME/ before the resource; NAME may be empty
 
 	// The fields below are filled by filters.
+
+	// Decision and Reason are the authorizer's answer about the request as it was sent. They are
+	// valid once Decided is true. Reason may name roles and bindings and is only for the audit
+	// record; see AuthorizationAnnotations.
+	Decision Decision
+	Decided  bool
+	Reason   string
 
 	AuditID  string
 	Received time.Time // when the filters got the request, before its body was read
@@ -50,13 +59,7 @@ type Info struct {
 	Impersonator *User
 	Constraint   string
 	Rights       Rights // answers about further verbs of the same request; nil until authorized
-	// Decision and Reason are the authorizer's answer about the request as it was sent. They are
-	// valid once Decided is true. Reason may name roles and bindings and is only for the audit
-	// record; see AuthorizationAnnotations.
-	Decision  Decision
-	Decided   bool
-	Reason    string
-	UserAgent string
+	UserAgent    string
 	// Warnings are sent as Warning headers, in this order. Only Warn adds to them.
 	Warnings     []string
 	warningState *warningState // the state of Warn; nil until the first warning
@@ -69,6 +72,7 @@ type Info struct {
 	Written int64
 	// Record receives the body of the request and of its answer; nil if nobody asked for them.
 	Record *Record
+	spans  atomic.Pointer[spans] // see span.go; nil until the first noticeable span
 }
 
 // User is the authenticated subject of a request. A User is shared between requests and is never

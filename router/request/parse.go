@@ -20,14 +20,17 @@ const maxParts = 4
 // metadata.name. A name has 253 bytes at most.
 const maxNaming = 1 << 10
 
-// PathError is the error of a path that ends after watch or proxy, where a resource should follow.
-// The router answers it with 500 in plain text, as kube-apiserver does, because no Accept header
-// has been read at that point.
-type PathError struct{ url string }
+// PlainError is an error of a filter for which no Accept header is read: the router answers it with
+// 500 in plain text, as kube-apiserver does.
+type PlainError string
 
-// Error implements error, in the words of kube-apiserver.
-func (e *PathError) Error() string {
-	return "failed to create RequestInfo: unable to determine kind and namespace from url, " + e.url
+// Error implements error.
+func (e PlainError) Error() string { return string(e) }
+
+// errPath is the error of a path that ends after watch or proxy, where a resource should follow, in
+// the words of kube-apiserver.
+func errPath(u *url.URL) error {
+	return PlainError("failed to create RequestInfo: unable to determine kind and namespace from url, " + urlExcerpt(u))
 }
 
 // Parse finds out what r asks for from its method, path and query, and sets the Attributes, the
@@ -49,7 +52,7 @@ func (e *PathError) Error() string {
 // The unescaped path counts, so a%2Fb is two segments. Leading and trailing slashes are ignored; an
 // empty segment in the middle is an empty name.
 //
-// The error is the answer to the client: 400 if url.ParseQuery would refuse the query, a *PathError
+// The error is the answer to the client: 400 if url.ParseQuery would refuse the query, a PlainError
 // if the path ends after watch or proxy.
 func Parse(r *http.Request, info *Info) error {
 	info.Path, info.Verb, info.IsResource = r.URL.Path, lower(r.Method), false
@@ -65,7 +68,7 @@ func Parse(r *http.Request, info *Info) error {
 	byPath := first == "watch" || first == "proxy"
 	if byPath {
 		if !more {
-			return &PathError{urlExcerpt(r.URL)}
+			return errPath(r.URL)
 		}
 		info.Verb, rest = first, behind
 		first, behind, more = strings.Cut(rest, "/")

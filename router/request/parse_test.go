@@ -154,7 +154,7 @@ func TestParseErrors(t *testing.T) {
 	long := strings.Repeat("a", 60_000)
 	for _, tt := range []struct {
 		target string
-		code   int32  // of a Status; 0 for a PathError
+		code   int32  // of a Status; 0 for a PlainError
 		want   string // how the message begins
 	}{
 		{"/api/v1/watch", 0, "failed to create RequestInfo: unable to determine kind and namespace from url, /api/v1/watch"},
@@ -169,7 +169,7 @@ func TestParseErrors(t *testing.T) {
 		r.URL.Path, r.URL.RawQuery, _ = strings.Cut(tt.target, "?")
 		err, code := Parse(r, new(Info)), int32(-1)
 		switch e := err.(type) {
-		case *PathError:
+		case PlainError:
 			code = 0
 		case *meta.StatusError:
 			code = e.Status.Code
@@ -239,7 +239,7 @@ func FuzzParse(f *testing.F) {
 		}
 		if got.Verb != want.Verb || got.Group != want.Group || got.Version != want.Version || got.Namespace != want.Namespace ||
 			got.Resource != want.Resource || got.Subresource != want.Subresource || got.IsResource != want.IsResource {
-			t.Errorf("Parse(%s %q ?%q): got %+v, want %+v", method, path, query, got, want)
+			t.Errorf("Parse(%s %q ?%q): got %+v, want %+v", method, path, query, &got, want)
 		}
 		if strings.Join(got.Parts, "/") != strings.Join(want.Parts, "/") {
 			t.Errorf("Parse(%q): Parts: got %q, want %q", path, got.Parts, want.Parts)
@@ -247,7 +247,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func plain(r *http.Request) (i Info, failed bool) {
+func plain(r *http.Request) (i *Info, failed bool) {
+	i = new(Info)
 	i.Verb = strings.ToLower(r.Method)
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {

@@ -29,6 +29,13 @@ type Encoded interface {
 	Revision() uint64
 }
 
+// Verdict is an Encoded that may be a Status instead of an object, such as the answer to a binding.
+type Verdict interface {
+	Encoded
+	// Status returns the Status, or nil for an object.
+	Status() *meta.Status
+}
+
 // ListRequest is a parsed and validated list, watch or deletecollection.
 type ListRequest struct {
 	Version              string // the version whose field names Fields uses; "" for the stored version

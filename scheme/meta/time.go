@@ -62,21 +62,31 @@ func (t *Time) Before(o *Time) bool {
 func (t Time) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
 // AppendJSON appends the JSON of t to dst.
-func (t Time) AppendJSON(dst []byte) []byte { return appendTime(dst, t.Time, time.RFC3339) }
+func (t Time) AppendJSON(dst []byte) []byte {
+	if t.Time.IsZero() {
+		return append(dst, "null"...)
+	}
+	dst = append(slices.Grow(dst, len(time.RFC3339)+2), '"')
+	return append(t.UTC().AppendFormat(dst, time.RFC3339), '"')
+}
 
 // MarshalJSON returns RFC 3339 in UTC with six decimals, or null.
 func (t MicroTime) MarshalJSON() ([]byte, error) { return t.AppendJSON(nil), nil }
 
 // AppendJSON appends the JSON of t to dst.
-func (t MicroTime) AppendJSON(dst []byte) []byte { return appendTime(dst, t.Time, rfc3339Micro) }
-
-// appendTime appends t in a layout as a JSON string, or null.
-func appendTime(dst []byte, t time.Time, layout string) []byte {
-	if t.IsZero() {
+func (t MicroTime) AppendJSON(dst []byte) []byte {
+	if t.Time.IsZero() {
 		return append(dst, "null"...)
 	}
-	dst = append(slices.Grow(dst, len(layout)+2), '"')
-	return append(t.UTC().AppendFormat(dst, layout), '"')
+	// Package time formats RFC 3339 three times as fast as a layout with decimals.
+	dst = append(slices.Grow(dst, len(rfc3339Micro)+2), '"')
+	dst = t.UTC().AppendFormat(dst, time.RFC3339)
+	dst[len(dst)-1] = '.' // for the Z
+	micros := t.Nanosecond() / 1000
+	for unit := 100_000; unit > 0; unit /= 10 {
+		dst = append(dst, byte('0'+micros/unit%10))
+	}
+	return append(dst, `Z"`...)
 }
 
 // UnmarshalJSON parses RFC 3339 with any time zone. null is the zero time.

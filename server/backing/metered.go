@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 )
@@ -131,24 +132,33 @@ func (m *Metrics) received(s *series) {
 	}
 }
 
-// metered measures reads and writes of keys, and counts the events of watches. It does not measure
-// Revision, which is called too often and returns too quickly.
+// metered measures reads and writes of keys, and counts the events of watches. An operation for a
+// request is also a span of the request. metered does not measure Revision, which is called too
+// often. Revision is a span only if the engine is remote, because otherwise it returns too quickly.
 type metered struct {
 	storage.Store
+	remote  bool
 	keys    Keys
 	metrics *Metrics
 }
 
+// spanNames are the names of the spans of operations. Kubernetes' spans end in etcd3 as well,
+// whatever serves its store.
+var spanNames = [opCount]string{"Get etcd3", "List etcd3", "Txn etcd3", "Delete etcd3"}
+
 // Unwrap implements storage.Wrapper.
 func (s *metered) Unwrap() storage.Store { return s.Store }
 
-// done counts an operation on key that has ended now. Errors that answer the question, such as a
-// missing key or a failed precondition, do not count as failures.
-func (s *metered) done(op int, key string, began time.Time, err error) {
+// done counts an operation on key that has ended now, and ends its span. Errors that answer the
+// question, such as a missing key or a failed precondition, do not count as failures.
+func (s *metered) done(op int, key string, began time.Time, span *request.Span, err error) {
 	r := s.keys.RecordOf(key)
 	if r == nil { // a key of no resource
+		span.End()
 		return
 	}
+	span.Note("resource", r.series.resource.Resource)
+	span.End()
 	m := s.metrics.operation(r.series, op)
 	if m == nil {
 		return
@@ -164,19 +174,31 @@ func (s *metered) done(op int, key string, began time.Time, err error) {
 	}
 }
 
+// Revision implements storage.Store.
+func (s *metered) Revision(ctx context.Context) (storage.Revision, error) {
+	if !s.remote {
+		return s.Store.Revision(ctx)
+	}
+	ctx, span := request.Begin(ctx, request.SpanStorage, "GetCurrentResourceVersion etcd3")
+	defer span.End()
+	return s.Store.Revision(ctx)
+}
+
 // Get implements storage.Store.
 func (s *metered) Get(ctx context.Context, key string) (storage.Entry, error) {
 	began := time.Now()
+	ctx, span := request.Begin(ctx, request.SpanStorage, spanNames[opGet])
 	e, err := s.Store.Get(ctx, key)
-	s.done(opGet, key, began, err)
+	s.done(opGet, key, began, &span, err)
 	return e, err
 }
 
 // Range implements storage.Store.
 func (s *metered) Range(ctx context.Context, req storage.RangeRequest) (storage.RangeResult, error) {
 	began := time.Now()
+	ctx, span := request.Begin(ctx, request.SpanStorage, spanNames[opList])
 	res, err := s.Store.Range(ctx, req)
-	s.done(opList, req.Prefix, began, err)
+	s.done(opList, req.Prefix, began, &span, err)
 	return res, err
 }
 
@@ -184,16 +206,18 @@ func (s *metered) Range(ctx context.Context, req storage.RangeRequest) (storage.
 func (s *metered) Put(ctx context.Context, key string, value []byte, pre storage.Pre,
 	lease storage.LeaseID) (storage.Entry, error) {
 	began := time.Now()
+	ctx, span := request.Begin(ctx, request.SpanStorage, spanNames[opWrite])
 	e, err := s.Store.Put(ctx, key, value, pre, lease)
-	s.done(opWrite, key, began, err)
+	s.done(opWrite, key, began, &span, err)
 	return e, err
 }
 
 // Delete implements storage.Store.
 func (s *metered) Delete(ctx context.Context, key string, pre storage.Pre) (storage.Revision, error) {
 	began := time.Now()
+	ctx, span := request.Begin(ctx, request.SpanStorage, spanNames[opDelete])
 	rev, err := s.Store.Delete(ctx, key, pre)
-	s.done(opDelete, key, began, err)
+	s.done(opDelete, key, began, &span, err)
 	return rev, err
 }
 

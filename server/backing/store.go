@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/coracle-project/coracle/registry"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/storage"
 	"github.com/coracle-project/coracle/storage/cache"
@@ -27,6 +28,8 @@ type Location struct {
 	// CheckStandIn returns an error unless the stand-in (storage/standin), the process that runs in
 	// etcd's place, answers; nil if there is none.
 	CheckStandIn func(ctx context.Context) error
+	// Remote says that each question to the engine is a round trip, if only for the revision.
+	Remote bool
 	// Keeps are the resources that this Location keeps. The main Location keeps all others.
 	Keeps []meta.GroupResource
 }
@@ -58,7 +61,9 @@ type Store struct {
 
 // New makes a store that is not open yet.
 func New(cfg Config) *Store {
-	s := &Store{cfg: cfg, metered: &metered{Store: cfg.Engine, keys: cfg.Keys, metrics: cfg.Metrics}}
+	s := &Store{cfg: cfg, metered: &metered{
+		Store: cfg.Engine, remote: cfg.Remote, keys: cfg.Keys, metrics: cfg.Metrics,
+	}}
 	s.Store = s.metered
 	if cfg.Encryption != nil {
 		s.Store = encryption.Wrap(s.Store, func(key string) encryption.Chain {
@@ -208,6 +213,9 @@ func cacheHooks(unreadable *Unreadables, log *zap.Logger) cache.Hooks {
 		DecodeFailed: func(_ string, err *storage.Error) { unreadable.Found(err) },
 		Evicted: func(resource string) {
 			log.Info("a watcher fell behind and was ended", zap.String("resource", resource))
+		},
+		Waited: func(ctx context.Context, took time.Duration) {
+			request.Took(ctx, request.SpanOther, "wait for the cache", "", took)
 		},
 	}
 }

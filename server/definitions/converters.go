@@ -6,6 +6,7 @@ import (
 
 	"github.com/coracle-project/coracle/registry/extensions"
 	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/api/apiextensionsv1"
 )
 
@@ -40,7 +41,11 @@ func (c *converters) open(def *apiextensionsv1.CustomResourceDefinition) (hook *
 	if err != nil {
 		return &extensions.Webhook{Ask: func(context.Context, []byte) ([]byte, error) { return nil, err }}, release
 	}
+	name := def.Name
 	ask := func(ctx context.Context, review []byte) ([]byte, error) {
+		ctx, span := request.Begin(ctx, request.SpanTransform, "Call conversion webhook")
+		defer span.End()
+		span.Note("definition", name)
 		answer, err := client.Post(ctx, review)
 		if e := (*callout.Error)(nil); errors.As(err, &e) {
 			err = errors.New(e.Wording())

@@ -17,7 +17,7 @@
 // and the counting, which each package does for itself.
 //
 // Read: inspect.go, version.go, index.go, metrics.go, featuremetrics.go, pages.go, logs.go,
-// profiles.go, tracing.go, documents.go.
+// profiles.go, verbosity.go, tracing.go, documents.go.
 package inspect
 
 import (

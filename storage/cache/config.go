@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"time"
 
 	"github.com/coracle-project/coracle/storage"
@@ -55,6 +56,9 @@ type Hooks struct {
 	DecodeFailed func(resource string, err *storage.Error)
 	// Evicted is called when a watcher fell behind the window and was ended with Compacted.
 	Evicted func(resource string)
+	// Waited is called after a read of ctx has waited for the cache to be fresh enough, or for a
+	// question to the store that it shares with other reads.
+	Waited func(ctx context.Context, took time.Duration)
 }
 
 // fill sets each field that is zero or negative to its default.

@@ -73,7 +73,9 @@ func (r *Resource) at(ctx context.Context, want Want) (*state, storage.Revision,
 		if deadline.IsZero() {
 			deadline = time.Now().Add(r.c.cfg.MaxWait)
 		}
+		began := time.Now()
 		reached, err := r.c.seen.wait(ctx, rev, time.Until(deadline))
+		r.c.waited(ctx, began)
 		switch {
 		case err != nil:
 			return nil, 0, err

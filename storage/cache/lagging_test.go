@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -178,7 +179,7 @@ func (c *lateProgress) Next(ctx context.Context) (storage.Batch, error) {
 }
 
 // TestProgressIsAskedFor: while a read waits for a revision that another key has, the cache asks
-// the store for progress again and again.
+// the store for progress again and again. The hook is told of each wait.
 func TestProgressIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &hookedStore{Store: memory.New(memory.Config{})}
@@ -186,9 +187,13 @@ func TestProgressIsAskedFor(t *testing.T) {
 			cur, err := u.Store.Watch(ctx, req)
 			return &lateProgress{Cursor: cur}, err
 		}
-		r, store, _ := openOn(t, u, cache.Config{})
+		var waits []time.Duration
+		r, store, _ := openOn(t, u, cache.Config{Hooks: cache.Hooks{Waited: func(_ context.Context, took time.Duration) {
+			waits = append(waits, took)
+		}}})
 		rev := put(t, store, things+"ns/a", "1", nil)
 		settle(t, r)
+		waits = nil
 		for range 2 {
 			put(t, store, "/elsewhere/x", "v", nil)
 			if o, err := r.Get(t.Context(), things+"ns/a", cache.Want{}); err != nil || o.Rev != rev {
@@ -196,6 +201,9 @@ func TestProgressIsAskedFor(t *testing.T) {
 			}
 		}
 		countStoreReads(t, r, cache.Behind, 0)
+		if want := []time.Duration{15 * time.Millisecond, 5 * time.Millisecond}; !slices.Equal(waits, want) {
+			t.Errorf("the hook was told of waits %v, want %v", waits, want)
+		}
 	})
 }
 

@@ -51,10 +51,12 @@ func (c *Cache) Revision(ctx context.Context) (storage.Revision, error) {
 		q.next = a
 	}
 	q.mu.Unlock()
+	began := time.Now()
 	patience := time.NewTimer(time.Second)
 	defer patience.Stop()
 	select {
 	case <-a.done:
+		c.waited(ctx, began)
 		return a.rev, a.err
 	case <-patience.C: // the question before ours does not end
 		return c.store.Revision(ctx)
@@ -62,6 +64,13 @@ func (c *Cache) Revision(ctx context.Context) (storage.Revision, error) {
 		return 0, ctx.Err()
 	case <-c.ctx.Done():
 		return 0, closed("revision", "")
+	}
+}
+
+// waited tells the hook that a read has waited since began.
+func (c *Cache) waited(ctx context.Context, began time.Time) {
+	if hook := c.cfg.Hooks.Waited; hook != nil {
+		hook(ctx, time.Since(began))
 	}
 }
 

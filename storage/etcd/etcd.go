@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/coracle-project/coracle/scheme/configfile"
@@ -38,6 +39,9 @@ type Config struct {
 	DialTimeout time.Duration
 	// OpenTimeout bounds Open, default DialTimeout.
 	OpenTimeout time.Duration
+	// Headers returns the names and values, in turn, of the metadata that calls on behalf of ctx
+	// have, such as the headers of a trace; nil if they have none. Default: none.
+	Headers func(ctx context.Context) []string
 	// Page is the most entries in one answer of etcd, default 1000.
 	Page int64
 	// Logger gets a line when etcd goes away and one when it is back. At the debug level it gets
@@ -119,6 +123,7 @@ func connect(ctx context.Context, cfg Config, l *link) (*Store, error) {
 		MaxUnaryRetries: 2,
 		DialOptions: []grpc.DialOption{
 			grpc.WithContextDialer(l.dial),
+			grpc.WithChainUnaryInterceptor(cfg.addHeaders),
 			grpc.WithConnectParams(grpc.ConnectParams{
 				Backoff: backoff.Config{BaseDelay: retryFirst, Multiplier: 1.6, Jitter: 0.2,
 					MaxDelay: retryLast},
@@ -137,6 +142,19 @@ func connect(ctx context.Context, cfg Config, l *link) (*Store, error) {
 	s.page = cfg.Page
 	s.cursors.open = map[*cursor]struct{}{}
 	return s, nil
+}
+
+// addHeaders adds the metadata of Config.Headers to a call.
+func (cfg *Config) addHeaders(
+	ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker,
+	opts ...grpc.CallOption,
+) error {
+	if cfg.Headers != nil {
+		if pairs := cfg.Headers(ctx); pairs != nil {
+			ctx = metadata.AppendToOutgoingContext(ctx, pairs...)
+		}
+	}
+	return call(ctx, method, req, reply, conn, opts...)
 }
 
 // await asks for the revision until etcd answers. It does not ask the link, which would hide why

@@ -3,16 +3,22 @@ package etcd
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/coracle-project/coracle/storage"
@@ -66,6 +72,40 @@ func TestErrors(t *testing.T) {
 				t.Errorf("writing: got %v, want the context's error as cause", got)
 			}
 		})
+	}
+}
+
+// TestHeaders: calls carry the metadata of Config.Headers.
+func TestHeaders(t *testing.T) {
+	var got atomic.Pointer[[]string]
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		if in, _ := metadata.FromIncomingContext(stream.Context()); in["traceparent"] != nil {
+			values := in["traceparent"]
+			got.Store(&values)
+		}
+		return status.Error(codes.Unimplemented, "this is no etcd")
+	}))
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = s.Serve(l) })
+	defer serving.Wait()
+	defer s.Stop()
+	type key struct{}
+	cfg := Config{Endpoints: []string{l.Addr().String()}, Headers: func(ctx context.Context) []string {
+		if name, ok := ctx.Value(key{}).(string); ok {
+			return []string{"traceparent", name}
+		}
+		return nil
+	}}
+	if store, err := Open(context.WithValue(t.Context(), key{}, "a-trace"), cfg); err == nil {
+		store.Close()
+		t.Error("a server that is no etcd was opened")
+	}
+	if values := got.Load(); values == nil || !slices.Equal(*values, []string{"a-trace"}) {
+		t.Errorf("got metadata %v", values)
 	}
 }
 

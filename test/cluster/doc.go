@@ -20,9 +20,12 @@
 //     conversions stand in front of its custom resources and of Jobs, and it admits Jobs by quota.
 //   - TestRecord: with RECORD=1, writes the contents of an etcd and kube-apiserver's answers to
 //     server/testdata/etcd, where a test of package server reads them.
+//   - TestAudit: plays a session of requests to a kube-apiserver. Its audit events are those in
+//     server/testdata/audit, with which a test of package server compares Coracle's. With RECORD=1,
+//     the test records the events anew.
 //
 // Everything listens on loopback addresses and ends with the tests.
 //
 // Read: main_test.go (programs), control_test.go (a control plane), fill_test.go, state_test.go
-// (what is compared), takeover_test.go, both_test.go, kueue_test.go, record_test.go.
+// (what is compared), takeover_test.go, both_test.go, kueue_test.go, record_test.go, audit_test.go.
 package cluster

@@ -84,6 +84,9 @@
 //     of a claim's status takes. TestPolicyFiles: ABAC. TestAuthorizationConfigurations: the errors
 //     of random configurations. TestAuthorizationWebhooks: for which requests conditions have a
 //     webhook asked, and its reviews.
+//   - TestAuditPolicies: which random audit policies both sides load, with which errors, and what
+//     they decide about random requests. TestAuditEvents: random events, encoded as JSON, as lines
+//     of the format legacy and as lists, byte for byte.
 //   - TestQuota: random objects, quotas and limited resources: what an object uses, which quotas
 //     track it, verdict, message and charges of writes one after another, and recounts.
 //     TestIgnoredByQuota, TestQuotaConfiguration: what quotas never count, and configurations.

@@ -56,7 +56,7 @@ func FuzzParse(f *testing.F) {
 			got.Resource != want.Resource || got.Subresource != want.Subresource || got.Name != want.Name ||
 			strings.Join(got.Parts, "/") != strings.Join(want.Parts, "/") ||
 			got.FieldSelector != want.FieldSelector || got.LabelSelector != want.LabelSelector {
-			t.Errorf("Parse(%s %q ?%q): got\n%+v, want\n%+v", method, path, query, got, *want)
+			t.Errorf("Parse(%s %q ?%q): got\n%+v, want\n%+v", method, path, query, &got, *want)
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/coracle-project/coracle/registry/admission"
 	"github.com/coracle-project/coracle/registry/admission/matching"
 	"github.com/coracle-project/coracle/router/callout"
+	"github.com/coracle-project/coracle/router/request"
 	v1 "github.com/coracle-project/coracle/scheme/api/admissionregistrationv1"
 	"github.com/coracle-project/coracle/scheme/meta"
 	"github.com/coracle-project/coracle/scheme/names"
@@ -51,6 +52,21 @@ type question struct {
 	target  matching.Target
 	view    *view
 	options []byte
+}
+
+// span begins the span of a call of a hook, with Kubernetes' name and attributes.
+func (c *caller) span(ctx context.Context, h *hook, a *admission.Attributes) (context.Context, request.Span) {
+	kind, name := request.SpanMutatingWebhook, "Call mutating webhook"
+	if c.validates {
+		kind, name = request.SpanValidatingWebhook, "Call validating webhook"
+	}
+	ctx, span := request.Begin(ctx, kind, name)
+	span.Note("webhook", h.name)
+	span.Note("configuration", h.configuration)
+	span.Note("resource", a.Resource.Resource)
+	span.Note("subresource", a.Subresource)
+	span.Note("operation", string(a.Operation))
+	return ctx, span
 }
 
 // ask asks a hook and returns its answer, which may be a refusal. The error is a *failure, or a

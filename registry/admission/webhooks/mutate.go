@@ -141,7 +141,9 @@ func (m *mutation) step(ctx context.Context, h indexedHook) error {
 	}
 	m.told = h.told(m.a, &t)
 	began := time.Now()
-	changed, refused, err := m.call(ctx, h, t)
+	within, span := m.span(ctx, h.hook, m.a)
+	changed, refused, err := m.call(within, h, t)
+	span.End()
 	took := time.Since(began)
 	m.observe(h.hook, m.a.Operation, took, err, refused)
 	defer h.tellEnd(m.told, took, err, refused)

@@ -143,7 +143,9 @@ func (v *validation) run(ctx context.Context) error {
 func (v *validation) call(ctx context.Context, c *call) {
 	defer func() { c.panicked = recover() }()
 	began := time.Now()
+	ctx, span := v.span(ctx, c.hook, v.a)
 	c.answer, c.err = v.ask(ctx, c.hook, &c.question)
+	span.End()
 	c.took = time.Since(began)
 }
 
