@@ -66,6 +66,7 @@ func (e *endpoint) readObject(
 		if broken != nil {
 			return nil, err
 		}
+		e.noteSent(ctx, info, served.Object, decoded.GVK)
 		return served.Object, err
 	}
 	if obj, ok := decoded.Object.(meta.Object); ok {

@@ -46,10 +46,11 @@ func (e *endpoint) receiveObject(r *http.Request) (media codec.Media, in receive
 }
 
 // noteObject tells the Record, if there is one, about the object in the body. The registry completes
-// and changes the object later, so what the Record wants of it is encoded here.
+// and changes the object later, so what the Record wants of it is encoded here. Of several calls, the
+// first one counts.
 func (e *endpoint) noteObject(ctx context.Context, info *request.Info, obj meta.Typed) {
 	record := info.Record
-	if record == nil {
+	if record == nil || record.ReceivedObject != nil {
 		return
 	}
 	m := metaOf(obj)
@@ -59,6 +60,16 @@ func (e *endpoint) noteObject(ctx context.Context, info *request.Info, obj meta.
 	if record.Received {
 		record.ReceivedObject = e.completed(ctx, obj, record.OmitManagedFields)
 	}
+}
+
+// noteSent is noteObject for an object that is not of the kind that the client has sent.
+func (e *endpoint) noteSent(ctx context.Context, info *request.Info, obj meta.Typed, sent meta.GroupVersionKind) {
+	if info.Record == nil {
+		return
+	}
+	obj = typeinfo.Copy(obj)
+	obj.GetTypeMeta().SetGroupVersionKind(sent)
+	e.noteObject(ctx, info, obj)
 }
 
 // completed returns an object with defaults as JSON; nil if it cannot be completed or encoded, which

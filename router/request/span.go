@@ -241,6 +241,13 @@ func (s *Span) End() {
 
 // EndAt is End for a caller that has read the clock: at is the time since Info.Received.
 func (s *Span) EndAt(at time.Duration) {
+	if s.trace != nil || at-s.began >= Noticeable { // otherwise the call is inlined and does nothing else
+		s.keep(at)
+	}
+}
+
+// keep ends a span that is in a trace or took noticeable time.
+func (s *Span) keep(at time.Duration) {
 	if s.info == nil {
 		return
 	}
