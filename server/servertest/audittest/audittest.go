@@ -51,23 +51,32 @@ type Session struct {
 type Step struct {
 	Name, Method, Path string
 	Headers            map[string]string
-	// Body is sent as JSON, Text as it is, Base64 decoded. Size makes a ConfigMap of about as many
-	// bytes. At most one is set.
-	Body         json.RawMessage
-	Text, Base64 string
-	Size         int
+	Content
 	// Token authenticates the request; nil means that of the level's administrator, "" none.
 	// Certificate, if set, is the user for whom the request shows a client certificate instead.
 	Token       *string
 	Certificate string
-	// Code is the wanted status code. May are further ones, for what Coracle answers otherwise than
-	// a kube-apiserver. Steps of Setup without a Code may also be answered with 200 or 201. They
-	// want Until in the answer and Warning in a warning.
-	Code           int
-	May            []int
-	Until, Warning string
+	Outcome
 	// Save names values of the answer that later steps use: paths of fields, by name.
 	Save map[string]string
+}
+
+// Content is the body of a request. At most one field is set.
+type Content struct {
+	Body   json.RawMessage // sent as JSON
+	Text   string          // sent as it is
+	Base64 string          // sent decoded
+	Size   int             // makes a ConfigMap of about as many bytes
+}
+
+// Outcome is what a request is answered with.
+type Outcome struct {
+	// Code is the wanted status code. May are further ones, for what Coracle answers otherwise than
+	// a kube-apiserver. Steps of Setup without a Code may also be answered with 200 or 201.
+	Code int
+	May  []int
+	// Until is in the answer, and Warning in a warning. Only steps of Setup want them.
+	Until, Warning string
 }
 
 // Read reads the session in a directory.
