@@ -30,8 +30,10 @@ func TestAuditSession(t *testing.T) {
 			ServiceAccounts: identity.ServiceAccounts{Issuers: []string{"https://cluster.example"}},
 		},
 		Authorization: access.Config{Modes: []string{access.Node, access.RBAC}},
-		Audit:         server.AuditConfig{PolicyFile: filepath.Join(dir, audittest.PolicyFile), Log: log},
-		Controllers:   []string{}, // as beside a kube-apiserver, none
+		Serving: server.ServingConfig{Audit: server.AuditConfig{
+			PolicyFile: filepath.Join(dir, audittest.PolicyFile), Log: log,
+		}},
+		Controllers: []string{}, // as beside a kube-apiserver, none
 	})
 	session := audittest.Read(t, dir)
 	session.Play(t, audittest.Target{URL: s.URL, CA: ca})

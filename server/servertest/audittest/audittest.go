@@ -56,26 +56,25 @@ type Step struct {
 	// Certificate, if set, is the user for whom the request shows a client certificate instead.
 	Token       *string
 	Certificate string
-	Outcome
+	Wanted
 	// Save names values of the answer that later steps use: paths of fields, by name.
 	Save map[string]string
 }
 
-// Content is the body of a request. At most one field is set.
+// Content is the body of a request. Body is sent as JSON, Text as it is, Base64 decoded. Size makes
+// a ConfigMap of about as many bytes. At most one is set.
 type Content struct {
-	Body   json.RawMessage // sent as JSON
-	Text   string          // sent as it is
-	Base64 string          // sent decoded
-	Size   int             // makes a ConfigMap of about as many bytes
+	Body         json.RawMessage
+	Text, Base64 string
+	Size         int
 }
 
-// Outcome is what a request is answered with.
-type Outcome struct {
-	// Code is the wanted status code. May are further ones, for what Coracle answers otherwise than
-	// a kube-apiserver. Steps of Setup without a Code may also be answered with 200 or 201.
-	Code int
-	May  []int
-	// Until is in the answer, and Warning in a warning. Only steps of Setup want them.
+// Wanted is what the answer to a step must have: the status code, of which May are further ones,
+// for what Coracle answers otherwise than a kube-apiserver. Steps of Setup without a Code may also
+// be answered with 200 or 201. They want Until in the answer and Warning in a warning.
+type Wanted struct {
+	Code           int
+	May            []int
 	Until, Warning string
 }
 

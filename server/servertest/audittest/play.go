@@ -153,8 +153,8 @@ func (p *player) body(step *Step) (body []byte, contentType string) {
 		}
 		return data, "application/json"
 	case step.Size > 0:
-		body = fmt.Appendf(nil, `{"metadata":{"name":"large"},"data":{"k":%q}}`, strings.Repeat("x", step.Size))
-		return body, "application/json"
+		large := strings.Repeat("x", step.Size)
+		return fmt.Appendf(nil, `{"metadata":{"name":"large"},"data":{"k":%q}}`, large), "application/json"
 	}
 	return nil, ""
 }
