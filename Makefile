@@ -94,9 +94,10 @@ differential: ## judge codec, defaults and writes of every kind by Kubernetes' c
 # Flags as for differential, so that both share what they compile of Kubernetes. The tests take less than 10 minutes; the rest is for
 # building the programs of two releases and kueue, from empty caches on two cores.
 .PHONY: cluster
-cluster: ## programs of Kubernetes beside ours (modules of their own): take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled, and run kueue with its webhooks, RUN chooses tests; sample-apiserver behind a server; controller-runtime's tests of envtest
+cluster: ## programs of Kubernetes beside ours (modules of their own): take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled, and run kueue with its webhooks, RUN chooses tests; sample-apiserver behind a server; controllers made with controller-runtime, suites on its envtest, and its own tests of envtest
 	cd test/cluster && $(GO) test -count=1 -timeout 45m -v -run '$(RUN)'
-	cd test/interop && $(GO) test -count=1 -timeout 10m -tags cluster -run '^(TestAggregation|TestProxyClientCertificate)$$'
+	cd test/interop && $(GO) test -count=1 -timeout 10m -tags cluster \
+		-run '^Test(Aggregation|ProxyClientCertificate|Manager|ControllersYield|LeaderElection|CustomManager|Suite|Suites|Envtest.*)$$'
 	cd test/envtest && SUITES=./pkg/envtest $(GO) test -count=1 -timeout 0
 
 .PHONY: load
