@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coracle-project/coracle/filters/audit"
 	"github.com/coracle-project/coracle/router/request"
@@ -225,6 +226,31 @@ func TestAuditRejects(t *testing.T) {
 	}
 	if got := s.told(); len(got) != 1 {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestAuditLatency: the last event of a slow request tells the time of its parts.
+func TestAuditLatency(t *testing.T) {
+	t.Parallel()
+	for _, slow := range []bool{true, false} {
+		c := testConfig(t)
+		a, s := auditing(t, "- {level: Metadata}")
+		c.Auditing = a
+		serve(c, func(w http.ResponseWriter, r *http.Request) {
+			_, span := request.Begin(r.Context(), request.SpanStorage, "Get etcd3")
+			time.Sleep(request.Noticeable)
+			if slow {
+				time.Sleep(slowLatency)
+			}
+			span.End()
+			ok(w, r)
+		}, "alice-token", "GET", "/api/v1/namespaces/n/pods/p")
+		last := s.list[len(s.list)-1].Annotations
+		storage, err := time.ParseDuration(last["apiserver.latency.k8s.io/etcd"])
+		whole, _ := time.ParseDuration(last["apiserver.latency.k8s.io/total"])
+		if slow != (err == nil) || slow && (storage < slowLatency || whole < storage) {
+			t.Errorf("slow %v: got %v", slow, last)
+		}
 	}
 }
 
