@@ -11,8 +11,9 @@ import (
 // implementation; the filters use only this interface.
 type Gate interface {
 	// Seat returns a seat for the request of info in a phase. It may wait for the seat until ctx,
-	// the request's context, ends. The wait is a span of the kind request.SpanSeat. A request that needs no seat gets nil. The error is the answer
-	// to the client, with the time after which to try again.
+	// the request's context, ends. The wait is a span of the kind request.SpanSeat. A request that
+	// needs no seat gets nil. The error is the answer to the client, with the time after which to
+	// try again.
 	Seat(ctx context.Context, info *request.Info, phase Phase) (Seat, error)
 	// Separate returns a Gate for requests that wait for one other server, with seats of its own. A
 	// request that gets a seat there gives back the seats that it has here.

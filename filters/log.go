@@ -20,8 +20,9 @@ const slowLatency = 500 * time.Millisecond
 
 // Log writes a line for each request: at level warn if the status is 500 or more, unless the client
 // has left, which causes such errors; at level info if the request was slow; otherwise at level
-// debug. The line of a slow request shows what its time was spent on. A line never contains a header, a query or a body, so it contains no secret. Texts that
-// the client chose are cut by LimitLog.
+// debug. The line of a slow request shows what its time was spent on. A line never contains a
+// header, a query or a body, so it contains no secret. Texts that the client chose are cut by
+// LimitLog.
 // Order: outside Recover, to see the status of a panic. Cost: a clock reading, if the level is off.
 func Log(log *zap.Logger, long func(*request.Info) bool) Filter {
 	log = log.WithOptions(zap.WithCaller(false))

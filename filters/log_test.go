@@ -41,8 +41,8 @@ func TestLogSlow(t *testing.T) {
 	}
 }
 
-// TestLogSteps: the line of a slow request shows what took noticeable time, in the order in which it
-// began, and no other line does.
+// TestLogSteps: the line of a slow request shows what took noticeable time, in the order in which
+// it began, and no other line does.
 func TestLogSteps(t *testing.T) {
 	for _, takes := range []time.Duration{slowLatency - 3*time.Millisecond, slowLatency} {
 		runStill(t, takes.String(), func(t *testing.T) {

@@ -96,8 +96,8 @@ func (w *response) Write(p []byte) (int, error) {
 // shorter, so that it does not wait for the client.
 const timedWrite = 4 << 10
 
-// writeTimed is a Write whose time is noted. Only if it takes noticeable time, it becomes a span: an
-// answer may have very many parts.
+// writeTimed is a Write whose time is noted. Only if it takes noticeable time, it becomes a span:
+// an answer may have very many parts.
 func (w *response) writeTimed(p []byte) (int, error) {
 	began := time.Now()
 	n, err := w.ResponseWriter.Write(p)

@@ -173,9 +173,9 @@ func TestTracing(t *testing.T) {
 	}
 }
 
-// TestTraceIsTree sends one request to an extension server, whose own request to the server in front
-// of it calls an admission webhook. All spans are one tree, and both servers get the span of their
-// call as the parent of their own spans.
+// TestTraceIsTree sends one request to an extension server, whose own request to the server in
+// front of it calls an admission webhook. All spans are one tree, and both servers get the span of
+// their call as the parent of their own spans.
 func TestTraceIsTree(t *testing.T) {
 	var c collector
 	socket := filepath.Join(t.TempDir(), "s")
@@ -245,23 +245,39 @@ func TestTraceIsTree(t *testing.T) {
 	}
 }
 
-// TestTraceOfReviews: webhooks that authenticate and authorize a request get the spans of their
-// calls.
+// shallops is a definition with two versions and a conversion webhook, whose address and
+// certificate are to be filled in.
+const shallops = `{"metadata":{"name":"shallops.example.com"},"spec":{"group":"example.com","scope":"Cluster",
+	"names":{"plural":"shallops","singular":"shallop","kind":"Shallop","listKind":"ShallopList"},
+	"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}},
+		{"name":"v2","served":true,"storage":false,"schema":{"openAPIV3Schema":{"type":"object"}}}],
+	"conversion":{"strategy":"Webhook","webhook":{"conversionReviewVersions":["v1"],"clientConfig":{"url":%q,"caBundle":%q}}}}}`
+
+// TestTraceOfReviews: webhooks that authenticate and authorize a request, and that convert an
+// object, get the spans of their calls.
 func TestTraceOfReviews(t *testing.T) {
 	var c collector
 	socket := filepath.Join(t.TempDir(), "s")
 	c.serve(t, socket)
-	var asked sync.Map // by kind: the traceparent
+	var asked sync.Map // by traceparent: the kind
 	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review struct {
 			APIVersion, Kind string
-			Spec             struct{ User string }
+			Request          struct {
+				UID     string
+				Objects []map[string]any
+			}
 		}
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
 			t.Error(err)
 		}
-		if review.Spec.User == "alice" || review.Kind == "TokenReview" {
-			asked.Store(review.Kind, r.Header.Get("traceparent"))
+		asked.Store(r.Header.Get("traceparent"), review.Kind)
+		if review.Kind == "ConversionReview" {
+			review.Request.Objects[0]["apiVersion"] = "example.com/v2"
+			json.NewEncoder(w).Encode(map[string]any{"apiVersion": review.APIVersion, "kind": review.Kind, "response": map[string]any{
+				"uid": review.Request.UID, "convertedObjects": review.Request.Objects, "result": map[string]any{"status": "Success"},
+			}})
+			return
 		}
 		fmt.Fprintf(w, `{"apiVersion":%q,"kind":%q,"status":{"allowed":true,"authenticated":true,"user":{"username":"alice"}}}`,
 			review.APIVersion, review.Kind)
@@ -283,14 +299,29 @@ func TestTraceOfReviews(t *testing.T) {
 		if code, body := ask(t, s, "/api/v1/namespaces/default/configmaps", nil, "Authorization", "Bearer sesame"); code != http.StatusOK {
 			t.Errorf("got %d %s", code, body)
 		}
+		definition := fmt.Sprintf(shallops, hook.URL, ca)
+		if code, body := do(t, s, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition); code != http.StatusCreated {
+			t.Fatal(code, body)
+		}
+		eventually(t, "the definition is served", func() bool {
+			code, _ := do(t, s, "POST", "/apis/example.com/v1/shallops", `{"apiVersion":"example.com/v1","kind":"Shallop","metadata":{"name":"a"}}`)
+			return code == http.StatusCreated
+		})
+		if code, body := do(t, s, "GET", "/apis/example.com/v2/shallops/a", ""); code != http.StatusOK {
+			t.Errorf("got %d %s", code, body)
+		}
 	})
-	const root = "GET /api/v1/namespaces/{:namespace}/configmaps"
+	const root, read = "GET /api/v1/namespaces/{:namespace}/configmaps", "GET /apis/example.com/v2/shallops/{:name}"
 	paths := c.tree(t, root)
+	for path, id := range c.tree(t, read) {
+		paths[path] = id
+	}
 	for kind, path := range map[string]string{
 		"TokenReview": root + " > authentication > HTTP POST", "SubjectAccessReview": root + " > authorization > HTTP POST",
+		"ConversionReview": read + " > SerializeObject > Call conversion webhook > HTTP POST",
 	} {
-		if got, _ := asked.Load(kind); got != paths[path] || got == nil {
-			t.Errorf("%s: got traceparent %v, want %s", kind, got, paths[path])
+		if got, _ := asked.Load(paths[path]); got != kind {
+			t.Errorf("the request of the span %s (%s) was %v, want a %s", path, paths[path], got, kind)
 		}
 	}
 	if t.Failed() {

@@ -84,9 +84,9 @@ func (v verbosity) atLeast(given zapcore.Level) zapcore.Level {
 	return given
 }
 
-// open returns a log of the lines of the given level and above, which may change. It samples: of lines with the same
-// level and message it writes the first hundred in a second, and then each hundredth, so that a
-// line per request cannot flood the disk.
+// open returns a log of the lines of the given level and above, which may change. It samples: of
+// lines with the same level and message it writes the first hundred in a second, and then each
+// hundredth, so that a line per request cannot flood the disk.
 func (l *logs) open(level zap.AtomicLevel) *zap.Logger {
 	encoder, form := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), &l.json
 	if l.format == "text" {

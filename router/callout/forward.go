@@ -16,8 +16,9 @@ import (
 
 // Forwarder is an http.RoundTripper that sends requests to a service, at the address in their URL,
 // which the caller has resolved. It does not change requests, apart from the headers of the trace:
-// the caller decides which headers may pass and how long a request may take. A redirect is a response like others. Errors are those of
-// net/http, without any part of what the other end has sent.
+// the caller decides which headers may pass and how long a request may take. A redirect is a
+// response like others. Errors are those of net/http, without any part of what the other end has
+// sent.
 //
 // Connections are kept and shared, with HTTP/2 if the server has it, except by requests to switch
 // protocols. The body of a 101 response is then the connection, an io.ReadWriteCloser. A request is

@@ -2,9 +2,9 @@
 // for, who sends it, whether that user may, and what was answered.
 //
 // Words: an Info is all facts about a request; Attributes are those that authorization needs; a
-// Record is the body and the answer, kept for audit; a Span is a part of the work on a request, with
-// its time; a Write is what a client wants of one object; Encoded is one object as bytes, and a form
-// is one encoding of it (kind, version and media type).
+// Record is the body and the answer, kept for audit; a Span is a part of the work on a request,
+// with its time; a Write is what a client wants of one object; Encoded is one object as bytes, and
+// a form is one encoding of it (kind, version and media type).
 //
 // Laws: path and query are parsed once, by Parse, and nowhere else. An Info belongs to the
 // goroutine that serves its request and has no lock. Its spans are the exception: every goroutine
