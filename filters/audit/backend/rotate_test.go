@@ -270,8 +270,8 @@ func TestCloseDuringCompression(t *testing.T) {
 	}
 }
 
-// TestCompressionOnFullDisk wants the file to stay and the half .gz to vanish, and the next rotation
-// to compress the file.
+// TestCompressionOnFullDisk wants the file to stay and the half .gz to vanish, and the next
+// rotation to compress the file.
 func TestCompressionOnFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf(t)
