@@ -21,6 +21,8 @@
 //     event begins on a line of its own.
 //   - Events of one request may be stored in another order than they happened: several calls of the
 //     webhook are under way at once, and in the blocking modes requests overtake each other.
+//   - No file of the log is lost, however fast files are rotated; only MaxBackups and MaxAge remove
+//     one. Close waits until old files are compressed, or until its context ends.
 //   - Nothing changes an event. Truncation works on a copy.
 //
 // Memory: a store in the mode batch holds at most 2 x Batch.Buffer + Batch.Size events, each as
@@ -33,6 +35,6 @@
 //
 // Not here: which requests are recorded, what an event tells, and its encodings (filters/audit).
 //
-// Read config.go and backends.go; then blocking.go and batch.go; then log.go, webhook.go and
-// truncate.go; at last metrics.go.
+// Read config.go and backends.go; then blocking.go and batch.go; then log.go, rotate.go, webhook.go
+// and truncate.go; at last metrics.go.
 package backend

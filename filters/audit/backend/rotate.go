@@ -26,9 +26,10 @@ const (
 // Write, and close after the last Write.
 //
 // Laws:
-//   - Of two rotated files, the one with the later time is newer. No file gets a name that is taken.
-//   - A .gz beside the file of which it is made may be half: that file is compressed again. The file
-//     is removed only when the .gz is on the disk.
+//   - No file gets a name that is taken. Of two files that one process has rotated, the file with
+//     the later time is newer, even if the clock was set back.
+//   - A file is removed when its .gz is complete and on the disk. So if both are there, the .gz may
+//     be a part, and the file is compressed again.
 //   - Only files whose names are exactly of the form are touched.
 type rotating struct {
 	file        *os.File
@@ -99,12 +100,12 @@ func (r *rotating) rotate() error {
 	if err := os.Rename(r.c.Path, r.name(at)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	r.last, r.size = at, r.max // if no new file can be made, nothing more is written into the old one
+	r.last, r.size = at, r.max // if the next step fails, nothing more is written into the old file
 	file, err := openFile(r.c.Path)
 	if err != nil {
 		return err
 	}
-	_ = file.Chmod(info.Mode().Perm()) // if it is not possible, nobody else may read the file
+	_ = file.Chmod(info.Mode().Perm()) // after a failure, nobody else may read the file
 	_ = r.file.Close()
 	r.file, r.size = file, 0
 	select {
@@ -144,7 +145,7 @@ func (r *rotating) timeOf(path string) (at time.Time, ours bool) {
 // not reported, because the next rotation tries again.
 func (r *rotating) tidy(ctx context.Context) {
 	oldest := time.Now().AddDate(0, 0, -r.c.MaxAge)
-	for i, at := range r.times() {
+	for i, at := range slices.Backward(r.times()) { // the oldest first, so removal makes room
 		name := r.name(at)
 		switch {
 		case r.c.MaxBackups > 0 && i >= r.c.MaxBackups, r.c.MaxAge > 0 && at.Before(oldest):

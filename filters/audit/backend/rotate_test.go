@@ -175,9 +175,9 @@ func TestOthersFiles(t *testing.T) {
 	var want []string
 	for _, name := range []string{
 		"audit-1999-01-01T00-00-00.000.log.bak", "audit-1999-01-01T00-00-00.000.txt", "audit-1999-01-01T00-00-00.log",
-		"audit-1999-01-01T00-00-00,000.log", "audit-1999-01-01T00-00-00.0000.log", "audit-1999-02-30T00-00-00.000.log",
-		"audit-1999-01-01.log", "audit-old.log", "audit-1999-01-01T00-00-00.000", "audit.log.1", "audit-.log",
-		"xaudit-1999-01-01T00-00-00.000.log", "audit-audit-1999-01-01T00-00-00.000.log", "1999-01-01T00-00-00.000.log",
+		"audit-2999-01-01T00-00-00,000.log", "audit-1999-01-01T00-00-00.0000.log", "audit-1999-02-30T00-00-00.000.log",
+		"audit-1999-01-01.log", "audit-old.log", "audit-2999-01-01T00-00-00.000", "audit.log.1", "audit-.log",
+		"xaudit-1999-01-01T00-00-00.000.log", "audit-audit-1999-01-01T00-00-00.000.log", "2999-01-01T00-00-00.000.log",
 		"1999-01-01T00-00-00.000", "audit-1999-01-01T00-00-00.000.log.tmp",
 	} {
 		s.put(name, "others'.")
@@ -270,8 +270,8 @@ func TestCloseDuringCompression(t *testing.T) {
 	}
 }
 
-// TestCompressionOnFullDisk wants the file to stay and the half .gz to vanish, and the next rotation
-// to compress the file.
+// TestCompressionOnFullDisk wants the file to stay and the half .gz to vanish, and the next
+// rotation to compress the file.
 func TestCompressionOnFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShelf(t)
