@@ -3,15 +3,16 @@
 GO ?= go
 # How all tests are compiled, and the programs that they build, so that modules share what they have
 # in common: without debug information, which no test reads, by tools that collect garbage less
-# often, and without optimization where tests run little of much code. From an empty cache that
+# often, and without inlining where tests run little of much code. From an empty cache that
 # saves a quarter of the work.
 PLAIN = k8s.io/... sigs.k8s.io/... github.com/goccy/go-json/... github.com/google/gnostic-models/... github.com/grpc-ecosystem/... \
 	github.com/prometheus/procfs/... go.etcd.io/etcd/api/v3/etcdserverpb/gw go.opentelemetry.io/otel/semconv/... \
-	go.opentelemetry.io/proto/... google.golang.org/genproto/...
-vet unit race interop robust: export GOFLAGS += -vet=off -gcflags=all=-dwarf=false $(foreach p,$(PLAIN),'-gcflags=$p=-dwarf=false -N -l') \
+	go.opentelemetry.io/proto/... google.golang.org/genproto/... \
+	github.com/coracle-project/coracle/server/... github.com/coracle-project/coracle/cmd/...
+vet common unit race interop robust: export GOFLAGS += -vet=off -gcflags=all=-dwarf=false $(foreach p,$(PLAIN),'-gcflags=$p=-dwarf=false -l') \
 	'-ldflags=-s -w' '-toolexec=env GOMEMLIMIT=off GOGC=1000'
 # Without the race detector nothing needs a C compiler.
-vet unit interop robust: export CGO_ENABLED = 0
+vet common unit interop robust: export CGO_ENABLED = 0
 # The tests of the main module collect garbage less often, too, which saves a fifth of the work of those that start servers. The limit
 # bounds the memory of a test program. The tests of other modules start servers of their own, which tune their memory themselves.
 unit: export GOGC = 400
@@ -38,10 +39,15 @@ build: ## build bin/coracle and bin/wardle
 run: ## run the server
 	$(GO) run ./cmd/coracle serve
 
-# Many tests wait more than they work, so two targets run at a time.
+# What all tests need is compiled first: go commands that run at the same time would each compile it. Then the targets run at the same
+# time, because many tests wait more than they work: while they wait, others are compiled.
 .PHONY: test
-test: ## every test of the server and its clients, without the race detector: no C compiler is needed
-	@$(MAKE) --no-print-directory -j2 unit interop robust
+test: common ## every test of the server and its clients, without the race detector: no C compiler is needed
+	@$(MAKE) --no-print-directory -j3 robust unit interop
+
+.PHONY: common
+common:
+	$(GO) build ./server/... ./cmd/flags
 
 .PHONY: vet
 vet: ## formatting and go vet
@@ -69,7 +75,7 @@ envtest-suites: ## controller-runtime's own test suites on our programs, or on t
 	cd test/envtest && $(GO) test -count=1 -timeout 0 -v
 
 .PHONY: robust
-robust: ## hostile requests; kill servers under load and check what everybody saw, for DURATION (default 20s) with SEED (modules of their own)
+robust: ## hostile requests; kill servers under load and check what everybody saw, for DURATION (default 10s) with SEED (modules of their own)
 	cd test/hostile && $(GO) test -count=1 ./...
 	cd test/robust && $(GO) test -count=1 -parallel 8 -timeout 0
 
@@ -88,9 +94,10 @@ differential: ## judge codec, defaults and writes of every kind by Kubernetes' c
 # Flags as for differential, so that both share what they compile of Kubernetes. The tests take less than 10 minutes; the rest is for
 # building the programs of two releases and kueue, from empty caches on two cores.
 .PHONY: cluster
-cluster: ## programs of Kubernetes beside ours (modules of their own): take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled, and run kueue with its webhooks, RUN chooses tests; sample-apiserver behind a server; controller-runtime's tests of envtest
+cluster: ## programs of Kubernetes beside ours (modules of their own): take over, share (under load for DURATION, default 60s) and give back etcds that real kube-apiservers have filled, and run kueue with its webhooks, RUN chooses tests; sample-apiserver behind a server; controllers made with controller-runtime, suites on its envtest, and its own tests of envtest
 	cd test/cluster && $(GO) test -count=1 -timeout 45m -v -run '$(RUN)'
-	cd test/interop && $(GO) test -count=1 -timeout 10m -tags cluster -run '^(TestAggregation|TestProxyClientCertificate)$$'
+	cd test/interop && $(GO) test -count=1 -timeout 10m -tags cluster \
+		-run '^Test(Aggregation|ProxyClientCertificate|Manager|ControllersYield|LeaderElection|CustomManager|Suite|Suites|Envtest.*)$$'
 	cd test/envtest && SUITES=./pkg/envtest $(GO) test -count=1 -timeout 0
 
 .PHONY: load

@@ -112,7 +112,6 @@ var modules = map[string]string{
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc": "the same, on their way to a collector",
 	"go.uber.org/goleak":                                              "goroutine leaks fail tests",
 	"go.uber.org/zap":                                                 "logging",
-	"gopkg.in/natefinch/lumberjack.v2":                                "rotation of the audit log",
 	"go.yaml.in/yaml/v2":                                              "YAML 1.1, as Kubernetes reads it",
 	"go.yaml.in/yaml/v3":                                              "YAML",
 	"golang.org/x/sync":                                               "questions asked once for many",

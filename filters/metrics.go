@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -110,7 +111,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		durations: histogram("apiserver_request_duration_seconds",
 			"Time from the arrival of a request to the end of its answer, in seconds.", durationBuckets, dry),
 		sli: histogram("apiserver_request_sli_duration_seconds",
-			"Time from the arrival of a request to the end of its answer, without dry runs, in seconds.", sliBuckets, names),
+			"Time from the arrival of a request that is no dry run to the end of its answer, "+
+				"without the time of admission webhooks and queues, in seconds.", sliBuckets, names),
 		sizes: histogram("apiserver_response_sizes",
 			"Size of the answers to GET and LIST, in bytes as sent.", sizeBuckets, names),
 		long: register(reg, prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "apiserver_longrunning_requests",
@@ -203,11 +205,22 @@ func (m *Metrics) time(s *series, x *exchange) {
 	seconds := x.took().Seconds()
 	t.duration.Observe(seconds)
 	if t.sli != nil {
-		t.sli.Observe(seconds)
+		t.sli.Observe(seconds - waited(&x.info).Seconds())
 	}
 	if t.size != nil {
 		t.size.Observe(float64(x.info.Written))
 	}
+}
+
+// waited returns for how long the request has waited for admission webhooks and for a seat.
+func waited(i *request.Info) (sum time.Duration) {
+	for kind, took := range i.Latencies {
+		switch kind {
+		case request.SpanMutatingWebhook, request.SpanValidatingWebhook, request.SpanSeat:
+			sum += took
+		}
+	}
+	return sum
 }
 
 // timesOf makes the histograms of s. It returns nil if Forget has deleted s.

@@ -11,11 +11,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/coracle-project/coracle/router/request"
 	"github.com/coracle-project/coracle/scheme/meta"
 )
 
@@ -129,6 +132,40 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%s: got no samples", name)
 		}
 	}
+}
+
+// TestMetricsSLI: the time of a webhook is not part of the SLI, and a dry run does not count there.
+func TestMetricsSLI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, reg := metricsConfig(t)
+		slow := func(w http.ResponseWriter, r *http.Request) {
+			_, span := request.Begin(r.Context(), request.SpanMutatingWebhook, "a webhook")
+			time.Sleep(2 * time.Second)
+			span.End()
+			time.Sleep(time.Second)
+			ok(w, r)
+		}
+		for _, query := range []string{"", "?dryRun=All"} {
+			serve(c, slow, "admin-token", "POST", "/api/v1/namespaces/n/pods"+query)
+		}
+		families, err := reg.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, f := range families {
+			for _, m := range f.Metric {
+				got[f.GetName()] += fmt.Sprint(m.GetHistogram().GetSampleCount(), " in ", m.GetHistogram().GetSampleSum(), "; ")
+			}
+		}
+		for name, want := range map[string]string{
+			"apiserver_request_duration_seconds": "1 in 3; 1 in 3; ", "apiserver_request_sli_duration_seconds": "1 in 1; ",
+		} {
+			if got[name] != want {
+				t.Errorf("%s: got %q, want %q", name, got[name], want)
+			}
+		}
+	})
 }
 
 // TestMetricsAborts counts the responses that break off, with the code that the client got.

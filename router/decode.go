@@ -35,9 +35,9 @@ func (e *endpoint) readObject(
 	if err != nil {
 		return nil, err
 	}
-	ctx, span := request.Begin(ctx, request.SpanOther, "decode body")
-	defer span.End()
 	body := in.body
+	ctx, span := request.BeginSized(ctx, request.SpanOther, "decode body", len(body))
+	defer span.End()
 	m := meter.ForSize(ctx, len(body))
 	req := codec.DecodeRequest{
 		Data: body, Type: typ, Default: e.res.Kind, Strict: validation != validateIgnore, Shared: true, Meter: m,

@@ -99,8 +99,8 @@ func (e *endpoint) deleteOptions(r *http.Request, info *request.Info) (*meta.Del
 	return opts, invalid("DeleteOptions", meta.ValidateDeleteOptions(opts))
 }
 
-// recordedOptions is the apiVersion of DeleteOptions in audit records, whatever version was sent. It
-// is that of kube-apiserver's records.
+// recordedOptions is the apiVersion of DeleteOptions in audit records, whatever version was sent.
+// It is that of kube-apiserver's records.
 const recordedOptions = "meta.k8s.io/__internal"
 
 // mergeDeleteOptions decodes the DeleteOptions in the body and lets their fields override those in

@@ -162,7 +162,8 @@ func (e *endpoint) writeEncoded(out answer, r *http.Request, code int, enc reque
 	if media.As == codec.AsPartialList {
 		return e.errNoList(media.As)
 	}
-	ctx, span := request.Begin(r.Context(), request.SpanEncode, encodeSpan)
+	stored, _ := enc.Stored()
+	ctx, span := request.BeginSized(r.Context(), request.SpanEncode, encodeSpan, len(stored))
 	defer span.End()
 	body, err := e.encoded(ctx, enc, media)
 	if err != nil {

@@ -45,9 +45,9 @@ func (e *endpoint) receiveObject(r *http.Request) (media codec.Media, in receive
 	return media, in, err
 }
 
-// noteObject tells the Record, if there is one, about the object in the body. The registry completes
-// and changes the object later, so what the Record wants of it is encoded here. Of several calls, the
-// first one counts.
+// noteObject tells the Record, if there is one, about the object in the body. The registry
+// completes and changes the object later, so what the Record wants of it is encoded here. Of
+// several calls, the first one counts.
 func (e *endpoint) noteObject(ctx context.Context, info *request.Info, obj meta.Typed) {
 	record := info.Record
 	if record == nil || record.ReceivedObject != nil {
@@ -72,8 +72,8 @@ func (e *endpoint) noteSent(ctx context.Context, info *request.Info, obj meta.Ty
 	e.noteObject(ctx, info, obj)
 }
 
-// completed returns an object with defaults as JSON; nil if it cannot be completed or encoded, which
-// is then an error of the write.
+// completed returns an object with defaults as JSON; nil if it cannot be completed or encoded,
+// which is then an error of the write.
 func (e *endpoint) completed(ctx context.Context, obj meta.Typed, omitManagedFields bool) []byte {
 	obj = typeinfo.Copy(obj)
 	if err := e.res.Type.Default(ctx, obj); err != nil {

@@ -49,7 +49,7 @@ func (a *assembly) makeAuditing() error {
 	if err != nil {
 		return err
 	}
-	c := &a.Audit
+	c := &a.Serving.Audit
 	stored := c.Log.Path != "" || c.Webhook.Kubeconfig != ""
 	switch {
 	case c.PolicyFile == "" && stored:

@@ -29,7 +29,7 @@ func auditedServer(t testing.TB, rules string) (server.Config, string) {
 		t.Fatal(err)
 	}
 	c := server.Config{Controllers: []string{}, Storage: server.StorageConfig{Engine: server.StorageMemory}}
-	c.Audit.PolicyFile, c.Audit.Log.Path = policy, log
+	c.Serving.Audit.PolicyFile, c.Serving.Audit.Log.Path = policy, log
 	return c, log
 }
 
@@ -66,8 +66,8 @@ func TestAuditUntilTheEnd(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			c, path := auditedServer(t, "- {level: Request, users: [someone]}\n- {level: Metadata}")
-			c.Audit.Log = backend.DefaultLog()
-			c.Audit.Log.Path, c.Audit.Log.Mode = path, mode
+			c.Serving.Audit.Log = backend.DefaultLog()
+			c.Serving.Audit.Log.Path, c.Serving.Audit.Log.Mode = path, mode
 			s := servertest.Start(t, c)
 			client := s.Client
 			var mu sync.Mutex
@@ -132,7 +132,7 @@ func TestAuditUntilTheEnd(t *testing.T) {
 func TestAuditCounts(t *testing.T) {
 	t.Parallel()
 	c, path := auditedServer(t, "- {level: None, nonResourceURLs: [/metrics]}\n- {level: Metadata}")
-	s := newInProcess(t, func(to *server.Config) { to.Audit = c.Audit })
+	s := newInProcess(t, func(to *server.Config) { to.Serving.Audit = c.Serving.Audit })
 	for range 3 {
 		s.do("GET", "/api/v1/namespaces/default/configmaps/a", "")
 	}
@@ -158,8 +158,8 @@ func TestAuditWithout(t *testing.T) {
 		c, path := auditedServer(t, "- {level: Metadata}")
 		core, lines := observer.New(zap.WarnLevel)
 		s := newInProcess(t, func(to *server.Config) {
-			to.Audit, to.Log = c.Audit, zap.New(core)
-			change(&to.Audit)
+			to.Serving.Audit, to.Log = c.Serving.Audit, zap.New(core)
+			change(&to.Serving.Audit)
 		})
 		s.do("GET", "/api/v1/namespaces/default/configmaps/a", "")
 		if got := fmt.Sprint(lines.All()); !strings.Contains(got, name) {
@@ -181,7 +181,7 @@ func TestAuditMistakes(t *testing.T) {
 		"invalid audit log mode":    func(c *server.AuditConfig) { c.Log.Mode = "sometimes" },
 	} {
 		c, _ := auditedServer(t, "- {level: Metadata}")
-		change(&c.Audit)
+		change(&c.Serving.Audit)
 		if s, err := servertest.New(t, c); err == nil || !strings.Contains(err.Error(), want) {
 			if s != nil {
 				_ = s.Close()

@@ -59,7 +59,6 @@ func (c Config) complete() (completed, error) {
 	c.Serving = c.Serving.complete()
 	c.Authentication = c.Authentication.Complete()
 	authorization, authorizationErr := c.Authorization.Complete()
-	c.Audit = c.Audit.complete()
 	c.Limits = c.Limits.complete()
 	setDefault(&c.Shutdown.Timeout, c.Limits.RequestTimeout+shutdownGrace)
 	setDefault(&c.Shutdown.Linger, connections.Linger)
@@ -94,6 +93,7 @@ func (c StorageConfig) complete() StorageConfig {
 func (c *StorageConfig) shared() bool { return c.Engine == StorageEtcd || c.Store != nil }
 
 func (c ServingConfig) complete() ServingConfig {
+	c.Audit = c.Audit.complete()
 	setDefault(&c.BindAddress, "127.0.0.1")
 	setDefault(&c.SecurePort, defaultPort)
 	setDefault(&c.HTTPPort, NoPort)
@@ -138,7 +138,7 @@ func compileAll(patterns []string) ([]*regexp.Regexp, error) {
 func (c *Config) validate() error {
 	errs := []error{
 		c.API.validate(), c.API.Aggregation.Validate(), c.Storage.validate(), c.Serving.validate(),
-		c.Authentication.Validate(), c.Admission.Validate(), c.Audit.validate(),
+		c.Authentication.Validate(), c.Admission.Validate(), c.Serving.Audit.validate(),
 	}
 	for _, d := range []struct {
 		name  string

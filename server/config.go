@@ -40,7 +40,6 @@ type Config struct {
 	Authentication identity.Config
 	Authorization  access.Config
 	Admission      plugins.Config
-	Audit          AuditConfig
 	Limits         LimitsConfig
 	Shutdown       ShutdownConfig
 
@@ -218,16 +217,24 @@ type ServingConfig struct {
 	CORSOrigins []string
 	// HTTP sets limits and headers of the protocol.
 	HTTP HTTPConfig
-	// SharePort lets other processes listen on the same address and port (SO_REUSEPORT).
-	// ShareAddress lets another process listen on the same port at the unspecified address while
-	// this server listens at one address, or the reverse (SO_REUSEADDR). (--permit-port-sharing,
-	// --permit-address-sharing)
-	SharePort, ShareAddress bool
+	// Share lets other processes listen where this server listens.
+	Share Sharing
+	// Audit says what is recorded of requests, and where.
+	Audit AuditConfig
 	// LivezGrace is the time after the start in which /livez counts a post-start hook that still
 	// runs as done, default 0. (--livez-grace-period)
 	LivezGrace time.Duration
 	// Debug sets which profiles, traces and debugging paths the server offers.
 	Debug inspect.Config
+}
+
+// Sharing lets other processes listen on the same port.
+type Sharing struct {
+	// Port lets them listen at the same address, too (SO_REUSEPORT). (--permit-port-sharing)
+	Port bool
+	// Address lets another process listen at the unspecified address while this server listens at
+	// one address, or the reverse (SO_REUSEADDR). (--permit-address-sharing)
+	Address bool
 }
 
 // HTTPConfig says how the server speaks to clients.

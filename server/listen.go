@@ -26,7 +26,7 @@ func (c *ServingConfig) connections(tls *tls.Config, longest time.Duration, burs
 	}
 	return connections.Config{
 		Address: c.BindAddress, Secure: port(c.SecurePort), Plain: port(c.HTTPPort), TLS: tls,
-		SharePort: c.SharePort, ShareAddress: c.ShareAddress,
+		SharePort: c.Share.Port, ShareAddress: c.Share.Address,
 		Streams: c.HTTP.MaxStreams, AnswerTimeout: longest, Bursts: bursts, Log: log,
 	}
 }

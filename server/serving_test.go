@@ -129,9 +129,9 @@ func TestGoaway(t *testing.T) {
 // TestSharedPort runs two servers on one port. A third one fails, because it does not share the
 // port.
 func TestSharedPort(t *testing.T) {
-	first := servertest.Start(t, server.Config{Serving: server.ServingConfig{SharePort: true}})
+	first := servertest.Start(t, server.Config{Serving: server.ServingConfig{Share: server.Sharing{Port: true}}})
 	port := first.Server.Address().(*net.TCPAddr).Port
-	second := servertest.Start(t, server.Config{Serving: server.ServingConfig{SecurePort: port, SharePort: true}})
+	second := servertest.Start(t, server.Config{Serving: server.ServingConfig{SecurePort: port, Share: server.Sharing{Port: true}}})
 	if got := second.Server.Address().(*net.TCPAddr).Port; got != port {
 		t.Errorf("got port %d, want %d", got, port)
 	}

@@ -245,8 +245,8 @@ func TestTraceIsTree(t *testing.T) {
 	}
 }
 
-// shallops is a definition with two versions and a conversion webhook, whose address and certificate
-// are to be filled in.
+// shallops is a definition with two versions and a conversion webhook, whose address and
+// certificate are to be filled in.
 const shallops = `{"metadata":{"name":"shallops.example.com"},"spec":{"group":"example.com","scope":"Cluster",
 	"names":{"plural":"shallops","singular":"shallop","kind":"Shallop","listKind":"ShallopList"},
 	"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}},

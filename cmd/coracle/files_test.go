@@ -73,7 +73,7 @@ func TestEndlessFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy := filepath.Join(t.TempDir(), "policy")
-	text := "{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}"
+	text := `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}`
 	if err := os.WriteFile(policy, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 // bindAuditing declares the flags with kube-apiserver's defaults, which differ between the two
 // backends.
 func (o *Options) bindAuditing(s *section) {
-	c := &o.config.Audit
+	c := &o.config.Serving.Audit
 	s.StringVar(&c.PolicyFile, "audit-policy-file", "",
 		"AuditPolicy file, which says what is recorded of which requests")
 
@@ -60,7 +60,8 @@ func bindDelivery(s *section, prefix string, d *backend.Delivery) {
 // finishAuditing returns what is wrong with the backends, in kube-apiserver's order.
 func (o *Options) finishAuditing() error {
 	var m mistakes
-	for _, err := range append(o.config.Audit.Log.Validate(), o.config.Audit.Webhook.Validate()...) {
+	audit := &o.config.Serving.Audit
+	for _, err := range append(audit.Log.Validate(), audit.Webhook.Validate()...) {
 		m.addErr(err)
 	}
 	return m.err()

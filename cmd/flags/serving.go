@@ -29,8 +29,8 @@ func (o *Options) bindServing(s *section) {
 	c.BindAddress = o.defaults.bindAddress
 	s.Var(address{&c.BindAddress}, "bind-address", "IP address of all ports on which the server listens")
 	s.IntVar(&c.SecurePort, "secure-port", 6443, "port for HTTPS; with coracle serve, 0 for none")
-	s.BoolVar(&c.SharePort, "permit-port-sharing", false, "let other processes listen on the same address and port (SO_REUSEPORT)")
-	s.BoolVar(&c.ShareAddress, "permit-address-sharing", false,
+	s.BoolVar(&c.Share.Port, "permit-port-sharing", false, "let other processes listen on the same address and port (SO_REUSEPORT)")
+	s.BoolVar(&c.Share.Address, "permit-address-sharing", false,
 		"let another process listen on the same port at all addresses while this server listens at one, or the reverse (SO_REUSEADDR)")
 	s.BoolVar(&c.HTTP.HTTP1Only, "disable-http2-serving", false, "serve HTTP/1.1 only, and no HTTP/2")
 	s.IntVar(&c.HTTP.MaxStreams, "http2-max-streams-per-connection", 0,

@@ -11,8 +11,8 @@ import "github.com/coracle-project/coracle/scheme/meta"
 // it, and the reader may keep it or hand it to another goroutine. The bytes and objects in it may
 // be shared with others and must not be changed.
 type Record struct {
-	// What the reader wants besides names and statuses: the object that was sent, the object that is
-	// answered, and both without managedFields.
+	// What the reader wants besides names and statuses: the object that was sent, the object that
+	// is answered, and both without managedFields.
 	Received, Answered, OmitManagedFields bool
 
 	// Began, if it is set, is called when the header of the response is written, with its code. The
@@ -29,8 +29,8 @@ type Record struct {
 	// Status is the Status that was answered, with an error or after a deletion; otherwise nil.
 	Status *meta.Status
 	// AnsweredObject is the object that was answered as JSON without a final newline, whatever form
-	// the client got: an object, a list, a Table, a Status, a discovery document. It is nil if it is not wanted, and
-	// for answers without an object: a watch, a connection, plain text.
+	// the client got: an object, a list, a Table, a Status, a discovery document. It is nil if it
+	// is not wanted, and for answers without an object: a watch, a connection, plain text.
 	AnsweredObject []byte
 
 	// Story is told what admission does with the request; nil if nobody wants it. The reader of the

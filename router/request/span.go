@@ -199,6 +199,20 @@ func Begin(ctx context.Context, kind SpanKind, name string) (context.Context, Sp
 	return info.BeginAt(ctx, kind, name, time.Since(info.Received))
 }
 
+// BeginSized is Begin for work that takes noticeable time only if it is on many bytes. If size is
+// small and ctx has no trace, the Span is zero, and the clock is not read.
+func BeginSized(ctx context.Context, kind SpanKind, name string, size int) (context.Context, Span) {
+	info := From(ctx)
+	if info == nil || size < noticeableSize && info.spans.Load() == nil {
+		return ctx, Span{}
+	}
+	return info.BeginAt(ctx, kind, name, time.Since(info.Received))
+}
+
+// noticeableSize is the number of bytes that are not encoded or decoded in less than Noticeable, by
+// a wide margin.
+const noticeableSize = 16 << 10
+
 // BeginAt is Begin for a caller that has the Info of ctx's request, and has read the clock: at is
 // the time since Info.Received.
 func (i *Info) BeginAt(ctx context.Context, kind SpanKind, name string, at time.Duration) (context.Context, Span) {

@@ -141,9 +141,29 @@ func TestSpansInTrace(t *testing.T) {
 		time.Sleep(time.Second)
 		Took(outer, SpanOther, "long", "c", time.Millisecond)
 		Took(outer, SpanOther, "short", "c", time.Microsecond)
-		want := []string{"whole/a/b key=value 1µs", "whole/a 1µs", "whole/a/long name=c 1ms"}
+		_, small := BeginSized(outer, SpanEncode, "small", 1)
+		small.End()
+		want := []string{"whole/a/b key=value 1µs", "whole/a 1µs", "whole/a/long name=c 1ms", "whole/a/small 0s"}
 		if !slices.Equal(all.ended, want) {
 			t.Errorf("got %q, want %q", all.ended, want)
+		}
+	})
+}
+
+// TestSpansSized: of work on few bytes no time is kept, unless the request has a trace.
+func TestSpansSized(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		info, ctx := spanned(t)
+		for _, size := range []int{noticeableSize - 1, noticeableSize} {
+			_, s := BeginSized(ctx, SpanEncode, fmt.Sprint(size), size)
+			time.Sleep(Noticeable)
+			s.End()
+		}
+		if kept, _ := info.Spans(); len(kept) != 1 || kept[0].Name != fmt.Sprint(noticeableSize) {
+			t.Errorf("got %v", kept)
+		}
+		if _, s := BeginSized(t.Context(), SpanEncode, "of no request", noticeableSize); s != (Span{}) {
+			t.Errorf("got %v", s)
 		}
 	})
 }
@@ -174,6 +194,8 @@ func TestSpanAllocs(t *testing.T) {
 				t.Error("there are headers")
 			}
 			Took(ctx, SpanOther, "plugin", "name", time.Microsecond)
+			_, sized := BeginSized(ctx, SpanEncode, "SerializeObject", noticeableSize)
+			sized.End()
 			s.End()
 		}); got != 0 {
 			t.Errorf("%s: got %v allocs", name, got)

@@ -9,8 +9,8 @@ import (
 )
 
 // Quoting: strings as JSON, and well-formed JSON copied with the escapes that encoding/json would
-// write. Encoders of all packages use it. Both scan eight bytes at a time (specialHTML) or by a
-// table, because most text needs no escape.
+// write. Encoders of all packages use it. Both scan eight bytes at a time, because most text needs
+// no escape.
 
 // Style says which characters of strings are escaped beside those that must be.
 type Style uint8
@@ -42,7 +42,23 @@ func AppendString(dst []byte, s string, style Style) []byte {
 	set := &escaped[style]
 	dst = append(dst, '"')
 	plain := 0 // s[plain:i] needs no escape and is not appended yet
-	for i := 0; i < len(s); {
+	data := alias.Bytes(s)
+	for i := 0; ; {
+		for i+8 <= len(data) {
+			x := binary.LittleEndian.Uint64(data[i:])
+			marks := special(x)
+			if style == HTML {
+				marks |= specialHTML(x)
+			}
+			if marks != 0 {
+				i += bits.TrailingZeros64(marks) / 8
+				break
+			}
+			i += 8
+		}
+		if i >= len(s) {
+			break
+		}
 		c, n := rune(s[i]), 1
 		if c < utf8.RuneSelf && !set[c] {
 			i++

@@ -32,7 +32,7 @@ var opNames = [opCount]string{"get", "list", "write", "delete"}
 // storeBuckets are in seconds. They are fewer than kube-apiserver's, because every resource has two
 // or three such histograms, and go lower, because the embedded store is in the same process. The
 // values from 0.005 on are also kube-apiserver's.
-var storeBuckets = []float64{0.0005, 0.001, 0.005, 0.025, 0.1, 0.4, 1, 5, 15, 60}
+var storeBuckets = []float64{0.001, 0.005, 0.025, 0.1, 0.4, 1, 5, 30}
 
 // Metrics counts and times the operations on the store. The names are Kubernetes' for every engine:
 // etcd_requests_total also for a store of files.

@@ -97,6 +97,28 @@ func TestFamilies(t *testing.T) {
 		}
 	}
 	lint(t, s)
+	holds(t, scrape(t, s, "/metrics"))
+}
+
+// holds checks what busyServer has made the server count.
+func holds(t *testing.T, text string) {
+	t.Helper()
+	for _, line := range []string{
+		`apiserver_watch_list_duration_seconds_count{group="",resource="configmaps",scope="cluster",version="v1"} 1`,
+		`apiserver_storage_events_received_total{group="example.com",resource="boats"} 1`,
+		"apiserver_cel_compilation_duration_seconds_count 1", "apiserver_cel_evaluation_duration_seconds_count 1",
+		`kubernetes_feature_enabled{name="Rowing",stage="BETA"} 1`, "disabled_metrics_total 0", "hidden_metrics_total 1",
+		`rest_client_requests_total{code="201",host="localhost",method="POST"} `, `workqueue_adds_total{name="root_ca_cert_publisher"} `,
+		// The server's own requests are counted by resource, but their times are not told apart.
+		`apiserver_request_total{code="201",component="apiserver",dry_run="",group="",resource="serviceaccounts",scope="resource",`,
+	} {
+		if !strings.Contains(text, "\n"+line) {
+			t.Errorf("the metrics lack %s", line)
+		}
+	}
+	if line := `apiserver_request_duration_seconds_count{component="apiserver",dry_run="",group="",resource="serviceaccounts"`; strings.Contains(text, line) {
+		t.Errorf("the metrics have %s", line)
+	}
 }
 
 // otherForm are the families whose form Prometheus' linter does not accept. Kubernetes has named

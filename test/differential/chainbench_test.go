@@ -12,11 +12,13 @@ import (
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,6 +39,8 @@ import (
 	"k8s.io/kubernetes/pkg/serviceaccount"
 
 	"github.com/coracle-project/coracle/filters"
+	filtersaudit "github.com/coracle-project/coracle/filters/audit"
+	"github.com/coracle-project/coracle/filters/audit/backend"
 	"github.com/coracle-project/coracle/filters/authn"
 	"github.com/coracle-project/coracle/filters/authz"
 	"github.com/coracle-project/coracle/router/request"
@@ -96,8 +100,8 @@ func (e *entrance) ourAccounts(tb testing.TB) request.TokenAuthenticator {
 }
 
 // ours is the whole chain with what `coracle serve` has by default. It includes metrics, which
-// kube-apiserver does not have in its chain.
-func (e *entrance) ours(tb testing.TB, h http.Handler, may request.Authorizer) http.Handler {
+// kube-apiserver does not have in its chain. sink may be nil, for no audit.
+func (e *entrance) ours(tb testing.TB, h http.Handler, may request.Authorizer, sink filtersaudit.Sink) http.Handler {
 	reg := prometheus.NewRegistry()
 	c := filters.Config{
 		Fail:          func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusForbidden) },
@@ -107,8 +111,40 @@ func (e *entrance) ours(tb testing.TB, h http.Handler, may request.Authorizer) h
 		Metrics:       filters.NewMetrics(reg),
 		Gate:          filters.NewInFlight(filters.Limits{Reads: 400, Writes: 200}, reg),
 	}
+	if sink != nil {
+		policy, err := filtersaudit.ParsePolicy([]byte(`{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "Metadata"}]}`))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		counts, err := backend.NewMetrics(reg)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		c.Auditing = &filters.Auditing{Policy: policy, Sink: sink, Counts: counts}
+	}
 	return filters.Chain(h, c.Steps()...)
 }
+
+// batches is our backend in the mode batch, with a log that is thrown away.
+func batches(tb testing.TB) filtersaudit.Sink {
+	c := backend.Config{Log: backend.DefaultLog(), Webhook: backend.DefaultWebhook(), Logger: zap.NewNop()}
+	c.Log.Path, c.Log.Mode = os.DevNull, backend.ModeBatch
+	var err error
+	if c.Metrics, err = backend.NewMetrics(prometheus.NewRegistry()); err != nil {
+		tb.Fatal(err)
+	}
+	b, err := backend.New(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { b.Close(context.Background()) })
+	return b
+}
+
+// discard is a sink of ours that drops all events.
+type discard struct{}
+
+func (discard) Process(*filtersaudit.Event) bool { return true }
 
 // theirAuthenticator is the authenticator of kube-apiserver.
 func (e *entrance) theirAuthenticator(tb testing.TB) theirauthenticator.Config {
@@ -135,9 +171,9 @@ func (e *entrance) theirAuthenticator(tb testing.TB) theirauthenticator.Config {
 	}
 }
 
-// theirs is DefaultBuildHandlerChain with kube-apiserver's authenticator. backend may be nil, for
-// no audit.
-func (e *entrance) theirs(tb testing.TB, h http.Handler, may authorizer.Authorizer, backend audit.Backend) http.Handler {
+// theirs is DefaultBuildHandlerChain with kube-apiserver's authenticator. sink may be nil, for no
+// audit.
+func (e *entrance) theirs(tb testing.TB, h http.Handler, may authorizer.Authorizer, sink audit.Backend) http.Handler {
 	c := apiserver.NewConfig(serializer.NewCodecFactory(runtime.NewScheme()))
 	c.FeatureGate = feature.DefaultFeatureGate
 	c.RequestInfoResolver = apiserver.NewRequestInfoResolver(c)
@@ -147,8 +183,8 @@ func (e *entrance) theirs(tb testing.TB, h http.Handler, may authorizer.Authoriz
 	}
 	c.Authentication.APIAudiences = []string{chainIssuer}
 	c.Authorization.Authorizer = may
-	if backend != nil {
-		c.AuditBackend = backend
+	if sink != nil {
+		c.AuditBackend = sink
 		c.AuditPolicyRuleEvaluator = policy.NewPolicyRuleEvaluator(&auditinternal.Policy{
 			Rules: []auditinternal.PolicyRule{{Level: auditinternal.LevelMetadata}},
 		})
@@ -234,11 +270,16 @@ func (e *entrance) sender(tb testing.TB, h http.Handler, by caller, target strin
 // chains are both chains, with 1,000 roles and 5,000 bindings, and with everything allowed.
 func (e *entrance) chains(tb testing.TB, h http.Handler) map[string]http.Handler {
 	all, byRoles := authorizerfactory.NewAlwaysAllowAuthorizer(), union.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup), e.policy.theirs)
+	ourRoles := authz.Union(authz.Privileged(request.GroupMasters), e.policy.ours)
 	return map[string]http.Handler{
-		"coracle/may=roles":                  e.ours(tb, h, authz.Union(authz.Privileged(request.GroupMasters), e.policy.ours)),
+		"coracle/may=roles":                  e.ours(tb, h, ourRoles, nil),
+		"coracle,audit=metadata/may=roles":   e.ours(tb, h, ourRoles, discard{}),
+		"coracle,audit=batch/may=roles":      e.ours(tb, h, ourRoles, batches(tb)),
 		"apiserver/may=roles":                e.theirs(tb, h, byRoles, nil),
 		"apiserver,audit=metadata/may=roles": e.theirs(tb, h, byRoles, null{}),
-		"coracle/may=all":                    e.ours(tb, h, authz.AlwaysAllow()),
+		"coracle/may=all":                    e.ours(tb, h, authz.AlwaysAllow(), nil),
+		"coracle,audit=metadata/may=all":     e.ours(tb, h, authz.AlwaysAllow(), discard{}),
+		"coracle,audit=batch/may=all":        e.ours(tb, h, authz.AlwaysAllow(), batches(tb)),
 		"apiserver/may=all":                  e.theirs(tb, h, all, nil),
 		"apiserver,audit=metadata/may=all":   e.theirs(tb, h, all, null{}),
 	}
@@ -298,7 +339,9 @@ func BenchmarkChain(b *testing.B) {
 			if may == "roles" && what.get == "version" { // no role allows it
 				continue
 			}
-			for _, side := range []string{"coracle", "apiserver", "apiserver,audit=metadata"} {
+			for _, side := range []string{
+				"coracle", "coracle,audit=metadata", "coracle,audit=batch", "apiserver", "apiserver,audit=metadata",
+			} {
 				chain := side + "/may=" + may
 				b.Run("chain="+chain+"/by="+what.by.name+"/get="+what.get, func(b *testing.B) {
 					send := e.sender(b, chains[chain], what.by, what.target)

@@ -1,3 +1,5 @@
+//go:build cluster
+
 package interop
 
 import (
@@ -28,22 +30,6 @@ import (
 
 	"github.com/coracle-project/coracle/server/servertest/ports"
 )
-
-// assets has coracle make the directory of programs that envtest needs.
-func assets(t testing.TB) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "envtest's programs")
-	cmd := exec.Command(programs.server, "envtest", dir)
-	cmd.Env = append(os.Environ(), "KUBEBUILDER_ASSETS=", "PATH="+filepath.Dir(programs.kubectl))
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if want := "export KUBEBUILDER_ASSETS='" + strings.ReplaceAll(dir, "'", `'\''`) + "'\n"; string(out) != want {
-		t.Errorf("got %q, want %q", out, want)
-	}
-	return dir
-}
 
 // environment starts an environment that ends with the test. If the test fails, it logs the output
 // of the processes.

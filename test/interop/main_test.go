@@ -5,8 +5,10 @@
 // The environment variables CORACLE, KUBECTL, ETCD and EXTENSION name programs to use instead of
 // building them.
 //
-// The tests with Kubernetes' sample-apiserver have the build tag cluster, because building it
-// compiles the libraries of kube-apiserver. `make cluster` runs them.
+// The tests with Kubernetes' sample-apiserver and with controller-runtime have the build tag
+// cluster, because building these takes long: sample-apiserver needs the libraries of
+// kube-apiserver, and controller-runtime needs client-go's informers of all resources.
+// `make cluster` runs these tests.
 //
 // Read: main_test.go and process_test.go (how programs are built and run), then any other.
 package interop

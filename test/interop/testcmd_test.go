@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,6 +45,22 @@ const testCmdFlags = `--bind-address=127.0.0.1
 --service-cluster-ip-range=10.0.0.0/24
 --client-ca-file=DIR/ca.crt
 --token-auth-file=DIR/auth-tokens.csv`
+
+// assets has coracle make the directory of programs that envtest needs.
+func assets(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "envtest's programs")
+	cmd := exec.Command(programs.server, "envtest", dir)
+	cmd.Env = append(os.Environ(), "KUBEBUILDER_ASSETS=", "PATH="+filepath.Dir(programs.kubectl))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if want := "export KUBEBUILDER_ASSETS='" + strings.ReplaceAll(dir, "'", `'\''`) + "'\n"; string(out) != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+	return dir
+}
 
 // startTestCmd starts a program called kube-apiserver with testCmdFlags, and returns a client for
 // the user of the script's token file.

@@ -10,7 +10,7 @@ import (
 func TestDefinitions(t *testing.T) {
 	t.Parallel()
 	build(t)
-	c := DefinitionConfig{Lives: 300, Clients: 8, Names: 3}
+	c := DefinitionConfig{Lives: 150, Clients: 8, Names: 3}
 	if soaking {
 		c.Lives = 3000
 	}

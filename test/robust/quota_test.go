@@ -13,7 +13,7 @@ func TestQuotas(t *testing.T) {
 	t.Parallel()
 	build(t)
 	for _, c := range QuotaConfigs() {
-		c.Clients, c.Time, c.Rounds = 6, min(duration/3, 10*time.Second), 1
+		c.Clients, c.Time, c.Rounds = 6, min(duration/2, 10*time.Second), 1
 		if soaking {
 			c.Clients, c.Rounds = 12, max(int(duration/(30*time.Second)), 1) // a takeover takes 15 s
 		}

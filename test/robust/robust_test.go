@@ -16,7 +16,7 @@ import (
 // Set from the environment by TestMain.
 var (
 	programs = Programs{Server: os.Getenv("CORACLE"), Etcd: os.Getenv("ETCD")}
-	duration = 20 * time.Second
+	duration = 10 * time.Second
 	seed     = rand.Uint64N(1_000_000)
 	soaking  = os.Getenv("SOAK") != "" // longer runs of services, evictions, definitions and garbage
 	binaries string                    // directory of the built programs

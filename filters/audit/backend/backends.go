@@ -32,8 +32,8 @@ type store interface {
 	// deliver stores events. It returns how many are not stored, and why. It does not keep the
 	// slice.
 	deliver(ctx context.Context, events []*audit.Event) (lost int, err error)
-	// close is called after the last deliver has returned.
-	close()
+	// close is called after the last deliver has returned. It ends soon after ctx.
+	close(ctx context.Context)
 }
 
 // New opens the configured stores. It reports a mistake in the configuration, a log file that

@@ -143,7 +143,7 @@ func (q *queue) work() {
 	for range cap(q.slots) {
 		<-q.slots
 	}
-	q.to.close()
+	q.to.close(q.life.ctx)
 }
 
 // collect waits for an event, and appends it and the next ones to events until they are a batch. It

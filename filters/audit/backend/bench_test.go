@@ -18,7 +18,7 @@ import (
 type blackhole struct{}
 
 func (blackhole) deliver(context.Context, []*audit.Event) (int, error) { return 0, nil }
-func (blackhole) close()                                               {}
+func (blackhole) close(context.Context)                                {}
 
 // benchConfig returns a Config whose log is a file.
 func benchConfig(tb testing.TB) Config {
@@ -91,7 +91,7 @@ func BenchmarkDeliver(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer s.close()
+				defer s.close(b.Context())
 				deliver(b, s, size)
 			})
 		}
@@ -104,7 +104,7 @@ func BenchmarkDeliver(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer s.close()
+		defer s.close(b.Context())
 		deliver(b, s, 400)
 	})
 	b.Run("to=nothing/truncate/batch=400", func(b *testing.B) {

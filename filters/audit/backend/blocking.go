@@ -58,7 +58,7 @@ func (b *blocking) close(ctx context.Context) {
 	done := make(chan struct{})
 	go func() { // ends with the last call of process
 		b.running.Wait()
-		b.to.close()
+		b.to.close(b.ctx)
 		close(done)
 	}()
 	finish(ctx, done, b.cancel)

@@ -29,10 +29,7 @@ import (
 
 // This file has what the tests share: events, stores that fail as told, and readers of files.
 
-func TestMain(m *testing.M) {
-	// lumberjack never ends the goroutine that compresses and removes old files.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("gopkg.in/natefinch/lumberjack%2ev2.(*Logger).millRun"))
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var longAgo = time.Date(2026, 7, 1, 12, 0, 0, 123456000, time.UTC)
 
@@ -153,7 +150,7 @@ func (f *fake) deliver(ctx context.Context, events []*audit.Event) (int, error) 
 	return 0, nil
 }
 
-func (f *fake) close() {
+func (f *fake) close(context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true

@@ -6,9 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
-
-	"gopkg.in/natefinch/lumberjack.v2"
 
 	"github.com/coracle-project/coracle/filters/audit"
 )
@@ -18,21 +15,14 @@ import (
 const maxPiece = 1<<20 - 1
 
 // logStore is the store that writes events as lines into a file, or into the standard output.
-//
-// lumberjack rotates the file, as in kube-apiserver: when a write would make the file larger than
-// MaxSize, the file is renamed to NAME-TIME.EXT, and a goroutine of lumberjack compresses and
-// removes old files. That goroutine never ends.
 type logStore struct {
 	out    io.Writer
-	closer io.Closer // nil: out is not closed
+	file   *rotating // what out is; nil: the standard output, which is not closed
 	format string
-	max    int64 // size of a file in bytes, at which it is rotated; 0: never
 
 	mu struct {
-		sync.Mutex           // held during writes, because lines must not mix
-		torn       bool      // out ends in the middle of a line
-		size       int64     // of the file, in bytes
-		rotated    time.Time // when the write that rotated the file last had ended
+		sync.Mutex      // held during writes, because lines must not mix
+		torn       bool // out ends in the middle of a line
 	}
 }
 
@@ -46,45 +36,46 @@ type lines struct {
 // spareLines has lines for the next delivery.
 var spareLines = sync.Pool{New: func() any { return &lines{text: []byte{'\n'}} }}
 
-// openLog opens the log. It makes the file and its folder, which nobody else may read.
+// openLog opens the log.
 func openLog(c *LogConfig) (*logStore, error) {
 	s := &logStore{format: c.Format}
 	if c.Path == "-" {
 		s.out = os.Stdout
 		return s, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(c.Path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	f, err := openFile(c.Path)
 	if err != nil {
 		return nil, err
 	}
-	if s.mu.size, s.mu.torn, err = lookAt(f); err != nil {
+	info, err := f.Stat()
+	if err == nil {
+		s.mu.torn, err = endsTorn(f, info)
+	}
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	if c.MaxSize == 0 {
-		s.out, s.closer = f, f
-		return s, nil
-	}
-	rotating := &lumberjack.Logger{
-		Filename: c.Path, MaxSize: c.MaxSize, MaxAge: c.MaxAge, MaxBackups: c.MaxBackups, Compress: c.Compress,
-	}
-	s.out, s.closer, s.max = rotating, rotating, int64(c.MaxSize)<<20
-	return s, f.Close()
+	s.file = newRotating(f, info, c)
+	s.out = s.file
+	return s, nil
 }
 
-// lookAt returns the size of a file, and whether it ends in the middle of a line. A device or a
-// pipe has no size.
-func lookAt(f *os.File) (size int64, torn bool, err error) {
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
-		return 0, false, err
+// openFile opens the file of a log. It makes the file and its folder, which nobody else may read.
+func openFile(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+}
+
+// endsTorn reports whether a file ends in the middle of a line. A device or a pipe does not.
+func endsTorn(f *os.File, info os.FileInfo) (bool, error) {
+	if !info.Mode().IsRegular() || info.Size() == 0 {
+		return false, nil
 	}
 	var last [1]byte
-	_, err = f.ReadAt(last[:], info.Size()-1)
-	return info.Size(), last[0] != '\n', err
+	_, err := f.ReadAt(last[:], info.Size()-1)
+	return last[0] != '\n', err
 }
 
 // deliver implements store.
@@ -125,10 +116,6 @@ func (l *lines) giveBack() {
 	}
 }
 
-// rotationPause is the shortest time between two rotations. The name of a rotated file tells the
-// time in milliseconds. Of two files with the same name, lumberjack would keep only the second.
-const rotationPause = 2 * time.Millisecond
-
 // write writes the text of lines, whose events end at ends. After a failure it returns how many
 // events are not completely in the file. An event of which only the newline is missing is in the
 // file, because the next write adds the newline.
@@ -139,19 +126,7 @@ func (s *logStore) write(text []byte, ends []int) (lost int, err error) {
 	if s.mu.torn {
 		from = 0
 	}
-	// lumberjack decides in the same way.
-	rotates := s.max > 0 && s.mu.size+int64(len(text)-from) > s.max
-	if rotates {
-		time.Sleep(rotationPause - time.Since(s.mu.rotated))
-	}
 	n, err := s.out.Write(text[from:])
-	if rotates {
-		s.mu.rotated = time.Now()
-	}
-	if rotates && n > 0 {
-		s.mu.size = 0
-	}
-	s.mu.size += int64(n)
 	if n > 0 {
 		s.mu.torn = text[from+n-1] != '\n'
 	}
@@ -167,8 +142,8 @@ func (s *logStore) write(text []byte, ends []int) (lost int, err error) {
 }
 
 // close implements store.
-func (s *logStore) close() {
-	if s.closer != nil {
-		_ = s.closer.Close() // every write has been reported already
+func (s *logStore) close(ctx context.Context) {
+	if s.file != nil {
+		s.file.close(ctx)
 	}
 }

@@ -78,4 +78,4 @@ func (t *truncating) fit(e *audit.Event, scratch []byte) (*audit.Event, []byte) 
 }
 
 // close implements store.
-func (t *truncating) close() { t.to.close() }
+func (t *truncating) close(ctx context.Context) { t.to.close(ctx) }

@@ -18,7 +18,7 @@ func (k *keeper) deliver(_ context.Context, events []*audit.Event) (int, error) 
 	return 0, nil
 }
 
-func (k *keeper) close() {}
+func (k *keeper) close(context.Context) {}
 
 func TestTruncate(t *testing.T) {
 	plain := eventOf("e")

@@ -52,4 +52,4 @@ func (w *webhookStore) deliver(ctx context.Context, events []*audit.Event) (lost
 }
 
 // close implements store.
-func (w *webhookStore) close() { w.client.Close() }
+func (w *webhookStore) close(context.Context) { w.client.Close() }

@@ -51,23 +51,31 @@ type Session struct {
 type Step struct {
 	Name, Method, Path string
 	Headers            map[string]string
-	// Body is sent as JSON, Text as it is, Base64 decoded. Size makes a ConfigMap of about as many
-	// bytes. At most one is set.
-	Body         json.RawMessage
-	Text, Base64 string
-	Size         int
+	Content
 	// Token authenticates the request; nil means that of the level's administrator, "" none.
 	// Certificate, if set, is the user for whom the request shows a client certificate instead.
 	Token       *string
 	Certificate string
-	// Code is the wanted status code. May are further ones, for what Coracle answers otherwise than
-	// a kube-apiserver. Steps of Setup without a Code may also be answered with 200 or 201. They
-	// want Until in the answer and Warning in a warning.
+	Wanted
+	// Save names values of the answer that later steps use: paths of fields, by name.
+	Save map[string]string
+}
+
+// Content is the body of a request. Body is sent as JSON, Text as it is, Base64 decoded. Size makes
+// a ConfigMap of about as many bytes. At most one is set.
+type Content struct {
+	Body         json.RawMessage
+	Text, Base64 string
+	Size         int
+}
+
+// Wanted is what the answer to a step must have: the status code, of which May are further ones,
+// for what Coracle answers otherwise than a kube-apiserver. Steps of Setup without a Code may also
+// be answered with 200 or 201. They want Until in the answer and Warning in a warning.
+type Wanted struct {
 	Code           int
 	May            []int
 	Until, Warning string
-	// Save names values of the answer that later steps use: paths of fields, by name.
-	Save map[string]string
 }
 
 // Read reads the session in a directory.

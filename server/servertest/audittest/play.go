@@ -153,7 +153,8 @@ func (p *player) body(step *Step) (body []byte, contentType string) {
 		}
 		return data, "application/json"
 	case step.Size > 0:
-		return fmt.Appendf(nil, `{"metadata":{"name":"large"},"data":{"k":%q}}`, strings.Repeat("x", step.Size)), "application/json"
+		large := strings.Repeat("x", step.Size)
+		return fmt.Appendf(nil, `{"metadata":{"name":"large"},"data":{"k":%q}}`, large), "application/json"
 	}
 	return nil, ""
 }
