@@ -158,10 +158,11 @@ func troubledMetrics(t *testing.T) string {
 	store := storagetest.NewFaulty(engine)
 	var cfg server.Config
 	cfg.Storage.Store = store
-	cfg.Audit.PolicyFile = filepath.Join("..", "docs", "operating", "audit-policy.yaml")
-	cfg.Audit.Log = backend.DefaultLog()
-	cfg.Audit.Log.Path = filepath.Join(folder, "audit.log")
-	cfg.Audit.Log.Truncate = backend.Truncate{Enabled: true, EventBytes: 10_000, BatchBytes: 10_000}
+	cfg.Serving.Audit.PolicyFile = filepath.Join("..", "docs", "operating", "audit-policy.yaml")
+	cfg.Serving.Audit.Log = backend.DefaultLog()
+	cfg.Serving.Audit.Log.MaxSize = 0 // lumberjack, which rotates the file, would leave a goroutine
+	cfg.Serving.Audit.Log.Path = filepath.Join(folder, "audit.log")
+	cfg.Serving.Audit.Log.Truncate = backend.Truncate{Enabled: true, EventBytes: 10_000, BatchBytes: 10_000}
 	s := servertest.Start(t, cfg)
 	want := func(code int, method, path, body string) {
 		t.Helper()
