@@ -160,7 +160,6 @@ func troubledMetrics(t *testing.T) string {
 	cfg.Storage.Store = store
 	cfg.Serving.Audit.PolicyFile = filepath.Join("..", "docs", "operating", "audit-policy.yaml")
 	cfg.Serving.Audit.Log = backend.DefaultLog()
-	cfg.Serving.Audit.Log.MaxSize = 0 // lumberjack, which rotates the file, would leave a goroutine
 	cfg.Serving.Audit.Log.Path = filepath.Join(folder, "audit.log")
 	cfg.Serving.Audit.Log.Truncate = backend.Truncate{Enabled: true, EventBytes: 10_000, BatchBytes: 10_000}
 	s := servertest.Start(t, cfg)

@@ -85,8 +85,8 @@ func (s *promScanner) want(token string) {
 	}
 }
 
-// selectors returns the selectors of an expression. A grouping stands before what it groups: "sum by
-// (le) (...)".
+// selectors returns the selectors of an expression. A grouping stands before what it groups, as in
+// sum by (le) (x).
 func selectors(t *testing.T, expr string) (all []promSelector) {
 	t.Helper()
 	s := &promScanner{t, expr, promToken.FindAllString(expr, -1)}
