@@ -54,9 +54,10 @@ vet: ## formatting and go vet
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'gofmt would change the files above'; exit 1; }
 	$(GO) vet ./...
 
+# The other targets of test wait more and last longer, so they come first where the processor is short.
 .PHONY: unit
 unit: ## tests of the main module, several packages and tests at a time
-	$(GO) test -p 3 -parallel 4 ./...
+	nice -n 5 $(GO) test -p 3 -parallel 4 ./...
 
 # Without GORACE each test program sleeps for a second before it exits, in case that goroutines which outlive the tests find a race
 # meanwhile.

@@ -51,13 +51,14 @@ func Audit(a *Auditing, long func(*request.Info) bool, fail ErrorWriter) Filter 
 				next(w, r)
 				return
 			}
-			if long(&x.info) {
-				t.record.Began = t.answerBegins
-			}
 			if !t.tell(audit.RequestReceived, nil) {
 				a.Counts.Rejected()
+				x.info.Record = nil
 				fail(w, r, request.PlainError("failed to store audit event"))
 				return
+			}
+			if long(&x.info) {
+				t.record.Began = t.answerBegins
 			}
 			defer t.end()
 			next(w, r)

@@ -220,7 +220,7 @@ func TestAuditRejects(t *testing.T) {
 	c := testConfig(t)
 	a, s := auditing(t, "- {level: Metadata}")
 	c.Auditing, s.full = a, true
-	w := serve(c, func(http.ResponseWriter, *http.Request) { t.Error("the request is served") }, "alice-token", "GET", "/api/v1/pods")
+	w := serve(c, func(http.ResponseWriter, *http.Request) { t.Error("the request is served") }, "alice-token", "GET", "/api/v1/pods?watch=1")
 	if w.Code != 500 || !strings.Contains(w.Body.String(), "failed to store audit event") || s.rejected != 1 {
 		t.Errorf("got %d %q, rejected %d", w.Code, w.Body, s.rejected)
 	}
