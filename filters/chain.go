@@ -70,7 +70,7 @@ func (c Config) Steps() []Step {
 			Goaway(c.GoawayChance)},
 		{"info", "before metrics and all others that depend on verb, resource or path", Info(fail)},
 		{"metrics", "before drain, to count what the filters from there on turn away as well",
-			c.Metrics.Filter(c.LongRunning)},
+			c.Metrics.Filter()},
 		{"drain", "before authenticate: shutdown would cut off work that begins there", c.Drain.Filter(fail)},
 		{"deadline", "before authenticate, the first filter that may wait, so it holds for all",
 			Deadline(c.RequestTimeout, c.LongRunning, c.Auditing, fail)},
@@ -87,7 +87,8 @@ func (c Config) Steps() []Step {
 			TakeSeat(c.Gate, c.LongRunning, fail)},
 		{"authorize", "before long: only those who may have their deadline lifted",
 			Authorize(c.Authorizer, c.Registry, c.Log, fail)},
-		{"long", "after authorize: who may not ask cannot stay", Long(c.Gate, c.Drain, c.LongRunning, fail)},
+		{"long", "after authorize: who may not ask cannot stay",
+			Long(c.Gate, c.Drain, c.Metrics, c.LongRunning, fail)},
 		{"compress", "after long, around the handler alone: only its answers are large", Compress(c.NoCompression)},
 	}
 }

@@ -31,12 +31,12 @@ func LongRunning(info *request.Info) bool {
 	return false
 }
 
-// Long lets a long-running request last once it is authorized: it takes a seat for Lasting, lifts
-// the deadline of the request's context, and ends the request when the Drain closes. The deadlines
-// of the connection are lifted later (router.Lift), by the handler that streams, because the object
-// asked for may not exist.
-// Order: after Authorize. Cost: two allocations for a long-running request, nothing for others.
-func Long(gate Gate, d *Drain, long func(*request.Info) bool, fail ErrorWriter) Filter {
+// Long lets a long-running request last once it is authorized: it takes a seat for Lasting, counts
+// the request as running in m, lifts the deadline of the request's context, and ends the request
+// when the Drain closes. The deadlines of the connection are lifted later (router.Lift), by the
+// handler that streams, because the object asked for may not exist. Order: after Authorize. Cost:
+// two allocations for a long-running request, nothing for others.
+func Long(gate Gate, d *Drain, m *Metrics, long func(*request.Info) bool, fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		lasting := d.lasting(next)
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -50,6 +50,7 @@ func Long(gate Gate, d *Drain, long func(*request.Info) bool, fail ErrorWriter) 
 			if seat, ok := askSeat(gate, Lasting, fail, w, r); ok {
 				x.holdLasting(seat)
 				defer x.leaveSeats()
+				m.begin(x, r)
 				lasting(w, r)
 			}
 		}

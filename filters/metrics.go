@@ -127,17 +127,13 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 
 // Filter counts each request when it has been served. If m is nil, there is no such filter.
 // Order: after Info. Cost: one map look-up, a counter and three histograms; no allocation.
-func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
+func (m *Metrics) Filter() Filter {
 	if m == nil {
 		return nil
 	}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := exchangeOf(r)
-			if long(&x.info) {
-				m.begin(x, r)
-			}
-			returned := false
+			x, returned := exchangeOf(r), false
 			defer func() { m.observe(x, r, returned) }()
 			next(w, r)
 			returned = true
@@ -145,12 +141,22 @@ func (m *Metrics) Filter(long func(*request.Info) bool) Filter {
 	}
 }
 
-// begin counts a long-running request as being served. It is a function of its own, so that the
-// filter has a small stack frame.
+// begin counts a long-running request, which is authorized, as being served. Those of the server
+// itself are counted without their resource, like their times. If m is nil, it does nothing.
 func (m *Metrics) begin(x *exchange, r *http.Request) {
-	x.longSeries = m.series(labelsOf(&x.info, r), false)
+	if m == nil {
+		return
+	}
+	l, own := labelsOf(&x.info, r), isOwn(x.info.User)
+	if own {
+		l = l.nameless()
+	}
+	x.longSeries = m.series(l, !own)
 	m.running(x.longSeries, 1)
 }
+
+// isOwn reports whether u is the server itself.
+func isOwn(u *request.User) bool { return u != nil && u.Name == request.APIServerUser }
 
 // running adds to the number of long-running requests that are being served.
 func (m *Metrics) running(s *series, more float64) {
@@ -193,7 +199,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 // itself are observed without their resource: its loops ask for most resources once, and each would
 // have histograms that nobody reads.
 func (m *Metrics) time(s *series, x *exchange) {
-	if u := x.info.User; u != nil && u.Name == request.APIServerUser {
+	if isOwn(x.info.User) {
 		s = m.series(s.labels.nameless(), false)
 	}
 	t := s.times.Load()

@@ -177,7 +177,7 @@ var scripts = map[string]string{
 	// watched waits until a watch is open, unwatch PID ends it and waits until none is.
 	"watched": `await watches '[1-9]'`,
 	"unwatch": `kill $1; await watches 0`,
-	"watches": `kubectl get --raw /metrics | grep -q "^apiserver_longrunning_requests{.*} $1"`,
+	"watches": `kubectl get --raw /metrics | grep -q '^apiserver_longrunning_requests{.*resource="configmaps".*} '"$1"`,
 	// ageless replaces the ages that level does not find, and the blanks between columns, whose
 	// widths depend on ages.
 	"ageless": `sed -E -e 's/\b([0-9]+y)?[0-9]+[ds]\b/AGE/g' -e 's/  +/  /g'`,
