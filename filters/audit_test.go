@@ -259,21 +259,26 @@ func TestAuditHijack(t *testing.T) {
 	c := testConfig(t)
 	a, s := auditing(t, "- {level: Metadata}")
 	c.Auditing = a
-	server := httptest.NewServer(Chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	served := make(chan struct{})
+	chain := Chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		_ = conn.Close()
-	}), c.Steps()...))
+	}), c.Steps()...)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(served)
+		chain.ServeHTTP(w, r)
+	}))
 	defer server.Close()
 	r, _ := http.NewRequest("GET", server.URL+"/api/v1/namespaces/n/pods/p/exec", nil)
 	r.Header.Set("Authorization", "Bearer alice-token")
 	if _, err := http.DefaultClient.Do(r); err == nil {
 		t.Error("got a response")
 	}
-	server.Close()
+	<-served // the server does not wait for a connection that was taken over
 	if got, want := s.told(), []string{"RequestReceived", "ResponseStarted 101", "ResponseComplete 101"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

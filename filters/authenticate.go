@@ -22,38 +22,54 @@ import (
 func Authenticate(
 	who request.Authenticator, tracer trace.Tracer, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter,
 ) Filter {
-	metrics := newAuthenticationMetrics(reg)
+	a := &authentication{who, tracer, newAuthenticationMetrics(reg), log, fail}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := exchangeOf(r)
-			began := time.Since(x.info.Received)
-			early := beginEarly(tracer, x, r)
-			ctx, span := x.info.BeginAt(r.Context(), request.SpanAuthentication, authenticationSpan, began)
-			asked := r
-			if early != nil {
-				asked = r.WithContext(ctx)
+			if a.finds(w, r) {
+				next(w, r)
 			}
-			user, err := who.Authenticate(asked)
-			took := time.Since(x.info.Received) - began
-			span.EndAt(began + took)
-			metrics.count(user, err, took)
-			if err != nil || user == nil {
-				logUnauthenticated(log, r, err)
-				fail(w, r, meta.NewUnauthorized("Unauthorized"))
-				if early != nil {
-					early.answered(x.response.status(), x.info.Written)
-				}
-				return
-			}
-			x.info.User = user
-			delete(r.Header, "Authorization")
-			next(w, r)
 		}
 	}
 }
 
-// logUnauthenticated logs why a request could not be authenticated. Like the rare cases of other
-// filters it is a function of its own, so that the filter itself has a small stack frame.
+// authentication is what Authenticate needs for each request.
+type authentication struct {
+	who     request.Authenticator
+	tracer  trace.Tracer
+	metrics *authenticationMetrics
+	log     *zap.Logger
+	fail    ErrorWriter
+}
+
+// finds sets the user of r and returns true, or answers r and returns false. It is a function of
+// its own, so that the filter has a small stack frame.
+func (a *authentication) finds(w http.ResponseWriter, r *http.Request) bool {
+	x := exchangeOf(r)
+	began := time.Since(x.info.Received)
+	early := beginEarly(a.tracer, x, r)
+	ctx, span := x.info.BeginAt(r.Context(), request.SpanAuthentication, authenticationSpan, began)
+	asked := r
+	if early != nil {
+		asked = r.WithContext(ctx)
+	}
+	user, err := a.who.Authenticate(asked)
+	took := time.Since(x.info.Received) - began
+	span.EndAt(began + took)
+	a.metrics.count(user, err, took)
+	if err != nil || user == nil {
+		logUnauthenticated(a.log, r, err)
+		a.fail(w, r, meta.NewUnauthorized("Unauthorized"))
+		if early != nil {
+			early.answered(x.response.status(), x.info.Written)
+		}
+		return false
+	}
+	x.info.User = user
+	delete(r.Header, "Authorization")
+	return true
+}
+
+// logUnauthenticated logs why a request could not be authenticated.
 func logUnauthenticated(log *zap.Logger, r *http.Request, err error) {
 	if line := log.Check(zap.DebugLevel, "request not authenticated"); line != nil {
 		line.Write(

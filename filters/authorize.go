@@ -19,19 +19,10 @@ import (
 // Order: last before the handler, after all filters that wait or change the request, so that it
 // decides about the request as it will be served. Cost: that of may, and no allocation.
 func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logger, fail ErrorWriter) Filter {
-	j, metrics := &rightsAuthorizer{may, log}, newAuthorizationMetrics(reg)
+	a := &rightsAuthorizer{may, log, newAuthorizationMetrics(reg)}
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			x := exchangeOf(r)
-			x.rights, x.info.Rights = j, x
-			began := time.Since(x.info.Received)
-			ctx, span := x.info.BeginAt(r.Context(), request.SpanAuthorization, "authorization", began)
-			decision, reason, err := may.Authorize(ctx, &x.info.Attributes)
-			took := time.Since(x.info.Received) - began
-			span.EndAt(began + took)
-			metrics.count(decision, err, took)
-			x.info.RecordDecision(decision, reason, err)
-			if err := x.refusalOf(&x.info.Attributes, decision, reason, err); err != nil {
+			if err := a.refusal(r); err != nil {
 				fail(w, r, err)
 				return
 			}
@@ -40,10 +31,26 @@ func Authorize(may request.Authorizer, reg prometheus.Registerer, log *zap.Logge
 	}
 }
 
-// rightsAuthorizer is what all exchanges need to authorize further verbs.
+// refusal decides about a request, and returns the error for its user, or nil if it is allowed. It
+// is a function of its own, so that the filter has a small stack frame.
+func (a *rightsAuthorizer) refusal(r *http.Request) error {
+	x := exchangeOf(r)
+	x.rights, x.info.Rights = a, x
+	began := time.Since(x.info.Received)
+	ctx, span := x.info.BeginAt(r.Context(), request.SpanAuthorization, "authorization", began)
+	decision, reason, err := a.may.Authorize(ctx, &x.info.Attributes)
+	took := time.Since(x.info.Received) - began
+	span.EndAt(began + took)
+	a.metrics.count(decision, err, took)
+	x.info.RecordDecision(decision, reason, err)
+	return x.refusalOf(&x.info.Attributes, decision, reason, err)
+}
+
+// rightsAuthorizer authorizes requests, and further verbs of theirs.
 type rightsAuthorizer struct {
-	may request.Authorizer
-	log *zap.Logger
+	may     request.Authorizer
+	log     *zap.Logger
+	metrics *authorizationMetrics
 }
 
 // May implements request.Rights. If no decision can be found, the error is a 500.
