@@ -16,6 +16,9 @@ const (
 	// smaller and not throttled. A log has no batches that anybody sees, and one write for many
 	// events costs less.
 	readyEvents = 256
+	// gatherTime is how long the worker of a log that is not throttled lets further events come
+	// before it writes. Without it each event costs a write and a wake-up of the worker.
+	gatherTime = 2 * time.Millisecond
 )
 
 // queue is a sink that keeps events in a buffer, from which a worker gives them to a store in
@@ -33,6 +36,7 @@ type queue struct {
 	full     int               // events for which the worker waits
 	most     int               // events in a batch at most, >= full
 	wait     time.Duration     // longest time to wait for a full batch
+	gather   time.Duration     // time to let further events come after the first one of a batch
 	throttle *bucket           // nil: not throttled
 
 	failed, dropped *failures
@@ -71,7 +75,7 @@ func newQueue(to store, name string, b *Batch, failed, dropped *failures) *queue
 	case q.calls:
 		slots = min(max(b.Buffer/b.Size, 1), maxCalls)
 	case !b.Throttle:
-		q.most = max(b.Size, readyEvents)
+		q.most, q.gather = max(b.Size, readyEvents), gatherTime
 	}
 	q.slots = make(chan batch, slots)
 	for range slots {
@@ -172,7 +176,9 @@ func (q *queue) collect(events batch, timer *time.Timer) (batch, bool) {
 			if !open {
 				return events, false
 			}
-			events = append(events, e)
+			if events = append(events, e); len(events) == 1 {
+				q.pause(q.gather)
+			}
 		case <-late:
 			return events, true
 		}
@@ -185,11 +191,15 @@ func (q *queue) slowDown() {
 	if q.throttle == nil {
 		return
 	}
-	pause := q.throttle.take(time.Now())
-	if pause <= 0 {
+	q.pause(q.throttle.take(time.Now()))
+}
+
+// pause waits for d, or until the queue is closed.
+func (q *queue) pause(d time.Duration) {
+	if d <= 0 {
 		return
 	}
-	timer := time.NewTimer(pause)
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
