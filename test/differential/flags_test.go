@@ -361,9 +361,6 @@ func byChance(args []string, theirs, ours string) bool {
 // refusals are the arguments that Coracle refuses and kube-apiserver accepts, by the name that a
 // refusal gives. Each is intended: docs/flags.md has the reason.
 var refusals = map[string]string{
-	"--audit-log-path":                               "--audit-log-path=-",
-	"--audit-policy-file":                            "--audit-policy-file=NONE",
-	"--audit-webhook-config-file":                    "--audit-webhook-config-file=NONE",
 	"--egress-selector-config-file":                  "--egress-selector-config-file=NONE",
 	"--emulated-version 1.33":                        "--emulated-version=1.33",
 	"--emulated-version 1.34":                        "--emulated-version=1.34 --emulation-forward-compatible",
