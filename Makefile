@@ -39,11 +39,11 @@ build: ## build bin/coracle and bin/wardle
 run: ## run the server
 	$(GO) run ./cmd/coracle serve
 
-# What all tests need is compiled first: go commands that run at the same time would each compile it. Then the targets run at the same
-# time, because many tests wait more than they work: while they wait, others are compiled.
+# What all tests need is compiled first: go commands that run at the same time would each compile it. Then two targets run at a time,
+# because many tests wait more than they work: while they wait, others are compiled. Three at a time starve tests that measure.
 .PHONY: test
 test: common ## every test of the server and its clients, without the race detector: no C compiler is needed
-	@$(MAKE) --no-print-directory -j3 robust unit interop
+	@$(MAKE) --no-print-directory -j2 unit interop robust
 
 .PHONY: common
 common:
@@ -54,10 +54,9 @@ vet: ## formatting and go vet
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'gofmt would change the files above'; exit 1; }
 	$(GO) vet ./...
 
-# The other targets of test wait more and last longer, so they come first where the processor is short.
 .PHONY: unit
 unit: ## tests of the main module, several packages and tests at a time
-	nice -n 5 $(GO) test -p 3 -parallel 4 ./...
+	$(GO) test -p 3 -parallel 4 ./...
 
 # Without GORACE each test program sleeps for a second before it exits, in case that goroutines which outlive the tests find a race
 # meanwhile.
