@@ -53,7 +53,7 @@ func Audit(a *Auditing, long func(*request.Info) bool, fail ErrorWriter) Filter 
 			}
 			if !t.tell(audit.RequestReceived, nil) {
 				a.Counts.Rejected()
-				x.info.Record = nil
+				t.leave()
 				fail(w, r, request.PlainError("failed to store audit event"))
 				return
 			}
@@ -75,20 +75,21 @@ func AuditRefused(a *Auditing, fail ErrorWriter) ErrorWriter {
 		return fail
 	}
 	return func(w http.ResponseWriter, r *http.Request, err error) {
-		x := exchangeOf(r)
-		if t := a.begin(x, r); t != nil {
+		if t := a.begin(exchangeOf(r), r); t != nil {
 			t.record.Began = t.answerBegins
-			defer func() { x.info.Record = nil }()
+			defer t.leave()
 		}
 		fail(w, r, err)
 	}
 }
 
 // trail is what auditing keeps of a request that is recorded. It belongs to the goroutine that
-// serves the request. Its events refer to parts of it, which do not change after they are told.
+// serves the request. Its events refer to parts of it, which do not change after they are told. So a
+// trail lives as long as its events, which may wait in a buffer, and leave cuts it off from the
+// request and the connection.
 type trail struct {
 	by       *Auditing
-	x        *exchange
+	x        *exchange // nil after leave
 	decision audit.Decision
 	record   request.Record
 	first    audit.Event     // what all events of the request have in common
@@ -110,7 +111,7 @@ func (a *Auditing) begin(x *exchange, r *http.Request) *trail {
 	t.record.Answered = decision.Level >= audit.RequestResponse
 	t.record.OmitManagedFields = decision.OmitManagedFields
 	t.first = audit.Event{
-		Level: decision.Level, AuditID: info.AuditID, RequestURI: r.URL.RequestURI(), Verb: info.Verb,
+		Level: decision.Level, AuditID: strings.Clone(info.AuditID), RequestURI: r.URL.RequestURI(), Verb: info.Verb,
 		User: info.User, UserAgent: boundedAgent(info.UserAgent), Received: info.Received,
 		SourceIPs: sourceIPs(r, t.source[:0]),
 	}
@@ -191,10 +192,12 @@ func (t *trail) outcome(code int) *meta.Status {
 	return t.answered
 }
 
-// end tells how the request ended. It is deferred, and passes a panic on. What outer filters answer
-// is no longer recorded.
+// leave ends the trail of a request. What outer filters answer is no longer recorded.
+func (t *trail) leave() { t.x.info.Record, t.x = nil, nil }
+
+// end tells how the request ended, and leaves. It is deferred, and passes a panic on.
 func (t *trail) end() {
-	t.x.info.Record = nil
+	defer t.leave()
 	if reason := recover(); reason != nil {
 		t.tell(audit.Panic, &meta.Status{
 			Status: meta.StatusFailure, Code: http.StatusInternalServerError, Reason: meta.StatusReasonInternalError,

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/coracle-project/coracle/filters/audit"
 	"github.com/coracle-project/coracle/router/request"
@@ -250,6 +252,42 @@ func TestAuditLatency(t *testing.T) {
 		whole, _ := time.ParseDuration(last["apiserver.latency.k8s.io/total"])
 		if slow != (err == nil) || slow && (storage < slowLatency || whole < storage) {
 			t.Errorf("slow %v: got %v", slow, last)
+		}
+	}
+}
+
+// TestAuditReleases: an event that waits in a buffer keeps nothing of the request and its connection.
+func TestAuditReleases(t *testing.T) {
+	for _, tt := range []struct {
+		name, token, path string
+		handler           http.HandlerFunc
+	}{
+		{"answered", "alice-token", "/api/v1/namespaces/n/pods/p", ok},
+		{"watch", "alice-token", "/api/v1/namespaces/n/pods?watch=1", ok},
+		{"panic", "alice-token", "/api/v1/namespaces/n/pods/p", func(http.ResponseWriter, *http.Request) { panic("broken") }},
+		{"refused", "alice-token", "/api/v1/namespaces/n/pods/p?timeout=x", ok},
+		{"unauthenticated", "wrong", "/api/v1/namespaces/n/pods/p", ok},
+	} {
+		c := testConfig(t)
+		a, s := auditing(t, "- {level: Metadata}")
+		c.Auditing = a
+		var x weak.Pointer[exchange]
+		steps := c.Steps()
+		outer := steps[0].Filter
+		steps[0].Filter = func(next http.HandlerFunc) http.HandlerFunc {
+			return outer(func(w http.ResponseWriter, r *http.Request) {
+				x = weak.Make(exchangeOf(r))
+				next(w, r)
+			})
+		}
+		r := httptest.NewRequest("GET", tt.path, nil)
+		r.Header.Set("Authorization", "Bearer "+tt.token)
+		Chain(tt.handler, steps...).ServeHTTP(httptest.NewRecorder(), r)
+		for range 3 {
+			runtime.GC()
+		}
+		if len(s.list) == 0 || s.list[0].AuditID == "" || x.Value() != nil {
+			t.Errorf("%s: %d events, the exchange is kept: %v", tt.name, len(s.list), x.Value() != nil)
 		}
 	}
 }
