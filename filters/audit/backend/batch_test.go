@@ -188,8 +188,11 @@ func TestCloseOutlivesAHangingWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, to := newGauges(t), &hanging{free: make(chan struct{})}
 		q := newQueue(to, logName, &Batch{Buffer: 20, Size: 1}, g.failures(logName), g.failures(bufferedName))
-		for _, e := range eventsOf("e", 20) {
+		for i, e := range eventsOf("e", 20) {
 			q.process(e)
+			if i == 0 {
+				time.Sleep(2 * gatherTime) // the write of the first event begins, and hangs
+			}
 			synctest.Wait()
 		}
 		begun := time.Now()
