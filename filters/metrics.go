@@ -147,16 +147,13 @@ func (m *Metrics) begin(x *exchange, r *http.Request) {
 	if m == nil {
 		return
 	}
-	l, own := labelsOf(&x.info, r), isOwn(x.info.User)
+	l, own := labelsOf(&x.info, r), x.info.User.IsAPIServer()
 	if own {
 		l = l.nameless()
 	}
 	x.longSeries = m.series(l, !own)
 	m.running(x.longSeries, 1)
 }
-
-// isOwn reports whether u is the server itself.
-func isOwn(u *request.User) bool { return u != nil && u.Name == request.APIServerUser }
 
 // running adds to the number of long-running requests that are being served.
 func (m *Metrics) running(s *series, more float64) {
@@ -199,7 +196,7 @@ func (m *Metrics) observe(x *exchange, r *http.Request, returned bool) {
 // itself are observed without their resource: its loops ask for most resources once, and each would
 // have histograms that nobody reads.
 func (m *Metrics) time(s *series, x *exchange) {
-	if isOwn(x.info.User) {
+	if x.info.User.IsAPIServer() {
 		s = m.series(s.labels.nameless(), false)
 	}
 	t := s.times.Load()

@@ -84,7 +84,7 @@ func observe[Role Plugin](
 	ctx context.Context, plugins []observed[Role], a *Attributes, phase request.Phase,
 	call func(Role, context.Context, *Attributes) error,
 ) error {
-	began, before, own := time.Now(), time.Duration(0), ofServer(a)
+	began, before, own := time.Now(), time.Duration(0), a.User.IsAPIServer()
 	for i := range plugins {
 		p := &plugins[i]
 		if !p.plugin.Handles(a.Operation) {
@@ -120,12 +120,9 @@ func (o observedReserver) Reserve(ctx context.Context, a *Attributes) (Settle, e
 	began := time.Now()
 	settle, err := o.Reserver.Reserve(ctx, a)
 	took := time.Since(began)
-	if !ofServer(a) {
+	if !a.User.IsAPIServer() {
 		o.tell(true, a.Operation, took, err != nil)
 	}
 	request.Took(ctx, request.SpanOther, "admission plugin", o.Name(), took)
 	return settle, err
 }
-
-// ofServer reports whether a is a write of the server itself.
-func ofServer(a *Attributes) bool { return a.User != nil && a.User.Name == request.APIServerUser }

@@ -84,6 +84,9 @@ type User struct {
 	Extra  map[string][]string
 }
 
+// IsAPIServer reports whether the user is the server itself. A nil user is not.
+func (u *User) IsAPIServer() bool { return u != nil && u.Name == APIServerUser }
+
 // InGroup reports whether the user is a member of group.
 func (u *User) InGroup(group string) bool {
 	for _, g := range u.Groups {
