@@ -84,8 +84,8 @@ func AuditRefused(a *Auditing, fail ErrorWriter) ErrorWriter {
 }
 
 // trail is what auditing keeps of a request that is recorded. It belongs to the goroutine that
-// serves the request. Its events refer to parts of it, which do not change after they are told. So a
-// trail lives as long as its events, which may wait in a buffer, and leave cuts it off from the
+// serves the request. Its events refer to parts of it, which do not change after they are told. So
+// a trail lives as long as its events, which may wait in a buffer, and leave cuts it off from the
 // request and the connection.
 type trail struct {
 	by       *Auditing

@@ -256,7 +256,8 @@ func TestAuditLatency(t *testing.T) {
 	}
 }
 
-// TestAuditReleases: an event that waits in a buffer keeps nothing of the request and its connection.
+// TestAuditReleases: an event that waits in a buffer keeps nothing of the request and its
+// connection.
 func TestAuditReleases(t *testing.T) {
 	for _, tt := range []struct {
 		name, token, path string

@@ -34,8 +34,8 @@ func LongRunning(info *request.Info) bool {
 // Long lets a long-running request last once it is authorized: it takes a seat for Lasting, counts
 // the request as running in m, lifts the deadline of the request's context, and ends the request
 // when the Drain closes. The deadlines of the connection are lifted later (router.Lift), by the
-// handler that streams, because the object asked for may not exist. Order: after Authorize. Cost:
-// two allocations for a long-running request, nothing for others.
+// handler that streams, because the object asked for may not exist.
+// Order: after Authorize. Cost: two allocations for a long-running request, nothing for others.
 func Long(gate Gate, d *Drain, m *Metrics, long func(*request.Info) bool, fail ErrorWriter) Filter {
 	return func(next http.HandlerFunc) http.HandlerFunc {
 		lasting := d.lasting(next)

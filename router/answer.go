@@ -79,11 +79,20 @@ func (a answer) object(code int, codecs *codec.Factory, obj meta.Typed, media co
 		obj = &named
 	}
 	a.noteObject(codecs, obj)
-	a.encoded(code, codecs, obj, media)
+	var noted []byte
+	if a.record != nil {
+		noted = a.record.AnsweredObject
+	}
+	a.encoded(code, codecs, obj, media, noted)
 }
 
-// encoded is object for an object that the Record has been told about.
-func (a answer) encoded(code int, codecs *codec.Factory, obj meta.Typed, media codec.Media) {
+// encoded is object for an object that the Record has been told about. noted is what the Record got
+// of it; if that is the form of the answer, it is sent. noted may be nil.
+func (a answer) encoded(code int, codecs *codec.Factory, obj meta.Typed, media codec.Media, noted []byte) {
+	if noted != nil && media.Type == codec.JSON && !media.Pretty {
+		a.whole(code, contentTypes[codec.JSON], noted, newline)
+		return
+	}
 	media.As, media.Stream = "", false
 	buffer := buffers.Get().(*[]byte)
 	defer putBuffer(buffer)

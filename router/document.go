@@ -1,6 +1,7 @@
 package router
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
@@ -48,17 +49,24 @@ func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		out.object(http.StatusOK, d.codecs, d.make(), media)
 		return
 	}
-	body, err := keptBytes(&d.bodies[media.Type], func() ([]byte, error) {
-		return d.codecs.Append(nil, d.make(), codec.Media{Type: media.Type})
-	})
+	body, err := d.body(media.Type)
 	if err != nil {
 		out.fail(r, err)
 		return
 	}
 	if out.records() {
-		out.record.AnsweredObject = noteOf(d.codecs, d.make())
+		if plain, err := d.body(codec.JSON); err == nil {
+			out.record.AnsweredObject = bytes.TrimSuffix(plain, newline)
+		}
 	}
 	out.whole(http.StatusOK, contentTypes[media.Type], body)
+}
+
+// body returns the encoded document.
+func (d *document) body(typ codec.Type) ([]byte, error) {
+	return keptBytes(&d.bodies[typ], func() ([]byte, error) {
+		return d.codecs.Append(nil, d.make(), codec.Media{Type: typ})
+	})
 }
 
 // keptBytes returns the bytes in slot. If there are none, it calls make and stores the result.

@@ -71,7 +71,7 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 		return err
 	}
 	if info.Record != nil && info.Record.Received {
-		info.Record.ReceivedObject = notePatch(r.Context(), in.body)
+		info.Record.ReceivedObject = notePatch(r.Context(), form, in.body)
 	}
 	req := e.write(r, info, &meta.UpdateOptions{ // behind the router, a patch is an update
 		DryRun: opts.DryRun, FieldManager: opts.FieldManager, FieldValidation: opts.FieldValidation,
@@ -100,18 +100,19 @@ func (e *endpoint) patch(out answer, r *http.Request, info *request.Info) error 
 	return e.writeEncoded(out, r, code, enc, media)
 }
 
-// notePatch returns a patch as JSON for a Record: as it was sent if it is JSON, an apply in YAML as
-// the same in JSON, and a text that is neither as a string.
-func notePatch(ctx context.Context, body []byte) []byte {
+// notePatch returns a patch for a Record: as it was sent, or an apply in YAML as the same in JSON.
+func notePatch(ctx context.Context, form string, body []byte) []byte {
+	if form != applyPatch {
+		return body
+	}
 	m := meter.ForSize(ctx, len(body))
-	s := jsontext.NewScanner(body, true, m)
-	if s.Skip() == nil && s.End() == nil {
+	if s := jsontext.NewScanner(body, true, m); s.Skip() == nil && s.End() == nil {
 		return body
 	}
 	if converted, _, err := codec.YAMLToJSON(body, false, m); err == nil {
 		return converted
 	}
-	return jsontext.AppendString(nil, string(body), jsontext.Plain)
+	return body
 }
 
 // patchForm returns the media type of a patch. strategic says whether strategic merge patches are

@@ -183,7 +183,7 @@ func TestRecordOfWatch(t *testing.T) {
 	}
 }
 
-// TestRecordOfConnection: a connection has no object, and its refusal a Status.
+// TestRecordOfConnection: a connection has no object. A connection that is refused has a Status.
 func TestRecordOfConnection(t *testing.T) {
 	l := &recordingConnecter{}
 	rec, _ := recorded(t, routerWithConnecter(t, l), "GET", "/api/v1/namespaces/ns/things/a/log", "")

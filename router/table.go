@@ -22,6 +22,7 @@ func (e *endpoint) writeTable(
 	if err != nil {
 		return err
 	}
+	var sent []byte // nil: the Record has no JSON, or none of this table
 	if out.records() {
 		noted := table
 		if out.record.OmitManagedFields && !media.DropManagedFields {
@@ -31,10 +32,13 @@ func (e *endpoint) writeTable(
 			}
 		}
 		out.record.AnsweredObject = noteOf(e.cfg.Codecs, noted)
+		if noted == table {
+			sent = out.record.AnsweredObject
+		}
 	}
 	_, span := request.Begin(r.Context(), request.SpanEncode, encodeSpan)
 	defer span.End()
-	out.encoded(code, e.cfg.Codecs, table, codec.Media{Type: media.Type, Pretty: media.Pretty})
+	out.encoded(code, e.cfg.Codecs, table, codec.Media{Type: media.Type, Pretty: media.Pretty}, sent)
 	return nil
 }
 

@@ -24,7 +24,8 @@ type Record struct {
 	Object ObjectName
 	// ReceivedObject is the object in the body of the request as JSON, in the version in which it
 	// was sent and with defaults, as it was before admission; for a deletion the DeleteOptions; for
-	// a patch the patch as sent. It is nil if it is not wanted, and if nothing could be decoded.
+	// a patch the patch as sent, an apply in YAML as JSON. A patch may be no JSON. ReceivedObject
+	// is nil if it is not wanted, and if nothing could be decoded.
 	ReceivedObject []byte
 	// Status is the Status that was answered, with an error or after a deletion; otherwise nil.
 	Status *meta.Status

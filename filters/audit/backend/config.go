@@ -170,7 +170,7 @@ func (d *Delivery) validate(name string) []error {
 	return errs
 }
 
-// validateMode returns the first mistake in the mode or, in the mode batch, in the batches.
+// validateMode returns the first mistake in the mode, and in the batches if the mode is batch.
 func (d *Delivery) validateMode(name string) error {
 	b := &d.Batch
 	switch {
