@@ -110,8 +110,8 @@ func (m *queueMeter) added() {
 	m.adds.Inc()
 }
 
-// taken counts a name that a worker has taken, after it was due for a while. added says that added
-// was called for it. It was not, if the name became due by the passing of time.
+// taken counts a name that a worker takes. waited is the time since the name became due. added says
+// whether added has counted the name. A name that was queued for a later time has not been counted.
 func (m *queueMeter) taken(waited time.Duration, added bool) {
 	if m == nil {
 		return
